@@ -1,0 +1,21 @@
+# The one target every room compiles with: language, warnings, CPU, sanitizers. And penstock_room(), which declares a room.
+add_library(penstock_options INTERFACE)
+target_compile_features(penstock_options INTERFACE cxx_std_20)
+target_include_directories(penstock_options INTERFACE ${CMAKE_SOURCE_DIR})
+target_compile_options(
+  penstock_options
+  INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion>
+            $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${PENSTOCK_WERROR}>>:-Werror>
+            # Floating point keeps IEEE meaning (NaN checks, fixed order of sums); only traps and errno are given up.
+            $<$<COMPILE_LANGUAGE:CXX>:-march=${PENSTOCK_ARCH} -fno-math-errno -fno-trapping-math>)
+if(PENSTOCK_SANITIZE)
+  target_compile_options(penstock_options INTERFACE -fsanitize=${PENSTOCK_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(penstock_options INTERFACE -fsanitize=${PENSTOCK_SANITIZE})
+endif()
+
+# penstock_room(NAME SOURCES a.cpp ... LINKS room ...): the static library penstock_NAME. What it may include is what it links.
+function(penstock_room name)
+  cmake_parse_arguments(ROOM "" "" "SOURCES;LINKS" ${ARGN})
+  add_library(penstock_${name} STATIC ${ROOM_SOURCES})
+  target_link_libraries(penstock_${name} PUBLIC penstock_options ${ROOM_LINKS})
+endfunction()

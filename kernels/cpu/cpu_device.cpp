@@ -1,0 +1,75 @@
+// kernels/cpu/cpu_device.cpp -- the CPU backend: the op families over one oneDNN door and one heap.
+#include <omp.h>
+
+#include <cstring>
+
+#include "kernels/cpu/families.h"
+#include "kernels/cpu/onednn.h"
+
+namespace penstock {
+namespace {
+
+class CpuDevice final : public Device {
+ public:
+  explicit CpuDevice(int threads)
+      : memory_(host_memory_source()),
+        dnn_(threads),
+        context_{threads, memory_, dnn_},
+        dense_(cpu_dense_ops(context_)),
+        image_(cpu_image_ops(context_)),
+        norm_(cpu_norm_ops(context_)),
+        pointwise_(cpu_pointwise_ops(context_)),
+        layout_(cpu_layout_ops(context_)),
+        attention_(cpu_attention_ops(context_)),
+        token_(cpu_token_ops(context_)),
+        update_(cpu_update_ops(context_)) {
+    omp_set_num_threads(threads);
+  }
+
+  [[nodiscard]] std::string description() const override {
+    return "cpu (" + dnn_.isa() + ", " + std::to_string(context_.threads) +
+           (context_.threads == 1 ? " thread)" : " threads)");
+  }
+  [[nodiscard]] bool native_bf16() const override { return dnn_.native_bf16(); }
+  [[nodiscard]] bool host_addressable() const override { return true; }
+  void synchronize() override {}  // every op has ended when it returns
+  void copy_from_host(Tensor& to, const void* from, size_t size_bytes) override {
+    std::memcpy(to.raw(), from, size_bytes);
+  }
+  void copy_to_host(void* to, const Tensor& from, size_t size_bytes) override {
+    std::memcpy(to, from.raw(), size_bytes);
+  }
+  [[nodiscard]] int64_t primitives_created() const override { return dnn_.primitives_created(); }
+
+  DenseOps& dense() override { return *dense_; }
+  ImageOps& image() override { return *image_; }
+  NormOps& norm() override { return *norm_; }
+  PointwiseOps& pointwise() override { return *pointwise_; }
+  LayoutOps& layout() override { return *layout_; }
+  AttentionOps& attention() override { return *attention_; }
+  TokenOps& token() override { return *token_; }
+  UpdateOps& update() override { return *update_; }
+  Memory& memory() override { return memory_; }
+
+ private:
+  Memory memory_;  // first in, last out: the families hold scratch tensors
+  OneDnn dnn_;
+  CpuContext context_;
+  std::unique_ptr<DenseOps> dense_;
+  std::unique_ptr<ImageOps> image_;
+  std::unique_ptr<NormOps> norm_;
+  std::unique_ptr<PointwiseOps> pointwise_;
+  std::unique_ptr<LayoutOps> layout_;
+  std::unique_ptr<AttentionOps> attention_;
+  std::unique_ptr<TokenOps> token_;
+  std::unique_ptr<UpdateOps> update_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_cpu_device(int threads) {
+  if (threads < 1) fail_input("run.threads must be at least 1");
+  return std::make_unique<CpuDevice>(threads);
+}
+
+}  // namespace penstock

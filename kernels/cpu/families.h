@@ -1,0 +1,29 @@
+// kernels/cpu/families.h -- the CPU op families, one .cpp each, and what they share.
+// Private to kernels/cpu and its tests; everyone else calls make_cpu_device().
+#pragma once
+
+#include <memory>
+
+#include "kernels/ops.h"
+
+namespace penstock {
+
+class OneDnn;  // kernels/cpu/onednn.h: the only file that calls oneDNN
+
+struct CpuContext {
+  int threads;     // of every parallel region, oneDNN's included
+  Memory& memory;  // for scratch tensors, Purpose::Workspace
+  OneDnn& dnn;
+};
+
+// The context must outlive the ops.
+[[nodiscard]] std::unique_ptr<DenseOps> cpu_dense_ops(CpuContext& context);
+[[nodiscard]] std::unique_ptr<ImageOps> cpu_image_ops(CpuContext& context);
+[[nodiscard]] std::unique_ptr<NormOps> cpu_norm_ops(CpuContext& context);
+[[nodiscard]] std::unique_ptr<PointwiseOps> cpu_pointwise_ops(CpuContext& context);
+[[nodiscard]] std::unique_ptr<LayoutOps> cpu_layout_ops(CpuContext& context);
+[[nodiscard]] std::unique_ptr<AttentionOps> cpu_attention_ops(CpuContext& context);
+[[nodiscard]] std::unique_ptr<TokenOps> cpu_token_ops(CpuContext& context);
+[[nodiscard]] std::unique_ptr<UpdateOps> cpu_update_ops(CpuContext& context);
+
+}  // namespace penstock

@@ -1,0 +1,71 @@
+// kernels/device.h -- Device: memory plus every op, on one accelerator. The seam under which the
+// CPU (kernels/cpu) and CUDA (kernels/cuda) backends live; nothing above kernels/ knows which it
+// has.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/memory.h"
+#include "kernels/tensor.h"
+
+namespace penstock {
+
+class DenseOps;
+class ImageOps;
+class NormOps;
+class PointwiseOps;
+class LayoutOps;
+class AttentionOps;
+class TokenOps;
+class UpdateOps;
+
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  // "cpu (avx512_core_bf16, 2 threads)"
+  [[nodiscard]] virtual std::string description() const = 0;
+  // True when bf16 matrix products run at the hardware's own speed.
+  [[nodiscard]] virtual bool native_bf16() const = 0;
+  // True when the host may read and write tensor memory directly.
+  [[nodiscard]] virtual bool host_addressable() const = 0;
+  // Returns when all work issued so far has ended.
+  virtual void synchronize() = 0;
+  // Copies size_bytes between host memory and this device's, in issue order with the ops.
+  virtual void copy_from_host(Tensor& to, const void* from, size_t size_bytes) = 0;
+  virtual void copy_to_host(void* to, const Tensor& from, size_t size_bytes) = 0;
+  // Kernel-library primitives (plans, descriptors) made since the start; flat in the steady state.
+  [[nodiscard]] virtual int64_t primitives_created() const = 0;
+
+  // The ops by family, one header each under kernels/ops/. All outputs are given by the caller and
+  // overwritten (=) unless a comment says added to (+=).
+  virtual DenseOps& dense() = 0;          // matrix products
+  virtual ImageOps& image() = 0;          // convolution, pooling
+  virtual NormOps& norm() = 0;            // layer norm, batch norm
+  virtual PointwiseOps& pointwise() = 0;  // activations, sums, dropout, casts
+  virtual LayoutOps& layout() = 0;        // concat, split, transpose
+  virtual AttentionOps& attention() = 0;  // softmax, multi-head attention
+  virtual TokenOps& token() = 0;          // embedding, cross-entropy
+  virtual UpdateOps& update() = 0;        // optimizer arithmetic
+  virtual Memory& memory() = 0;
+
+  // A new tensor with undefined contents; `zeros` fills it. Throws Error(Resource) when full.
+  [[nodiscard]] Tensor empty(const Shape& shape, DType dtype, Purpose purpose) {
+    const size_t size_bytes = static_cast<size_t>(shape.elements()) * size_of(dtype);
+    return {memory().take(size_bytes, purpose), shape, dtype};
+  }
+  [[nodiscard]] Tensor zeros(const Shape& shape, DType dtype, Purpose purpose);
+};
+
+// The CPU backend with that many OpenMP threads (>= 1) for every op.
+[[nodiscard]] std::unique_ptr<Device> make_cpu_device(int threads);
+
+// One line per accelerator that the CUDA backend can use; empty without one (or without the
+// backend).
+[[nodiscard]] std::vector<std::string> cuda_devices();
+// Throws Error(Resource) in a build without CUDA (naming the option) and where there is no device.
+[[nodiscard]] std::unique_ptr<Device> make_cuda_device(int ordinal);
+
+}  // namespace penstock

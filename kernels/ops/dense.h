@@ -1,0 +1,33 @@
+// kernels/ops/dense.h -- matrix products. Tensors are fp32 or bf16 (products sum in fp32).
+#pragma once
+
+#include "kernels/tensor.h"
+#include "kernels/weight.h"
+
+namespace penstock {
+
+// What a product or convolution applies to its result before storing it. Only functions whose
+// derivative follows from their output, so that fusing changes nothing that backward needs.
+enum class Fused : uint8_t { None, Relu, Tanh };
+
+class DenseOps {
+ public:
+  virtual ~DenseOps() = default;
+
+  // y[r, out] = f(x[r, in] w[out, in]^T + bias[out]); leading axes of x and y fold into r.
+  // bias (fp32) may be null. x and y share one dtype.
+  virtual void linear_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias,
+                              Fused f) = 0;
+  // dx[r, in] = g[r, out] w. g is the gradient before f, see PointwiseOps::fused_backward.
+  virtual void linear_backward_input(Tensor& dx, const Tensor& g, Weight& w) = 0;
+  // dw[out, in] += g^T x;  dbias[out] += column sums of g (null: none). dw and dbias are fp32.
+  virtual void linear_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x,
+                                      const Tensor& g) = 0;
+
+  // c[batch, m, n] = (accumulate ? c : 0) + op(a) op(b), where op transposes the last two axes if
+  // asked. a and b are [batch, ., .] with the same batch; all three share one dtype.
+  virtual void matmul(Tensor& c, const Tensor& a, const Tensor& b, bool transpose_a,
+                      bool transpose_b, bool accumulate) = 0;
+};
+
+}  // namespace penstock

@@ -1,0 +1,50 @@
+// kernels/ops/image.h -- convolution and pooling over channels-last images [n, height, width,
+// channels].
+#pragma once
+
+#include "kernels/ops/dense.h"
+#include "kernels/tensor.h"
+#include "kernels/weight.h"
+
+namespace penstock {
+
+// A window that slides over an image. Output extent = (in + before + after - kernel) / stride + 1.
+struct Window {
+  int kernel_h = 1, kernel_w = 1;
+  int stride_h = 1, stride_w = 1;
+  int pad_top = 0, pad_bottom = 0, pad_left = 0, pad_right = 0;
+  bool operator==(const Window&) const = default;
+};
+
+// [n, oh, ow, channels] for an input [n, h, w, .]; throws Error(Input) when the window does not
+// fit.
+[[nodiscard]] Shape window_output(const Shape& input, const Window& window, int64_t channels);
+
+enum class Pool : uint8_t { Max, Average };  // the average leaves padding out of its count
+
+class ImageOps {
+ public:
+  virtual ~ImageOps() = default;
+
+  // w is [out, in / groups, kernel_h, kernel_w]; depthwise is groups == in. bias (fp32) may be
+  // null.
+  virtual void conv2d_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias,
+                              const Window& window, int groups, Fused f) = 0;
+  virtual void conv2d_backward_input(Tensor& dx, const Tensor& g, Weight& w, const Window& window,
+                                     int groups) = 0;
+  // dw += ..., dbias += sums of g over n, h, w (null: none). Both fp32.
+  virtual void conv2d_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
+                                      const Window& window, int groups) = 0;
+
+  // `chosen` (I32, shape of y) receives for Pool::Max the position of the maximum inside its window
+  // (first one wins); null when no backward will follow, and for Pool::Average.
+  virtual void pool2d_forward(Tensor& y, Tensor* chosen, const Tensor& x, const Window& window,
+                              Pool kind) = 0;
+  virtual void pool2d_backward(Tensor& dx, const Tensor& g, const Tensor* chosen,
+                               const Window& window, Pool kind) = 0;
+  // y[n, c] = mean over h and w of x[n, h, w, c]; and back.
+  virtual void global_average_forward(Tensor& y, const Tensor& x) = 0;
+  virtual void global_average_backward(Tensor& dx, const Tensor& g) = 0;
+};
+
+}  // namespace penstock

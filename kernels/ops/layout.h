@@ -1,0 +1,22 @@
+// kernels/ops/layout.h -- moving elements without changing them. fp32 and bf16.
+#pragma once
+
+#include <span>
+
+#include "kernels/tensor.h"
+
+namespace penstock {
+
+class LayoutOps {
+ public:
+  virtual ~LayoutOps() = default;
+
+  // y = parts side by side along `axis`; all other extents agree.
+  virtual void concat(Tensor& y, std::span<const Tensor> parts, int axis) = 0;
+  // The reverse: parts are overwritten with their slices of x along `axis`.
+  virtual void split(std::span<Tensor> parts, const Tensor& x, int axis) = 0;
+  // y[i...] with axis a of y being axis order[a] of x, as numpy.transpose.
+  virtual void transpose(Tensor& y, const Tensor& x, std::span<const int> order) = 0;
+};
+
+}  // namespace penstock

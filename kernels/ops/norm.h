@@ -1,0 +1,41 @@
+// kernels/ops/norm.h -- layer norm (over the last axis) and batch norm (over all axes but the
+// last). Statistics and affine parameters are fp32; x, y and gradients are fp32 or bf16.
+#pragma once
+
+#include "kernels/tensor.h"
+
+namespace penstock {
+
+class NormOps {
+ public:
+  virtual ~NormOps() = default;
+
+  // y = (x - mean) rstd gamma + beta, per row. Writes mean[r] and rstd[r] for the backward halves.
+  virtual void layer_norm_forward(Tensor& y, Tensor& mean, Tensor& rstd, const Tensor& x,
+                                  const Tensor& gamma, const Tensor& beta, float epsilon) = 0;
+  virtual void layer_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x,
+                                         const Tensor& mean, const Tensor& rstd,
+                                         const Tensor& gamma) = 0;
+  // dgamma += ..., dbeta += ...
+  virtual void layer_norm_backward_weight(Tensor& dgamma, Tensor& dbeta, const Tensor& g,
+                                          const Tensor& x, const Tensor& mean,
+                                          const Tensor& rstd) = 0;
+
+  // Normalises with the statistics of this micro-batch and writes them: mean[c], rstd[c] (biased
+  // variance), and sums[2, c] = per-channel sum of x and of x^2 (GPipe 2.2: the moving averages are
+  // made from whole mini-batches, see runtime/layers).
+  virtual void batch_norm_forward(Tensor& y, Tensor& mean, Tensor& rstd, Tensor& sums,
+                                  const Tensor& x, const Tensor& gamma, const Tensor& beta,
+                                  float epsilon) = 0;
+  // y = (x - mean) / sqrt(variance + epsilon) gamma + beta, with the moving averages.
+  virtual void batch_norm_inference(Tensor& y, const Tensor& x, const Tensor& mean,
+                                    const Tensor& variance, const Tensor& gamma, const Tensor& beta,
+                                    float epsilon) = 0;
+  // The gradient of the micro-batch form. Writes dparameters[2, c] = (dgamma, dbeta): the input
+  // half needs them anyway, so the weight half is just an addition of these.
+  virtual void batch_norm_backward(Tensor& dx, Tensor& dparameters, const Tensor& g,
+                                   const Tensor& x, const Tensor& mean, const Tensor& rstd,
+                                   const Tensor& gamma) = 0;
+};
+
+}  // namespace penstock

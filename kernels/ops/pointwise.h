@@ -1,0 +1,41 @@
+// kernels/ops/pointwise.h -- element by element: activations, sums, dropout, fills and casts.
+// Inputs and outputs are fp32 or bf16 and share one dtype unless said otherwise; computed in fp32.
+#pragma once
+
+#include "kernels/ops/dense.h"
+#include "kernels/philox.h"
+#include "kernels/tensor.h"
+
+namespace penstock {
+
+enum class Activation : uint8_t { Relu, Gelu, GeluTanh, Silu, Tanh };
+
+class PointwiseOps {
+ public:
+  virtual ~PointwiseOps() = default;
+
+  virtual void activation_forward(Tensor& y, const Tensor& x, Activation f) = 0;  // y may be x
+  virtual void activation_backward(Tensor& dx, const Tensor& g, const Tensor& x,
+                                   Activation f) = 0;  // from the input; dx may be g
+  // dx = g f'(.) from the OUTPUT y of a fused function; dx may be g.
+  virtual void fused_backward(Tensor& dx, const Tensor& g, const Tensor& y, Fused f) = 0;
+
+  virtual void add(Tensor& y, const Tensor& a, const Tensor& b) = 0;       // y may be a or b
+  virtual void multiply(Tensor& y, const Tensor& a, const Tensor& b) = 0;  // y may be a or b
+  virtual void accumulate(Tensor& y, const Tensor& a) = 0;           // y += a; dtypes may differ
+  virtual void scale(Tensor& y, const Tensor& a, float factor) = 0;  // y = factor a; y may be a
+  // y[.., c] = a[.., c] + b[c] repeated over the leading axes: positions, biases. b may hold any
+  // whole fraction of a's elements; it is the innermost axes of a. b is fp32.
+  virtual void add_broadcast(Tensor& y, const Tensor& a, const Tensor& b) = 0;
+  // db += the sum of g over the repetitions; db fp32.
+  virtual void add_broadcast_backward(Tensor& db, const Tensor& g) = 0;
+
+  // Element i is kept when uniform(word i % 4 of philox(stream, i / 4)) >= rate, and scaled by
+  // 1 / (1 - rate). Forward and backward are the same map. y may be x.
+  virtual void dropout(Tensor& y, const Tensor& x, float rate, const RandomStream& stream) = 0;
+
+  virtual void fill(Tensor& y, float value) = 0;      // any dtype but U8
+  virtual void copy(Tensor& y, const Tensor& x) = 0;  // same shape; converts fp32 <-> bf16
+};
+
+}  // namespace penstock

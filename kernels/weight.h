@@ -1,0 +1,47 @@
+// kernels/weight.h -- Weight: a matrix or filter that many calls read between two updates.
+//
+// The value is fp32, in the layout users see ([out, in]; [out, in / groups, kh, kw]). A kernel that
+// is faster on another layout, or computes in bf16, keeps its own form here, made once after each
+// update and not once per micro-batch. Forms are charged to Purpose::Workspace.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/tensor.h"
+
+namespace penstock {
+
+class Weight {
+ public:
+  Weight() = default;
+  explicit Weight(Tensor value) : value_(std::move(value)) {}
+
+  [[nodiscard]] const Tensor& value() const { return value_; }
+  [[nodiscard]] const Shape& shape() const { return value_.shape(); }
+  // To be called after the elements were overwritten: all forms are stale.
+  void changed() { ++version_; }
+
+  // One packed or narrowed copy. `key` is the kernel's own name for the layout.
+  struct Form {
+    uint64_t key = 0;
+    uint64_t version = 0;
+    Tensor packed;
+  };
+  // The form of that key, and whether it must be remade (its `packed` is empty the first time).
+  // The caller that remakes it sets `version` to version().
+  Form& form(uint64_t key) {
+    for (Form& f : forms_) {
+      if (f.key == key) return f;
+    }
+    return forms_.emplace_back(Form{key, 0, {}});
+  }
+  [[nodiscard]] uint64_t version() const { return version_; }
+
+ private:
+  Tensor value_;
+  uint64_t version_ = 1;
+  std::vector<Form> forms_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,29 @@
+// runtime/autograd/parameter.h -- Parameter: a trained tensor, known by name and not by position.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "kernels/tensor.h"
+#include "kernels/weight.h"
+
+namespace penstock {
+
+// How a parameter starts. Values depend on (seed, name, element) alone: not on stages or order.
+struct Initializer {
+  enum class Kind : uint8_t { Zeros, Ones, Normal, Uniform };
+  Kind kind = Kind::Zeros;
+  float scale = 0.0F;  // Normal: standard deviation; Uniform: half-width, [-scale, scale)
+};
+
+struct Parameter {
+  std::string name;  // "blocks.7.attention.query.weight"
+  Shape shape;
+  Initializer init;
+  Weight weight;    // fp32; empty until the stage allocates it (inspect never does)
+  Tensor gradient;  // fp32, same shape: a view into the stage's one gradient buffer
+
+  [[nodiscard]] int64_t elements() const { return shape.elements(); }
+};
+
+}  // namespace penstock

@@ -1,0 +1,120 @@
+// runtime/comm/network.h -- everything that passes between ranks, as four small interfaces.
+//
+// Semantics, which the schedule relies on:
+//   * SendLink::send posts and never waits; ReceiveLink::receive waits.
+//   * Messages of one directed edge arrive in the order they were sent (FIFO); every edge has its
+//   own
+//     communicator, so two edges can never take each other's messages, not even between the same
+//     two ranks.
+//   * MPI moves nothing unless it is called: progress() is called between ops of a long
+//   computation.
+//   * All communicators and requests exist before, or are made in, the first step; none later.
+// Every failure throws Error(Peer) naming the call, the library's words, the edge and the peer.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/device.h"
+#include "kernels/tensor.h"
+#include "runtime/comm/grid.h"
+#include "runtime/comm/session.h"
+
+namespace penstock {
+
+struct TensorSpec {
+  Shape shape;
+  DType dtype = DType::F32;
+  bool operator==(const TensorSpec&) const = default;
+};
+
+// The sending end of one directed edge.
+class SendLink {
+ public:
+  virtual ~SendLink() = default;
+  // Posts one message, a tuple of tensors, and returns. The link holds references until the bytes
+  // have left; the caller must not write to the tensors any more.
+  virtual void send(std::span<const Tensor> message) = 0;
+  virtual void progress() = 0;
+  virtual void drain() = 0;  // waits until everything sent has left
+};
+
+// The receiving end of one directed edge.
+class ReceiveLink {
+ public:
+  virtual ~ReceiveLink() = default;
+  // Posts the receive of the next message into new tensors (Purpose::Activations), so that it can
+  // arrive during computation. The sizes must be what the sender sends, else receive() throws.
+  virtual void expect(std::span<const TensorSpec> specs) = 0;
+  [[nodiscard]] virtual int expected() const = 0;  // posted and not yet received
+  // Waits for the oldest expected message and writes it to `message`, one Tensor per spec.
+  virtual void receive(std::span<Tensor> message) = 0;
+  virtual void progress() = 0;
+};
+
+// Sums gradients over the ranks that hold the same stage.
+class ReduceGroup {
+ public:
+  virtual ~ReduceGroup() = default;
+  [[nodiscard]] virtual int size() const = 0;
+  // Starts summing `buffer` (fp32, 1-d, same elements on all members, fixed for the run) in place;
+  // all members get the same bits. All members start the same buffers in the same order. The buffer
+  // must not be touched until finish().
+  virtual void start(const Tensor& buffer) = 0;
+  virtual void progress() = 0;
+  virtual void finish() = 0;  // waits for everything started
+};
+
+// Small host-side values between the ranks of one group; blocking. Not for tensors.
+class Collective {
+ public:
+  virtual ~Collective() = default;
+  [[nodiscard]] virtual int rank() const = 0;
+  [[nodiscard]] virtual int size() const = 0;
+  virtual void barrier() = 0;
+  virtual void sum(std::span<double> values) = 0;  // in place, same bits everywhere
+  virtual void maximum(std::span<double> values) = 0;
+  // The members' values one after another, in rank order; lengths may differ but stay the same from
+  // call to call with the same `mine.size()` pattern. `all` must hold the total.
+  virtual void gather_to_all(std::span<const double> mine, std::span<double> all) = 0;
+  [[nodiscard]] virtual std::vector<int64_t> gather_to_all(int64_t mine) = 0;
+  // At rank 0: everyone's text in rank order; elsewhere empty.
+  [[nodiscard]] virtual std::vector<std::string> gather_text(const std::string& mine) = 0;
+  [[nodiscard]] virtual std::string broadcast(const std::string& text, int root) = 0;
+};
+
+enum class Direction : uint8_t { Activation, Gradient };
+
+// One directed edge between two stages of the same replica.
+struct Edge {
+  int from_stage = 0, to_stage = 0;
+  int from_position = 0, to_position = 0;  // ranks of the pipeline; different
+  Direction direction = Direction::Activation;
+};
+
+// Makes the ends. Every constructor-like call is collective over the ranks it concerns and is made
+// in the same global order everywhere.
+class Network {
+ public:
+  virtual ~Network() = default;
+  // The ends of `edges` (the same list on every rank) that this rank holds; entry e of the result
+  // is null where this rank is not that end.
+  struct Ends {
+    std::vector<std::unique_ptr<SendLink>> send;
+    std::vector<std::unique_ptr<ReceiveLink>> receive;
+  };
+  [[nodiscard]] virtual Ends connect(std::span<const Edge> edges, Device& device) = 0;
+  [[nodiscard]] virtual std::unique_ptr<ReduceGroup> reduce_group(Device& device) = 0;
+  virtual Collective& world() = 0;     // every rank
+  virtual Collective& pipeline() = 0;  // the ranks of this replica, in position order
+  virtual Collective& replicas() = 0;  // the ranks at this position, in replica order
+  [[nodiscard]] virtual std::string description() const = 0;  // "mpi (Open MPI 4.1.4)"
+};
+
+// `session` must outlive the network. Throws Error(Input) when grid.ranks() != session.ranks().
+[[nodiscard]] std::unique_ptr<Network> make_mpi_network(const Session& session, const Grid& grid);
+
+}  // namespace penstock

@@ -1,0 +1,25 @@
+// runtime/data/config.h -- the [data] section of a run file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace penstock {
+
+struct DataConfig {
+  std::string kind = "synthetic";  // text | images | synthetic
+  std::string train;               // a file, folder or archive
+  std::string validation;          // "": none; a share like "0.1" split off the end; or a path
+  bool shuffle = true;
+  // images: augmentation of training samples and normalisation of all
+  int crop_padding = 0;           // pixels added on each side before a random crop back to the size
+  bool flip = false;              // random horizontal flip
+  int cutout = 0;                 // side of a square set to the mean, 0 = off
+  std::vector<double> mean = {};  // per channel, of pixels in [0, 1]; empty: 0.5 each
+  std::vector<double> std = {};   // per channel; empty: 0.25 each
+  int64_t samples = 0;            // synthetic: samples per epoch; 0 = 2^20
+  int prefetch = 2;               // mini-batches decoded ahead
+};
+
+}  // namespace penstock

@@ -1,0 +1,56 @@
+// runtime/data/loader.h -- which samples a step reads, and a thread that reads them ahead.
+//
+// A sample is addressed by its global index: step s, mini-batch of B = replicas * M * b samples,
+// replica r, micro-batch m, place j has index s * B + (r * M + m) * b + j. Epoch e covers indices
+// [e n, (e + 1) n) in an order that depends on (seed, e) only. So the data order does not depend
+// on the number of stages, nor (for the same B and b) of replicas.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/device.h"
+#include "runtime/data/dataset.h"
+
+namespace penstock {
+
+// Bijection of [0, n) for epoch e: a permutation drawn from (seed, e), computed per index without
+// storing it (works for n of any size).
+[[nodiscard]] int64_t shuffled(int64_t index, int64_t n, uint64_t seed, int64_t epoch);
+
+struct LoaderConfig {
+  std::vector<std::string> fields;  // what this rank's stages read; may be empty
+  int64_t micro_batch_size = 1;     // b
+  int micro_batches = 1;            // M, of this replica
+  int replica = 0, replicas = 1;
+  uint64_t seed = 0;
+  bool shuffle = true;
+  bool wrap = true;  // training: epochs follow each other; evaluation: one pass, then padding
+  int prefetch = 2;  // steps decoded ahead
+  int64_t first_step = 0;
+};
+
+class Loader {
+ public:
+  // `host` allocates the batches (Purpose::Workspace) once; they are refilled.
+  Loader(std::shared_ptr<const Dataset> dataset, LoaderConfig config, Device& host);
+  ~Loader();  // stops the thread
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+
+  // The M micro-batches of the next step, in order; valid until the next call. Waits for the
+  // thread. Rethrows what reading threw.
+  [[nodiscard]] std::span<const Batch> next();
+  // Steps that cover the dataset once, the last one padded (evaluation).
+  [[nodiscard]] int64_t steps_per_epoch() const;
+  [[nodiscard]] double seconds_waited() const;  // inside next(), in total
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace penstock

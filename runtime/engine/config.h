@@ -1,0 +1,53 @@
+// runtime/engine/config.h -- a whole run file, typed. launch/options.cpp is the one table that
+// fills it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/data/config.h"
+#include "runtime/models/config.h"
+#include "runtime/optimizer/config.h"
+
+namespace penstock {
+
+struct PipelineConfig {
+  int stages = 1;                   // K
+  int replicas = 1;                 // D
+  int micro_batches = 4;            // M, of each replica
+  int64_t micro_batch_size = 1;     // b; a step takes D x M x b samples
+  int64_t mini_batch = 0;           // 0, or D x M x b: checked, or M follows from it when not given
+  std::string schedule = "1f1b";    // gpipe | 1f1b | a CSV file later
+  std::string recompute = "stage";  // none | stage | layer
+  std::vector<int64_t> split;       // layers per stage; empty: balanced by cost
+  std::string placement = "stages";  // stages | replicas
+};
+
+struct CheckpointConfig {
+  int64_t every = 0;  // steps; 0: only at the end
+  int keep = 3;       // periodic ones; 0: all
+};
+
+struct RunConfig {
+  int64_t steps = 100;
+  uint64_t seed = 1;
+  std::string out = "runs/latest";
+  std::string device = "auto";     // cpu | cuda | auto
+  int threads = 0;                 // per rank; 0: the host's cores shared by its ranks
+  std::string precision = "fp32";  // fp32 | bf16
+  int64_t eval_every = 0;          // steps; 0: only at the end, when there is validation data
+  int64_t eval_batch = 0;          // samples of one evaluation micro-batch; 0: micro_batch_size
+  int64_t log_every = 10;          // steps between plain log lines
+};
+
+struct Config {
+  ModelConfig model;
+  DataConfig data;
+  OptimizerConfig optimizer;
+  PipelineConfig pipeline;
+  CheckpointConfig checkpoint;
+  RunConfig run;
+};
+
+}  // namespace penstock

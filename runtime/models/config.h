@@ -1,0 +1,48 @@
+// runtime/models/config.h -- the [model] section of a run file.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace penstock {
+
+// One entry of `[[model.layers]]`: a kind, its options, and for containers the layers inside.
+struct LayerConfig {
+  using Value = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>>;
+  std::string kind;
+  std::string name;  // "": the kind and the position
+  std::map<std::string, Value> options;
+  std::vector<LayerConfig> layers;    // residual: the branch
+  std::vector<LayerConfig> shortcut;  // residual: the other branch, empty = identity
+  std::string where;                  // "run.toml:31", for messages
+};
+
+struct ModelConfig {
+  std::string kind = "transformer-lm";  // transformer-lm | resnet | mlp | sequential
+  // transformer-lm
+  int64_t layers = 4, width = 128, heads = 4, hidden = 0 /* 0: 4 x width */, context = 64;
+  int64_t vocabulary = 0;                // 0: what the data has
+  std::string activation = "relu";       // relu | gelu | gelu-tanh | silu
+  std::string positions = "sinusoidal";  // sinusoidal | learned
+  bool attention_bias = true;
+  bool bias = true;  // feed-forward, softmax
+  bool final_norm = true;
+  bool depth_scaled_init = false;  // feed-forward layers scaled down by depth (gpipe.md 3.2)
+  double dropout = 0.0;
+  double label_smoothing = 0.0;
+  double logit_clip = 0.0;  // 0 = off
+  // resnet
+  int64_t depth = 20;          // CIFAR form: 6n+2; ImageNet form: 18, 34, 50, 101, 152
+  std::string form = "cifar";  // cifar | imagenet
+  // resnet, mlp, sequential: the input
+  std::vector<int64_t> image = {3, 32, 32};  // [channels, height, width]
+  std::vector<int64_t> input = {};           // mlp, sequential: [features]; empty: an image
+  int64_t classes = 10;                      // 0: what the data has
+  std::vector<int64_t> hidden_layers = {};   // mlp: widths; empty: `layers` times `hidden`
+  std::vector<LayerConfig> sequence;         // sequential
+};
+
+}  // namespace penstock

@@ -1,0 +1,63 @@
+// runtime/telemetry/records.h -- what a run reports, as plain structs. Filled by runtime/engine on
+// every rank, brought together on rank 0, written by the reporters of this room.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/memory.h"
+
+namespace penstock {
+
+struct StepRecord {  // one line of metrics.jsonl
+  int64_t step = 0;  // 1 for the first
+  double loss = 0.0;
+  double grad_norm = 0.0;
+  double learning_rate = 0.0;
+  int64_t samples = 0;  // of this step
+  int64_t tokens = 0;   // 0 where the data has none
+  double step_ms = 0.0;
+  std::optional<double> accuracy;  // of this mini-batch, classifiers
+};
+
+struct EvalRecord {  // a line of metrics.jsonl with "eval": true
+  int64_t step = 0;
+  double loss = 0.0;
+  std::optional<double> accuracy;
+  int64_t samples = 0;
+  double seconds = 0.0;
+};
+
+struct RankRecord {  // an entry of summary.json's ranks_detail
+  int rank = 0, stage = 0, replica = 0;
+  std::string host, device;
+  std::string layers;      // "blocks.0 .. blocks.3"
+  int64_t parameters = 0;  // numbers held by this rank
+  MemoryUse memory;
+  double busy_fraction =
+      0.0;                    // share of the pipeline phase spent computing, warm-up steps left out
+  double data_wait_ms = 0.0;  // per step, waiting for the loader
+  int64_t allocations_per_step = 0;  // largest seen from step 3 on
+  int64_t primitives_per_step = 0;   // likewise
+};
+
+struct RunSummary {  // summary.json
+  int ranks = 1, stages = 1, replicas = 1, micro_batches = 1;
+  int64_t micro_batch_size = 1;
+  std::string model, schedule, recompute, device, precision;
+  int threads = 1;
+  int64_t parameters = 0;  // of the whole network
+  int64_t steps = 0;
+  double final_loss = 0.0;
+  std::optional<EvalRecord> final_eval;
+  double samples_per_s = 0.0;
+  std::optional<double> tokens_per_s;
+  double bubble_measured = 0.0, bubble_predicted = 0.0;
+  double step_ms_median = 0.0, step_ms_p95 = 0.0;
+  double seconds = 0.0;  // of the whole run
+  std::vector<RankRecord> ranks_detail;
+};
+
+}  // namespace penstock

@@ -1,0 +1,34 @@
+// runtime/telemetry/reporter.h -- tells the user, on rank 0: a live line, plain log lines,
+// metrics.jsonl, summary.json and the closing table.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/telemetry/records.h"
+
+namespace penstock {
+
+class Reporter {
+ public:
+  struct Options {
+    std::string directory;  // the run directory, must exist
+    int64_t total_steps = 0;
+    int64_t log_every = 10;  // steps between plain lines
+    bool tokens = false;     // rates in tokens/s beside samples/s
+  };
+  explicit Reporter(Options options);
+  ~Reporter();
+  Reporter(const Reporter&) = delete;
+  Reporter& operator=(const Reporter&) = delete;
+
+  void note(const std::string& line);   // a plain line to the terminal and the log file
+  void step(const StepRecord& record);  // metrics.jsonl, live line
+  void evaluated(const EvalRecord& record);
+  void finished(const RunSummary& summary);  // summary.json, closing table
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace penstock
