@@ -1,5 +1,5 @@
 // kernels/cpu/dense.cpp -- matrix products on the CPU: shapes turned into oneDNN plans.
-#include "kernels/cpu/column_sums.h"
+#include "kernels/cpu/bias_gradient.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/onednn.h"
 

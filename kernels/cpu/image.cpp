@@ -1,5 +1,5 @@
 // kernels/cpu/image.cpp -- convolutions turned into oneDNN plans, and pooling after its checks.
-#include "kernels/cpu/column_sums.h"
+#include "kernels/cpu/bias_gradient.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/onednn.h"
 #include "kernels/cpu/pool.h"

@@ -1,4 +1,4 @@
-#include "kernels/cpu/column_sums.h"
+#include "kernels/cpu/bias_gradient.h"
 
 #include <algorithm>
 #include <array>
