@@ -55,9 +55,11 @@ DataSource::DataSource(const Config& config, Collective& world) : config_(config
     try {
       on_every_rank([&] { (void)input_of(config.model); });
       datasets_ = open_datasets(config.data, sample_shape(config.model), config.run.seed);
-      message = "+" + encode(facts_of(datasets_));
+      message = '+';
+      message += encode(facts_of(datasets_));
     } catch (const Error& error) {
-      message = "-" + std::string(error.what());
+      message = '-';
+      message += error.what();
     }
   }
   message = world.broadcast(message, 0);
