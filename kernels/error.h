@@ -4,6 +4,7 @@
 // kind.
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 

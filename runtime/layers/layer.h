@@ -98,7 +98,8 @@ class Layer {
   // Shapes out, the batch being axis 0. Throws Error(Input) naming the layer when the inputs
   // misfit.
   [[nodiscard]] virtual Shapes infer(const Shapes& inputs) const = 0;
-  // Announces parameters and buffers; allocates nothing. Called once, before any forward.
+  // Announces parameters and buffers; allocates nothing. The last set announced to is the one that
+  // forward() uses.
   virtual void declare(ParameterSet& /*set*/) {}
   virtual Variables forward(Context& context, const Variables& inputs) = 0;
   // Batch fields that forward() asks Context::field for.
