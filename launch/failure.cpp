@@ -25,7 +25,7 @@ std::string outcome(const std::function<std::string()>& make) {
 
 std::string result_of(const std::string& outcome) {
   if (outcome.at(0) == '0') return outcome.substr(1);
-  throw SharedError(static_cast<ErrorKind>(outcome[0] - '0'), outcome.substr(1));
+  throw Error(static_cast<ErrorKind>(outcome[0] - '0'), outcome.substr(1), ErrorScope::EveryRank);
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ std::string on_first_rank(Collective& world, const std::function<std::string()>&
   return result_of(world.broadcast(world.rank() == 0 ? outcome(make) : "", 0));
 }
 
-void on_every_rank(Collective& world, const std::string& who, const std::function<void()>& work) {
+void agree(Collective& world, const std::string& who, const std::function<void()>& work) {
   std::string mine = outcome([&] {
     work();
     return std::string();
@@ -50,9 +50,9 @@ Failure current_failure() {
   try {
     throw;
   } catch (const Error& error) {
-    return {error.kind(), error.what()};
+    return {error.kind(), error.what(), error.scope()};
   } catch (const std::invalid_argument& error) {  // of the pure rooms, schedule and partition
-    return {ErrorKind::Input, error.what()};
+    return {ErrorKind::Input, error.what(), ErrorScope::OneRank};
   } catch (const std::bad_alloc&) {
     return {
         ErrorKind::Resource,
@@ -64,8 +64,9 @@ Failure current_failure() {
   }
 }
 
-void rethrow_as(const std::string& who) {
+void rethrow_naming(const std::string& who) {
   const Failure failure = current_failure();
+  if (failure.scope == ErrorScope::EveryRank) throw;
   throw Error(failure.kind, who + ": " + failure.what);
 }
 
@@ -77,13 +78,18 @@ void print_error(const std::string& what) {
   std::fflush(stderr);
 }
 
-void end_job(const Session& session, const Failure& failure) {
+int report(const Session& session, const Failure& failure) {
+  const int exit_code = static_cast<int>(failure.kind);
+  if (failure.scope == ErrorScope::EveryRank) {
+    if (session.rank() == 0) print_error(failure.what);
+    return exit_code;
+  }
   if (session.rank() > 0) {
     const int turn = std::min(session.rank(), 50);
     std::this_thread::sleep_for(std::chrono::milliseconds(500 + 20 * turn));
   }
   print_error(failure.what);
-  session.abort(static_cast<int>(failure.kind));
+  session.abort(exit_code);
 }
 
 }  // namespace penstock

@@ -12,34 +12,30 @@
 
 namespace penstock {
 
-// An error that every rank throws with the same words: all leave through MPI_Finalize, rank 0
-// prints.
-class SharedError : public Error {
- public:
-  using Error::Error;
-};
-
 // Runs `make` on rank 0 and returns its text on all ranks. Collective; when `make` throws, every
-// rank throws SharedError.
+// rank throws it (ErrorScope::EveryRank).
 [[nodiscard]] std::string on_first_rank(Collective& world,
                                         const std::function<std::string()>& make);
-// Runs `work` on every rank; when it throws anywhere, every rank throws SharedError with the words
-// of the lowest rank that failed. `work` must not communicate.
-void on_every_rank(Collective& world, const std::string& who, const std::function<void()>& work);
+// Runs `work` on every rank; when it throws anywhere, every rank throws the words of the
+// lowest rank that failed (ErrorScope::EveryRank). `work` must not communicate.
+void agree(Collective& world, const std::string& who, const std::function<void()>& work);
 
 struct Failure {
   ErrorKind kind = ErrorKind::Internal;
   std::string what;
+  ErrorScope scope = ErrorScope::OneRank;
 };
 // Of the exception being handled: call in a catch block only.
 [[nodiscard]] Failure current_failure();
-// Throws it again as an Error that begins with `who`: "rank 3 (stage 1, replica 1, host n7)".
-[[noreturn]] void rethrow_as(const std::string& who);
+// Throws it again; when it is this rank's alone it begins with `who`: "rank 3 (stage 1, ...)".
+[[noreturn]] void rethrow_naming(const std::string& who);
 
 // One line on standard error: "penstock: error: ...".
 void print_error(const std::string& what);
-// This rank failed and the others may not know: prints and ends the job. When all ranks fail for
-// one reason, the lowest prints and ends the job before the others have spoken.
-[[noreturn]] void end_job(const Session& session, const Failure& failure);
+// Prints the failure once and returns the exit code when every rank has it, to leave through
+// MPI_Finalize. Otherwise the other ranks may wait for this one for ever: prints, and ends the job.
+// Ranks that fail for one reason without knowing of each other: the lowest speaks first, and the
+// job is over before the next does.
+[[nodiscard]] int report(const Session& session, const Failure& failure);
 
 }  // namespace penstock

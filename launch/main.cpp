@@ -53,17 +53,15 @@ int dispatch(Session& session, const CommandLine& line) {
   }
   std::string hint = did_you_mean(line.command, names);
   if (hint.empty()) hint = "; `penstock --help` lists the commands";
-  throw SharedError(ErrorKind::Input, fmt::format("unknown command '{}'{}", line.command, hint));
+  throw Error(ErrorKind::Input, fmt::format("unknown command '{}'{}", line.command, hint),
+              ErrorScope::EveryRank);
 }
 
 int run(Session& session, const CommandLine& line) {
   try {
     return dispatch(session, line);
-  } catch (const SharedError& error) {
-    if (session.rank() == 0) print_error(error.what());
-    return error.exit_code();
   } catch (...) {
-    end_job(session, current_failure());
+    return report(session, current_failure());
   }
 }
 

@@ -98,7 +98,7 @@ void add_model(std::vector<Option>& table) {
   Rows rows(table, "model", &Config::model);
   rows.add("kind", &M::kind, "NAME", one_of({"transformer-lm", "resnet", "mlp", "sequential"}), "the network");
   rows.add("layers", &M::layers, "N", between(1, 1e6), "transformer-lm, mlp: blocks; sequential: a list of tables, [[model.layers]]");
-  rows.add("width", &M::width, "N", between(1, 1e6), "transformer-lm: numbers per position; resnet: see form");
+  rows.add("width", &M::width, "N", between(0, 1e6), "transformer-lm: per position, 0: 128; resnet: first channels, 0: by form");
   rows.add("heads", &M::heads, "N", between(1, 1e6), "transformer-lm: attention heads, a divisor of width");
   rows.add("hidden", &M::hidden, "N", between(0, 1e7), "feed-forward width; 0: 4 x width");
   rows.add("context", &M::context, "N", between(1, 1e7), "transformer-lm: sequence length");

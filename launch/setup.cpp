@@ -28,12 +28,12 @@ Grid grid_of(const Config& config, int ranks) {
   const PipelineConfig& pipeline = config.pipeline;
   const int64_t needed = int64_t{pipeline.stages} * pipeline.replicas;
   if (needed != ranks) {
-    throw SharedError(
-        ErrorKind::Input,
-        fmt::format("{} stages x {} replicas need {} ranks, but there {}: mpirun -n {} penstock "
-                    "train RUNFILE.toml, or change --stages and --replicas",
-                    pipeline.stages, pipeline.replicas, needed,
-                    ranks == 1 ? "is 1" : fmt::format("are {}", ranks), needed));
+    const std::string here = ranks == 1 ? "is 1" : fmt::format("are {}", ranks);
+    throw Error(ErrorKind::Input,
+                fmt::format("{} stages x {} replicas need {} ranks, but there {}: mpirun -n {} "
+                            "penstock train RUNFILE.toml, or change --stages and --replicas",
+                            pipeline.stages, pipeline.replicas, needed, here, needed),
+                ErrorScope::EveryRank);
   }
   return {.positions = pipeline.stages,
           .replicas = pipeline.replicas,

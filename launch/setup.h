@@ -19,11 +19,11 @@ namespace penstock {
 [[nodiscard]] std::unique_ptr<Network> starting_network(const Session& session);
 
 // Rank 0 reads run file and arguments; all ranks get the same Config, data paths absolute.
-// Collective; throws SharedError.
+// Collective; what it throws, all ranks throw.
 [[nodiscard]] Config shared_config(Collective& world, const std::vector<std::string>& arguments,
                                    bool run_file_required);
 
-// Throws SharedError when the grid is not the number of ranks, with the mpirun line that starts it.
+// Throws on every rank when there are too few or too many, with the mpirun line that fits.
 [[nodiscard]] Grid grid_of(const Config& config, int ranks);
 
 // Collective. The plan for config.run.threads, the same on all ranks.

@@ -4,6 +4,7 @@
 #include "launch/commands.h"
 #include "launch/failure.h"
 #include "launch/run_directory.h"
+#include "launch/run_file.h"
 #include "launch/setup.h"
 #include "runtime/engine/trainer.h"
 #include "runtime/telemetry/reporter.h"
@@ -41,16 +42,16 @@ int train_command(Session& session, const Arguments& arguments) {
     grid = grid_of(config, session.ranks());
     plan = shared_threads(world, session, config.run.threads);
     config.run.threads = plan.threads;
-    on_every_rank(world, name_of_rank(session, grid),
-                  [&] { device = open_device(config.run.device, plan.threads, session); });
+    agree(world, name_of_rank(session, grid),
+          [&] { device = open_device(config.run.device, plan.threads, session); });
   }
   const std::unique_ptr<Network> network = make_mpi_network(session, grid);
   std::unique_ptr<Reporter> reporter = open_report(network->world(), config, plan);
   try {
-    (void)train(config, session, *network, *device, reporter.get());
+    (void)train(config, write_run_file(config), session, *network, grid, *device, reporter.get());
   } catch (...) {
     if (session.ranks() == 1) throw;
-    rethrow_as(name_of_rank(session, grid));
+    rethrow_naming(name_of_rank(session, grid));
   }
   return 0;
 }

@@ -44,6 +44,7 @@ Json rank_json(const RankRecord& record) {
       {"data_wait_ms", record.data_wait_ms},
       {"allocations_per_step", record.allocations_per_step},
       {"primitives_per_step", record.primitives_per_step},
+      {"requests_per_step", record.requests_per_step},
   };
 }
 
