@@ -126,10 +126,6 @@ dnnl::memory::data_type library_type(DType type) {
   }
 }
 
-dnnl::algorithm library_algorithm(Fused f) {
-  return f == Fused::Tanh ? dnnl::algorithm::eltwise_tanh : dnnl::algorithm::eltwise_relu;
-}
-
 dnnl::algorithm library_algorithm(Activation f) {
   switch (f) {
     case Activation::Relu:

@@ -22,7 +22,9 @@
 namespace penstock {
 
 // c[batch.., m, n] = f(scale a b + bias + (accumulate ? c : 0)), any element strides, outer two
-// axes are batch. Zero extents are fine; k == 0 is a product of zeros.
+// axes are batch. Zero extents are fine; k == 0 is a product of zeros. A fused function gives the
+// bits that activation_forward would give on the fp32 result (but for the sign of a zero, on old
+// CPUs); Tanh wants a dense c.
 struct MatmulPlan {
   std::array<int64_t, 2> batch{1, 1};
   int64_t m = 0, n = 0, k = 0;

@@ -46,9 +46,9 @@ dnnl::convolution_forward::primitive_desc describe_forward(OneDnn::State& state,
                                                            const ConvolutionPlan& plan,
                                                            const Layouts& l) {
   dnnl::primitive_attr attr = new_attributes();
-  if (plan.fused != Fused::None) {
+  if (plan.fused == Fused::Relu) {
     dnnl::post_ops ops;
-    dnnl_api::append_eltwise(ops, library_algorithm(plan.fused), 0.0F);
+    dnnl_api::append_eltwise(ops, dnnl::algorithm::eltwise_relu, 0.0F);
     attr.set_post_ops(ops);
   }
   return dnnl_api::convolution_forward(state.engine, l.x, l.any_weight, l.bias, l.y, l.sliding,
@@ -148,6 +148,12 @@ size_t PlanHash::operator()(const ConvolutionPlan& p) const {
 void OneDnn::convolution_forward(const ConvolutionPlan& plan, void* y, const void* x, Weight& w,
                                  const float* bias) {
   if (plan.n == 0) return;
+  if (plan.fused == Fused::Tanh) {  // a pass of its own, as in a product
+    ConvolutionPlan plain = plan;
+    plain.fused = Fused::None;
+    convolution_forward(plain, y, x, w, bias);
+    return activation_forward(y, y, y_elements(plan), plan.type, Activation::Tanh);
+  }
   if (must_emulate(*state_, plan)) {
     const Tensor wide_x = widened(*state_, x, x_elements(plan));
     const Tensor wide_y = state_->scratch(y_elements(plan), DType::F32);

@@ -15,6 +15,10 @@ std::string text(const MatmulPlan& p) {
          name_of(p.b_type) + " -> " + name_of(p.c_type);
 }
 
+int64_t elements_of_c(const MatmulPlan& plan) {
+  return plan.batch[0] * plan.batch[1] * plan.m * plan.n;
+}
+
 // Leading batch axes of extent 1 are left out: the library has faster code for fewer axes.
 dnnl_api::Desc descriptor(const MatmulPlan& plan, const Strides& extents, const Strides& strides,
                           DType type) {
@@ -34,8 +38,8 @@ dnnl::primitive_attr attributes(const MatmulPlan& plan) {
     dnnl_api::append_eltwise(ops, dnnl::algorithm::eltwise_linear, plan.scale);
   }
   if (plan.accumulate) ops.append_sum(1.0F);
-  if (plan.fused != Fused::None) {
-    dnnl_api::append_eltwise(ops, library_algorithm(plan.fused), 0.0F);
+  if (plan.fused == Fused::Relu) {
+    dnnl_api::append_eltwise(ops, dnnl::algorithm::eltwise_relu, 0.0F);
   }
   dnnl::primitive_attr attr = new_attributes();
   attr.set_post_ops(ops);
@@ -142,8 +146,18 @@ bool must_emulate(const OneDnn::State& state, const MatmulPlan& plan) {
   return bf16 && !state.native_bf16;
 }
 
-bool is_empty(const MatmulPlan& plan) {
-  return plan.batch[0] * plan.batch[1] * plan.m * plan.n == 0;
+// Tanh is a pass of its own: inside a product its last bit depends on the library's code for it.
+template <class B>
+void product_then_tanh(OneDnn& dnn, MatmulPlan plan, void* c, const void* a, B& b,
+                       const float* bias) {
+  const Strides whole = dense(plan, plan.m, plan.n);
+  if (plan.c[2] != whole[2] || plan.c[3] != 1 || (plan.batch[1] > 1 && plan.c[1] != whole[1]) ||
+      (plan.batch[0] > 1 && plan.c[0] != whole[0])) {
+    fail_internal(text(plan) + " has a tanh over a result that is not dense");
+  }
+  plan.fused = Fused::None;
+  dnn.matmul(plan, c, a, b, bias);
+  dnn.activation_forward(c, c, elements_of_c(plan), plan.c_type, Activation::Tanh);
 }
 
 // The product of nothing: c = f(bias + (accumulate ? c : 0)), a rarity, so simply in order.
@@ -170,7 +184,8 @@ size_t PlanHash::operator()(const MatmulPlan& p) const {
 
 void OneDnn::matmul(const MatmulPlan& plan, void* c, const void* a, const void* b,
                     const float* bias) {
-  if (is_empty(plan)) return;
+  if (elements_of_c(plan) == 0) return;
+  if (plan.fused == Fused::Tanh) return product_then_tanh(*this, plan, c, a, b, bias);
   if (plan.k == 0) return empty_product(*this, plan, c, bias);
   if (must_emulate(*state_, plan)) {
     emulate(*state_, plan, c, a, [&](MatmulPlan wide, void* wide_c, const void* wide_a) {
@@ -189,7 +204,8 @@ void OneDnn::matmul(const MatmulPlan& plan, void* c, const void* a, const void* 
 }
 
 void OneDnn::matmul(const MatmulPlan& plan, void* c, const void* a, Weight& b, const float* bias) {
-  if (is_empty(plan)) return;
+  if (elements_of_c(plan) == 0) return;
+  if (plan.fused == Fused::Tanh) return product_then_tanh(*this, plan, c, a, b, bias);
   if (plan.k == 0) return empty_product(*this, plan, c, bias);
   if (must_emulate(*state_, plan)) {
     emulate(*state_, plan, c, a, [&](MatmulPlan wide, void* wide_c, const void* wide_a) {

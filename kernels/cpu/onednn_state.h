@@ -130,7 +130,6 @@ struct OneDnn::State {
 // dnnl::primitive_attr is the same object.
 [[nodiscard]] dnnl::primitive_attr new_attributes();
 [[nodiscard]] dnnl::memory::data_type library_type(DType type);
-[[nodiscard]] dnnl::algorithm library_algorithm(Fused f);  // not None
 [[nodiscard]] dnnl::algorithm library_algorithm(Activation f);
 // Throws Error(Internal), or Error(Resource) when memory ran out: `what` failed as `error` says.
 [[noreturn]] void fail_library(const std::string& what, const dnnl::error& error);

@@ -71,6 +71,15 @@ inline void assign(const Tensor& x, const std::function<double(size_t)>& value) 
   return result;
 }
 
+// An fp32 weight whose values `compute` holds exactly, so that narrowing it is no error.
+[[nodiscard]] inline Tensor random_weight(Rig& rig, const Shape& shape, uint64_t seed,
+                                          DType compute) {
+  const Doubles exact = values(random(rig, shape, seed, compute));
+  Tensor w = rig.empty(shape);
+  assign(w, [&](size_t i) { return exact[i]; });
+  return w;
+}
+
 [[nodiscard]] inline bool same_bits(const Tensor& a, const Tensor& b) {
   return a.shape() == b.shape() && a.dtype() == b.dtype() &&
          std::memcmp(a.raw(), b.raw(), a.size_bytes()) == 0;
@@ -101,7 +110,7 @@ using Function = std::function<Doubles(const Doubles&)>;
 // (for +=). The step suits functions of values around 1.
 [[nodiscard]] inline double gradient_error(const Doubles& gradient, const Function& f, Doubles x,
                                            const Doubles& upstream, const Doubles& before = {},
-                                           size_t samples = 64) {
+                                           size_t samples = 24) {
   const double step = 1e-4;
   auto loss = [&] {
     const Doubles y = f(x);
@@ -127,7 +136,7 @@ using Function = std::function<Doubles(const Doubles&)>;
 }
 [[nodiscard]] inline double gradient_error(const Tensor& gradient, const Function& f,
                                            const Tensor& x, const Tensor& upstream,
-                                           const Doubles& before = {}, size_t samples = 64) {
+                                           const Doubles& before = {}, size_t samples = 24) {
   return gradient_error(values(gradient), f, values(x), values(upstream), before, samples);
 }
 
