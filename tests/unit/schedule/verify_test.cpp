@@ -84,7 +84,8 @@ TEST(Verify, NamesWhatIsDoubled) {
             "bad schedule: W1.0 (instruction 13 of rank 1) differentiates again what "
             "B1.0 (instruction 4 of rank 1) differentiates");
   EXPECT_EQ(refusal(with_last(lower(gpipe(1, 1), {.reduce = true}), 0, {Op::ReduceGradients, 0})),
-            "bad schedule: RED0 (instruction 4 of rank 0) is there twice, first as instruction 3");
+            "bad schedule: RED0 (instruction 4 of rank 0) reduces again what RED0 (instruction 3 "
+            "of rank 0) reduces");
 }
 
 TEST(Verify, NamesWhatIsOutOfOrder) {
