@@ -1,42 +1,37 @@
 #include "runtime/schedule/draw.h"
 
 #include <algorithm>
-#include <stdexcept>
+#include <vector>
 
 #include "runtime/schedule/form.h"
-#include "runtime/schedule/replay.h"
+#include "runtime/schedule/simulate.h"
 
 namespace penstock {
 namespace {
 
 struct Cell {
-  int slot;
+  size_t slot;
   std::string label;
 };
 
-// The rank's slots are given out in the order of its program, so every row comes sorted.
+std::string label(const Schedule& schedule, const Instruction& instruction) {
+  if (schedule.stages > schedule.ranks) return text(instruction);
+  return name_of(instruction.op) + std::to_string(instruction.micro_batch);
+}
+
+// Every compute instruction in its slot: a simulation in which each takes one unit of time. A
+// rank's instructions come in order of time, so every row is sorted.
 std::vector<std::vector<Cell>> place(const Schedule& schedule) {
-  const Events events(schedule);
-  std::vector<int> reached(events.count(), 0);  // the slot from which on an event has happened
-  std::vector<int> clock(schedule.ranks, 0);
+  constexpr OpTimes kOneSlot{.backward = 1};
+  const Costs costs{std::vector<OpTimes>(schedule.stages, kOneSlot)};
+  const Timeline timeline = simulate(schedule, costs);
   std::vector<std::vector<Cell>> rows(schedule.ranks);
-  const bool several = schedule.stages > schedule.ranks;
-  const std::vector<int> end = replay(schedule, [&](int rank, int index) {
-    const Instruction& instruction = schedule.program[rank][index];
-    const int64_t awaited = events.awaited_by(instruction);
-    if (awaited >= 0) clock[rank] = std::max(clock[rank], reached[awaited]);
-    if (is_compute(instruction.op)) {
-      const auto short_label = name_of(instruction.op) + std::to_string(instruction.micro_batch);
-      rows[rank].push_back({clock[rank], several ? text(instruction) : short_label});
-      ++clock[rank];
-    }
-    const int64_t caused = events.caused_by(instruction);
-    if (caused >= 0) reached[caused] = clock[rank];
-  });
   for (int rank = 0; rank < schedule.ranks; ++rank) {
-    if (end[rank] < static_cast<int>(schedule.program[rank].size())) {
-      throw std::invalid_argument("this schedule cannot be drawn: it gets stuck at " +
-                                  where(schedule, rank, end[rank]));
+    const auto& program = schedule.program[rank];
+    for (size_t i = 0; i < program.size(); ++i) {
+      if (!is_compute(program[i].op)) continue;
+      const auto slot = static_cast<size_t>(timeline.rank[rank][i].start);
+      rows[rank].push_back({slot, label(schedule, program[i])});
     }
   }
   return rows;

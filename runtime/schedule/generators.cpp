@@ -12,6 +12,7 @@ namespace {
 // then the remaining backwards.
 std::vector<Instruction> alternating(int stage, int micro_batches, int warm_up) {
   std::vector<Instruction> program;
+  program.reserve(2 * static_cast<size_t>(micro_batches));
   for (int j = 0; j < warm_up; ++j) program.push_back({Op::Forward, stage, j});
   for (int j = 0; j < micro_batches; ++j) {
     if (warm_up + j < micro_batches) program.push_back({Op::Forward, stage, warm_up + j});

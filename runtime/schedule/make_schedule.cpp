@@ -27,6 +27,7 @@ constexpr std::array<Entry, 6> kEntries = {{
 
 std::vector<std::string> schedule_names() {
   std::vector<std::string> names;
+  names.reserve(kEntries.size());
   for (const Entry& entry : kEntries) names.emplace_back(entry.name);
   return names;
 }

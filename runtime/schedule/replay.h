@@ -2,7 +2,7 @@
 // happen.
 //
 // Does no work and knows no times: all it knows is what waits for what. verify() asks whether every
-// rank gets to its end; draw() puts a slot to every visit.
+// rank gets to its end; simulate() puts a time to every visit.
 #pragma once
 
 #include <cstddef>

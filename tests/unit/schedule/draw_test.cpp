@@ -72,7 +72,7 @@ TEST(Draw, SaysWhereAScheduleGetsStuck) {
   Schedule s = gpipe(2, 2);
   std::swap(s.program[0][0], s.program[0][3]);  // B0.1 first
   EXPECT_EQ(message_of([&] { return draw(s); }),
-            "this schedule cannot be drawn: it gets stuck at B0.1 (instruction 1 of rank 0)");
+            "this schedule cannot run: it gets stuck at B0.1 (instruction 1 of rank 0)");
   s.program.pop_back();
   EXPECT_THAT(message_of([&] { return draw(s); }), HasSubstr("1 programs for 2 ranks"));
 }

@@ -84,7 +84,8 @@ TEST(Verify, NamesWhatIsDoubled) {
             "bad schedule: W1.0 (instruction 13 of rank 1) differentiates again what "
             "B1.0 (instruction 4 of rank 1) differentiates");
   EXPECT_EQ(refusal(with_last(lower(gpipe(1, 1), {.reduce = true}), 0, {Op::ReduceGradients, 0})),
-            "bad schedule: RED0 (instruction 4 of rank 0) is there twice, first as instruction 3");
+            "bad schedule: RED0 (instruction 4 of rank 0) reduces again what RED0 (instruction 3 "
+            "of rank 0) reduces");
 }
 
 TEST(Verify, NamesWhatIsOutOfOrder) {
@@ -104,6 +105,20 @@ TEST(Verify, NamesWhatIsOutOfOrder) {
   EXPECT_EQ(refusal(swapped(s, 0, "RED0", "OPT")),
             "bad schedule: OPT (instruction 11 of rank 0) is not the last: RED0 (instruction 12 of "
             "rank 0) follows, but weights change only at the end of the step");
+}
+
+TEST(Verify, StagesOfOneRankHandOverInOrder) {
+  const Schedule s = lower(zb_v(2, 1), {});
+  EXPECT_EQ(refusal(swapped(s, 1, "F1.0", "F2.0")),
+            "bad schedule: F2.0 (instruction 2 of rank 1) comes before F1.0 (instruction 3 of rank "
+            "1), which it needs");
+  EXPECT_EQ(refusal(swapped(s, 1, "I2.0", "I1.0")),
+            "bad schedule: I1.0 (instruction 6 of rank 1) comes before I2.0 (instruction 8 of rank "
+            "1), which it needs");
+  const Schedule whole = lower(interleaved(1, 2, 1), {});
+  EXPECT_EQ(refusal(swapped(whole, 0, "B0.0", "B1.0")),
+            "bad schedule: B0.0 (instruction 3 of rank 0) comes before B1.0 (instruction 4 of rank "
+            "0), which it needs");
 }
 
 TEST(Verify, SumsHaveOneOrder) {
