@@ -63,16 +63,12 @@ class Reader {
   std::vector<uint8_t> contents() {
     std::vector<uint8_t> bytes;
     for (;;) {
-      const size_t had = bytes.size();
-      bytes.resize(had + kReadBytes);
-      const la_ssize_t got = archive_read_data(archive_.get(), bytes.data() + had, kReadBytes);
+      const la_ssize_t got = archive_read_data(archive_.get(), buffer_.data(), buffer_.size());
       if (got < 0) fail();
-      bytes.resize(had + static_cast<size_t>(got));
-      if (got == 0) break;
+      if (got == 0) return bytes;
+      bytes.insert(bytes.end(), buffer_.begin(), buffer_.begin() + got);
       if (bytes.size() > kLargestEntryBytes) fail("the entry is larger than 256 MiB");
     }
-    bytes.shrink_to_fit();
-    return bytes;
   }
 
  private:
@@ -86,12 +82,13 @@ class Reader {
   std::string path_;
   Handle archive_;
   std::string name_;  // of the last entry, for messages
+  std::vector<uint8_t> buffer_ = std::vector<uint8_t>(kReadBytes);
 };
 
 }  // namespace
 
 void read_archive(const std::string& path, const std::function<bool(const std::string&)>& wanted,
-                  const std::function<void(std::string, std::vector<uint8_t>)>& take) {
+                  const std::function<void(const std::string&, std::vector<uint8_t>)>& take) {
   Reader reader(path);
   while (archive_entry* entry = reader.next()) {
     if (archive_entry_filetype(entry) == AE_IFREG && wanted(reader.name())) {

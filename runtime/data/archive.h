@@ -13,6 +13,6 @@ namespace penstock {
 // Throws Error(Input) naming the archive, and the entry where there is one, when it is not a tar
 // archive or is damaged or cut off anywhere.
 void read_archive(const std::string& path, const std::function<bool(const std::string&)>& wanted,
-                  const std::function<void(std::string, std::vector<uint8_t>)>& take);
+                  const std::function<void(const std::string&, std::vector<uint8_t>)>& take);
 
 }  // namespace penstock

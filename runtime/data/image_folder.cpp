@@ -25,7 +25,7 @@ bool is_jpeg_name(const std::string& path) {
 
 std::vector<ImageFile> files_of_archive(const std::string& path) {
   std::vector<ImageFile> files;
-  read_archive(path, is_jpeg_name, [&](std::string name, std::vector<uint8_t> jpeg) {
+  read_archive(path, is_jpeg_name, [&](const std::string& name, std::vector<uint8_t> jpeg) {
     if (jpeg.empty()) fail_input(path + ": " + name + " is empty");
     files.push_back({fs::path(name).lexically_normal().string(), 0, std::move(jpeg)});
   });

@@ -33,7 +33,6 @@ ImageDataset::ImageDataset(ImageFolder folder, const Shape& image, DataConfig co
       config_(std::move(config)),
       training_(training),
       fields_{{"images", image, DType::F32}, {"labels", {}, DType::I32}} {
-  check(config_, image);
   table_ = normalisation(config_, image[2]);
   if (image.elements() > kLargestCacheBytes / size()) return;
   const auto n = static_cast<size_t>(size());

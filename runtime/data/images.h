@@ -18,6 +18,7 @@ namespace penstock {
 class ImageDataset final : public Dataset {
  public:
   // `image` is [height, width, channels] of every sample; `training` turns augmentation on.
+  // Throws Error(Input) naming data.mean or data.std. Made by open_images(), which checks the rest.
   ImageDataset(ImageFolder folder, const Shape& image, DataConfig config, bool training);
 
   [[nodiscard]] int64_t size() const override { return static_cast<int64_t>(folder_.files.size()); }

@@ -12,32 +12,33 @@ namespace {
 
 constexpr int64_t kDefaultSamples = int64_t{1} << 20;
 
-// Calls use(i, word) for each i of [0, n) with the word at `first` + i of the stream.
+// Calls use(i, word i of the stream) for each i of [0, n).
 template <class Use>
-void for_words(const RandomStream& stream, int64_t first, int64_t n, Use use) {
-  std::array<uint32_t, 4> words{};
-  for (int64_t i = 0; i < n; ++i) {
-    const int64_t place = first + i;
-    if (i == 0 || place % 4 == 0) words = philox(stream, static_cast<uint64_t>(place / 4));
-    use(static_cast<size_t>(i), words[static_cast<size_t>(place % 4)]);
+void for_words(const RandomStream& stream, int64_t n, Use use) {
+  for (int64_t i = 0; i < n; i += 4) {
+    const auto words = philox(stream, static_cast<uint64_t>(i / 4));
+    const int64_t used = std::min<int64_t>(4, n - i);
+    for (int64_t j = 0; j < used; ++j) use(i + j, words[static_cast<size_t>(j)]);
   }
 }
 
-void draw_classes(void* out, int64_t n, int64_t classes, const RandomStream& stream,
-                  int64_t first) {
-  if (out == nullptr) return;
-  auto* to = static_cast<int32_t*>(out);
-  for_words(stream, first, n, [&](size_t i, uint32_t word) {
-    to[i] = static_cast<int32_t>(uint64_t{word} * static_cast<uint64_t>(classes) >> 32);
+int32_t class_of(uint32_t word, int64_t classes) {
+  return static_cast<int32_t>(uint64_t{word} * static_cast<uint64_t>(classes) >> 32);
+}
+
+// Both fields see the same n + 1 words, labels one later. Either may be null.
+void draw_text(int32_t* tokens, int32_t* labels, int64_t n, int64_t classes,
+               const RandomStream& stream) {
+  for_words(stream, n + 1, [&](int64_t i, uint32_t word) {
+    if (tokens != nullptr && i < n) tokens[i] = class_of(word, classes);
+    if (labels != nullptr && i > 0) labels[i - 1] = class_of(word, classes);
   });
 }
 
-void draw_values(void* out, int64_t n, const RandomStream& stream) {
-  if (out == nullptr) return;
-  auto* to = static_cast<float*>(out);
+void draw_values(float* out, int64_t n, const RandomStream& stream) {
   constexpr float kWidth = 3.4641016F;  // sqrt(12): a uniform number of variance 1
-  for_words(stream, 0, n,
-            [&](size_t i, uint32_t word) { to[i] = (uniform_of(word) - 0.5F) * kWidth; });
+  for_words(stream, n,
+            [&](int64_t i, uint32_t word) { out[i] = (uniform_of(word) - 0.5F) * kWidth; });
 }
 
 }  // namespace
@@ -56,13 +57,15 @@ void SyntheticDataset::read(int64_t index, const RandomStream& /*random*/,
   const auto sample = static_cast<uint64_t>(first_ + index);
   const RandomStream inputs = random_stream(seed_, hash_name("synthetic inputs"), sample);
   const int64_t n = fields_[0].shape.elements();
+  auto* labels = static_cast<int32_t*>(out[1]);
   if (fields_[0].dtype == DType::I32) {
-    draw_classes(out[0], n, classes_, inputs, 0);
-    draw_classes(out[1], n, classes_, inputs, 1);
-  } else {
-    draw_values(out[0], n, inputs);
-    draw_classes(out[1], 1, classes_, random_stream(seed_, hash_name("synthetic labels"), sample),
-                 0);
+    draw_text(static_cast<int32_t*>(out[0]), labels, n, classes_, inputs);
+    return;
+  }
+  if (out[0] != nullptr) draw_values(static_cast<float*>(out[0]), n, inputs);
+  if (labels != nullptr) {
+    const RandomStream stream = random_stream(seed_, hash_name("synthetic labels"), sample);
+    *labels = class_of(philox(stream, 0)[0], classes_);
   }
 }
 

@@ -19,8 +19,8 @@ class Archive : public testing::TestWithParam<Compression> {
     test::Files files;
     read_archive(
         path_, [](const std::string& name) { return !name.ends_with(".txt"); },
-        [&](std::string name, const std::vector<uint8_t>& contents) {
-          files.emplace_back(std::move(name), std::string(contents.begin(), contents.end()));
+        [&](const std::string& name, const std::vector<uint8_t>& contents) {
+          files.emplace_back(name, std::string(contents.begin(), contents.end()));
         });
     return files;
   }
@@ -90,7 +90,7 @@ TEST(ArchiveTar, RefusesADamagedHeader) {
   expect_error(ErrorKind::Input, {path}, [&] {
     read_archive(
         path, [](const std::string&) { return true; },
-        [](std::string, const std::vector<uint8_t>&) {});
+        [](const std::string&, const std::vector<uint8_t>&) {});
   });
 }
 
