@@ -26,7 +26,7 @@ int64_t MpiReduceGroup::Slice::length(int member) const {
   return first(member + 1) - first(member);
 }
 
-MpiReduceGroup::MpiReduceGroup(CommHandle comm, std::string name, Memory& memory,
+MpiReduceGroup::MpiReduceGroup(CommHandle comm, const std::string& name, Memory& memory,
                                int64_t& requests_made)
     : comm_(std::move(comm)),
       name_("summing gradients over " + name),

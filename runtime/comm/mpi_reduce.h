@@ -26,7 +26,7 @@ namespace penstock {
 class MpiReduceGroup final : public ReduceGroup {
  public:
   // `requests_made` is counted up. It, `memory` (for the scratch) and MPI must outlive the group.
-  MpiReduceGroup(CommHandle comm, std::string name, Memory& memory, int64_t& requests_made);
+  MpiReduceGroup(CommHandle comm, const std::string& name, Memory& memory, int64_t& requests_made);
   ~MpiReduceGroup() override;
   [[nodiscard]] int size() const override { return size_; }
   void start(const Tensor& buffer) override;

@@ -43,7 +43,12 @@ void expect_filled(const Tensor& tensor, const TensorSpec& spec, int seed) {
   }
 }
 
-// The edges of a pipeline with one stage a rank: 2 s is s -> s + 1, 2 s + 1 is its way back.
+// In a pipeline with one stage a rank: the edge that leads down from stage s; the next is its way
+// back.
+size_t edge_down(int stage) {
+  return 2 * static_cast<size_t>(stage);
+}
+
 std::vector<Edge> chain(int stages) {
   std::vector<Edge> edges;
   for (int s = 0; s + 1 < stages; ++s) {
@@ -73,7 +78,7 @@ class Links : public testing::Test {
 TEST_F(Links, EachRankHoldsItsOwnEndsOnly) {
   connect(chain(session_.ranks()));
   for (int s = 0; s + 1 < session_.ranks(); ++s) {
-    const auto there = static_cast<size_t>(2 * s);
+    const size_t there = edge_down(s);
     EXPECT_EQ(ends_.send[there] != nullptr, rank_ == s);
     EXPECT_EQ(ends_.receive[there] != nullptr, rank_ == s + 1);
     EXPECT_EQ(ends_.send[there + 1] != nullptr, rank_ == s + 1);
@@ -90,7 +95,7 @@ void carry_down_the_pipeline(Device& device, Network& network, int rank, int ran
   const auto ends = network.connect(chain(ranks), device);
   std::vector<Tensor> message(specs.size());
   if (rank > 0) {
-    ReceiveLink& link = *ends.receive[static_cast<size_t>(2 * (rank - 1))];
+    ReceiveLink& link = *ends.receive[edge_down(rank - 1)];
     link.expect(specs);
     EXPECT_EQ(link.expected(), 1);
     link.progress();
@@ -103,7 +108,7 @@ void carry_down_the_pipeline(Device& device, Network& network, int rank, int ran
     expect_filled(message[i], specs[i], seed);
   }
   if (rank + 1 < ranks) {
-    SendLink& link = *ends.send[static_cast<size_t>(2 * rank)];
+    SendLink& link = *ends.send[edge_down(rank)];
     link.send(message);
     message.clear();
     link.drain();
@@ -283,8 +288,8 @@ TEST_F(Links, LargeTensorsTravelInPieces) {
       {{750}, DType::F32}, {{625}, DType::F32}, {{1}, DType::F32}, {{0}, DType::F32}};
   if (rank_ == 0) {
     MpiSendLink link(std::move(edge), made, 1000);
-    std::vector<Tensor> message;
-    for (const TensorSpec& spec : specs) message.push_back(filled(device_, spec, 9));
+    std::vector<Tensor> message(specs.size());
+    for (size_t i = 0; i < specs.size(); ++i) message[i] = filled(device_, specs[i], 9);
     link.send(message);
     link.drain();
     EXPECT_EQ(made, 3 + 3 + 1 + 1);

@@ -16,7 +16,7 @@ namespace {
 
 // What replica r holds at element i; small integers, so that every order of adding is exact.
 float number(int replica, int64_t i) {
-  return static_cast<float>((i * 31 + replica * 17) % 1000 - 500);
+  return static_cast<float>((i * 31 + int64_t{replica} * 17) % 1000 - 500);
 }
 
 // Numbers of widely different sizes: the bits of a sum then depend on the order.
