@@ -148,7 +148,7 @@ std::string begin_step(const std::string& root, int64_t step) {
 
 std::string publish_step(const std::string& root, int64_t step) {
   const std::string partial = partial_path(root, step);
-  const std::string final = final_path(root, step);
+  std::string final = final_path(root, step);
   const std::string replaced = replaced_path(root, step);
   sync_directory(partial);
   if (fs::symlink_status(final).type() != fs::file_type::not_found) {
