@@ -42,7 +42,7 @@ template <class Work>
 json on_leader(Collective& world, const std::string& prefix, const Work& work) {
   std::string text;
   if (world.rank() == 0) text = packed(attempt(work));
-  const json outcome = json::parse(world.broadcast(text, 0));
+  json outcome = json::parse(world.broadcast(text, 0));
   throw_if_failed(outcome, prefix);
   return outcome;
 }

@@ -40,6 +40,10 @@ const json& member(const json& parent, const char* key, const std::string& where
 
 }  // namespace
 
+std::string quoted(const std::string& name) {
+  return json(name).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
 json parse_json(std::string_view text, const std::string& where) {
   Guard guard(where);
   json document;

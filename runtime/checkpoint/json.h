@@ -11,6 +11,9 @@ namespace penstock {
 // readers could see two different files) and deep nesting. Throws Error(Input) naming `where`.
 [[nodiscard]] nlohmann::json parse_json(std::string_view text, const std::string& where);
 
+// A name from such a file, for a message of one line: in quotes, control characters escaped.
+[[nodiscard]] std::string quoted(const std::string& name);
+
 // The members that a file must have; throw Error(Input) naming `where` and the key.
 [[nodiscard]] const nlohmann::json& json_object(const nlohmann::json& parent, const char* key,
                                                 const std::string& where);

@@ -89,18 +89,29 @@ void make_directory(const std::string& path) {
   if (error) fail_resource("cannot make the directory " + path + ": " + error.message());
 }
 
-void clear_leftovers(const std::string& root) {
+void clear_leftover(const std::string& root, const std::string& name) {
+  const std::string path = root + "/" + name;
+  if (hidden_step_of(name, kPartial)) remove_directory(path);
+  const auto replaced = hidden_step_of(name, kReplaced);
+  if (!replaced) return;
+  if (is_complete(final_path(root, *replaced))) {
+    remove_directory(path);
+  } else {
+    rename_directory(path, final_path(root, *replaced));
+  }
+}
+
+// Returns why something had to stay; empty when all is clear.
+std::string clear_leftovers(const std::string& root) {
+  std::string trouble;
   for (const std::string& name : names_in(root)) {
-    const std::string path = root + "/" + name;
-    if (hidden_step_of(name, kPartial)) remove_directory(path);
-    const auto replaced = hidden_step_of(name, kReplaced);
-    if (!replaced) continue;
-    if (is_complete(final_path(root, *replaced))) {
-      remove_directory(path);
-    } else {
-      rename_directory(path, final_path(root, *replaced));
+    try {
+      clear_leftover(root, name);
+    } catch (const Error& error) {
+      trouble = error.what();
     }
   }
+  return trouble;
 }
 
 }  // namespace
@@ -128,15 +139,16 @@ std::vector<StepDirectory> list_checkpoints(const std::string& root) {
 std::string begin_step(const std::string& root, int64_t step) {
   make_directory(root);
   sync_directory(fs::path(root).parent_path().empty() ? "." : fs::path(root).parent_path());
-  clear_leftovers(root);
+  (void)clear_leftovers(root);  // to make room; retire_steps tells what cannot be cleared
   std::string partial = partial_path(root, step);
+  remove_directory(partial);
   make_directory(partial);
   return partial;
 }
 
 std::string publish_step(const std::string& root, int64_t step) {
   const std::string partial = partial_path(root, step);
-  const std::string final = final_path(root, step);
+  std::string final = final_path(root, step);
   const std::string replaced = replaced_path(root, step);
   sync_directory(partial);
   if (fs::symlink_status(final).type() != fs::file_type::not_found) {
@@ -153,7 +165,7 @@ void abandon_step(const std::string& root, int64_t step) noexcept {
 }
 
 void retire_steps(const std::string& root, int keep, int64_t latest) {
-  clear_leftovers(root);
+  if (const std::string trouble = clear_leftovers(root); !trouble.empty()) fail_resource(trouble);
   if (keep <= 0) return;
   std::vector<StepDirectory> others = list_checkpoints(root);
   std::erase_if(others, [latest](const StepDirectory& other) { return other.step == latest; });

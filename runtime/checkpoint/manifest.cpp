@@ -28,7 +28,7 @@ int64_t signed_count(const nlohmann::json& parent, const char* key, const std::s
 void check_plain_name(const std::string& name, const std::string& file) {
   const bool plain = !name.empty() && name.front() != '.' &&
                      name.find_first_of(std::string("/\0", 2)) == std::string::npos;
-  if (!plain) fail_input(file + ": \"" + name + "\" is not a plain file name");
+  if (!plain) fail_input(file + ": " + quoted(name) + " is not a plain file name");
 }
 
 }  // namespace
@@ -66,7 +66,8 @@ ShardIndex parse_index(const std::string& text, const std::string& file) {
   ShardIndex index;
   index.total_size_bytes = json_count(json_object(document, "metadata", file), "total_size", file);
   for (const auto& [name, shard] : json_object(document, "weight_map", file).items()) {
-    if (!shard.is_string()) fail_input(file + ": weight_map \"" + name + "\" is not a file name");
+    if (!shard.is_string())
+      fail_input(file + ": weight_map " + quoted(name) + " is not a file name");
     index.weight_map[name] = shard.get<std::string>();
     check_plain_name(index.weight_map[name], file);
   }
@@ -91,7 +92,7 @@ Manifest parse_manifest(const std::string& text, const std::string& file) {
   Manifest manifest;
   for (const auto& [name, entry] : json_object(document, "files", file).items()) {
     check_plain_name(name, file);
-    const std::string where = file + ": " + name;
+    const std::string where = file + ": " + quoted(name);
     if (!entry.is_object()) fail_input(where + ": not an object");
     manifest.files[name] = {json_count(entry, "bytes", where), json_text(entry, kChecksum, where)};
   }

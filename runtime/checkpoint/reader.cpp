@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/error.h"
+#include "runtime/checkpoint/json.h"
 
 namespace penstock {
 namespace {
@@ -30,13 +31,10 @@ ShardIndex CheckpointReader::read_index(const std::string& part) {
   const std::string file = index_file(part);
   ShardIndex index = parse_index(read_document(file), path_of(file));
   for (const auto& [name, shard] : index.weight_map) {
-    if (!manifest_.files.contains(shard)) {
-      fail_input(path_of(file) + ": tensor " + name + " is in " + shard +
-                 ", which the manifest does not list");
-    }
-    if (!file_of_.emplace(name, shard).second) {
-      fail_input(path_of(file) + ": tensor " + name + " is in another index too");
-    }
+    const bool listed = manifest_.files.contains(shard);
+    if (listed && file_of_.emplace(name, shard).second) continue;
+    fail_input(path_of(file) + ": tensor " + quoted(name) +
+               (listed ? " is in another index too" : " is in a file that the manifest lacks"));
   }
   return index;
 }

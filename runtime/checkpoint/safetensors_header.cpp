@@ -57,7 +57,7 @@ std::vector<int64_t> parse_shape(const json& value, const std::string& where) {
 void check_size(const TensorInfo& tensor, const std::string& where) {
   const size_t order = order_of(tensor.dtype);
   if (order == kWidths.size()) {
-    fail_input(where + ": its dtype \"" + tensor.dtype + "\" is unknown");
+    fail_input(where + ": its dtype " + quoted(tensor.dtype) + " is unknown");
   }
   uint64_t size_bits = kWidths[order].bits;
   for (int64_t extent : tensor.shape) {
@@ -92,7 +92,7 @@ std::map<std::string, std::string> parse_metadata(const json& value, const std::
   if (!value.is_object()) fail_input(file + ": __metadata__ is not an object");
   std::map<std::string, std::string> metadata;
   for (const auto& [key, text] : value.items()) {
-    if (!text.is_string()) fail_input(file + ": __metadata__ \"" + key + "\" is not a text");
+    if (!text.is_string()) fail_input(file + ": __metadata__ " + quoted(key) + " is not a text");
     metadata[key] = text.get<std::string>();
   }
   return metadata;
@@ -104,7 +104,7 @@ void check_cover(const std::vector<TensorInfo>& tensors, uint64_t data_bytes,
   uint64_t next = 0;
   for (const TensorInfo& tensor : tensors) {
     if (tensor.begin != next) {
-      fail_input(file + ": tensor " + tensor.name + " begins at byte " +
+      fail_input(file + ": tensor " + quoted(tensor.name) + " begins at byte " +
                  std::to_string(tensor.begin) + " of the data, which " +
                  (tensor.begin < next ? "overlaps" : "leaves a hole after") +
                  " the tensor before it, ending at " + std::to_string(next));
@@ -187,7 +187,7 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, uint64_t data_
     if (name == kMetadata) {
       header.metadata = parse_metadata(value, file);
     } else {
-      header.tensors.push_back(parse_tensor(name, value, file + ": tensor " + name));
+      header.tensors.push_back(parse_tensor(name, value, file + ": tensor " + quoted(name)));
     }
   }
   // Empty tensors share an offset with the one after them.

@@ -45,15 +45,15 @@ void WeightAverage::update(int64_t step) {
 
 void WeightAverage::swap_in() {
   if (swapped_) fail_internal("the weight average already stands in for the weights");
-  swap();
+  exchange();
 }
 
 void WeightAverage::swap_out() {
   if (!swapped_) fail_internal("the weight average does not stand in for the weights");
-  swap();
+  exchange();
 }
 
-void WeightAverage::swap() {
+void WeightAverage::exchange() {
   PointwiseOps& ops = device_->pointwise();
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const Tensor& weight = parameters_[i]->weight.value();

@@ -37,7 +37,7 @@ class WeightAverage {
   [[nodiscard]] std::vector<StateTensor> state() const;
 
  private:
-  void swap();
+  void exchange();
 
   double decay_;
   bool swapped_ = false;
