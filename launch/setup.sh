@@ -133,13 +133,13 @@ if [ "${PENSTOCK_INSTALL:-yes}" != no ] && command -v apt-get >/dev/null; then
 fi
 for program in cmake ninja c++ mpirun; do
   command -v "$program" >/dev/null || {
-    : >"$log"
-    give_up 3 "'$program' is not installed. Needed, by their Debian names:" "${packages[*]}"
+    printf '%s\n' "setup.sh: '$program' is not installed. Needed, by their Debian names:" "  ${packages[*]}" >&2
+    exit 3
   }
 done
 configure
 [ "$configure_only" = no ] || exit 0
 start=$SECONDS
-say "Building $preset with $(c++ -dumpfullversion) in build/$preset (the first time takes minutes)"
+say "Building $preset in build/$preset (the first time takes minutes)"
 compile
 say "Built in $((SECONDS - start)) s"
