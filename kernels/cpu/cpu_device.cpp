@@ -13,7 +13,7 @@ class CpuDevice final : public Device {
  public:
   explicit CpuDevice(int threads)
       : memory_(host_memory_source()),
-        dnn_(threads),
+        dnn_(threads, memory_),
         context_{threads, memory_, dnn_},
         dense_(cpu_dense_ops(context_)),
         image_(cpu_image_ops(context_)),

@@ -1,0 +1,235 @@
+// kernels/cpu/layout.cpp -- concat, split and transpose: copies of bytes, whatever they stand for.
+#include <array>
+#include <cstring>
+
+#include "kernels/cpu/loops.h"
+
+namespace penstock {
+namespace {
+
+// A slab: `rows` runs of `size_bytes` each, `stride_bytes` apart.
+struct Slab {
+  std::byte* data;
+  int64_t stride_bytes;
+};
+
+void copy_rows(const CpuContext& context, Slab to, Slab from, int64_t rows, int64_t size_bytes) {
+  for_ranges(context, rows, size_bytes / 4, [&](int64_t first, int64_t last) {
+    for (int64_t r = first; r < last; ++r) {
+      std::memcpy(to.data + r * to.stride_bytes, from.data + r * from.stride_bytes,
+                  static_cast<size_t>(size_bytes));
+    }
+  });
+}
+
+// Calls f(part, rows, offset in bytes of the part in a row of the whole, run of the part, run of
+// the whole) for each part along `axis`.
+template <class Part, class F>
+void for_parts(const char* op, std::span<Part> parts, const Tensor& whole, int axis, const F& f) {
+  const Shape& shape = whole.shape();
+  int64_t rows = 1;
+  int64_t inner = 1;
+  for (int a = 0; a < axis; ++a) rows *= shape[a];
+  for (int a = axis + 1; a < shape.rank(); ++a) inner *= shape[a];
+  const auto unit = inner * static_cast<int64_t>(size_of(whole.dtype()));
+  int64_t offset = 0;
+  for (Part& part : parts) {
+    Shape expected = shape;
+    expected[axis] = part.dim(axis);
+    if (part.shape() != expected || part.dtype() != whole.dtype()) {
+      fail_internal(std::string(op) + ": " + part.shape().text() + " is no part of " +
+                    shape.text() + " along axis " + std::to_string(axis));
+    }
+    if (offset + part.dim(axis) <= shape[axis]) {
+      f(part, rows, offset * unit, part.dim(axis) * unit, shape[axis] * unit);
+    }
+    offset += part.dim(axis);
+  }
+  if (offset != shape[axis]) {
+    fail_internal(std::string(op) + ": the parts add up to " + std::to_string(offset) + " of " +
+                  shape.text() + " along axis " + std::to_string(axis));
+  }
+}
+
+std::byte* bytes_of(const Tensor& t) {
+  return static_cast<std::byte*>(t.raw());
+}
+
+// One axis of a permutation, strides in elements.
+struct Axis {
+  int64_t extent = 1;
+  int64_t x_stride = 0;
+  int64_t y_stride = 0;
+};
+// The axes of y without those of extent 1, neighbours that stay neighbours made one. The last is
+// innermost in y; the one before it, if there is a choice, innermost in x.
+struct Permutation {
+  std::array<Axis, Shape::kMaxRank> axes{};
+  int count = 0;
+  [[nodiscard]] Axis& from_last(int i) { return axes[static_cast<size_t>(count - 1 - i)]; }
+  [[nodiscard]] const Axis& from_last(int i) const {
+    return axes[static_cast<size_t>(count - 1 - i)];
+  }
+};
+
+Permutation permutation_of(const Tensor& x, std::span<const int> order) {
+  const Shape& shape = x.shape();
+  std::array<int64_t, Shape::kMaxRank> strides{};
+  int64_t stride = 1;
+  for (int a = shape.rank() - 1; a >= 0; --a) {
+    strides[static_cast<size_t>(a)] = stride;
+    stride *= shape[a];
+  }
+  Permutation p;
+  for (const int a : order) {
+    const Axis axis{shape[a], strides[static_cast<size_t>(a)], 0};
+    if (axis.extent == 1) continue;
+    if (p.count > 0 && p.from_last(0).x_stride == axis.extent * axis.x_stride) {
+      p.from_last(0) = {p.from_last(0).extent * axis.extent, axis.x_stride, 0};
+    } else {
+      ++p.count;
+      p.from_last(0) = axis;
+    }
+  }
+  if (p.count == 0) {
+    p.count = 1;
+    p.from_last(0) = {1, 1, 1};
+  }
+  stride = 1;
+  for (int i = 0; i < p.count; ++i) {
+    p.from_last(i).y_stride = stride;
+    stride *= p.from_last(i).extent;
+  }
+  for (int i = 2; i < p.count; ++i) {
+    if (p.from_last(i).x_stride == 1) std::swap(p.from_last(i), p.from_last(1));
+  }
+  return p;
+}
+
+struct Offsets {
+  int64_t y, x;
+};
+// Where the index-th combination of all axes but the innermost `skipped` starts.
+Offsets offsets_of(const Permutation& p, int skipped, int64_t index) {
+  Offsets at{0, 0};
+  for (int i = skipped; i < p.count; ++i) {
+    const Axis& axis = p.from_last(i);
+    at.y += index % axis.extent * axis.y_stride;
+    at.x += index % axis.extent * axis.x_stride;
+    index /= axis.extent;
+  }
+  return at;
+}
+
+// Rows [first, last) of one matrix in square tiles, so that the cache lines of x, of which a row of
+// y reads one element each, are still there for the next row.
+template <class Element>
+void transpose_tiles(Element* y, const Element* x, const Axis& rows, const Axis& columns,
+                     int64_t first, int64_t last) {
+  constexpr int64_t kTile = 32;
+  for (int64_t j0 = 0; j0 < columns.extent; j0 += kTile) {
+    const int64_t j1 = std::min(j0 + kTile, columns.extent);
+    for (int64_t i = first; i < last; ++i) {
+      for (int64_t j = j0; j < j1; ++j) {
+        y[i * rows.y_stride + j] = x[i * rows.x_stride + j * columns.x_stride];
+      }
+    }
+  }
+}
+
+// The innermost axis stays innermost: runs of memory are copied.
+template <class Element>
+void permute_runs(const CpuContext& context, Element* y, const Element* x, const Permutation& p,
+                  int64_t elements) {
+  const int64_t run = p.from_last(0).extent;
+  for_ranges(context, elements / run, run, [&](int64_t first, int64_t last) {
+    for (int64_t r = first; r < last; ++r) {
+      const Offsets at = offsets_of(p, 1, r);
+      std::memcpy(y + at.y, x + at.x, static_cast<size_t>(run) * sizeof(Element));
+    }
+  });
+}
+
+template <class Element>
+void permute_matrices(const CpuContext& context, Element* y, const Element* x, const Permutation& p,
+                      int64_t elements) {
+  constexpr int64_t kStrip = 32;  // rows that one thread takes at a time
+  const Axis& columns = p.from_last(0);
+  const Axis& rows = p.from_last(1);
+  const int64_t strips = (rows.extent + kStrip - 1) / kStrip;
+  const int64_t matrices = elements / (rows.extent * columns.extent);
+  for_ranges(context, matrices * strips, kStrip * columns.extent, [&](int64_t first, int64_t last) {
+    for (int64_t s = first; s < last; ++s) {
+      const Offsets at = offsets_of(p, 2, s / strips);
+      const int64_t row = s % strips * kStrip;
+      transpose_tiles(y + at.y, x + at.x, rows, columns, row, std::min(row + kStrip, rows.extent));
+    }
+  });
+}
+
+template <class Element>
+void permute(const CpuContext& context, Tensor& y, const Tensor& x, const Permutation& p) {
+  auto* to = y.data<Element>();
+  const auto* from = x.data<const Element>();
+  if (p.from_last(0).x_stride == 1) return permute_runs(context, to, from, p, x.elements());
+  permute_matrices(context, to, from, p, x.elements());
+}
+
+void check_order(const Tensor& y, const Tensor& x, std::span<const int> order) {
+  bool fits = y.dtype() == x.dtype() && y.shape().rank() == x.shape().rank() &&
+              static_cast<int>(order.size()) == x.shape().rank();
+  std::array<bool, Shape::kMaxRank> seen{};
+  for (size_t a = 0; fits && a < order.size(); ++a) {
+    const int from = order[a];
+    fits = from >= 0 && from < x.shape().rank() && !seen[static_cast<size_t>(from)] &&
+           y.dim(static_cast<int>(a)) == x.dim(from);
+    if (fits) seen[static_cast<size_t>(from)] = true;
+  }
+  if (!fits) {
+    fail_internal("transpose: " + y.shape().text() + " is no permutation of " + x.shape().text());
+  }
+}
+
+class CpuLayout final : public LayoutOps {
+ public:
+  explicit CpuLayout(CpuContext& context) : context_(context) {}
+
+  void concat(Tensor& y, std::span<const Tensor> parts, int axis) override {
+    for_parts(
+        "concat", parts, y, axis,
+        [&](const Tensor& part, int64_t rows, int64_t at, int64_t run, int64_t whole_run) {
+          copy_rows(context_, {bytes_of(y) + at, whole_run}, {bytes_of(part), run}, rows, run);
+        });
+  }
+  void split(std::span<Tensor> parts, const Tensor& x, int axis) override {
+    for_parts(
+        "split", parts, x, axis,
+        [&](Tensor& part, int64_t rows, int64_t at, int64_t run, int64_t whole_run) {
+          copy_rows(context_, {bytes_of(part), run}, {bytes_of(x) + at, whole_run}, rows, run);
+        });
+  }
+  void transpose(Tensor& y, const Tensor& x, std::span<const int> order) override {
+    check_order(y, x, order);
+    if (x.elements() == 0) return;
+    const Permutation p = permutation_of(x, order);
+    switch (x.dtype()) {
+      case DType::F32:
+        return permute<float>(context_, y, x, p);
+      case DType::BF16:
+        return permute<bfloat16>(context_, y, x, p);
+      default:
+        fail_internal(std::string("transpose takes fp32 or bf16, not ") + name_of(x.dtype()));
+    }
+  }
+
+ private:
+  CpuContext& context_;
+};
+
+}  // namespace
+
+std::unique_ptr<LayoutOps> cpu_layout_ops(CpuContext& context) {
+  return std::make_unique<CpuLayout>(context);
+}
+
+}  // namespace penstock

@@ -1,0 +1,299 @@
+// kernels/cpu/norm.cpp -- layer norm (Ba et al. 2016) and batch norm (Ioffe and Szegedy 2015) as
+// vectorised loops. oneDNN has both, but its layer norm is scalar, and its batch norm does not give
+// the per-channel sums that whole mini-batch statistics are made of.
+#include <array>
+#include <cmath>
+
+#include "kernels/cpu/column_sums.h"
+#include "kernels/cpu/loops.h"
+#include "kernels/cpu/simd_math.h"
+
+namespace penstock {
+namespace {
+
+struct RowStatistics {
+  float mean, rstd;
+};
+
+// Two passes: the second sees a row that is still in the cache, and subtracts before it squares.
+template <class T>
+RowStatistics row_statistics(const T* x, int64_t width, float epsilon) {
+  const auto count = static_cast<float>(width);
+  const float mean = simd_sum(width, [x](int64_t i) { return static_cast<float>(x[i]); }) / count;
+  const float squares = simd_sum(width, [x, mean](int64_t i) {
+    const float centred = static_cast<float>(x[i]) - mean;
+    return centred * centred;
+  });
+  return {mean, 1.0F / std::sqrt(squares / count + epsilon)};
+}
+
+template <class T>
+void layer_norm_row(T* y, const T* x, RowStatistics s, const float* gamma, const float* beta,
+                    int64_t width) {
+#pragma omp simd
+  for (int64_t i = 0; i < width; ++i) {
+    y[i] = static_cast<T>((static_cast<float>(x[i]) - s.mean) * s.rstd * gamma[i] + beta[i]);
+  }
+}
+
+// With h = g gamma and n = the normalised x: dx = rstd (h - mean(h) - n mean(h n)).
+template <class T>
+void layer_norm_backward_row(T* dx, const T* g, const T* x, RowStatistics s, const float* gamma,
+                             int64_t width) {
+  float sum_h = 0.0F;
+  float sum_hn = 0.0F;
+#pragma omp simd reduction(+ : sum_h, sum_hn)
+  for (int64_t i = 0; i < width; ++i) {
+    const float h = static_cast<float>(g[i]) * gamma[i];
+    sum_h += h;
+    sum_hn += h * ((static_cast<float>(x[i]) - s.mean) * s.rstd);
+  }
+  const float mean_h = sum_h / static_cast<float>(width);
+  const float mean_hn = sum_hn / static_cast<float>(width);
+#pragma omp simd
+  for (int64_t i = 0; i < width; ++i) {
+    const float h = static_cast<float>(g[i]) * gamma[i];
+    const float n = (static_cast<float>(x[i]) - s.mean) * s.rstd;
+    dx[i] = static_cast<T>(s.rstd * (h - mean_h - n * mean_hn));
+  }
+}
+
+// y[r, c] = f(c, element) over wide rows, whose per-channel arguments were repeated by `widened`.
+template <class T, class F>
+void for_channels(const CpuContext& context, const WideRows& rows, T* y, const F& f) {
+  const int64_t width = rows.width();
+  for_ranges(context, rows.rows(), width, [&](int64_t first, int64_t last) {
+    for (int64_t row = first; row < last; ++row) {
+      const int64_t at = row * width;
+      const int64_t count = std::min(width, rows.elements - at);
+#pragma omp simd
+      for (int64_t j = 0; j < count; ++j) y[at + j] = static_cast<T>(f(j, at + j));
+    }
+  });
+}
+
+// [k, width]: k per-channel vectors, value(k, channel), each repeated for the copies of a wide row.
+template <class F>
+Tensor widened(const CpuContext& context, const WideRows& rows, int k, const F& value) {
+  Tensor wide = scratch(context, k * rows.width(), DType::F32);
+  auto* to = wide.data<float>();
+  for (int v = 0; v < k; ++v) {
+    for (int64_t j = 0; j < rows.width(); ++j) *to++ = value(v, j % rows.columns);
+  }
+  return wide;
+}
+
+class CpuNorm final : public NormOps {
+ public:
+  explicit CpuNorm(CpuContext& context) : context_(context) {}
+
+  void layer_norm_forward(Tensor& y, Tensor& mean, Tensor& rstd, const Tensor& x,
+                          const Tensor& gamma, const Tensor& beta, float epsilon) override {
+    constexpr const char* kOp = "layer_norm_forward";
+    check_rows(kOp, y, x, mean, rstd, gamma);
+    require_alike(kOp, gamma, beta);
+    const int64_t width = x.shape().back();
+    with_element_type(x.dtype(), kOp, [&]<class T>(T) {
+      for_ranges(context_, x.shape().rows(), width, [&](int64_t first, int64_t last) {
+        for (int64_t row = first; row < last; ++row) {
+          const T* from = x.data<T>() + row * width;
+          const RowStatistics s = row_statistics(from, width, epsilon);
+          mean.data<float>()[row] = s.mean;
+          rstd.data<float>()[row] = s.rstd;
+          layer_norm_row(y.data<T>() + row * width, from, s, gamma.data<float>(),
+                         beta.data<float>(), width);
+        }
+      });
+    });
+  }
+
+  void layer_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x, const Tensor& mean,
+                                 const Tensor& rstd, const Tensor& gamma) override {
+    constexpr const char* kOp = "layer_norm_backward_input";
+    check_rows(kOp, dx, x, mean, rstd, gamma);
+    require_alike(kOp, g, x);
+    const int64_t width = x.shape().back();
+    with_element_type(x.dtype(), kOp, [&]<class T>(T) {
+      for_ranges(context_, x.shape().rows(), width, [&](int64_t first, int64_t last) {
+        for (int64_t row = first; row < last; ++row) {
+          const RowStatistics s{mean.data<float>()[row], rstd.data<float>()[row]};
+          layer_norm_backward_row(dx.data<T>() + row * width, g.data<T>() + row * width,
+                                  x.data<T>() + row * width, s, gamma.data<float>(), width);
+        }
+      });
+    });
+  }
+
+  void layer_norm_backward_weight(Tensor& dgamma, Tensor& dbeta, const Tensor& g, const Tensor& x,
+                                  const Tensor& mean, const Tensor& rstd) override {
+    constexpr const char* kOp = "layer_norm_backward_weight";
+    check_rows(kOp, g, x, mean, rstd, dgamma);
+    require_alike(kOp, dgamma, dbeta);
+    const int64_t width = x.shape().back();
+    const Tensor sums = scratch(context_, 2 * width, DType::F64);
+    with_element_type(x.dtype(), kOp, [&]<class T>(T) {
+      const T* from = x.data<T>();
+      const T* gradient = g.data<T>();
+      const auto* mu = mean.data<float>();
+      const auto* scale = rstd.data<float>();
+      column_sums<2>(context_, plain_rows(x.elements(), width), sums.data<double>(),
+                     [=](int64_t row, int64_t /*column*/, int64_t i) {
+                       const auto gi = static_cast<float>(gradient[i]);
+                       const float n = (static_cast<float>(from[i]) - mu[row]) * scale[row];
+                       return std::array<float, 2>{gi * n, gi};
+                     });
+    });
+    for (int64_t c = 0; c < width; ++c) {
+      dgamma.data<float>()[c] += static_cast<float>(sums.data<double>()[c]);
+      dbeta.data<float>()[c] += static_cast<float>(sums.data<double>()[width + c]);
+    }
+  }
+
+  void batch_norm_forward(Tensor& y, Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
+                          const Tensor& gamma, const Tensor& beta, float epsilon) override {
+    constexpr const char* kOp = "batch_norm_forward";
+    check_channels(kOp, y, x, mean, rstd, gamma);
+    require_alike(kOp, gamma, beta);
+    require_elements(kOp, sums, 2 * mean.elements());
+    with_element_type(x.dtype(), kOp, [&]<class T>(T) {
+      batch_statistics<T>(mean, rstd, sums, x, epsilon);
+      const auto* a = rstd.data<float>();
+      normalize_channels<T>(y, x, mean, beta, [&](int64_t c) { return a[c] * gamma_at(gamma, c); });
+    });
+  }
+
+  void batch_norm_inference(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& variance,
+                            const Tensor& gamma, const Tensor& beta, float epsilon) override {
+    constexpr const char* kOp = "batch_norm_inference";
+    check_channels(kOp, y, x, mean, variance, gamma);
+    require_alike(kOp, gamma, beta);
+    with_element_type(x.dtype(), kOp, [&]<class T>(T) {
+      const auto* v = variance.data<float>();
+      normalize_channels<T>(y, x, mean, beta, [&](int64_t c) {
+        return gamma_at(gamma, c) / std::sqrt(v[c] + epsilon);
+      });
+    });
+  }
+
+  void batch_norm_backward(Tensor& dx, Tensor& dparameters, const Tensor& g, const Tensor& x,
+                           const Tensor& mean, const Tensor& rstd, const Tensor& gamma) override {
+    constexpr const char* kOp = "batch_norm_backward";
+    check_channels(kOp, dx, x, mean, rstd, gamma);
+    require_alike(kOp, g, x);
+    require_elements(kOp, dparameters, 2 * mean.elements());
+    with_element_type(x.dtype(), kOp, [&]<class T>(T) {
+      batch_norm_backward_of<T>(dx, dparameters, g, x, mean, rstd, gamma);
+    });
+  }
+
+ private:
+  static float gamma_at(const Tensor& gamma, int64_t c) { return gamma.data<float>()[c]; }
+
+  static void check_rows(const char* op, const Tensor& y, const Tensor& x, const Tensor& mean,
+                         const Tensor& rstd, const Tensor& gamma) {
+    require_alike(op, y, x);
+    require_elements(op, mean, x.shape().rows());
+    require_elements(op, rstd, x.shape().rows());
+    require_elements(op, gamma, x.shape().back());
+  }
+  static void check_channels(const char* op, const Tensor& y, const Tensor& x, const Tensor& mean,
+                             const Tensor& spread, const Tensor& gamma) {
+    require_alike(op, y, x);
+    for (const Tensor* t : {&mean, &spread, &gamma}) require_elements(op, *t, x.shape().back());
+  }
+
+  // Sums are taken of x minus the channel's first value, so that the variance of a channel far from
+  // zero does not drown in its mean.
+  template <class T>
+  void batch_statistics(Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x, float epsilon) {
+    const int64_t channels = x.shape().back();
+    const WideRows rows = folded_rows(x.elements(), channels);
+    const T* from = x.data<T>();
+    const Tensor wide_origin = widened(
+        context_, rows, 1, [from](int /*k*/, int64_t c) { return static_cast<float>(from[c]); });
+    const auto* origin = wide_origin.data<float>();
+    const Tensor shifted = scratch(context_, 2 * channels, DType::F64);
+    column_sums<2>(context_, rows, shifted.data<double>(),
+                   [=](int64_t /*row*/, int64_t j, int64_t i) {
+                     const float d = static_cast<float>(from[i]) - origin[j];
+                     return std::array<float, 2>{d, d * d};
+                   });
+    const auto count = static_cast<double>(x.elements() / channels);
+    for (int64_t c = 0; c < channels; ++c) {
+      const double shift = origin[c];
+      const double s1 = shifted.data<double>()[c];
+      const double s2 = shifted.data<double>()[channels + c];
+      const double variance = std::max(s2 / count - (s1 / count) * (s1 / count), 0.0);
+      mean.data<float>()[c] = static_cast<float>(shift + s1 / count);
+      rstd.data<float>()[c] = static_cast<float>(1.0 / std::sqrt(variance + epsilon));
+      sums.data<float>()[c] = static_cast<float>(s1 + count * shift);
+      sums.data<float>()[channels + c] =
+          static_cast<float>(s2 + 2.0 * shift * s1 + count * shift * shift);
+    }
+  }
+
+  // y = (x - mean) factor(channel) + beta
+  template <class T, class F>
+  void normalize_channels(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& beta,
+                          const F& factor) {
+    const WideRows rows = folded_rows(x.elements(), x.shape().back());
+    const Tensor wide = widened(context_, rows, 3, [&](int k, int64_t c) {
+      if (k == 0) return mean.data<float>()[c];
+      return k == 1 ? factor(c) : beta.data<float>()[c];
+    });
+    const auto* mu = wide.data<float>();
+    const float* a = mu + rows.width();
+    const float* b = a + rows.width();
+    const T* from = x.data<T>();
+    for_channels(context_, rows, y.data<T>(), [=](int64_t j, int64_t i) {
+      return (static_cast<float>(from[i]) - mu[j]) * a[j] + b[j];
+    });
+  }
+
+  // dx = gamma rstd (g - dbeta / count - n dgamma / count), n the normalised x.
+  template <class T>
+  void batch_norm_backward_of(Tensor& dx, Tensor& dparameters, const Tensor& g, const Tensor& x,
+                              const Tensor& mean, const Tensor& rstd, const Tensor& gamma) {
+    const int64_t channels = x.shape().back();
+    const WideRows rows = folded_rows(x.elements(), channels);
+    const T* from = x.data<T>();
+    const T* gradient = g.data<T>();
+    const auto* r = rstd.data<float>();
+    const Tensor centre =
+        widened(context_, rows, 1, [&](int /*k*/, int64_t c) { return mean.data<float>()[c]; });
+    const auto* mu = centre.data<float>();
+    const Tensor sums = scratch(context_, 2 * channels, DType::F64);
+    column_sums<2>(context_, rows, sums.data<double>(), [=](int64_t /*row*/, int64_t j, int64_t i) {
+      const auto gi = static_cast<float>(gradient[i]);
+      return std::array<float, 2>{gi * (static_cast<float>(from[i]) - mu[j]), gi};
+    });
+    auto* dgamma = dparameters.data<float>();
+    float* dbeta = dgamma + channels;
+    for (int64_t c = 0; c < channels; ++c) {
+      dgamma[c] = static_cast<float>(sums.data<double>()[c] * r[c]);
+      dbeta[c] = static_cast<float>(sums.data<double>()[channels + c]);
+    }
+    const float share = 1.0F / static_cast<float>(x.elements() / channels);
+    const Tensor wide = widened(context_, rows, 3, [&](int k, int64_t c) {
+      if (k == 0) return gamma_at(gamma, c) * r[c];
+      return k == 1 ? dbeta[c] * share : r[c] * dgamma[c] * share;
+    });
+    const auto* a = wide.data<float>();
+    const float* b = a + rows.width();
+    const float* d = b + rows.width();
+    for_channels(context_, rows, dx.data<T>(), [=](int64_t j, int64_t i) {
+      return a[j] * (static_cast<float>(gradient[i]) - b[j] -
+                     (static_cast<float>(from[i]) - mu[j]) * d[j]);
+    });
+  }
+
+  CpuContext& context_;
+};
+
+}  // namespace
+
+std::unique_ptr<NormOps> cpu_norm_ops(CpuContext& context) {
+  return std::make_unique<CpuNorm>(context);
+}
+
+}  // namespace penstock

@@ -1,0 +1,217 @@
+// kernels/cpu/pointwise.cpp -- sums, dropout, fills and casts at the speed of memory. Activations
+// are oneDNN's.
+#include <array>
+#include <cstring>
+
+#include "kernels/cpu/column_sums.h"
+#include "kernels/cpu/loops.h"
+#include "kernels/cpu/onednn.h"
+#include "kernels/cpu/random_mask.h"
+
+namespace penstock {
+namespace {
+
+// y[i] = f(a[i])
+template <class Y, class A, class F>
+void map(const CpuContext& context, Y* y, const A* a, int64_t elements, const F& f) {
+  for_elements(context, elements, [&](int64_t first, int64_t last) {
+#pragma omp simd
+    for (int64_t i = first; i < last; ++i) {
+      y[i] = static_cast<Y>(f(static_cast<float>(a[i])));
+    }
+  });
+}
+
+// y[i] = f(a[i], b[i])
+template <class Y, class A, class B, class F>
+void map(const CpuContext& context, Y* y, const A* a, const B* b, int64_t elements, const F& f) {
+  for_elements(context, elements, [&](int64_t first, int64_t last) {
+#pragma omp simd
+    for (int64_t i = first; i < last; ++i) {
+      y[i] = static_cast<Y>(f(static_cast<float>(a[i]), static_cast<float>(b[i])));
+    }
+  });
+}
+
+template <class T>
+void add_repeated(const CpuContext& context, T* y, const T* a, const float* b, int64_t elements,
+                  int64_t period) {
+  for_elements(context, elements, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last;) {
+      const int64_t at = i % period;
+      const int64_t count = std::min(period - at, last - i);
+#pragma omp simd
+      for (int64_t j = 0; j < count; ++j) {
+        y[i + j] = static_cast<T>(static_cast<float>(a[i + j]) + b[at + j]);
+      }
+      i += count;
+    }
+  });
+}
+
+template <class T>
+void drop(const CpuContext& context, T* y, const T* x, int64_t elements, const RandomMask& mask) {
+  for_elements(context, elements, [&](int64_t first, int64_t last) {
+    alignas(64) float factors[RandomMask::kChunk];
+    for (int64_t i = first; i < last; i += RandomMask::kChunk) {
+      const int64_t count = std::min(RandomMask::kChunk, last - i);
+      mask.fill(factors, i, count);
+#pragma omp simd
+      for (int64_t j = 0; j < count; ++j) {
+        const float kept = static_cast<float>(x[i + j]) * factors[j];
+        y[i + j] = static_cast<T>(factors[j] == 0.0F ? 0.0F : kept);  // not 0 x: it may be infinite
+      }
+    }
+  });
+}
+
+template <class T>
+void fill_with(const CpuContext& context, Tensor& y, float value) {
+  auto* to = y.data<T>();
+  const T element = static_cast<T>(value);
+  for_elements(context, y.elements(),
+               [=](int64_t first, int64_t last) { std::fill(to + first, to + last, element); });
+}
+
+void copy_bytes(const CpuContext& context, Tensor& y, const Tensor& x) {
+  const size_t size = size_of(x.dtype());
+  for_elements(context, x.elements(), [&](int64_t first, int64_t last) {
+    const size_t at = static_cast<size_t>(first) * size;
+    std::memcpy(static_cast<std::byte*>(y.raw()) + at, static_cast<const std::byte*>(x.raw()) + at,
+                static_cast<size_t>(last - first) * size);
+  });
+}
+
+class CpuPointwise final : public PointwiseOps {
+ public:
+  explicit CpuPointwise(CpuContext& context) : context_(context) {}
+
+  void activation_forward(Tensor& y, const Tensor& x, Activation f) override {
+    require_alike("activation_forward", y, x);
+    context_.dnn.activation_forward(y.raw(), x.raw(), x.elements(), x.dtype(), f);
+  }
+  void activation_backward(Tensor& dx, const Tensor& g, const Tensor& x, Activation f) override {
+    require_alike("activation_backward", dx, x);
+    require_alike("activation_backward", g, x);
+    context_.dnn.activation_backward(dx.raw(), g.raw(), x.raw(), x.elements(), x.dtype(), f);
+  }
+  void fused_backward(Tensor& dx, const Tensor& g, const Tensor& y, Fused f) override {
+    switch (f) {
+      case Fused::None:
+        return copy(dx, g);
+      case Fused::Relu:
+        return map2("fused_backward", dx, g, y,
+                    [](float gi, float yi) { return yi > 0.0F ? gi : 0.0F; });
+      case Fused::Tanh:
+        return map2("fused_backward", dx, g, y,
+                    [](float gi, float yi) { return gi * (1.0F - yi * yi); });
+    }
+  }
+
+  void add(Tensor& y, const Tensor& a, const Tensor& b) override {
+    map2("add", y, a, b, [](float ai, float bi) { return ai + bi; });
+  }
+  void multiply(Tensor& y, const Tensor& a, const Tensor& b) override {
+    map2("multiply", y, a, b, [](float ai, float bi) { return ai * bi; });
+  }
+  void accumulate(Tensor& y, const Tensor& a) override {
+    require_elements("accumulate", a, y.elements());
+    with_element_type(y.dtype(), "accumulate", [&]<class Y>(Y) {
+      with_element_type(a.dtype(), "accumulate", [&]<class A>(A) {
+        map(context_, y.data<Y>(), y.data<Y>(), a.data<A>(), y.elements(),
+            [](float yi, float ai) { return yi + ai; });
+      });
+    });
+  }
+  void scale(Tensor& y, const Tensor& a, float factor) override {
+    require_alike("scale", y, a);
+    with_element_type(a.dtype(), "scale", [&]<class T>(T) {
+      map(context_, y.data<T>(), a.data<T>(), a.elements(),
+          [factor](float ai) { return factor * ai; });
+    });
+  }
+
+  void add_broadcast(Tensor& y, const Tensor& a, const Tensor& b) override {
+    require_alike("add_broadcast", y, a);
+    require_fraction("add_broadcast", b, a);
+    with_element_type(a.dtype(), "add_broadcast", [&]<class T>(T) {
+      add_repeated(context_, y.data<T>(), a.data<T>(), b.data<float>(), a.elements(), b.elements());
+    });
+  }
+  void add_broadcast_backward(Tensor& db, const Tensor& g) override {
+    require_fraction("add_broadcast_backward", db, g);
+    const int64_t columns = db.elements();
+    const Tensor sums = scratch(context_, columns, DType::F64);
+    with_element_type(g.dtype(), "add_broadcast_backward", [&]<class T>(T) {
+      const T* from = g.data<T>();
+      column_sums<1>(context_, folded_rows(g.elements(), columns), sums.data<double>(),
+                     [=](int64_t /*row*/, int64_t /*column*/, int64_t i) {
+                       return std::array<float, 1>{static_cast<float>(from[i])};
+                     });
+    });
+    for (int64_t c = 0; c < columns; ++c) {
+      db.data<float>()[c] += static_cast<float>(sums.data<double>()[c]);
+    }
+  }
+
+  void dropout(Tensor& y, const Tensor& x, float rate, const RandomStream& stream) override {
+    require_alike("dropout", y, x);
+    if (!(rate >= 0.0F && rate < 1.0F)) {
+      fail_input("a dropout rate is " + std::to_string(rate) + "; give one in [0, 1)");
+    }
+    with_element_type(x.dtype(), "dropout", [&]<class T>(T) {
+      drop(context_, y.data<T>(), x.data<T>(), x.elements(), RandomMask(rate, stream));
+    });
+  }
+
+  void fill(Tensor& y, float value) override {
+    switch (y.dtype()) {
+      case DType::F32:
+        return fill_with<float>(context_, y, value);
+      case DType::BF16:
+        return fill_with<bfloat16>(context_, y, value);
+      case DType::F64:
+        return fill_with<double>(context_, y, value);
+      case DType::I32:
+        return fill_with<int32_t>(context_, y, value);
+      case DType::U8:
+        fail_internal("fill does not take uint8");
+    }
+  }
+  void copy(Tensor& y, const Tensor& x) override {
+    require_elements("copy", y, x.elements());
+    if (y.dtype() == x.dtype()) return copy_bytes(context_, y, x);
+    with_element_type(y.dtype(), "copy", [&]<class Y>(Y) {
+      with_element_type(x.dtype(), "copy", [&]<class X>(X) {
+        map(context_, y.data<Y>(), x.data<X>(), x.elements(), [](float xi) { return xi; });
+      });
+    });
+  }
+
+ private:
+  template <class F>
+  void map2(const char* op, Tensor& y, const Tensor& a, const Tensor& b, const F& f) {
+    require_alike(op, y, a);
+    require_alike(op, y, b);
+    with_element_type(y.dtype(), op, [&]<class T>(T) {
+      map(context_, y.data<T>(), a.data<T>(), b.data<T>(), y.elements(), f);
+    });
+  }
+
+  static void require_fraction(const char* op, const Tensor& part, const Tensor& whole) {
+    if (part.elements() == 0 || whole.elements() % part.elements() != 0) {
+      fail_internal(std::string(op) + ": " + part.shape().text() + " does not repeat to " +
+                    whole.shape().text());
+    }
+  }
+
+  CpuContext& context_;
+};
+
+}  // namespace
+
+std::unique_ptr<PointwiseOps> cpu_pointwise_ops(CpuContext& context) {
+  return std::make_unique<CpuPointwise>(context);
+}
+
+}  // namespace penstock

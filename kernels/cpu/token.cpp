@@ -1,0 +1,228 @@
+// kernels/cpu/token.cpp -- embedding tables, and softmax cross-entropy in one pass over the logits.
+#include <cmath>
+#include <limits>
+
+#include "kernels/cpu/loops.h"
+#include "kernels/cpu/simd_math.h"
+
+namespace penstock {
+namespace {
+
+// Throws Error(Input) for the first id that is not below `limit`, or below `lowest`.
+void check_ids(const Tensor& ids, int32_t lowest, int64_t limit, const char* what) {
+  const auto* id = ids.data<int32_t>();
+  for (int64_t r = 0; r < ids.elements(); ++r) {
+    if (id[r] < lowest || id[r] >= limit) {
+      fail_input(std::string(what) + " " + std::to_string(id[r]) + " in row " + std::to_string(r) +
+                 " is outside of 0 .. " + std::to_string(limit - 1) +
+                 ": does the vocabulary of the data fit the model's?");
+    }
+  }
+}
+
+struct Clip {
+  float limit;  // infinity for none
+  explicit Clip(float clip) : limit(clip > 0.0F ? clip : __builtin_inff()) {}
+  [[nodiscard]] float operator()(float x) const {
+    const float below = x > limit ? limit : x;
+    return below < -limit ? -limit : below;
+  }
+};
+
+struct RowSums {
+  float largest;  // of the logits before clipping
+  float logsumexp;
+  double sum;  // of the clipped logits
+};
+
+// In blocks that stay in the first-level cache: the exponentials of the earlier blocks are scaled
+// down whenever a later block holds a larger logit.
+template <class T>
+RowSums row_sums(const T* x, int64_t classes, const Clip& clip) {
+  constexpr int64_t kBlock = 1024;
+  float largest = -__builtin_inff();
+  float exponentials = 0.0F;
+  double sum = 0.0;
+  for (int64_t begin = 0; begin < classes; begin += kBlock) {
+    const T* from = x + begin;
+    const int64_t count = std::min(kBlock, classes - begin);
+    const float top = simd_max(count, [from](int64_t i) { return static_cast<float>(from[i]); });
+    const float shift = clip(std::max(top, largest));
+    // Both zero when nothing was summed yet: no infinity minus infinity.
+    const float shrink = exponentials == 0.0F ? 0.0F : std::exp(clip(largest) - shift);
+    largest = std::max(top, largest);
+    exponentials = exponentials * shrink + simd_sum(count, [from, shift, &clip](int64_t i) {
+                     return simd_exp(clip(static_cast<float>(from[i])) - shift);
+                   });
+    sum += simd_sum(count, [from, &clip](int64_t i) { return clip(static_cast<float>(from[i])); });
+  }
+  return {largest, clip(largest) + std::log(exponentials), sum};
+}
+
+// Whether the label's logit is the largest, the first one of equals.
+template <class T>
+bool is_first_largest(const T* x, int32_t label, float largest) {
+  if (static_cast<float>(x[label]) != largest) return false;
+  for (int32_t i = 0; i < label; ++i) {
+    if (static_cast<float>(x[i]) == largest) return false;
+  }
+  return true;
+}
+
+struct Target {
+  float label, other;  // the wanted probabilities
+  Target(const CrossEntropyOptions& options, int64_t classes)
+      : label(1.0F - options.label_smoothing),
+        other(options.label_smoothing / static_cast<float>(classes)) {}
+};
+
+// dx = scale (softmax - target) where not clipped. dx may be x.
+template <class T>
+void cross_entropy_backward_row(T* dx, const T* x, int64_t classes, int32_t label, float logsumexp,
+                                float scale, const Clip& clip, const Target& target) {
+  const auto at_label = static_cast<float>(x[label]);
+#pragma omp simd
+  for (int64_t i = 0; i < classes; ++i) {
+    const auto logit = static_cast<float>(x[i]);
+    const float clipped = clip(logit);
+    const float gradient = scale * (simd_exp(clipped - logsumexp) - target.other);
+    dx[i] = static_cast<T>(clipped == logit ? gradient : 0.0F);
+  }
+  const float clipped = clip(at_label);
+  if (clipped == at_label) {
+    const float probability = simd_exp(clipped - logsumexp);
+    dx[label] = static_cast<T>(scale * (probability - target.other - target.label));
+  }
+}
+
+class CpuToken final : public TokenOps {
+ public:
+  explicit CpuToken(CpuContext& context) : context_(context) {}
+
+  void embedding_forward(Tensor& y, const Tensor& ids, const Tensor& table) override {
+    const int64_t width = table.dim(1);
+    require_elements("embedding_forward", y, ids.elements() * width);
+    check_ids(ids, 0, table.dim(0), "token id");
+    const auto* id = ids.data<int32_t>();
+    const auto* from = table.data<float>();
+    with_element_type(y.dtype(), "embedding_forward", [&]<class T>(T) {
+      T* to = y.data<T>();
+      for_ranges(context_, ids.elements(), width, [=](int64_t first, int64_t last) {
+        for (int64_t r = first; r < last; ++r) {
+          const float* row = from + id[r] * width;
+#pragma omp simd
+          for (int64_t c = 0; c < width; ++c) to[r * width + c] = static_cast<T>(row[c]);
+        }
+      });
+    });
+  }
+
+  // Threads share the columns, 16 (a cache line) at least, so every row is summed in ascending r.
+  void embedding_backward(Tensor& dtable, const Tensor& ids, const Tensor& g) override {
+    const int64_t width = dtable.dim(1);
+    const int64_t rows = ids.elements();
+    require_elements("embedding_backward", g, rows * width);
+    check_ids(ids, 0, dtable.dim(0), "token id");
+    const auto* id = ids.data<int32_t>();
+    auto* to = dtable.data<float>();
+    constexpr int64_t kLine = 16;
+    with_element_type(g.dtype(), "embedding_backward", [&]<class T>(T) {
+      const T* from = g.data<T>();
+      for_ranges(context_, (width + kLine - 1) / kLine, kLine * rows,
+                 [=](int64_t first, int64_t last) {
+                   const int64_t begin = first * kLine;
+                   const int64_t end = std::min(last * kLine, width);
+                   for (int64_t r = 0; r < rows; ++r) {
+                     float* row = to + id[r] * width;
+#pragma omp simd
+                     for (int64_t c = begin; c < end; ++c) {
+                       row[c] += static_cast<float>(from[r * width + c]);
+                     }
+                   }
+                 });
+    });
+  }
+
+  void cross_entropy_forward(Tensor& result, Tensor& logsumexp, const Tensor& logits,
+                             const Tensor& labels, const CrossEntropyOptions& options) override {
+    const int64_t rows = labels.elements();
+    const int64_t classes = check_rows("cross_entropy_forward", logits, labels, logsumexp);
+    require_elements("cross_entropy_forward", result, 3);
+    const Clip clip(options.clip);
+    const Target target(options, classes);
+    const Tensor losses = scratch(context_, rows, DType::F64);
+    const Tensor hits = scratch(context_, rows, DType::I32);
+    auto* loss = losses.data<double>();
+    auto* hit = hits.data<int32_t>();
+    auto* lse = logsumexp.data<float>();
+    const auto* label = labels.data<int32_t>();
+    with_element_type(logits.dtype(), "cross_entropy_forward", [&]<class T>(T) {
+      for_ranges(context_, rows, classes, [=, &logits](int64_t first, int64_t last) {
+        for (int64_t r = first; r < last; ++r) {
+          const T* x = logits.data<T>() + r * classes;
+          const RowSums s = row_sums(x, classes, clip);
+          lse[r] = s.logsumexp;
+          if (label[r] < 0) continue;
+          const double wanted = double{target.label} * clip(static_cast<float>(x[label[r]]));
+          loss[r] = double{s.logsumexp} - wanted - double{target.other} * s.sum;
+          hit[r] = is_first_largest(x, label[r], s.largest) ? 1 : 0;
+        }
+      });
+    });
+    auto* total = result.data<double>();
+    std::fill(total, total + 3, 0.0);
+    for (int64_t r = 0; r < rows; ++r) {
+      if (label[r] < 0) continue;
+      total[0] += loss[r];
+      total[1] += hit[r];
+      total[2] += 1.0;
+    }
+  }
+
+  void cross_entropy_backward(Tensor& dlogits, const Tensor& logits, const Tensor& labels,
+                              const Tensor& logsumexp, float scale,
+                              const CrossEntropyOptions& options) override {
+    const int64_t classes = check_rows("cross_entropy_backward", logits, labels, logsumexp);
+    require_alike("cross_entropy_backward", dlogits, logits);
+    const Clip clip(options.clip);
+    const Target target(options, classes);
+    const auto* lse = logsumexp.data<float>();
+    const auto* label = labels.data<int32_t>();
+    with_element_type(logits.dtype(), "cross_entropy_backward", [&]<class T>(T) {
+      T* to = dlogits.data<T>();
+      const T* from = logits.data<T>();
+      for_ranges(context_, labels.elements(), classes, [=](int64_t first, int64_t last) {
+        for (int64_t r = first; r < last; ++r) {
+          T* dx = to + r * classes;
+          if (label[r] < 0) {
+            std::fill(dx, dx + classes, static_cast<T>(0.0F));
+          } else {
+            cross_entropy_backward_row(dx, from + r * classes, classes, label[r], lse[r], scale,
+                                       clip, target);
+          }
+        }
+      });
+    });
+  }
+
+ private:
+  // Returns the number of classes.
+  static int64_t check_rows(const char* op, const Tensor& logits, const Tensor& labels,
+                            const Tensor& logsumexp) {
+    const int64_t classes = logits.shape().back();
+    require_elements(op, logits, labels.elements() * classes);
+    require_elements(op, logsumexp, labels.elements());
+    check_ids(labels, std::numeric_limits<int32_t>::min(), classes, "label");
+    return classes;
+  }
+
+  CpuContext& context_;
+};
+
+}  // namespace
+
+std::unique_ptr<TokenOps> cpu_token_ops(CpuContext& context) {
+  return std::make_unique<CpuToken>(context);
+}
+
+}  // namespace penstock

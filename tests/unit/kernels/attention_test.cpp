@@ -1,0 +1,316 @@
+// tests/unit/kernels/attention_test.cpp -- attention against the plain double loop: every mask,
+// sizes that are no multiple of a block, and the backward against central differences.
+#include <optional>
+
+#include "tests/unit/kernels/loops_reference.h"
+
+namespace penstock {
+namespace {
+
+// One attention problem; T x T matrices are cut into blocks of 128 query rows inside.
+struct Problem {
+  int64_t batch, queries, keys, heads, depth;
+  bool causal = false;
+  float dropout = 0.0F;
+  std::vector<int64_t> lengths{};  // empty: no key lengths
+
+  [[nodiscard]] Shape query_shape() const { return {batch, queries, heads * depth}; }
+  [[nodiscard]] Shape key_shape() const { return {batch, keys, heads * depth}; }
+  [[nodiscard]] Shape row_shape() const { return {batch, heads, queries}; }
+  [[nodiscard]] AttentionOptions options() const {
+    return {static_cast<int>(heads), causal, dropout, random_stream(5, hash_name("attention"))};
+  }
+  // The first masked key of a query.
+  [[nodiscard]] int64_t visible(int64_t b, int64_t i) const {
+    const int64_t limit = causal ? i + 1 : keys;
+    return lengths.empty() ? limit : std::min(limit, lengths[static_cast<size_t>(b)]);
+  }
+  [[nodiscard]] double factor(int64_t element) const {
+    if (dropout == 0.0F) return 1.0;
+    const auto e = static_cast<uint64_t>(element);
+    const float u = uniform_of(philox(options().stream, e / 4)[e % 4]);
+    return u >= dropout ? 1.0 / (1.0 - double{dropout}) : 0.0;
+  }
+};
+
+struct Reference {
+  Numbers out, logsumexp;
+};
+
+Reference attention(const Problem& p, const Numbers& q, const Numbers& k, const Numbers& v) {
+  Reference r{Numbers(q.size(), 0.0), {}};
+  const int64_t width = p.heads * p.depth;
+  const auto at = [&](int64_t b, int64_t positions, int64_t i, int64_t h, int64_t c) {
+    return static_cast<size_t>((b * positions + i) * width + h * p.depth + c);
+  };
+  for (int64_t b = 0; b < p.batch; ++b) {
+    for (int64_t h = 0; h < p.heads; ++h) {
+      for (int64_t i = 0; i < p.queries; ++i) {
+        Numbers e(static_cast<size_t>(p.visible(b, i)), 0.0);
+        double sum = 0.0;
+        for (size_t j = 0; j < e.size(); ++j) {
+          for (int64_t c = 0; c < p.depth; ++c) {
+            e[j] += q[at(b, p.queries, i, h, c)] * k[at(b, p.keys, static_cast<int64_t>(j), h, c)];
+          }
+          e[j] = std::exp(e[j] / std::sqrt(static_cast<double>(p.depth)));
+          sum += e[j];
+        }
+        r.logsumexp.push_back(std::log(sum));
+        const int64_t row = ((b * p.heads + h) * p.queries + i) * p.keys;
+        for (size_t j = 0; j < e.size(); ++j) {
+          const double share = e[j] / sum * p.factor(row + static_cast<int64_t>(j));
+          for (int64_t c = 0; c < p.depth; ++c) {
+            r.out[at(b, p.queries, i, h, c)] +=
+                share * v[at(b, p.keys, static_cast<int64_t>(j), h, c)];
+          }
+        }
+      }
+    }
+  }
+  return r;
+}
+
+// What one run of both directions reads and writes.
+struct BothWays {
+  Tensor q, k, v, g;
+  std::optional<Tensor> lengths;
+  Tensor out, logsumexp, dq, dk, dv;
+
+  BothWays(TestCpu& cpu, const Problem& p, DType type, int64_t shift = 0)
+      : q(cpu.random(p.query_shape(), type, 1, -2.0, 2.0, shift)),
+        k(cpu.random(p.key_shape(), type, 2, -2.0, 2.0, shift)),
+        v(cpu.random(p.key_shape(), type, 3, -1.0, 1.0, shift)),
+        g(cpu.random(p.query_shape(), type, 4, -1.0, 1.0, shift)),
+        out(cpu.poisoned(p.query_shape(), type, shift)),
+        logsumexp(cpu.poisoned(p.row_shape(), DType::F32, shift)),
+        dq(cpu.poisoned(p.query_shape(), type, shift)),
+        dk(cpu.poisoned(p.key_shape(), type, shift)),
+        dv(cpu.poisoned(p.key_shape(), type, shift)) {
+    if (!p.lengths.empty()) {
+      lengths = cpu.of(Numbers(p.lengths.begin(), p.lengths.end()), {p.batch}, DType::I32);
+    }
+    const Tensor* key_lengths = lengths ? &*lengths : nullptr;
+    const auto ops = cpu_attention_ops(cpu.context);
+    ops->attention_forward(out, logsumexp, q, k, v, key_lengths, p.options());
+    ops->attention_backward(dq, dk, dv, g, q, k, v, out, logsumexp, key_lengths, p.options());
+  }
+};
+
+class AttentionTest : public FloatingTest {
+ protected:
+  void check_forward(const Problem& p) {
+    const BothWays run(cpu_, p, GetParam());
+    const Reference expected =
+        attention(p, numbers_of(run.q), numbers_of(run.k), numbers_of(run.v));
+    expect_close(run.out, expected.out, "out");
+    const Numbers lse = numbers_of(run.logsumexp);
+    for (size_t i = 0; i < lse.size(); ++i) {
+      if (std::isinf(expected.logsumexp[i])) {
+        EXPECT_EQ(lse[i], expected.logsumexp[i]);
+      } else {
+        EXPECT_TRUE(std::abs(lse[i] - expected.logsumexp[i]) <= 1e-5) << lse[i];
+      }
+    }
+  }
+
+  void check_backward(const Problem& p) {
+    const BothWays run(cpu_, p, GetParam());
+    const Numbers q = numbers_of(run.q);
+    const Numbers k = numbers_of(run.k);
+    const Numbers v = numbers_of(run.v);
+    const Numbers g = numbers_of(run.g);
+    const double tolerance = GetParam() == DType::F32 ? 5e-5 : 2e-2;
+    expect_close(
+        run.dq,
+        central_differences([&](const Numbers& x) { return dot(attention(p, x, k, v).out, g); }, q),
+        tolerance, "dq");
+    expect_close(
+        run.dk,
+        central_differences([&](const Numbers& x) { return dot(attention(p, q, x, v).out, g); }, k),
+        tolerance, "dk");
+    expect_close(
+        run.dv,
+        central_differences([&](const Numbers& x) { return dot(attention(p, q, k, x).out, g); }, v),
+        tolerance, "dv");
+  }
+
+  std::unique_ptr<AttentionOps> ops_ = cpu_attention_ops(cpu_.context);
+};
+
+TEST_P(AttentionTest, SoftmaxAndItsGradient) {
+  for (const int64_t width : {1, 10, 133}) {
+    const Shape shape{4, width};
+    const Tensor x = random(shape, 1, -5.0, 5.0);
+    const Tensor g = random(shape, 2);
+    const auto softmax = [width](const Numbers& v) {
+      Numbers y(v.size());
+      const auto w = static_cast<size_t>(width);
+      for (size_t r = 0; r < 4; ++r) {
+        double sum = 0.0;
+        for (size_t i = 0; i < w; ++i) sum += std::exp(v[r * w + i]);
+        for (size_t i = 0; i < w; ++i) y[r * w + i] = std::exp(v[r * w + i]) / sum;
+      }
+      return y;
+    };
+    Tensor y = poisoned(shape);
+    ops_->softmax_forward(y, x);
+    expect_close(y, softmax(numbers_of(x)), "y");
+    Tensor dx = poisoned(shape);
+    ops_->softmax_backward(dx, g, y);
+    expect_close(
+        dx,
+        central_differences([&](const Numbers& v) { return dot(softmax(v), numbers_of(g)); },
+                            numbers_of(x)),
+        "dx");
+  }
+}
+
+TEST(Softmax, LargeAndMaskedLogits) {
+  TestCpu cpu(1);
+  const Tensor x = cpu.of({1000.0, 999.0, -HUGE_VAL, -1000.0}, {1, 4}, DType::F32);
+  Tensor y = cpu.poisoned({1, 4}, DType::F32);
+  cpu_attention_ops(cpu.context)->softmax_forward(y, x);
+  const double share = 1.0 / (1.0 + std::exp(-1.0));
+  expect_close(y, {share, 1.0 - share, 0.0, 0.0}, 1e-6, "y");
+}
+
+TEST_P(AttentionTest, Forward) {
+  check_forward({2, 33, 33, 3, 8});
+}
+TEST_P(AttentionTest, ForwardCausal) {
+  check_forward({2, 33, 33, 3, 8, true});
+}
+TEST_P(AttentionTest, ForwardOneQuery) {
+  check_forward({3, 1, 40, 2, 16});
+}
+TEST_P(AttentionTest, ForwardBlocks) {
+  check_forward({1, 300, 300, 2, 8});
+}
+TEST_P(AttentionTest, ForwardBlocksCausal) {
+  check_forward({2, 300, 300, 2, 8, true});
+}
+TEST_P(AttentionTest, ForwardCrossLengths) {
+  check_forward({2, 140, 57, 2, 8, false, 0.0F, {57, 9}});
+}
+TEST_P(AttentionTest, ForwardDropout) {
+  check_forward({2, 130, 71, 2, 8, false, 0.3F});
+}
+TEST_P(AttentionTest, ForwardDropoutOfLongRows) {
+  check_forward({1, 5, 701, 2, 8, false, 0.3F});
+}
+TEST_P(AttentionTest, ForwardEverything) {
+  check_forward({2, 150, 150, 2, 8, true, 0.2F, {150, 100}});
+}
+
+TEST_P(AttentionTest, Backward) {
+  check_backward({2, 6, 6, 2, 4});
+}
+TEST_P(AttentionTest, BackwardCausal) {
+  check_backward({2, 6, 6, 2, 4, true});
+}
+TEST_P(AttentionTest, BackwardCross) {
+  check_backward({2, 5, 9, 2, 4, false, 0.0F, {9, 4}});
+}
+TEST_P(AttentionTest, BackwardEverything) {
+  check_backward({2, 7, 7, 2, 4, true, 0.3F, {7, 3}});
+}
+
+// More than one block of queries: the key gradients are sums over blocks, in bf16 too.
+TEST_P(AttentionTest, BackwardBlocks) {
+  check_backward({1, 131, 3, 1, 2});
+}
+TEST_P(AttentionTest, BackwardBlocksCausal) {
+  check_backward({1, 131, 131, 1, 1, true, 0.1F});
+}
+
+TEST_P(AttentionTest, ARowThatSeesNothingGivesZeros) {
+  const Problem p{2, 6, 6, 2, 4, false, 0.0F, {0, 5}};
+  check_forward(p);
+  check_backward(p);
+  const BothWays run(cpu_, p, GetParam());
+  for (size_t i = 0; i < 48; ++i) {
+    EXPECT_EQ(numbers_of(run.out)[i], 0.0);
+    EXPECT_EQ(numbers_of(run.dq)[i], 0.0);
+  }
+}
+
+// With v the identity, the outputs are the probabilities: dropout keeps what a matrix of the same
+// elements would keep under PointwiseOps::dropout.
+TEST_P(AttentionTest, DropoutIsThatOfTheMatrix) {
+  const int64_t size = 50;
+  Problem p{1, size, size, 1, size};
+  Tensor v = cpu_.of(Numbers(size * size, 0.0), p.key_shape(), GetParam());
+  for (int64_t i = 0; i < size; ++i) {
+    if (GetParam() == DType::F32) v.data<float>()[i * (size + 1)] = 1.0F;
+    if (GetParam() == DType::BF16) v.data<bfloat16>()[i * (size + 1)] = bfloat16(1.0F);
+  }
+  const Tensor q = random(p.query_shape(), 1);
+  Tensor whole = poisoned(p.query_shape());
+  Tensor dropped = poisoned(p.query_shape());
+  Tensor logsumexp = cpu_.poisoned(p.row_shape(), DType::F32);
+  ops_->attention_forward(whole, logsumexp, q, q, v, nullptr, p.options());
+  p.dropout = 0.4F;
+  ops_->attention_forward(dropped, logsumexp, q, q, v, nullptr, p.options());
+  Tensor expected = poisoned(p.query_shape());
+  cpu_pointwise_ops(cpu_.context)->dropout(expected, whole, 0.4F, p.options().stream);
+  expect_close(dropped, numbers_of(expected), "dropped");
+  int zeros = 0;
+  for (const double x : numbers_of(dropped)) zeros += x == 0.0 ? 1 : 0;
+  EXPECT_NEAR(zeros / 2500.0, 0.4, 0.04);
+}
+
+TEST_P(AttentionTest, RepeatsToTheBit) {
+  const Problem p{2, 200, 200, 4, 16, true, 0.1F, {200, 150}};
+  const BothWays first(cpu_, p, GetParam());
+  for (const int64_t shift : {0, 1, 8}) {
+    const BothWays again(cpu_, p, GetParam(), shift);
+    expect_same_bits({first.out, first.logsumexp, first.dq, first.dk, first.dv},
+                     {again.out, again.logsumexp, again.dq, again.dk, again.dv}, "again");
+  }
+}
+
+TEST_P(AttentionTest, SteadyStateMakesNothing) {
+  const Problem p{2, 200, 200, 4, 16, true, 0.1F, {200, 150}};
+  BothWays run(cpu_, p, GetParam());
+  const int64_t primitives = cpu_.dnn.primitives_created();
+  const int64_t allocations = cpu_.memory.use().system_allocations;
+  EXPECT_GT(primitives, 0);
+  ops_->attention_forward(run.out, run.logsumexp, run.q, run.k, run.v, &*run.lengths, p.options());
+  ops_->attention_backward(run.dq, run.dk, run.dv, run.g, run.q, run.k, run.v, run.out,
+                           run.logsumexp, &*run.lengths, p.options());
+  EXPECT_EQ(cpu_.dnn.primitives_created(), primitives);
+  EXPECT_EQ(cpu_.memory.use().system_allocations, allocations);
+}
+
+// 2048 x 2048 scores of 8 heads would be 128 MiB.
+TEST_P(AttentionTest, NeverHoldsAWholeScoreMatrix) {
+  const Problem p{1, 2048, 2048, 8, 4, true};
+  Tensor q = random(p.query_shape(), 1);
+  Tensor out = poisoned(p.query_shape());
+  Tensor logsumexp = cpu_.poisoned(p.row_shape(), DType::F32);
+  cpu_.memory.reset_peaks();
+  ops_->attention_forward(out, logsumexp, q, q, q, nullptr, p.options());
+  EXPECT_LT(cpu_.memory.use().peak_of(Purpose::Workspace), int64_t{8} << 20);
+}
+
+TEST_P(AttentionTest, MisfitsAreRefused) {
+  Tensor q = random({2, 6, 8}, 1);
+  Tensor k = random({2, 5, 8}, 2);
+  Tensor wide = random({2, 5, 12}, 2);
+  Tensor out = poisoned({2, 6, 8});
+  Tensor lse = cpu_.poisoned({2, 2, 6}, DType::F32);
+  const auto forward = [&](const Tensor& keys, const AttentionOptions& options) {
+    ops_->attention_forward(out, lse, q, keys, keys, nullptr, options);
+  };
+  EXPECT_NO_THROW(forward(k, {2}));
+  EXPECT_THROW(forward(k, {3}), Error);
+  EXPECT_THROW(forward(k, {2, true}), Error);
+  EXPECT_THROW(forward(wide, {2}), Error);
+  EXPECT_THROW(forward(k, {2, false, 1.0F}), Error);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, AttentionTest, ::testing::Values(DType::F32, DType::BF16),
+                         floating_name);
+
+}  // namespace
+}  // namespace penstock

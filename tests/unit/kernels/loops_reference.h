@@ -1,0 +1,162 @@
+// tests/unit/kernels/loops_reference.h -- what the op tests share: a CPU context, tensors of
+// random or poisoned contents, comparison with plain double loops, central differences.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <vector>
+
+#include "kernels/bfloat16.h"
+#include "kernels/cpu/families.h"
+#include "kernels/cpu/onednn.h"
+#include "kernels/philox.h"
+
+namespace penstock {
+
+using Numbers = std::vector<double>;
+
+// The op families without a device, so that a family can be tested alone.
+struct TestCpu {
+  Memory memory{host_memory_source()};
+  OneDnn dnn;
+  CpuContext context;
+  explicit TestCpu(int threads) : dnn(threads, memory), context{threads, memory, dnn} {}
+
+  // `shift` elements into a larger block: another address, another alignment.
+  [[nodiscard]] Tensor empty(const Shape& shape, DType dtype, int64_t shift = 0) {
+    const int64_t elements = shape.elements() + shift;
+    Tensor whole(memory.take(static_cast<size_t>(elements) * size_of(dtype), Purpose::Activations),
+                 Shape{elements}, dtype);
+    return whole.view(shift, shape);
+  }
+  // Every bit set: NaN in every floating type.
+  [[nodiscard]] Tensor poisoned(const Shape& shape, DType dtype, int64_t shift = 0) {
+    Tensor t = empty(shape, dtype, shift);
+    std::memset(t.raw(), 0xff, t.size_bytes());
+    return t;
+  }
+  [[nodiscard]] Tensor of(const Numbers& numbers, const Shape& shape, DType dtype,
+                          int64_t shift = 0) {
+    Tensor t = empty(shape, dtype, shift);
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const double x = numbers[i];
+      if (dtype == DType::F32) t.data<float>()[i] = static_cast<float>(x);
+      if (dtype == DType::BF16) t.data<bfloat16>()[i] = bfloat16(static_cast<float>(x));
+      if (dtype == DType::I32) t.data<int32_t>()[i] = static_cast<int32_t>(x);
+      if (dtype == DType::F64) t.data<double>()[i] = x;
+    }
+    return t;
+  }
+  // Uniform in [low, high), from `seed` alone.
+  [[nodiscard]] Tensor random(const Shape& shape, DType dtype, uint64_t seed, double low = -1.0,
+                              double high = 1.0, int64_t shift = 0) {
+    Numbers numbers(static_cast<size_t>(shape.elements()));
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const double unit = static_cast<double>(mix(mix(seed) + i) >> 11) * 0x1p-53;
+      numbers[i] = low + (high - low) * unit;
+    }
+    return of(numbers, shape, dtype, shift);
+  }
+};
+
+[[nodiscard]] inline Numbers numbers_of(const Tensor& t) {
+  Numbers numbers(static_cast<size_t>(t.elements()));
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    if (t.dtype() == DType::F32) numbers[i] = double{t.data<float>()[i]};
+    if (t.dtype() == DType::BF16) numbers[i] = double{static_cast<float>(t.data<bfloat16>()[i])};
+    if (t.dtype() == DType::F64) numbers[i] = t.data<double>()[i];
+    if (t.dtype() == DType::I32) numbers[i] = t.data<int32_t>()[i];
+  }
+  return numbers;
+}
+
+[[nodiscard]] inline double tolerance_of(DType dtype) {
+  return dtype == DType::BF16 ? 1e-2 : 2e-5;
+}
+
+// |actual - expected| <= tolerance (1 + |expected|) everywhere; a NaN is never close.
+inline void expect_close(const Tensor& actual, const Numbers& expected, double tolerance,
+                         const char* what) {
+  const Numbers got = numbers_of(actual);
+  ASSERT_EQ(got.size(), expected.size()) << what;
+  for (size_t i = 0; i < got.size(); ++i) {
+    const double error = std::abs(got[i] - expected[i]) / (1.0 + std::abs(expected[i]));
+    ASSERT_TRUE(error <= tolerance)
+        << what << "[" << i << "] is " << got[i] << ", not " << expected[i];
+  }
+}
+inline void expect_close(const Tensor& actual, const Numbers& expected, const char* what) {
+  expect_close(actual, expected, tolerance_of(actual.dtype()), what);
+}
+
+inline void expect_same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b,
+                             const char* what) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    ASSERT_EQ(a[i].size_bytes(), b[i].size_bytes());
+    EXPECT_EQ(std::memcmp(a[i].raw(), b[i].raw(), a[i].size_bytes()), 0)
+        << what << ", output " << i;
+  }
+}
+
+// `run` gives the outputs of some ops on inputs that start `shift` elements into their blocks.
+// Exercises them again, at other addresses, and with other thread counts.
+inline void expect_repeatable(const std::function<std::vector<Tensor>(TestCpu&, int64_t)>& run) {
+  TestCpu one(1);
+  TestCpu two(2);
+  TestCpu three(3);
+  const std::vector<Tensor> first = run(one, 0);
+  expect_same_bits(first, run(one, 0), "again");
+  expect_same_bits(first, run(one, 1), "one element further");
+  expect_same_bits(first, run(one, 7), "seven elements further");
+  expect_same_bits(first, run(two, 0), "with two threads");
+  expect_same_bits(first, run(three, 3), "with three threads");
+}
+
+// d loss / d x[i] for every i.
+[[nodiscard]] inline Numbers central_differences(const std::function<double(const Numbers&)>& loss,
+                                                 Numbers x) {
+  constexpr double kStep = 1e-5;
+  Numbers gradient(x.size());
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double at = x[i];
+    x[i] = at + kStep;
+    const double above = loss(x);
+    x[i] = at - kStep;
+    const double below = loss(x);
+    x[i] = at;
+    gradient[i] = (above - below) / (2.0 * kStep);
+  }
+  return gradient;
+}
+
+[[nodiscard]] inline double dot(const Numbers& a, const Numbers& b) {
+  double sum = 0.0;
+  for (size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+[[nodiscard]] inline Numbers plus(Numbers a, const Numbers& b) {
+  for (size_t i = 0; i < a.size(); ++i) a[i] += b[i];
+  return a;
+}
+
+// For TEST_P over the two floating types that ops compute in.
+class FloatingTest : public ::testing::TestWithParam<DType> {
+ protected:
+  [[nodiscard]] Tensor random(const Shape& shape, uint64_t seed, double low = -1.0,
+                              double high = 1.0) {
+    return cpu_.random(shape, GetParam(), seed, low, high);
+  }
+  [[nodiscard]] Tensor poisoned(const Shape& shape) { return cpu_.poisoned(shape, GetParam()); }
+
+  TestCpu cpu_{2};
+};
+inline std::string floating_name(const ::testing::TestParamInfo<DType>& info) {
+  return name_of(info.param);
+}
+
+}  // namespace penstock

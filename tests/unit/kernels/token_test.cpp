@@ -1,0 +1,210 @@
+// tests/unit/kernels/token_test.cpp -- embedding and cross-entropy against double loops.
+#include <gmock/gmock.h>
+
+#include "tests/unit/kernels/loops_reference.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class TokenTest : public FloatingTest {
+ protected:
+  std::unique_ptr<TokenOps> ops_ = cpu_token_ops(cpu_.context);
+};
+
+// The message of the Error(Input) that `f` throws; empty when it throws none.
+template <class F>
+std::string refusal(const F& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Input);
+    return error.what();
+  }
+  return "";
+}
+
+TEST_P(TokenTest, EmbeddingForward) {
+  const Tensor table = cpu_.random({5, 21}, DType::F32, 1);
+  const Tensor ids = cpu_.of({4, 0, 2, 2, 1, 4}, {2, 3}, DType::I32);
+  Tensor y = poisoned({2, 3, 21});
+  ops_->embedding_forward(y, ids, table);
+  Numbers expected;
+  for (const double id : numbers_of(ids)) {
+    for (size_t c = 0; c < 21; ++c) {
+      expected.push_back(numbers_of(table)[static_cast<size_t>(id) * 21 + c]);
+    }
+  }
+  expect_close(y, expected, "y");
+}
+
+TEST_P(TokenTest, EmbeddingBackwardAddsRowsInOrder) {
+  const Tensor ids = cpu_.of({4, 0, 2, 2, 1, 4}, {6}, DType::I32);
+  const Tensor g = random({6, 21}, 1);
+  Tensor dtable = cpu_.random({5, 21}, DType::F32, 2);
+  std::vector<float> expected(dtable.data<float>(), dtable.data<float>() + 105);
+  ops_->embedding_backward(dtable, ids, g);
+  for (size_t r = 0; r < 6; ++r) {
+    const auto id = static_cast<size_t>(numbers_of(ids)[r]);
+    for (size_t c = 0; c < 21; ++c) {
+      expected[id * 21 + c] += static_cast<float>(numbers_of(g)[r * 21 + c]);
+    }
+  }
+  EXPECT_EQ(std::memcmp(dtable.raw(), expected.data(), dtable.size_bytes()), 0);
+}
+
+TEST_P(TokenTest, IdsOutsideOfTheTableAreNamed) {
+  const Tensor table = cpu_.random({5, 3}, DType::F32, 1);
+  Tensor y = poisoned({4, 3});
+  Tensor dtable = cpu_.random({5, 3}, DType::F32, 1);
+  for (const double bad : {5.0, -1.0}) {
+    const Tensor ids = cpu_.of({1, 2, bad, 3}, {4}, DType::I32);
+    const std::string value = std::to_string(static_cast<int>(bad));
+    EXPECT_THAT(refusal([&] { ops_->embedding_forward(y, ids, table); }),
+                AllOf(HasSubstr("id " + value), HasSubstr("row 2")));
+    EXPECT_THAT(refusal([&] { ops_->embedding_backward(dtable, ids, y); }),
+                AllOf(HasSubstr("id " + value), HasSubstr("row 2")));
+  }
+}
+
+struct Loss {
+  double sum = 0.0;
+  double hits = 0.0;
+  double counted = 0.0;
+  Numbers logsumexp;
+};
+
+Loss cross_entropy(const Numbers& logits, const Numbers& labels, double smoothing, double clip) {
+  Loss loss;
+  const size_t classes = logits.size() / labels.size();
+  for (size_t r = 0; r < labels.size(); ++r) {
+    double sum = 0.0;
+    double exponentials = 0.0;
+    size_t best = 0;
+    const auto z = [&](size_t c) {
+      const double x = logits[r * classes + c];
+      return clip > 0.0 ? std::clamp(x, -clip, clip) : x;
+    };
+    for (size_t c = 0; c < classes; ++c) {
+      sum += z(c);
+      exponentials += std::exp(z(c) - z(0));
+      if (logits[r * classes + c] > logits[r * classes + best]) best = c;
+    }
+    loss.logsumexp.push_back(z(0) + std::log(exponentials));
+    if (labels[r] < 0.0) continue;
+    const auto label = static_cast<size_t>(labels[r]);
+    loss.sum += loss.logsumexp[r] - (1.0 - smoothing) * z(label) -
+                smoothing / static_cast<double>(classes) * sum;
+    loss.hits += best == label ? 1.0 : 0.0;
+    loss.counted += 1.0;
+  }
+  return loss;
+}
+
+TEST_P(TokenTest, CrossEntropyForward) {
+  for (const int64_t classes : {2, 37, 1024, 2500}) {
+    const Tensor logits = random({5, classes}, static_cast<uint64_t>(classes), -6.0, 6.0);
+    const Tensor labels = cpu_.of({1, -1, 0, static_cast<double>(classes - 1), 1}, {5}, DType::I32);
+    for (const CrossEntropyOptions& options :
+         {CrossEntropyOptions{}, CrossEntropyOptions{0.1F, 0.0F},
+          CrossEntropyOptions{0.1F, 2.5F}}) {
+      Tensor result = cpu_.poisoned({3}, DType::F64);
+      Tensor logsumexp = cpu_.poisoned({5}, DType::F32);
+      ops_->cross_entropy_forward(result, logsumexp, logits, labels, options);
+      const Loss expected = cross_entropy(numbers_of(logits), numbers_of(labels),
+                                          double{options.label_smoothing}, double{options.clip});
+      expect_close(result, {expected.sum, expected.hits, expected.counted}, 1e-5, "result");
+      expect_close(logsumexp, expected.logsumexp, 1e-5, "logsumexp");
+    }
+  }
+}
+
+// The largest logit in the second block of the one-pass sum, and logits that overflow e^x.
+TEST_P(TokenTest, CrossEntropyOfLargeAndLateLogits) {
+  Numbers values(3000, -90.0);
+  values[10] = 100.0;
+  values[2000] = 300.0;
+  const Tensor logits = cpu_.of(values, {1, 3000}, GetParam());
+  const Tensor label = cpu_.of({2000}, {1}, DType::I32);
+  Tensor result = cpu_.poisoned({3}, DType::F64);
+  Tensor logsumexp = cpu_.poisoned({1}, DType::F32);
+  ops_->cross_entropy_forward(result, logsumexp, logits, label, {});
+  expect_close(result, {0.0, 1.0, 1.0}, 1e-5, "result");
+  expect_close(logsumexp, {numbers_of(logits)[2000]}, 1e-5, "logsumexp");
+}
+
+TEST_P(TokenTest, EqualLogitsCountForTheFirstClassOnly) {
+  const Tensor logits = cpu_.of(Numbers(40, 0.5), {4, 10}, GetParam());
+  const Tensor labels = cpu_.of({0, 1, 5, 9}, {4}, DType::I32);
+  Tensor result = cpu_.poisoned({3}, DType::F64);
+  Tensor logsumexp = cpu_.poisoned({4}, DType::F32);
+  ops_->cross_entropy_forward(result, logsumexp, logits, labels, {});
+  EXPECT_EQ(numbers_of(result)[1], 1.0);
+}
+
+TEST_P(TokenTest, CrossEntropyBackward) {
+  const int64_t classes = 23;
+  const Tensor logits = random({4, classes}, 1, -3.0, 3.0);
+  const Tensor labels = cpu_.of({3, -1, 22, 0}, {4}, DType::I32);
+  for (const CrossEntropyOptions& options : {CrossEntropyOptions{}, CrossEntropyOptions{0.1F, 0.0F},
+                                             CrossEntropyOptions{0.1F, 2.003F}}) {
+    Tensor result = cpu_.poisoned({3}, DType::F64);
+    Tensor logsumexp = cpu_.poisoned({4}, DType::F32);
+    ops_->cross_entropy_forward(result, logsumexp, logits, labels, options);
+    Tensor dlogits = poisoned({4, classes});
+    ops_->cross_entropy_backward(dlogits, logits, labels, logsumexp, 0.5F, options);
+    const Numbers expected = central_differences(
+        [&](const Numbers& v) {
+          return 0.5 * cross_entropy(v, numbers_of(labels), double{options.label_smoothing},
+                                     double{options.clip})
+                           .sum;
+        },
+        numbers_of(logits));
+    expect_close(dlogits, expected, "dlogits");
+    Tensor in_place = cpu_.of(numbers_of(logits), {4, classes}, GetParam());
+    ops_->cross_entropy_backward(in_place, in_place, labels, logsumexp, 0.5F, options);
+    expect_same_bits({in_place}, {dlogits}, "in place");
+  }
+}
+
+TEST_P(TokenTest, LabelsBeyondTheClassesAreNamed) {
+  const Tensor logits = random({3, 7}, 1);
+  const Tensor labels = cpu_.of({0, 7, 1}, {3}, DType::I32);
+  Tensor result = cpu_.poisoned({3}, DType::F64);
+  Tensor logsumexp = cpu_.poisoned({3}, DType::F32);
+  Tensor dlogits = poisoned({3, 7});
+  EXPECT_THAT(refusal([&] { ops_->cross_entropy_forward(result, logsumexp, logits, labels, {}); }),
+              AllOf(HasSubstr("label 7"), HasSubstr("row 1")));
+  EXPECT_THAT(
+      refusal([&] { ops_->cross_entropy_backward(dlogits, logits, labels, logsumexp, 1.0F, {}); }),
+      AllOf(HasSubstr("label 7"), HasSubstr("row 1")));
+}
+
+TEST_P(TokenTest, RepeatsToTheBit) {
+  const DType type = GetParam();
+  expect_repeatable([type](TestCpu& cpu, int64_t shift) {
+    const auto ops = cpu_token_ops(cpu.context);
+    const int64_t rows = 60;
+    const int64_t classes = 1111;
+    const Tensor logits = cpu.random({rows, classes}, type, 1, -5.0, 5.0, shift);
+    const Tensor labels = cpu.random({rows}, DType::I32, 2, 0.0, 1111.0, shift);
+    Tensor result = cpu.poisoned({3}, DType::F64, shift);
+    Tensor logsumexp = cpu.poisoned({rows}, DType::F32, shift);
+    Tensor dlogits = cpu.poisoned({rows, classes}, type, shift);
+    const CrossEntropyOptions options{0.1F, 4.0F};
+    ops->cross_entropy_forward(result, logsumexp, logits, labels, options);
+    ops->cross_entropy_backward(dlogits, logits, labels, logsumexp, 1.0F, options);
+    Tensor dtable = cpu.random({1111, 300}, DType::F32, 3, -1.0, 1.0, shift);
+    const Tensor ids = cpu.random({400}, DType::I32, 4, 0.0, 20.0, shift);
+    ops->embedding_backward(dtable, ids, cpu.random({400, 300}, type, 5, -1.0, 1.0, shift));
+    return std::vector<Tensor>{result, logsumexp, dlogits, dtable};
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, TokenTest, ::testing::Values(DType::F32, DType::BF16),
+                         floating_name);
+
+}  // namespace
+}  // namespace penstock

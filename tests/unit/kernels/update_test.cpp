@@ -1,0 +1,160 @@
+// tests/unit/kernels/update_test.cpp -- each optimizer for three steps against its formula in
+// double.
+#include "tests/unit/kernels/loops_reference.h"
+
+namespace penstock {
+namespace {
+
+constexpr int64_t kSize = 203;
+
+class UpdateTest : public ::testing::Test {
+ protected:
+  [[nodiscard]] Tensor random(uint64_t seed, double low = -1.0, double high = 1.0) {
+    return cpu_.random({kSize}, DType::F32, seed, low, high);
+  }
+  TestCpu cpu_{2};
+  std::unique_ptr<UpdateOps> ops_ = cpu_update_ops(cpu_.context);
+};
+
+TEST_F(UpdateTest, Sgd) {
+  for (const bool nesterov : {false, true}) {
+    const SgdStep step{0.1F, 0.9F, 0.01F, 0.5F, nesterov};
+    Tensor w = random(1);
+    Tensor v = random(2);
+    const Tensor g = random(3);
+    Numbers ew = numbers_of(w);
+    Numbers ev = numbers_of(v);
+    const Numbers gn = numbers_of(g);
+    for (int t = 0; t < 3; ++t) {
+      ops_->sgd(w, &v, g, step);
+      for (size_t i = 0; i < ew.size(); ++i) {
+        const double gradient = 0.5 * gn[i] + 0.01 * ew[i];
+        ev[i] = 0.9 * ev[i] + gradient;
+        ew[i] -= 0.1 * (nesterov ? gradient + 0.9 * ev[i] : ev[i]);
+      }
+    }
+    expect_close(w, ew, "w");
+    expect_close(v, ev, "v");
+    expect_close(g, gn, 0.0, "g, which is not changed");
+  }
+}
+
+TEST_F(UpdateTest, SgdWithoutMomentumNeedsNoVelocity) {
+  SgdStep step{0.1F, 0.0F, 0.01F, 0.5F, false};
+  Tensor w = random(1);
+  const Tensor g = random(3);
+  Numbers expected = numbers_of(w);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    expected[i] -= 0.1 * (0.5 * numbers_of(g)[i] + 0.01 * expected[i]);
+  }
+  ops_->sgd(w, nullptr, g, step);
+  expect_close(w, expected, "w");
+  step.momentum = 0.9F;
+  EXPECT_THROW(ops_->sgd(w, nullptr, g, step), Error);
+}
+
+TEST_F(UpdateTest, RmsProp) {
+  for (const double momentum : {0.0, 0.9}) {
+    const RmsPropStep step{0.1F, 0.9F, static_cast<float>(momentum), 0.1F, 0.01F, 0.5F};
+    Tensor w = random(1);
+    Tensor s = random(2, 0.0, 1.0);
+    Tensor m = random(4);
+    const Tensor g = random(3);
+    const Numbers gn = numbers_of(g);
+    Numbers ew = numbers_of(w);
+    Numbers es = numbers_of(s);
+    Numbers em = momentum == 0.0 ? Numbers(ew.size(), 0.0) : numbers_of(m);
+    for (int t = 0; t < 3; ++t) {
+      ops_->rmsprop(w, s, momentum == 0.0 ? nullptr : &m, g, step);
+      for (size_t i = 0; i < ew.size(); ++i) {
+        const double gradient = 0.5 * gn[i] + 0.01 * ew[i];
+        es[i] = 0.9 * es[i] + 0.1 * gradient * gradient;
+        em[i] = momentum * em[i] + 0.1 * gradient / std::sqrt(es[i] + 0.1);
+        ew[i] -= em[i];
+      }
+    }
+    expect_close(w, ew, "w");
+    expect_close(s, es, "s");
+    if (momentum != 0.0) expect_close(m, em, "m");
+  }
+}
+
+TEST_F(UpdateTest, AdamAndAdamW) {
+  for (const bool decoupled : {false, true}) {
+    Tensor w = random(1);
+    Tensor m = random(2, 0.0, 0.0);
+    Tensor v = random(2, 0.0, 0.0);
+    Numbers ew = numbers_of(w);
+    Numbers em(ew.size(), 0.0);
+    Numbers ev(ew.size(), 0.0);
+    for (int t = 1; t <= 3; ++t) {
+      const Tensor g = random(static_cast<uint64_t>(10 + t));
+      const Numbers gn = numbers_of(g);
+      ops_->adam(w, m, v, g, {0.1F, 0.9F, 0.99F, 1e-3F, 0.05F, 0.5F, decoupled, t});
+      for (size_t i = 0; i < ew.size(); ++i) {
+        const double gradient = 0.5 * gn[i] + (decoupled ? 0.0 : 0.05 * ew[i]);
+        em[i] = 0.9 * em[i] + 0.1 * gradient;
+        ev[i] = 0.99 * ev[i] + 0.01 * gradient * gradient;
+        if (decoupled) ew[i] -= 0.1 * 0.05 * ew[i];
+        ew[i] -= 0.1 * (em[i] / (1.0 - std::pow(0.9, t))) /
+                 (std::sqrt(ev[i] / (1.0 - std::pow(0.99, t))) + 1e-3);
+      }
+    }
+    expect_close(w, ew, "w");
+    expect_close(m, em, "m");
+    expect_close(v, ev, "v");
+  }
+}
+
+TEST_F(UpdateTest, MovingAverage) {
+  Tensor average = random(1);
+  const Tensor w = random(2);
+  Numbers expected = numbers_of(average);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    expected[i] = 0.9 * expected[i] + 0.1 * numbers_of(w)[i];
+  }
+  ops_->moving_average(average, w, 0.9F);
+  expect_close(average, expected, "average");
+}
+
+TEST_F(UpdateTest, SumOfSquaresIsADoubleSum) {
+  for (const int64_t size : {0, 1, 4095, 4097, 100000}) {
+    const Tensor x = cpu_.random({size}, DType::F32, 1);
+    Tensor result = cpu_.poisoned({1}, DType::F64);
+    ops_->sum_of_squares(result, x);
+    const Numbers xn = numbers_of(x);
+    expect_close(result, {dot(xn, xn)}, 1e-12, "sum");
+  }
+}
+
+TEST_F(UpdateTest, MisfittingStateIsRefused) {
+  Tensor w = random(1);
+  Tensor small = cpu_.random({kSize - 1}, DType::F32, 1);
+  EXPECT_THROW(ops_->sgd(w, &small, w, {}), Error);
+  EXPECT_THROW(ops_->adam(w, w, small, w, {}), Error);
+  EXPECT_THROW(ops_->rmsprop(w, small, &w, w, {}), Error);
+  EXPECT_THROW(ops_->moving_average(w, small, 0.5F), Error);
+}
+
+TEST(Update, RepeatsToTheBit) {
+  expect_repeatable([](TestCpu& cpu, int64_t shift) {
+    const auto ops = cpu_update_ops(cpu.context);
+    const Shape shape{150001};
+    const auto random = [&](uint64_t seed) {
+      return cpu.random(shape, DType::F32, seed, 0.0, 1.0, shift);
+    };
+    const Tensor g = random(1);
+    Tensor w = random(2);
+    Tensor m = random(3);
+    Tensor v = random(4);
+    ops->adam(w, m, v, g, {0.1F, 0.9F, 0.99F, 1e-8F, 0.01F, 0.5F, true, 2});
+    ops->rmsprop(w, v, &m, g, {0.1F, 0.9F, 0.9F, 0.1F, 0.01F, 0.5F});
+    ops->sgd(w, &m, g, {0.1F, 0.9F, 0.01F, 0.5F, true});
+    Tensor sum = cpu.poisoned({1}, DType::F64, shift);
+    ops->sum_of_squares(sum, w);
+    return std::vector<Tensor>{w, m, v, sum};
+  });
+}
+
+}  // namespace
+}  // namespace penstock
