@@ -58,6 +58,7 @@ class Trainer {
     StepRecord record;
     for (int64_t step = 1; step <= config_.run.steps; ++step) {
       record = train_step(step);
+      if (step == RunReport::kWarmUpSteps) pipeline_.reserve_for_messages();
       if (reporter_ != nullptr) reporter_->step(record);
       const bool last = step == config_.run.steps;
       if (source_.facts().validation_samples > 0 &&

@@ -32,7 +32,7 @@ class Scratch {
     return file.empty() ? root_.string() : (root_ / file).string();
   }
   // Writes a file below and returns its path.
-  [[nodiscard]] std::string write(const std::string& file, const std::string& text) const;
+  std::string write(const std::string& file, const std::string& text) const;
 
  private:
   std::filesystem::path root_;
