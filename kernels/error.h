@@ -4,6 +4,8 @@
 // kind.
 #pragma once
 
+#include <cstdint>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
@@ -17,17 +19,34 @@ enum class ErrorKind : int {
   Peer = 4,      // another rank died, or a step hung
 };
 
+// Who throws. An error of one rank must end the others; one that every rank throws alike (a wrong
+// run file, a loss that is not finite) lets all of them end by themselves, and rank 0 say it once.
+enum class ErrorScope : uint8_t { OneRank, EveryRank };
+
 // `what()` is one line that says what is wrong, where (file, line, key, layer, step) and what to
 // do.
 class Error : public std::runtime_error {
  public:
-  Error(ErrorKind kind, const std::string& what) : std::runtime_error(what), kind_(kind) {}
+  Error(ErrorKind kind, const std::string& what, ErrorScope scope = ErrorScope::OneRank)
+      : std::runtime_error(what), kind_(kind), scope_(scope) {}
   [[nodiscard]] ErrorKind kind() const { return kind_; }
+  [[nodiscard]] ErrorScope scope() const { return scope_; }
   [[nodiscard]] int exit_code() const { return static_cast<int>(kind_); }
 
  private:
   ErrorKind kind_;
+  ErrorScope scope_;
 };
+
+// Runs what every rank runs with the same inputs, so that what it throws is thrown by all.
+template <class Function>
+decltype(auto) on_every_rank(Function&& function) {
+  try {
+    return function();
+  } catch (const Error& error) {
+    throw Error(error.kind(), error.what(), ErrorScope::EveryRank);
+  }
+}
 
 [[noreturn]] inline void fail_input(const std::string& what) {
   throw Error(ErrorKind::Input, what);

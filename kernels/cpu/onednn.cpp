@@ -3,6 +3,8 @@
 #include <omp.h>
 #include <oneapi/dnnl/dnnl_debug.h>
 
+#include <algorithm>
+
 #include "kernels/cpu/onednn_state.h"
 
 namespace penstock {
@@ -51,7 +53,7 @@ std::string OneDnn::version() {
 }
 
 Prepared::Prepared(OneDnn::State& state, dnnl::primitive primitive, const dnnl_api::Desc& scratch,
-                   std::initializer_list<Argument> arguments)
+                   const std::vector<Argument>& arguments)
     : primitive_(std::move(primitive)), scratch_bytes_(scratch.get_size()) {
   auto add = [&](int name, const dnnl_api::Desc& desc) {
     memories_.emplace_back(desc, state.engine, nullptr);
@@ -82,6 +84,31 @@ void Prepared::run(OneDnn::State& state, std::initializer_list<const void*> buff
   check(dnnl_stream_wait(state.stream.get()), "waiting for a primitive");
 }
 
+Packing::Packing(OneDnn::State& state, const dnnl_api::Desc& value, const dnnl_api::Desc& packed)
+    : size_bytes_(static_cast<int64_t>(packed.get_size())) {
+  if (value == packed) return;
+  const dnnl::reorder::primitive_desc desc(state.engine, value, state.engine, packed,
+                                           new_attributes());
+  const std::vector<Argument> arguments = {{DNNL_ARG_DST, packed}, {DNNL_ARG_SRC, value}};
+  reorder_.emplace(state, std::type_identity<dnnl::reorder>{}, desc, arguments);
+  const auto pair = std::make_pair(value, packed);
+  const auto known = std::find(state.packings.begin(), state.packings.end(), pair);
+  key_ = static_cast<uint64_t>(known - state.packings.begin()) + 1;
+  if (known == state.packings.end()) state.packings.push_back(pair);
+}
+
+const void* Packing::form_of(OneDnn::State& state, Weight& weight) {
+  const void* value = weight.value().raw();
+  if (!reorder_) return value;
+  Weight::Form& form = weight.form(key_);
+  if (!form.packed) form.packed = state.scratch(size_bytes_, DType::U8);
+  if (form.version != weight.version()) {
+    reorder_->run(state, {form.packed.raw(), value});
+    form.version = weight.version();
+  }
+  return form.packed.raw();
+}
+
 dnnl::primitive_attr new_attributes() {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -97,10 +124,6 @@ dnnl::memory::data_type library_type(DType type) {
     default:
       fail_internal(std::string("no matrix product or activation works in ") + name_of(type));
   }
-}
-
-dnnl::algorithm library_algorithm(Fused f) {
-  return f == Fused::Tanh ? dnnl::algorithm::eltwise_tanh : dnnl::algorithm::eltwise_relu;
 }
 
 dnnl::algorithm library_algorithm(Activation f) {

@@ -30,11 +30,6 @@ Prepared make_activation(OneDnn::State& state, const ActivationPlan& plan) {
   }
 }
 
-Prepared& prepared(OneDnn::State& state, const ActivationPlan& plan) {
-  return state.entry(state.activations, plan,
-                     [&](const ActivationPlan& p) { return make_activation(state, p); });
-}
-
 }  // namespace
 
 size_t PlanHash::operator()(const ActivationPlan& plan) const {
@@ -51,7 +46,8 @@ void OneDnn::activation_forward(void* y, const void* x, int64_t elements, DType 
     narrow(static_cast<bfloat16*>(y), wide.data<float>(), elements, state_->threads);
     return;
   }
-  prepared(*state_, {elements, type, f, false}).run(*state_, {y, x});
+  const ActivationPlan plan{elements, type, f, false};
+  state_->entry(state_->activations, plan, make_activation).run(*state_, {y, x});
 }
 
 void OneDnn::activation_backward(void* dx, const void* g, const void* x, int64_t elements,
@@ -66,7 +62,8 @@ void OneDnn::activation_backward(void* dx, const void* g, const void* x, int64_t
     narrow(static_cast<bfloat16*>(dx), wide_g.data<float>(), elements, state_->threads);
     return;
   }
-  prepared(*state_, {elements, type, f, true}).run(*state_, {dx, g, x});
+  const ActivationPlan plan{elements, type, f, true};
+  state_->entry(state_->activations, plan, make_activation).run(*state_, {dx, g, x});
 }
 
 }  // namespace penstock

@@ -15,6 +15,10 @@ std::string text(const MatmulPlan& p) {
          name_of(p.b_type) + " -> " + name_of(p.c_type);
 }
 
+int64_t elements_of_c(const MatmulPlan& plan) {
+  return plan.batch[0] * plan.batch[1] * plan.m * plan.n;
+}
+
 // Leading batch axes of extent 1 are left out: the library has faster code for fewer axes.
 dnnl_api::Desc descriptor(const MatmulPlan& plan, const Strides& extents, const Strides& strides,
                           DType type) {
@@ -34,38 +38,49 @@ dnnl::primitive_attr attributes(const MatmulPlan& plan) {
     dnnl_api::append_eltwise(ops, dnnl::algorithm::eltwise_linear, plan.scale);
   }
   if (plan.accumulate) ops.append_sum(1.0F);
-  if (plan.fused != Fused::None) {
-    dnnl_api::append_eltwise(ops, library_algorithm(plan.fused), 0.0F);
+  if (plan.fused == Fused::Relu) {
+    dnnl_api::append_eltwise(ops, dnnl::algorithm::eltwise_relu, 0.0F);
   }
   dnnl::primitive_attr attr = new_attributes();
   attr.set_post_ops(ops);
   return attr;
 }
 
-Prepared make_product(OneDnn::State& state, const MatmulPlan& plan) {
+struct Product {
+  dnnl_api::Desc b;  // as the library reads it
+  Prepared run;
+};
+
+// `b` is the layout of the right operand, or leaves it to the library.
+Product make_product(OneDnn::State& state, const MatmulPlan& plan, const dnnl_api::Desc& b) {
   if (plan.scale != 1.0F && plan.bias) fail_internal(text(plan) + " has both a scale and a bias");
-  if (plan.accumulate && plan.c_type != DType::F32) {
-    fail_internal(text(plan) + " accumulates in less than fp32");
-  }
   const dnnl_api::Desc a = matrix(plan, plan.m, plan.k, plan.a, plan.a_type);
-  const dnnl_api::Desc b = matrix(plan, plan.k, plan.n, plan.b, plan.b_type);
   const dnnl_api::Desc c = matrix(plan, plan.m, plan.n, plan.c, plan.c_type);
   const dnnl_api::Desc bias =
       plan.bias ? descriptor(plan, {1, 1, 1, plan.n}, {plan.n, plan.n, plan.n, 1}, DType::F32)
                 : dnnl_api::Desc();
   try {
     const auto desc = dnnl_api::matmul(state.engine, a, b, bias, c, attributes(plan));
-    const std::type_identity<dnnl::matmul> matmul;
-    if (plan.bias) {
-      return {state,
-              matmul,
-              desc,
-              {{DNNL_ARG_DST, c}, {DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_BIAS, bias}}};
-    }
-    return {state, matmul, desc, {{DNNL_ARG_DST, c}, {DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}}};
+    std::vector<Argument> arguments = {
+        {DNNL_ARG_DST, c}, {DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, desc.weights_desc()}};
+    if (plan.bias) arguments.push_back({DNNL_ARG_BIAS, bias});
+    return {desc.weights_desc(),
+            Prepared(state, std::type_identity<dnnl::matmul>{}, desc, arguments)};
   } catch (const dnnl::error& error) {
     fail_library(text(plan), error);
   }
+}
+
+Prepared make_plain_product(OneDnn::State& state, const MatmulPlan& plan) {
+  return make_product(state, plan, matrix(plan, plan.k, plan.n, plan.b, plan.b_type)).run;
+}
+
+PackedPrimitive make_packed_product(OneDnn::State& state, const MatmulPlan& plan) {
+  const dnnl_api::Desc any({plan.k, plan.n}, library_type(plan.b_type),
+                           dnnl::memory::format_tag::any);
+  Product product = make_product(state, plan, any);
+  const dnnl_api::Desc value = matrix(plan, plan.k, plan.n, plan.b, DType::F32);
+  return {std::move(product.run), Packing(state, value, product.b)};
 }
 
 // Calls body(offset in strided memory, offset in dense [batch.., rows, columns]) for each element.
@@ -104,6 +119,47 @@ struct Widened {
   }
 };
 
+// Runs a product with bf16 operands as run(plan, c, a) in fp32, then rounds.
+template <class Run>
+void emulate(OneDnn::State& state, const MatmulPlan& plan, void* c, const void* a, Run run) {
+  MatmulPlan wide = plan;
+  const Widened wide_a(state, plan, plan.m, plan.k, wide.a, wide.a_type, a);
+  if (plan.c_type != DType::BF16) return run(wide, c, a);
+  const Tensor wide_c = state.scratch(plan.batch[0] * plan.batch[1] * plan.m * plan.n, DType::F32);
+  wide.c = dense(plan, plan.m, plan.n);
+  wide.c_type = DType::F32;
+  auto* wide_data = wide_c.data<float>();
+  auto* narrow_data = static_cast<bfloat16*>(c);
+  auto for_each = [&](auto body) {
+    for_each_element(plan, plan.m, plan.n, plan.c, state.threads, body);
+  };
+  if (plan.accumulate) {
+    for_each([=](int64_t at, int64_t i) { wide_data[i] = static_cast<float>(narrow_data[at]); });
+  }
+  run(wide, wide_data, a);
+  for_each([=](int64_t at, int64_t i) { narrow_data[at] = bfloat16(wide_data[i]); });
+}
+
+bool must_emulate(const OneDnn::State& state, const MatmulPlan& plan) {
+  const bool bf16 =
+      plan.a_type == DType::BF16 || plan.b_type == DType::BF16 || plan.c_type == DType::BF16;
+  return bf16 && !state.native_bf16;
+}
+
+// Tanh is a pass of its own: inside a product its last bit depends on the library's code for it.
+template <class B>
+void product_then_tanh(OneDnn& dnn, MatmulPlan plan, void* c, const void* a, B& b,
+                       const float* bias) {
+  const Strides whole = dense(plan, plan.m, plan.n);
+  if (plan.c[2] != whole[2] || plan.c[3] != 1 || (plan.batch[1] > 1 && plan.c[1] != whole[1]) ||
+      (plan.batch[0] > 1 && plan.c[0] != whole[0])) {
+    fail_internal(text(plan) + " has a tanh over a result that is not dense");
+  }
+  plan.fused = Fused::None;
+  dnn.matmul(plan, c, a, b, bias);
+  dnn.activation_forward(c, c, elements_of_c(plan), plan.c_type, Activation::Tanh);
+}
+
 // The product of nothing: c = f(bias + (accumulate ? c : 0)), a rarity, so simply in order.
 void empty_product(OneDnn& dnn, const MatmulPlan& plan, void* c, const float* bias) {
   if (plan.accumulate && !plan.bias && plan.fused == Fused::None) return;
@@ -128,13 +184,18 @@ size_t PlanHash::operator()(const MatmulPlan& p) const {
 
 void OneDnn::matmul(const MatmulPlan& plan, void* c, const void* a, const void* b,
                     const float* bias) {
-  if (plan.batch[0] * plan.batch[1] * plan.m * plan.n == 0) return;
+  if (elements_of_c(plan) == 0) return;
+  if (plan.fused == Fused::Tanh) return product_then_tanh(*this, plan, c, a, b, bias);
   if (plan.k == 0) return empty_product(*this, plan, c, bias);
-  const bool narrow_types =
-      plan.a_type == DType::BF16 || plan.b_type == DType::BF16 || plan.c_type == DType::BF16;
-  if (narrow_types && !state_->native_bf16) return emulated(plan, c, a, b, bias);
-  Prepared& product = state_->entry(state_->products, plan,
-                                    [&](const MatmulPlan& p) { return make_product(*state_, p); });
+  if (must_emulate(*state_, plan)) {
+    emulate(*state_, plan, c, a, [&](MatmulPlan wide, void* wide_c, const void* wide_a) {
+      const void* wide_b = b;
+      const Widened widened(*state_, plan, plan.k, plan.n, wide.b, wide.b_type, wide_b);
+      matmul(wide, wide_c, wide_a, wide_b, bias);
+    });
+    return;
+  }
+  Prepared& product = state_->entry(state_->products, plan, make_plain_product);
   if (plan.bias) {
     product.run(*state_, {c, a, b, bias});
   } else {
@@ -142,21 +203,24 @@ void OneDnn::matmul(const MatmulPlan& plan, void* c, const void* a, const void* 
   }
 }
 
-void OneDnn::emulated(const MatmulPlan& plan, void* c, const void* a, const void* b,
-                      const float* bias) {
-  MatmulPlan wide = plan;
-  const Widened wide_a(*state_, plan, plan.m, plan.k, wide.a, wide.a_type, a);
-  const Widened wide_b(*state_, plan, plan.k, plan.n, wide.b, wide.b_type, b);
-  if (plan.c_type != DType::BF16) return matmul(wide, c, a, b, bias);
-  const Tensor wide_c =
-      state_->scratch(plan.batch[0] * plan.batch[1] * plan.m * plan.n, DType::F32);
-  wide.c = dense(plan, plan.m, plan.n);
-  wide.c_type = DType::F32;
-  matmul(wide, wide_c.raw(), a, b, bias);
-  const float* from = wide_c.data<float>();
-  auto* to = static_cast<bfloat16*>(c);
-  for_each_element(plan, plan.m, plan.n, plan.c, state_->threads,
-                   [=](int64_t at, int64_t i) { to[at] = bfloat16(from[i]); });
+void OneDnn::matmul(const MatmulPlan& plan, void* c, const void* a, Weight& b, const float* bias) {
+  if (elements_of_c(plan) == 0) return;
+  if (plan.fused == Fused::Tanh) return product_then_tanh(*this, plan, c, a, b, bias);
+  if (plan.k == 0) return empty_product(*this, plan, c, bias);
+  if (must_emulate(*state_, plan)) {
+    emulate(*state_, plan, c, a, [&](MatmulPlan wide, void* wide_c, const void* wide_a) {
+      wide.b_type = DType::F32;
+      matmul(wide, wide_c, wide_a, b, bias);
+    });
+    return;
+  }
+  PackedPrimitive& product = state_->entry(state_->packed_products, plan, make_packed_product);
+  const void* packed = product.packing.form_of(*state_, b);
+  if (plan.bias) {
+    product.primitive.run(*state_, {c, a, packed, bias});
+  } else {
+    product.primitive.run(*state_, {c, a, packed});
+  }
 }
 
 }  // namespace penstock

@@ -3,9 +3,8 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <initializer_list>
-#include <span>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <unordered_map>
@@ -40,6 +39,7 @@ struct ActivationPlan {
 
 struct PlanHash {
   size_t operator()(const MatmulPlan& plan) const;
+  size_t operator()(const ConvolutionPlan& plan) const;
   size_t operator()(const ActivationPlan& plan) const;
 };
 
@@ -53,8 +53,7 @@ class Prepared {
  public:
   template <class Primitive>
   Prepared(OneDnn::State& state, std::type_identity<Primitive>,
-           const typename Primitive::primitive_desc& desc,
-           std::initializer_list<Argument> arguments)
+           const typename Primitive::primitive_desc& desc, const std::vector<Argument>& arguments)
       : Prepared(state, Primitive(desc), desc.scratchpad_desc(), arguments) {}
 
   // Buffers in the order of the arguments given at construction.
@@ -62,12 +61,37 @@ class Prepared {
 
  private:
   Prepared(OneDnn::State& state, dnnl::primitive primitive, const dnnl_api::Desc& scratch,
-           std::initializer_list<Argument> arguments);
+           const std::vector<Argument>& arguments);
 
   dnnl::primitive primitive_;
   std::vector<dnnl::memory> memories_;  // own the C handles below; the scratch pad last
   std::vector<dnnl_exec_arg_t> arguments_;
   size_t scratch_bytes_;
+};
+
+// How a weight's fp32 value becomes the form that a primitive reads.
+class Packing {
+ public:
+  Packing(OneDnn::State& state, const dnnl_api::Desc& value, const dnnl_api::Desc& packed);
+  // The form's bytes, remade when the weight has changed; the value's own where the layouts agree.
+  [[nodiscard]] const void* form_of(OneDnn::State& state, Weight& weight);
+
+ private:
+  std::optional<Prepared> reorder_;  // none: the primitive reads the value as it is
+  uint64_t key_ = 0;                 // of Weight::form
+  int64_t size_bytes_ = 0;
+};
+
+struct PackedPrimitive {
+  Prepared primitive;
+  Packing packing;
+};
+
+// A weight gradient lands in the layout the library likes, and is added from there.
+struct AddedPrimitive {
+  Prepared primitive;
+  Prepared add;
+  int64_t size_bytes;  // of the gradient in between
 };
 
 struct OneDnn::State {
@@ -81,13 +105,20 @@ struct OneDnn::State {
   int64_t primitives_created = 0;
 
   std::unordered_map<MatmulPlan, Prepared, PlanHash> products;
+  std::unordered_map<MatmulPlan, PackedPrimitive, PlanHash> packed_products;
+  std::unordered_map<ConvolutionPlan, PackedPrimitive, PlanHash> convolutions_forward;
+  std::unordered_map<ConvolutionPlan, PackedPrimitive, PlanHash> convolutions_backward_input;
+  std::unordered_map<ConvolutionPlan, AddedPrimitive, PlanHash> convolutions_backward_weight;
   std::unordered_map<ActivationPlan, Prepared, PlanHash> activations;
 
-  // The entry of `plan`, made by `make(plan)` on first sight.
+  // Pairs of (value, packed) layouts; an index + 1 is the key of a Weight::form.
+  std::vector<std::pair<dnnl_api::Desc, dnnl_api::Desc>> packings;
+
+  // The entry of `plan`, made by `make(state, plan)` on first sight.
   template <class Plan, class Entry, class Make>
   Entry& entry(std::unordered_map<Plan, Entry, PlanHash>& cache, const Plan& plan, Make make) {
     if (const auto found = cache.find(plan); found != cache.end()) return found->second;
-    return cache.emplace(plan, make(plan)).first->second;
+    return cache.emplace(plan, make(*this, plan)).first->second;
   }
   [[nodiscard]] Tensor scratch(int64_t elements, DType type) {
     const size_t size_bytes = static_cast<size_t>(elements) * size_of(type);
@@ -99,7 +130,6 @@ struct OneDnn::State {
 // dnnl::primitive_attr is the same object.
 [[nodiscard]] dnnl::primitive_attr new_attributes();
 [[nodiscard]] dnnl::memory::data_type library_type(DType type);
-[[nodiscard]] dnnl::algorithm library_algorithm(Fused f);  // not None
 [[nodiscard]] dnnl::algorithm library_algorithm(Activation f);
 // Throws Error(Internal), or Error(Resource) when memory ran out: `what` failed as `error` says.
 [[noreturn]] void fail_library(const std::string& what, const dnnl::error& error);

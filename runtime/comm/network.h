@@ -3,11 +3,10 @@
 // Semantics, which the schedule relies on:
 //   * SendLink::send posts and never waits; ReceiveLink::receive waits.
 //   * Messages of one directed edge arrive in the order they were sent (FIFO); every edge has its
-//   own
-//     communicator, so two edges can never take each other's messages, not even between the same
-//     two ranks.
-//   * MPI moves nothing unless it is called: progress() is called between ops of a long
-//   computation.
+//     own communicator, so two edges can never take each other's messages, not even between the
+//     same two ranks.
+//   * MPI moves nothing unless it is called: progress() is called between the ops of a long
+//     computation. A wait on any link or group lets all the others move too.
 //   * All communicators and requests exist before, or are made in, the first step; none later.
 // Every failure throws Error(Peer) naming the call, the library's words, the edge and the peer.
 #pragma once
@@ -75,10 +74,10 @@ class Collective {
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int size() const = 0;
   virtual void barrier() = 0;
-  virtual void sum(std::span<double> values) = 0;  // in place, same bits everywhere
-  virtual void maximum(std::span<double> values) = 0;
-  // The members' values one after another, in rank order; lengths may differ but stay the same from
-  // call to call with the same `mine.size()` pattern. `all` must hold the total.
+  virtual void sum(std::span<double> values) = 0;      // in place, same bits everywhere
+  virtual void maximum(std::span<double> values) = 0;  // in place; a NaN wins
+  // The members' values one after another, in rank order; lengths may differ. `all` must hold the
+  // total.
   virtual void gather_to_all(std::span<const double> mine, std::span<double> all) = 0;
   [[nodiscard]] virtual std::vector<int64_t> gather_to_all(int64_t mine) = 0;
   // At rank 0: everyone's text in rank order; elsewhere empty.
@@ -95,8 +94,8 @@ struct Edge {
   Direction direction = Direction::Activation;
 };
 
-// Makes the ends. Every constructor-like call is collective over the ranks it concerns and is made
-// in the same global order everywhere.
+// Makes the ends, and must outlive them. Every constructor-like call is collective over the ranks
+// it concerns and is made in the same global order everywhere.
 class Network {
  public:
   virtual ~Network() = default;
@@ -111,6 +110,8 @@ class Network {
   virtual Collective& world() = 0;     // every rank
   virtual Collective& pipeline() = 0;  // the ranks of this replica, in position order
   virtual Collective& replicas() = 0;  // the ranks at this position, in replica order
+  // Persistent requests made so far by all links and groups; flat in the steady state.
+  [[nodiscard]] virtual int64_t requests_made() const = 0;
   [[nodiscard]] virtual std::string description() const = 0;  // "mpi (Open MPI 4.1.4)"
 };
 

@@ -16,7 +16,7 @@ class Session {
   // MPI_Init_thread(MULTIPLE). Throws Error(Peer) when MPI cannot start, and Error(Input) when a
   // launcher started several processes that do not know each other (srun without PMIx).
   Session(int& argc, char**& argv);
-  ~Session();  // MPI_Finalize: collective
+  ~Session();  // MPI_Finalize: collective; abort() instead when an exception is passing through
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 

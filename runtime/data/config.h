@@ -9,9 +9,9 @@ namespace penstock {
 
 struct DataConfig {
   std::string kind = "synthetic";  // text | images | synthetic
-  std::string train;               // a file, folder or archive
-  std::string validation;          // "": none; a share like "0.1" split off the end; or a path
-  bool shuffle = true;
+  std::string train = {};          // a file, folder or archive
+  std::string validation = {};     // "": none; a share like "0.1" split off the end; or a path
+  bool shuffle = true;             // text: also moves the windows; off: they lie end to end
   // images: augmentation of training samples and normalisation of all
   int crop_padding = 0;           // pixels added on each side before a random crop back to the size
   bool flip = false;              // random horizontal flip

@@ -14,17 +14,14 @@
 
 #include "kernels/device.h"
 #include "runtime/data/dataset.h"
+#include "runtime/data/sampler.h"  // IWYU pragma: export
 
 namespace penstock {
 
-// Bijection of [0, n) for epoch e: a permutation drawn from (seed, e), computed per index without
-// storing it (works for n of any size).
-[[nodiscard]] int64_t shuffled(int64_t index, int64_t n, uint64_t seed, int64_t epoch);
-
 struct LoaderConfig {
-  std::vector<std::string> fields;  // what this rank's stages read; may be empty
-  int64_t micro_batch_size = 1;     // b
-  int micro_batches = 1;            // M, of this replica
+  std::vector<std::string> fields = {};  // what this rank's stages read; may be empty
+  int64_t micro_batch_size = 1;          // b
+  int micro_batches = 1;                 // M, of this replica
   int replica = 0, replicas = 1;
   uint64_t seed = 0;
   bool shuffle = true;

@@ -23,7 +23,11 @@ struct LayerConfig {
 struct ModelConfig {
   std::string kind = "transformer-lm";  // transformer-lm | resnet | mlp | sequential
   // transformer-lm
-  int64_t layers = 4, width = 128, heads = 4, hidden = 0 /* 0: 4 x width */, context = 64;
+  int64_t layers = 4;
+  int64_t width = 0;  // 0: 128; resnet: channels of the first blocks, 16 (cifar) or 64
+  int64_t heads = 4;
+  int64_t hidden = 0;  // feed-forward width, 0: 4 x width
+  int64_t context = 64;
   int64_t vocabulary = 0;                // 0: what the data has
   std::string activation = "relu";       // relu | gelu | gelu-tanh | silu
   std::string positions = "sinusoidal";  // sinusoidal | learned

@@ -41,6 +41,7 @@ struct RankRecord {  // an entry of summary.json's ranks_detail
   double data_wait_ms = 0.0;  // per step, waiting for the loader
   int64_t allocations_per_step = 0;  // largest seen from step 3 on
   int64_t primitives_per_step = 0;   // likewise
+  int64_t requests_per_step = 0;     // MPI requests made, likewise
 };
 
 struct RunSummary {  // summary.json

@@ -1,0 +1,133 @@
+// kernels/cpu/dense.cpp -- matrix products on the CPU: shapes turned into oneDNN plans.
+#include "kernels/cpu/bias_gradient.h"
+#include "kernels/cpu/families.h"
+#include "kernels/cpu/onednn.h"
+
+namespace penstock {
+namespace {
+
+using Strides = std::array<int64_t, 4>;
+
+Strides rows_of(int64_t columns) {
+  return {0, 0, columns, 1};
+}
+
+Strides transposed_rows_of(int64_t columns) {
+  return {0, 0, 1, columns};
+}
+
+[[noreturn]] void misfit(const char* op, const Tensor& a, const Tensor& b, const Tensor& c) {
+  fail_internal(std::string(op) + ": " + a.shape().text() + " " + name_of(a.dtype()) + ", " +
+                b.shape().text() + " " + name_of(b.dtype()) + " and " + c.shape().text() + " " +
+                name_of(c.dtype()) + " do not fit together");
+}
+
+// The rows of input and output of a linear layer; `in` and `out` are those of its weight.
+int64_t linear_rows(const char* op, const Tensor& x, const Tensor& y, const Tensor& w) {
+  const bool fits = w.shape().rank() == 2 && w.dtype() == DType::F32 && x.dtype() == y.dtype() &&
+                    x.shape().back() == w.dim(1) && y.shape().back() == w.dim(0) &&
+                    x.shape().rows() == y.shape().rows();
+  if (!fits) misfit(op, x, w, y);
+  return x.shape().rows();
+}
+
+class CpuDenseOps final : public DenseOps {
+ public:
+  explicit CpuDenseOps(CpuContext& context) : context_(context) {}
+
+  void linear_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias, Fused f) override {
+    const int64_t rows = linear_rows("linear forward", x, y, w.value());
+    const int64_t out = w.shape()[0];
+    const int64_t in = w.shape()[1];
+    const MatmulPlan plan{.m = rows,
+                          .n = out,
+                          .k = in,
+                          .a = rows_of(in),
+                          .b = transposed_rows_of(in),
+                          .c = rows_of(out),
+                          .a_type = x.dtype(),
+                          .b_type = x.dtype(),
+                          .c_type = x.dtype(),
+                          .bias = bias != nullptr,
+                          .fused = f};
+    context_.dnn.matmul(plan, y.raw(), x.raw(), w, bias != nullptr ? bias->data<float>() : nullptr);
+  }
+
+  void linear_backward_input(Tensor& dx, const Tensor& g, Weight& w) override {
+    const int64_t rows = linear_rows("linear backward input", dx, g, w.value());
+    const int64_t out = w.shape()[0];
+    const int64_t in = w.shape()[1];
+    const MatmulPlan plan{.m = rows,
+                          .n = in,
+                          .k = out,
+                          .a = rows_of(out),
+                          .b = rows_of(in),
+                          .c = rows_of(in),
+                          .a_type = g.dtype(),
+                          .b_type = g.dtype(),
+                          .c_type = g.dtype()};
+    context_.dnn.matmul(plan, dx.raw(), g.raw(), w);
+  }
+
+  void linear_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x,
+                              const Tensor& g) override {
+    const int64_t rows = linear_rows("linear backward weight", x, g, dw);
+    const int64_t out = dw.dim(0);
+    const int64_t in = dw.dim(1);
+    const MatmulPlan plan{.m = out,
+                          .n = in,
+                          .k = rows,
+                          .a = transposed_rows_of(out),
+                          .b = rows_of(in),
+                          .c = rows_of(in),
+                          .a_type = g.dtype(),
+                          .b_type = x.dtype(),
+                          .c_type = DType::F32,
+                          .accumulate = true};
+    context_.dnn.matmul(plan, dw.raw(), g.raw(), x.raw());
+    if (dbias != nullptr) add_column_sums(context_, dbias->data<float>(), g, rows, out);
+  }
+
+  void matmul(Tensor& c, const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b,
+              bool accumulate) override {
+    const MatmulPlan plan = product(c, a, b, transpose_a, transpose_b, accumulate);
+    context_.dnn.matmul(plan, c.raw(), a.raw(), b.raw());
+  }
+
+ private:
+  static MatmulPlan product(const Tensor& c, const Tensor& a, const Tensor& b, bool transpose_a,
+                            bool transpose_b, bool accumulate) {
+    if (a.shape().rank() != 3 || b.shape().rank() != 3 || c.shape().rank() != 3) {
+      misfit("matmul", a, b, c);
+    }
+    const int64_t batch = c.dim(0);
+    const int64_t m = c.dim(1);
+    const int64_t n = c.dim(2);
+    const int64_t k = transpose_a ? a.dim(1) : a.dim(2);
+    const bool fits = a.shape() == (transpose_a ? Shape{batch, k, m} : Shape{batch, m, k}) &&
+                      b.shape() == (transpose_b ? Shape{batch, n, k} : Shape{batch, k, n}) &&
+                      a.dtype() == c.dtype() && b.dtype() == c.dtype();
+    if (!fits) misfit("matmul", a, b, c);
+    return {.batch = {1, batch},
+            .m = m,
+            .n = n,
+            .k = k,
+            .a = transpose_a ? Strides{0, m * k, 1, m} : Strides{0, m * k, k, 1},
+            .b = transpose_b ? Strides{0, k * n, 1, k} : Strides{0, k * n, n, 1},
+            .c = {0, m * n, n, 1},
+            .a_type = a.dtype(),
+            .b_type = b.dtype(),
+            .c_type = c.dtype(),
+            .accumulate = accumulate};
+  }
+
+  CpuContext& context_;
+};
+
+}  // namespace
+
+std::unique_ptr<DenseOps> cpu_dense_ops(CpuContext& context) {
+  return std::make_unique<CpuDenseOps>(context);
+}
+
+}  // namespace penstock

@@ -1,0 +1,109 @@
+// kernels/cpu/image.cpp -- convolutions turned into oneDNN plans, and pooling after its checks.
+#include "kernels/cpu/bias_gradient.h"
+#include "kernels/cpu/families.h"
+#include "kernels/cpu/onednn.h"
+#include "kernels/cpu/pool.h"
+
+namespace penstock {
+namespace {
+
+[[noreturn]] void misfit(const std::string& op, const Tensor& x, const Tensor& y) {
+  fail_internal(op + ": " + x.shape().text() + " " + name_of(x.dtype()) + " and " +
+                y.shape().text() + " " + name_of(y.dtype()) + " do not fit together");
+}
+
+ConvolutionPlan convolution(const Tensor& x, const Tensor& y, const Tensor& w, const Window& window,
+                            int groups) {
+  const int64_t in = x.shape().back();
+  const int64_t out = y.shape().back();
+  const bool fits = groups > 0 && in % groups == 0 && out % groups == 0 && x.dtype() == y.dtype() &&
+                    w.dtype() == DType::F32 &&
+                    w.shape() == Shape{out, in / groups, window.kernel_h, window.kernel_w} &&
+                    y.shape() == window_output(x.shape(), window, out);
+  if (!fits) misfit("convolution with weight " + w.shape().text(), x, y);
+  return {.n = x.dim(0),
+          .h = x.dim(1),
+          .w = x.dim(2),
+          .in = in,
+          .out_h = y.dim(1),
+          .out_w = y.dim(2),
+          .out = out,
+          .groups = groups,
+          .window = window,
+          .type = x.dtype()};
+}
+
+void check_pooling(const Tensor& x, const Tensor& y, const Tensor* chosen, const Window& window) {
+  const bool fits = x.dtype() == y.dtype() &&
+                    y.shape() == window_output(x.shape(), window, x.shape().back()) &&
+                    (chosen == nullptr || chosen->shape() == y.shape());
+  if (!fits) misfit("pooling", x, y);
+}
+
+void check_global_average(const Tensor& x, const Tensor& y) {
+  const bool fits = x.dtype() == y.dtype() && x.shape().rank() == 4 &&
+                    y.shape() == Shape{x.dim(0), x.dim(3)} && x.dim(1) * x.dim(2) > 0;
+  if (!fits) misfit("global average", x, y);
+}
+
+class CpuImageOps final : public ImageOps {
+ public:
+  explicit CpuImageOps(CpuContext& context) : context_(context) {}
+
+  void conv2d_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias,
+                      const Window& window, int groups, Fused f) override {
+    ConvolutionPlan plan = convolution(x, y, w.value(), window, groups);
+    plan.bias = bias != nullptr;
+    plan.fused = f;
+    context_.dnn.convolution_forward(plan, y.raw(), x.raw(), w,
+                                     bias != nullptr ? bias->data<float>() : nullptr);
+  }
+  void conv2d_backward_input(Tensor& dx, const Tensor& g, Weight& w, const Window& window,
+                             int groups) override {
+    const ConvolutionPlan plan = convolution(dx, g, w.value(), window, groups);
+    context_.dnn.convolution_backward_input(plan, dx.raw(), g.raw(), w);
+  }
+  void conv2d_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
+                              const Window& window, int groups) override {
+    const ConvolutionPlan plan = convolution(x, g, dw, window, groups);
+    context_.dnn.convolution_backward_weight(plan, dw.data<float>(), x.raw(), g.raw());
+    if (dbias != nullptr) {
+      add_column_sums(context_, dbias->data<float>(), g, plan.n * plan.out_h * plan.out_w,
+                      plan.out);
+    }
+  }
+
+  void pool2d_forward(Tensor& y, Tensor* chosen, const Tensor& x, const Window& window,
+                      Pool kind) override {
+    check_pooling(x, y, chosen, window);
+    pool_forward(context_.threads, y, chosen, x, window, kind);
+  }
+  void pool2d_backward(Tensor& dx, const Tensor& g, const Tensor* chosen, const Window& window,
+                       Pool kind) override {
+    check_pooling(dx, g, chosen, window);
+    if (kind == Pool::Max && chosen == nullptr) {
+      fail_internal("the gradient of max pooling needs the chosen positions");
+    }
+    pool_backward(context_.threads, dx, g, chosen, window, kind);
+  }
+  // The qualified names are the loops of pool.h, not these members.
+  void global_average_forward(Tensor& y, const Tensor& x) override {
+    check_global_average(x, y);
+    penstock::global_average_forward(context_.threads, y, x);
+  }
+  void global_average_backward(Tensor& dx, const Tensor& g) override {
+    check_global_average(dx, g);
+    penstock::global_average_backward(context_.threads, dx, g);
+  }
+
+ private:
+  CpuContext& context_;
+};
+
+}  // namespace
+
+std::unique_ptr<ImageOps> cpu_image_ops(CpuContext& context) {
+  return std::make_unique<CpuImageOps>(context);
+}
+
+}  // namespace penstock

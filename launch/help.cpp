@@ -1,0 +1,88 @@
+// launch/help.cpp -- see help.h.
+#include "launch/help.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "launch/option_table.h"
+
+namespace penstock {
+namespace {
+
+// "--pipeline.stages K, --stages"
+std::string left_column(const Option& option) {
+  std::string text = "--" + option.name();
+  if (!option.symbol.empty()) text += " " + option.symbol;
+  if (!option.shorthand.empty()) text += ", --" + option.shorthand;
+  return text;
+}
+
+std::string right_column(const Option& option) {
+  std::string text = option.help;
+  if (!option.limits.choices.empty()) {
+    text += ": ";
+    for (const std::string& choice : option.limits.choices) {
+      text += choice + (&choice == &option.limits.choices.back() ? "" : " | ");
+    }
+  }
+  const std::string value = text_of(default_of(option));
+  return text + (value.empty() ? "" : fmt::format(" [{}]", value));
+}
+
+}  // namespace
+
+std::string general_help() {
+  return R"(Penstock trains neural networks in pipeline stages, one MPI rank each.
+
+usage: mpirun -n RANKS penstock COMMAND [RUNFILE.toml] [--section.key value ...]
+
+  train RUNFILE.toml   train the network that the run file describes
+  info                 versions, devices, and what a run here would use
+
+  penstock COMMAND --help   the options of a command
+  penstock --version
+
+A training run needs stages x replicas ranks:
+  mpirun -n 4 penstock train run.toml --stages 4
+Exit codes: 0 done, 2 bad usage or input, 3 a resource is missing, 4 a peer died.
+)";
+}
+
+std::string train_help() {
+  std::string text = R"(usage: mpirun -n RANKS penstock train RUNFILE.toml [--section.key value ...]
+
+Every key of the run file (TOML) can be given here, and then wins. true/false options may stand
+alone; lists are written 3,5. Ranks = stages x replicas. In [ ]: the default.
+)";
+  constexpr size_t kWidest = 44;
+  size_t width = 0;
+  for (const Option& option : option_table()) {
+    const size_t size = left_column(option).size();
+    if (size <= kWidest) width = std::max(width, size);
+  }
+  std::string section;
+  for (const Option& option : option_table()) {
+    if (option.section != section) {
+      section = option.section;
+      text += fmt::format("\n[{}]\n", section);
+    }
+    const std::string left = left_column(option);
+    if (left.size() > width) {
+      text += fmt::format("  {}\n  {:{}}  {}\n", left, "", width, right_column(option));
+    } else {
+      text += fmt::format("  {:{}}  {}\n", left, width, right_column(option));
+    }
+  }
+  return text;
+}
+
+std::string info_help() {
+  return R"(usage: [mpirun -n RANKS] penstock info [RUNFILE.toml] [--section.key value ...]
+
+Prints versions, processor, ranks and devices, and what a run started this way would use.
+)";
+}
+
+}  // namespace penstock

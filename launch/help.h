@@ -1,0 +1,12 @@
+// launch/help.h -- what --help prints.
+#pragma once
+
+#include <string>
+
+namespace penstock {
+
+[[nodiscard]] std::string general_help();
+[[nodiscard]] std::string train_help();  // every option, by section, with shorthand and default
+[[nodiscard]] std::string info_help();
+
+}  // namespace penstock

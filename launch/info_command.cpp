@@ -1,0 +1,89 @@
+// launch/info_command.cpp -- `penstock info`: versions, hardware, and what a run here would use.
+#include <dnnl.h>
+#include <fmt/format.h>
+
+#include <fstream>
+
+#include "launch/commands.h"
+#include "launch/failure.h"
+#include "launch/setup.h"
+#include "launch/version.h"
+
+namespace penstock {
+namespace {
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
+std::string onednn_version() {
+  const dnnl_version_t* version = dnnl_version();
+  return fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
+}
+
+// One line of this rank: "rank 0  host n1  cpu (avx512_core_bf16, 2 threads)".
+std::string rank_line(const Session& session, const Config& config, int threads) {
+  std::string device;
+  try {
+    device = open_device(config.run.device, threads, session)->description();
+  } catch (...) {  // the reason is what the user came for
+    device = "no device: " + current_failure().what;
+  }
+  return fmt::format("  rank {}  host {}  {}", session.rank(), session.host(), device);
+}
+
+void print_versions() {
+  const std::vector<std::string> gpus = cuda_devices();
+  fmt::print("penstock    {}\n", kVersion);
+  fmt::print("built with  {}, {}\n", kCompiler, kBuildType);
+  fmt::print("MPI         {}\n", Session::library_version());
+  fmt::print("oneDNN      {}\n", onednn_version());
+  fmt::print("CUDA        {}\n", kWithCuda ? fmt::format("yes, {} device(s)", gpus.size())
+                                           : "no (build with -DPENSTOCK_CUDA=ON)");
+  for (const std::string& gpu : gpus) {
+    fmt::print("            {}\n", gpu);
+  }
+}
+
+void print_run(const Config& config, const ThreadPlan& plan, int ranks) {
+  const PipelineConfig& pipeline = config.pipeline;
+  const int64_t needed = int64_t{pipeline.stages} * pipeline.replicas;
+  fmt::print("a run       {} stages x {} replicas = {} ranks{}, {} schedule, recompute {}\n",
+             pipeline.stages, pipeline.replicas, needed,
+             needed == ranks ? "" : fmt::format(" (here: {})", ranks), pipeline.schedule,
+             pipeline.recompute);
+  fmt::print("            {} x {} x {} = {} samples a step, {}, {} thread(s) per rank\n",
+             pipeline.replicas, pipeline.micro_batches, pipeline.micro_batch_size,
+             pipeline.replicas * pipeline.micro_batches * pipeline.micro_batch_size,
+             config.run.precision, plan.threads);
+  if (!plan.warning.empty()) fmt::print("note        {}\n", plan.warning);
+}
+
+}  // namespace
+
+int info_command(Session& session, const Arguments& arguments) {
+  const std::unique_ptr<Network> network = starting_network(session);
+  Collective& world = network->world();
+  const Config config = shared_config(world, arguments, false);
+  const ThreadPlan plan = shared_threads(world, session, config.run.threads);
+  const std::vector<std::string> ranks =
+      world.gather_text(rank_line(session, config, plan.threads));
+  if (session.rank() != 0) return 0;
+  const RankCores cores = own_cores(session.host());
+  print_versions();
+  fmt::print("processor   {}, {} cores, {} for rank 0\n", processor_name(), cores.host_cores,
+             cores.cores.size());
+  fmt::print("ranks       {}, by {}\n", session.ranks(), network->description());
+  for (const std::string& rank : ranks) {
+    fmt::print("{}\n", rank);
+  }
+  print_run(config, plan, session.ranks());
+  return 0;
+}
+
+}  // namespace penstock

@@ -1,0 +1,215 @@
+// launch/option_table.cpp -- the table itself. Checks that span several keys are in settings.cpp.
+#include "launch/option_table.h"
+
+#include <algorithm>
+#include <type_traits>
+
+namespace penstock {
+namespace {
+
+// Sizes above these are typing errors; their products stay far inside 64 bits.
+constexpr double kMostRanks = 65536;
+constexpr double kMostSamples = 1 << 30;
+
+Limits any() {
+  return {};
+}
+Limits at_least(double minimum) {
+  return {.minimum = minimum};
+}
+Limits above(double minimum) {
+  return {.minimum = minimum, .minimum_excluded = true};
+}
+Limits between(double minimum, double maximum) {
+  return {.minimum = minimum, .maximum = maximum};
+}
+Limits share() {  // [0, 1)
+  return {.minimum = 0, .maximum = 1, .maximum_excluded = true};
+}
+Limits one_of(std::vector<std::string> choices) {
+  return {.choices = std::move(choices)};
+}
+
+template <typename Value>
+OptionValue widened(const Value& value) {
+  if constexpr (std::is_same_v<Value, bool> || !std::is_integral_v<Value>) {
+    return value;
+  } else {
+    return static_cast<int64_t>(value);
+  }
+}
+
+template <typename Value>
+Value narrowed(const OptionValue& value) {
+  if constexpr (std::is_same_v<Value, bool> || !std::is_integral_v<Value>) {
+    return std::get<Value>(value);
+  } else {
+    return static_cast<Value>(std::get<int64_t>(value));  // the limits made it fit
+  }
+}
+
+// Adds the rows of one section, bound to the members of its struct.
+template <typename Section>
+class Rows {
+ public:
+  Rows(std::vector<Option>& table, std::string name, Section Config::*section)
+      : table_(table), name_(std::move(name)), section_(section) {}
+
+  template <typename Value>
+  Option& add(const char* key, Value Section::*member, const char* symbol, Limits limits,
+              const char* help) {
+    if constexpr (std::is_integral_v<Value>) {
+      using Range = std::numeric_limits<Value>;
+      limits.minimum = std::max(limits.minimum, static_cast<double>(Range::min()));
+      limits.maximum = std::min(limits.maximum, static_cast<double>(Range::max()));
+    }
+    const auto section = section_;
+    Option option;
+    option.section = name_;
+    option.key = key;
+    option.symbol = symbol;
+    option.help = help;
+    option.limits = std::move(limits);
+    option.get = [=](const Config& config) { return widened(config.*section.*member); };
+    option.set = [=](Config& config, const OptionValue& value) {
+      config.*section.*member = narrowed<Value>(value);
+    };
+    return table_.emplace_back(std::move(option));
+  }
+
+  // A row that also has a short name on the command line.
+  template <typename Value>
+  Option& add(const char* key, const char* shorthand, Value Section::*member, const char* symbol,
+              Limits limits, const char* help) {
+    Option& option = add(key, member, symbol, std::move(limits), help);
+    option.shorthand = shorthand;
+    return option;
+  }
+
+ private:
+  std::vector<Option>& table_;
+  std::string name_;
+  Section Config::*section_;
+};
+
+// clang-format off
+void add_model(std::vector<Option>& table) {
+  using M = ModelConfig;
+  Rows rows(table, "model", &Config::model);
+  rows.add("kind", &M::kind, "NAME", one_of({"transformer-lm", "resnet", "mlp", "sequential"}), "the network");
+  rows.add("layers", &M::layers, "N", between(1, 1e6), "transformer-lm, mlp: blocks; sequential: a list of tables, [[model.layers]]");
+  rows.add("width", &M::width, "N", between(0, 1e6), "transformer-lm: per position, 0: 128; resnet: first channels, 0: by form");
+  rows.add("heads", &M::heads, "N", between(1, 1e6), "transformer-lm: attention heads, a divisor of width");
+  rows.add("hidden", &M::hidden, "N", between(0, 1e7), "feed-forward width; 0: 4 x width");
+  rows.add("context", &M::context, "N", between(1, 1e7), "transformer-lm: sequence length");
+  rows.add("vocabulary", &M::vocabulary, "N", between(0, 1e9), "transformer-lm: tokens; 0: what the data has");
+  rows.add("activation", &M::activation, "NAME", one_of({"relu", "gelu", "gelu-tanh", "silu"}), "of the feed-forward layers");
+  rows.add("positions", &M::positions, "NAME", one_of({"sinusoidal", "learned"}), "transformer-lm: position embedding");
+  rows.add("attention_bias", &M::attention_bias, "", any(), "transformer-lm: biases in attention");
+  rows.add("bias", &M::bias, "", any(), "biases in feed-forward layers and softmax");
+  rows.add("final_norm", &M::final_norm, "", any(), "transformer-lm: layer norm before the softmax");
+  rows.add("depth_scaled_init", &M::depth_scaled_init, "", any(), "scale feed-forward weights down by depth");
+  rows.add("dropout", &M::dropout, "P", share(), "share of activations set to zero in training");
+  rows.add("label_smoothing", &M::label_smoothing, "P", share(), "share of the target spread over all classes");
+  rows.add("logit_clip", &M::logit_clip, "X", at_least(0), "bound on the logits; 0: none");
+  rows.add("depth", &M::depth, "N", between(1, 1e5), "resnet: 6n+2 (cifar); 18, 34, 50, 101 or 152 (imagenet)");
+  rows.add("form", &M::form, "NAME", one_of({"cifar", "imagenet"}), "resnet: for small or for large images");
+  rows.add("image", &M::image, "C,H,W", between(1, 1e6), "resnet, mlp, sequential: channels, height, width");
+  rows.add("input", &M::input, "N,..", between(1, 1e9), "mlp, sequential: features; empty: an image");
+  rows.add("classes", &M::classes, "N", between(0, 1e9), "of a classifier; 0: what the data has");
+  rows.add("hidden_layers", &M::hidden_layers, "N,..", between(1, 1e7), "mlp: widths; empty: `layers` times `hidden`");
+}
+
+void add_data(std::vector<Option>& table) {
+  using D = DataConfig;
+  Rows rows(table, "data", &Config::data);
+  rows.add("kind", &D::kind, "NAME", one_of({"text", "images", "synthetic"}), "what the samples are");
+  rows.add("train", &D::train, "PATH", any(), "a file, folder or archive");
+  rows.add("validation", &D::validation, "SHARE|PATH", any(), "a share split off the end of train, or a path; empty: none").accepts_number = true;
+  rows.add("shuffle", &D::shuffle, "", any(), "a new order in every epoch");
+  rows.add("crop_padding", &D::crop_padding, "N", between(0, 4096), "images: pixels added around before a random crop");
+  rows.add("flip", &D::flip, "", any(), "images: mirror at random");
+  rows.add("cutout", &D::cutout, "N", between(0, 4096), "images: side of a square set to the mean; 0: off");
+  rows.add("mean", &D::mean, "X,..", any(), "images: of each channel, pixels in [0, 1]; empty: 0.5");
+  rows.add("std", &D::std, "X,..", above(0), "images: deviation of each channel; empty: 0.25");
+  rows.add("samples", &D::samples, "N", between(0, 1e15), "synthetic: per epoch; 0: 2^20");
+  rows.add("prefetch", &D::prefetch, "N", between(1, 1024), "mini-batches read ahead");
+}
+
+void add_optimizer(std::vector<Option>& table) {
+  using O = OptimizerConfig;
+  Rows rows(table, "optimizer", &Config::optimizer);
+  rows.add("kind", &O::kind, "NAME", one_of({"sgd", "rmsprop", "adam", "adamw"}), "the update rule");
+  rows.add("learning_rate", &O::learning_rate, "X", at_least(0), "its peak");
+  rows.add("schedule", &O::schedule, "NAME", one_of({"constant", "cosine", "inverse-sqrt", "exponential"}), "of the learning rate, after the warm-up");
+  rows.add("warmup_steps", &O::warmup_steps, "N", between(0, 1e15), "linear from 0");
+  rows.add("decay_steps", &O::decay_steps, "N", between(0, 1e15), "cosine: end (0: the run's steps); exponential: period");
+  rows.add("decay_rate", &O::decay_rate, "X", above(0), "exponential: factor per decay_steps");
+  rows.add("minimum_rate", &O::minimum_rate, "X", between(0, 1), "cosine: the floor, as a share of learning_rate");
+  rows.add("weight_decay", &O::weight_decay, "X", at_least(0), "decoupled (adamw) or added to the gradient");
+  rows.add("no_decay", &O::no_decay, "NAME,..", any(), "parts of the names of parameters that are not decayed");
+  rows.add("clip_norm", &O::clip_norm, "X", at_least(0), "bound on the norm of the gradient; 0: none");
+  rows.add("momentum", &O::momentum, "X", share(), "sgd, rmsprop");
+  rows.add("nesterov", &O::nesterov, "", any(), "sgd: look ahead");
+  rows.add("beta1", &O::beta1, "X", share(), "adam: decay of the mean");
+  rows.add("beta2", &O::beta2, "X", share(), "adam: decay of the square");
+  rows.add("rms_decay", &O::rms_decay, "X", share(), "rmsprop: decay of the square");
+  rows.add("epsilon", &O::epsilon, "X", above(0), "keeps divisions finite");
+  rows.add("moving_average", &O::moving_average, "X", share(), "decay of the averaged weights used in evaluation; 0: off");
+}
+
+void add_pipeline(std::vector<Option>& table) {
+  using P = PipelineConfig;
+  Rows rows(table, "pipeline", &Config::pipeline);
+  rows.add("stages", "stages", &P::stages, "K", between(1, kMostRanks), "parts of the network, one rank each");
+  rows.add("replicas", "replicas", &P::replicas, "D", between(1, kMostRanks), "pipelines side by side; K x D ranks in all");
+  rows.add("micro_batches", "micro-batches", &P::micro_batches, "M", between(1, kMostRanks), "per replica and step");
+  rows.add("micro_batch_size", "micro-batch-size", &P::micro_batch_size, "b", between(1, kMostSamples), "samples; a step takes D x M x b");
+  rows.add("mini_batch", "mini-batch", &P::mini_batch, "B", between(0, 4e18), "D x M x b: gives M, or is checked; 0: what follows");
+  rows.add("schedule", "schedule", &P::schedule, "NAME", one_of({"gpipe", "1f1b"}), "order of forwards and backwards");
+  rows.add("recompute", "recompute", &P::recompute, "MODE", one_of({"none", "stage", "layer"}), "what is computed again instead of kept");
+  rows.add("split", "split", &P::split, "N,..", between(1, 1e6), "layers of each stage; empty: balanced by cost");
+  rows.add("placement", "placement", &P::placement, "NAME", one_of({"stages", "replicas"}), "which neighbours share a node");
+}
+
+void add_checkpoint(std::vector<Option>& table) {
+  using C = CheckpointConfig;
+  Rows rows(table, "checkpoint", &Config::checkpoint);
+  rows.add("every", &C::every, "N", between(0, 1e15), "steps; 0: only at the end");
+  rows.add("keep", &C::keep, "N", at_least(0), "how many of them; 0: all");
+}
+
+void add_run(std::vector<Option>& table) {
+  using R = RunConfig;
+  Rows rows(table, "run", &Config::run);
+  rows.add("steps", "steps", &R::steps, "N", between(1, 1e15), "of the optimizer");
+  rows.add("seed", "seed", &R::seed, "S", between(0, 9e15), "of weights, dropout and data order");
+  rows.add("out", "out", &R::out, "DIR", any(), "the run directory");
+  rows.add("device", "device", &R::device, "NAME", one_of({"cpu", "cuda", "auto"}), "auto: cuda where there is one");
+  rows.add("threads", "threads", &R::threads, "N", between(0, 4096), "per rank; 0: the host's cores shared by its ranks");
+  rows.add("precision", "precision", &R::precision, "NAME", one_of({"fp32", "bf16"}), "of the computation; weights are kept in fp32");
+  rows.add("eval_every", "eval-every", &R::eval_every, "N", between(0, 1e15), "steps; 0: only at the end");
+  rows.add("eval_batch", &R::eval_batch, "N", between(0, kMostSamples), "samples of an evaluation micro-batch; 0: micro_batch_size");
+  rows.add("log_every", "log-every", &R::log_every, "N", between(1, 1e15), "steps between plain log lines");
+}
+// clang-format on
+
+std::vector<Option> make_table() {
+  std::vector<Option> table;
+  add_model(table);
+  add_data(table);
+  add_optimizer(table);
+  add_pipeline(table);
+  add_checkpoint(table);
+  add_run(table);
+  return table;
+}
+
+}  // namespace
+
+const std::vector<Option>& option_table() {
+  static const std::vector<Option> table = make_table();
+  return table;
+}
+
+}  // namespace penstock

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# From a bare machine to a trained network: sets up (launch/setup.sh), then trains a small Transformer as a
+# pipeline of two stages, two processes under mpirun on this machine. No GPU, no download, about a minute of training.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+usage() {
+  cat <<'END'
+usage: launch/quickstart.sh [TEXT-FILE] [OPTION...]
+
+  TEXT-FILE  what to learn, any file of some 100 kB or more (default: Penstock's own sources)
+  OPTION     handed to `penstock train`, e.g. --steps 50 --schedule gpipe
+
+Writes to build/ and runs/quickstart/ in this tree. Exit codes: those of launch/setup.sh and of penstock.
+END
+}
+
+case ${1-} in --help | -h) usage; exit 0 ;; esac
+text=
+if [ $# -gt 0 ] && [ "${1#-}" = "$1" ]; then
+  if ! text=$(realpath -- "$1" 2>/dev/null) || [ ! -f "$text" ] || [ ! -r "$text" ]; then
+    echo "quickstart.sh: cannot read the text file '$1'" >&2
+    exit 2
+  fi
+  shift
+fi
+
+"$root/launch/setup.sh" release --target penstock
+penstock=$root/build/release/bin/penstock
+
+if [ -z "$text" ]; then
+  text=$root/build/sources.txt
+  (cd "$root" && find docs kernels runtime launch tests -type f \( -name '*.md' -o -name '*.h' -o -name '*.cpp' \) |
+    LC_ALL=C sort | xargs cat README.md) >"$text"
+fi
+
+if [ "$(id -u)" -eq 0 ]; then  # containers run as root, where mpirun asks for a double yes
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+fi
+echo "== Training on $(wc -c <"$text") bytes of $text"
+# mpirun hides whether there is a terminal to draw a live line on.
+if [ -t 1 ]; then export PENSTOCK_PROGRESS=1; else export PENSTOCK_PROGRESS=0; fi
+# --bind-to none: Open MPI would else give each of two ranks one core for all its threads.
+# --oversubscribe: also where there is only one core.
+mpirun -n 2 --bind-to none --oversubscribe "$penstock" train "$root/launch/examples/quickstart.toml" \
+  --data.train "$text" --out "$root/runs/quickstart" "$@" </dev/null
+
+cat <<END
+
+== It works. From here:
+  $penstock --help                                what else it does
+  cp $root/launch/examples/quickstart.toml run.toml                a run file of your own; then, for N stages:
+  mpirun -n N --bind-to none $penstock train run.toml --stages N
+END

@@ -1,0 +1,139 @@
+// launch/settings.cpp -- see settings.h.
+#include "launch/settings.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "kernels/error.h"
+#include "launch/suggest.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The mini-batch B = D x M x b: M follows from it, or all four are given and must agree.
+void settle_mini_batch(Settings& settings) {
+  PipelineConfig& pipeline = settings.config.pipeline;
+  if (pipeline.mini_batch == 0) return;
+  const std::string place = settings.place_of("pipeline.mini_batch");
+  const int64_t together = pipeline.replicas * pipeline.micro_batch_size;
+  if (!settings.given("pipeline.micro_batches")) {
+    const int64_t micro_batches = pipeline.mini_batch / together;
+    if (pipeline.mini_batch % together != 0 || micro_batches > std::numeric_limits<int>::max()) {
+      fail_input(fmt::format(
+          "{}: a mini-batch of {} samples is no multiple of {} replicas x micro-batches "
+          "of {}; change pipeline.mini_batch, replicas or micro_batch_size",
+          place, pipeline.mini_batch, pipeline.replicas, pipeline.micro_batch_size));
+    }
+    pipeline.micro_batches = static_cast<int>(micro_batches);
+  }
+  if (together * pipeline.micro_batches != pipeline.mini_batch) {
+    fail_input(fmt::format(
+        "{}: the mini-batch is {} samples, but {} replicas x {} micro-batches x {} samples are {}; "
+        "leave out pipeline.micro_batches (it follows) or pipeline.mini_batch",
+        place, pipeline.mini_batch, pipeline.replicas, pipeline.micro_batches,
+        pipeline.micro_batch_size, together * pipeline.micro_batches));
+  }
+}
+
+// Paths of a run file are relative to it, then to the working directory; those of the command line
+// to the working directory.
+fs::path found(const Settings& settings, const std::string& name, const fs::path& path) {
+  std::error_code ignored;  // cannot be looked at: the same to us as not there
+  std::vector<fs::path> places;
+  const bool from_run_file = !settings.place_of(name).starts_with("--");
+  if (from_run_file && path.is_relative()) {
+    places.push_back(fs::absolute(settings.run_file).parent_path() / path);
+  }
+  const fs::path here = fs::absolute(path);
+  if (places.empty() || places.front().lexically_normal() != here.lexically_normal()) {
+    places.push_back(here);
+  }
+  for (const fs::path& place : places) {
+    if (fs::exists(place, ignored)) return place.lexically_normal();
+  }
+  std::string tried = fmt::format("'{}'", places.front().lexically_normal().string());
+  if (places.size() > 1) tried += fmt::format(" nor '{}'", here.lexically_normal().string());
+  fail_input(fmt::format("{}: '{}' is '{}', but there is {} {}", settings.place_of(name), name,
+                         path.string(), places.size() > 1 ? "neither" : "no", tried));
+}
+
+std::optional<double> as_number(const std::string& text) {
+  double number = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+void settle_data_paths(Settings& settings) {
+  DataConfig& data = settings.config.data;
+  if (data.kind == "synthetic") return;
+  if (data.train.empty()) {
+    fail_input(fmt::format(
+        "{}: 'data.train' is not given, and data.kind = \"{}\" reads a file; add --data.train PATH",
+        settings.place_of("data.train"), data.kind));
+  }
+  data.train = found(settings, "data.train", data.train).string();
+  if (data.validation.empty()) return;
+  const std::optional<double> share = as_number(data.validation);
+  if (!share) {
+    data.validation = found(settings, "data.validation", data.validation).string();
+  } else if (!(*share > 0.0 && *share < 1.0)) {
+    fail_input(
+        fmt::format("{}: 'data.validation' must be a share above 0 and below 1 or a path, "
+                    "not {}; leave it out for no validation",
+                    settings.place_of("data.validation"), data.validation));
+  }
+}
+
+void check_layers(const Settings& settings) {
+  const ModelConfig& model = settings.config.model;
+  const bool sequential = model.kind == "sequential";
+  if (sequential && model.sequence.empty()) {
+    fail_input(
+        fmt::format("{}: model.kind = \"sequential\" needs its layers: one [[model.layers]] "
+                    "table each, with kind = \"...\" and its options",
+                    settings.place_of("model.layers")));
+  }
+  if (!sequential && !model.sequence.empty()) {
+    fail_input(fmt::format("{}: a list of layers is for model.kind = \"sequential\", not \"{}\"",
+                           model.sequence.front().where, model.kind));
+  }
+  if (!model.sequence.empty() && settings.place_of("model.layers").starts_with("--")) {
+    fail_input(fmt::format("{}: {} already lists its layers one by one",
+                           settings.place_of("model.layers"), settings.run_file.string()));
+  }
+}
+
+}  // namespace
+
+std::string Settings::place_of(const std::string& name) const {
+  const auto origin = origins.find(name);
+  if (origin != origins.end()) return origin->second;
+  return run_file.empty() ? "the command line" : run_file.string();
+}
+
+void refuse_value(const Option& option, const std::string& written, const std::string& origin) {
+  fail_input(fmt::format("{}: '{}' must be {}, not {}{}", origin, option.name(), allowed(option),
+                         written, did_you_mean(written, option.limits.choices)));
+}
+
+void assign(Settings& settings, const Option& option, const OptionValue& value,
+            const std::string& origin) {
+  if (!is_allowed(option, value)) refuse_value(option, text_of(value), origin);
+  option.set(settings.config, value);
+  settings.origins[option.name()] = origin;
+}
+
+void complete(Settings& settings) {
+  settle_mini_batch(settings);
+  check_layers(settings);
+  settle_data_paths(settings);
+}
+
+}  // namespace penstock

@@ -1,0 +1,85 @@
+// launch/setup.cpp -- see setup.h.
+#include "launch/setup.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "launch/command_line.h"
+#include "launch/failure.h"
+#include "launch/run_file.h"
+
+namespace penstock {
+
+std::unique_ptr<Network> starting_network(const Session& session) {
+  return make_mpi_network(session, {.positions = session.ranks()});
+}
+
+Config shared_config(Collective& world, const std::vector<std::string>& arguments,
+                     bool run_file_required) {
+  const std::string text = on_first_rank(
+      world, [&] { return write_run_file(read_settings(arguments, run_file_required).config); });
+  Settings settings;
+  parse_run_file(text, "run.toml", settings);
+  return settings.config;
+}
+
+Grid grid_of(const Config& config, int ranks) {
+  const PipelineConfig& pipeline = config.pipeline;
+  const int64_t needed = int64_t{pipeline.stages} * pipeline.replicas;
+  if (needed != ranks) {
+    const std::string here = ranks == 1 ? "is 1" : fmt::format("are {}", ranks);
+    throw Error(ErrorKind::Input,
+                fmt::format("{} stages x {} replicas need {} ranks, but there {}: mpirun -n {} "
+                            "penstock train RUNFILE.toml, or change --stages and --replicas",
+                            pipeline.stages, pipeline.replicas, needed, here, needed),
+                ErrorScope::EveryRank);
+  }
+  return {.positions = pipeline.stages,
+          .replicas = pipeline.replicas,
+          .placement = pipeline.placement == "replicas" ? Placement::Replicas : Placement::Stages};
+}
+
+ThreadPlan shared_threads(Collective& world, const Session& session, int asked) {
+  const std::vector<std::string> texts = world.gather_text(text_of(own_cores(session.host())));
+  const std::string text = on_first_rank(world, [&] {
+    std::vector<RankCores> ranks;
+    ranks.reserve(texts.size());
+    for (const std::string& rank : texts) {
+      ranks.push_back(parse_rank_cores(rank));
+    }
+    const ThreadPlan plan = plan_threads(asked, ranks);
+    return fmt::format("{} {}", plan.threads, plan.warning);
+  });
+  ThreadPlan plan;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), plan.threads);
+  if (error != std::errc()) fail_internal("the thread plan of rank 0 has no number: " + text);
+  plan.warning = std::string(end + 1, text.data() + text.size());
+  return plan;
+}
+
+std::string chosen_device(const std::string& wish) {
+  if (wish != "auto") return wish;
+  return cuda_devices().empty() ? "cpu" : "cuda";
+}
+
+std::unique_ptr<Device> open_device(const std::string& wish, int threads, const Session& session) {
+  if (chosen_device(wish) == "cpu") return make_cpu_device(threads);
+  const int visible = static_cast<int>(cuda_devices().size());
+  // Batch systems may hide all but a rank's own GPU, which then is number 0.
+  const int ordinal = visible == 1 && session.local_ranks() > 1 ? 0 : session.local_rank();
+  if (visible > 1 && ordinal >= visible) {
+    fail_resource(fmt::format(
+        "{} ranks on host {} and {} GPUs: start at most one rank for each GPU, or use --device cpu",
+        session.local_ranks(), session.host(), visible));
+  }
+  return make_cuda_device(ordinal);
+}
+
+std::string name_of_rank(const Session& session, const Grid& grid) {
+  return fmt::format("rank {} (stage {}, replica {}, host {})", session.rank(),
+                     grid.position_of(session.rank()), grid.replica_of(session.rank()),
+                     session.host());
+}
+
+}  // namespace penstock

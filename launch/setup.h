@@ -1,0 +1,41 @@
+// launch/setup.h -- from arguments to a run that all ranks agree on: its configuration, its grid,
+// its threads, its devices. Shared by the commands that start ranks.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/device.h"
+#include "launch/threads.h"
+#include "runtime/comm/grid.h"
+#include "runtime/comm/network.h"
+#include "runtime/comm/session.h"
+#include "runtime/engine/config.h"
+
+namespace penstock {
+
+// All ranks in a row, for what must be agreed before the grid is known.
+[[nodiscard]] std::unique_ptr<Network> starting_network(const Session& session);
+
+// Rank 0 reads run file and arguments; all ranks get the same Config, data paths absolute.
+// Collective; what it throws, all ranks throw.
+[[nodiscard]] Config shared_config(Collective& world, const std::vector<std::string>& arguments,
+                                   bool run_file_required);
+
+// Throws on every rank when there are too few or too many, with the mpirun line that fits.
+[[nodiscard]] Grid grid_of(const Config& config, int ranks);
+
+// Collective. The plan for config.run.threads, the same on all ranks.
+[[nodiscard]] ThreadPlan shared_threads(Collective& world, const Session& session, int asked);
+
+// "cpu" or "cuda": what run.device comes to on this rank.
+[[nodiscard]] std::string chosen_device(const std::string& wish);
+// The device of this rank: a GPU each by local rank. Throws Error(Resource) when there are too few.
+[[nodiscard]] std::unique_ptr<Device> open_device(const std::string& wish, int threads,
+                                                  const Session& session);
+
+// "rank 3 (stage 1, replica 1, host n7)".
+[[nodiscard]] std::string name_of_rank(const Session& session, const Grid& grid);
+
+}  // namespace penstock

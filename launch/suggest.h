@@ -1,0 +1,17 @@
+// launch/suggest.h -- "did you mean ...?" for mistyped names.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace penstock {
+
+// Letters to insert, delete, replace or swap with their neighbour to turn one into the other.
+[[nodiscard]] int edit_distance(std::string_view a, std::string_view b);
+
+// "; did you mean 'X'?" with the nearest of `known` (the first of equals), or "" when none is near.
+[[nodiscard]] std::string did_you_mean(std::string_view written,
+                                       const std::vector<std::string>& known);
+
+}  // namespace penstock

@@ -1,0 +1,59 @@
+// launch/train_command.cpp -- `penstock train`: everything around the trainer.
+#include <memory>
+
+#include "launch/commands.h"
+#include "launch/failure.h"
+#include "launch/run_directory.h"
+#include "launch/run_file.h"
+#include "launch/setup.h"
+#include "runtime/engine/trainer.h"
+#include "runtime/telemetry/reporter.h"
+
+namespace penstock {
+namespace {
+
+// The run directory and the reporter, on rank 0; nothing elsewhere.
+std::unique_ptr<Reporter> open_report(Collective& world, const Config& config,
+                                      const ThreadPlan& plan) {
+  std::unique_ptr<Reporter> reporter;
+  (void)on_first_rank(world, [&] {
+    prepare_run_directory(config);
+    reporter = std::make_unique<Reporter>(Reporter::Options{.directory = config.run.out,
+                                                            .total_steps = config.run.steps,
+                                                            .log_every = config.run.log_every,
+                                                            .tokens = config.data.kind == "text"});
+    if (!plan.warning.empty()) reporter->note("note: " + plan.warning);
+    return std::string();
+  });
+  return reporter;
+}
+
+}  // namespace
+
+int train_command(Session& session, const Arguments& arguments) {
+  Config config;
+  Grid grid;
+  ThreadPlan plan;
+  std::unique_ptr<Device> device;
+  {
+    const std::unique_ptr<Network> all = starting_network(session);
+    Collective& world = all->world();
+    config = shared_config(world, arguments, true);
+    grid = grid_of(config, session.ranks());
+    plan = shared_threads(world, session, config.run.threads);
+    config.run.threads = plan.threads;
+    agree(world, name_of_rank(session, grid),
+          [&] { device = open_device(config.run.device, plan.threads, session); });
+  }
+  const std::unique_ptr<Network> network = make_mpi_network(session, grid);
+  std::unique_ptr<Reporter> reporter = open_report(network->world(), config, plan);
+  try {
+    (void)train(config, write_run_file(config), session, *network, grid, *device, reporter.get());
+  } catch (...) {
+    if (session.ranks() == 1) throw;
+    rethrow_naming(name_of_rank(session, grid));
+  }
+  return 0;
+}
+
+}  // namespace penstock

@@ -1,0 +1,65 @@
+// runtime/autograd/functions.h -- the ops of kernels/, as functions that record themselves on a
+// tape.
+//
+// Each computes its result at once. Shapes and meanings are those of kernels/ops; results are new
+// tensors (Purpose::Activations), except that reshape is a view. Parameters receive their
+// gradients by addition into Parameter::gradient.
+#pragma once
+
+#include <span>
+
+#include "kernels/ops.h"
+#include "runtime/autograd/parameter.h"
+#include "runtime/autograd/tape.h"
+
+namespace penstock {
+
+// ---- matrix products
+[[nodiscard]] Variable linear(Tape& tape, const Variable& x, Parameter& weight, Parameter* bias,
+                              Fused f = Fused::None);
+[[nodiscard]] Variable matmul(Tape& tape, const Variable& a, const Variable& b);  // [batch, ., .]
+
+// ---- images, channels-last
+[[nodiscard]] Variable conv2d(Tape& tape, const Variable& x, Parameter& weight, Parameter* bias,
+                              const Window& window, int groups, Fused f = Fused::None);
+[[nodiscard]] Variable pool2d(Tape& tape, const Variable& x, const Window& window, Pool kind);
+[[nodiscard]] Variable global_average(Tape& tape, const Variable& x);
+
+// ---- norms
+[[nodiscard]] Variable layer_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& beta,
+                                  float epsilon);
+// `sums` [2, c] receives the micro-batch's sums of x and x^2 (overwritten).
+[[nodiscard]] Variable batch_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& beta,
+                                  float epsilon, Tensor& sums);
+
+// ---- element by element
+[[nodiscard]] Variable activation(Tape& tape, const Variable& x, Activation f);
+[[nodiscard]] Variable add(Tape& tape, const Variable& a, const Variable& b);
+[[nodiscard]] Variable multiply(Tape& tape, const Variable& a, const Variable& b);
+[[nodiscard]] Variable scale(Tape& tape, const Variable& x, float factor);
+// x + table, the table repeated over x's leading axes: a trained one, or a constant one.
+[[nodiscard]] Variable add_table(Tape& tape, const Variable& x, Parameter& table, int64_t rows);
+[[nodiscard]] Variable add_constant(Tape& tape, const Variable& x, const Tensor& table);
+[[nodiscard]] Variable dropout(Tape& tape, const Variable& x, float rate,
+                               const RandomStream& stream);
+
+// ---- layout
+[[nodiscard]] Variable reshape(Tape& tape, const Variable& x, const Shape& shape);
+[[nodiscard]] Variable transpose(Tape& tape, const Variable& x, std::span<const int> order);
+[[nodiscard]] Variable concat(Tape& tape, const Variables& parts, int axis);
+[[nodiscard]] Variables split(Tape& tape, const Variable& x, std::span<const int64_t> extents,
+                              int axis);
+
+// ---- attention and tokens
+[[nodiscard]] Variable softmax(Tape& tape, const Variable& x);
+[[nodiscard]] Variable attention(Tape& tape, const Variable& q, const Variable& k,
+                                 const Variable& v, const Tensor* key_lengths,
+                                 const AttentionOptions& options);
+[[nodiscard]] Variable embedding(Tape& tape, const Tensor& ids, Parameter& table, DType dtype);
+
+// A loss ends a tape: it needs no incoming gradient. `scale` multiplies the gradient that it starts
+// (1 / targets of the whole mini-batch). Returns the F64 [3] of TokenOps::cross_entropy_forward.
+[[nodiscard]] Tensor cross_entropy(Tape& tape, const Variable& logits, const Tensor& labels,
+                                   float scale, const CrossEntropyOptions& options);
+
+}  // namespace penstock

@@ -1,0 +1,174 @@
+#include "runtime/autograd/node_tools.h"
+
+namespace penstock {
+namespace {
+
+class ActivationNode final : public Node {
+ public:
+  ActivationNode(const Variable& x, int y_slot, Activation f)
+      : x_(x.value), x_slot_(x.slot), y_slot_(y_slot), f_(f) {}
+  void input_gradient(Tape& tape) override {
+    const Tensor g = tape.take_gradient(y_slot_);
+    if (!g) return;
+    Tensor dx = writable(tape, g);
+    tape.device().pointwise().activation_backward(dx, g, x_, f_);
+    tape.give_gradient(x_slot_, std::move(dx));
+  }
+
+ private:
+  Tensor x_;
+  int x_slot_, y_slot_;
+  Activation f_;
+};
+
+class AddNode final : public Node {
+ public:
+  AddNode(int a_slot, int b_slot, int y_slot) : a_slot_(a_slot), b_slot_(b_slot), y_slot_(y_slot) {}
+  void input_gradient(Tape& tape) override {
+    Tensor g = tape.take_gradient(y_slot_);
+    if (!g) return;
+    if (a_slot_ >= 0) tape.give_gradient(a_slot_, g);
+    if (b_slot_ >= 0) tape.give_gradient(b_slot_, std::move(g));
+  }
+
+ private:
+  int a_slot_, b_slot_, y_slot_;
+};
+
+class MultiplyNode final : public Node {
+ public:
+  MultiplyNode(Variable a, Variable b, int y_slot)
+      : a_(std::move(a)), b_(std::move(b)), y_slot_(y_slot) {}
+  void input_gradient(Tape& tape) override {
+    const Tensor g = tape.take_gradient(y_slot_);
+    if (!g) return;
+    if (a_.tracked()) give_product(tape, a_.slot, g, b_.value);
+    if (b_.tracked()) give_product(tape, b_.slot, g, a_.value);
+  }
+
+ private:
+  static void give_product(Tape& tape, int slot, const Tensor& g, const Tensor& other) {
+    Tensor product = new_like(tape, g);
+    tape.device().pointwise().multiply(product, g, other);
+    tape.give_gradient(slot, std::move(product));
+  }
+  Variable a_, b_;
+  int y_slot_;
+};
+
+class ScaleNode final : public Node {
+ public:
+  ScaleNode(int x_slot, int y_slot, float factor)
+      : x_slot_(x_slot), y_slot_(y_slot), factor_(factor) {}
+  void input_gradient(Tape& tape) override {
+    const Tensor g = tape.take_gradient(y_slot_);
+    if (!g) return;
+    Tensor dx = writable(tape, g);
+    tape.device().pointwise().scale(dx, g, factor_);
+    tape.give_gradient(x_slot_, std::move(dx));
+  }
+
+ private:
+  int x_slot_, y_slot_;
+  float factor_;
+};
+
+class AddTableNode final : public Node {
+ public:
+  AddTableNode(int x_slot, int y_slot, Parameter& table, int64_t rows)
+      : x_slot_(x_slot), y_slot_(y_slot), rows_(rows), table_(table) {}
+  void input_gradient(Tape& tape) override {
+    g_ = tape.take_gradient(y_slot_);
+    if (g_ && x_slot_ >= 0) tape.give_gradient(x_slot_, g_);
+  }
+  void weight_gradient(Tape& tape) override {
+    if (!g_) return;
+    Tensor used = table_.gradient.view(0, {rows_, table_.shape[1]});
+    tape.device().pointwise().add_broadcast_backward(used, g_);
+  }
+  [[nodiscard]] bool has_weights() const override { return true; }
+
+ private:
+  Tensor g_;
+  int x_slot_, y_slot_;
+  int64_t rows_;
+  Parameter& table_;
+};
+
+class DropoutNode final : public Node {
+ public:
+  DropoutNode(int x_slot, int y_slot, float rate, const RandomStream& stream)
+      : x_slot_(x_slot), y_slot_(y_slot), rate_(rate), stream_(stream) {}
+  void input_gradient(Tape& tape) override {
+    const Tensor g = tape.take_gradient(y_slot_);
+    if (!g) return;
+    Tensor dx = writable(tape, g);
+    tape.device().pointwise().dropout(dx, g, rate_, stream_);
+    tape.give_gradient(x_slot_, std::move(dx));
+  }
+
+ private:
+  int x_slot_, y_slot_;
+  float rate_;
+  RandomStream stream_;
+};
+
+}  // namespace
+
+Variable activation(Tape& tape, const Variable& x, Activation f) {
+  Tensor value = new_like(tape, x.value);
+  tape.device().pointwise().activation_forward(value, x.value, f);
+  Variable y = tape.output(std::move(value), x.tracked());
+  if (y.tracked()) tape.add<ActivationNode>(x, y.slot, f);
+  return y;
+}
+
+Variable add(Tape& tape, const Variable& a, const Variable& b) {
+  Tensor value = new_like(tape, a.value);
+  tape.device().pointwise().add(value, a.value, b.value);
+  Variable y = tape.output(std::move(value), a.tracked() || b.tracked());
+  if (y.tracked()) tape.add<AddNode>(a.slot, b.slot, y.slot);
+  return y;
+}
+
+Variable multiply(Tape& tape, const Variable& a, const Variable& b) {
+  Tensor value = new_like(tape, a.value);
+  tape.device().pointwise().multiply(value, a.value, b.value);
+  Variable y = tape.output(std::move(value), a.tracked() || b.tracked());
+  if (y.tracked()) tape.add<MultiplyNode>(a, b, y.slot);
+  return y;
+}
+
+Variable scale(Tape& tape, const Variable& x, float factor) {
+  Tensor value = new_like(tape, x.value);
+  tape.device().pointwise().scale(value, x.value, factor);
+  Variable y = tape.output(std::move(value), x.tracked());
+  if (y.tracked()) tape.add<ScaleNode>(x.slot, y.slot, factor);
+  return y;
+}
+
+Variable add_table(Tape& tape, const Variable& x, Parameter& table, int64_t rows) {
+  Tensor value = new_like(tape, x.value);
+  tape.device().pointwise().add_broadcast(value, x.value,
+                                          table.weight.value().view(0, {rows, table.shape[1]}));
+  Variable y = tape.output(std::move(value), true);
+  if (y.tracked()) tape.add<AddTableNode>(x.slot, y.slot, table, rows);
+  return y;
+}
+
+Variable add_constant(Tape& tape, const Variable& x, const Tensor& table) {
+  Tensor value = new_like(tape, x.value);
+  tape.device().pointwise().add_broadcast(value, x.value, table);
+  // The gradient passes unchanged: the result goes by the input's own slot.
+  return {tape.output(std::move(value), false).value, x.slot};
+}
+
+Variable dropout(Tape& tape, const Variable& x, float rate, const RandomStream& stream) {
+  Tensor value = new_like(tape, x.value);
+  tape.device().pointwise().dropout(value, x.value, rate, stream);
+  Variable y = tape.output(std::move(value), x.tracked());
+  if (y.tracked()) tape.add<DropoutNode>(x.slot, y.slot, rate, stream);
+  return y;
+}
+
+}  // namespace penstock

@@ -1,0 +1,90 @@
+#include "runtime/autograd/tape.h"
+
+#include "kernels/ops/pointwise.h"
+
+namespace penstock {
+
+void* Tape::Arena::take(size_t size_bytes, size_t alignment) {
+  size_t start = (used_bytes_ + alignment - 1) / alignment * alignment;
+  if (chunks_.empty() || start + size_bytes > kChunkBytes) {
+    if (!chunks_.empty()) ++chunk_;
+    if (chunk_ == chunks_.size()) chunks_.push_back(std::make_unique<std::byte[]>(kChunkBytes));
+    start = 0;
+  }
+  used_bytes_ = start + size_bytes;
+  return chunks_[chunk_].get() + start;
+}
+
+void Tape::Arena::rewind() {
+  chunk_ = 0;
+  used_bytes_ = 0;
+}
+
+void Tape::give_gradient(int slot, Tensor g) {
+  Tensor& held = gradients_[static_cast<size_t>(slot)];
+  if (!held) {
+    held = std::move(g);
+    return;
+  }
+  PointwiseOps& ops = device_.pointwise();
+  // In place into whichever of the two nobody else sees: a + b has the same bits as b + a.
+  if (held.unique()) {
+    ops.add(held, held, g);
+  } else if (g.unique()) {
+    ops.add(g, held, g);
+    held = std::move(g);
+  } else {
+    Tensor sum = device_.empty(g.shape(), g.dtype(), Purpose::Activations);
+    ops.add(sum, held, g);
+    held = std::move(sum);
+  }
+}
+
+Tensor Tape::take_gradient(int slot) {
+  return std::move(gradients_[static_cast<size_t>(slot)]);
+}
+
+void Tape::destroy(size_t index) {
+  nodes_[index]->~Node();
+  nodes_[index] = nullptr;
+}
+
+void Tape::backward() {
+  for (size_t i = nodes_.size(); i-- > 0;) {
+    nodes_[i]->input_gradient(*this);
+    nodes_[i]->weight_gradient(*this);
+    destroy(i);
+    if (progress_) progress_();
+  }
+  nodes_.clear();
+  arena_.rewind();
+}
+
+void Tape::backward_input() {
+  for (size_t i = nodes_.size(); i-- > 0;) {
+    nodes_[i]->input_gradient(*this);
+    if (!nodes_[i]->has_weights()) destroy(i);
+    if (progress_) progress_();
+  }
+}
+
+void Tape::backward_weight() {
+  for (size_t i = nodes_.size(); i-- > 0;) {
+    if (nodes_[i] == nullptr) continue;
+    nodes_[i]->weight_gradient(*this);
+    destroy(i);
+    if (progress_) progress_();
+  }
+  clear();
+}
+
+void Tape::clear() {
+  for (Node* node : nodes_) {
+    if (node != nullptr) node->~Node();
+  }
+  nodes_.clear();
+  gradients_.clear();
+  arena_.rewind();
+}
+
+}  // namespace penstock

@@ -1,0 +1,128 @@
+// runtime/autograd/tape.h -- the tape: what a forward pass leaves behind so that backward can run.
+//
+// Functions (functions.h) compute at once and, while the tape records, leave a Node each. Backward
+// runs the nodes last to first, in two halves that a schedule may take apart (Qi et al. 2024):
+//   input gradients   (B)  from the gradients of a node's outputs to those of its inputs
+//   weight gradients  (W)  added into Parameter::gradient
+// Both halves visit the nodes in the same order, so taking them apart changes no bit. Memory is
+// freed node by node. A tape is used again and again; after the first time it asks for no more
+// memory.
+#pragma once
+
+#include <boost/container/small_vector.hpp>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "kernels/device.h"
+#include "kernels/tensor.h"
+
+namespace penstock {
+
+// A tensor as the functions see it. slot >= 0: its gradient is wanted, and kept under that number.
+struct Variable {
+  Tensor value;
+  int slot = -1;
+  [[nodiscard]] bool tracked() const { return slot >= 0; }
+  [[nodiscard]] const Shape& shape() const { return value.shape(); }
+};
+using Variables = boost::container::small_vector<Variable, 4>;
+using Tensors = boost::container::small_vector<Tensor, 4>;
+using Shapes = boost::container::small_vector<Shape, 4>;
+
+class Tape;
+
+// One recorded op: the tensors it must remember, and the two halves of its derivative.
+class Node {
+ public:
+  Node() = default;
+  virtual ~Node() = default;
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  // Takes the outputs' gradients from the tape and gives the inputs'. Keeps what weight_gradient()
+  // will need, lets go of the rest.
+  virtual void input_gradient(Tape& tape) = 0;
+  // Adds into the gradients of the parameters. Called once, after input_gradient().
+  virtual void weight_gradient(Tape& /*tape*/) {}
+  [[nodiscard]] virtual bool has_weights() const { return false; }
+};
+
+class Tape {
+ public:
+  explicit Tape(Device& device) : device_(device) {}
+  ~Tape() { clear(); }
+  Tape(const Tape&) = delete;
+  Tape& operator=(const Tape&) = delete;
+
+  [[nodiscard]] Device& device() const { return device_; }
+  void start_recording() { recording_ = true; }
+  void stop_recording() { recording_ = false; }
+  [[nodiscard]] bool recording() const { return recording_; }
+
+  // Called after every op, forward or backward: messages of other ranks progress here.
+  void set_progress(std::function<void()> progress) { progress_ = std::move(progress); }
+
+  // A leaf whose gradient will be asked for with take_gradient() after the input half.
+  [[nodiscard]] Variable input(Tensor value) {
+    return {std::move(value), recording_ ? new_slot() : -1};
+  }
+
+  // ---- for functions
+  // The result of an op; tracked when the tape records and `wanted` (an input is tracked, or the op
+  // has weights).
+  [[nodiscard]] Variable output(Tensor value, bool wanted) {
+    if (progress_) progress_();
+    return {std::move(value), recording_ && wanted ? new_slot() : -1};
+  }
+  // Constructs a node in the tape's own memory.
+  template <class N, class... Args>
+  void add(Args&&... args) {
+    void* place = arena_.take(sizeof(N), alignof(N));
+    nodes_.push_back(new (place) N(std::forward<Args>(args)...));
+  }
+
+  // ---- for nodes, and for whoever starts and ends a backward pass
+  // Adds g to what the slot holds. g may be shared: nobody writes to a shared gradient.
+  void give_gradient(int slot, Tensor g);
+  // Moves the sum out; an empty Tensor when nothing flowed there.
+  [[nodiscard]] Tensor take_gradient(int slot);
+
+  // ---- backward
+  void backward();         // both halves, node by node; the tape is empty afterwards
+  void backward_input();   // the input half; nodes with weights stay
+  void backward_weight();  // the weight half of those; the tape is empty afterwards
+  void clear();            // forgets everything recorded
+  [[nodiscard]] bool empty() const { return nodes_.empty(); }
+
+ private:
+  // Memory for nodes: taken front to back, all given back at once, never returned to the system.
+  class Arena {
+   public:
+    void* take(size_t size_bytes, size_t alignment);
+    void rewind();
+
+   private:
+    static constexpr size_t kChunkBytes = 32 << 10;
+    std::vector<std::unique_ptr<std::byte[]>> chunks_;
+    size_t chunk_ = 0;
+    size_t used_bytes_ = 0;
+  };
+
+  int new_slot() {
+    gradients_.emplace_back();
+    return static_cast<int>(gradients_.size()) - 1;
+  }
+  void destroy(size_t index);
+
+  Device& device_;
+  bool recording_ = false;
+  std::function<void()> progress_;
+  Arena arena_;
+  std::vector<Node*> nodes_;
+  std::vector<Tensor> gradients_;  // by slot
+};
+
+}  // namespace penstock

@@ -1,0 +1,25 @@
+// runtime/checkpoint/json.h -- JSON from files that nobody vouches for.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace penstock {
+
+// The document, which must be an object. Refuses what nlohmann-json lets pass: duplicate keys (two
+// readers could see two different files) and deep nesting. Throws Error(Input) naming `where`.
+[[nodiscard]] nlohmann::json parse_json(std::string_view text, const std::string& where);
+
+// A name from such a file, for a message of one line: in quotes, control characters escaped.
+[[nodiscard]] std::string quoted(const std::string& name);
+
+// The members that a file must have; throw Error(Input) naming `where` and the key.
+[[nodiscard]] const nlohmann::json& json_object(const nlohmann::json& parent, const char* key,
+                                                const std::string& where);
+[[nodiscard]] std::string json_text(const nlohmann::json& parent, const char* key,
+                                    const std::string& where);
+[[nodiscard]] uint64_t json_count(const nlohmann::json& parent, const char* key,
+                                  const std::string& where);
+
+}  // namespace penstock

@@ -1,0 +1,47 @@
+// runtime/checkpoint/manifest.h -- the JSON documents beside the shards, as plain structs.
+//
+// The parsers take what a stranger may have written: they throw Error(Input) naming `file` and the
+// key, and file names in them are plain names, never paths out of the checkpoint.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "runtime/checkpoint/file.h"
+
+namespace penstock {
+
+inline constexpr const char* kManifestFile = "manifest.json";
+inline constexpr const char* kStateFile = "state.json";
+
+// Where the run stands: everything but the tensors.
+struct CheckpointState {
+  int64_t step = 0;
+  uint64_t seed = 0;
+  int64_t consumed_samples = 0;
+  int64_t mini_batch = 0;     // samples of a step
+  std::string version;        // of the program that wrote it
+  std::string configuration;  // the effective run file, as text
+  bool operator==(const CheckpointState&) const = default;
+};
+[[nodiscard]] std::string encode_state(const CheckpointState& state);
+[[nodiscard]] CheckpointState parse_state(const std::string& text, const std::string& file);
+
+// Which shard holds which tensor: Hugging Face's model.safetensors.index.json.
+struct ShardIndex {
+  uint64_t total_size_bytes = 0;                  // of all tensors
+  std::map<std::string, std::string> weight_map;  // tensor name -> file name
+};
+[[nodiscard]] std::string index_file(const std::string& part);  // "model" | "optimizer"
+[[nodiscard]] std::string encode_index(const ShardIndex& index);
+[[nodiscard]] ShardIndex parse_index(const std::string& text, const std::string& file);
+
+// Every other file of the checkpoint, by name.
+struct Manifest {
+  std::map<std::string, FileDigest> files;
+};
+[[nodiscard]] std::string encode_manifest(const Manifest& manifest);
+[[nodiscard]] Manifest parse_manifest(const std::string& text, const std::string& file);
+
+}  // namespace penstock

@@ -1,0 +1,96 @@
+#include "runtime/checkpoint/reader.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "kernels/error.h"
+#include "runtime/checkpoint/json.h"
+
+namespace penstock {
+namespace {
+
+constexpr uint64_t kMaximumDocumentBytes = uint64_t{256} << 20;
+
+}  // namespace
+
+CheckpointReader::CheckpointReader(std::string directory) : directory_(std::move(directory)) {
+  const std::string path = path_of(kManifestFile);
+  manifest_ = parse_manifest(read_text(path, kMaximumDocumentBytes), path);
+  state_ = parse_state(read_document(kStateFile), path_of(kStateFile));
+  model_ = read_index("model");
+  if (manifest_.files.contains(index_file("optimizer"))) optimizer_ = read_index("optimizer");
+}
+
+std::string CheckpointReader::read_document(const std::string& file) const {
+  verify(file);
+  return read_text(path_of(file), kMaximumDocumentBytes);
+}
+
+ShardIndex CheckpointReader::read_index(const std::string& part) {
+  const std::string file = index_file(part);
+  ShardIndex index = parse_index(read_document(file), path_of(file));
+  for (const auto& [name, shard] : index.weight_map) {
+    const bool listed = manifest_.files.contains(shard);
+    if (listed && file_of_.emplace(name, shard).second) continue;
+    fail_input(path_of(file) + ": tensor " + quoted(name) +
+               (listed ? " is in another index too" : " is in a file that the manifest lacks"));
+  }
+  return index;
+}
+
+std::vector<CheckpointReader::Stored> CheckpointReader::list(const ShardIndex& index) const {
+  std::set<std::string> files;
+  for (const auto& [name, file] : index.weight_map) files.insert(file);
+  std::vector<Stored> all;
+  for (const std::string& file : files) {
+    const SafetensorsFile shard(path_of(file));
+    for (const TensorInfo& tensor : shard.tensors()) all.push_back({tensor, file});
+  }
+  std::sort(all.begin(), all.end(),
+            [](const Stored& a, const Stored& b) { return a.tensor.name < b.tensor.name; });
+  return all;
+}
+
+void CheckpointReader::verify(const std::string& file) const {
+  const auto expected = manifest_.files.find(file);
+  if (expected == manifest_.files.end()) {
+    fail_input(path_of(kManifestFile) + " does not list " + file);
+  }
+  const FileDigest found = digest_of(path_of(file));
+  if (found.size_bytes != expected->second.size_bytes) {
+    fail_input(path_of(file) + " has " + std::to_string(found.size_bytes) + " bytes, not the " +
+               std::to_string(expected->second.size_bytes) +
+               " of the manifest: it is damaged, use an earlier checkpoint");
+  }
+  if (found != expected->second) {
+    fail_input(path_of(file) + " has the checksum " + found.checksum + ", not the " +
+               expected->second.checksum +
+               " of the manifest: it is damaged, use an earlier checkpoint");
+  }
+}
+
+void CheckpointReader::verify() const {
+  for (const auto& [file, digest] : manifest_.files) verify(file);
+}
+
+const SafetensorsFile& CheckpointReader::shard_of(const std::string& name) {
+  const auto found = file_of_.find(name);
+  if (found == file_of_.end()) fail_input(directory_ + " has no tensor " + name);
+  std::unique_ptr<SafetensorsFile>& shard = shards_[found->second];
+  if (shard == nullptr) {
+    verify(found->second);
+    shard = std::make_unique<SafetensorsFile>(path_of(found->second));
+  }
+  return *shard;
+}
+
+void CheckpointReader::read(const std::string& name, std::span<std::byte> to) {
+  shard_of(name).read(name, to);
+}
+
+void CheckpointReader::read(const std::string& name, Tensor& to, Device& device) {
+  shard_of(name).read(name, to, device);
+}
+
+}  // namespace penstock

@@ -1,0 +1,24 @@
+// runtime/comm/launcher.h -- what the environment says about who started this process.
+//
+// A launcher that MPI does not understand (srun without PMIx, the mpirun of another MPI) starts N
+// processes of which each believes to be alone, and N copies of the run would write to the same
+// files. Only the launcher's variables tell. Pure: the environment comes in as a function.
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace penstock {
+
+using Environment = std::function<const char*(const char* name)>;  // null where it is not set
+
+// A sentence that names the launcher and the cure when it started several processes although MPI
+// sees `mpi_ranks`; empty when all is well. SLURM_NTASKS alone proves nothing: a batch script has
+// it too, and may well start a single process.
+[[nodiscard]] std::string launcher_complaint(const Environment& environment, int mpi_ranks);
+
+// True when Open MPI would refuse to start, and end the process, in MPI_Init: a Slurm step with
+// neither PMIx nor mpirun above it.
+[[nodiscard]] bool is_slurm_without_pmix(const Environment& environment);
+
+}  // namespace penstock

@@ -1,0 +1,99 @@
+#include "runtime/comm/mpi_collective.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "kernels/error.h"
+#include "runtime/comm/mpi_check.h"
+
+namespace penstock {
+
+MpiCollective::MpiCollective(CommHandle comm, std::string name)
+    : comm_(std::move(comm)), name_(std::move(name)) {
+  PENSTOCK_MPI(MPI_Comm_rank(comm_.get(), &rank_), name_);
+  PENSTOCK_MPI(MPI_Comm_size(comm_.get(), &size_), name_);
+  counts_.resize(static_cast<size_t>(size_));
+  offsets_.resize(static_cast<size_t>(size_));
+}
+
+void MpiCollective::barrier() {
+  PENSTOCK_MPI(MPI_Barrier(comm_.get()), name_);
+}
+
+template <class Fold>
+void MpiCollective::fold_in_rank_order(std::span<double> values, Fold fold) {
+  const size_t n = values.size();
+  const int count = mpi_count(n, name_);
+  scratch_.resize(n * static_cast<size_t>(size_));
+  PENSTOCK_MPI(MPI_Allgather(values.data(), count, MPI_DOUBLE, scratch_.data(), count, MPI_DOUBLE,
+                             comm_.get()),
+               name_);
+  std::copy_n(scratch_.begin(), n, values.begin());
+  for (size_t member = 1; member < static_cast<size_t>(size_); ++member) {
+    for (size_t i = 0; i < n; ++i) values[i] = fold(values[i], scratch_[member * n + i]);
+  }
+}
+
+void MpiCollective::sum(std::span<double> values) {
+  fold_in_rank_order(values, [](double a, double b) { return a + b; });
+}
+
+void MpiCollective::maximum(std::span<double> values) {
+  fold_in_rank_order(values, [](double a, double b) { return std::isnan(a) || a > b ? a : b; });
+}
+
+size_t MpiCollective::exchange_counts(int mine) {
+  PENSTOCK_MPI(MPI_Allgather(&mine, 1, MPI_INT, counts_.data(), 1, MPI_INT, comm_.get()), name_);
+  size_t total = 0;
+  for (size_t member = 0; member < counts_.size(); ++member) {
+    offsets_[member] = mpi_count(total, name_);
+    total += static_cast<size_t>(counts_[member]);
+  }
+  return total;
+}
+
+void MpiCollective::gather_to_all(std::span<const double> mine, std::span<double> all) {
+  const int count = mpi_count(mine.size(), name_);
+  const size_t total = exchange_counts(count);
+  if (all.size() != total) {
+    fail_internal(name_ + " gather " + std::to_string(total) + " values into room for " +
+                  std::to_string(all.size()));
+  }
+  PENSTOCK_MPI(MPI_Allgatherv(mine.data(), count, MPI_DOUBLE, all.data(), counts_.data(),
+                              offsets_.data(), MPI_DOUBLE, comm_.get()),
+               name_);
+}
+
+std::vector<int64_t> MpiCollective::gather_to_all(int64_t mine) {
+  std::vector<int64_t> all(static_cast<size_t>(size_));
+  PENSTOCK_MPI(MPI_Allgather(&mine, 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T, comm_.get()),
+               name_);
+  return all;
+}
+
+std::vector<std::string> MpiCollective::gather_text(const std::string& mine) {
+  const int count = mpi_count(mine.size(), name_);
+  const size_t total = exchange_counts(count);
+  std::string joined(rank_ == 0 ? total : 0, '\0');
+  PENSTOCK_MPI(MPI_Gatherv(mine.data(), count, MPI_CHAR, joined.data(), counts_.data(),
+                           offsets_.data(), MPI_CHAR, 0, comm_.get()),
+               name_);
+  std::vector<std::string> all;
+  if (rank_ != 0) return all;
+  for (size_t member = 0; member < counts_.size(); ++member) {
+    all.push_back(
+        joined.substr(static_cast<size_t>(offsets_[member]), static_cast<size_t>(counts_[member])));
+  }
+  return all;
+}
+
+std::string MpiCollective::broadcast(const std::string& text, int root) {
+  int length = mpi_count(rank_ == root ? text.size() : 0, name_);
+  PENSTOCK_MPI(MPI_Bcast(&length, 1, MPI_INT, root, comm_.get()), name_);
+  std::string result = rank_ == root ? text : std::string(static_cast<size_t>(length), '\0');
+  PENSTOCK_MPI(MPI_Bcast(result.data(), length, MPI_CHAR, root, comm_.get()), name_);
+  return result;
+}
+
+}  // namespace penstock

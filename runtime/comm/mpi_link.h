@@ -1,0 +1,79 @@
+// runtime/comm/mpi_link.h -- the two ends of one directed edge over MPI, for host memory.
+//
+// A message is a tuple of tensors; each travels as one MPI message, or as several where it is
+// larger than kPieceBytes (an MPI count is an int). Both ends cut alike, and MPI keeps the order,
+// so no header is needed. Bytes go from the tensor to the wire and back without a copy.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/memory.h"
+#include "runtime/comm/handle.h"
+#include "runtime/comm/network.h"
+#include "runtime/comm/request_pool.h"
+
+namespace penstock {
+
+inline constexpr size_t kPieceBytes = size_t{1} << 30;
+
+// The communicator of one edge: rank 0 sends, rank 1 receives.
+struct EdgeComm {
+  CommHandle comm;
+  std::string name;  // "activations of stage 0 to stage 1 (rank 0 to rank 1)"
+};
+
+class MpiSendLink final : public SendLink {
+ public:
+  // `requests_made` is counted up and must outlive the link, as must MPI.
+  MpiSendLink(EdgeComm edge, int64_t& requests_made, size_t piece_bytes = kPieceBytes);
+  ~MpiSendLink() override;
+  void send(std::span<const Tensor> message) override;
+  void progress() override;
+  void drain() override;
+
+ private:
+  struct Piece {
+    Tensor tensor;  // keeps the bytes alive until they have left
+    int request;
+  };
+  void release(size_t completed);
+
+  CommHandle comm_;
+  std::string context_;
+  RequestPool requests_;
+  size_t piece_bytes_;
+  std::vector<Piece> in_flight_;  // in the order of sending
+};
+
+class MpiReceiveLink final : public ReceiveLink {
+ public:
+  // Messages arrive in tensors from `memory`, charged to `purpose`.
+  MpiReceiveLink(EdgeComm edge, Memory& memory, Purpose purpose, int64_t& requests_made,
+                 size_t piece_bytes = kPieceBytes);
+  ~MpiReceiveLink() override;
+  void expect(std::span<const TensorSpec> specs) override;
+  [[nodiscard]] int expected() const override { return static_cast<int>(messages_.size()); }
+  void receive(std::span<Tensor> message) override;
+  void progress() override;
+
+ private:
+  struct Piece {
+    Tensor tensor;
+    int request;
+    bool ends_tensor;
+  };
+  void wait(const Piece& piece);
+
+  CommHandle comm_;
+  std::string context_;
+  RequestPool requests_;
+  Memory& memory_;
+  Purpose purpose_;
+  size_t piece_bytes_;
+  std::vector<Piece> posted_;     // in the order of expecting
+  std::vector<size_t> messages_;  // tensors in each expected message
+};
+
+}  // namespace penstock

@@ -1,0 +1,168 @@
+// runtime/comm/mpi_network.cpp -- makes the communicators of a run and the ends that use them.
+//
+// Every communicator is made in the same order everywhere: world, pipelines and replicas by the
+// constructor, then one per edge by the edge's two ranks alone. A rank that waits for its partner
+// in edge e waits for a rank that is busy with an earlier edge, so the lowest unfinished edge
+// always has both its ranks: no deadlock, and edges that share no rank are made at the same time.
+#include <mpi.h>
+
+#include <array>
+#include <utility>
+
+#include "kernels/error.h"
+#include "runtime/comm/handle.h"
+#include "runtime/comm/mpi_check.h"
+#include "runtime/comm/mpi_collective.h"
+#include "runtime/comm/mpi_link.h"
+#include "runtime/comm/mpi_reduce.h"
+#include "runtime/comm/network.h"
+#include "runtime/comm/staged.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char* kConnecting = "making the communicators of the run";
+
+// The handler makes failures come back as statuses; without it MPI would end the process itself.
+CommHandle with_errors_returned(CommHandle comm) {
+  PENSTOCK_MPI(MPI_Comm_set_errhandler(comm.get(), MPI_ERRORS_RETURN), kConnecting);
+  return comm;
+}
+
+CommHandle duplicate(MPI_Comm parent) {
+  CommHandle comm;
+  PENSTOCK_MPI(MPI_Comm_dup(parent, comm.address()), kConnecting);
+  return with_errors_returned(std::move(comm));
+}
+
+CommHandle split(MPI_Comm parent, int color, int key) {
+  CommHandle comm;
+  PENSTOCK_MPI(MPI_Comm_split(parent, color, key, comm.address()), kConnecting);
+  return with_errors_returned(std::move(comm));
+}
+
+// Collective over the two members only.
+CommHandle pair(MPI_Comm parent, int first, int second, int tag) {
+  GroupHandle all;
+  GroupHandle both;
+  PENSTOCK_MPI(MPI_Comm_group(parent, all.address()), kConnecting);
+  const std::array<int, 2> members{first, second};
+  PENSTOCK_MPI(MPI_Group_incl(all.get(), 2, members.data(), both.address()), kConnecting);
+  CommHandle comm;
+  PENSTOCK_MPI(MPI_Comm_create_group(parent, both.get(), tag, comm.address()), kConnecting);
+  return with_errors_returned(std::move(comm));
+}
+
+void check_grid(const Session& session, const Grid& grid) {
+  if (grid.ranks() == session.ranks()) return;
+  fail_input(std::to_string(grid.positions) + " ranks per pipeline x " +
+             std::to_string(grid.replicas) + " replicas are " + std::to_string(grid.ranks()) +
+             " ranks, but " + std::to_string(session.ranks()) +
+             " were started: change mpirun -n, or pipeline.stages and pipeline.replicas");
+}
+
+class MpiNetwork final : public Network {
+ public:
+  MpiNetwork(const Session& session, const Grid& grid)
+      : grid_(grid),
+        position_(grid.position_of(session.rank())),
+        replica_(grid.replica_of(session.rank())),
+        world_(duplicate(MPI_COMM_WORLD), "all ranks"),
+        pipeline_(split(world_.comm(), replica_, position_),
+                  "the ranks of replica " + std::to_string(replica_)),
+        replicas_(split(world_.comm(), position_, replica_),
+                  "the replicas at position " + std::to_string(position_)),
+        host_memory_(host_memory_source()) {}
+
+  [[nodiscard]] Ends connect(std::span<const Edge> edges, Device& device) override {
+    Ends ends;
+    ends.send.resize(edges.size());
+    ends.receive.resize(edges.size());
+    for (size_t e = 0; e < edges.size(); ++e) {
+      check(edges[e]);
+      const bool sends = edges[e].from_position == position_;
+      if (!sends && edges[e].to_position != position_) continue;
+      EdgeComm edge{pair(pipeline_.comm(), edges[e].from_position, edges[e].to_position, kPairTag),
+                    name_of(edges[e])};
+      if (sends) {
+        ends.send[e] = make_send(std::move(edge), device);
+      } else {
+        ends.receive[e] = make_receive(std::move(edge), device);
+      }
+    }
+    return ends;
+  }
+
+  [[nodiscard]] std::unique_ptr<ReduceGroup> reduce_group(Device& device) override {
+    Memory& memory = device.host_addressable() ? device.memory() : host_memory_;
+    auto group = std::make_unique<MpiReduceGroup>(duplicate(replicas_.comm()), replicas_.name(),
+                                                  memory, requests_made_);
+    if (device.host_addressable()) return group;
+    return staged(std::move(group), device, host_memory_);
+  }
+
+  Collective& world() override { return world_; }
+  Collective& pipeline() override { return pipeline_; }
+  Collective& replicas() override { return replicas_; }
+  [[nodiscard]] int64_t requests_made() const override { return requests_made_; }
+  [[nodiscard]] std::string description() const override {
+    return "mpi (" + Session::library_version() + ")";
+  }
+
+ private:
+  static constexpr int kPairTag = 1;  // one is enough: a pair makes its communicators in order
+
+  void check(const Edge& edge) const {
+    const auto is_position = [&](int p) { return p >= 0 && p < grid_.positions; };
+    if (!is_position(edge.from_position) || !is_position(edge.to_position) ||
+        edge.from_position == edge.to_position) {
+      fail_internal("no edge leads from position " + std::to_string(edge.from_position) + " to " +
+                    std::to_string(edge.to_position) + " of a pipeline of " +
+                    std::to_string(grid_.positions) + " ranks");
+    }
+  }
+
+  [[nodiscard]] std::string name_of(const Edge& edge) const {
+    const char* what = edge.direction == Direction::Activation ? "activations" : "gradients";
+    const auto rank = [&](int position) {
+      return std::to_string(grid_.world_rank(position, replica_));
+    };
+    return std::string(what) + " of stage " + std::to_string(edge.from_stage) + " to stage " +
+           std::to_string(edge.to_stage) + " (rank " + rank(edge.from_position) + " to rank " +
+           rank(edge.to_position) + ")";
+  }
+
+  std::unique_ptr<SendLink> make_send(EdgeComm edge, Device& device) {
+    auto link = std::make_unique<MpiSendLink>(std::move(edge), requests_made_);
+    if (device.host_addressable()) return link;
+    return staged(std::move(link), device, host_memory_);
+  }
+
+  std::unique_ptr<ReceiveLink> make_receive(EdgeComm edge, Device& device) {
+    if (device.host_addressable()) {
+      return std::make_unique<MpiReceiveLink>(std::move(edge), device.memory(),
+                                              Purpose::Activations, requests_made_);
+    }
+    auto link = std::make_unique<MpiReceiveLink>(std::move(edge), host_memory_,
+                                                 Purpose::Communication, requests_made_);
+    return staged(std::move(link), device);
+  }
+
+  Grid grid_;
+  int position_;
+  int replica_;
+  MpiCollective world_;
+  MpiCollective pipeline_;
+  MpiCollective replicas_;
+  Memory host_memory_;  // for devices that MPI cannot read
+  int64_t requests_made_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Network> make_mpi_network(const Session& session, const Grid& grid) {
+  check_grid(session, grid);
+  return std::make_unique<MpiNetwork>(session, grid);
+}
+
+}  // namespace penstock

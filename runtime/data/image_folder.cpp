@@ -1,0 +1,105 @@
+#include "runtime/data/image_folder.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <utility>
+
+#include "kernels/error.h"
+#include "runtime/data/archive.h"
+#include "runtime/data/byte_file.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_jpeg_name(const std::string& path) {
+  const fs::path name = fs::path(path).filename();
+  std::string extension = name.extension().string();
+  std::ranges::transform(extension, extension.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return (extension == ".jpg" || extension == ".jpeg") && name.native().front() != '.';
+}
+
+std::vector<ImageFile> files_of_archive(const std::string& path) {
+  std::vector<ImageFile> files;
+  read_archive(path, is_jpeg_name, [&](const std::string& name, std::vector<uint8_t> jpeg) {
+    if (jpeg.empty()) fail_input(path + ": " + name + " is empty");
+    files.push_back({fs::path(name).lexically_normal().string(), 0, std::move(jpeg)});
+  });
+  return files;
+}
+
+std::vector<ImageFile> files_of_folder(const std::string& path) {
+  std::vector<ImageFile> files;
+  constexpr auto kFollow = fs::directory_options::follow_directory_symlink;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(path, kFollow)) {
+    if (!entry.is_regular_file() || !is_jpeg_name(entry.path().string())) continue;
+    files.push_back({entry.path().lexically_relative(path).string(), 0, {}});
+  }
+  return files;
+}
+
+std::vector<ImageFile> files_of(const std::string& path) {
+  try {
+    if (!fs::exists(path)) fail_input("there is no image folder or archive at " + path);
+    return fs::is_directory(path) ? files_of_folder(path) : files_of_archive(path);
+  } catch (const fs::filesystem_error& error) {
+    fail_input("cannot read the image folder " + path + ": " + error.code().message());
+  }
+}
+
+// The class of every file, and the sorted list of classes. A set with `train` and `test` inside
+// would mix the two silently, so all class folders must be neighbours.
+void classify(ImageFolder& folder) {
+  const std::string advice = "; images must be at <class>/<name>.jpg";
+  std::map<std::string, int32_t> labels;
+  const fs::path home = fs::path(folder.files.front().name).parent_path().parent_path();
+  for (const ImageFile& file : folder.files) {
+    const fs::path parent = fs::path(file.name).parent_path();
+    if (parent.empty()) fail_input(folder.name_of(file) + " is in no class folder" + advice);
+    if (parent.parent_path() != home) {
+      fail_input(folder.path + " has class folders at different places, " +
+                 folder.files.front().name + " and " + file.name + advice);
+    }
+    labels[parent.filename().string()] = 0;
+  }
+  for (auto& [name, label] : labels) {
+    label = static_cast<int32_t>(folder.classes.size());
+    folder.classes.push_back(name);
+  }
+  for (ImageFile& file : folder.files) {
+    file.label = labels.at(fs::path(file.name).parent_path().filename().string());
+  }
+}
+
+}  // namespace
+
+std::string ImageFolder::name_of(const ImageFile& file) const {
+  return path + ": " + file.name;
+}
+
+std::vector<uint8_t> ImageFolder::load(const ImageFile& file) const {
+  if (!file.jpeg.empty()) return file.jpeg;
+  return ByteFile((fs::path(path) / file.name).string()).read_all();
+}
+
+ImageFolder open_image_folder(const std::string& path) {
+  ImageFolder folder{path, {}, files_of(path)};
+  if (folder.files.empty()) {
+    fail_input(path + " has no images: it must hold <class>/<name>.jpg files");
+  }
+  std::ranges::sort(folder.files, {}, &ImageFile::name);
+  const auto twice = std::ranges::adjacent_find(folder.files, {}, &ImageFile::name);
+  if (twice != folder.files.end()) fail_input(folder.name_of(*twice) + " is there twice");
+  classify(folder);
+  if (folder.classes.size() < 2) {
+    fail_input(path + " has one class only, '" + folder.classes.front() +
+               "': give the folder above the class folders");
+  }
+  return folder;
+}
+
+}  // namespace penstock

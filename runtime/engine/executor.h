@@ -1,0 +1,94 @@
+// runtime/engine/executor.h -- Executor: does what one rank's program says, instruction by
+// instruction.
+//
+// The switch in execute() is the only place that knows all ops of a schedule. Nothing about GPipe
+// or 1F1B is known here. Sends are posted and never wait; receives wait, and the next message of an
+// edge is announced as soon as the one before has come, so that it arrives during computation.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "runtime/data/dataset.h"
+#include "runtime/engine/links.h"
+#include "runtime/engine/stage.h"
+#include "runtime/schedule/schedule.h"
+
+namespace penstock {
+
+// One pass of a program.
+struct StepInput {
+  bool training = true;
+  uint64_t seed = 0;
+  int64_t step = 0;
+  int64_t first_micro_batch = 0;  // global index of this replica's micro-batch 0
+  float loss_scale = 1.0F;
+  std::span<const Batch> batches;  // by micro-batch
+  std::function<void()> update;    // what OptimizerStep does
+};
+
+// One instruction as it ran.
+struct Event {
+  Instruction instruction;
+  double start_s = 0.0, end_s = 0.0;  // since the executor was made
+};
+
+class Executor {
+ public:
+  struct Parts {
+    std::vector<Stage*> stages;                       // by stage; null on other ranks
+    std::vector<std::vector<TensorSpec>> boundaries;  // what enters each stage
+    std::vector<std::string> inputs;                  // batch fields that enter stage 0
+    Links* links = nullptr;
+    ReduceGroup* reduce = nullptr;  // null: no replicas
+  };
+  // `schedule` is lowered and verified; `rank` is this rank's position in its pipeline.
+  Executor(const Schedule& schedule, int rank, Parts parts);
+
+  void run(const StepInput& input);
+  // Between ops of a long computation: moves messages. Stages are given this.
+  void progress();
+
+  [[nodiscard]] std::span<const Event> events() const { return events_; }  // of the last run
+  // Of the last run: seconds in compute instructions, and from its start to the update (or the
+  // end).
+  [[nodiscard]] double busy_s() const;
+  [[nodiscard]] double span_s() const;
+
+ private:
+  // A receiving edge and how many messages this program still takes from it.
+  struct Inlet {
+    ReceiveLink* link = nullptr;
+    const std::vector<TensorSpec>* specs = nullptr;
+    int per_run = 0;  // messages of one run
+    int left = 0;     // not yet announced in this run
+  };
+
+  void execute(const Instruction& instruction, const StepInput& input);
+  [[nodiscard]] Moment moment_of(const Instruction& instruction, const StepInput& input) const;
+  [[nodiscard]] Tensors take_inputs(const Instruction& instruction, const StepInput& input);
+  void forward(const Instruction& instruction, const StepInput& input);
+  void hand_back(const Instruction& instruction, Tensors gradients);
+  void announce(Inlet& inlet);
+  void receive(Inlet& inlet, Tensors& into);
+  [[nodiscard]] size_t at(const Instruction& instruction) const;
+  [[nodiscard]] double now_s() const;
+
+  std::vector<Instruction> program_;
+  int micro_batches_;
+  std::vector<int> rank_of_stage_;
+  Parts parts_;
+  std::vector<uint8_t> keep_tape_;        // by at(): no Recompute will come
+  std::vector<Tensors> activations_;      // by at(): has entered the stage, not yet forwarded
+  std::vector<Tensors> outputs_;          // by at(): to be sent, or handed to the next stage here
+  std::vector<Tensors> gradients_;        // by at(): of the stage's outputs
+  std::vector<Tensors> input_gradients_;  // by at(): to be sent
+  std::vector<Inlet> activation_inlets_, gradient_inlets_;  // by stage
+  std::vector<Event> events_;
+  std::chrono::steady_clock::time_point epoch_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace penstock

@@ -1,0 +1,111 @@
+#include "runtime/engine/layout.h"
+
+#include <numeric>
+#include <stdexcept>
+
+#include "runtime/partition/partition.h"
+
+namespace penstock {
+namespace {
+
+// One byte moved costs as much as this many FLOPs: 268 GFLOP/s against 33 GB/s on the CPU this was
+// measured on. Only the balance between layers of many FLOPs and layers of many parameters hangs on
+// it.
+constexpr double kFlopsPerByte = 8.0;
+// Bytes a step moves per parameter: gradient cleared and added to, weight, two moments, packed
+// copies.
+constexpr double kBytesPerParameter = 48.0;
+
+Shapes input_shapes(const ModelInput& input, int64_t batch) {
+  std::vector<int64_t> extents = {batch};
+  extents.insert(extents.end(), input.shape.extents().begin(), input.shape.extents().end());
+  return {Shape(std::span<const int64_t>(extents))};
+}
+
+// By layer: FLOPs of a step, with parameter traffic counted in FLOPs.
+std::vector<double> step_costs(const Sequential& model, const ModelInput& input,
+                               const PipelineConfig& pipeline,
+                               std::span<const int64_t> parameters) {
+  const double passes = pipeline.recompute == "none" ? 3.0 : 4.0;
+  std::vector<double> costs;
+  Shapes shapes = input_shapes(input, pipeline.micro_batch_size);
+  for (size_t i = 0; i < model.layers.size(); ++i) {
+    const Layer& layer = *model.layers[i];
+    costs.push_back(passes * pipeline.micro_batches * layer.flops(shapes) +
+                    kFlopsPerByte * kBytesPerParameter * static_cast<double>(parameters[i]));
+    shapes = layer.infer(shapes);
+  }
+  return costs;
+}
+
+void count_parameters(const Sequential& model, Layout& layout) {
+  ParameterSet all;  // one set for all layers: names must not repeat
+  for (const auto& layer : model.layers) {
+    const size_t tensors = all.parameters().size();
+    layer->declare(all);
+    layout.tensors.push_back(all.parameters().size() - tensors);
+    layout.parameters.push_back(0);
+    for (size_t i = tensors; i < all.parameters().size(); ++i) {
+      layout.parameters.back() += all.parameters()[i].elements();
+    }
+  }
+}
+
+}  // namespace
+
+int64_t Layout::total_parameters() const {
+  return std::accumulate(parameters.begin(), parameters.end(), int64_t{0});
+}
+
+size_t Layout::tensors_before(int stage) const {
+  const auto end =
+      tensors.begin() + static_cast<ptrdiff_t>(first_layer[static_cast<size_t>(stage)]);
+  return std::accumulate(tensors.begin(), end, size_t{0});
+}
+
+Layout lay_out(const Sequential& model, const ModelInput& input, const PipelineConfig& pipeline) {
+  Layout layout;
+  layout.stages = pipeline.stages;
+  count_parameters(model, layout);
+  const int layers = static_cast<int>(model.layers.size());
+  std::vector<int> counts;
+  try {
+    counts = pipeline.split.empty()
+                 ? balance(step_costs(model, input, pipeline, layout.parameters), pipeline.stages)
+                 : check_split(pipeline.split, layers, pipeline.stages);
+  } catch (const std::invalid_argument& refusal) {
+    fail_input(refusal.what());
+  }
+  layout.first_layer.push_back(0);
+  for (int count : counts) {
+    layout.first_layer.push_back(layout.first_layer.back() + static_cast<size_t>(count));
+  }
+  return layout;
+}
+
+std::vector<std::vector<TensorSpec>> boundaries(const Sequential& model, const Layout& layout,
+                                                const ModelInput& input, int64_t batch,
+                                                DType dtype) {
+  std::vector<std::vector<TensorSpec>> specs;
+  Shapes shapes = input_shapes(input, batch);
+  for (int stage = 0; stage < layout.stages; ++stage) {
+    std::vector<TensorSpec>& entering = specs.emplace_back();
+    for (const Shape& shape : shapes) {
+      entering.push_back({shape, stage == 0 ? input.dtype : dtype});
+    }
+    for (const auto& layer : layout.layers_of(model, stage)) shapes = layer->infer(shapes);
+  }
+  return specs;
+}
+
+void check_model(const Sequential& model, const ModelInput& input, int64_t batch) {
+  if (model.layers.empty()) fail_input("the network has no layers");
+  Shapes shapes = input_shapes(input, batch);
+  for (const auto& layer : model.layers) shapes = layer->infer(shapes);
+  if (!shapes.empty()) {
+    fail_input("the network ends in '" + model.layers.back()->name() +
+               "', which is no loss: add a classifier");
+  }
+}
+
+}  // namespace penstock

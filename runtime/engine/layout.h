@@ -1,0 +1,48 @@
+// runtime/engine/layout.h -- which layers make which stage, and what crosses the boundaries. Pure.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/comm/network.h"
+#include "runtime/engine/config.h"
+#include "runtime/layers/layer.h"
+#include "runtime/models/models.h"
+
+namespace penstock {
+
+struct Layout {
+  int stages = 1;
+  std::vector<size_t> first_layer;  // stages + 1 entries: stage s has layers [s], [s + 1)
+  std::vector<int64_t> parameters;  // numbers trained, by layer
+  std::vector<size_t> tensors;      // parameters (named tensors), by layer
+
+  [[nodiscard]] std::span<const std::unique_ptr<Layer>> layers_of(const Sequential& model,
+                                                                  int stage) const {
+    const auto s = static_cast<size_t>(stage);
+    return std::span(model.layers).subspan(first_layer[s], first_layer[s + 1] - first_layer[s]);
+  }
+  [[nodiscard]] int64_t total_parameters() const;
+  // Named tensors of all layers before stage s; of all layers for s = stages.
+  [[nodiscard]] size_t tensors_before(int stage) const;
+};
+
+// The split given by hand (pipeline.split), or the one with the smallest largest stage, by an
+// estimate of a step's time from FLOPs and parameter bytes. Throws Error(Input) when there are more
+// stages than layers, or a layer does not fit the one before it.
+[[nodiscard]] Layout lay_out(const Sequential& model, const ModelInput& input,
+                             const PipelineConfig& pipeline);
+
+// What enters each stage for micro-batches of `batch` samples: [stage] -> tensors. Entry 0 is the
+// data.
+[[nodiscard]] std::vector<std::vector<TensorSpec>> boundaries(const Sequential& model,
+                                                              const Layout& layout,
+                                                              const ModelInput& input,
+                                                              int64_t batch, DType dtype);
+
+// Refuses a network that does not end in a loss, or that has two parameters of one name.
+void check_model(const Sequential& model, const ModelInput& input, int64_t batch);
+
+}  // namespace penstock

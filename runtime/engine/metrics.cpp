@@ -1,0 +1,57 @@
+#include "runtime/engine/metrics.h"
+
+#include <algorithm>
+#include <array>
+
+#include "runtime/optimizer/clip.h"
+
+namespace penstock {
+
+LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device,
+                     Collective& world) {
+  std::array<double, 3> sums{};
+  if (pipeline.has_loss()) {
+    for (int m = 0; m < micro_batches; ++m) {
+      std::array<double, 3> one{};
+      device.copy_to_host(one.data(), pipeline.loss_stage().loss(m), sizeof(one));
+      for (size_t i = 0; i < sums.size(); ++i) sums[i] += one[i];
+    }
+  }
+  world.sum(sums);
+  return {sums[0], sums[1], sums[2]};
+}
+
+double count_targets(const Pipeline& pipeline, std::span<const Batch> batches,
+                     Collective& replicas) {
+  if (!pipeline.has_loss()) return 0.0;
+  double count = 0.0;
+  for (const Batch& batch : batches) {
+    for (int32_t label : batch.field("labels").span<const int32_t>()) count += label >= 0 ? 1 : 0;
+  }
+  if (replicas.size() > 1) replicas.sum({&count, 1});
+  return count;
+}
+
+GradientNorm::GradientNorm(const Pipeline& pipeline, Device& device)
+    : pipeline_(pipeline),
+      device_(device),
+      squares_(device.empty({static_cast<int64_t>(pipeline.parameters().size())}, DType::F64,
+                            Purpose::Workspace)),
+      here_(pipeline.parameters().size()),
+      all_(pipeline.total_places()) {}
+
+double GradientNorm::compute(Collective& pipeline_ranks) {
+  const auto& parameters = pipeline_.parameters();
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    Tensor square = squares_.view(static_cast<int64_t>(i), {1});
+    device_.update().sum_of_squares(square, parameters[i]->gradient);
+  }
+  device_.copy_to_host(here_.data(), squares_, here_.size() * sizeof(double));
+  std::fill(all_.begin(), all_.end(), 0.0);
+  for (size_t i = 0; i < here_.size(); ++i) all_[pipeline_.parameter_places()[i]] = here_[i];
+  // Every entry is non-zero on one rank only, so this sum is exact.
+  if (pipeline_ranks.size() > 1) pipeline_ranks.sum(all_);
+  return gradient_norm(all_);
+}
+
+}  // namespace penstock

@@ -1,0 +1,116 @@
+#include "runtime/engine/pipeline.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "runtime/schedule/generators.h"
+#include "runtime/schedule/lower.h"
+#include "runtime/schedule/verify.h"
+
+namespace penstock {
+namespace {
+
+DType dtype_named(const std::string& precision) {
+  if (precision == "fp32") return DType::F32;
+  if (precision == "bf16") return DType::BF16;
+  fail_input("unknown run.precision '" + precision + "'; known are fp32 and bf16");
+}
+
+struct Programs {
+  Schedule training, evaluation;
+};
+
+Programs make_programs(const PipelineConfig& pipeline) {
+  try {
+    const Schedule plain =
+        make_schedule(pipeline.schedule, pipeline.stages, pipeline.micro_batches);
+    Programs programs;
+    programs.training = lower(plain, {.recompute = pipeline.recompute != "none",
+                                      .reduce = pipeline.replicas > 1,
+                                      .update = true});
+    programs.evaluation = lower(forward_only(plain), {});
+    verify(programs.training);
+    verify(programs.evaluation);
+    return programs;
+  } catch (const std::invalid_argument& refusal) {
+    fail_input(refusal.what());
+  }
+}
+
+}  // namespace
+
+Pipeline::Pipeline(const Config& config, int64_t vocabulary, int64_t classes, const Grid& grid,
+                   Network& network, Device& device)
+    : replicas_(grid.replicas) {
+  const int64_t evaluation_batch =
+      config.run.eval_batch > 0 ? config.run.eval_batch : config.pipeline.micro_batch_size;
+  DType dtype = DType::F32;
+  on_every_rank([&] {
+    dtype = dtype_named(config.run.precision);
+    input_ = input_of(config.model);
+    model_ = build_model(config.model, vocabulary, classes);
+    check_model(model_, input_, config.pipeline.micro_batch_size);
+    layout_ = lay_out(model_, input_, config.pipeline);
+    Programs programs = make_programs(config.pipeline);
+    training_ = std::move(programs.training);
+    evaluation_ = std::move(programs.evaluation);
+  });
+  position_ = network.pipeline().rank();
+  make_stages(config, device);
+
+  links_ = std::make_unique<Links>(network, training_, device);
+  if (replicas_ > 1) reduce_ = network.reduce_group(device);
+  Executor::Parts parts;
+  parts.stages = stages_by_index_;
+  parts.inputs = model_.inputs;
+  parts.links = links_.get();
+  parts.reduce = reduce_.get();
+  parts.boundaries = boundaries(model_, layout_, input_, config.pipeline.micro_batch_size, dtype);
+  train_ = std::make_unique<Executor>(training_, position_, parts);
+  parts.boundaries = boundaries(model_, layout_, input_, evaluation_batch, dtype);
+  evaluate_ = std::make_unique<Executor>(evaluation_, position_, parts);
+  for (auto& stage : stages_) {
+    stage->set_progress([executor = train_.get()] { executor->progress(); });
+  }
+}
+
+void Pipeline::make_stages(const Config& config, Device& device) {
+  const DType dtype = dtype_named(config.run.precision);
+  stages_by_index_.assign(static_cast<size_t>(layout_.stages), nullptr);
+  for (int s = 0; s < layout_.stages; ++s) {
+    if (training_.rank_of_stage[static_cast<size_t>(s)] != position_) continue;
+    stages_.push_back(std::make_unique<Stage>(layout_.layers_of(model_, s),
+                                              recompute_mode_named(config.pipeline.recompute),
+                                              config.pipeline.micro_batches, dtype, device));
+    Stage& stage = *stages_.back();
+    stage.set_first(s == 0);
+    stage.allocate(config.run.seed);
+    stages_by_index_[static_cast<size_t>(s)] = &stage;
+    size_t place = layout_.tensors_before(s);
+    for (Parameter* parameter : stage.parameters()) {
+      parameters_.push_back(parameter);
+      places_.push_back(place++);
+    }
+  }
+}
+
+void Pipeline::begin_step() {
+  for (auto& stage : stages_) stage->begin_step();
+}
+
+void Pipeline::end_step() {
+  for (auto& stage : stages_) stage->end_step(replicas_);
+}
+
+std::vector<std::string> Pipeline::fields() const {
+  std::vector<std::string> all;
+  if (stages_by_index_.front() != nullptr) all = model_.inputs;
+  for (const auto& stage : stages_) {
+    for (const std::string& field : stage->reads()) {
+      if (std::find(all.begin(), all.end(), field) == all.end()) all.push_back(field);
+    }
+  }
+  return all;
+}
+
+}  // namespace penstock

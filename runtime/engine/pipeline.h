@@ -1,0 +1,66 @@
+// runtime/engine/pipeline.h -- Pipeline: the network, cut into stages, wired between ranks, ready
+// to run.
+//
+// One per rank. Holds this rank's stages and links and two programs: the training step and the
+// evaluation pass. What it does not know: data, optimizers, files.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/comm/network.h"
+#include "runtime/engine/config.h"
+#include "runtime/engine/executor.h"
+#include "runtime/engine/layout.h"
+#include "runtime/engine/stage.h"
+
+namespace penstock {
+
+class Pipeline {
+ public:
+  // Collective. Builds, splits, schedules and verifies before it allocates or connects anything;
+  // those errors are thrown by every rank alike.
+  Pipeline(const Config& config, int64_t vocabulary, int64_t classes, const Grid& grid,
+           Network& network, Device& device);
+
+  // Runs one training step (input.training) or one evaluation pass.
+  void run(const StepInput& input) { (input.training ? *train_ : *evaluate_).run(input); }
+  [[nodiscard]] const Executor& last_step() const { return *train_; }
+
+  void begin_step();
+  void end_step();  // after the replicas' sums, before the next begin_step()
+  void drain() { links_->drain(); }
+
+  [[nodiscard]] const Layout& layout() const { return layout_; }
+  [[nodiscard]] const ModelInput& input() const { return input_; }
+  [[nodiscard]] int position() const { return position_; }
+  // Batch fields that this rank's stages read; empty on most.
+  [[nodiscard]] std::vector<std::string> fields() const;
+  [[nodiscard]] bool has_loss() const { return stages_by_index_.back() != nullptr; }
+  [[nodiscard]] Stage& loss_stage() const { return *stages_by_index_.back(); }
+  [[nodiscard]] const std::vector<std::unique_ptr<Stage>>& stages() const { return stages_; }
+  // This rank's parameters, and the place of each among those of the whole network in layer order.
+  [[nodiscard]] const std::vector<Parameter*>& parameters() const { return parameters_; }
+  [[nodiscard]] const std::vector<size_t>& parameter_places() const { return places_; }
+  [[nodiscard]] size_t total_places() const { return layout_.tensors_before(layout_.stages); }
+
+ private:
+  void make_stages(const Config& config, Device& device);
+
+  ModelInput input_;
+  Sequential model_;
+  Layout layout_;
+  Schedule training_, evaluation_;
+  int position_ = 0;
+  int replicas_ = 1;
+  std::vector<std::unique_ptr<Stage>> stages_;  // held here, ascending
+  std::vector<Stage*> stages_by_index_;         // all; null where held elsewhere
+  std::vector<Parameter*> parameters_;
+  std::vector<size_t> places_;
+  std::unique_ptr<Links> links_;
+  std::unique_ptr<ReduceGroup> reduce_;
+  std::unique_ptr<Executor> train_, evaluate_;
+};
+
+}  // namespace penstock

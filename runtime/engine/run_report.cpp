@@ -1,0 +1,130 @@
+#include "runtime/engine/run_report.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/telemetry/rank_record_json.h"
+
+namespace penstock {
+namespace {
+
+double quantile(std::vector<double> values, double q) {
+  if (values.empty()) return 0.0;
+  std::sort(values.begin(), values.end());
+  const auto at = static_cast<size_t>(q * static_cast<double>(values.size() - 1) + 0.5);
+  return values[at];
+}
+
+}  // namespace
+
+RunReport::RunReport(const Config& config, const Session& session, Network& network,
+                     const Grid& grid, const Pipeline& pipeline, Device& device)
+    : config_(config),
+      session_(session),
+      network_(network),
+      grid_(grid),
+      pipeline_(pipeline),
+      device_(device) {
+  step_ms_.reserve(static_cast<size_t>(config.run.steps));
+}
+
+std::string RunReport::headline() const {
+  const PipelineConfig& pipeline = config_.pipeline;
+  return config_.model.kind + ", " + std::to_string(pipeline_.layout().total_parameters()) +
+         " parameters in " + std::to_string(pipeline_.layout().parameters.size()) + " layers; " +
+         std::to_string(pipeline.stages) + " stages x " + std::to_string(pipeline.replicas) +
+         " replicas, " + std::to_string(pipeline.micro_batches) + " micro-batches of " +
+         std::to_string(pipeline.micro_batch_size) + ", schedule " + pipeline.schedule +
+         ", recompute " + pipeline.recompute + "; " + device_.description() + ", " +
+         network_.description();
+}
+
+RunReport::Counters RunReport::counters() const {
+  return {device_.memory().use().system_allocations, device_.primitives_created(),
+          network_.requests_made()};
+}
+
+void RunReport::begin_step() {
+  before_ = counters();
+}
+
+void RunReport::end_step(double step_ms, const Executor& executor) {
+  ++steps_;
+  if (steps_ == kWarmUpSteps + 1) step_ms_.clear();
+  step_ms_.push_back(step_ms);
+  if (steps_ <= kWarmUpSteps) return;
+  const Counters now = counters();
+  largest_.allocations = std::max(largest_.allocations, now.allocations - before_.allocations);
+  largest_.primitives = std::max(largest_.primitives, now.primitives - before_.primitives);
+  largest_.requests = std::max(largest_.requests, now.requests - before_.requests);
+  busy_s_ += executor.busy_s();
+  span_s_ += executor.span_s();
+}
+
+RankRecord RunReport::rank_record(double data_wait_s) const {
+  RankRecord record;
+  record.rank = session_.rank();
+  record.stage = pipeline_.position();
+  record.replica = grid_.replica_of(session_.rank());
+  record.host = session_.host();
+  record.device = device_.description();
+  const auto& stages = pipeline_.stages();
+  const std::string& first = stages.front()->first_layer();
+  const std::string& last = stages.back()->last_layer();
+  record.layers = first == last ? first : first + " .. " + last;
+  for (const auto& stage : stages) record.parameters += stage->set().elements();
+  record.memory = device_.memory().use();
+  record.busy_fraction = span_s_ > 0.0 ? busy_s_ / span_s_ : 0.0;
+  record.data_wait_ms = steps_ > 0 ? 1e3 * data_wait_s / static_cast<double>(steps_) : 0.0;
+  record.allocations_per_step = largest_.allocations;
+  record.primitives_per_step = largest_.primitives;
+  record.requests_per_step = largest_.requests;
+  return record;
+}
+
+void RunReport::add_rates(RunSummary& summary) const {
+  const PipelineConfig& pipeline = config_.pipeline;
+  const double total_ms = std::accumulate(step_ms_.begin(), step_ms_.end(), 0.0);
+  const double samples =
+      static_cast<double>(pipeline.micro_batch_size * pipeline.micro_batches * pipeline.replicas) *
+      static_cast<double>(step_ms_.size());
+  if (total_ms > 0.0) summary.samples_per_s = 1e3 * samples / total_ms;
+  if (pipeline_.input().label_per_position) {
+    summary.tokens_per_s = summary.samples_per_s * static_cast<double>(pipeline_.input().shape[0]);
+  }
+  summary.step_ms_median = quantile(step_ms_, 0.5);
+  summary.step_ms_p95 = quantile(step_ms_, 0.95);
+  double busy = 0.0;
+  for (const RankRecord& rank : summary.ranks_detail) busy += rank.busy_fraction;
+  const auto ranks = static_cast<double>(std::max<size_t>(summary.ranks_detail.size(), 1));
+  if (span_s_ > 0.0) summary.bubble_measured = 1.0 - busy / ranks;
+  summary.bubble_predicted = static_cast<double>(pipeline.stages - 1) /
+                             static_cast<double>(pipeline.micro_batches + pipeline.stages - 1);
+}
+
+RunSummary RunReport::summary(double final_loss, double seconds, double data_wait_s) {
+  RunSummary summary;
+  summary.ranks = session_.ranks();
+  summary.stages = config_.pipeline.stages;
+  summary.replicas = config_.pipeline.replicas;
+  summary.micro_batches = config_.pipeline.micro_batches;
+  summary.micro_batch_size = config_.pipeline.micro_batch_size;
+  summary.model = config_.model.kind;
+  summary.schedule = config_.pipeline.schedule;
+  summary.recompute = config_.pipeline.recompute;
+  summary.device = device_.description();
+  summary.precision = config_.run.precision;
+  summary.threads = config_.run.threads;
+  summary.parameters = pipeline_.layout().total_parameters();
+  summary.steps = config_.run.steps;
+  summary.final_loss = final_loss;
+  summary.final_eval = evaluation_;
+  summary.seconds = seconds;
+  for (const std::string& text : network_.world().gather_text(to_json(rank_record(data_wait_s)))) {
+    summary.ranks_detail.push_back(rank_record_from_json(text));
+  }
+  add_rates(summary);
+  return summary;
+}
+
+}  // namespace penstock

@@ -1,0 +1,56 @@
+// runtime/engine/run_report.h -- what a run measures about itself, and its summary at the end.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/comm/network.h"
+#include "runtime/comm/session.h"
+#include "runtime/engine/config.h"
+#include "runtime/engine/pipeline.h"
+#include "runtime/telemetry/records.h"
+
+namespace penstock {
+
+class RunReport {
+ public:
+  RunReport(const Config& config, const Session& session, Network& network, const Grid& grid,
+            const Pipeline& pipeline, Device& device);
+
+  // One line that says what is about to run.
+  [[nodiscard]] std::string headline() const;
+  void begin_step();
+  void end_step(double step_ms, const Executor& executor);
+  void evaluated(const EvalRecord& record) { evaluation_ = record; }
+  [[nodiscard]] const std::optional<EvalRecord>& last_evaluation() const { return evaluation_; }
+  // Collective over all ranks; complete on rank 0.
+  [[nodiscard]] RunSummary summary(double final_loss, double seconds, double data_wait_s);
+
+ private:
+  struct Counters {
+    int64_t allocations = 0, primitives = 0, requests = 0;
+  };
+  [[nodiscard]] Counters counters() const;
+  [[nodiscard]] RankRecord rank_record(double data_wait_s) const;
+  void add_rates(RunSummary& summary) const;
+
+  // Shapes repeat from the first step on, but caches fill during the first ones.
+  static constexpr int64_t kWarmUpSteps = 2;
+
+  const Config& config_;
+  const Session& session_;
+  Network& network_;
+  const Grid grid_;
+  const Pipeline& pipeline_;
+  Device& device_;
+  int64_t steps_ = 0;
+  Counters before_;
+  Counters largest_;             // per step, after the warm-up
+  double busy_s_ = 0.0;          // in compute, after the warm-up
+  double span_s_ = 0.0;          // of the pipeline phase, after the warm-up
+  std::vector<double> step_ms_;  // after the warm-up; of all steps when there are no others
+  std::optional<EvalRecord> evaluation_;
+};
+
+}  // namespace penstock

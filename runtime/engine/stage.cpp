@@ -1,0 +1,237 @@
+#include "runtime/engine/stage.h"
+
+#include <algorithm>
+
+#include "runtime/engine/initial_values.h"
+
+namespace penstock {
+namespace {
+
+// Parameters share one buffer; each starts on a cache line.
+int64_t padded(int64_t elements) {
+  return (elements + 15) / 16 * 16;
+}
+
+}  // namespace
+
+RecomputeMode recompute_mode_named(const std::string& name) {
+  if (name == "none") return RecomputeMode::None;
+  if (name == "stage") return RecomputeMode::Stage;
+  if (name == "layer") return RecomputeMode::Layer;
+  fail_input("unknown pipeline.recompute '" + name + "'; known are none, stage and layer");
+}
+
+Stage::Stage(std::span<const std::unique_ptr<Layer>> layers, RecomputeMode mode, int micro_batches,
+             DType dtype, Device& device)
+    : layers_(layers),
+      mode_(mode),
+      dtype_(dtype),
+      device_(device),
+      live_(static_cast<size_t>(micro_batches), nullptr),
+      losses_(static_cast<size_t>(micro_batches)) {
+  for (const auto& layer : layers_) layer->declare(set_);
+  for (Parameter& parameter : set_.parameters()) parameters_.push_back(&parameter);
+}
+
+void Stage::allocate(uint64_t seed) {
+  int64_t weights = 0;
+  for (const Parameter* parameter : parameters_) weights += padded(parameter->elements());
+  int64_t sums = 0;
+  for (const StepSums& step_sums : set_.step_sums()) sums += padded(step_sums.shape.elements());
+  weights_ = device_.zeros({weights}, DType::F32, Purpose::Parameters);
+  gradients_ = device_.zeros({weights + sums}, DType::F32, Purpose::Gradients);
+  int64_t at = 0;
+  for (Parameter* parameter : parameters_) {
+    parameter->weight = Weight(weights_.view(at, parameter->shape));
+    parameter->gradient = gradients_.view(at, parameter->shape);
+    at += padded(parameter->elements());
+    fill_initial_values(*parameter, seed, device_);
+  }
+  for (StepSums& step_sums : set_.step_sums()) {
+    step_sums.value = gradients_.view(at, step_sums.shape);
+    at += padded(step_sums.shape.elements());
+  }
+  for (Buffer& buffer : set_.buffers()) {
+    buffer.value = device_.empty(buffer.shape, DType::F32, Purpose::Parameters);
+    device_.pointwise().fill(buffer.value, buffer.initial);
+  }
+}
+
+std::vector<std::string> Stage::reads() const {
+  std::vector<std::string> all;
+  for (const auto& layer : layers_) {
+    for (const std::string& field : layer->reads()) {
+      if (std::find(all.begin(), all.end(), field) == all.end()) all.push_back(field);
+    }
+  }
+  return all;
+}
+
+void Stage::begin_step() {
+  device_.pointwise().fill(gradients_, 0.0F);
+}
+
+void Stage::end_step(int replicas) {
+  StepEnd end{device_, replicas};
+  for (const auto& layer : layers_) layer->end_step(end);
+}
+
+Stage::Stash& Stage::take_stash(int index) {
+  Stash*& live = live_[static_cast<size_t>(index)];
+  if (live != nullptr) {
+    fail_internal("micro-batch " + std::to_string(index) + " is forwarded twice");
+  }
+  if (spare_.empty()) {
+    Stash& stash = stashes_.emplace_back();
+    const size_t length = mode_ == RecomputeMode::Layer ? 1 : layers_.size();
+    for (size_t first = 0; first < layers_.size(); first += length) {
+      Segment& segment = stash.segments.emplace_back();
+      segment.first = first;
+      segment.last = first + length;
+    }
+    spare_.push_back(&stash);
+  }
+  live = spare_.back();
+  spare_.pop_back();
+  return *live;
+}
+
+Stage::Stash& Stage::stash_of(int index) {
+  Stash* live = live_[static_cast<size_t>(index)];
+  if (live == nullptr) {
+    fail_internal("micro-batch " + std::to_string(index) + " is differentiated before its forward");
+  }
+  return *live;
+}
+
+void Stage::release_stash(int index) {
+  Stash*& live = live_[static_cast<size_t>(index)];
+  spare_.push_back(live);
+  live = nullptr;
+}
+
+Tape& Stage::take_tape() {
+  if (spare_tapes_.empty()) {
+    spare_tapes_.push_back(&tapes_.emplace_back(device_));
+    spare_tapes_.back()->set_progress(progress_);
+  }
+  Tape& tape = *spare_tapes_.back();
+  spare_tapes_.pop_back();
+  return tape;
+}
+
+void Stage::release_tape(Segment& segment) {
+  segment.tape->clear();
+  spare_tapes_.push_back(segment.tape);
+  segment.tape = nullptr;
+}
+
+Context Stage::context(const Moment& moment, Tape& tape, bool recomputing) const {
+  return {.tape = tape,
+          .dtype = dtype_,
+          .training = moment.training,
+          .recomputing = recomputing,
+          .seed = moment.seed,
+          .step = moment.step,
+          .micro_batch = moment.global_index,
+          .loss_scale = moment.loss_scale,
+          .field_names = moment.field_names,
+          .fields = moment.fields,
+          .loss = nullptr};
+}
+
+Tensors Stage::run(Segment& segment, const Moment& moment, bool record, bool recomputing) {
+  Tape& tape = take_tape();
+  segment.tape = &tape;
+  segment.input_slots.clear();
+  segment.output_slots.clear();
+  if (record) tape.start_recording();
+  // Data has no gradient: a first stage's inputs are not put on the tape.
+  const bool data = first_ && segment.first == 0;
+  Variables x;
+  for (const Tensor& input : segment.inputs) {
+    x.push_back(data ? Variable{input, -1} : tape.input(input));
+    segment.input_slots.push_back(x.back().slot);
+  }
+  Context now = context(moment, tape, recomputing);
+  Tensor loss;
+  now.loss = &loss;
+  for (size_t i = segment.first; i < segment.last; ++i) x = layers_[i]->forward(now, x);
+  tape.stop_recording();
+  if (record) {
+    segment.inputs.clear();
+  } else {
+    release_tape(segment);
+  }
+  if (loss && !recomputing) losses_[static_cast<size_t>(moment.index)] = std::move(loss);
+  Tensors outputs;
+  for (Variable& variable : x) {
+    segment.output_slots.push_back(variable.slot);
+    outputs.push_back(std::move(variable.value));
+  }
+  return outputs;
+}
+
+Tensors Stage::forward(const Moment& moment, Tensors inputs, bool keep_tape) {
+  Stash& stash = take_stash(moment.index);
+  Tensors x = std::move(inputs);
+  for (Segment& segment : stash.segments) {
+    segment.inputs = std::move(x);
+    x = run(segment, moment, moment.training && keep_tape, false);
+    if (!moment.training) segment.inputs.clear();
+  }
+  if (!moment.training) release_stash(moment.index);
+  return x;
+}
+
+void Stage::recompute(const Moment& moment) {
+  Segment& last = stash_of(moment.index).segments.back();
+  (void)run(last, moment, true, true);
+}
+
+Tensors Stage::run_backward(const Moment& moment, Tensors gradients, Halves halves) {
+  Stash& stash = stash_of(moment.index);
+  Tensors g = std::move(gradients);
+  for (size_t s = stash.segments.size(); s-- > 0;) {
+    Segment& segment = stash.segments[s];
+    if (segment.tape == nullptr) (void)run(segment, moment, true, true);
+    Tape& tape = *segment.tape;
+    for (size_t i = 0; i < g.size(); ++i) {
+      if (segment.output_slots[i] >= 0) {
+        tape.give_gradient(segment.output_slots[i], std::move(g[i]));
+      }
+    }
+    if (halves == Halves::Both) {
+      tape.backward();
+    } else {
+      tape.backward_input();
+    }
+    g.clear();
+    for (int slot : segment.input_slots) {
+      if (slot >= 0) g.push_back(tape.take_gradient(slot));
+    }
+    if (halves == Halves::Both) release_tape(segment);
+  }
+  return g;
+}
+
+Tensors Stage::backward(const Moment& moment, Tensors gradients) {
+  Tensors g = run_backward(moment, std::move(gradients), Halves::Both);
+  release_stash(moment.index);
+  return g;
+}
+
+Tensors Stage::backward_input(const Moment& moment, Tensors gradients) {
+  return run_backward(moment, std::move(gradients), Halves::Input);
+}
+
+void Stage::backward_weight(const Moment& moment) {
+  Stash& stash = stash_of(moment.index);
+  for (size_t s = stash.segments.size(); s-- > 0;) {
+    stash.segments[s].tape->backward_weight();
+    release_tape(stash.segments[s]);
+  }
+  release_stash(moment.index);
+}
+
+}  // namespace penstock

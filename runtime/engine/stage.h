@@ -1,0 +1,119 @@
+// runtime/engine/stage.h -- Stage: a run of layers with everything they own on one device.
+//
+// Owns parameters, gradients, buffers and the stashes of the micro-batches in flight. Knows nothing
+// of schedules or ranks: the executor says what to do with which micro-batch, in which order.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/layers/layer.h"
+
+namespace penstock {
+
+// What Forward keeps for the backward of the same micro-batch (GPipe, section 2.3).
+enum class RecomputeMode : uint8_t {
+  None,   // the whole tape
+  Stage,  // the stage's input only; the stage is run again
+  Layer,  // every layer's input; the layers are run again one at a time
+};
+[[nodiscard]] RecomputeMode recompute_mode_named(const std::string& name);
+
+// One micro-batch at one step, as all stages see it.
+struct Moment {
+  bool training = true;
+  uint64_t seed = 0;
+  int64_t step = 0;
+  int index = 0;             // 0 .. micro_batches-1 in this replica
+  int64_t global_index = 0;  // over all replicas
+  float loss_scale = 1.0F;
+  const std::vector<std::string>* field_names = nullptr;
+  const std::vector<Tensor>* fields = nullptr;
+};
+
+class Stage {
+ public:
+  // `layers` must outlive the stage and belong to it alone.
+  Stage(std::span<const std::unique_ptr<Layer>> layers, RecomputeMode mode, int micro_batches,
+        DType dtype, Device& device);
+
+  // Allocates and initialises parameters and buffers, from (seed, name) alone; gradients are zero.
+  void allocate(uint64_t seed);
+  // Called between ops, so that messages of other ranks move.
+  void set_progress(const std::function<void()>& progress) { progress_ = progress; }
+
+  // ---- the verbs of a schedule
+  // Returns the outputs. In training stashes what the mode asks for; with `keep_tape` (no Recompute
+  // will come) everything.
+  [[nodiscard]] Tensors forward(const Moment& moment, Tensors inputs, bool keep_tape);
+  // Runs the last stretch of layers again, with the tape on: all of them in mode Stage.
+  void recompute(const Moment& moment);
+  // From the gradients of the outputs to those of the inputs (empty when the inputs are data),
+  // adding into the parameters' gradients; the stash is gone afterwards.
+  [[nodiscard]] Tensors backward(const Moment& moment, Tensors gradients);
+  // The two halves apart.
+  [[nodiscard]] Tensors backward_input(const Moment& moment, Tensors gradients);
+  void backward_weight(const Moment& moment);
+
+  // ---- once per step
+  void begin_step();            // gradients and step sums to zero
+  void end_step(int replicas);  // folds the step sums into the layers' buffers
+  // The loss layer's F64 [3] of that micro-batch (TokenOps::cross_entropy_forward); empty in stages
+  // without a loss.
+  [[nodiscard]] const Tensor& loss(int index) const { return losses_[static_cast<size_t>(index)]; }
+
+  [[nodiscard]] ParameterSet& set() { return set_; }
+  // All gradients and step sums, one fp32 vector: what replicas add up.
+  [[nodiscard]] const Tensor& gradients() const { return gradients_; }
+  [[nodiscard]] std::span<Parameter* const> parameters() const { return parameters_; }
+  [[nodiscard]] std::vector<std::string> reads() const;
+  [[nodiscard]] const std::string& first_layer() const { return layers_.front()->name(); }
+  [[nodiscard]] const std::string& last_layer() const { return layers_.back()->name(); }
+  // True when the inputs are data, whose gradient nobody wants.
+  void set_first(bool first) { first_ = first; }
+
+ private:
+  // A stretch of layers between two stashed inputs.
+  struct Segment {
+    size_t first = 0, last = 0;  // layers [first, last)
+    Tensors inputs;              // kept for a recompute; empty once the tape is there
+    Tape* tape = nullptr;        // null: not recorded
+    boost::container::small_vector<int, 4> input_slots, output_slots;
+  };
+  struct Stash {
+    std::deque<Segment> segments;
+  };
+
+  Stash& take_stash(int index);
+  Stash& stash_of(int index);
+  void release_stash(int index);
+  Tape& take_tape();
+  void release_tape(Segment& segment);
+  [[nodiscard]] Context context(const Moment& moment, Tape& tape, bool recomputing) const;
+  [[nodiscard]] Tensors run(Segment& segment, const Moment& moment, bool record, bool recomputing);
+  enum class Halves : uint8_t { Both, Input };
+  [[nodiscard]] Tensors run_backward(const Moment& moment, Tensors gradients, Halves halves);
+
+  std::span<const std::unique_ptr<Layer>> layers_;
+  RecomputeMode mode_;
+  DType dtype_;
+  Device& device_;
+  bool first_ = false;
+  std::function<void()> progress_;
+  ParameterSet set_;
+  std::vector<Parameter*> parameters_;
+  Tensor weights_, gradients_;
+  std::deque<Stash> stashes_;  // every one ever needed
+  std::vector<Stash*> spare_;  // of those, not in use
+  std::deque<Tape> tapes_;     // likewise
+  std::vector<Tape*> spare_tapes_;
+  std::vector<Stash*> live_;    // by micro-batch; null when none
+  std::vector<Tensor> losses_;  // by micro-batch
+};
+
+}  // namespace penstock

@@ -1,0 +1,231 @@
+#include "runtime/engine/trainer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "runtime/data/loader.h"
+#include "runtime/engine/data_source.h"
+#include "runtime/engine/metrics.h"
+#include "runtime/engine/pipeline.h"
+#include "runtime/engine/run_report.h"
+#include "runtime/engine/saver.h"
+#include "runtime/optimizer/average.h"
+#include "runtime/optimizer/clip.h"
+#include "runtime/optimizer/optimizer.h"
+#include "runtime/optimizer/rate.h"
+
+namespace penstock {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Everything one rank holds during a run, and the few things it does with it.
+class Trainer {
+ public:
+  Trainer(const Config& config, std::string run_file, const Session& session, Network& network,
+          const Grid& grid, Device& device, Reporter* reporter)
+      : config_(config),
+        network_(network),
+        grid_(grid),
+        device_(device),
+        reporter_(reporter),
+        host_(make_cpu_device(1)),
+        source_(config, network.world()),
+        pipeline_(config, source_.facts().vocabulary, source_.facts().classes, grid, network,
+                  device),
+        norm_(pipeline_, device),
+        optimizer_(on_every_rank([&] { return make_optimizer(config.optimizer); })),
+        no_data_(static_cast<size_t>(config.pipeline.micro_batches)),
+        saver_(config, std::move(run_file), network.world(), device),
+        report_(config, session, network, grid, pipeline_, device) {
+    optimizer_->allocate(pipeline_.parameters(), device);
+    if (config.optimizer.moving_average > 0.0) {
+      average_ = std::make_unique<WeightAverage>(config.optimizer.moving_average);
+      average_->allocate(pipeline_.parameters(), device);
+    }
+    source_.open(pipeline_.fields());
+    loader_ = source_.training_loader(loader_config(), *host_);
+    device.memory().reset_peaks();
+  }
+
+  RunSummary run() {
+    const auto start = Clock::now();
+    if (reporter_ != nullptr) reporter_->note(report_.headline());
+    StepRecord record;
+    for (int64_t step = 1; step <= config_.run.steps; ++step) {
+      record = train_step(step);
+      if (reporter_ != nullptr) reporter_->step(record);
+      const bool last = step == config_.run.steps;
+      if (source_.facts().validation_samples > 0 &&
+          (last || (config_.run.eval_every > 0 && step % config_.run.eval_every == 0))) {
+        report_.evaluated(evaluate(step));
+        if (reporter_ != nullptr) reporter_->evaluated(*report_.last_evaluation());
+      }
+      if (last || (config_.checkpoint.every > 0 && step % config_.checkpoint.every == 0)) {
+        save(step);
+      }
+    }
+    pipeline_.drain();
+    RunSummary summary = report_.summary(record.loss, seconds_since(start),
+                                         loader_ ? loader_->seconds_waited() : 0.0);
+    if (reporter_ != nullptr) reporter_->finished(summary);
+    return summary;
+  }
+
+ private:
+  [[nodiscard]] LoaderConfig loader_config() const {
+    const PipelineConfig& pipeline = config_.pipeline;
+    LoaderConfig loader;
+    loader.fields = pipeline_.fields();
+    loader.micro_batch_size = pipeline.micro_batch_size;
+    loader.micro_batches = pipeline.micro_batches;
+    loader.replica = network_.replicas().rank();
+    loader.replicas = pipeline.replicas;
+    loader.seed = config_.run.seed;
+    loader.shuffle = config_.data.shuffle;
+    loader.prefetch = config_.data.prefetch;
+    return loader;
+  }
+
+  // The micro-batches of the next step or pass; empty ones on ranks whose stages read no data.
+  [[nodiscard]] std::span<const Batch> next(const std::unique_ptr<Loader>& loader) const {
+    return loader ? loader->next() : std::span<const Batch>(no_data_);
+  }
+
+  [[nodiscard]] StepInput step_input(int64_t step, bool training, std::span<const Batch> batches) {
+    StepInput input;
+    input.training = training;
+    input.seed = config_.run.seed;
+    input.step = step;
+    input.first_micro_batch =
+        static_cast<int64_t>(network_.replicas().rank()) * config_.pipeline.micro_batches;
+    input.batches = batches;
+    return input;
+  }
+
+  StepRecord train_step(int64_t step) {
+    const auto start = Clock::now();
+    report_.begin_step();
+    StepRecord record;
+    record.step = step;
+    record.learning_rate = learning_rate(config_.optimizer, step, config_.run.steps);
+    StepInput input = step_input(step, true, next(loader_));
+    const double targets = count_targets(pipeline_, input.batches, network_.replicas());
+    if (targets > 0.0) input.loss_scale = static_cast<float>(1.0 / targets);
+    input.update = [&] { update(record); };
+    pipeline_.begin_step();
+    pipeline_.run(input);
+    record.samples = source_.mini_batch();
+    if (pipeline_.input().label_per_position) {
+      record.tokens = record.samples * source_.facts().targets_per_sample;
+    }
+    record.step_ms = 1e3 * seconds_since(start);
+    report_.end_step(record.step_ms, pipeline_.last_step());
+    return record;
+  }
+
+  // Once the gradients are complete: look at them, then change the weights.
+  void update(StepRecord& record) {
+    const LossSums loss =
+        gather_loss(pipeline_, config_.pipeline.micro_batches, device_, network_.world());
+    record.loss = loss.mean();
+    if (!pipeline_.input().label_per_position) record.accuracy = loss.accuracy();
+    record.grad_norm = norm_.compute(network_.pipeline());
+    refuse_non_finite(record);
+    const double scale = clip_scale(record.grad_norm, config_.optimizer.clip_norm);
+    optimizer_->step(record.learning_rate, scale);
+    pipeline_.end_step();
+    if (average_) average_->update(record.step);
+  }
+
+  static void refuse_non_finite(const StepRecord& record) {
+    if (std::isfinite(record.loss) && std::isfinite(record.grad_norm)) return;
+    const bool loss = !std::isfinite(record.loss);
+    throw Error(ErrorKind::Input,
+                "step " + std::to_string(record.step) + ": the " +
+                    (loss ? "loss" : "gradient norm") +
+                    " is not finite; the weights were left as before this step. Lower "
+                    "optimizer.learning_rate, add warmup_steps or set optimizer.clip_norm",
+                ErrorScope::EveryRank);
+  }
+
+  EvalRecord evaluate(int64_t step) {
+    const auto start = Clock::now();
+    if (average_) average_->swap_in();
+    LoaderConfig how = loader_config();
+    if (config_.run.eval_batch > 0) how.micro_batch_size = config_.run.eval_batch;
+    how.shuffle = false;
+    how.wrap = false;
+    const auto loader = source_.validation_loader(how, *host_);
+    LossSums total;
+    for (int64_t pass = 0; pass < source_.validation_passes(how); ++pass) {
+      pipeline_.run(step_input(step, false, next(loader)));
+      const LossSums part =
+          gather_loss(pipeline_, config_.pipeline.micro_batches, device_, network_.world());
+      total.loss += part.loss;
+      total.correct += part.correct;
+      total.targets += part.targets;
+    }
+    if (average_) average_->swap_out();
+    EvalRecord record;
+    record.step = step;
+    record.loss = total.mean();
+    if (!pipeline_.input().label_per_position) record.accuracy = total.accuracy();
+    record.samples = source_.facts().validation_samples;
+    record.seconds = seconds_since(start);
+    return record;
+  }
+
+  void save(int64_t step) {
+    CheckpointRequest request;
+    if (network_.replicas().rank() == 0) {
+      for (const auto& stage : pipeline_.stages()) {
+        for (Parameter* parameter : stage->parameters()) {
+          request.model.push_back({parameter->name, parameter->weight.value()});
+        }
+        for (const Buffer& buffer : stage->set().buffers()) {
+          request.model.push_back({buffer.name, buffer.value});
+        }
+      }
+      for (const StateTensor& state : optimizer_->state()) {
+        request.optimizer.push_back({state.name(), state.tensor});
+      }
+      if (average_) {
+        for (const StateTensor& state : average_->state()) {
+          request.optimizer.push_back({state.name(), state.tensor});
+        }
+      }
+    }
+    const std::string warning = saver_.save(std::move(request), step, step * source_.mini_batch());
+    if (!warning.empty() && reporter_ != nullptr) reporter_->note("warning: " + warning);
+  }
+
+  const Config& config_;
+  Network& network_;
+  Grid grid_;
+  Device& device_;
+  Reporter* reporter_;
+  std::unique_ptr<Device> host_;  // batches live in host memory
+  DataSource source_;
+  Pipeline pipeline_;
+  GradientNorm norm_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<WeightAverage> average_;
+  std::unique_ptr<Loader> loader_;  // null where no data is read
+  std::vector<Batch> no_data_;
+  Saver saver_;
+  RunReport report_;
+};
+
+}  // namespace
+
+RunSummary train(const Config& config, const std::string& run_file, const Session& session,
+                 Network& network, const Grid& grid, Device& device, Reporter* reporter) {
+  return Trainer(config, run_file, session, network, grid, device, reporter).run();
+}
+
+}  // namespace penstock

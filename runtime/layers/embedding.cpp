@@ -1,0 +1,66 @@
+#include "runtime/layers/embedding.h"
+
+#include <cmath>
+#include <vector>
+
+namespace penstock {
+
+Embedding::Embedding(std::string name, const Options& options)
+    : UnaryLayer(std::move(name)), options_(options) {
+  if (options_.vocabulary < 1 || options_.width < 1 || options_.context < 1) {
+    misfit("vocabulary, width and context must be at least 1");
+  }
+}
+
+void Embedding::declare(ParameterSet& set) {
+  const bool scaled = options_.positions == Positions::Sinusoidal;
+  const double deviation = scaled ? 1.0 / std::sqrt(static_cast<double>(options_.width)) : 0.02;
+  const Initializer init = {Initializer::Kind::Normal, static_cast<float>(deviation)};
+  token_ = &set.add(name() + ".token.weight", {options_.vocabulary, options_.width}, init);
+  if (options_.positions == Positions::Learned) {
+    position_ = &set.add(name() + ".position.weight", {options_.context, options_.width}, init);
+  }
+}
+
+Shape Embedding::shape_of(const Shape& input) const {
+  if (input.rank() != 2 || input[1] > options_.context) {
+    misfit("expects token ids [batch, time <= " + std::to_string(options_.context) +
+           "] but is given " + input.text());
+  }
+  return {input[0], input[1], options_.width};
+}
+
+Variable Embedding::run(Context& context, const Variable& x) {
+  Tape& tape = context.tape;
+  const Variable rows = embedding(tape, x.value, *token_, context.dtype);
+  const int64_t time = x.shape()[1];
+  switch (options_.positions) {
+    case Positions::Learned:
+      return add_table(tape, rows, *position_, time);
+    case Positions::Sinusoidal:
+      return add_constant(tape, scale(tape, rows, std::sqrt(static_cast<float>(options_.width))),
+                          waves(context.device(), time));
+    case Positions::None:
+      break;
+  }
+  return rows;
+}
+
+const Tensor& Embedding::waves(Device& device, int64_t time) {
+  if (waves_ && waves_.dim(0) == time) return waves_;
+  std::vector<float> host(static_cast<size_t>(time * options_.width));
+  const int64_t half = (options_.width + 1) / 2;
+  for (int64_t t = 0; t < time; ++t) {
+    for (int64_t i = 0; i < options_.width; ++i) {
+      const double exponent = static_cast<double>(i % half) / static_cast<double>(half);
+      const double angle = static_cast<double>(t) * std::pow(10000.0, -exponent);
+      host[static_cast<size_t>(t * options_.width + i)] =
+          static_cast<float>(i < half ? std::sin(angle) : std::cos(angle));
+    }
+  }
+  waves_ = device.empty({time, options_.width}, DType::F32, Purpose::Parameters);
+  device.copy_from_host(waves_, host.data(), waves_.size_bytes());
+  return waves_;
+}
+
+}  // namespace penstock

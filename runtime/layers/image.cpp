@@ -1,0 +1,98 @@
+#include "runtime/layers/image.h"
+
+#include <cmath>
+
+namespace penstock {
+
+Window same_window(int kernel_h, int kernel_w, int stride) {
+  const int h = (kernel_h - 1) / 2;
+  const int w = (kernel_w - 1) / 2;
+  return {.kernel_h = kernel_h,
+          .kernel_w = kernel_w,
+          .stride_h = stride,
+          .stride_w = stride,
+          .pad_top = h,
+          .pad_bottom = kernel_h - 1 - h,
+          .pad_left = w,
+          .pad_right = kernel_w - 1 - w};
+}
+
+Conv2d::Conv2d(std::string name, const Options& options)
+    : UnaryLayer(std::move(name)), options_(options) {
+  if (options_.in < 1 || options_.out < 1) misfit("its channels must be at least 1");
+  if (options_.groups < 1 || options_.in % options_.groups != 0 ||
+      options_.out % options_.groups != 0) {
+    misfit(std::to_string(options_.groups) + " groups do not divide " +
+           std::to_string(options_.in) + " input and " + std::to_string(options_.out) +
+           " output channels");
+  }
+}
+
+void Conv2d::declare(ParameterSet& set) {
+  const Window& window = options_.window;
+  // He et al. 2015, by fan-out: keeps the gradient's level through ReLUs.
+  const double fan_out =
+      static_cast<double>(options_.out) / options_.groups * window.kernel_h * window.kernel_w;
+  weight_ =
+      &set.add(name() + ".weight",
+               {options_.out, options_.in / options_.groups, window.kernel_h, window.kernel_w},
+               {Initializer::Kind::Normal, static_cast<float>(std::sqrt(2.0 / fan_out))});
+  if (options_.bias) bias_ = &set.add(name() + ".bias", {options_.out}, {});
+}
+
+Shape Conv2d::shape_of(const Shape& input) const {
+  if (input.rank() != 4 || input[3] != options_.in) {
+    misfit("expects images [batch, height, width, " + std::to_string(options_.in) +
+           "] but is given " + input.text());
+  }
+  return window_output(input, options_.window, options_.out);
+}
+
+Variable Conv2d::run(Context& context, const Variable& x) {
+  return conv2d(context.tape, x, *weight_, bias_, options_.window, options_.groups,
+                options_.relu ? Fused::Relu : Fused::None);
+}
+
+double Conv2d::flops_of(const Shape& input) const {
+  const Window& window = options_.window;
+  return 2.0 * static_cast<double>(shape_of(input).elements()) *
+         static_cast<double>(options_.in / options_.groups) * window.kernel_h * window.kernel_w;
+}
+
+Pool2d::Pool2d(std::string name, const Window& window, Pool pool)
+    : UnaryLayer(std::move(name)), window_(window), pool_(pool) {}
+
+Shape Pool2d::shape_of(const Shape& input) const {
+  if (input.rank() != 4) {
+    misfit("expects images [batch, height, width, channels] but is given " + input.text());
+  }
+  return window_output(input, window_, input[3]);
+}
+
+Variable Pool2d::run(Context& context, const Variable& x) {
+  return pool2d(context.tape, x, window_, pool_);
+}
+
+Shape GlobalPool::shape_of(const Shape& input) const {
+  if (input.rank() != 4) {
+    misfit("expects images [batch, height, width, channels] but is given " + input.text());
+  }
+  return {input[0], input[3]};
+}
+
+Variable GlobalPool::run(Context& context, const Variable& x) {
+  return global_average(context.tape, x);
+}
+
+Shape Flatten::shape_of(const Shape& input) const {
+  if (input.rank() < 2) misfit("expects [batch, ...] but is given " + input.text());
+  int64_t rest = 1;
+  for (int axis = 1; axis < input.rank(); ++axis) rest *= input[axis];
+  return {input[0], rest};
+}
+
+Variable Flatten::run(Context& context, const Variable& x) {
+  return reshape(context.tape, x, shape_of(x.shape()));
+}
+
+}  // namespace penstock

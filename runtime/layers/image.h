@@ -1,0 +1,73 @@
+// runtime/layers/image.h -- layers over channels-last images [n, height, width, channels].
+#pragma once
+
+#include "runtime/layers/layer.h"
+
+namespace penstock {
+
+// A window of kernel x kernel with "same" padding for odd kernels: output = ceil(input / stride).
+[[nodiscard]] Window same_window(int kernel_h, int kernel_w, int stride);
+
+class Conv2d final : public UnaryLayer {
+ public:
+  struct Options {
+    int64_t in = 0, out = 0;  // channels
+    Window window;
+    int groups = 1;
+    bool bias = true;
+    bool relu = false;
+  };
+  Conv2d(std::string name, const Options& options);
+  [[nodiscard]] std::string kind() const override { return "conv2d"; }
+  void declare(ParameterSet& set) override;
+
+ protected:
+  [[nodiscard]] Shape shape_of(const Shape& input) const override;
+  Variable run(Context& context, const Variable& x) override;
+  [[nodiscard]] double flops_of(const Shape& input) const override;
+
+ private:
+  Options options_;
+  Parameter* weight_ = nullptr;
+  Parameter* bias_ = nullptr;
+};
+
+class Pool2d final : public UnaryLayer {
+ public:
+  Pool2d(std::string name, const Window& window, Pool pool);
+  [[nodiscard]] std::string kind() const override {
+    return pool_ == Pool::Max ? "max-pool" : "average-pool";
+  }
+
+ protected:
+  [[nodiscard]] Shape shape_of(const Shape& input) const override;
+  Variable run(Context& context, const Variable& x) override;
+
+ private:
+  Window window_;
+  Pool pool_;
+};
+
+// [n, h, w, c] -> [n, c]: the mean over h and w.
+class GlobalPool final : public UnaryLayer {
+ public:
+  using UnaryLayer::UnaryLayer;
+  [[nodiscard]] std::string kind() const override { return "global-pool"; }
+
+ protected:
+  [[nodiscard]] Shape shape_of(const Shape& input) const override;
+  Variable run(Context& context, const Variable& x) override;
+};
+
+// [n, ...] -> [n, product of the rest].
+class Flatten final : public UnaryLayer {
+ public:
+  using UnaryLayer::UnaryLayer;
+  [[nodiscard]] std::string kind() const override { return "flatten"; }
+
+ protected:
+  [[nodiscard]] Shape shape_of(const Shape& input) const override;
+  Variable run(Context& context, const Variable& x) override;
+};
+
+}  // namespace penstock

@@ -1,0 +1,141 @@
+// runtime/layers/layer.h -- Layer: the unit that a network is made of and that stages are cut
+// between.
+//
+// A layer writes only its forward, with the functions of runtime/autograd; gradients,
+// pipelining, recompute and devices are none of its business. Networks of your own: derive from
+// Layer (or UnaryLayer), and list the layers in a Sequential.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "runtime/autograd/functions.h"
+#include "runtime/autograd/parameter.h"
+#include "runtime/autograd/tape.h"
+
+namespace penstock {
+
+// A tensor that belongs to a layer but is not trained by gradients: moving averages. fp32.
+struct Buffer {
+  std::string name;  // "blocks.2.norm.running_mean"
+  Shape shape;
+  float initial = 0.0F;
+  Tensor value;  // empty until the stage allocates it
+};
+
+// Sums that a layer gathers during one step: set to zero before it, added to by the micro-batches
+// in ascending order, summed over all replicas, then read in Layer::end_step(). fp32.
+struct StepSums {
+  Shape shape;
+  Tensor value;
+};
+
+// What the layers of a stage own, in the order of declaration. Addresses stay valid.
+class ParameterSet {
+ public:
+  // Throws Error(Input) when the name is taken.
+  Parameter& add(const std::string& name, const Shape& shape, const Initializer& init);
+  Buffer& add_buffer(const std::string& name, const Shape& shape, float initial);
+  StepSums& add_step_sums(const Shape& shape);
+
+  [[nodiscard]] std::deque<Parameter>& parameters() { return parameters_; }
+  [[nodiscard]] const std::deque<Parameter>& parameters() const { return parameters_; }
+  [[nodiscard]] std::deque<Buffer>& buffers() { return buffers_; }
+  [[nodiscard]] std::deque<StepSums>& step_sums() { return step_sums_; }
+  [[nodiscard]] int64_t elements() const;  // numbers trained
+
+ private:
+  void claim(const std::string& name);
+  std::unordered_set<std::string> names_;
+  std::deque<Parameter> parameters_;
+  std::deque<Buffer> buffers_;
+  std::deque<StepSums> step_sums_;
+};
+
+// Everything about the moment in which a forward runs.
+struct Context {
+  Tape& tape;
+  DType dtype = DType::F32;  // of activations
+  bool training = true;      // dropout on, norms use the micro-batch
+  bool recomputing = false;  // the same forward a second time: count nothing twice
+  uint64_t seed = 0;
+  int64_t step = 0;
+  int64_t micro_batch = 0;                                // global index, over all replicas
+  float loss_scale = 1.0F;                                // 1 / targets of the whole mini-batch
+  std::vector<std::string> const* field_names = nullptr;  // of the micro-batch, for reads()
+  std::vector<Tensor> const* fields = nullptr;
+  Tensor* loss = nullptr;  // a loss layer leaves its F64 [3] here (TokenOps::cross_entropy_forward)
+
+  [[nodiscard]] Device& device() const { return tape.device(); }
+  // Throws Error(Internal) when the loader was not asked for it: see Layer::reads().
+  [[nodiscard]] const Tensor& field(const std::string& name) const;
+  // The random numbers of one use in this micro-batch; the hash is of the user's full name.
+  [[nodiscard]] RandomStream random(uint64_t name_hash) const {
+    return random_stream(seed, name_hash, static_cast<uint64_t>(step),
+                         static_cast<uint64_t>(micro_batch));
+  }
+};
+
+// At the end of a step, after the replicas' sums were added up.
+struct StepEnd {
+  Device& device;
+  int replicas = 1;
+};
+
+class Layer {
+ public:
+  // `name` is the full name and the prefix of the parameters': "blocks.7.attention".
+  explicit Layer(std::string name) : name_(std::move(name)) {}
+  virtual ~Layer() = default;
+  Layer(const Layer&) = delete;
+  Layer& operator=(const Layer&) = delete;
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] virtual std::string kind() const = 0;
+  // Shapes out, the batch being axis 0. Throws Error(Input) naming the layer when the inputs
+  // misfit.
+  [[nodiscard]] virtual Shapes infer(const Shapes& inputs) const = 0;
+  // Announces parameters and buffers; allocates nothing. The last set announced to is the one that
+  // forward() uses.
+  virtual void declare(ParameterSet& /*set*/) {}
+  virtual Variables forward(Context& context, const Variables& inputs) = 0;
+  // Batch fields that forward() asks Context::field for.
+  [[nodiscard]] virtual std::vector<std::string> reads() const { return {}; }
+  // Floating-point operations of one forward.
+  [[nodiscard]] virtual double flops(const Shapes& /*inputs*/) const { return 0.0; }
+  virtual void end_step(StepEnd& /*end*/) {}
+
+ protected:
+  // "layer 'blocks.0.attention' (attention): <what>"
+  [[noreturn]] void misfit(const std::string& what) const;
+
+ private:
+  std::string name_;
+};
+
+// One tensor in, one tensor out: most layers.
+class UnaryLayer : public Layer {
+ public:
+  using Layer::Layer;
+  [[nodiscard]] Shapes infer(const Shapes& inputs) const final;
+  Variables forward(Context& context, const Variables& inputs) final;
+  [[nodiscard]] double flops(const Shapes& inputs) const final { return flops_of(inputs[0]); }
+
+ protected:
+  [[nodiscard]] virtual Shape shape_of(const Shape& input) const { return input; }
+  virtual Variable run(Context& context, const Variable& x) = 0;
+  [[nodiscard]] virtual double flops_of(const Shape& /*input*/) const { return 0.0; }
+};
+
+using Layers = std::vector<std::unique_ptr<Layer>>;
+
+// A network: the batch fields that enter the first layer, then the layers.
+struct Sequential {
+  std::vector<std::string> inputs;
+  Layers layers;
+};
+
+}  // namespace penstock

@@ -1,0 +1,34 @@
+#include "runtime/layers/loss.h"
+
+namespace penstock {
+
+ClassifierLoss::ClassifierLoss(const std::string& name, const Options& options)
+    : Layer(name),
+      options_(options),
+      linear_(name, {.in = options.width,
+                     .out = options.classes,
+                     .bias = options.bias,
+                     .activation = std::nullopt,
+                     .init_factor = 1.0}) {
+  if (options.classes < 2) misfit("needs at least 2 classes");
+}
+
+Shapes ClassifierLoss::infer(const Shapes& inputs) const {
+  if (inputs.size() != 1) misfit("takes one tensor");
+  (void)linear_.infer(inputs);
+  return {};
+}
+
+Variables ClassifierLoss::forward(Context& context, const Variables& inputs) {
+  const Tensor& labels = context.field(options_.labels);
+  const Variable logits = linear_.forward(context, inputs)[0];
+  if (labels.elements() != logits.shape().rows()) {
+    misfit("has " + std::to_string(logits.shape().rows()) + " rows for " +
+           std::to_string(labels.elements()) + " labels");
+  }
+  Tensor result = cross_entropy(context.tape, logits, labels, context.loss_scale, options_.loss);
+  if (context.loss != nullptr) *context.loss = std::move(result);
+  return {};
+}
+
+}  // namespace penstock

@@ -1,0 +1,34 @@
+// runtime/layers/loss.h -- the last layer of a network: classify, and compare with the labels.
+//
+// The product with the classes and the loss are one layer, so that the logits (often the
+// largest tensor of all) never cross a stage boundary.
+#pragma once
+
+#include "runtime/layers/linear.h"
+
+namespace penstock {
+
+// [..., width] and the batch field `labels` (one I32 per row, negative: ignored) -> nothing. Leaves
+// the loss in Context::loss. Parameters `weight` [classes, width] and `bias`.
+class ClassifierLoss final : public Layer {
+ public:
+  struct Options {
+    int64_t width = 0, classes = 0;
+    bool bias = true;
+    std::string labels = "labels";
+    CrossEntropyOptions loss;
+  };
+  ClassifierLoss(const std::string& name, const Options& options);
+  [[nodiscard]] std::string kind() const override { return "classifier"; }
+  [[nodiscard]] Shapes infer(const Shapes& inputs) const override;
+  void declare(ParameterSet& set) override { linear_.declare(set); }
+  Variables forward(Context& context, const Variables& inputs) override;
+  [[nodiscard]] std::vector<std::string> reads() const override { return {options_.labels}; }
+  [[nodiscard]] double flops(const Shapes& inputs) const override { return linear_.flops(inputs); }
+
+ private:
+  Options options_;
+  Linear linear_;
+};
+
+}  // namespace penstock

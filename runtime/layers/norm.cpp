@@ -1,0 +1,80 @@
+#include "runtime/layers/norm.h"
+
+namespace penstock {
+
+LayerNorm::LayerNorm(std::string name, int64_t width, float epsilon)
+    : UnaryLayer(std::move(name)), width_(width), epsilon_(epsilon) {}
+
+void LayerNorm::declare(ParameterSet& set) {
+  gamma_ = &set.add(name() + ".weight", {width_}, {Initializer::Kind::Ones});
+  beta_ = &set.add(name() + ".bias", {width_}, {});
+}
+
+Shape LayerNorm::shape_of(const Shape& input) const {
+  if (input.rank() < 2 || input.back() != width_) {
+    misfit("expects [batch, ..., " + std::to_string(width_) + "] but is given " + input.text());
+  }
+  return input;
+}
+
+Variable LayerNorm::run(Context& context, const Variable& x) {
+  return layer_norm(context.tape, x, *gamma_, *beta_, epsilon_);
+}
+
+BatchNorm::BatchNorm(std::string name, int64_t channels, const Options& options)
+    : UnaryLayer(std::move(name)), channels_(channels), options_(options) {}
+
+void BatchNorm::declare(ParameterSet& set) {
+  gamma_ = &set.add(name() + ".weight", {channels_}, {Initializer::Kind::Ones});
+  beta_ = &set.add(name() + ".bias", {channels_}, {});
+  mean_ = &set.add_buffer(name() + ".running_mean", {channels_}, 0.0F);
+  variance_ = &set.add_buffer(name() + ".running_var", {channels_}, 1.0F);
+  sums_ = &set.add_step_sums({2, channels_});
+}
+
+Shape BatchNorm::shape_of(const Shape& input) const {
+  if (input.rank() < 2 || input.back() != channels_) {
+    misfit("expects [batch, ..., " + std::to_string(channels_) + "] but is given " + input.text());
+  }
+  return input;
+}
+
+Variable BatchNorm::run(Context& context, const Variable& x) {
+  Device& device = context.device();
+  if (!context.training) {
+    Tensor y = device.empty(x.shape(), x.value.dtype(), Purpose::Activations);
+    device.norm().batch_norm_inference(y, x.value, mean_->value, variance_->value,
+                                       gamma_->weight.value(), beta_->weight.value(),
+                                       options_.epsilon);
+    return context.tape.output(std::move(y), false);
+  }
+  Tensor sums = device.empty({2, channels_}, DType::F32, Purpose::Workspace);
+  Variable y = batch_norm(context.tape, x, *gamma_, *beta_, options_.epsilon, sums);
+  if (!context.recomputing) {
+    device.pointwise().accumulate(sums_->value, sums);
+    rows_ += static_cast<double>(x.shape().rows());
+  }
+  return y;
+}
+
+void BatchNorm::end_step(StepEnd& end) {
+  const double n = rows_ * end.replicas;
+  rows_ = 0.0;
+  if (n == 0.0) return;
+  PointwiseOps& ops = end.device.pointwise();
+  const Shape shape = {channels_};
+  Tensor mean = end.device.empty(shape, DType::F32, Purpose::Workspace);
+  Tensor variance = end.device.empty(shape, DType::F32, Purpose::Workspace);
+  Tensor square = end.device.empty(shape, DType::F32, Purpose::Workspace);
+  ops.scale(mean, sums_->value.view(0, shape), static_cast<float>(1.0 / n));
+  ops.scale(variance, sums_->value.view(channels_, shape), static_cast<float>(1.0 / n));
+  ops.multiply(square, mean, mean);
+  ops.scale(square, square, -1.0F);
+  ops.accumulate(variance, square);
+  // The moving variance is the unbiased estimate, as evaluation in other frameworks expects.
+  if (n > 1.0) ops.scale(variance, variance, static_cast<float>(n / (n - 1.0)));
+  end.device.update().moving_average(mean_->value, mean, options_.decay);
+  end.device.update().moving_average(variance_->value, variance, options_.decay);
+}
+
+}  // namespace penstock

@@ -1,0 +1,56 @@
+// runtime/layers/norm.h -- layer norm and batch norm. Parameters `weight` (gamma) and `bias`
+// (beta).
+#pragma once
+
+#include "runtime/layers/layer.h"
+
+namespace penstock {
+
+// Over the last axis (Ba et al. 2016).
+class LayerNorm final : public UnaryLayer {
+ public:
+  LayerNorm(std::string name, int64_t width, float epsilon = 1e-5F);
+  [[nodiscard]] std::string kind() const override { return "layer-norm"; }
+  void declare(ParameterSet& set) override;
+
+ protected:
+  [[nodiscard]] Shape shape_of(const Shape& input) const override;
+  Variable run(Context& context, const Variable& x) override;
+
+ private:
+  int64_t width_;
+  float epsilon_;
+  Parameter* gamma_ = nullptr;
+  Parameter* beta_ = nullptr;
+};
+
+// Over all axes but the last. Training normalises with the statistics of each micro-batch;
+// evaluation with moving averages, into which the sums of the whole mini-batch, over all replicas,
+// are folded once per step (GPipe, section 2.2). A recompute counts nothing.
+class BatchNorm final : public UnaryLayer {
+ public:
+  struct Options {
+    float epsilon = 1e-5F;
+    float decay = 0.9F;  // moving = decay * moving + (1 - decay) * mini-batch
+  };
+  BatchNorm(std::string name, int64_t channels, const Options& options);
+  [[nodiscard]] std::string kind() const override { return "batch-norm"; }
+  void declare(ParameterSet& set) override;
+  void end_step(StepEnd& end) override;
+
+ protected:
+  [[nodiscard]] Shape shape_of(const Shape& input) const override;
+  Variable run(Context& context, const Variable& x) override;
+
+ private:
+  int64_t channels_;
+  Options options_;
+  Parameter* gamma_ = nullptr;
+  Parameter* beta_ = nullptr;
+  Buffer* mean_ = nullptr;
+  Buffer* variance_ = nullptr;
+  StepSums* sums_ = nullptr;  // [2, channels]: of x and of x^2
+  double rows_ = 0.0;         // gone into sums_ on this replica, this step
+};
+
+}  // namespace penstock

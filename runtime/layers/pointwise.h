@@ -1,0 +1,38 @@
+// runtime/layers/pointwise.h -- layers that act on each element alone.
+#pragma once
+
+#include "runtime/layers/layer.h"
+
+namespace penstock {
+
+class ActivationLayer final : public UnaryLayer {
+ public:
+  ActivationLayer(std::string name, Activation f) : UnaryLayer(std::move(name)), f_(f) {}
+  [[nodiscard]] std::string kind() const override { return "activation"; }
+
+ protected:
+  Variable run(Context& context, const Variable& x) override {
+    return activation(context.tape, x, f_);
+  }
+
+ private:
+  Activation f_;
+};
+
+// Srivastava et al. 2014, inverted: kept elements are scaled by 1 / (1 - rate). Off in evaluation.
+// The mask is a function of (seed, name, step, micro-batch, element), so a recompute draws it
+// again.
+class Dropout final : public UnaryLayer {
+ public:
+  Dropout(std::string name, double rate);
+  [[nodiscard]] std::string kind() const override { return "dropout"; }
+
+ protected:
+  Variable run(Context& context, const Variable& x) override;
+
+ private:
+  float rate_;
+  uint64_t name_hash_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,32 @@
+// runtime/models/models.h -- from the [model] section of a run file to a Sequential of layers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "runtime/layers/layer.h"
+#include "runtime/models/config.h"
+
+namespace penstock {
+
+// The batch field that enters the first layer, as one sample has it, and what the labels look like.
+struct ModelInput {
+  std::string field;  // "tokens", "images" or "inputs"
+  Shape shape;        // [context]; [height, width, channels]; [features]
+  DType dtype = DType::F32;
+  bool label_per_position = false;  // a language model: one label a token
+};
+[[nodiscard]] ModelInput input_of(const ModelConfig& config);
+
+// `vocabulary` and `classes` are what the data has (0: unknown), used where the config says 0.
+// Throws Error(Input) naming the key, layer or line that does not fit. Allocates no weights.
+[[nodiscard]] Sequential build_model(const ModelConfig& config, int64_t vocabulary,
+                                     int64_t classes);
+
+// ---- the builders, one .cpp each
+[[nodiscard]] Sequential transformer_lm(const ModelConfig& config, int64_t vocabulary);
+[[nodiscard]] Sequential resnet(const ModelConfig& config, int64_t classes);
+[[nodiscard]] Sequential mlp(const ModelConfig& config, int64_t classes);
+[[nodiscard]] Sequential sequential(const ModelConfig& config, int64_t vocabulary, int64_t classes);
+
+}  // namespace penstock

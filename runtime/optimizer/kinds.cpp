@@ -1,0 +1,80 @@
+// runtime/optimizer/kinds.cpp -- the optimizers: which state each keeps and which op it runs.
+#include "kernels/ops/update.h"
+#include "runtime/optimizer/optimizer.h"
+#include "runtime/optimizer/validate.h"
+
+namespace penstock {
+namespace {
+
+// Stochastic gradient descent with heavy-ball or Nesterov momentum, in PyTorch's form.
+class Sgd final : public Optimizer {
+ public:
+  explicit Sgd(const OptimizerConfig& c)
+      : Optimizer(c, c.momentum > 0.0 ? Slots{"momentum_buffer"} : Slots{}) {}
+
+ private:
+  using Slots = std::vector<std::string>;
+  void update(UpdateOps& ops, Tensor& weight, Entry& entry, float learning_rate,
+              float scale) override {
+    Tensor* velocity = entry.states.empty() ? nullptr : entry.states.data();
+    ops.sgd(weight, velocity, entry.parameter->gradient,
+            {.learning_rate = learning_rate,
+             .momentum = static_cast<float>(config().momentum),
+             .weight_decay = entry.weight_decay,
+             .scale = scale,
+             .nesterov = config().nesterov});
+  }
+};
+
+// Tieleman & Hinton 2012, in the form AmoebaNet was trained with (Real et al. 2019).
+class RmsProp final : public Optimizer {
+ public:
+  explicit RmsProp(const OptimizerConfig& c)
+      : Optimizer(
+            c, c.momentum > 0.0 ? Slots{"square_avg", "momentum_buffer"} : Slots{"square_avg"}) {}
+
+ private:
+  using Slots = std::vector<std::string>;
+  void update(UpdateOps& ops, Tensor& weight, Entry& entry, float learning_rate,
+              float scale) override {
+    Tensor* moment = entry.states.size() > 1 ? &entry.states[1] : nullptr;
+    ops.rmsprop(weight, entry.states[0], moment, entry.parameter->gradient,
+                {.learning_rate = learning_rate,
+                 .decay = static_cast<float>(config().rms_decay),
+                 .momentum = static_cast<float>(config().momentum),
+                 .epsilon = static_cast<float>(config().epsilon),
+                 .weight_decay = entry.weight_decay,
+                 .scale = scale});
+  }
+};
+
+// Adam (Kingma & Ba 2015) and AdamW (Loshchilov & Hutter 2019), which differ in one flag.
+class Adam final : public Optimizer {
+ public:
+  explicit Adam(const OptimizerConfig& c) : Optimizer(c, {"exp_avg", "exp_avg_sq"}) {}
+
+ private:
+  void update(UpdateOps& ops, Tensor& weight, Entry& entry, float learning_rate,
+              float scale) override {
+    ops.adam(weight, entry.states[0], entry.states[1], entry.parameter->gradient,
+             {.learning_rate = learning_rate,
+              .beta1 = static_cast<float>(config().beta1),
+              .beta2 = static_cast<float>(config().beta2),
+              .epsilon = static_cast<float>(config().epsilon),
+              .weight_decay = entry.weight_decay,
+              .scale = scale,
+              .decoupled = config().kind == "adamw",
+              .step = steps()});
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config) {
+  validate(config);
+  if (config.kind == "sgd") return std::make_unique<Sgd>(config);
+  if (config.kind == "rmsprop") return std::make_unique<RmsProp>(config);
+  return std::make_unique<Adam>(config);
+}
+
+}  // namespace penstock

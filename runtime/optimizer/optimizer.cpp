@@ -1,0 +1,74 @@
+#include "runtime/optimizer/optimizer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/error.h"
+#include "kernels/ops/update.h"
+
+namespace penstock {
+namespace {
+
+// True when the text from `first` on is digits up to the next dot or the end.
+bool ends_component(std::string_view name, size_t first) {
+  const size_t next = name.find_first_not_of("0123456789", first);
+  return next == std::string_view::npos || name[next] == '.';
+}
+
+bool matches(std::string_view name, std::string_view part) {
+  for (size_t at = name.find(part); at != std::string_view::npos; at = name.find(part, at + 1)) {
+    if (ends_component(name, at + part.size())) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool excluded_from_decay(std::string_view name, std::span<const std::string> no_decay) {
+  return std::any_of(no_decay.begin(), no_decay.end(),
+                     [name](const std::string& part) { return matches(name, part); });
+}
+
+Optimizer::Optimizer(const OptimizerConfig& config, std::vector<std::string> slots)
+    : config_(config), slots_(std::move(slots)) {}
+
+void Optimizer::allocate(std::span<Parameter* const> parameters, Device& device) {
+  if (device_ != nullptr) fail_internal("the optimizer's state was allocated twice");
+  device_ = &device;
+  entries_.reserve(parameters.size());
+  for (Parameter* parameter : parameters) {
+    if (!parameter->weight.value() || !parameter->gradient) {
+      fail_internal("the optimizer got " + parameter->name + " before its weight and gradient");
+    }
+    const bool decayed = !excluded_from_decay(parameter->name, config_.no_decay);
+    Entry entry{parameter, decayed ? static_cast<float>(config_.weight_decay) : 0.0F, {}};
+    for (size_t slot = 0; slot < slots_.size(); ++slot) {
+      entry.states.push_back(device.zeros(parameter->shape, DType::F32, Purpose::Optimizer));
+    }
+    entries_.push_back(std::move(entry));
+  }
+}
+
+void Optimizer::step(double learning_rate, double gradient_scale) {
+  if (device_ == nullptr) fail_internal("an optimizer step before allocate()");
+  ++steps_;
+  for (Entry& entry : entries_) {
+    Tensor weight = entry.parameter->weight.value();
+    update(device_->update(), weight, entry, static_cast<float>(learning_rate),
+           static_cast<float>(gradient_scale));
+    entry.parameter->weight.changed();
+  }
+}
+
+std::vector<StateTensor> Optimizer::state() const {
+  std::vector<StateTensor> all;
+  all.reserve(entries_.size() * slots_.size());
+  for (const Entry& entry : entries_) {
+    for (size_t slot = 0; slot < slots_.size(); ++slot) {
+      all.push_back({entry.parameter->name, slots_[slot], entry.states[slot]});
+    }
+  }
+  return all;
+}
+
+}  // namespace penstock

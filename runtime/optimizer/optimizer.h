@@ -1,0 +1,71 @@
+// runtime/optimizer/optimizer.h -- Optimizer: updates the parameters that one rank holds.
+//
+// Knows no ranks: gradients arrive summed, and clipping arrives as a factor. The arithmetic is in
+// kernels/ops/update.h; the rate of a step is runtime/optimizer/rate.h.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/device.h"
+#include "runtime/autograd/parameter.h"
+#include "runtime/optimizer/config.h"
+#include "runtime/optimizer/state.h"
+
+namespace penstock {
+
+// True when some part occurs in `name` so that only digits stand between it and the end of a
+// dot-separated component: "norm" excludes blocks.0.norm1.weight and attention_norm.weight but not
+// normal.weight; "bias" excludes query.bias and in_proj_bias but not biased.weight.
+[[nodiscard]] bool excluded_from_decay(std::string_view name,
+                                       std::span<const std::string> no_decay);
+
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+
+  // Makes the state tensors (Purpose::Optimizer, zero). Parameters and device must outlive this
+  // object. Once; the parameters' weights and gradients must exist.
+  void allocate(std::span<Parameter* const> parameters, Device& device);
+
+  // Updates every parameter in the given order from its gradient times gradient_scale.
+  // Allocates nothing.
+  void step(double learning_rate, double gradient_scale);
+
+  // All state tensors, for a checkpoint to write or to read into.
+  [[nodiscard]] std::vector<StateTensor> state() const;
+  // Steps taken so far, over all runs: Adam's bias correction depends on it.
+  [[nodiscard]] int64_t steps() const { return steps_; }
+  void set_steps(int64_t steps) { steps_ = steps; }  // on resuming
+
+ protected:
+  struct Entry {
+    Parameter* parameter;
+    float weight_decay;          // 0 for the excluded
+    std::vector<Tensor> states;  // one per slot
+  };
+  // `slots` are the names of the state tensors that each parameter needs.
+  Optimizer(const OptimizerConfig& config, std::vector<std::string> slots);
+
+  [[nodiscard]] const OptimizerConfig& config() const { return config_; }
+  virtual void update(UpdateOps& ops, Tensor& weight, Entry& entry, float learning_rate,
+                      float scale) = 0;
+
+ private:
+  OptimizerConfig config_;
+  std::vector<std::string> slots_;
+  std::vector<Entry> entries_;
+  Device* device_ = nullptr;
+  int64_t steps_ = 0;
+};
+
+// Throws Error(Input) as validate() does (runtime/optimizer/validate.h).
+[[nodiscard]] std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config);
+
+}  // namespace penstock

@@ -1,0 +1,121 @@
+#include "runtime/schedule/form.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+
+namespace penstock {
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw std::invalid_argument(message);
+}
+
+void check_placement(const Schedule& s) {
+  if (s.stages < s.ranks || s.stages % s.ranks != 0) {
+    refuse("a schedule of " + std::to_string(s.stages) + " stages does not fit on " +
+           std::to_string(s.ranks) + " ranks: every rank holds equally many stages");
+  }
+  check_sizes(s.ranks, s.stages / s.ranks, s.micro_batches);
+  if (static_cast<int>(s.rank_of_stage.size()) != s.stages) {
+    refuse("rank_of_stage has " + std::to_string(s.rank_of_stage.size()) + " entries for " +
+           std::to_string(s.stages) + " stages");
+  }
+  std::vector<int> held(s.ranks, 0);
+  for (int stage = 0; stage < s.stages; ++stage) {
+    const int rank = s.rank_of_stage[stage];
+    if (rank < 0 || rank >= s.ranks) {
+      refuse("stage " + std::to_string(stage) + " is placed on rank " + std::to_string(rank) +
+             ", but ranks are 0 to " + std::to_string(s.ranks - 1));
+    }
+    ++held[rank];
+  }
+  for (int rank = 0; rank < s.ranks; ++rank) {
+    if (held[rank] != s.stages / s.ranks) {
+      refuse("rank " + std::to_string(rank) + " holds " + std::to_string(held[rank]) +
+             " stages instead of " + std::to_string(s.stages / s.ranks));
+    }
+  }
+}
+
+// Empty when the instruction makes sense on this rank, otherwise what is wrong with it.
+std::string defect(const Schedule& s, int rank, const Instruction& instruction) {
+  const auto [op, stage, micro_batch] = instruction;
+  if (op > Op::OptimizerStep) return "is not an instruction";
+  if (op == Op::OptimizerStep) {
+    return stage == -1 && micro_batch == -1 ? "" : "belongs to no stage and no micro-batch";
+  }
+  if (stage < 0 || stage >= s.stages) {
+    return "names stage " + std::to_string(stage) + ", but stages are 0 to " +
+           std::to_string(s.stages - 1);
+  }
+  if (s.rank_of_stage[stage] != rank) {
+    return "names a stage of rank " + std::to_string(s.rank_of_stage[stage]);
+  }
+  if (op == Op::ReduceGradients) return micro_batch == -1 ? "" : "belongs to no micro-batch";
+  if (micro_batch < 0 || micro_batch >= s.micro_batches) {
+    return "names micro-batch " + std::to_string(micro_batch) + ", but micro-batches are 0 to " +
+           std::to_string(s.micro_batches - 1);
+  }
+  if (!is_message(op)) return "";
+  const int peer = peer_stage(instruction);
+  if (peer < 0) return "has no other end: stage 0 is the first";
+  if (peer >= s.stages) return "has no other end: stage " + std::to_string(stage) + " is the last";
+  if (s.rank_of_stage[peer] == rank) {
+    return "is a message to itself: stage " + std::to_string(peer) + " is on the same rank";
+  }
+  return "";
+}
+
+}  // namespace
+
+void check_sizes(int ranks, int chunks, int micro_batches) {
+  if (ranks < 1) refuse("a pipeline needs at least 1 rank, not " + std::to_string(ranks));
+  if (chunks < 1) refuse("a rank holds at least 1 stage, not " + std::to_string(chunks));
+  if (micro_batches < 1) {
+    refuse("a mini-batch needs at least 1 micro-batch, not " + std::to_string(micro_batches));
+  }
+  if (micro_batches > kMaxCells) {
+    refuse(std::to_string(micro_batches) + " micro-batches are too many: at most " +
+           std::to_string(kMaxCells) + " are possible");
+  }
+  const int64_t stages = static_cast<int64_t>(ranks) * chunks;
+  const int64_t limit = std::min<int64_t>(kMaxStages, kMaxCells / micro_batches);
+  if (stages > limit) {
+    refuse("a schedule of " + std::to_string(stages) + " stages x " +
+           std::to_string(micro_batches) + " micro-batches is too large: with so many " +
+           "micro-batches at most " + std::to_string(limit) + " stages are possible");
+  }
+}
+
+void check_form(const Schedule& schedule) {
+  check_sizes(schedule.ranks, 1, schedule.micro_batches);
+  check_placement(schedule);
+  if (static_cast<int>(schedule.program.size()) != schedule.ranks) {
+    refuse("there are " + std::to_string(schedule.program.size()) + " programs for " +
+           std::to_string(schedule.ranks) + " ranks");
+  }
+  for (int rank = 0; rank < schedule.ranks; ++rank) {
+    const auto& program = schedule.program[rank];
+    for (int i = 0; i < static_cast<int>(program.size()); ++i) {
+      const std::string problem = defect(schedule, rank, program[i]);
+      if (!problem.empty()) refuse(where(schedule, rank, i) + " " + problem);
+    }
+  }
+}
+
+bool is_message(Op op) {
+  return op >= Op::SendActivation && op <= Op::RecvGradient;
+}
+
+int peer_stage(const Instruction& message) {
+  const bool after = message.op == Op::SendActivation || message.op == Op::RecvGradient;
+  return message.stage + (after ? 1 : -1);
+}
+
+std::string where(const Schedule& schedule, int rank, int index) {
+  return text(schedule.program[rank][index]) + " (instruction " + std::to_string(index + 1) +
+         " of rank " + std::to_string(rank) + ")";
+}
+
+}  // namespace penstock

@@ -1,0 +1,61 @@
+// runtime/schedule/generators.h -- the schedules we know, as compute instructions only.
+//
+// Each function writes one order per rank; lower() then inserts what follows from it (messages,
+// recomputes, reductions, the update). All of them run the backward passes of a stage in ascending
+// micro-batch order, so that every schedule sums the same gradients in the same order.
+//
+// Formulas: p ranks, m micro-batches, T_F and T_B the times of a forward and a whole backward
+// (T_I + T_W when in halves) of one rank's layers on one micro-batch; messages cost nothing.
+// Every function throws std::invalid_argument when a size is below 1 or the two together are
+// too large (form.h).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/schedule/schedule.h"
+
+namespace penstock {
+
+// All forwards, then all backwards (GPipe, arXiv:1811.06965, figure 2c; there last micro-batch
+// first, which takes the same time). Makespan (m + p - 1)(T_F + T_B); peak stash m on every rank.
+[[nodiscard]] Schedule gpipe(int stages, int micro_batches);
+
+// Warm-up of min(m, p - 1 - r) forwards, then forward and backward in turn, then the cool-down
+// (arXiv:2104.04473, figure 4). Makespan of gpipe; peak stash only min(m, p - r) on rank r.
+[[nodiscard]] Schedule one_f_one_b(int stages, int micro_batches);
+
+// The same with a warm-up of min(m, 2(p - 1 - r)), so that a message has a whole slot to travel:
+// latency c adds 2c(p - 1) as in gpipe, not 2c per micro-batch. Peak stash
+// min(m, 2(p - 1 - r) + 1).
+[[nodiscard]] Schedule one_f_one_b_deep(int stages, int micro_batches);
+
+// Every rank holds `chunks` stages, looped, and alternates between them (arXiv:2104.04473,
+// section 2.2). Makespan m(T_F + T_B) + (p - 1)(T_F + T_B) / chunks. Micro-batches must be a
+// multiple of ranks.
+[[nodiscard]] Schedule interleaved(int ranks, int chunks, int micro_batches);
+
+// Zero-bubble H1 (arXiv:2401.10241): weight gradients fill the cool-down. Memory of 1F1B;
+// bubble (p - 1)(T_F + T_I - T_W) for m >= p and T_W <= T_F, T_I.
+[[nodiscard]] Schedule zb_h1(int stages, int micro_batches);
+
+// Zero-bubble V (arXiv:2405.15362): two stages per rank in a V, peak stash 2p half-size stages on
+// every rank. For T_W <= T_F <= T_I and m >= 2p - 1 every rank is busy from its first to its last
+// instruction when T_I = T_W.
+[[nodiscard]] Schedule zb_v(int ranks, int micro_batches);
+
+// Evaluation: no backward, no update. The second form keeps the placement of a training schedule
+// and its order of forwards.
+[[nodiscard]] Schedule forward_only(int stages, int micro_batches);
+[[nodiscard]] Schedule forward_only(const Schedule& training);
+
+// The names make_schedule() knows: gpipe, 1f1b, 1f1b-deep, interleaved-1f1b, zb-h1, zb-v.
+[[nodiscard]] std::vector<std::string> schedule_names();
+
+// The schedule of that name. `chunks` is the number of stages per rank; 0 takes the schedule's own
+// (2 for interleaved-1f1b and zb-v, 1 for the others). Throws std::invalid_argument for an unknown
+// name, listing the known ones, and for chunks that the schedule cannot have.
+[[nodiscard]] Schedule make_schedule(const std::string& name, int ranks, int micro_batches,
+                                     int chunks = 0);
+
+}  // namespace penstock

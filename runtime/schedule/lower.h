@@ -1,0 +1,29 @@
+// runtime/schedule/lower.h -- from compute instructions to everything a rank executes.
+//
+// A generator says when a rank computes; the rest follows and is inserted here:
+//   RecvActivation   right before the Forward that needs it
+//   SendActivation   right after the Forward
+//   Recompute        before the RecvGradient of its backward, so that it hides in the wait
+//   RecvGradient     right before the Backward or BackwardInput that needs it
+//   SendGradient     right after it
+//   ReduceGradients  of a stage, after its last weight gradient
+//   OptimizerStep    last
+// Stages of one rank hand over directly, without messages. Messages of one directed edge
+// (stage -> next stage: activations; stage -> stage before: gradients) arrive in the order they
+// were sent. Knows no schedule by name; verify() proves the result.
+#pragma once
+
+#include "runtime/schedule/schedule.h"
+
+namespace penstock {
+
+struct Lowering {
+  bool recompute = false;  // one Recompute for every backward of every stage
+  bool reduce = false;     // wanted when the pipeline is replicated
+  bool update = false;  // wanted in training; verify() refuses it where nothing is differentiated
+};
+
+// Throws std::invalid_argument if the schedule holds anything but well-formed compute instructions.
+[[nodiscard]] Schedule lower(const Schedule& schedule, const Lowering& options);
+
+}  // namespace penstock

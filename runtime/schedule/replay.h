@@ -1,0 +1,46 @@
+// runtime/schedule/replay.h -- runs all programs side by side, in an order that could really
+// happen.
+//
+// Does no work and knows no times: all it knows is what waits for what. verify() asks whether every
+// rank gets to its end; simulate() puts a time to every visit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "runtime/schedule/schedule.h"
+
+namespace penstock {
+
+// An event is something that an instruction of another stage waits for. Receives wait for their
+// send; Forward for the Forward of the stage before; Backward and BackwardInput for the input
+// gradient of the stage after. (In a lowered schedule the receive has waited already.)
+class ScheduleEvents {
+ public:
+  explicit ScheduleEvents(const Schedule& schedule)
+      : stages_(schedule.stages), micro_batches_(schedule.micro_batches) {}
+
+  [[nodiscard]] size_t count() const;
+  // Numbers of events, 0 .. count()-1; -1 for none. The instruction must be well-formed (form.h).
+  [[nodiscard]] int64_t caused_by(const Instruction& instruction) const;
+  [[nodiscard]] int64_t awaited_by(const Instruction& instruction) const;
+  // The stage whose instruction causes the event.
+  [[nodiscard]] int stage_of(int64_t event) const;
+
+ private:
+  enum Kind { Output, InputGradient, SentActivation, SentGradient, kKinds };
+  [[nodiscard]] int64_t number(Kind kind, int stage, int micro_batch) const;
+
+  int64_t stages_;
+  int64_t micro_batches_;
+};
+
+// Calls visit(rank, index) for every instruction that can run, after all it waits for. Returns for
+// every rank the index of the instruction at which it is stuck, or the length of its program.
+// The schedule must be well-formed (form.h). O(instructions).
+std::vector<int> replay(const Schedule& schedule,
+                        const std::function<void(int rank, int index)>& visit);
+
+}  // namespace penstock

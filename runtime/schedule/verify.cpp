@@ -1,0 +1,57 @@
+#include "runtime/schedule/verify.h"
+
+#include <algorithm>
+
+#include "runtime/schedule/evidence.h"
+#include "runtime/schedule/form.h"
+
+namespace penstock {
+namespace {
+
+void check_nothing_but_forwards(const Schedule& schedule) {
+  for (int rank = 0; rank < schedule.ranks; ++rank) {
+    const auto& program = schedule.program[rank];
+    for (int i = 0; i < static_cast<int>(program.size()); ++i) {
+      const Op op = program[i].op;
+      if (op != Op::Forward && op != Op::SendActivation && op != Op::RecvActivation) {
+        refuse_schedule(where(schedule, rank, i) +
+                        " has no meaning in a schedule without a backward");
+      }
+    }
+  }
+}
+
+std::vector<int> peak_stash(const Evidence& e) {
+  std::vector<int> peaks(e.schedule.ranks, 0);
+  if (!e.training) return peaks;
+  for (int rank = 0; rank < e.schedule.ranks; ++rank) {
+    int stashes = 0;
+    for (const Instruction& instruction : e.schedule.program[rank]) {
+      const Op op = instruction.op;
+      if (op == Op::Forward) ++stashes;
+      if (op == Op::Backward || op == Op::BackwardInput) --stashes;
+      peaks[rank] = std::max(peaks[rank], stashes);
+    }
+  }
+  return peaks;
+}
+
+}  // namespace
+
+Proof verify(const Schedule& lowered) {
+  check_form(lowered);
+  const Positions positions(lowered);
+  const bool training = positions.any_of(Op::Backward) || positions.any_of(Op::BackwardInput) ||
+                        positions.any_of(Op::BackwardWeight);
+  if (!training) check_nothing_but_forwards(lowered);
+  const Evidence evidence{lowered, positions, training};
+  check_computes(evidence);
+  check_both_ends(evidence);
+  check_local_order(evidence);
+  check_step_end(evidence);
+  check_first_in_first_out(evidence);
+  check_deadlock(evidence);
+  return {peak_stash(evidence)};
+}
+
+}  // namespace penstock

@@ -1,0 +1,98 @@
+// runtime/telemetry/closing_table.cpp -- see closing_table.h.
+#include "runtime/telemetry/closing_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "runtime/telemetry/units.h"
+
+namespace penstock {
+namespace {
+
+constexpr size_t kColumns = 13;
+constexpr size_t kLayers = 3;     // the one column of text: aligned left
+constexpr size_t kMostRows = 64;  // summary.json has them all
+using Row = std::array<std::string, kColumns>;
+
+Row heading() {
+  return {"rank",      "stage",       "replica",   "layers",   "parameters", "weights", "gradients",
+          "optimizer", "activations", "workspace", "messages", "peak",       "busy"};
+}
+
+Row row_of(const RankRecord& record) {
+  const auto peak = [&](Purpose purpose) { return bytes_text(record.memory.peak_of(purpose)); };
+  return {std::to_string(record.rank),
+          std::to_string(record.stage),
+          std::to_string(record.replica),
+          record.layers,
+          count_text(static_cast<double>(record.parameters)),
+          peak(Purpose::Parameters),
+          peak(Purpose::Gradients),
+          peak(Purpose::Optimizer),
+          peak(Purpose::Activations),
+          peak(Purpose::Workspace),
+          peak(Purpose::Communication),
+          bytes_text(record.memory.total_peak),
+          percent_text(record.busy_fraction)};
+}
+
+std::string aligned(const std::vector<Row>& rows) {
+  std::array<size_t, kColumns> widths{};
+  for (const Row& row : rows) {
+    for (size_t c = 0; c < kColumns; ++c) {
+      widths[c] = std::max(widths[c], row[c].size());
+    }
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    for (size_t c = 0; c < kColumns; ++c) {
+      text += c == 0 ? "" : "  ";
+      text += c == kLayers ? fmt::format("{:<{}}", row[c], widths[c])
+                           : fmt::format("{:>{}}", row[c], widths[c]);
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+std::string totals(const RunSummary& summary) {
+  std::string text = fmt::format("throughput  {} samples/s", count_text(summary.samples_per_s));
+  if (summary.tokens_per_s) text += fmt::format(", {} tokens/s", count_text(*summary.tokens_per_s));
+  text +=
+      fmt::format("\nstep        {} median, {} 95th percentile; {} steps in {}",
+                  milliseconds_text(summary.step_ms_median), milliseconds_text(summary.step_ms_p95),
+                  summary.steps, seconds_text(summary.seconds));
+  text +=
+      fmt::format("\nbubble      {} measured, {} by (K - 1) / (M + K - 1) with K = {}, M = {} ({})",
+                  percent_text(summary.bubble_measured), percent_text(summary.bubble_predicted),
+                  summary.stages, summary.micro_batches, summary.schedule);
+  text += fmt::format("\nloss        {:.4f}", summary.final_loss);
+  if (summary.final_eval) {
+    text += fmt::format(", {:.4f} on validation data", summary.final_eval->loss);
+    if (summary.final_eval->accuracy) {
+      text += fmt::format(" (accuracy {})", percent_text(*summary.final_eval->accuracy));
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string closing_table(const RunSummary& summary) {
+  std::vector<Row> rows = {heading()};
+  const size_t shown = std::min(summary.ranks_detail.size(), kMostRows);
+  for (size_t i = 0; i < shown; ++i) {
+    rows.push_back(row_of(summary.ranks_detail[i]));
+  }
+  std::string text = aligned(rows);
+  if (shown < summary.ranks_detail.size()) {
+    text +=
+        fmt::format("... and {} ranks more in summary.json\n", summary.ranks_detail.size() - shown);
+  }
+  return text + totals(summary);
+}
+
+}  // namespace penstock

@@ -1,0 +1,107 @@
+// runtime/telemetry/json_records.cpp -- see json_records.h.
+#include "runtime/telemetry/json_records.h"
+
+#include <nlohmann/json.hpp>
+
+namespace penstock {
+namespace {
+
+using Json = nlohmann::ordered_json;  // keys in the order written here
+
+// Text from outside (host and device names) may be no UTF-8; a replaced letter beats a lost file.
+std::string dump(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+double per_second(int64_t count, double ms) {
+  return 1e3 * static_cast<double>(count) / ms;
+}
+
+Json memory_json(const MemoryUse& memory) {
+  return {
+      {"parameters", memory.peak_of(Purpose::Parameters)},
+      {"gradients", memory.peak_of(Purpose::Gradients)},
+      {"optimizer", memory.peak_of(Purpose::Optimizer)},
+      {"activations", memory.peak_of(Purpose::Activations)},
+      {"workspace", memory.peak_of(Purpose::Workspace)},
+      {"communication", memory.peak_of(Purpose::Communication)},
+      {"total", memory.total_peak},
+  };
+}
+
+Json rank_json(const RankRecord& record) {
+  return {
+      {"rank", record.rank},
+      {"stage", record.stage},
+      {"replica", record.replica},
+      {"host", record.host},
+      {"device", record.device},
+      {"layers", record.layers},
+      {"parameters", record.parameters},
+      {"peak_bytes", memory_json(record.memory)},
+      {"reserved_bytes", record.memory.reserved},
+      {"busy_fraction", record.busy_fraction},
+      {"data_wait_ms", record.data_wait_ms},
+      {"allocations_per_step", record.allocations_per_step},
+      {"primitives_per_step", record.primitives_per_step},
+      {"requests_per_step", record.requests_per_step},
+  };
+}
+
+Json eval_json(const EvalRecord& record) {
+  Json json = {{"eval", true}, {"step", record.step}, {"loss", record.loss}};
+  if (record.accuracy) json["accuracy"] = *record.accuracy;
+  json["samples"] = record.samples;
+  json["seconds"] = record.seconds;
+  return json;
+}
+
+}  // namespace
+
+std::string json_line(const StepRecord& record, bool tokens) {
+  Json json = {
+      {"step", record.step},           {"loss", record.loss},
+      {"grad_norm", record.grad_norm}, {"learning_rate", record.learning_rate},
+      {"samples", record.samples},     {"tokens", record.tokens},
+      {"step_ms", record.step_ms},     {"throughput", per_second(record.samples, record.step_ms)},
+  };
+  if (tokens) json["tokens_per_s"] = per_second(record.tokens, record.step_ms);
+  if (record.accuracy) json["accuracy"] = *record.accuracy;
+  return dump(json, -1);
+}
+
+std::string json_line(const EvalRecord& record) {
+  return dump(eval_json(record), -1);
+}
+
+std::string json_text(const RunSummary& summary) {
+  Json json = {
+      {"ranks", summary.ranks},
+      {"stages", summary.stages},
+      {"replicas", summary.replicas},
+      {"micro_batches", summary.micro_batches},
+      {"micro_batch_size", summary.micro_batch_size},
+      {"model", summary.model},
+      {"schedule", summary.schedule},
+      {"recompute", summary.recompute},
+      {"device", summary.device},
+      {"precision", summary.precision},
+      {"threads", summary.threads},
+      {"parameters", summary.parameters},
+      {"steps", summary.steps},
+      {"final_loss", summary.final_loss},
+      {"samples_per_s", summary.samples_per_s},
+  };
+  if (summary.tokens_per_s) json["tokens_per_s"] = *summary.tokens_per_s;
+  json["bubble"] = {{"measured", summary.bubble_measured}, {"predicted", summary.bubble_predicted}};
+  json["step_ms"] = {{"median", summary.step_ms_median}, {"p95", summary.step_ms_p95}};
+  json["seconds"] = summary.seconds;
+  if (summary.final_eval) json["final_eval"] = eval_json(*summary.final_eval);
+  json["ranks_detail"] = Json::array();
+  for (const RankRecord& record : summary.ranks_detail) {
+    json["ranks_detail"].push_back(rank_json(record));
+  }
+  return dump(json, 2);
+}
+
+}  // namespace penstock

@@ -1,0 +1,70 @@
+// runtime/telemetry/reporter.cpp -- which record goes where. How it looks is live_line,
+// closing_table and json_records.
+#include "runtime/telemetry/reporter.h"
+
+#include <utility>
+
+#include "runtime/telemetry/closing_table.h"
+#include "runtime/telemetry/json_records.h"
+#include "runtime/telemetry/live_line.h"
+#include "runtime/telemetry/output_file.h"
+
+namespace penstock {
+
+struct Reporter::State {
+  explicit State(Options given)
+      : options(std::move(given)),
+        metrics(options.directory + "/metrics.jsonl"),
+        log(options.directory + "/log.txt") {}
+
+  void say(const std::string& lines) {
+    log.write_line(lines);
+    terminal.print(lines);
+  }
+  [[nodiscard]] bool is_logged(int64_t step) const {
+    return step == 1 || step == options.total_steps || step % options.log_every == 0;
+  }
+
+  Options options;
+  LineFile metrics;
+  LineFile log;
+  Terminal terminal;
+  StepClock clock;
+};
+
+Reporter::Reporter(Options options) : state_(std::make_unique<State>(std::move(options))) {
+  if (state_->options.log_every < 1) state_->options.log_every = 1;
+}
+Reporter::~Reporter() = default;
+
+void Reporter::note(const std::string& line) {
+  state_->say(line);
+}
+
+void Reporter::step(const StepRecord& record) {
+  State& s = *state_;
+  s.metrics.write_line(json_line(record, s.options.tokens));
+  s.clock.add(record);
+  const double average_ms = s.clock.average_ms();
+  if (s.is_logged(record.step)) {
+    const std::string line = step_text(record, s.options.total_steps, average_ms, s.options.tokens);
+    s.log.write_line(line);
+    if (!s.terminal.live()) s.terminal.print(line);
+  }
+  if (s.terminal.due()) {
+    s.terminal.show(live_text(record, s.options.total_steps, average_ms, s.options.tokens,
+                              s.terminal.width() - 1));
+  }
+}
+
+void Reporter::evaluated(const EvalRecord& record) {
+  state_->metrics.write_line(json_line(record));
+  state_->say(eval_text(record));
+}
+
+void Reporter::finished(const RunSummary& summary) {
+  replace_file(state_->options.directory + "/summary.json", json_text(summary) + "\n");
+  state_->say(closing_table(summary));
+}
+
+}  // namespace penstock

@@ -1,0 +1,42 @@
+#!/bin/sh
+# tests/distributed/failure_test.sh MPIEXEC PROGRAM HOW -- the job ends, soon, and says so by its exit code and words.
+# The exact code is not tested: mpirun itself sometimes crashes while it cleans up after a killed rank.
+set -u
+mpiexec=$1 program=$2 how=$3
+limit=20  # seconds; a hang is for ever, a clean-up takes about two
+log=$(mktemp) || exit 1
+trap 'rm -f "$log"' EXIT
+
+fail() {
+  echo "failure_test $how: $1"
+  cat "$log"
+  exit 1
+}
+
+case $how in
+  lost)  # what srun without PMIx looks like to each of its processes
+    SLURM_STEP_NUM_TASKS=3 timeout -k 5 $limit "$program" none >"$log" 2>&1 ;;
+  *)
+    timeout -k 5 $limit "$mpiexec" --oversubscribe --bind-to none -n 3 "$program" "$how" >"$log" 2>&1 ;;
+esac
+code=$?
+
+if [ $code -eq 124 ] || [ $code -eq 137 ] && [ "$how" != kill ]; then fail "hangs"; fi
+case $how in
+  none)
+    [ $code -eq 0 ] || fail "exit code $code"
+    grep -q "all 3 ranks have ended well" "$log" || fail "the ranks have not met" ;;
+  kill)
+    [ $code -ne 124 ] || fail "hangs"
+    [ $code -ne 0 ] || fail "exit code 0 although a rank was killed"
+    if grep -q "ended well" "$log"; then fail "went on without the killed rank"; fi ;;
+  throw)
+    [ $code -ne 0 ] || fail "exit code 0 although a rank failed"
+    grep -q "penstock: error: rank 1 has failed" "$log" || fail "the reason is not printed" ;;
+  unwind)
+    [ $code -ne 0 ] || fail "exit code 0 although a rank failed" ;;
+  lost)
+    [ $code -eq 2 ] || fail "exit code $code, expected 2"
+    grep -q "srun --mpi=pmix" "$log" || fail "the cure is not named" ;;
+  *) fail "unknown case" ;;
+esac

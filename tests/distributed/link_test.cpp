@@ -1,0 +1,362 @@
+// tests/distributed/link_test.cpp -- what the schedule relies on: sends never wait, an edge is
+// FIFO, edges never cross, the steady state makes no requests, and a misfit is refused with a
+// sentence.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "kernels/bfloat16.h"
+#include "runtime/comm/mpi_link.h"
+#include "runtime/comm/network.h"
+#include "tests/distributed/main.h"
+#include "tests/support/host_device.h"
+
+namespace penstock {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int64_t kMega = int64_t{1} << 20;
+
+// Bytes that tell one message from another and any byte from its neighbours.
+std::byte pattern(int seed, size_t i) {
+  return static_cast<std::byte>((static_cast<size_t>(seed) * 131 + i * 7 + (i >> 8) * 13) & 0xff);
+}
+
+Tensor filled(Device& device, const TensorSpec& spec, int seed) {
+  Tensor tensor = device.empty(spec.shape, spec.dtype, Purpose::Activations);
+  auto* bytes = static_cast<std::byte*>(tensor.raw());
+  for (size_t i = 0; i < tensor.size_bytes(); ++i) bytes[i] = pattern(seed, i);
+  return tensor;
+}
+
+void expect_filled(const Tensor& tensor, const TensorSpec& spec, int seed) {
+  ASSERT_EQ(tensor.shape(), spec.shape);
+  ASSERT_EQ(tensor.dtype(), spec.dtype);
+  const auto* bytes = static_cast<const std::byte*>(tensor.raw());
+  for (size_t i = 0; i < tensor.size_bytes(); ++i) {
+    ASSERT_EQ(bytes[i], pattern(seed, i)) << "byte " << i << " of message " << seed;
+  }
+}
+
+// In a pipeline with one stage a rank: the edge that leads down from stage s; the next is its way
+// back.
+size_t edge_down(int stage) {
+  return 2 * static_cast<size_t>(stage);
+}
+
+std::vector<Edge> chain(int stages) {
+  std::vector<Edge> edges;
+  for (int s = 0; s + 1 < stages; ++s) {
+    edges.push_back({s, s + 1, s, s + 1, Direction::Activation});
+    edges.push_back({s + 1, s, s + 1, s, Direction::Gradient});
+  }
+  return edges;
+}
+
+class Links : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (session_.ranks() < 2) GTEST_SKIP() << "a link needs two ranks";
+  }
+  void connect(const std::vector<Edge>& edges) { ends_ = network_->connect(edges, device_); }
+  SendLink& sender(size_t edge) { return *ends_.send.at(edge); }
+  ReceiveLink& receiver(size_t edge) { return *ends_.receive.at(edge); }
+
+  const Session& session_ = test_session();
+  const int rank_ = session_.rank();
+  HostDevice device_;
+  std::unique_ptr<Network> network_ =
+      make_mpi_network(session_, {.positions = session_.ranks(), .replicas = 1});
+  Network::Ends ends_;
+};
+
+TEST_F(Links, EachRankHoldsItsOwnEndsOnly) {
+  connect(chain(session_.ranks()));
+  for (int s = 0; s + 1 < session_.ranks(); ++s) {
+    const size_t there = edge_down(s);
+    EXPECT_EQ(ends_.send[there] != nullptr, rank_ == s);
+    EXPECT_EQ(ends_.receive[there] != nullptr, rank_ == s + 1);
+    EXPECT_EQ(ends_.send[there + 1] != nullptr, rank_ == s + 1);
+    EXPECT_EQ(ends_.receive[there + 1] != nullptr, rank_ == s);
+  }
+}
+
+// Down the whole pipeline, each rank passing on what it got, and the last one checks.
+void carry_down_the_pipeline(Device& device, Network& network, int rank, int ranks) {
+  const std::vector<TensorSpec> specs = {{{0, 3}, DType::F32},       {{1}, DType::F32},
+                                         {{2}, DType::BF16},         {{kMega / 4}, DType::F32},
+                                         {{kMega / 2}, DType::BF16}, {{4, kMega}, DType::F32},
+                                         {{8, kMega}, DType::BF16},  {{7}, DType::I32}};
+  const auto ends = network.connect(chain(ranks), device);
+  std::vector<Tensor> message(specs.size());
+  if (rank > 0) {
+    ReceiveLink& link = *ends.receive[edge_down(rank - 1)];
+    link.expect(specs);
+    EXPECT_EQ(link.expected(), 1);
+    link.progress();
+    link.receive(message);
+    EXPECT_EQ(link.expected(), 0);
+  }
+  for (size_t i = 0; i < specs.size(); ++i) {
+    const int seed = static_cast<int>(i) + 1;
+    if (rank == 0) message[i] = filled(device, specs[i], seed);
+    expect_filled(message[i], specs[i], seed);
+  }
+  if (rank + 1 < ranks) {
+    SendLink& link = *ends.send[edge_down(rank)];
+    link.send(message);
+    message.clear();
+    link.drain();
+  }
+}
+
+TEST_F(Links, CarryTuplesOfEverySize) {
+  carry_down_the_pipeline(device_, *network_, rank_, session_.ranks());
+}
+
+TEST_F(Links, CarryTuplesOfADeviceThatMpiCannotRead) {
+  HostDevice accelerator(false);
+  carry_down_the_pipeline(accelerator, *network_, rank_, session_.ranks());
+  EXPECT_EQ(accelerator.memory().use().current_of(Purpose::Communication), 0);
+}
+
+// Rendezvous-sized, so that a send that waited for its receive would wait for ever: both ranks send
+// all before either receives any.
+TEST_F(Links, ManyMessagesInFlightKeepTheirOrder) {
+  constexpr int kMessages = 40;
+  const TensorSpec spec{{kMega / 8}, DType::F32};
+  connect(chain(2));
+  if (rank_ < 2) {
+    const auto out = static_cast<size_t>(rank_);
+    for (int m = 0; m < kMessages; ++m) {
+      const Tensor tensor = filled(device_, spec, m);
+      sender(out).send({&tensor, 1});
+    }
+    for (int m = 0; m < kMessages; ++m) {
+      receiver(1 - out).expect({&spec, 1});
+      Tensor tensor;
+      receiver(1 - out).receive({&tensor, 1});
+      expect_filled(tensor, spec, m);
+    }
+    sender(out).drain();
+  }
+  network_->world().barrier();
+}
+
+// Two stages a rank in the looped placement: edges 0 -> 1 and 2 -> 3 both go from rank 0 to rank 1.
+// Messages of the same size, sent in one order and received in another.
+TEST_F(Links, EdgesBetweenTheSameRanksNeverCross) {
+  const TensorSpec spec{{1000}, DType::F32};
+  connect({{0, 1, 0, 1, Direction::Activation},
+           {2, 3, 0, 1, Direction::Activation},
+           {1, 0, 1, 0, Direction::Gradient},
+           {1, 2, 1, 0, Direction::Activation}});
+  const auto send = [&](size_t edge, int seed) {
+    const Tensor tensor = filled(device_, spec, seed);
+    sender(edge).send({&tensor, 1});
+  };
+  const auto receive = [&](size_t edge, int seed) {
+    if (receiver(edge).expected() == 0) receiver(edge).expect({&spec, 1});
+    Tensor tensor;
+    receiver(edge).receive({&tensor, 1});
+    expect_filled(tensor, spec, seed);
+  };
+  if (rank_ == 0) {
+    receiver(3).expect({&spec, 1});
+    send(1, 11);
+    send(0, 1);
+    send(1, 12);
+    send(0, 2);
+    receive(2, 21);
+    receive(3, 31);
+    for (size_t edge : {0, 1}) sender(edge).drain();
+  } else if (rank_ == 1) {
+    send(3, 31);
+    send(2, 21);
+    receive(0, 1);
+    receive(0, 2);
+    receive(1, 11);
+    receive(1, 12);
+    for (size_t edge : {2, 3}) sender(edge).drain();
+  }
+  network_->world().barrier();
+}
+
+TEST_F(Links, TheSameTensorMayBeSentAgainWhileInFlight) {
+  const TensorSpec spec{{kMega}, DType::F32};
+  connect(chain(2));
+  if (rank_ == 0) {
+    const Tensor tensor = filled(device_, spec, 5);
+    for (int i = 0; i < 3; ++i) sender(0).send({&tensor, 1});
+    sender(0).drain();
+  } else if (rank_ == 1) {
+    for (int i = 0; i < 3; ++i) receiver(0).expect({&spec, 1});
+    EXPECT_EQ(receiver(0).expected(), 3);
+    for (int i = 0; i < 3; ++i) {
+      Tensor tensor;
+      receiver(0).receive({&tensor, 1});
+      expect_filled(tensor, spec, 5);
+    }
+  }
+  network_->world().barrier();
+}
+
+TEST_F(Links, HoldWhatTheySendUntilItHasLeft) {
+  const TensorSpec spec{{4 * kMega}, DType::F32};
+  connect(chain(2));
+  if (rank_ == 0) {
+    const Tensor tensor = filled(device_, spec, 3);
+    sender(0).send({&tensor, 1});
+    EXPECT_FALSE(tensor.unique());
+    network_->world().barrier();
+    sender(0).drain();
+    EXPECT_TRUE(tensor.unique());
+  } else {
+    network_->world().barrier();  // nothing is received before the check
+    if (rank_ != 1) return;
+    receiver(0).expect({&spec, 1});
+    Tensor tensor;
+    receiver(0).receive({&tensor, 1});
+  }
+}
+
+TEST_F(Links, SteadyStateMakesNoRequestsAndNoMemory) {
+  constexpr int kMicroBatches = 4;
+  const std::vector<TensorSpec> specs = {{{kMega / 4}, DType::F32}, {{100}, DType::BF16}};
+  connect(chain(2));
+  const auto step = [&] {
+    const auto out = static_cast<size_t>(rank_);
+    for (int m = 0; m < kMicroBatches; ++m) {
+      receiver(1 - out).expect(specs);
+      sender(out).send(std::vector{filled(device_, specs[0], m), filled(device_, specs[1], m)});
+    }
+    std::vector<Tensor> message(specs.size());
+    for (int m = 0; m < kMicroBatches; ++m) {
+      receiver(1 - out).receive(message);
+      expect_filled(message[1], specs[1], m);
+    }
+    sender(out).drain();
+  };
+  if (rank_ < 2) {
+    for (int warm_up = 0; warm_up < 10; ++warm_up) step();
+    const int64_t requests = network_->requests_made();
+    const int64_t allocations = device_.memory().use().system_allocations;
+    EXPECT_GE(requests, 4);
+    for (int i = 0; i < 20; ++i) step();
+    EXPECT_EQ(network_->requests_made(), requests);
+    EXPECT_EQ(device_.memory().use().system_allocations, allocations);
+  }
+  network_->world().barrier();
+}
+
+// The message of the error when `sent` elements meet a receive of `expected`; empty without one.
+std::string refusal(SendLink* out, ReceiveLink* in, Device& device, int64_t sent,
+                    int64_t expected) {
+  std::string words;
+  if (out != nullptr) {
+    const Tensor tensor = filled(device, {{sent}, DType::F32}, 1);
+    out->send({&tensor, 1});
+    out->drain();
+  }
+  if (in != nullptr) {
+    const TensorSpec spec{{expected}, DType::F32};
+    in->expect({&spec, 1});
+    Tensor tensor;
+    try {
+      in->receive({&tensor, 1});
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::Peer);
+      words = error.what();
+    }
+  }
+  return words;
+}
+
+// Both ends cut a tensor larger than an MPI count in the same pieces; 1000 bytes stand for 2^30.
+TEST_F(Links, LargeTensorsTravelInPieces) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  ASSERT_EQ(MPI_Comm_dup(MPI_COMM_WORLD, &comm), MPI_SUCCESS);
+  EdgeComm edge;
+  *edge.comm.address() = comm;
+  int64_t made = 0;
+  const std::vector<TensorSpec> specs = {
+      {{750}, DType::F32}, {{625}, DType::F32}, {{1}, DType::F32}, {{0}, DType::F32}};
+  if (rank_ == 0) {
+    MpiSendLink link(std::move(edge), made, 1000);
+    std::vector<Tensor> message(specs.size());
+    for (size_t i = 0; i < specs.size(); ++i) message[i] = filled(device_, specs[i], 9);
+    link.send(message);
+    link.drain();
+    EXPECT_EQ(made, 3 + 3 + 1 + 1);
+  } else if (rank_ == 1) {
+    MpiReceiveLink link(std::move(edge), device_.memory(), Purpose::Activations, made, 1000);
+    std::vector<Tensor> message(specs.size());
+    link.expect(specs);
+    link.receive(message);
+    for (size_t i = 0; i < specs.size(); ++i) expect_filled(message[i], specs[i], 9);
+  }
+  network_->world().barrier();
+}
+
+TEST_F(Links, AMessageOfAnotherSizeIsRefused) {
+  for (const auto& [sent, expected] : std::vector<std::pair<int64_t, int64_t>>{
+           {10, 12}, {12, 10}, {0, 1}, {kMega, 2 * kMega}, {2 * kMega, kMega}}) {
+    connect(chain(2));  // an end that has failed is not used again
+    const std::string words =
+        refusal(ends_.send[0].get(), ends_.receive[0].get(), device_, sent, expected);
+    if (rank_ == 1) {
+      EXPECT_THAT(words,
+                  HasSubstr("receiving activations of stage 0 to stage 1 (rank 0 to rank 1)"));
+      EXPECT_THAT(words, HasSubstr("expected " + std::to_string(4 * expected) + " bytes"));
+      EXPECT_THAT(words, HasSubstr("is the model section the same on all ranks?"));
+      (void)ends_.receive[0].release();  // it would report the rest as unfinished; a run ends here
+    }
+    network_->world().barrier();
+  }
+}
+
+TEST_F(Links, AMessageOfAnotherLengthIsABug) {
+  connect(chain(2));
+  if (rank_ != 1) return;
+  std::vector<Tensor> message(2);
+  EXPECT_THROW(receiver(0).receive(message), Error);
+}
+
+TEST_F(Links, AnEdgeOutsideThePipelineIsABug) {
+  const int last = session_.ranks() - 1;
+  EXPECT_THROW(connect({{0, 1, 0, session_.ranks(), Direction::Activation}}), Error);
+  EXPECT_THROW(connect({{0, 1, last, last, Direction::Activation}}), Error);
+  EXPECT_THROW(connect({{0, 1, -1, 0, Direction::Activation}}), Error);
+}
+
+// Replicas have edges of their own under both placements.
+TEST(Replicas, HaveTheirOwnEdges) {
+  const Session& session = test_session();
+  if (session.ranks() != 4) GTEST_SKIP() << "two pipelines of two need four ranks";
+  const TensorSpec spec{{100}, DType::F32};
+  for (const Placement placement : {Placement::Stages, Placement::Replicas}) {
+    const Grid grid{2, 2, placement};
+    HostDevice device;
+    const auto network = make_mpi_network(session, grid);
+    const auto ends = network->connect(chain(2), device);
+    const int replica = grid.replica_of(session.rank());
+    if (ends.send[0] != nullptr) {
+      const Tensor tensor = filled(device, spec, 40 + replica);
+      ends.send[0]->send({&tensor, 1});
+      ends.send[0]->drain();
+    } else {
+      ends.receive[0]->expect({&spec, 1});
+      Tensor tensor;
+      ends.receive[0]->receive({&tensor, 1});
+      expect_filled(tensor, spec, 40 + replica);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,176 @@
+// tests/distributed/reduce_test.cpp -- sums over replicas: exact, the same bits on all members, in
+// replica order wherever an element lies, and nothing made in the steady state.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "runtime/comm/network.h"
+#include "tests/distributed/main.h"
+#include "tests/support/host_device.h"
+
+namespace penstock {
+namespace {
+
+// What replica r holds at element i; small integers, so that every order of adding is exact.
+float number(int replica, int64_t i) {
+  return static_cast<float>((i * 31 + int64_t{replica} * 17) % 1000 - 500);
+}
+
+// Numbers of widely different sizes: the bits of a sum then depend on the order.
+std::vector<float> random_numbers(int replica, int64_t elements) {
+  std::mt19937 engine(static_cast<unsigned>(1000 + replica));
+  std::uniform_real_distribution<float> mantissa(-1.0F, 1.0F);
+  std::uniform_int_distribution<int> exponent(-20, 20);
+  std::vector<float> numbers(static_cast<size_t>(elements));
+  for (float& x : numbers) x = std::ldexp(mantissa(engine), exponent(engine));
+  return numbers;
+}
+
+class Reduce : public testing::Test {
+ protected:
+  Tensor buffer(int64_t elements) {
+    return device_.empty({elements}, DType::F32, Purpose::Gradients);
+  }
+  void fill(const Tensor& tensor) const {
+    auto* values = tensor.data<float>();
+    for (int64_t i = 0; i < tensor.elements(); ++i) values[i] = number(rank_, i);
+  }
+  void expect_sums(const Tensor& tensor) const {
+    const auto* values = tensor.data<float>();
+    for (int64_t i = 0; i < tensor.elements(); ++i) {
+      float sum = 0;
+      for (int replica = 0; replica < ranks_; ++replica) sum += number(replica, i);
+      ASSERT_EQ(values[i], sum) << "element " << i << " of " << tensor.elements();
+    }
+  }
+
+  const Session& session_ = test_session();
+  const int rank_ = session_.rank();
+  const int ranks_ = session_.ranks();
+  HostDevice device_;
+  std::unique_ptr<Network> network_ =
+      make_mpi_network(session_, {.positions = 1, .replicas = ranks_});
+  std::unique_ptr<ReduceGroup> group_ = network_->reduce_group(device_);
+};
+
+TEST_F(Reduce, SumsBuffersOfEverySize) {
+  EXPECT_EQ(group_->size(), ranks_);
+  for (const int64_t elements : {0, 1, 2, 3, 5, 7, 1000, 1023, 65537, (1 << 19) - 1, 1 << 19,
+                                 (1 << 19) + 1, 5 * (1 << 19) + 11}) {
+    const Tensor tensor = buffer(elements);
+    fill(tensor);
+    group_->start(tensor);
+    group_->finish();
+    expect_sums(tensor);
+  }
+}
+
+TEST_F(Reduce, SumsManyBuffersAtOnce) {
+  std::vector<Tensor> buffers;
+  for (const int64_t elements : {3, 600000, 0, 1, 2000000, 17}) {
+    buffers.push_back(buffer(elements));
+  }
+  for (int step = 0; step < 5; ++step) {
+    for (const Tensor& tensor : buffers) {
+      fill(tensor);
+      group_->start(tensor);
+      group_->progress();
+    }
+    group_->finish();
+    for (const Tensor& tensor : buffers) expect_sums(tensor);
+  }
+}
+
+// The members do other work between starts, each for another time; progress() alone must bring the
+// sum to its end when all call it.
+TEST_F(Reduce, EndsByProgressAlone) {
+  const Tensor tensor = buffer(3000000);
+  fill(tensor);
+  group_->start(tensor);
+  const int64_t last = tensor.elements() - 1;
+  float sum = 0;
+  for (int replica = 0; replica < ranks_; ++replica) sum += number(replica, last);
+  const auto* values = tensor.data<float>();
+  double waiting = 1.0;
+  while (waiting > 0.0) {
+    group_->progress();
+    waiting = values[last] == sum ? 0.0 : 1.0;
+    network_->world().maximum({&waiting, 1});
+  }
+  group_->finish();
+  expect_sums(tensor);
+}
+
+TEST_F(Reduce, AddsInReplicaOrderWhereverAnElementLies) {
+  constexpr int64_t kElements = 700001;
+  const std::vector<float> mine = random_numbers(rank_, kElements);
+  std::vector<float> expected = random_numbers(0, kElements);
+  for (int replica = 1; replica < ranks_; ++replica) {
+    const std::vector<float> other = random_numbers(replica, kElements);
+    for (size_t i = 0; i < expected.size(); ++i) expected[i] += other[i];
+  }
+  for (const int64_t shift : {0, 1, 12345}) {
+    const Tensor tensor = buffer(kElements + shift);
+    auto* values = tensor.data<float>();
+    std::fill_n(values, shift, 0.0F);
+    std::copy(mine.begin(), mine.end(), values + shift);
+    group_->start(tensor);
+    group_->finish();
+    ASSERT_EQ(std::memcmp(values + shift, expected.data(), expected.size() * sizeof(float)), 0)
+        << "shifted by " << shift;
+  }
+}
+
+TEST_F(Reduce, SteadyStateMakesNoRequestsAndNoMemory) {
+  const std::vector<Tensor> buffers = {buffer(1500000), buffer(100)};
+  const auto step = [&] {
+    for (const Tensor& tensor : buffers) group_->start(tensor);
+    group_->finish();
+  };
+  step();
+  const int64_t requests = network_->requests_made();
+  const int64_t allocations = device_.memory().use().system_allocations;
+  EXPECT_EQ(requests > 0, ranks_ > 1);
+  for (int i = 0; i < 5; ++i) step();
+  EXPECT_EQ(network_->requests_made(), requests);
+  EXPECT_EQ(device_.memory().use().system_allocations, allocations);
+}
+
+TEST_F(Reduce, SumsBuffersOfADeviceThatMpiCannotRead) {
+  HostDevice accelerator(false);
+  const auto group = network_->reduce_group(accelerator);
+  const Tensor tensor = accelerator.empty({1000}, DType::F32, Purpose::Gradients);
+  for (int step = 0; step < 3; ++step) {
+    fill(tensor);
+    group->start(tensor);
+    group->progress();
+    group->finish();
+    expect_sums(tensor);
+  }
+}
+
+TEST_F(Reduce, RefusesWhatIsNoGradientBuffer) {
+  EXPECT_THROW(group_->start(device_.empty({4}, DType::BF16, Purpose::Gradients)), Error);
+  EXPECT_THROW(group_->start(device_.empty({4, 4}, DType::F32, Purpose::Gradients)), Error);
+}
+
+TEST_F(Reduce, BuffersOfDifferentSizesAreRefused) {
+  if (ranks_ != 2) GTEST_SKIP() << "told from two ranks";
+  const Tensor tensor = buffer(rank_ == 0 ? 1000 : 1100);
+  std::string words;
+  try {
+    group_->start(tensor);
+    group_->finish();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Peer);
+    words = error.what();
+  }
+  EXPECT_NE(words.find("summing gradients over the replicas"), std::string::npos) << words;
+  (void)group_.release();  // a run ends here; its requests are never freed
+}
+
+}  // namespace
+}  // namespace penstock

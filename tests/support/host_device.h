@@ -1,0 +1,48 @@
+// tests/support/host_device.h -- a Device that has memory and nothing else, for tests of rooms that
+// only move tensors. Asking it for an op throws.
+#pragma once
+
+#include <cstring>
+#include <string>
+
+#include "kernels/device.h"
+#include "kernels/error.h"
+
+namespace penstock {
+
+class HostDevice final : public Device {
+ public:
+  // With false it claims to be an accelerator, whose memory the host must not touch.
+  explicit HostDevice(bool host_addressable = true)
+      : memory_(host_memory_source()), host_addressable_(host_addressable) {}
+
+  [[nodiscard]] std::string description() const override { return "memory without ops"; }
+  [[nodiscard]] bool native_bf16() const override { return false; }
+  [[nodiscard]] bool host_addressable() const override { return host_addressable_; }
+  void synchronize() override {}
+  void copy_from_host(Tensor& to, const void* from, size_t size_bytes) override {
+    std::memcpy(to.raw(), from, size_bytes);
+  }
+  void copy_to_host(void* to, const Tensor& from, size_t size_bytes) override {
+    std::memcpy(to, from.raw(), size_bytes);
+  }
+  [[nodiscard]] int64_t primitives_created() const override { return 0; }
+
+  DenseOps& dense() override { has_none(); }
+  ImageOps& image() override { has_none(); }
+  NormOps& norm() override { has_none(); }
+  PointwiseOps& pointwise() override { has_none(); }
+  LayoutOps& layout() override { has_none(); }
+  AttentionOps& attention() override { has_none(); }
+  TokenOps& token() override { has_none(); }
+  UpdateOps& update() override { has_none(); }
+  Memory& memory() override { return memory_; }
+
+ private:
+  [[noreturn]] static void has_none() { fail_internal("this test device has no ops"); }
+
+  Memory memory_;
+  bool host_addressable_;
+};
+
+}  // namespace penstock

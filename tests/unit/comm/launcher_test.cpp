@@ -1,0 +1,65 @@
+#include "runtime/comm/launcher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+namespace penstock {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+Environment environment(const std::map<std::string, std::string>& variables) {
+  return [variables](const char* name) -> const char* {
+    const auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  };
+}
+
+TEST(Launcher, RefusesAStepOfStrangers) {
+  const auto srun = environment({{"SLURM_STEP_NUM_TASKS", "4"}});
+  const std::string complaint = launcher_complaint(srun, 1);
+  EXPECT_THAT(complaint, HasSubstr("srun --mpi=pmix"));
+  EXPECT_THAT(complaint, HasSubstr("started 4 processes"));
+  EXPECT_TRUE(is_slurm_without_pmix(srun));
+}
+
+TEST(Launcher, RefusesTheMpirunOfAnotherMpi) {
+  EXPECT_THAT(launcher_complaint(environment({{"PMI_SIZE", "2"}}), 1), HasSubstr("PMI_SIZE"));
+}
+
+TEST(Launcher, AcceptsRanksThatKnowEachOther) {
+  const auto srun = environment({{"SLURM_STEP_NUM_TASKS", "4"}, {"PMIX_RANK", "0"}});
+  EXPECT_THAT(launcher_complaint(srun, 4), IsEmpty());
+  EXPECT_FALSE(is_slurm_without_pmix(srun));
+}
+
+TEST(Launcher, AcceptsOneProcess) {
+  EXPECT_THAT(launcher_complaint(environment({}), 1), IsEmpty());
+  EXPECT_THAT(launcher_complaint(environment({{"SLURM_STEP_NUM_TASKS", "1"}}), 1), IsEmpty());
+}
+
+// `penstock plan` in a batch script of a job with four tasks: the script itself is one process.
+TEST(Launcher, AcceptsOneProcessInABatchScript) {
+  const auto batch = environment({{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}});
+  EXPECT_THAT(launcher_complaint(batch, 1), IsEmpty());
+  EXPECT_FALSE(is_slurm_without_pmix(batch));
+}
+
+// Under Slurm, mpirun starts its daemons with a step of one task a node; its ranks inherit that.
+TEST(Launcher, AcceptsOneRankUnderMpirun) {
+  const auto mpirun = environment({{"SLURM_STEP_NUM_TASKS", "2"}, {"OMPI_COMM_WORLD_SIZE", "1"}});
+  EXPECT_THAT(launcher_complaint(mpirun, 1), IsEmpty());
+}
+
+// Slurm's pmi2 plug-in: another MPI may well be able to start from it, so MPI_Init has the word.
+TEST(Launcher, LeavesOtherProcessManagersToMpi) {
+  EXPECT_FALSE(is_slurm_without_pmix(
+      environment({{"SLURM_STEP_NUM_TASKS", "4"}, {"PMI_RANK", "1"}, {"PMI_SIZE", "4"}})));
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,131 @@
+#include "fixtures.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <stdexcept>
+//
+#include <jpeglib.h>
+
+namespace penstock::test {
+namespace {
+
+void require(bool ok, const char* what) {
+  if (!ok) throw std::runtime_error(what);
+}
+
+std::string encode(int height, int width, int channels, const std::vector<uint8_t>& pixels) {
+  jpeg_compress_struct info{};
+  jpeg_error_mgr errors{};
+  info.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&info);
+  unsigned char* data = nullptr;
+  unsigned long size = 0;
+  jpeg_mem_dest(&info, &data, &size);
+  info.image_height = static_cast<JDIMENSION>(height);
+  info.image_width = static_cast<JDIMENSION>(width);
+  info.input_components = channels;
+  info.in_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+  jpeg_set_defaults(&info);
+  jpeg_set_quality(&info, 100, TRUE);
+  jpeg_start_compress(&info, TRUE);
+  while (info.next_scanline < info.image_height) {
+    auto* row = const_cast<JSAMPROW>(pixels.data()) +
+                size_t{info.next_scanline} * static_cast<size_t>(width * channels);
+    jpeg_write_scanlines(&info, &row, 1);
+  }
+  jpeg_finish_compress(&info);
+  jpeg_destroy_compress(&info);
+  std::string result(reinterpret_cast<const char*>(data), size);
+  std::free(data);
+  return result;
+}
+
+}  // namespace
+
+TempFolder::TempFolder() {
+  path_ = (std::filesystem::temp_directory_path() / "penstock-data-XXXXXX").string();
+  require(mkdtemp(path_.data()) != nullptr, "mkdtemp");
+}
+
+TempFolder::~TempFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+void write_file(const std::string& path, const std::string& contents) {
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  std::ofstream file(path, std::ios::binary);
+  file << contents;
+  require(file.flush().good(), "write_file");
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  require(file.good(), "read_file");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write_archive(const std::string& path, const Files& files, Compression compression) {
+  const std::unique_ptr<archive, decltype(&archive_write_free)> out(archive_write_new(),
+                                                                    &archive_write_free);
+  if (compression == Compression::Gzip) {
+    require(archive_write_add_filter_gzip(out.get()) == ARCHIVE_OK, "gzip");
+  }
+  if (compression == Compression::Zstd) {
+    require(archive_write_add_filter_zstd(out.get()) == ARCHIVE_OK, "zstd");
+  }
+  require(archive_write_set_format_pax_restricted(out.get()) == ARCHIVE_OK, "tar");
+  require(archive_write_open_filename(out.get(), path.c_str()) == ARCHIVE_OK, "open");
+  for (const auto& [name, contents] : files) {
+    const std::unique_ptr<archive_entry, decltype(&archive_entry_free)> entry(archive_entry_new(),
+                                                                              &archive_entry_free);
+    archive_entry_set_pathname(entry.get(), name.c_str());
+    archive_entry_set_size(entry.get(), static_cast<la_int64_t>(contents.size()));
+    archive_entry_set_filetype(entry.get(), AE_IFREG);
+    archive_entry_set_perm(entry.get(), 0644);
+    require(archive_write_header(out.get(), entry.get()) == ARCHIVE_OK, "header");
+    require(archive_write_data(out.get(), contents.data(), contents.size()) ==
+                static_cast<la_ssize_t>(contents.size()),
+            "data");
+  }
+  require(archive_write_close(out.get()) == ARCHIVE_OK, "close");
+}
+
+std::string plain_jpeg(int height, int width, std::vector<uint8_t> colour) {
+  std::vector<uint8_t> pixels;
+  for (int i = 0; i < height * width; ++i) {
+    pixels.insert(pixels.end(), colour.begin(), colour.end());
+  }
+  return encode(height, width, static_cast<int>(colour.size()), pixels);
+}
+
+std::string busy_jpeg(int height, int width) {
+  std::vector<uint8_t> pixels;
+  for (int i = 0; i < height * width * 3; ++i) pixels.push_back(static_cast<uint8_t>(mix(i)));
+  return encode(height, width, 3, pixels);
+}
+
+TextSample read_text(const Dataset& set, int64_t index, uint64_t draw) {
+  const auto context = static_cast<size_t>(set.fields()[0].shape.elements());
+  TextSample sample{std::vector<int32_t>(context, -7), std::vector<int32_t>(context, -7)};
+  const std::array<void*, 2> out = {sample.tokens.data(), sample.labels.data()};
+  set.read(index, stream(draw), out);
+  return sample;
+}
+
+ImageSample read_image(const Dataset& set, int64_t index, uint64_t draw) {
+  ImageSample sample{std::vector<float>(static_cast<size_t>(set.fields()[0].shape.elements()))};
+  const std::array<void*, 2> out = {sample.image.data(), &sample.label};
+  set.read(index, stream(draw), out);
+  return sample;
+}
+
+}  // namespace penstock::test

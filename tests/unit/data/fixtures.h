@@ -1,0 +1,98 @@
+// tests/unit/data/fixtures.h -- what the tests of the data room share: files made on the spot, a
+// device that only has memory, and reading one sample.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/device.h"
+#include "kernels/error.h"
+#include "runtime/data/dataset.h"
+
+namespace penstock::test {
+
+// A folder of its own for a test, removed at the end.
+class TempFolder {
+ public:
+  TempFolder();
+  ~TempFolder();
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+  [[nodiscard]] std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+void write_file(const std::string& path, const std::string& contents);  // makes folders
+[[nodiscard]] std::string read_file(const std::string& path);
+
+using Files = std::vector<std::pair<std::string, std::string>>;  // name, contents
+enum class Compression : uint8_t { None, Gzip, Zstd };
+void write_archive(const std::string& path, const Files& files, Compression compression);
+
+// A JPEG of one colour, of the quality that keeps it within a few steps.
+[[nodiscard]] std::string plain_jpeg(int height, int width, std::vector<uint8_t> colour);
+// A JPEG with some structure everywhere, so that damage shows.
+[[nodiscard]] std::string busy_jpeg(int height, int width);
+
+// Host memory and nothing else: data never compute.
+class HostDevice final : public Device {
+ public:
+  [[nodiscard]] std::string description() const override { return "host memory"; }
+  [[nodiscard]] bool native_bf16() const override { return false; }
+  [[nodiscard]] bool host_addressable() const override { return true; }
+  void synchronize() override {}
+  void copy_from_host(Tensor&, const void*, size_t) override { no_ops(); }
+  void copy_to_host(void*, const Tensor&, size_t) override { no_ops(); }
+  [[nodiscard]] int64_t primitives_created() const override { return 0; }
+  DenseOps& dense() override { no_ops(); }
+  ImageOps& image() override { no_ops(); }
+  NormOps& norm() override { no_ops(); }
+  PointwiseOps& pointwise() override { no_ops(); }
+  LayoutOps& layout() override { no_ops(); }
+  AttentionOps& attention() override { no_ops(); }
+  TokenOps& token() override { no_ops(); }
+  UpdateOps& update() override { no_ops(); }
+  Memory& memory() override { return memory_; }
+
+ private:
+  [[noreturn]] static void no_ops() { fail_internal("the data room computed something"); }
+  Memory memory_{host_memory_source()};
+};
+
+// The stream of "the augmentation drawn as number i".
+[[nodiscard]] inline RandomStream stream(uint64_t i) {
+  return random_stream(1, 2, i);
+}
+
+struct TextSample {
+  std::vector<int32_t> tokens, labels;
+};
+[[nodiscard]] TextSample read_text(const Dataset& set, int64_t index, uint64_t draw = 0);
+
+struct ImageSample {
+  std::vector<float> image;
+  int32_t label = -7;
+};
+[[nodiscard]] ImageSample read_image(const Dataset& set, int64_t index, uint64_t draw = 0);
+
+// Expects that `statement` throws an Error of this kind whose message has all these parts.
+template <class Statement>
+void expect_error(ErrorKind kind, const std::vector<std::string>& parts, Statement statement) {
+  try {
+    statement();
+    ADD_FAILURE() << "nothing was thrown; expected: " << testing::PrintToString(parts);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind);
+    for (const std::string& part : parts) EXPECT_THAT(error.what(), testing::HasSubstr(part));
+    EXPECT_THAT(error.what(), testing::Not(testing::HasSubstr("\n"))) << "one line";
+  }
+}
+
+}  // namespace penstock::test

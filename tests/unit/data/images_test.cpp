@@ -1,0 +1,191 @@
+// Image folders and archives: classes, order, augmentation, the cache, and what is refused.
+#include "runtime/data/images.h"
+
+#include <filesystem>
+#include <thread>
+
+#include "fixtures.h"
+
+namespace penstock {
+namespace {
+
+using test::Compression;
+using test::expect_error;
+using test::read_image;
+using testing::ElementsAre;
+
+std::string red() {
+  return test::plain_jpeg(8, 8, {255, 0, 0});
+}
+std::string green() {
+  return test::plain_jpeg(8, 8, {0, 255, 0});
+}
+
+class Images : public testing::Test {
+ protected:
+  std::string archive(const test::Files& files, const std::string& name = "set.tar.zst") {
+    test::write_archive(folder_ / name, files, Compression::Zstd);
+    return folder_ / name;
+  }
+  static Datasets open(const std::string& train, const std::string& validation = "") {
+    return open_images({.train = train, .validation = validation}, {8, 8, 3});
+  }
+  test::TempFolder folder_;
+};
+
+// Out of order, with what archives collect on the way.
+const test::Files& mixed() {
+  static const test::Files kFiles = {
+      {"./train/dog/2.JPG", green()},   {"./train/cat/9.jpeg", red()}, {"./train/README", "x"},
+      {"./train/cat/._9.jpg", "apple"}, {"./train/cat/1.jpg", red()},  {"./train/cat/list.txt", ""},
+      {"./train/ape/0.jpg", red()},     {"./train/dog/jpg", "x"}};
+  return kFiles;
+}
+
+TEST_F(Images, SortsClassesAndFilesWhateverTheOrderOfTheArchive) {
+  const ImageFolder folder = open_image_folder(archive(mixed()));
+  EXPECT_THAT(folder.classes, ElementsAre("ape", "cat", "dog"));
+  std::vector<std::string> names;
+  std::vector<int32_t> labels;
+  for (const ImageFile& file : folder.files) {
+    names.push_back(file.name);
+    labels.push_back(file.label);
+  }
+  EXPECT_THAT(names, ElementsAre("train/ape/0.jpg", "train/cat/1.jpg", "train/cat/9.jpeg",
+                                 "train/dog/2.JPG"));
+  EXPECT_THAT(labels, ElementsAre(0, 1, 1, 2));
+}
+
+TEST_F(Images, AFolderIsTheSameAsItsArchive) {
+  for (const auto& [name, contents] : mixed()) test::write_file(folder_ / name, contents);
+  const Datasets packed = open(archive(mixed()));
+  const Datasets loose = open(folder_ / "train");
+  EXPECT_EQ(loose.labels, packed.labels);
+  ASSERT_EQ(loose.train->size(), 4);
+  for (int64_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(read_image(*loose.train, i).image, read_image(*packed.train, i).image);
+    EXPECT_EQ(read_image(*loose.train, i).label, read_image(*packed.train, i).label);
+  }
+}
+
+TEST_F(Images, SamplesAreNormalisedPixelsAndALabel) {
+  const Datasets sets = open(archive({{"a/0.jpg", red()}, {"b/0.jpg", green()}}));
+  EXPECT_EQ(sets.classes, 2);
+  EXPECT_EQ(sets.train->targets_per_sample(), 1);
+  EXPECT_EQ(sets.train->fields()[0].shape, Shape({8, 8, 3}));
+  const auto sample = read_image(*sets.train, 1);
+  EXPECT_EQ(sample.label, 1);
+  for (size_t i = 0; i < sample.image.size(); i += 3) {
+    EXPECT_NEAR(sample.image[i], -2, 0.05);
+    EXPECT_NEAR(sample.image[i + 1], 2, 0.05);
+    EXPECT_NEAR(sample.image[i + 2], -2, 0.05);
+  }
+}
+
+TEST_F(Images, ResizesWhatHasAnotherSize) {
+  const Datasets sets = open(archive({{"a/0.jpg", test::plain_jpeg(100, 60, {255, 255, 255})},
+                                      {"b/0.jpg", test::busy_jpeg(3, 3)}}));
+  for (float x : read_image(*sets.train, 0).image) EXPECT_NEAR(x, 2, 0.05);
+  EXPECT_EQ(read_image(*sets.train, 1).label, 1);
+}
+
+TEST_F(Images, AugmentsTrainingOnlyAndByStream) {
+  const std::string path =
+      archive({{"a/0.jpg", test::busy_jpeg(8, 8)}, {"b/0.jpg", test::busy_jpeg(8, 8)}});
+  const DataConfig config{
+      .train = path, .validation = path, .crop_padding = 2, .flip = true, .cutout = 3};
+  const Datasets sets = open_images(config, {8, 8, 3});
+  const auto first = read_image(*sets.train, 0, 1).image;
+  EXPECT_EQ(read_image(*sets.train, 0, 1).image, first) << "decoded or cached, it is the same";
+  EXPECT_NE(read_image(*sets.train, 0, 2).image, first);
+  EXPECT_EQ(read_image(*sets.validation, 0, 1).image, read_image(*sets.validation, 0, 2).image);
+  EXPECT_EQ(read_image(*sets.validation, 0).image, read_image(*open(path).train, 0).image);
+}
+
+TEST_F(Images, ReadsLabelsWithoutDecoding) {
+  const Datasets sets = open(archive({{"a/0.jpg", "no JPEG"}, {"b/0.jpg", red()}}));
+  int32_t label = -7;
+  const std::array<void*, 2> out = {nullptr, &label};
+  sets.train->read(0, test::stream(0), out);
+  EXPECT_EQ(label, 0);
+  expect_error(ErrorKind::Input, {"set.tar.zst: a/0.jpg", "JPEG"},
+               [&] { (void)read_image(*sets.train, 0); });
+}
+
+// Run under ThreadSanitizer, this is the proof; elsewhere it still compares the pixels.
+TEST_F(Images, ManyThreadsMayReadTheSameImages) {
+  test::Files files;
+  for (int i = 0; i < 20; ++i) {
+    files.emplace_back((i % 2 == 0 ? "a/" : "b/") + std::to_string(i) + ".jpg",
+                       test::busy_jpeg(8 + i % 3, 8));
+  }
+  const Datasets alone = open(archive(files));
+  const Datasets shared = open(archive(files));
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int64_t i = 0; i < 60; ++i) {
+        const std::vector<float> image = read_image(*shared.train, i % 20).image;
+        if (image != read_image(*alone.train, i % 20).image) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST_F(Images, ValidationMustHaveTheSameClasses) {
+  const std::string train = archive({{"a/0.jpg", red()}, {"b/0.jpg", red()}}, "train.tar.zst");
+  const std::string other = archive({{"a/0.jpg", red()}, {"c/0.jpg", red()}}, "other.tar.zst");
+  const std::string same = archive({{"x/a/1.jpg", red()}, {"x/b/1.jpg", red()}}, "same.tar.zst");
+  EXPECT_EQ(open(train, same).validation->size(), 2);
+  expect_error(ErrorKind::Input, {train, other, "not the same"}, [&] { (void)open(train, other); });
+  expect_error(ErrorKind::Input, {"data.validation = 0.1", "second"},
+               [&] { (void)open(train, "0.1"); });
+}
+
+TEST_F(Images, RefusesFoldersAndArchivesItCannotUse) {
+  const auto input = ErrorKind::Input;
+  const auto refuse = [&](const test::Files& files, const std::vector<std::string>& parts) {
+    expect_error(input, parts, [&] { (void)open(archive(files)); });
+  };
+  refuse({{"a/readme.txt", "x"}}, {"set.tar.zst", "no images"});
+  refuse({}, {"set.tar.zst", "no images"});
+  refuse({{"a/0.jpg", red()}, {"a/1.png", "x"}}, {"one class only", "'a'"});
+  refuse({{"0.jpg", red()}}, {"0.jpg", "no class folder"});
+  refuse({{"a/0.jpg", red()}, {"b/c/0.jpg", red()}}, {"a/0.jpg", "b/c/0.jpg", "places"});
+  refuse({{"train/a/0.jpg", red()}, {"test/a/0.jpg", red()}}, {"different places"});
+  refuse({{"a/0.jpg", red()}, {"b/0.jpg", red()}, {"./a/0.jpg", red()}}, {"a/0.jpg", "twice"});
+  refuse({{"a/0.jpg", ""}, {"b/0.jpg", red()}}, {"a/0.jpg", "empty"});
+  expect_error(input, {"/nowhere"}, [] { (void)open("/nowhere"); });
+  std::filesystem::create_directory(folder_ / "bare");
+  expect_error(input, {"bare", "no images"}, [&] { (void)open(folder_ / "bare"); });
+}
+
+TEST_F(Images, RefusesACutOffArchive) {
+  const std::string path = archive({{"a/0.jpg", test::busy_jpeg(8, 8)}, {"b/0.jpg", red()}});
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
+  expect_error(ErrorKind::Input, {path, "archive"}, [&] { (void)open(path); });
+}
+
+TEST_F(Images, RefusesAugmentationThatDoesNotFit) {
+  const std::string path = archive({{"a/0.jpg", red()}, {"b/0.jpg", red()}});
+  const auto with = [&](DataConfig config, const Shape& image) {
+    config.train = path;
+    return open_images(config, image);
+  };
+  EXPECT_EQ(with({.crop_padding = 7}, {8, 8, 3}).classes, 2);
+  expect_error(ErrorKind::Input, {"data.crop_padding = 8"}, [&] {
+    (void)with({.crop_padding = 8}, {8, 8, 3});
+  });
+  expect_error(ErrorKind::Input, {"data.crop_padding"}, [&] {
+    (void)with({.crop_padding = -1}, {8, 8, 3});
+  });
+  expect_error(ErrorKind::Input, {"data.cutout"}, [&] { (void)with({.cutout = -1}, {8, 8, 3}); });
+  expect_error(ErrorKind::Input, {"1 or 3 channels"}, [&] { (void)with({}, {8, 8, 4}); });
+  expect_error(ErrorKind::Input, {"data.mean"}, [&] { (void)with({.mean = {0}}, {8, 8, 3}); });
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,423 @@
+// Convolutions and pooling against double loops and their central differences.
+#include <gtest/gtest.h>
+
+#include "tests/unit/kernels/reference.h"
+
+namespace penstock {
+namespace {
+
+using namespace reference;
+
+struct Mode {
+  const char* name;
+  DType type;
+  Bf16 bf16;
+  double tolerance;
+};
+
+struct Case {
+  const char* name;
+  Shape x;  // [n, h, w, in]
+  int64_t out;
+  int groups;
+  Window window;
+};
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> list = {
+      {"3x3", {2, 9, 7, 16}, 32, 1, {3, 3, 1, 1, 1, 1, 1, 1}},
+      {"odd channels", {3, 5, 6, 5}, 7, 1, {3, 3, 1, 1, 1, 1, 1, 1}},
+      {"1x7", {2, 4, 11, 8}, 8, 1, {1, 7, 1, 1, 0, 0, 3, 3}},
+      {"7x1 strided", {2, 12, 4, 8}, 12, 1, {7, 1, 2, 1, 3, 3, 0, 0}},
+      {"asymmetric", {2, 8, 8, 6}, 10, 1, {3, 3, 2, 2, 0, 1, 0, 1}},
+      {"1x1", {2, 6, 5, 24}, 40, 1, {}},
+      {"stem", {1, 19, 17, 3}, 16, 1, {7, 7, 2, 2, 3, 3, 3, 3}},
+      {"groups", {2, 6, 6, 32}, 48, 2, {3, 3, 1, 1, 1, 1, 1, 1}},
+      {"odd groups", {2, 6, 6, 9}, 6, 3, {3, 3, 1, 1, 1, 1, 1, 1}},
+      {"depthwise", {2, 7, 9, 24}, 24, 24, {3, 3, 1, 1, 1, 1, 1, 1}},
+      {"depthwise 5x5/2", {2, 9, 9, 19}, 19, 19, {5, 5, 2, 2, 2, 2, 1, 2}},
+  };
+  return list;
+}
+
+Shape output(const Case& c) {
+  return window_output(c.x, c.window, c.out);
+}
+
+Shape filter(const Case& c) {
+  return {c.out, c.x[3] / c.groups, c.window.kernel_h, c.window.kernel_w};
+}
+
+size_t at(const Shape& s, int64_t a, int64_t b, int64_t c, int64_t d) {
+  return static_cast<size_t>(((a * s[1] + b) * s[2] + c) * s[3] + d);
+}
+
+// Calls body(iy, ix, ky, kx) for each image position under window (oy, ox).
+template <class Body>
+void for_each_under(const Shape& image, const Window& w, int64_t oy, int64_t ox, Body body) {
+  for (int64_t ky = 0; ky < w.kernel_h; ++ky) {
+    for (int64_t kx = 0; kx < w.kernel_w; ++kx) {
+      const int64_t iy = oy * w.stride_h - w.pad_top + ky;
+      const int64_t ix = ox * w.stride_w - w.pad_left + kx;
+      if (iy >= 0 && iy < image[1] && ix >= 0 && ix < image[2]) body(iy, ix, ky, kx);
+    }
+  }
+}
+
+// Calls body(n, oy, ox, channel) in memory order.
+template <class Body>
+void for_each_element(const Shape& shape, Body body) {
+  for (int64_t n = 0; n < shape[0]; ++n) {
+    for (int64_t y = 0; y < shape[1]; ++y) {
+      for (int64_t x = 0; x < shape[2]; ++x) {
+        for (int64_t c = 0; c < shape[3]; ++c) body(n, y, x, c);
+      }
+    }
+  }
+}
+
+Doubles convolve(const Case& c, const Doubles& x, const Doubles& w, const Doubles& bias) {
+  const Shape y_shape = output(c);
+  const Shape w_shape = filter(c);
+  const int64_t in = w_shape[1];
+  Doubles y;
+  for_each_element(y_shape, [&](int64_t n, int64_t oy, int64_t ox, int64_t o) {
+    double sum = bias.empty() ? 0.0 : bias.at(static_cast<size_t>(o));
+    const int64_t first = o / (c.out / c.groups) * in;
+    for_each_under(c.x, c.window, oy, ox, [&](int64_t iy, int64_t ix, int64_t ky, int64_t kx) {
+      for (int64_t i = 0; i < in; ++i) {
+        sum += x[at(c.x, n, iy, ix, first + i)] * w[at(w_shape, o, i, ky, kx)];
+      }
+    });
+    y.push_back(sum);
+  });
+  return y;
+}
+
+class Image : public testing::TestWithParam<Mode> {
+ protected:
+  Rig rig_{2, GetParam().bf16};
+  std::unique_ptr<ImageOps> ops_ = cpu_image_ops(rig_.context);
+  DType type_ = GetParam().type;
+  double tolerance_ = GetParam().tolerance;
+
+  // Distinct values of around 1, far enough apart that no difference step changes a maximum.
+  Tensor distinct(const Shape& shape) {
+    Tensor x = rig_.empty(shape, type_);
+    assign(x, [&](size_t i) { return static_cast<double>(i * 37 % 211) / 64.0 - 1.5; });
+    return x;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Modes, Image,
+                         testing::Values(Mode{"fp32", DType::F32, Bf16::Auto, 1e-5},
+                                         Mode{"bf16", DType::BF16, Bf16::Auto, 1e-2},
+                                         Mode{"bf16_emulated", DType::BF16, Bf16::Emulate, 1e-2}),
+                         [](const auto& test) { return test.param.name; });
+
+TEST_P(Image, ConvolutionForward) {
+  for (const Case& c : cases()) {
+    const Tensor x = random(rig_, c.x, 1, type_);
+    Weight w(random_weight(rig_, filter(c), 2, type_));
+    const Tensor bias = random(rig_, {c.out}, 3);
+    for (const bool with_bias : {false, true}) {
+      Tensor y = poisoned(rig_, output(c), type_);
+      ops_->conv2d_forward(y, x, w, with_bias ? &bias : nullptr, c.window, c.groups, Fused::None);
+      const Doubles expected =
+          convolve(c, values(x), values(w.value()), with_bias ? values(bias) : Doubles{});
+      EXPECT_LE(error(y, expected), tolerance_) << c.name;
+    }
+  }
+}
+
+TEST_P(Image, ConvolutionBackwardInput) {
+  for (const Case& c : cases()) {
+    const Tensor x = random(rig_, c.x, 1, type_);
+    Weight w(random_weight(rig_, filter(c), 2, type_));
+    const Tensor g = random(rig_, output(c), 3, type_);
+    Tensor dx = poisoned(rig_, c.x, type_);
+    ops_->conv2d_backward_input(dx, g, w, c.window, c.groups);
+    auto f = [&](const Doubles& v) { return convolve(c, v, values(w.value()), {}); };
+    EXPECT_LE(gradient_error(dx, f, x, g, {}, 24), tolerance_) << c.name;
+  }
+}
+
+TEST_P(Image, ConvolutionBackwardWeightAddsToBothGradients) {
+  for (const Case& c : cases()) {
+    const Tensor x = random(rig_, c.x, 1, type_);
+    const Tensor w = random_weight(rig_, filter(c), 2, type_);
+    const Tensor bias = random(rig_, {c.out}, 3);
+    const Tensor g = random(rig_, output(c), 4, type_);
+    Tensor dw = random(rig_, filter(c), 5);
+    Tensor dbias = random(rig_, {c.out}, 6);
+    const Doubles dw_before = values(dw);
+    const Doubles dbias_before = values(dbias);
+    ops_->conv2d_backward_weight(dw, &dbias, x, g, c.window, c.groups);
+    auto of_weight = [&](const Doubles& v) { return convolve(c, values(x), v, values(bias)); };
+    auto of_bias = [&](const Doubles& v) { return convolve(c, values(x), values(w), v); };
+    EXPECT_LE(gradient_error(dw, of_weight, w, g, dw_before, 24), tolerance_) << c.name;
+    EXPECT_LE(gradient_error(dbias, of_bias, bias, g, dbias_before, 8), tolerance_) << c.name;
+  }
+}
+
+TEST_P(Image, FusingChangesNoBit) {
+  for (const Case& c : cases()) {
+    const Tensor x = random(rig_, c.x, 1, type_);
+    Weight w(random_weight(rig_, filter(c), 2, type_));
+    const Tensor bias = random(rig_, {c.out}, 3);
+    Tensor plain = poisoned(rig_, output(c), type_);
+    ops_->conv2d_forward(plain, x, w, &bias, c.window, c.groups, Fused::None);
+    for (const auto& [fused, f] :
+         {std::pair{Fused::Relu, Activation::Relu}, std::pair{Fused::Tanh, Activation::Tanh}}) {
+      Tensor y = poisoned(rig_, output(c), type_);
+      ops_->conv2d_forward(y, x, w, &bias, c.window, c.groups, fused);
+      Tensor apart = poisoned(rig_, output(c), type_);
+      rig_.dnn.activation_forward(apart.raw(), plain.raw(), plain.elements(), type_, f);
+      EXPECT_LE(error(y, values(apart)), tolerance_) << c.name << int(fused);
+      if (type_ != DType::F32) continue;  // bf16 rounds twice when apart
+      EXPECT_EQ(values(y), values(apart)) << c.name << int(fused);
+    }
+  }
+}
+
+TEST_P(Image, ConvolutionsRepeatToTheBitAtAnyAddress) {
+  for (const Case& c : cases()) {
+    auto run = [&](int64_t shift) {  // every buffer starts `shift` elements into its block
+      auto shifted = [&](const Shape& shape, uint64_t seed, DType type) {
+        const Tensor source = random(rig_, shape, seed, type);
+        const Tensor room = rig_.empty({shape.elements() + shift}, type);
+        Tensor view = room.view(shift, shape);
+        std::memcpy(view.raw(), source.raw(), source.size_bytes());
+        return view;
+      };
+      const Tensor x = shifted(c.x, 1, type_);
+      Weight w(shifted(filter(c), 2, DType::F32));
+      const Tensor bias = shifted({c.out}, 3, DType::F32);
+      Tensor y = shifted(output(c), 4, type_);
+      Tensor dx = shifted(c.x, 5, type_);
+      Tensor dw = shifted(filter(c), 6, DType::F32);
+      Tensor dbias = shifted({c.out}, 7, DType::F32);
+      ops_->conv2d_forward(y, x, w, &bias, c.window, c.groups, Fused::Relu);
+      ops_->conv2d_backward_input(dx, y, w, c.window, c.groups);
+      ops_->conv2d_backward_weight(dw, &dbias, x, y, c.window, c.groups);
+      return std::array<Tensor, 4>{y, dx, dw, dbias};
+    };
+    const auto first = run(0);
+    const auto again = run(1);
+    for (size_t i = 0; i < first.size(); ++i) {
+      EXPECT_TRUE(same_bits(first[i], again[i])) << c.name << ", result " << i;
+    }
+  }
+}
+
+TEST_P(Image, SteadyStateCreatesAndAllocatesNothing) {
+  const Case& c = cases()[7];  // in groups
+  const Tensor x = random(rig_, c.x, 1, type_);
+  Weight w(random_weight(rig_, filter(c), 2, type_));
+  const Tensor bias = random(rig_, {c.out}, 3);
+  Tensor y = rig_.empty(output(c), type_);
+  Tensor dx = rig_.empty(c.x, type_);
+  Tensor dw = filled(rig_, filter(c), DType::F32, 0.0);
+  Tensor dbias = filled(rig_, {c.out}, DType::F32, 0.0);
+  auto step = [&] {
+    ops_->conv2d_forward(y, x, w, &bias, c.window, c.groups, Fused::Relu);
+    ops_->conv2d_backward_input(dx, y, w, c.window, c.groups);
+    ops_->conv2d_backward_weight(dw, &dbias, x, y, c.window, c.groups);
+    w.changed();
+  };
+  step();
+  const int64_t created = rig_.dnn.primitives_created();
+  const int64_t allocations = rig_.memory.use().system_allocations;
+  EXPECT_GE(created, 3);
+  step();
+  step();
+  EXPECT_EQ(rig_.dnn.primitives_created(), created);
+  EXPECT_EQ(rig_.memory.use().system_allocations, allocations);
+}
+
+TEST_P(Image, FormsAreRemadeOnceTheWeightChanged) {
+  for (const Case& c : cases()) {
+    const Tensor x = random(rig_, c.x, 1, type_);
+    Weight w(random_weight(rig_, filter(c), 2, type_));
+    auto forward = [&](Weight& weight) {
+      Tensor y = poisoned(rig_, output(c), type_);
+      ops_->conv2d_forward(y, x, weight, nullptr, c.window, c.groups, Fused::None);
+      return y;
+    };
+    const Tensor before = forward(w);
+    const Tensor other = random(rig_, filter(c), 3);
+    std::memcpy(w.value().raw(), other.raw(), other.size_bytes());
+    w.changed();
+    Weight fresh(other);
+    EXPECT_TRUE(same_bits(forward(w), forward(fresh))) << c.name;
+    EXPECT_FALSE(same_bits(forward(w), before)) << c.name;
+  }
+}
+
+TEST_P(Image, NoImagesNoHarm) {
+  const Window window{3, 3, 1, 1, 1, 1, 1, 1};
+  const Tensor x = rig_.empty({0, 5, 5, 4}, type_);
+  Tensor y = rig_.empty({0, 5, 5, 4}, type_);
+  Tensor chosen = rig_.empty({0, 5, 5, 4}, DType::I32);
+  Tensor dx = rig_.empty({0, 5, 5, 4}, type_);
+  Tensor mean = rig_.empty({0, 4}, type_);
+  Weight w(random(rig_, {4, 4, 3, 3}, 1));
+  Tensor dw = random(rig_, {4, 4, 3, 3}, 2);
+  Tensor dbias = random(rig_, {4}, 3);
+  const Doubles before = values(dw);
+  ops_->conv2d_forward(y, x, w, nullptr, window, 1, Fused::None);
+  ops_->conv2d_backward_input(dx, y, w, window, 1);
+  ops_->conv2d_backward_weight(dw, &dbias, x, y, window, 1);
+  ops_->pool2d_forward(y, &chosen, x, window, Pool::Max);
+  ops_->pool2d_backward(dx, y, &chosen, window, Pool::Max);
+  ops_->global_average_forward(mean, x);
+  ops_->global_average_backward(dx, mean);
+  EXPECT_EQ(values(dw), before);
+}
+
+// Pooling: windows over images of 70 channels, so that one block of lanes is full and one is not.
+const std::vector<Window>& pool_windows() {
+  static const std::vector<Window> list = {{2, 2, 2, 2, 0, 0, 0, 0}, {3, 3, 2, 2, 1, 1, 1, 1},
+                                           {3, 3, 1, 1, 1, 1, 1, 1}, {3, 2, 2, 1, 0, 1, 1, 0},
+                                           {3, 3, 3, 3, 2, 0, 0, 2}, {1, 1, 2, 2, 0, 0, 0, 0}};
+  return list;
+}
+const Shape kPooled{2, 7, 6, 70};
+
+Doubles pool(const Doubles& x, const Window& window, Pool kind, Doubles* chosen = nullptr) {
+  Doubles y;
+  for_each_element(window_output(kPooled, window, kPooled[3]), [&](int64_t n, int64_t oy,
+                                                                   int64_t ox, int64_t c) {
+    double best = -1e30, sum = 0.0, count = 0.0, where = -1.0;
+    for_each_under(kPooled, window, oy, ox, [&](int64_t iy, int64_t ix, int64_t ky, int64_t kx) {
+      const double value = x[at(kPooled, n, iy, ix, c)];
+      if (value > best) {
+        where = static_cast<double>(ky * window.kernel_w + kx);
+      }
+      best = std::max(best, value);
+      sum += value;
+      count += 1.0;
+    });
+    y.push_back(kind == Pool::Max ? best : sum / count);
+    if (chosen != nullptr) chosen->push_back(where);
+  });
+  return y;
+}
+
+TEST_P(Image, MaxPooling) {
+  for (const Window& window : pool_windows()) {
+    const Tensor x = distinct(kPooled);
+    const Shape shape = window_output(kPooled, window, kPooled[3]);
+    Tensor y = poisoned(rig_, shape, type_);
+    Tensor chosen = filled(rig_, shape, DType::I32, -7);
+    ops_->pool2d_forward(y, &chosen, x, window, Pool::Max);
+    Doubles where;
+    EXPECT_EQ(values(y), pool(values(x), window, Pool::Max, &where));
+    EXPECT_EQ(values(chosen), where);
+    Tensor alone = poisoned(rig_, shape, type_);
+    ops_->pool2d_forward(alone, nullptr, x, window, Pool::Max);
+    EXPECT_TRUE(same_bits(alone, y));
+
+    const Tensor g = random(rig_, shape, 1, type_);
+    Tensor dx = poisoned(rig_, kPooled, type_);
+    ops_->pool2d_backward(dx, g, &chosen, window, Pool::Max);
+    auto f = [&](const Doubles& v) { return pool(v, window, Pool::Max); };
+    EXPECT_LE(gradient_error(dx, f, x, g, {}, 50), tolerance_);
+  }
+}
+
+TEST_P(Image, AveragePoolingLeavesPaddingOut) {
+  for (const Window& window : pool_windows()) {
+    const Tensor x = random(rig_, kPooled, 1, type_);
+    const Shape shape = window_output(kPooled, window, kPooled[3]);
+    Tensor y = poisoned(rig_, shape, type_);
+    ops_->pool2d_forward(y, nullptr, x, window, Pool::Average);
+    EXPECT_LE(error(y, pool(values(x), window, Pool::Average)), tolerance_);
+
+    const Tensor g = random(rig_, shape, 2, type_);
+    Tensor dx = poisoned(rig_, kPooled, type_);
+    ops_->pool2d_backward(dx, g, nullptr, window, Pool::Average);
+    auto f = [&](const Doubles& v) { return pool(v, window, Pool::Average); };
+    EXPECT_LE(gradient_error(dx, f, x, g, {}, 50), tolerance_);
+  }
+}
+
+TEST_P(Image, MaxPoolingTakesTheFirstOfEqualsAndKeepsNaN) {
+  const Window window{2, 2, 2, 2, 0, 0, 0, 0};
+  Tensor x = filled(rig_, {1, 2, 4, 1}, type_, 3.0);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  assign(x, [&](size_t i) { return i == 6 ? nan : i == 7 ? 9.0 : 3.0; });
+  Tensor y = rig_.empty({1, 1, 2, 1}, type_);
+  Tensor chosen = rig_.empty({1, 1, 2, 1}, DType::I32);
+  ops_->pool2d_forward(y, &chosen, x, window, Pool::Max);
+  EXPECT_EQ(values(y)[0], 3.0);
+  EXPECT_EQ(values(chosen)[0], 0.0);
+  EXPECT_TRUE(std::isnan(values(y)[1]));
+  EXPECT_EQ(values(chosen)[1], 2.0);
+}
+
+TEST_P(Image, GlobalAverage) {
+  const Tensor x = random(rig_, kPooled, 1, type_);
+  auto mean = [](const Doubles& v) {
+    Doubles y(static_cast<size_t>(kPooled[0] * kPooled[3]));
+    const double pixels = static_cast<double>(kPooled[1] * kPooled[2]);
+    for_each_element(kPooled, [&](int64_t n, int64_t iy, int64_t ix, int64_t c) {
+      y[static_cast<size_t>(n * kPooled[3] + c)] += v[at(kPooled, n, iy, ix, c)] / pixels;
+    });
+    return y;
+  };
+  Tensor y = poisoned(rig_, {kPooled[0], kPooled[3]}, type_);
+  ops_->global_average_forward(y, x);
+  EXPECT_LE(error(y, mean(values(x))), tolerance_);
+  const Tensor g = random(rig_, y.shape(), 2, type_);
+  Tensor dx = poisoned(rig_, kPooled, type_);
+  ops_->global_average_backward(dx, g);
+  EXPECT_LE(gradient_error(dx, mean, x, g), tolerance_);
+}
+
+TEST_P(Image, MisfitsAreRefused) {
+  const Window window{3, 3, 1, 1, 1, 1, 1, 1};
+  const Tensor x = random(rig_, {1, 5, 5, 4}, 1, type_);
+  Tensor y = rig_.empty({1, 5, 5, 6}, type_);
+  Weight w(random(rig_, {6, 4, 3, 3}, 2));
+  Weight grouped(random(rig_, {6, 2, 3, 3}, 3));
+  EXPECT_NO_THROW(ops_->conv2d_forward(y, x, w, nullptr, window, 1, Fused::None));
+  EXPECT_NO_THROW(ops_->conv2d_forward(y, x, grouped, nullptr, window, 2, Fused::None));
+  EXPECT_THROW(ops_->conv2d_forward(y, x, w, nullptr, window, 2, Fused::None), Error);
+  EXPECT_THROW(ops_->conv2d_forward(y, x, w, nullptr, window, 0, Fused::None), Error);
+  Tensor small = rig_.empty({1, 4, 5, 6}, type_);
+  EXPECT_THROW(ops_->conv2d_forward(small, x, w, nullptr, window, 1, Fused::None), Error);
+  Tensor pooled = rig_.empty({1, 5, 5, 4}, type_);
+  EXPECT_THROW(ops_->pool2d_backward(pooled, x, nullptr, window, Pool::Max), Error);
+  EXPECT_THROW(ops_->pool2d_forward(y, nullptr, x, window, Pool::Average), Error);
+  Tensor mean = rig_.empty({1, 5}, type_);
+  EXPECT_THROW(ops_->global_average_forward(mean, x), Error);
+}
+
+TEST(WindowOutput, CountsWindowsAndRefusesMisfits) {
+  const Shape images{8, 32, 30, 3};
+  EXPECT_EQ(window_output(images, {3, 3, 1, 1, 1, 1, 1, 1}, 64), (Shape{8, 32, 30, 64}));
+  EXPECT_EQ(window_output(images, {3, 3, 2, 2, 0, 1, 0, 1}, 64), (Shape{8, 16, 15, 64}));
+  EXPECT_EQ(window_output(images, {1, 7, 1, 2, 0, 0, 3, 3}, 5), (Shape{8, 32, 15, 5}));
+  EXPECT_EQ(window_output(images, {32, 30, 1, 1, 0, 0, 0, 0}, 5), (Shape{8, 1, 1, 5}));
+  auto refused = [&](const Window& window, const Shape& shape, const std::string& word) {
+    try {
+      (void)window_output(shape, window, 1);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::Input);
+      EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
+      return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(refused({33, 1, 1, 1, 0, 0, 0, 0}, images, "height"));
+  EXPECT_TRUE(refused({1, 31, 1, 1, 0, 0, 0, 0}, images, "width"));
+  EXPECT_TRUE(refused({3, 3, 0, 1, 0, 0, 0, 0}, images, "stride"));
+  EXPECT_TRUE(refused({0, 3, 1, 1, 0, 0, 0, 0}, images, "kernel"));
+  EXPECT_TRUE(refused({3, 3, 1, 1, -1, 0, 0, 0}, images, "padding"));
+  EXPECT_TRUE(refused({3, 3, 1, 1, 3, 0, 0, 0}, images, "padding"));
+  EXPECT_TRUE(refused({3, 3, 1, 1, 1, 1, 1, 1}, Shape{8, 32, 30}, "images"));
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,158 @@
+// The door itself: strided plans, activations, what it refuses and what it says of itself.
+#include <gtest/gtest.h>
+
+#include "tests/unit/kernels/reference.h"
+
+namespace penstock {
+namespace {
+
+using namespace reference;
+
+double activation(double x, Activation f) {
+  switch (f) {
+    case Activation::Relu:
+      return std::max(x, 0.0);
+    case Activation::Gelu:
+      return 0.5 * x * (1.0 + std::erf(x / std::sqrt(2.0)));
+    case Activation::GeluTanh:
+      return 0.5 * x * (1.0 + std::tanh(std::sqrt(2.0 / M_PI) * (x + 0.044715 * x * x * x)));
+    case Activation::Silu:
+      return x / (1.0 + std::exp(-x));
+    case Activation::Tanh:
+      return std::tanh(x);
+  }
+  return 0.0;
+}
+
+constexpr Activation kActivations[] = {Activation::Relu, Activation::Gelu, Activation::GeluTanh,
+                                       Activation::Silu, Activation::Tanh};
+
+// The scores of two sequences with three heads: q k^T / sqrt(d), read in place from [b, t, heads
+// d].
+TEST(OneDnn, StridedBatchesScaleAndAccumulate) {
+  Rig rig;
+  const int64_t b = 2, heads = 3, t = 5, d = 16, width = heads * d;
+  const Tensor q = random(rig, {b, t, width}, 1);
+  const Tensor k = random(rig, {b, t, width}, 2);
+  Tensor scores = random(rig, {b, heads, t, t}, 3);
+  Doubles expected = values(scores);
+  for (int64_t i = 0; i < b * heads * t * t; ++i) {
+    const int64_t column = i % t, row = i / t % t, head = i / t / t % heads;
+    const int64_t sequence = i / t / t / heads;
+    double sum = 0.0;
+    for (int64_t e = 0; e < d; ++e) {
+      sum += q.data<float>()[(sequence * t + row) * width + head * d + e] *
+             k.data<float>()[(sequence * t + column) * width + head * d + e];
+    }
+    expected[static_cast<size_t>(i)] += 0.25 * sum;
+  }
+  const MatmulPlan plan{.batch = {b, heads},
+                        .m = t,
+                        .n = t,
+                        .k = d,
+                        .a = {t * width, d, width, 1},
+                        .b = {t * width, d, 1, width},
+                        .c = {heads * t * t, t * t, t, 1},
+                        .scale = 0.25F,
+                        .accumulate = true};
+  rig.dnn.matmul(plan, scores.raw(), q.raw(), k.raw());
+  EXPECT_LE(error(scores, expected), 1e-6);
+}
+
+TEST(OneDnn, AnEmptyProductLeavesBiasAndActivation) {
+  Rig rig;
+  const Tensor bias = random(rig, {4}, 1);
+  Tensor c = poisoned(rig, {2, 4});
+  const MatmulPlan plan{.m = 2,
+                        .n = 4,
+                        .k = 0,
+                        .a = {0, 0, 0, 1},
+                        .b = {0, 0, 4, 1},
+                        .c = {0, 0, 4, 1},
+                        .bias = true,
+                        .fused = Fused::Tanh};
+  rig.dnn.matmul(plan, c.raw(), nullptr, nullptr, bias.data<float>());
+  Doubles expected;
+  for (int i = 0; i < 8; ++i) expected.push_back(std::tanh(bias.data<float>()[i % 4]));
+  EXPECT_LE(error(c, expected), 1e-6);
+}
+
+TEST(OneDnn, ActivationsMatchTheirFormulas) {
+  for (const auto& [type, mode, tolerance] :
+       {std::tuple{DType::F32, Bf16::Auto, 1e-5}, std::tuple{DType::BF16, Bf16::Auto, 1e-2},
+        std::tuple{DType::BF16, Bf16::Emulate, 1e-2}}) {
+    Rig rig(2, mode);
+    const int64_t size = 301;
+    Tensor x = rig.empty({size}, type);
+    assign(x, [](size_t i) { return (static_cast<double>(i) - 150.5) / 38.0; });  // -4 .. 4
+    const Tensor g = random(rig, {size}, 1, type);
+    for (const Activation f : kActivations) {
+      auto formula = [f](const Doubles& at) {
+        Doubles y;
+        for (const double v : at) y.push_back(activation(v, f));
+        return y;
+      };
+      Tensor y = poisoned(rig, {size}, type);
+      rig.dnn.activation_forward(y.raw(), x.raw(), size, type, f);
+      EXPECT_LE(error(y, formula(values(x))), tolerance) << int(f) << name_of(type);
+      Tensor dx = poisoned(rig, {size}, type);
+      rig.dnn.activation_backward(dx.raw(), g.raw(), x.raw(), size, type, f);
+      EXPECT_LE(gradient_error(dx, formula, x, g, {}, 301), tolerance) << int(f) << name_of(type);
+
+      Tensor in_place = rig.empty({size}, type);
+      std::memcpy(in_place.raw(), x.raw(), x.size_bytes());
+      rig.dnn.activation_forward(in_place.raw(), in_place.raw(), size, type, f);
+      EXPECT_TRUE(same_bits(in_place, y));
+      std::memcpy(in_place.raw(), g.raw(), g.size_bytes());
+      rig.dnn.activation_backward(in_place.raw(), in_place.raw(), x.raw(), size, type, f);
+      EXPECT_TRUE(same_bits(in_place, dx));
+    }
+  }
+}
+
+TEST(OneDnn, TellsPlansApart) {
+  Rig rig;
+  const Tensor a = random(rig, {2, 3}, 1);
+  const Tensor b = random(rig, {3, 2}, 2);
+  MatmulPlan plan{.m = 2, .n = 2, .k = 3, .a = {0, 0, 3, 1}, .b = {0, 0, 2, 1}, .c = {0, 0, 2, 1}};
+  Tensor c = poisoned(rig, {2, 2});
+  Tensor scaled = poisoned(rig, {2, 2});
+  rig.dnn.matmul(plan, c.raw(), a.raw(), b.raw());
+  const int64_t created = rig.dnn.primitives_created();
+  rig.dnn.matmul(plan, c.raw(), a.raw(), b.raw());
+  EXPECT_EQ(rig.dnn.primitives_created(), created);
+  plan.scale = 2.0F;
+  rig.dnn.matmul(plan, scaled.raw(), a.raw(), b.raw());
+  EXPECT_EQ(rig.dnn.primitives_created(), created + 1);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(scaled.data<float>()[i], 2.0F * c.data<float>()[i]);
+}
+
+TEST(OneDnn, RefusesWhatItCannotMean) {
+  Rig rig;
+  Tensor c = rig.empty({4});
+  MatmulPlan plan{.m = 2,
+                  .n = 2,
+                  .k = 1,
+                  .a = {0, 0, 1, 1},
+                  .b = {0, 0, 2, 1},
+                  .c = {0, 0, 2, 1},
+                  .scale = 2.0F,
+                  .bias = true};
+  EXPECT_THROW(rig.dnn.matmul(plan, c.raw(), c.raw(), c.raw(), c.data<float>()), Error);
+  plan.scale = 1.0F;
+  EXPECT_NO_THROW(rig.dnn.matmul(plan, c.raw(), c.raw(), c.raw(), c.data<float>()));
+  plan.a_type = DType::I32;
+  EXPECT_THROW(rig.dnn.matmul(plan, c.raw(), c.raw(), c.raw(), c.data<float>()), Error);
+}
+
+TEST(OneDnn, NamesItself) {
+  const std::string version = OneDnn::version();
+  EXPECT_EQ(std::count(version.begin(), version.end(), '.'), 2) << version;
+  Rig rig;
+  EXPECT_FALSE(rig.dnn.isa().empty());
+  EXPECT_EQ(rig.dnn.isa().find("cpu_isa"), std::string::npos);
+  EXPECT_FALSE(Rig(1, Bf16::Emulate).dnn.native_bf16());
+}
+
+}  // namespace
+}  // namespace penstock

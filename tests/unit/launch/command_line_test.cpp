@@ -1,0 +1,105 @@
+// Arguments win over the run file, the run file over defaults; what is wrong is named.
+#include "launch/command_line.h"
+
+#include "helpers.h"
+#include "launch/help.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+Config configured(const std::vector<std::string>& arguments) {
+  return read_settings(arguments, false).config;
+}
+std::string argument_error(const std::vector<std::string>& arguments) {
+  return input_error([&] { (void)read_settings(arguments, false); });
+}
+
+TEST(CommandLine, WinsOverTheRunFileWinsOverDefaults) {
+  const Folder folder;
+  const std::string file = folder.write("r.toml", "[pipeline]\nstages = 2\nreplicas = 3\n");
+  const Config config = configured({file, "--pipeline.stages", "5"});
+  EXPECT_EQ(config.pipeline.stages, 5);
+  EXPECT_EQ(config.pipeline.replicas, 3);
+  EXPECT_EQ(config.pipeline.micro_batch_size, PipelineConfig{}.micro_batch_size);
+  EXPECT_EQ(configured({"--stages", "7", file}).pipeline.stages, 7);
+}
+
+TEST(CommandLine, TakesEveryWayOfWriting) {
+  EXPECT_EQ(configured({"--stages=3"}).pipeline.stages, 3);
+  EXPECT_EQ(configured({"--micro-batch-size", "8"}).pipeline.micro_batch_size, 8);
+  EXPECT_EQ(configured({"--stages", "2", "--stages", "4"}).pipeline.stages, 4);
+  EXPECT_EQ(configured({"--optimizer.learning_rate", "1e-4"}).optimizer.learning_rate, 1e-4);
+  EXPECT_EQ(configured({"--pipeline.split", "3,5"}).pipeline.split, (std::vector<int64_t>{3, 5}));
+  EXPECT_EQ(configured({"--model.image=[1, 28, 28]"}).model.image,
+            (std::vector<int64_t>{1, 28, 28}));
+  EXPECT_EQ(configured({"--data.mean", "-0.5,0.25"}).data.mean, (std::vector<double>{-0.5, 0.25}));
+  EXPECT_EQ(configured({"--optimizer.no_decay", "bias,scale"}).optimizer.no_decay,
+            (std::vector<std::string>{"bias", "scale"}));
+  EXPECT_TRUE(configured({"--optimizer.no_decay", "[]"}).optimizer.no_decay.empty());
+  EXPECT_EQ(configured({"--run.out", ""}).run.out, "");
+}
+
+TEST(CommandLine, FlagsMayStandAlone) {
+  const Folder folder;
+  const std::string file = folder.write("r.toml", "[pipeline]\nstages = 2\n");
+  const Config config = configured({"--data.flip", file, "--model.bias", "false"});
+  EXPECT_TRUE(config.data.flip);
+  EXPECT_FALSE(config.model.bias);
+  EXPECT_EQ(config.pipeline.stages, 2);
+  EXPECT_FALSE(configured({"--data.shuffle=false"}).data.shuffle);
+}
+
+TEST(CommandLine, UnknownOptionsNameTheirNeighbour) {
+  EXPECT_EQ(argument_error({"--pipeline.stagse", "2"}),
+            "unknown option '--pipeline.stagse'; did you mean '--pipeline.stages'?");
+  EXPECT_EQ(argument_error({"--micro_batches", "2"}),
+            "unknown option '--micro_batches'; write '--pipeline.micro_batches'");
+  EXPECT_THAT(argument_error({"--stage", "2"}), HasSubstr("did you mean '--stages'?"));
+  EXPECT_THAT(argument_error({"--qqqqqqqqqqqqqqqq"}), HasSubstr("lists all options"));
+}
+
+TEST(CommandLine, BadValuesNameOptionValueAndLimits) {
+  EXPECT_EQ(argument_error({"--stages", "two"}),
+            "--stages: 'pipeline.stages' must be an integer from 1 to 65536, not 'two'");
+  EXPECT_EQ(argument_error({"--stages", "0"}),
+            "--stages: 'pipeline.stages' must be an integer from 1 to 65536, not 0");
+  EXPECT_THAT(argument_error({"--stages", "2x"}), HasSubstr("not '2x'"));
+  EXPECT_THAT(argument_error({"--stages="}), HasSubstr("--stages"));
+  EXPECT_THAT(argument_error({"--stages"}), HasSubstr("stages"));
+  EXPECT_THAT(argument_error({"--seed", "99999999999999999999"}), HasSubstr("run.seed"));
+  EXPECT_THAT(argument_error({"--data.flip=yes"}), HasSubstr("must be true or false, not 'yes'"));
+  EXPECT_THAT(argument_error({"--schedule", "1f1c"}), HasSubstr("did you mean '1f1b'?"));
+  EXPECT_THAT(argument_error({"--optimizer.learning_rate", "nan"}), HasSubstr("not nan"));
+  EXPECT_THAT(argument_error({"--pipeline.split", "3,,5"}), HasSubstr("a list of integers"));
+}
+
+TEST(CommandLine, WantsOneRunFile) {
+  EXPECT_THAT(argument_error({"a.toml", "b.toml"}), HasSubstr("not 'a.toml' and 'b.toml'"));
+  EXPECT_THAT(input_error([] { (void)read_settings({}, true); }), HasSubstr("no run file given"));
+}
+
+TEST(CommandLine, SplitsTheCommandOff) {
+  const char* argv[] = {"penstock", "train", "r.toml", "-h"};
+  const CommandLine line = split_command(4, argv);
+  EXPECT_EQ(line.command, "train");
+  EXPECT_EQ(line.arguments, (std::vector<std::string>{"r.toml", "-h"}));
+  EXPECT_TRUE(wants_help(line.arguments));
+  EXPECT_FALSE(wants_version(line.arguments));
+  EXPECT_EQ(split_command(1, argv).command, "");
+}
+
+TEST(Help, ListsEveryKeyWithShorthandAndDefault) {
+  const std::string help = train_help();
+  for (const Option& option : option_table()) {
+    EXPECT_THAT(help, HasSubstr("--" + option.name()));
+    EXPECT_THAT(help, HasSubstr(option.help));
+    EXPECT_THAT(help, HasSubstr("--" + option.shorthand));
+  }
+  EXPECT_THAT(help, AllOf(HasSubstr("[1f1b]"), HasSubstr("gpipe | 1f1b")));
+}
+
+}  // namespace
+}  // namespace penstock

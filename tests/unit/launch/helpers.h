@@ -1,0 +1,67 @@
+// tests/unit/launch/helpers.h -- running a thing for its error message, and files that clean up.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "kernels/error.h"
+#include "launch/command_line.h"
+#include "launch/run_file.h"
+
+namespace penstock {
+
+// The message of the Error(Input) that `function` throws; a failure when it throws none.
+template <typename Function>
+std::string input_error(Function&& function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Input);
+    EXPECT_EQ(error.what(), std::string(error.what()).substr(0, 600));
+    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos)
+        << "one line: " << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return "";
+}
+
+inline Settings parsed(const std::string& text) {
+  Settings settings;
+  parse_run_file(text, "run.toml", settings);
+  return settings;
+}
+
+inline std::string parse_error(const std::string& text) {
+  return input_error([&] { (void)parsed(text); });
+}
+
+// A folder of its own under the system's temporary one.
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = std::filesystem::temp_directory_path() / "penstock-XXXXXX";
+    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    path_ = pattern;
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories((path_ / name).parent_path());
+    std::ofstream(path_ / name) << text;
+    return path_ / name;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,96 @@
+// Checks across keys: the mini-batch equation, data paths, where a list of layers belongs.
+#include "launch/settings.h"
+
+#include "helpers.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+Config configured(const std::vector<std::string>& arguments) {
+  return read_settings(arguments, false).config;
+}
+std::string argument_error(const std::vector<std::string>& arguments) {
+  return input_error([&] { (void)read_settings(arguments, false); });
+}
+
+TEST(MiniBatch, GivesTheNumberOfMicroBatches) {
+  const Config config =
+      configured({"--mini-batch", "24", "--replicas", "2", "--micro-batch-size", "3"});
+  EXPECT_EQ(config.pipeline.micro_batches, 4);
+  EXPECT_EQ(config.pipeline.mini_batch, 24);
+}
+
+TEST(MiniBatch, MustDivide) {
+  EXPECT_THAT(argument_error({"--mini-batch", "25", "--replicas", "2", "--micro-batch-size", "3"}),
+              AllOf(HasSubstr("--mini-batch"), HasSubstr("25 samples"), HasSubstr("2 replicas"),
+                    HasSubstr("of 3")));
+  EXPECT_THAT(argument_error({"--mini-batch", "4000000000000"}), HasSubstr("no multiple"));
+}
+
+TEST(MiniBatch, MustAgreeWithWhatIsGiven) {
+  EXPECT_EQ(configured({"--mini-batch", "8", "--micro-batches", "8"}).pipeline.micro_batches, 8);
+  EXPECT_THAT(argument_error({"--mini-batch", "9", "--micro-batches", "8"}),
+              AllOf(HasSubstr("is 9 samples"), HasSubstr("8 micro-batches x 1 samples are 8")));
+}
+
+TEST(DataPaths, AreFoundBesideTheRunFileThenHere) {
+  const Folder folder;
+  folder.write("sub/data.txt", "x");
+  const std::string file =
+      folder.write("sub/r.toml", "[data]\nkind = 'text'\ntrain = 'data.txt'\nvalidation = 0.1\n");
+  const Config config = configured({file});
+  EXPECT_EQ(config.data.train, folder.path() / "sub/data.txt");
+  EXPECT_EQ(config.data.validation, "0.1");
+
+  const Folder elsewhere;
+  elsewhere.write("here.txt", "x");
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(elsewhere.path());
+  const std::string here = folder.write("h.toml", "[data]\nkind='text'\ntrain='here.txt'\n");
+  const std::string found = configured({here}).data.train;
+  const std::string given = configured({file, "--data.train", "here.txt"}).data.train;
+  std::filesystem::current_path(before);
+  EXPECT_TRUE(std::filesystem::equivalent(found, elsewhere.path() / "here.txt"));
+  EXPECT_TRUE(std::filesystem::path(found).is_absolute());
+  EXPECT_EQ(given, found);
+}
+
+TEST(DataPaths, AMissingFileNamesBothPlaces) {
+  const Folder folder;
+  const std::string file = folder.write("r.toml", "[data]\nkind = 'text'\n\ntrain = 'gone.txt'\n");
+  EXPECT_THAT(argument_error({file}),
+              AllOf(HasSubstr("r.toml:4: 'data.train' is 'gone.txt', but there is neither '" +
+                              folder.path().string() + "/gone.txt' nor '"),
+                    HasSubstr(std::filesystem::current_path().string() + "/gone.txt'")));
+  EXPECT_THAT(argument_error({"--data.kind=text", "--data.train=/none/x"}),
+              HasSubstr("--data.train: 'data.train' is '/none/x', but there is no '/none/x'"));
+  EXPECT_THAT(argument_error({"--data.kind=text"}), HasSubstr("'data.train' is not given"));
+}
+
+TEST(DataPaths, AValidationShareLiesBetweenZeroAndOne) {
+  const Folder folder;
+  const std::string data = folder.write("d.txt", "x");
+  EXPECT_THAT(argument_error({"--data.kind=text", "--data.train", data, "--data.validation=1.5"}),
+              HasSubstr("not 1.5"));
+  EXPECT_THAT(argument_error({"--data.kind=text", "--data.train", data, "--data.validation=0"}),
+              HasSubstr("above 0 and below 1"));
+  EXPECT_THAT(argument_error({"--data.kind=text", "--data.train", data, "--data.validation=v"}),
+              HasSubstr("'data.validation' is 'v', but there is no"));
+}
+
+TEST(Layers, AListIsForSequentialAlone) {
+  const Folder folder;
+  const std::string list = "layers = [{ kind = 'relu' }]\n";
+  EXPECT_THAT(argument_error({folder.write("a.toml", "[model]\n" + list)}),
+              HasSubstr("a.toml:2: a list of layers is for model.kind = \"sequential\""));
+  EXPECT_THAT(argument_error({"--model.kind", "sequential"}), HasSubstr("needs its layers"));
+  EXPECT_THAT(argument_error({folder.write("b.toml", "[model]\nkind='sequential'\n" + list),
+                              "--model.layers", "3"}),
+              HasSubstr("already lists its layers"));
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,101 @@
+// The moving average against double, and the exchange with the weights to the bit.
+#include "runtime/optimizer/average.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tests/unit/optimizer/host_device.h"
+
+namespace penstock {
+namespace {
+
+float value_at(int step, int64_t i) {
+  return static_cast<float>(std::sin(0.1 * step + 0.01 * static_cast<double>(i)));
+}
+
+class Averaged {
+ public:
+  explicit Averaged(int64_t elements) {
+    parameter_.name = "a.weight";
+    parameter_.shape = {elements};
+    parameter_.weight = Weight(device.zeros({elements}, DType::F32, Purpose::Parameters));
+    set(0);
+    Parameter* all[] = {&parameter_};
+    average.allocate(all, device);
+  }
+  void set(int step) {
+    for (int64_t i = 0; i < parameter_.elements(); ++i) weights()[i] = value_at(step, i);
+  }
+  [[nodiscard]] std::span<float> weights() const { return parameter_.weight.value().span<float>(); }
+  [[nodiscard]] uint64_t version() const { return parameter_.weight.version(); }
+
+  HostDevice device;
+  WeightAverage average{0.9};
+
+ private:
+  Parameter parameter_;
+};
+
+TEST(WeightAverage, DecayRampsUpToItsLimit) {
+  EXPECT_DOUBLE_EQ(average_decay(0.9999, 1), 2.0 / 11.0);
+  EXPECT_DOUBLE_EQ(average_decay(0.9999, 90), 0.91);
+  EXPECT_DOUBLE_EQ(average_decay(0.9, 1000), 0.9);
+}
+
+TEST(WeightAverage, FollowsTheWeights) {
+  Averaged subject(7);
+  std::vector<double> expected(7);
+  for (int64_t i = 0; i < 7; ++i) expected[i] = value_at(0, i);
+  for (int step = 1; step <= 200; ++step) {
+    subject.set(step);
+    subject.average.update(step);
+    const double decay = std::min(0.9, (1.0 + step) / (10.0 + step));
+    for (int64_t i = 0; i < 7; ++i) {
+      expected[i] = decay * expected[i] + (1.0 - decay) * value_at(step, i);
+    }
+  }
+  const std::vector<StateTensor> state = subject.average.state();
+  ASSERT_EQ(state.size(), 1U);
+  EXPECT_EQ(state[0].name(), "a.weight.average");
+  for (int64_t i = 0; i < 7; ++i) {
+    EXPECT_NEAR(state[0].tensor.data<float>()[i], expected[i], 2e-6);
+  }
+}
+
+TEST(WeightAverage, SwapsInPiecesAndBackToTheBit) {
+  constexpr int64_t kElements = (int64_t{1} << 21) + 77;  // more than two pieces of the swap
+  Averaged subject(kElements);
+  subject.set(1);
+  subject.average.update(1);
+  const std::vector<float> weights(subject.weights().begin(), subject.weights().end());
+  const Tensor tensor = subject.average.state()[0].tensor;
+  const std::vector<float> averages(tensor.data<float>(), tensor.data<float>() + kElements);
+  ASSERT_NE(weights, averages);
+
+  const uint64_t version = subject.version();
+  const int64_t allocations = subject.device.memory().use().system_allocations;
+  subject.average.swap_in();
+  EXPECT_TRUE(std::ranges::equal(subject.weights(), averages));
+  EXPECT_EQ(subject.version(), version + 1);
+  subject.average.swap_out();
+  EXPECT_TRUE(std::ranges::equal(subject.weights(), weights));
+  EXPECT_TRUE(std::ranges::equal(tensor.span<float>(), averages));
+  EXPECT_EQ(subject.version(), version + 2);
+  EXPECT_EQ(subject.device.memory().use().system_allocations, allocations);
+}
+
+TEST(WeightAverage, RefusesUseOutOfTurn) {
+  Averaged subject(3);
+  EXPECT_THROW(subject.average.swap_out(), Error);
+  subject.average.swap_in();
+  EXPECT_THROW(subject.average.swap_in(), Error);
+  EXPECT_THROW(subject.average.update(1), Error);
+  EXPECT_THROW((void)subject.average.state(), Error);
+  subject.average.swap_out();
+  EXPECT_NO_THROW(subject.average.update(1));
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,257 @@
+// Ten steps of each optimizer against the textbook in double, and the decisions around them.
+#include "runtime/optimizer/optimizer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/optimizer/clip.h"
+#include "runtime/optimizer/rate.h"
+#include "tests/unit/optimizer/host_device.h"
+
+namespace penstock {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr int kSteps = 10;
+constexpr double kScale = 0.5;  // as if clipped
+
+double gradient_at(int step, int parameter, int64_t i) {
+  return std::sin(1.0 + step + 0.37 * static_cast<double>(i) + 5.0 * parameter);
+}
+
+// Two parameters, of which the second is excluded from weight decay.
+class Training {
+ public:
+  explicit Training(const OptimizerConfig& config)
+      : config_(config), optimizer_(make_optimizer(config)) {
+    for (auto& [name, parameter] :
+         {std::pair{"a.linear.weight", &weight_}, {"a.norm1.weight", &norm_}}) {
+      parameter->name = name;
+      parameter->shape = {3, 5};
+      parameter->weight = Weight(device_.empty(parameter->shape, DType::F32, Purpose::Parameters));
+      parameter->gradient = device_.empty(parameter->shape, DType::F32, Purpose::Gradients);
+      for (int i = 0; i < 15; ++i) parameter->weight.value().data<float>()[i] = start(i);
+    }
+    optimizer_->allocate(all_, device_);
+  }
+
+  static float start(int i) { return 0.25F * static_cast<float>(i - 7); }
+
+  void step(int step) {
+    for (int p = 0; p < 2; ++p) {
+      for (int i = 0; i < 15; ++i) {
+        all_[p]->gradient.data<float>()[i] = static_cast<float>(gradient_at(step, p, i));
+      }
+    }
+    optimizer_->step(learning_rate(config_, step, kSteps), kScale);
+  }
+
+  Optimizer& optimizer() { return *optimizer_; }
+  HostDevice& device() { return device_; }
+  Parameter& parameter(int p) { return *all_[p]; }
+
+ private:
+  OptimizerConfig config_;
+  HostDevice device_;
+  Parameter weight_, norm_;
+  std::vector<Parameter*> all_ = {&weight_, &norm_};
+  std::unique_ptr<Optimizer> optimizer_;
+};
+
+// One element's state in double.
+struct Element {
+  double w, a = 0.0, b = 0.0;
+};
+using Rule = void (*)(Element&, double gradient, double decay, double rate, int step,
+                      const OptimizerConfig&);
+
+void expect_follows(const OptimizerConfig& config, Rule rule) {
+  Training training(config);
+  for (int step = 1; step <= kSteps; ++step) training.step(step);
+  for (int p = 0; p < 2; ++p) {
+    const double decay = p == 0 ? config.weight_decay : 0.0;
+    for (int i = 0; i < 15; ++i) {
+      Element element{Training::start(i)};
+      for (int step = 1; step <= kSteps; ++step) {
+        rule(element, kScale * gradient_at(step, p, i), decay, learning_rate(config, step, kSteps),
+             step, config);
+      }
+      const float found = training.parameter(p).weight.value().data<float>()[i];
+      EXPECT_NEAR(found, element.w, 2e-6 * (1.0 + std::abs(element.w)))
+          << config.kind << " parameter " << p << " element " << i;
+    }
+  }
+}
+
+OptimizerConfig config_of(const char* kind) {
+  OptimizerConfig config;
+  config.kind = kind;
+  config.learning_rate = 0.05;
+  config.schedule = "cosine";
+  config.warmup_steps = 3;
+  config.weight_decay = 0.2;
+  return config;
+}
+
+void sgd_rule(Element& e, double g, double decay, double rate, int /*step*/,
+              const OptimizerConfig& c) {
+  g += decay * e.w;
+  e.a = c.momentum * e.a + g;
+  e.w -= rate * (c.nesterov ? g + c.momentum * e.a : e.a);
+}
+
+void rmsprop_rule(Element& e, double g, double decay, double rate, int /*step*/,
+                  const OptimizerConfig& c) {
+  g += decay * e.w;
+  e.a = c.rms_decay * e.a + (1.0 - c.rms_decay) * g * g;
+  e.b = c.momentum * e.b + rate * g / std::sqrt(e.a + c.epsilon);
+  e.w -= e.b;
+}
+
+void adam_rule(Element& e, double g, double decay, double rate, int step,
+               const OptimizerConfig& c) {
+  if (c.kind == "adam") g += decay * e.w;
+  if (c.kind == "adamw") e.w -= rate * decay * e.w;
+  e.a = c.beta1 * e.a + (1.0 - c.beta1) * g;
+  e.b = c.beta2 * e.b + (1.0 - c.beta2) * g * g;
+  const double first = e.a / (1.0 - std::pow(c.beta1, step));
+  const double second = e.b / (1.0 - std::pow(c.beta2, step));
+  e.w -= rate * first / (std::sqrt(second) + c.epsilon);
+}
+
+TEST(Optimizer, SgdFollowsTheTextbook) {
+  OptimizerConfig config = config_of("sgd");
+  expect_follows(config, sgd_rule);
+  config.nesterov = true;
+  expect_follows(config, sgd_rule);
+  config.nesterov = false;
+  config.momentum = 0.0;
+  expect_follows(config, sgd_rule);
+}
+
+TEST(Optimizer, RmsPropFollowsTheTextbook) {
+  OptimizerConfig config = config_of("rmsprop");
+  expect_follows(config, rmsprop_rule);
+  config.momentum = 0.0;
+  config.epsilon = 1.0;  // AmoebaNet's
+  expect_follows(config, rmsprop_rule);
+}
+
+TEST(Optimizer, AdamAndAdamWFollowTheTextbook) {
+  OptimizerConfig config = config_of("adam");
+  config.beta2 = 0.95;
+  expect_follows(config, adam_rule);
+  config.kind = "adamw";
+  expect_follows(config, adam_rule);
+}
+
+std::vector<std::string> state_names(const OptimizerConfig& config) {
+  Training training(config);
+  std::vector<std::string> names;
+  for (const StateTensor& state : training.optimizer().state()) names.push_back(state.name());
+  return names;
+}
+
+TEST(Optimizer, StateIsNamedByParameterAndSlot) {
+  EXPECT_THAT(state_names(config_of("adamw")),
+              ElementsAre("a.linear.weight.exp_avg", "a.linear.weight.exp_avg_sq",
+                          "a.norm1.weight.exp_avg", "a.norm1.weight.exp_avg_sq"));
+  EXPECT_THAT(state_names(config_of("sgd")),
+              ElementsAre("a.linear.weight.momentum_buffer", "a.norm1.weight.momentum_buffer"));
+  EXPECT_THAT(state_names(config_of("rmsprop")),
+              ElementsAre("a.linear.weight.square_avg", "a.linear.weight.momentum_buffer",
+                          "a.norm1.weight.square_avg", "a.norm1.weight.momentum_buffer"));
+  OptimizerConfig plain = config_of("sgd");
+  plain.momentum = 0.0;
+  EXPECT_TRUE(state_names(plain).empty());
+}
+
+TEST(Optimizer, GoesOnToTheBitFromSavedState) {
+  for (const char* kind : {"sgd", "rmsprop", "adam", "adamw"}) {
+    Training whole(config_of(kind));
+    Training resumed(config_of(kind));
+    for (int step = 1; step <= 4; ++step) whole.step(step);
+    for (int p = 0; p < 2; ++p) {
+      std::ranges::copy(whole.parameter(p).weight.value().span<float>(),
+                        resumed.parameter(p).weight.value().span<float>().begin());
+    }
+    const std::vector<StateTensor> from = whole.optimizer().state();
+    const std::vector<StateTensor> to = resumed.optimizer().state();
+    for (size_t i = 0; i < from.size(); ++i) {
+      std::ranges::copy(from[i].tensor.span<float>(), to[i].tensor.span<float>().begin());
+    }
+    resumed.optimizer().set_steps(whole.optimizer().steps());
+    for (int step = 5; step <= kSteps; ++step) {
+      whole.step(step);
+      resumed.step(step);
+    }
+    EXPECT_EQ(resumed.optimizer().steps(), kSteps);
+    for (int p = 0; p < 2; ++p) {
+      EXPECT_TRUE(std::ranges::equal(whole.parameter(p).weight.value().span<float>(),
+                                     resumed.parameter(p).weight.value().span<float>()))
+          << kind;
+    }
+  }
+}
+
+TEST(Optimizer, MarksWeightsChangedAndAllocatesNothingPerStep) {
+  Training training(config_of("adamw"));
+  training.step(1);
+  const MemoryUse before = training.device().memory().use();
+  const uint64_t version = training.parameter(1).weight.version();
+  training.step(2);
+  EXPECT_EQ(training.parameter(1).weight.version(), version + 1);
+  EXPECT_EQ(training.device().memory().use().total_peak, before.total_peak);
+  EXPECT_EQ(training.device().memory().use().system_allocations, before.system_allocations);
+  EXPECT_EQ(before.current_of(Purpose::Optimizer), 4 * 64);
+}
+
+TEST(Optimizer, RefusesUseInTheWrongOrder) {
+  HostDevice device;
+  Parameter empty;
+  empty.name = "a.weight";
+  Parameter* list[] = {&empty};
+  EXPECT_THROW(make_optimizer({})->step(0.1, 1.0), Error);
+  EXPECT_THROW(make_optimizer({})->allocate(list, device), Error);
+  OptimizerConfig unknown;
+  unknown.kind = "adagrad";
+  EXPECT_THROW((void)make_optimizer(unknown), Error);
+}
+
+TEST(ExcludedFromDecay, MatchesTheEndOfAComponent) {
+  const std::vector<std::string> parts = {"bias", "norm"};
+  for (const char* name : {"blocks.0.norm1.weight", "norm.weight", "stem.batch_norm12.weight",
+                           "attention.query.bias", "in_proj_bias", "bias", "a.norm"}) {
+    EXPECT_TRUE(excluded_from_decay(name, parts)) << name;
+  }
+  for (const char* name : {"blocks.0.linear.weight", "normal.weight", "a.norm1x.weight",
+                           "biased.weight", "norma.norms.weight", ""}) {
+    EXPECT_FALSE(excluded_from_decay(name, parts)) << name;
+  }
+  const std::vector<std::string> path = {"embedding.position"};
+  EXPECT_TRUE(excluded_from_decay("embedding.position.weight", path));
+  EXPECT_FALSE(excluded_from_decay("embedding.token.weight", path));
+  EXPECT_FALSE(excluded_from_decay("a.bias", {}));
+}
+
+TEST(Clip, NormIsTheRootOfTheSumInTheGivenOrder) {
+  EXPECT_EQ(gradient_norm(std::vector<double>{9.0, 16.0}), 5.0);
+  EXPECT_EQ(gradient_norm({}), 0.0);
+  // Large first loses the small ones: the order is the caller's and is kept.
+  EXPECT_EQ(gradient_norm(std::vector<double>{1e32, 1.0, -1e32}), 0.0);
+  EXPECT_EQ(gradient_norm(std::vector<double>{1e32, -1e32, 1.0}), 1.0);
+}
+
+TEST(Clip, ScalesOnlyWhatIsAboveTheLimit) {
+  EXPECT_EQ(clip_scale(8.0, 2.0), 0.25);
+  EXPECT_EQ(clip_scale(2.0, 2.0), 1.0);
+  EXPECT_EQ(clip_scale(0.0, 2.0), 1.0);
+  EXPECT_EQ(clip_scale(1e30, 0.0), 1.0);
+}
+
+}  // namespace
+}  // namespace penstock

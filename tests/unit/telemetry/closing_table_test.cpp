@@ -1,0 +1,57 @@
+// The closing table of a small run, letter by letter.
+#include "runtime/telemetry/closing_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace penstock {
+namespace {
+
+RunSummary example() {
+  RunSummary summary;
+  summary.ranks = summary.stages = 2;
+  summary.micro_batches = 4;
+  summary.schedule = "1f1b";
+  summary.steps = 2000;
+  summary.final_loss = 1.75;
+  summary.samples_per_s = 569.4;
+  summary.tokens_per_s = 36441.0;
+  summary.bubble_measured = 0.241;
+  summary.bubble_predicted = 0.2;
+  summary.step_ms_median = 84.27;
+  summary.step_ms_p95 = 91.0;
+  summary.seconds = 169.0;
+  summary.final_eval = EvalRecord{.step = 2000, .loss = 1.8812, .accuracy = {}};
+  for (int r = 0; r < 2; ++r) {
+    RankRecord rank;
+    rank.rank = rank.stage = r;
+    rank.layers = r == 0 ? "embedding .. blocks.1" : "blocks.2 .. loss";
+    rank.parameters = 400000 + r;
+    rank.memory.peak = {1600000, 1600000, 3200000, 9000000, 500, 0};
+    rank.memory.total_peak = 15900500;
+    rank.busy_fraction = 0.78;
+    summary.ranks_detail.push_back(rank);
+  }
+  return summary;
+}
+
+TEST(ClosingTable, IsAligned) {
+  EXPECT_EQ(
+      closing_table(example()),
+      R"(rank  stage  replica  layers                 parameters   weights  gradients  optimizer  activations  workspace  messages      peak    busy
+   0      0        0  embedding .. blocks.1       400 k  1.53 MiB   1.53 MiB   3.05 MiB     8.58 MiB      500 B       0 B  15.2 MiB  78.0 %
+   1      1        0  blocks.2 .. loss            400 k  1.53 MiB   1.53 MiB   3.05 MiB     8.58 MiB      500 B       0 B  15.2 MiB  78.0 %
+throughput  569 samples/s, 36.4 k tokens/s
+step        84.3 ms median, 91.0 ms 95th percentile; 2000 steps in 2 min 49 s
+bubble      24.1 % measured, 20.0 % by (K - 1) / (M + K - 1) with K = 2, M = 4 (1f1b)
+loss        1.7500, 1.8812 on validation data)");
+}
+
+TEST(ClosingTable, CountsTheRanksItLeavesOut) {
+  RunSummary summary = example();
+  summary.ranks_detail.resize(100);
+  EXPECT_THAT(closing_table(summary), ::testing::HasSubstr("... and 36 ranks more"));
+}
+
+}  // namespace
+}  // namespace penstock

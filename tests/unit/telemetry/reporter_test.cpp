@@ -1,0 +1,127 @@
+// A small run through the reporter: its files, and what reaches the terminal.
+#include "runtime/telemetry/reporter.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "kernels/error.h"
+#include "runtime/telemetry/output_file.h"
+
+namespace penstock {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ReporterTest : public ::testing::Test {
+ protected:
+  ReporterTest() {
+    std::string pattern = std::filesystem::temp_directory_path() / "penstock-XXXXXX";
+    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    folder_ = pattern;
+  }
+  ~ReporterTest() override {
+    unsetenv("PENSTOCK_PROGRESS");
+    std::filesystem::remove_all(folder_);
+  }
+
+  [[nodiscard]] std::string read(const std::string& name) const {
+    std::ostringstream text;
+    text << std::ifstream(folder_ / name).rdbuf();
+    return text.str();
+  }
+  // Seven steps, an evaluation and a summary; returns what was written to standard output.
+  std::string run() {
+    ::testing::internal::CaptureStdout();
+    {
+      Reporter reporter({.directory = folder_, .total_steps = 7, .log_every = 3});
+      reporter.note("hello");
+      for (int64_t step = 1; step <= 7; ++step) {
+        reporter.step({.step = step,
+                       .loss = 0.1 * static_cast<double>(step),
+                       .samples = 4,
+                       .step_ms = 2.0,
+                       .accuracy = {}});
+      }
+      reporter.evaluated({.step = 7, .loss = 0.5, .accuracy = {}});
+      reporter.finished({});
+    }
+    return ::testing::internal::GetCapturedStdout();
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(ReporterTest, WritesOneObjectALine) {
+  run();
+  std::istringstream lines(read("metrics.jsonl"));
+  std::vector<json> records;
+  for (std::string line; std::getline(lines, line);) {
+    records.push_back(json::parse(line));
+  }
+  ASSERT_EQ(records.size(), 8U);
+  for (int i = 0; i < 7; ++i) {
+    EXPECT_EQ(records[i]["step"], i + 1);
+    EXPECT_EQ(records[i]["loss"].get<double>(), 0.1 * static_cast<double>(i + 1));
+  }
+  EXPECT_EQ(records[7]["eval"], true);
+  EXPECT_EQ(json::parse(read("summary.json"))["ranks"], 1);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "summary.json.new"));
+}
+
+TEST_F(ReporterTest, PrintsPlainLinesNowAndThen) {
+  setenv("PENSTOCK_PROGRESS", "0", 1);
+  const std::string printed = run();
+  EXPECT_EQ(printed, read("log.txt"));
+  EXPECT_THAT(printed, HasSubstr("hello\nstep 1/7 "));
+  for (const char* logged : {"step 3/7", "step 6/7", "step 7/7", "eval at step 7"}) {
+    EXPECT_THAT(printed, HasSubstr(logged));
+  }
+  EXPECT_THAT(printed, Not(HasSubstr("step 2/7")));
+  EXPECT_THAT(printed, Not(HasSubstr("\r")));
+}
+
+TEST_F(ReporterTest, ALiveLineIsErasedBeforePlainOnes) {
+  setenv("PENSTOCK_PROGRESS", "1", 1);
+  const std::string printed = run();
+  EXPECT_THAT(printed, HasSubstr("\r\x1b[2K["));
+  EXPECT_THAT(printed, HasSubstr("\r\x1b[2Keval at step 7"));
+  EXPECT_THAT(printed, Not(HasSubstr("step 3/7")));
+  EXPECT_THAT(read("log.txt"), HasSubstr("step 3/7"));
+  EXPECT_THAT(read("log.txt"), Not(HasSubstr("\r")));
+}
+
+TEST_F(ReporterTest, AMissingDirectoryIsNamed) {
+  try {
+    const Reporter reporter({.directory = folder_ / "none"});
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Resource);
+    EXPECT_THAT(error.what(), HasSubstr("none/metrics.jsonl: cannot be created: No such file"));
+  }
+}
+
+TEST(LineFile, AFullDiskIsAnError) {
+  LineFile file("/dev/full");
+  EXPECT_THROW(file.write_line("x"), Error);
+}
+
+TEST_F(ReporterTest, ReplacingAFileKeepsTheOldOneWhenItFails) {
+  const std::string path = folder_ / "f";
+  replace_file(path, "old");
+  replace_file(path, "new");
+  EXPECT_EQ(read("f"), "new");
+  std::filesystem::create_directory(folder_ / "f.new");  // the draft cannot be made
+  EXPECT_THROW(replace_file(path, "newer"), Error);
+  EXPECT_EQ(read("f"), "new");
+}
+
+}  // namespace
+}  // namespace penstock
