@@ -19,7 +19,7 @@ void softmax_row(T* y, const T* x, int64_t width) {
   const float sum =
       simd_sum(width, [x, top](int64_t i) { return simd_exp(static_cast<float>(x[i]) - top); });
   const float share = 1.0F / sum;
-#pragma omp simd
+#pragma GCC ivdep
   for (int64_t i = 0; i < width; ++i) {
     y[i] = static_cast<T>(simd_exp(static_cast<float>(x[i]) - top) * share);
   }
@@ -29,7 +29,7 @@ template <class T>
 void softmax_backward_row(T* dx, const T* g, const T* y, int64_t width) {
   const float dot = simd_sum(
       width, [g, y](int64_t i) { return static_cast<float>(g[i]) * static_cast<float>(y[i]); });
-#pragma omp simd
+#pragma GCC ivdep
   for (int64_t i = 0; i < width; ++i) {
     dx[i] = static_cast<T>(static_cast<float>(y[i]) * (static_cast<float>(g[i]) - dot));
   }
@@ -43,15 +43,13 @@ float probabilities_row(T* p, float* s, int64_t visible, int64_t keys, const Ran
   std::fill(p + visible, p + keys, static_cast<T>(0.0F));
   if (visible == 0) return -std::numeric_limits<float>::infinity();
   const float top = simd_max(visible, [s](int64_t j) { return s[j]; });
-  float sum = 0.0F;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t j = 0; j < visible; ++j) {
+  const float sum = simd_sum(visible, [s, top](int64_t j) {
     s[j] = simd_exp(s[j] - top);
-    sum += s[j];
-  }
+    return s[j];
+  });
   const float share = 1.0F / sum;
   if (!mask.active()) {
-#pragma omp simd
+#pragma GCC ivdep
     for (int64_t j = 0; j < visible; ++j) p[j] = static_cast<T>(s[j] * share);
     return top + std::log(sum);
   }
@@ -59,7 +57,7 @@ float probabilities_row(T* p, float* s, int64_t visible, int64_t keys, const Ran
   for (int64_t begin = 0; begin < visible; begin += RandomMask::kChunk) {
     const int64_t count = std::min(RandomMask::kChunk, visible - begin);
     mask.fill(factors, element + begin, count);
-#pragma omp simd
+#pragma GCC ivdep
     for (int64_t j = 0; j < count; ++j) {
       p[begin + j] = static_cast<T>(s[begin + j] * share * factors[j]);
     }
@@ -76,7 +74,7 @@ void score_gradients_row(T* p, T* ds, const float* s, const float* dp, float log
   std::fill(p + visible, p + keys, static_cast<T>(0.0F));
   std::fill(ds + visible, ds + keys, static_cast<T>(0.0F));
   if (!mask.active()) {
-#pragma omp simd
+#pragma GCC ivdep
     for (int64_t j = 0; j < visible; ++j) {
       const float probability = simd_exp(s[j] - logsumexp);
       const float gradient = scale * probability * (dp[j] - dot);
@@ -89,7 +87,7 @@ void score_gradients_row(T* p, T* ds, const float* s, const float* dp, float log
   for (int64_t begin = 0; begin < visible; begin += RandomMask::kChunk) {
     const int64_t count = std::min(RandomMask::kChunk, visible - begin);
     mask.fill(factors, element + begin, count);
-#pragma omp simd
+#pragma GCC ivdep
     for (int64_t i = 0; i < count; ++i) {
       const int64_t j = begin + i;
       const float probability = simd_exp(s[j] - logsumexp);
@@ -233,7 +231,7 @@ class Attention {
                        T* row = first + matrix / tile.heads * to[0] + matrix % tile.heads * to[1] +
                                 r % sizes.keys * to[2];
                        const float* sum = from + r * sizes.depth;
-#pragma omp simd
+#pragma GCC ivdep
                        for (int64_t c = 0; c < sizes.depth; ++c) row[c] = static_cast<T>(sum[c]);
                      }
                    });
