@@ -43,7 +43,7 @@ void print_versions() {
   fmt::print("built with  {}, {}\n", kCompiler, kBuildType);
   fmt::print("MPI         {}\n", Session::library_version());
   fmt::print("oneDNN      {}\n", onednn_version());
-  fmt::print("CUDA        {}\n", kWithCuda ? fmt::format("yes, {} device(s)", gpus.size())
+  fmt::print("CUDA        {}\n", kWithCuda ? fmt::format("yes, devices: {}", gpus.size())
                                            : "no (build with -DPENSTOCK_CUDA=ON)");
   for (const std::string& gpu : gpus) {
     fmt::print("            {}\n", gpu);
@@ -53,11 +53,11 @@ void print_versions() {
 void print_run(const Config& config, const ThreadPlan& plan, int ranks) {
   const PipelineConfig& pipeline = config.pipeline;
   const int64_t needed = int64_t{pipeline.stages} * pipeline.replicas;
-  fmt::print("a run       {} stages x {} replicas = {} ranks{}, {} schedule, recompute {}\n",
+  fmt::print("a run       stages {} x replicas {} = ranks {}{}, schedule {}, recompute {}\n",
              pipeline.stages, pipeline.replicas, needed,
              needed == ranks ? "" : fmt::format(" (here: {})", ranks), pipeline.schedule,
              pipeline.recompute);
-  fmt::print("            {} x {} x {} = {} samples a step, {}, {} thread(s) per rank\n",
+  fmt::print("            D x M x b = {} x {} x {} = {} samples a step, {}, threads per rank {}\n",
              pipeline.replicas, pipeline.micro_batches, pipeline.micro_batch_size,
              pipeline.replicas * pipeline.micro_batches * pipeline.micro_batch_size,
              config.run.precision, plan.threads);

@@ -80,6 +80,10 @@ std::string toml_text(const Value& value) {
   return out.str();
 }
 
+std::string toml_text(double number) {
+  return number_text(number);
+}
+
 std::string toml_text(const std::vector<int64_t>& integers) {
   std::string text = "[";
   for (const int64_t integer : integers) {
@@ -126,6 +130,12 @@ std::string write_list(const std::vector<LayerConfig>& layers, const std::string
 
 std::string place(const std::string& file, const toml::source_region& source) {
   return fmt::format("{}:{}", file, source.begin.line);
+}
+
+std::string number_text(double number) {
+  std::string text = fmt::format("{}", number);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
 }
 
 std::vector<LayerConfig> read_layers(const toml::node& node, const std::string& key,

@@ -15,6 +15,10 @@ namespace penstock {
 // "run.toml:12".
 [[nodiscard]] std::string place(const std::string& file, const toml::source_region& source);
 
+// The shortest digits that read back to the same bits (toml++ writes all 17), and a point, so that
+// it stays a float.
+[[nodiscard]] std::string number_text(double number);
+
 // Throws Error(Input) naming file, line and key. `key` is "model.layers" for the outermost list.
 [[nodiscard]] std::vector<LayerConfig> read_layers(const toml::node& node, const std::string& key,
                                                    const std::string& file);

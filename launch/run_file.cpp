@@ -148,7 +148,7 @@ std::string toml_text(const OptionValue& value) {
   } else if (const auto* integer = std::get_if<int64_t>(&value)) {
     out << toml::value<int64_t>(*integer);
   } else if (const auto* number = std::get_if<double>(&value)) {
-    out << toml::value<double>(*number);
+    return number_text(*number);
   } else if (const auto* text = std::get_if<std::string>(&value)) {
     out << toml::value<std::string>(*text);
   }

@@ -89,7 +89,9 @@ std::string eval_text(const EvalRecord& record) {
 
 Terminal::Terminal() {
   const char* wish = std::getenv("PENSTOCK_PROGRESS");
-  live_ = wish != nullptr ? std::string_view(wish) == "1" : isatty(STDOUT_FILENO) == 1;
+  // Open MPI gives every rank a pseudo-terminal, also when its own output goes to a file.
+  const bool hidden = std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr;
+  live_ = wish != nullptr ? std::string_view(wish) == "1" : !hidden && isatty(STDOUT_FILENO) == 1;
   width_ = terminal_width();
 }
 

@@ -29,8 +29,9 @@ class StepClock {
                                     double average_ms, bool tokens, int width);
 [[nodiscard]] std::string eval_text(const EvalRecord& record);
 
-// Standard output: plain lines, and where it is a terminal (or PENSTOCK_PROGRESS=1 says so, for
-// mpirun hides the terminal behind a pipe) one live line below them, rewritten in place.
+// Standard output: plain lines, and where it is a terminal one live line below them, rewritten in
+// place. PENSTOCK_PROGRESS=1 or 0 decides instead; without it there is none under mpirun, behind
+// which nobody sees where the output goes.
 class Terminal {
  public:
   Terminal();

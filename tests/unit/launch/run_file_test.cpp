@@ -100,6 +100,7 @@ TEST(RunFile, FloatsComeBackToTheBit) {
   EXPECT_EQ(back.learning_rate, config.optimizer.learning_rate);
   EXPECT_EQ(back.epsilon, config.optimizer.epsilon);
   EXPECT_EQ(back.weight_decay, config.optimizer.weight_decay);
+  EXPECT_THAT(write_run_file(Config{}), HasSubstr("momentum = 0.9\n"));
 }
 
 }  // namespace

@@ -1,0 +1,66 @@
+// How cores become threads, and when there is something to say about it.
+#include "launch/threads.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace penstock {
+namespace {
+
+using ::testing::HasSubstr;
+
+RankCores rank(const std::string& host, int host_cores, std::set<int> cores) {
+  return {host, host_cores, std::move(cores)};
+}
+
+TEST(Threads, RanksShareTheCoresTheyHaveInCommon) {
+  const std::set<int> all = {0, 1, 2, 3, 4, 5, 6, 7};
+  EXPECT_EQ(plan_threads(0, {rank("a", 8, all)}).threads, 8);
+  EXPECT_EQ(plan_threads(0, {rank("a", 8, all), rank("a", 8, all)}).threads, 4);
+  EXPECT_EQ(plan_threads(0, {rank("a", 8, all), rank("b", 8, all)}).threads, 8);
+  EXPECT_EQ(plan_threads(0, {rank("a", 8, {0, 1, 2, 3}), rank("a", 8, {4, 5, 6, 7})}).threads, 4);
+  EXPECT_EQ(plan_threads(0, std::vector<RankCores>(16, rank("a", 8, all))).threads, 1);
+}
+
+TEST(Threads, AreTheSameOnAllRanks) {
+  const ThreadPlan plan = plan_threads(0, {rank("a", 8, {0, 1, 2, 3, 4, 5}), rank("a", 8, {6, 7})});
+  EXPECT_EQ(plan.threads, 2);
+}
+
+TEST(Threads, NothingIsSaidWhereAllIsWell) {
+  EXPECT_EQ(plan_threads(0, {rank("a", 2, {0, 1})}).warning, "");
+  EXPECT_EQ(plan_threads(0, {rank("a", 2, {0}), rank("a", 2, {1})}).warning, "");
+  EXPECT_EQ(plan_threads(2, {rank("a", 2, {0, 1})}).warning, "");
+  EXPECT_EQ(plan_threads(1, {rank("a", 2, {0, 1}), rank("a", 2, {0, 1})}).warning, "");
+}
+
+TEST(Threads, BindingThatLeavesCoresIdleIsNamed) {
+  EXPECT_THAT(plan_threads(0, {rank("a", 8, {0})}).warning, HasSubstr("--bind-to none"));
+  const ThreadPlan asked = plan_threads(4, {rank("a", 8, {0}), rank("a", 8, {1})});
+  EXPECT_EQ(asked.threads, 4);
+  EXPECT_EQ(
+      asked.warning,
+      "run.threads = 4, but a rank on a is bound to 1 of 8 cores: start with mpirun --bind-to "
+      "none");
+}
+
+TEST(Threads, AskingForMoreThanThereIsIsNamed) {
+  EXPECT_THAT(plan_threads(4, {rank("a", 2, {0, 1})}).warning, HasSubstr("share 2 cores on a"));
+}
+
+TEST(Threads, CoresSurviveBeingSent) {
+  const RankCores cores = rank("host-7", 12, {0, 5, 11});
+  const RankCores back = parse_rank_cores(text_of(cores));
+  EXPECT_EQ(back.host, cores.host);
+  EXPECT_EQ(back.host_cores, cores.host_cores);
+  EXPECT_EQ(back.cores, cores.cores);
+}
+
+TEST(Threads, ThisProcessHasACore) {
+  const RankCores cores = own_cores("here");
+  EXPECT_GE(cores.cores.size(), 1U);
+  EXPECT_GE(cores.host_cores, static_cast<int>(cores.cores.size()));
+}
+
+}  // namespace
+}  // namespace penstock
