@@ -55,36 +55,42 @@ Memory::~Memory() {
   for (Block* block : spare_headers_) delete block;
 }
 
+Block* Memory::obtain(size_t size_bytes, Purpose purpose) {
+  std::byte* data = source_->obtain(size_bytes);
+  if (data == nullptr) {
+    release_cached();
+    data = source_->obtain(size_bytes);
+  }
+  if (data == nullptr) {
+    fail_resource(source_->name() + " has no " + mebibytes(static_cast<int64_t>(size_bytes)) +
+                  " left for " + name_of(purpose) + " (" + mebibytes(use_.total_current) +
+                  " in use): use more stages, smaller micro-batches or --recompute stage");
+  }
+  Block* block = nullptr;
+  if (spare_headers_.empty()) {
+    block = new Block;
+  } else {
+    block = spare_headers_.back();
+    spare_headers_.pop_back();
+  }
+  block->data = data;
+  block->size_bytes = size_bytes;
+  block->memory = this;
+  use_.reserved += static_cast<int64_t>(size_bytes);
+  ++use_.system_allocations;
+  return block;
+}
+
 Block* Memory::take(size_t size_bytes, Purpose purpose) {
   const size_t size = rounded(size_bytes);
   const std::lock_guard lock(mutex_);
   Block* block = nullptr;
   auto& list = cached_[size];
-  if (!list.empty()) {
+  if (list.empty()) {
+    block = obtain(size, purpose);
+  } else {
     block = list.back();
     list.pop_back();
-  } else {
-    std::byte* data = source_->obtain(size);
-    if (data == nullptr) {
-      release_cached();
-      data = source_->obtain(size);
-    }
-    if (data == nullptr) {
-      fail_resource(source_->name() + " has no " + mebibytes(static_cast<int64_t>(size)) +
-                    " left for " + name_of(purpose) + " (" + mebibytes(use_.total_current) +
-                    " in use): use more stages, smaller micro-batches or --recompute stage");
-    }
-    if (spare_headers_.empty()) {
-      block = new Block;
-    } else {
-      block = spare_headers_.back();
-      spare_headers_.pop_back();
-    }
-    block->data = data;
-    block->size_bytes = size;
-    block->memory = this;
-    use_.reserved += static_cast<int64_t>(size);
-    ++use_.system_allocations;
   }
   block->purpose = purpose;
   block->references.store(1, std::memory_order_relaxed);
@@ -94,6 +100,15 @@ Block* Memory::take(size_t size_bytes, Purpose purpose) {
   use_.peak[account] = std::max(use_.peak[account], use_.current[account]);
   use_.total_peak = std::max(use_.total_peak, use_.total_current);
   return block;
+}
+
+void Memory::add_spare(size_t size_bytes, int count) {
+  const size_t size = rounded(size_bytes);
+  const std::lock_guard lock(mutex_);
+  for (int i = 0; i < count; ++i) {
+    Block* block = obtain(size, Purpose::Communication);
+    cached_[size].push_back(block);
+  }
 }
 
 void Memory::put_back(Block* block) noexcept {

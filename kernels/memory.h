@@ -81,12 +81,17 @@ class Memory {
   [[nodiscard]] Block* take(size_t size_bytes, Purpose purpose);
   void put_back(Block* block) noexcept;  // the last reference is gone
 
+  // Adds `count` blocks of that size to the cache beyond those there are, for needs that vary a
+  // little from step to step. Throws as take().
+  void add_spare(size_t size_bytes, int count);
+
   [[nodiscard]] MemoryUse use() const;
   void reset_peaks();  // peaks start again at the current values
   void trim();         // gives cached blocks back to the system
 
  private:
-  void release_cached();  // lock held
+  void release_cached();                              // lock held
+  Block* obtain(size_t size_bytes, Purpose purpose);  // lock held; size_bytes is rounded
 
   std::unique_ptr<MemorySource> source_;
   mutable std::mutex mutex_;

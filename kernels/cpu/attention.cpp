@@ -19,7 +19,7 @@ void softmax_row(T* y, const T* x, int64_t width) {
   const float sum =
       simd_sum(width, [x, top](int64_t i) { return simd_exp(static_cast<float>(x[i]) - top); });
   const float share = 1.0F / sum;
-#pragma omp simd
+#pragma GCC ivdep
   for (int64_t i = 0; i < width; ++i) {
     y[i] = static_cast<T>(simd_exp(static_cast<float>(x[i]) - top) * share);
   }
@@ -29,7 +29,7 @@ template <class T>
 void softmax_backward_row(T* dx, const T* g, const T* y, int64_t width) {
   const float dot = simd_sum(
       width, [g, y](int64_t i) { return static_cast<float>(g[i]) * static_cast<float>(y[i]); });
-#pragma omp simd
+#pragma GCC ivdep
   for (int64_t i = 0; i < width; ++i) {
     dx[i] = static_cast<T>(static_cast<float>(y[i]) * (static_cast<float>(g[i]) - dot));
   }
@@ -43,15 +43,13 @@ float probabilities_row(T* p, float* s, int64_t visible, int64_t keys, const Ran
   std::fill(p + visible, p + keys, static_cast<T>(0.0F));
   if (visible == 0) return -std::numeric_limits<float>::infinity();
   const float top = simd_max(visible, [s](int64_t j) { return s[j]; });
-  float sum = 0.0F;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t j = 0; j < visible; ++j) {
+  const float sum = simd_sum(visible, [s, top](int64_t j) {
     s[j] = simd_exp(s[j] - top);
-    sum += s[j];
-  }
+    return s[j];
+  });
   const float share = 1.0F / sum;
   if (!mask.active()) {
-#pragma omp simd
+#pragma GCC ivdep
     for (int64_t j = 0; j < visible; ++j) p[j] = static_cast<T>(s[j] * share);
     return top + std::log(sum);
   }
@@ -59,7 +57,7 @@ float probabilities_row(T* p, float* s, int64_t visible, int64_t keys, const Ran
   for (int64_t begin = 0; begin < visible; begin += RandomMask::kChunk) {
     const int64_t count = std::min(RandomMask::kChunk, visible - begin);
     mask.fill(factors, element + begin, count);
-#pragma omp simd
+#pragma GCC ivdep
     for (int64_t j = 0; j < count; ++j) {
       p[begin + j] = static_cast<T>(s[begin + j] * share * factors[j]);
     }
@@ -67,18 +65,19 @@ float probabilities_row(T* p, float* s, int64_t visible, int64_t keys, const Ran
   return top + std::log(sum);
 }
 
-// With P = e^(s - logsumexp) and the dropout factors M: p = M P and ds = P (M dp - rowsum(g out)),
-// both 0 from `visible` on. p may be s, and ds may be dp.
+// With P = e^(s - logsumexp) and the dropout factors M: p = M P and ds = scale P (M dp - dot),
+// where dot = rowsum(g out); both 0 from `visible` on. p may be s, and ds may be dp.
 template <class T>
 void score_gradients_row(T* p, T* ds, const float* s, const float* dp, float logsumexp, float dot,
-                         int64_t visible, int64_t keys, const RandomMask& mask, int64_t element) {
+                         float scale, int64_t visible, int64_t keys, const RandomMask& mask,
+                         int64_t element) {
   std::fill(p + visible, p + keys, static_cast<T>(0.0F));
   std::fill(ds + visible, ds + keys, static_cast<T>(0.0F));
   if (!mask.active()) {
-#pragma omp simd
+#pragma GCC ivdep
     for (int64_t j = 0; j < visible; ++j) {
       const float probability = simd_exp(s[j] - logsumexp);
-      const float gradient = probability * (dp[j] - dot);
+      const float gradient = scale * probability * (dp[j] - dot);
       p[j] = static_cast<T>(probability);
       ds[j] = static_cast<T>(gradient);
     }
@@ -88,11 +87,11 @@ void score_gradients_row(T* p, T* ds, const float* s, const float* dp, float log
   for (int64_t begin = 0; begin < visible; begin += RandomMask::kChunk) {
     const int64_t count = std::min(RandomMask::kChunk, visible - begin);
     mask.fill(factors, element + begin, count);
-#pragma omp simd
+#pragma GCC ivdep
     for (int64_t i = 0; i < count; ++i) {
       const int64_t j = begin + i;
       const float probability = simd_exp(s[j] - logsumexp);
-      const float gradient = probability * (factors[i] * dp[j] - dot);
+      const float gradient = scale * probability * (factors[i] * dp[j] - dot);
       p[j] = static_cast<T>(probability * factors[i]);
       ds[j] = static_cast<T>(gradient);
     }
@@ -160,16 +159,15 @@ class Attention {
           return static_cast<float>(gi[c]) * static_cast<float>(oi[c]);
         });
         score_gradients_row(p + line.at, ds + line.at, scores + line.at, dp + line.at,
-                            logsumexp[line.row], dot, line.visible, tile.keys, mask_,
+                            logsumexp[line.row], dot, scale_, line.visible, tile.keys, mask_,
                             line.row * sizes_.keys);
       });
-      dv_sum.add(tile, p, tile_g, 1.0F);
-      dk_sum.add(tile, ds, tile_q, scale_);
+      dv_sum.add(tile, p, tile_g);
+      dk_sum.add(tile, ds, tile_q);
       MatmulPlan plan = product(tile, tile.rows, sizes_.depth, tile.keys);
       plan.a = block_strides(tile);
       plan.b = interleaved_strides(sizes_, sizes_.keys);
       plan.c = interleaved_strides(sizes_, sizes_.queries);
-      plan.scale = scale_;
       context_.dnn.matmul(plan, query_rows(dq, tile), ds, tile_k);
       if (tile.row == 0) {
         dk_sum.store(tile);
@@ -203,15 +201,14 @@ class Attention {
                         grid.samples * grid.heads * on_.sizes_.keys * on_.sizes_.depth, DType::F32);
       }
     }
-    // += scale block^T x, where x is the tile's rows of q or g; = for the first tile.
-    void add(const AttentionTile& tile, const T* block, const T* x, float scale) const {
+    // += block^T x, where x is the tile's rows of q or g; = for the first tile.
+    void add(const AttentionTile& tile, const T* block, const T* x) const {
       const AttentionSizes& sizes = on_.sizes_;
       MatmulPlan plan = on_.product(tile, tile.keys, sizes.depth, tile.rows);
       plan.a = transposed(block_strides(tile));
       plan.b = interleaved_strides(sizes, sizes.queries);
       plan.c = interleaved_strides(sizes, sizes.keys);
       plan.c_type = DType::F32;
-      plan.scale = scale;
       plan.accumulate = !tile.first;
       if constexpr (kNarrow) {
         plan.c = dense_strides(tile);
@@ -234,7 +231,7 @@ class Attention {
                        T* row = first + matrix / tile.heads * to[0] + matrix % tile.heads * to[1] +
                                 r % sizes.keys * to[2];
                        const float* sum = from + r * sizes.depth;
-#pragma omp simd
+#pragma GCC ivdep
                        for (int64_t c = 0; c < sizes.depth; ++c) row[c] = static_cast<T>(sum[c]);
                      }
                    });

@@ -59,7 +59,7 @@ void column_sums(const CpuContext& context, const WideRows& rows, double* sums, 
     int64_t row = block * block_rows;
     for (; row + 4 <= last && (row + 4) * width <= rows.elements; row += 4) {
       const int64_t at = row * width;
-#pragma omp simd
+#pragma GCC ivdep
       for (int64_t j = begin; j < end; ++j) {
         const auto a = term(row, j, at + j);
         const auto b = term(row + 1, j, at + width + j);
@@ -71,7 +71,7 @@ void column_sums(const CpuContext& context, const WideRows& rows, double* sums, 
     for (; row < last; ++row) {
       const int64_t at = row * width;
       const int64_t stop = std::min(end, rows.elements - at);
-#pragma omp simd
+#pragma GCC ivdep
       for (int64_t j = begin; j < stop; ++j) {
         const auto a = term(row, j, at + j);
         for (int t = 0; t < kTerms; ++t) to[t][j] += a[t];

@@ -30,7 +30,7 @@ RowStatistics row_statistics(const T* x, int64_t width, float epsilon) {
 template <class T>
 void layer_norm_row(T* y, const T* x, RowStatistics s, const float* gamma, const float* beta,
                     int64_t width) {
-#pragma omp simd
+#pragma GCC ivdep
   for (int64_t i = 0; i < width; ++i) {
     y[i] = static_cast<T>((static_cast<float>(x[i]) - s.mean) * s.rstd * gamma[i] + beta[i]);
   }
@@ -40,21 +40,15 @@ void layer_norm_row(T* y, const T* x, RowStatistics s, const float* gamma, const
 template <class T>
 void layer_norm_backward_row(T* dx, const T* g, const T* x, RowStatistics s, const float* gamma,
                              int64_t width) {
-  float sum_h = 0.0F;
-  float sum_hn = 0.0F;
-#pragma omp simd reduction(+ : sum_h, sum_hn)
+  const auto count = static_cast<float>(width);
+  const auto h_at = [g, gamma](int64_t i) { return static_cast<float>(g[i]) * gamma[i]; };
+  const auto n_at = [x, s](int64_t i) { return (static_cast<float>(x[i]) - s.mean) * s.rstd; };
+  const float mean_h = simd_sum(width, h_at) / count;
+  const float mean_hn =
+      simd_sum(width, [&h_at, &n_at](int64_t i) { return h_at(i) * n_at(i); }) / count;
+#pragma GCC ivdep
   for (int64_t i = 0; i < width; ++i) {
-    const float h = static_cast<float>(g[i]) * gamma[i];
-    sum_h += h;
-    sum_hn += h * ((static_cast<float>(x[i]) - s.mean) * s.rstd);
-  }
-  const float mean_h = sum_h / static_cast<float>(width);
-  const float mean_hn = sum_hn / static_cast<float>(width);
-#pragma omp simd
-  for (int64_t i = 0; i < width; ++i) {
-    const float h = static_cast<float>(g[i]) * gamma[i];
-    const float n = (static_cast<float>(x[i]) - s.mean) * s.rstd;
-    dx[i] = static_cast<T>(s.rstd * (h - mean_h - n * mean_hn));
+    dx[i] = static_cast<T>(s.rstd * (h_at(i) - mean_h - n_at(i) * mean_hn));
   }
 }
 
@@ -66,7 +60,7 @@ void for_channels(const CpuContext& context, const WideRows& rows, T* y, const F
     for (int64_t row = first; row < last; ++row) {
       const int64_t at = row * width;
       const int64_t count = std::min(width, rows.elements - at);
-#pragma omp simd
+#pragma GCC ivdep
       for (int64_t j = 0; j < count; ++j) y[at + j] = static_cast<T>(f(j, at + j));
     }
   });

@@ -15,7 +15,7 @@ namespace {
 template <class Y, class A, class F>
 void map(const CpuContext& context, Y* y, const A* a, int64_t elements, const F& f) {
   for_elements(context, elements, [&](int64_t first, int64_t last) {
-#pragma omp simd
+#pragma GCC ivdep
     for (int64_t i = first; i < last; ++i) {
       y[i] = static_cast<Y>(f(static_cast<float>(a[i])));
     }
@@ -26,7 +26,7 @@ void map(const CpuContext& context, Y* y, const A* a, int64_t elements, const F&
 template <class Y, class A, class B, class F>
 void map(const CpuContext& context, Y* y, const A* a, const B* b, int64_t elements, const F& f) {
   for_elements(context, elements, [&](int64_t first, int64_t last) {
-#pragma omp simd
+#pragma GCC ivdep
     for (int64_t i = first; i < last; ++i) {
       y[i] = static_cast<Y>(f(static_cast<float>(a[i]), static_cast<float>(b[i])));
     }
@@ -40,7 +40,7 @@ void add_repeated(const CpuContext& context, T* y, const T* a, const float* b, i
     for (int64_t i = first; i < last;) {
       const int64_t at = i % period;
       const int64_t count = std::min(period - at, last - i);
-#pragma omp simd
+#pragma GCC ivdep
       for (int64_t j = 0; j < count; ++j) {
         y[i + j] = static_cast<T>(static_cast<float>(a[i + j]) + b[at + j]);
       }
@@ -56,7 +56,7 @@ void drop(const CpuContext& context, T* y, const T* x, int64_t elements, const R
     for (int64_t i = first; i < last; i += RandomMask::kChunk) {
       const int64_t count = std::min(RandomMask::kChunk, last - i);
       mask.fill(factors, i, count);
-#pragma omp simd
+#pragma GCC ivdep
       for (int64_t j = 0; j < count; ++j) {
         const float kept = static_cast<float>(x[i + j]) * factors[j];
         y[i + j] = static_cast<T>(factors[j] == 0.0F ? 0.0F : kept);  // not 0 x: it may be infinite

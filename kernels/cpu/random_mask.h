@@ -58,6 +58,8 @@ class RandomMask {
 
   // factors[i] for the elements first + i, 0 <= i < n.
   void fill(float* factors, int64_t first, int64_t n) const {
+    const float rate = rate_;  // copies, which the stores below cannot alias
+    const float scale = scale_;
     alignas(64) uint32_t words[kPhiloxWords];
     auto counter = static_cast<uint64_t>(first / 4);
     int64_t skip = first % 4;
@@ -65,9 +67,9 @@ class RandomMask {
       philox_words(stream_, counter, words);
       const int64_t count = std::min(kPhiloxWords - skip, n - done);
       float* to = factors + done;
-#pragma omp simd
+#pragma GCC ivdep
       for (int64_t i = 0; i < count; ++i) {
-        to[i] = uniform_of(words[skip + i]) >= rate_ ? scale_ : 0.0F;
+        to[i] = uniform_of(words[skip + i]) >= rate ? scale : 0.0F;
       }
       done += count;
       skip = 0;

@@ -37,36 +37,48 @@ namespace penstock {
   return x < kLowest ? 0.0F : y;
 }
 
-// term(0) + ... + term(n - 1) as four interleaved chains, so that no addition waits for the one
-// before.
-template <class F>
-[[nodiscard]] float simd_sum(int64_t n, const F& term) {
-  const int64_t quarter = n / 4;
-  float a = 0.0F;
-  float b = 0.0F;
-  float c = 0.0F;
-  float d = 0.0F;
-#pragma omp simd reduction(+ : a, b, c, d)
-  for (int64_t i = 0; i < quarter; ++i) {
-    a += term(i);
-    b += term(i + quarter);
-    c += term(i + 2 * quarter);
-    d += term(i + 3 * quarter);
+inline constexpr int64_t kSumLanes = 64;  // four registers of 16: no addition waits for the last
+
+// term(0) + ... + term(n - 1), lane by lane, then over the lanes: one order on every machine.
+template <class Sum = float, class F>
+[[nodiscard]] Sum simd_sum(int64_t n, const F& term) {
+  Sum lanes[kSumLanes] = {};
+  int64_t i = 0;
+  for (; i + kSumLanes <= n; i += kSumLanes) {
+#pragma GCC ivdep
+    for (int64_t lane = 0; lane < kSumLanes; ++lane) lanes[lane] += term(i + lane);
   }
-  for (int64_t i = 4 * quarter; i < n; ++i) a += term(i);
-  return (a + b) + (c + d);
+#pragma GCC ivdep
+  for (int64_t lane = 0; lane < n - i; ++lane) lanes[lane] += term(i + lane);
+  for (int64_t half = kSumLanes / 2; half > 0; half /= 2) {
+    for (int64_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
+  }
+  return lanes[0];
 }
 
 // The largest term; -infinity for none. NaN terms are passed over.
 template <class F>
 [[nodiscard]] float simd_max(int64_t n, const F& term) {
-  float largest = -__builtin_inff();
-#pragma omp simd reduction(max : largest)
-  for (int64_t i = 0; i < n; ++i) {
-    const float x = term(i);
-    largest = x > largest ? x : largest;
+  const auto larger = [](float x, float so_far) { return x > so_far ? x : so_far; };
+  float lanes[kSumLanes];
+  for (float& lane : lanes) lane = -__builtin_inff();
+  int64_t i = 0;
+  for (; i + kSumLanes <= n; i += kSumLanes) {
+#pragma GCC ivdep
+    for (int64_t lane = 0; lane < kSumLanes; ++lane) {
+      lanes[lane] = larger(term(i + lane), lanes[lane]);
+    }
   }
-  return largest;
+#pragma GCC ivdep
+  for (int64_t lane = 0; lane < n - i; ++lane) {
+    lanes[lane] = larger(term(i + lane), lanes[lane]);
+  }
+  for (int64_t half = kSumLanes / 2; half > 0; half /= 2) {
+    for (int64_t lane = 0; lane < half; ++lane) {
+      lanes[lane] = larger(lanes[lane + half], lanes[lane]);
+    }
+  }
+  return lanes[0];
 }
 
 }  // namespace penstock

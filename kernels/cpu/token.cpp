@@ -81,7 +81,7 @@ template <class T>
 void cross_entropy_backward_row(T* dx, const T* x, int64_t classes, int32_t label, float logsumexp,
                                 float scale, const Clip& clip, const Target& target) {
   const auto at_label = static_cast<float>(x[label]);
-#pragma omp simd
+#pragma GCC ivdep
   for (int64_t i = 0; i < classes; ++i) {
     const auto logit = static_cast<float>(x[i]);
     const float clipped = clip(logit);
@@ -110,7 +110,7 @@ class CpuToken final : public TokenOps {
       for_ranges(context_, ids.elements(), width, [=](int64_t first, int64_t last) {
         for (int64_t r = first; r < last; ++r) {
           const float* row = from + id[r] * width;
-#pragma omp simd
+#pragma GCC ivdep
           for (int64_t c = 0; c < width; ++c) to[r * width + c] = static_cast<T>(row[c]);
         }
       });
@@ -134,7 +134,7 @@ class CpuToken final : public TokenOps {
                    const int64_t end = std::min(last * kLine, width);
                    for (int64_t r = 0; r < rows; ++r) {
                      float* row = to + id[r] * width;
-#pragma omp simd
+#pragma GCC ivdep
                      for (int64_t c = begin; c < end; ++c) {
                        row[c] += static_cast<float>(from[r * width + c]);
                      }

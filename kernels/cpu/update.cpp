@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "kernels/cpu/loops.h"
+#include "kernels/cpu/simd_math.h"
 
 namespace penstock {
 namespace {
@@ -95,14 +96,12 @@ class CpuUpdate final : public UpdateOps {
       const T* from = x.data<T>();
       for_ranges(context_, blocks, kBlock, [=](int64_t first, int64_t last) {
         for (int64_t block = first; block < last; ++block) {
-          const int64_t end = std::min((block + 1) * kBlock, elements);
-          double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-          for (int64_t i = block * kBlock; i < end; ++i) {
-            const double element = static_cast<float>(from[i]);
-            sum += element * element;
-          }
-          sums[block] = sum;
+          const T* start = from + block * kBlock;
+          const int64_t count = std::min(kBlock, elements - block * kBlock);
+          sums[block] = simd_sum<double>(count, [start](int64_t i) {
+            const double element = static_cast<float>(start[i]);
+            return element * element;
+          });
         }
       });
     });
@@ -118,8 +117,9 @@ class CpuUpdate final : public UpdateOps {
     auto* weights = w.data<float>();
     const auto* gradients = g.data<const float>();
     for_elements(context_, w.elements(), [=](int64_t first, int64_t last) {
-#pragma omp simd
-      for (int64_t i = first; i < last; ++i) f(weights[i], gradients[i], i);
+      const F update = f;  // a copy, whose constants the stores below cannot alias
+#pragma GCC ivdep
+      for (int64_t i = first; i < last; ++i) update(weights[i], gradients[i], i);
     });
   }
 

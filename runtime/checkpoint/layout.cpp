@@ -125,10 +125,10 @@ std::string step_name(int64_t step) {
 std::vector<StepDirectory> list_checkpoints(const std::string& root) {
   std::map<int64_t, std::string> found;
   for (const std::string& name : names_in(root)) {
-    const std::string path = root + "/" + name;
+    const fs::path path = fs::path(root) / name;
     if (!is_complete(path)) continue;
-    if (const auto step = step_of(name)) found[*step] = path;
-    if (const auto step = hidden_step_of(name, kReplaced)) found.emplace(*step, path);
+    if (const auto step = step_of(name)) found[*step] = path.string();
+    if (const auto step = hidden_step_of(name, kReplaced)) found.emplace(*step, path.string());
   }
   std::vector<StepDirectory> list;
   list.reserve(found.size());

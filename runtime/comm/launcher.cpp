@@ -31,8 +31,8 @@ bool knows_open_mpi(const Environment& environment) {
 
 }  // namespace
 
-std::string launcher_complaint(const Environment& environment, int mpi_ranks) {
-  if (mpi_ranks != 1 || knows_open_mpi(environment)) return {};
+std::string launcher_complaint(const Environment& environment) {
+  if (knows_open_mpi(environment)) return {};
   for (const Launcher& launcher : kLaunchers) {
     const int started = number(environment(launcher.size_variable));
     if (started > 1) {

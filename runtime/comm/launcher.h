@@ -12,10 +12,11 @@ namespace penstock {
 
 using Environment = std::function<const char*(const char* name)>;  // null where it is not set
 
-// A sentence that names the launcher and the cure when it started several processes although MPI
-// sees `mpi_ranks`; empty when all is well. SLURM_NTASKS alone proves nothing: a batch script has
-// it too, and may well start a single process.
-[[nodiscard]] std::string launcher_complaint(const Environment& environment, int mpi_ranks);
+// For a process that MPI believes to be alone: a sentence that names the launcher and the cure when
+// several were started; empty when all is well. The environment is that before MPI_Init, which adds
+// to it. SLURM_NTASKS alone proves nothing: a batch script has it too, and may well start a single
+// process.
+[[nodiscard]] std::string launcher_complaint(const Environment& environment);
 
 // True when Open MPI would refuse to start, and end the process, in MPI_Init: a Slurm step with
 // neither PMIx nor mpirun above it.

@@ -192,24 +192,25 @@ void MpiReduceGroup::complete(int result, int completed) {
     const auto request = static_cast<size_t>(indices_[i]);
     const size_t lane_index = request / (2 * others_);
     Lane& lane = lanes_[lane_index];
-    if (result == MPI_ERR_IN_STATUS && statuses_[i].MPI_ERROR != MPI_SUCCESS) {
-      fail_mpi("MPI_Waitsome", statuses_[i].MPI_ERROR, name_);
-    }
-    check_length(lane, request % (2 * others_), statuses_[i]);
+    const int error = result == MPI_SUCCESS ? MPI_SUCCESS : statuses_[i].MPI_ERROR;
+    check(lane, request % (2 * others_), error, statuses_[i]);
     if (--lane.pending == 0) advance(lane_index);
   }
 }
 
-void MpiReduceGroup::check_length(const Lane& lane, size_t request, MPI_Status& status) const {
+void MpiReduceGroup::check(const Lane& lane, size_t request, int error,
+                           const MPI_Status& status) const {
+  const bool is_longer = error == MPI_ERR_TRUNCATE;
+  if (error != MPI_SUCCESS && !is_longer) fail_mpi("MPI_Waitsome", error, name_);
   if (request >= others_) return;  // a send
   const int member = member_of(request);
   const int64_t expected = lane.slice->length(lane.phase == Phase::Scatter ? rank_ : member);
   int arrived = 0;
   PENSTOCK_MPI(MPI_Get_count(&status, MPI_FLOAT, &arrived), name_);
-  if (arrived != expected) {
-    fail_peer(name_ + ": replica " + std::to_string(member) + " sent " + std::to_string(arrived) +
-              " elements, expected " + std::to_string(expected) +
-              ": is the model section the same on all ranks?");
+  if (is_longer || arrived != expected) {
+    fail_peer(name_ + ": expected " + std::to_string(expected) + " elements from replica " +
+              std::to_string(member) + " and " + (is_longer ? "more" : std::to_string(arrived)) +
+              " came: is the model section the same on all ranks?");
   }
 }
 

@@ -66,7 +66,8 @@ class MpiReduceGroup final : public ReduceGroup {
   void advance(size_t lane);  // the phase under way has completed
   void add_in_replica_order(const Lane& lane) const;
   void complete(int result, int completed);  // what Testsome or Waitsome has returned
-  void check_length(const Lane& lane, size_t request, MPI_Status& status) const;
+  // Throws Error(Peer) when the `request`-th transfer of the lane's phase has failed or misfits.
+  void check(const Lane& lane, size_t request, int error, const MPI_Status& status) const;
   [[nodiscard]] int member_of(size_t other) const;
 
   CommHandle comm_;

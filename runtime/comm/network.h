@@ -94,8 +94,8 @@ struct Edge {
   Direction direction = Direction::Activation;
 };
 
-// Makes the ends, and must outlive them. Every constructor-like call is collective over the ranks
-// it concerns and is made in the same global order everywhere.
+// Makes the ends; it and the device must outlive them. Every constructor-like call is collective
+// over the ranks it concerns and is made in the same global order everywhere.
 class Network {
  public:
   virtual ~Network() = default;

@@ -1,7 +1,6 @@
 #include "runtime/data/images.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "kernels/error.h"

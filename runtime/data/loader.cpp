@@ -4,6 +4,8 @@
 #include "runtime/data/loader.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -70,10 +72,10 @@ struct Loader::State {
 
   std::mutex mutex;
   std::condition_variable changed;
-  int64_t filled = 0;    // steps decoded, from first_step on
-  int64_t released = 0;  // steps that the consumer is done with
-  bool stopping = false;
-  std::exception_ptr failure;  // what decoding step `filled` threw; the thread has ended
+  int64_t filled = 0;                  // steps decoded, from first_step on
+  int64_t released = 0;                // steps that the consumer is done with
+  std::atomic<bool> stopping = false;  // written under the mutex, also read between samples
+  std::exception_ptr failure;          // what decoding step `filled` threw; the thread has ended
 
   int64_t taken = 0;  // the consumer's: steps handed out
   double seconds_waited = 0;
@@ -101,6 +103,8 @@ struct Loader::State {
 void Loader::State::allocate(Device& host) {
   for (const std::string& name : config.fields) {
     const size_t source = find_field(*dataset, name);
+    if (std::ranges::count(config.fields, name) > 1)
+      fail_internal("'" + name + "' is loaded twice");
     const Field& field = dataset->fields()[source];
     const size_t bytes = static_cast<size_t>(field.shape.elements()) * size_of(field.dtype);
     wanted.push_back({source, bytes, padding_byte(field)});
@@ -140,7 +144,7 @@ void Loader::State::fill(std::vector<Batch>& batches, int64_t step) {
     const int64_t first = first_sample(step, static_cast<int64_t>(m));
     batch.samples = real_samples(first);
     if (wanted.empty()) continue;
-    for (int64_t j = 0; j < batch.samples; ++j) read_sample(batch, j, first + j);
+    for (int64_t j = 0; j < batch.samples && !stopping; ++j) read_sample(batch, j, first + j);
     for (size_t f = 0; f < wanted.size(); ++f) {
       const size_t used = static_cast<size_t>(batch.samples) * wanted[f].sample_bytes;
       std::memset(static_cast<std::byte*>(batch.tensors[f].raw()) + used, wanted[f].padding,

@@ -27,7 +27,7 @@ class DataSource {
 
   [[nodiscard]] const DataFacts& facts() const { return facts_; }
   [[nodiscard]] int64_t mini_batch() const;  // samples of a step, over all replicas
-  // Opens the data here when `fields` is not empty.
+  // Opens the data here when `fields` is not empty. Without it there are no loaders (null).
   void open(const std::vector<std::string>& fields);
   [[nodiscard]] std::unique_ptr<Loader> training_loader(const LoaderConfig& config, Device& host);
   [[nodiscard]] std::unique_ptr<Loader> validation_loader(const LoaderConfig& config, Device& host);

@@ -41,7 +41,7 @@ Programs make_programs(const PipelineConfig& pipeline) {
 
 Pipeline::Pipeline(const Config& config, int64_t vocabulary, int64_t classes, const Grid& grid,
                    Network& network, Device& device)
-    : replicas_(grid.replicas) {
+    : replicas_(grid.replicas), device_(device) {
   const int64_t evaluation_batch =
       config.run.eval_batch > 0 ? config.run.eval_batch : config.pipeline.micro_batch_size;
   DType dtype = DType::F32;
@@ -66,6 +66,13 @@ Pipeline::Pipeline(const Config& config, int64_t vocabulary, int64_t classes, co
   parts.links = links_.get();
   parts.reduce = reduce_.get();
   parts.boundaries = boundaries(model_, layout_, input_, config.pipeline.micro_batch_size, dtype);
+  for (int s = 0; s + 1 < layout_.stages; ++s) {
+    const Boundary& boundary = links_->boundary(s);
+    if (boundary.send_activation == nullptr && boundary.send_gradient == nullptr) continue;
+    for (const TensorSpec& spec : parts.boundaries[static_cast<size_t>(s) + 1]) {
+      sent_bytes_.push_back(static_cast<size_t>(spec.shape.elements()) * size_of(spec.dtype));
+    }
+  }
   train_ = std::make_unique<Executor>(training_, position_, parts);
   parts.boundaries = boundaries(model_, layout_, input_, evaluation_batch, dtype);
   evaluate_ = std::make_unique<Executor>(evaluation_, position_, parts);
@@ -91,6 +98,13 @@ void Pipeline::make_stages(const Config& config, Device& device) {
       parameters_.push_back(parameter);
       places_.push_back(place++);
     }
+  }
+}
+
+void Pipeline::reserve_for_messages() {
+  constexpr int kMessages = 4;
+  for (size_t bytes : sent_bytes_) {
+    device_.memory().add_spare(bytes, std::min(kMessages, training_.micro_batches));
   }
 }
 

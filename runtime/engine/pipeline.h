@@ -31,6 +31,9 @@ class Pipeline {
   void begin_step();
   void end_step();  // after the replicas' sums, before the next begin_step()
   void drain() { links_->drain(); }
+  // After the first steps: spare memory for messages that a slow neighbour leaves in flight longer
+  // than it did so far, so that the steady state asks the system for nothing.
+  void reserve_for_messages();
 
   [[nodiscard]] const Layout& layout() const { return layout_; }
   [[nodiscard]] const ModelInput& input() const { return input_; }
@@ -54,11 +57,13 @@ class Pipeline {
   Schedule training_, evaluation_;
   int position_ = 0;
   int replicas_ = 1;
+  Device& device_;
   std::vector<std::unique_ptr<Stage>> stages_;  // held here, ascending
   std::vector<Stage*> stages_by_index_;         // all; null where held elsewhere
   std::vector<Parameter*> parameters_;
   std::vector<size_t> places_;
   std::unique_ptr<Links> links_;
+  std::vector<size_t> sent_bytes_;  // of each tensor of each kind of message this rank sends
   std::unique_ptr<ReduceGroup> reduce_;
   std::unique_ptr<Executor> train_, evaluate_;
 };

@@ -15,6 +15,9 @@ namespace penstock {
 
 class RunReport {
  public:
+  // Shapes repeat from the first step on, but caches fill during the first ones.
+  static constexpr int64_t kWarmUpSteps = 2;
+
   RunReport(const Config& config, const Session& session, Network& network, const Grid& grid,
             const Pipeline& pipeline, Device& device);
 
@@ -34,9 +37,6 @@ class RunReport {
   [[nodiscard]] Counters counters() const;
   [[nodiscard]] RankRecord rank_record(double data_wait_s) const;
   void add_rates(RunSummary& summary) const;
-
-  // Shapes repeat from the first step on, but caches fill during the first ones.
-  static constexpr int64_t kWarmUpSteps = 2;
 
   const Config& config_;
   const Session& session_;

@@ -96,6 +96,14 @@ Stage::Stash& Stage::take_stash(int index) {
   return *live;
 }
 
+Stage::Stash& Stage::stash_of(int index) {
+  Stash* live = live_[static_cast<size_t>(index)];
+  if (live == nullptr) {
+    fail_internal("micro-batch " + std::to_string(index) + " is differentiated before its forward");
+  }
+  return *live;
+}
+
 void Stage::release_stash(int index) {
   Stash*& live = live_[static_cast<size_t>(index)];
   spare_.push_back(live);
@@ -177,12 +185,12 @@ Tensors Stage::forward(const Moment& moment, Tensors inputs, bool keep_tape) {
 }
 
 void Stage::recompute(const Moment& moment) {
-  Segment& last = live_[static_cast<size_t>(moment.index)]->segments.back();
+  Segment& last = stash_of(moment.index).segments.back();
   (void)run(last, moment, true, true);
 }
 
 Tensors Stage::run_backward(const Moment& moment, Tensors gradients, Halves halves) {
-  Stash& stash = *live_[static_cast<size_t>(moment.index)];
+  Stash& stash = stash_of(moment.index);
   Tensors g = std::move(gradients);
   for (size_t s = stash.segments.size(); s-- > 0;) {
     Segment& segment = stash.segments[s];
@@ -218,7 +226,7 @@ Tensors Stage::backward_input(const Moment& moment, Tensors gradients) {
 }
 
 void Stage::backward_weight(const Moment& moment) {
-  Stash& stash = *live_[static_cast<size_t>(moment.index)];
+  Stash& stash = stash_of(moment.index);
   for (size_t s = stash.segments.size(); s-- > 0;) {
     stash.segments[s].tape->backward_weight();
     release_tape(stash.segments[s]);

@@ -90,6 +90,7 @@ class Stage {
   };
 
   Stash& take_stash(int index);
+  Stash& stash_of(int index);
   void release_stash(int index);
   Tape& take_tape();
   void release_tape(Segment& segment);

@@ -39,6 +39,7 @@ class Trainer {
                   device),
         norm_(pipeline_, device),
         optimizer_(on_every_rank([&] { return make_optimizer(config.optimizer); })),
+        no_data_(static_cast<size_t>(config.pipeline.micro_batches)),
         saver_(config, std::move(run_file), network.world(), device),
         report_(config, session, network, grid, pipeline_, device) {
     optimizer_->allocate(pipeline_.parameters(), device);
@@ -57,6 +58,7 @@ class Trainer {
     StepRecord record;
     for (int64_t step = 1; step <= config_.run.steps; ++step) {
       record = train_step(step);
+      if (step == RunReport::kWarmUpSteps) pipeline_.reserve_for_messages();
       if (reporter_ != nullptr) reporter_->step(record);
       const bool last = step == config_.run.steps;
       if (source_.facts().validation_samples > 0 &&
@@ -69,8 +71,8 @@ class Trainer {
       }
     }
     pipeline_.drain();
-    RunSummary summary =
-        report_.summary(record.loss, seconds_since(start), loader_->seconds_waited());
+    RunSummary summary = report_.summary(record.loss, seconds_since(start),
+                                         loader_ ? loader_->seconds_waited() : 0.0);
     if (reporter_ != nullptr) reporter_->finished(summary);
     return summary;
   }
@@ -90,6 +92,11 @@ class Trainer {
     return loader;
   }
 
+  // The micro-batches of the next step or pass; empty ones on ranks whose stages read no data.
+  [[nodiscard]] std::span<const Batch> next(const std::unique_ptr<Loader>& loader) const {
+    return loader ? loader->next() : std::span<const Batch>(no_data_);
+  }
+
   [[nodiscard]] StepInput step_input(int64_t step, bool training, std::span<const Batch> batches) {
     StepInput input;
     input.training = training;
@@ -107,7 +114,7 @@ class Trainer {
     StepRecord record;
     record.step = step;
     record.learning_rate = learning_rate(config_.optimizer, step, config_.run.steps);
-    StepInput input = step_input(step, true, loader_->next());
+    StepInput input = step_input(step, true, next(loader_));
     const double targets = count_targets(pipeline_, input.batches, network_.replicas());
     if (targets > 0.0) input.loss_scale = static_cast<float>(1.0 / targets);
     input.update = [&] { update(record); };
@@ -157,7 +164,7 @@ class Trainer {
     const auto loader = source_.validation_loader(how, *host_);
     LossSums total;
     for (int64_t pass = 0; pass < source_.validation_passes(how); ++pass) {
-      pipeline_.run(step_input(step, false, loader->next()));
+      pipeline_.run(step_input(step, false, next(loader)));
       const LossSums part =
           gather_loss(pipeline_, config_.pipeline.micro_batches, device_, network_.world());
       total.loss += part.loss;
@@ -209,7 +216,8 @@ class Trainer {
   GradientNorm norm_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<WeightAverage> average_;
-  std::unique_ptr<Loader> loader_;
+  std::unique_ptr<Loader> loader_;  // null where no data is read
+  std::vector<Batch> no_data_;
   Saver saver_;
   RunReport report_;
 };

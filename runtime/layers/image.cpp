@@ -45,7 +45,11 @@ Shape Conv2d::shape_of(const Shape& input) const {
     misfit("expects images [batch, height, width, " + std::to_string(options_.in) +
            "] but is given " + input.text());
   }
-  return window_output(input, options_.window, options_.out);
+  try {
+    return window_output(input, options_.window, options_.out);
+  } catch (const Error& error) {
+    misfit(error.what());
+  }
 }
 
 Variable Conv2d::run(Context& context, const Variable& x) {
@@ -66,7 +70,11 @@ Shape Pool2d::shape_of(const Shape& input) const {
   if (input.rank() != 4) {
     misfit("expects images [batch, height, width, channels] but is given " + input.text());
   }
-  return window_output(input, window_, input[3]);
+  try {
+    return window_output(input, window_, input[3]);
+  } catch (const Error& error) {
+    misfit(error.what());
+  }
 }
 
 Variable Pool2d::run(Context& context, const Variable& x) {

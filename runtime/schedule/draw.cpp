@@ -22,8 +22,8 @@ std::string label(const Schedule& schedule, const Instruction& instruction) {
 // Every compute instruction in its slot: a simulation in which each takes one unit of time. A
 // rank's instructions come in order of time, so every row is sorted.
 std::vector<std::vector<Cell>> place(const Schedule& schedule) {
-  constexpr OpTimes kOneSlot{.backward = 1};
-  const Costs costs{std::vector<OpTimes>(schedule.stages, kOneSlot)};
+  constexpr StageTimes kOneSlot{.backward = 1};
+  const PipelineCosts costs{std::vector<StageTimes>(schedule.stages, kOneSlot)};
   const Timeline timeline = simulate(schedule, costs);
   std::vector<std::vector<Cell>> rows(schedule.ranks);
   for (int rank = 0; rank < schedule.ranks; ++rank) {

@@ -1,5 +1,6 @@
 #include "runtime/schedule/form.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <stdexcept>
 
@@ -11,10 +12,11 @@ namespace {
 }
 
 void check_placement(const Schedule& s) {
-  if (s.stages % s.ranks != 0) {
+  if (s.stages < s.ranks || s.stages % s.ranks != 0) {
     refuse("a schedule of " + std::to_string(s.stages) + " stages does not fit on " +
            std::to_string(s.ranks) + " ranks: every rank holds equally many stages");
   }
+  check_sizes(s.ranks, s.stages / s.ranks, s.micro_batches);
   if (static_cast<int>(s.rank_of_stage.size()) != s.stages) {
     refuse("rank_of_stage has " + std::to_string(s.rank_of_stage.size()) + " entries for " +
            std::to_string(s.stages) + " stages");
@@ -73,17 +75,21 @@ void check_sizes(int ranks, int chunks, int micro_batches) {
   if (micro_batches < 1) {
     refuse("a mini-batch needs at least 1 micro-batch, not " + std::to_string(micro_batches));
   }
+  if (micro_batches > kMaxCells) {
+    refuse(std::to_string(micro_batches) + " micro-batches are too many: at most " +
+           std::to_string(kMaxCells) + " are possible");
+  }
   const int64_t stages = static_cast<int64_t>(ranks) * chunks;
-  if (stages > kMaxCells || stages * micro_batches > kMaxCells) {
-    refuse(std::to_string(stages) + " stages x " + std::to_string(micro_batches) +
-           " micro-batches is too large a schedule: at most " + std::to_string(kMaxCells) +
-           " pairs; use fewer micro-batches");
+  const int64_t limit = std::min<int64_t>(kMaxStages, kMaxCells / micro_batches);
+  if (stages > limit) {
+    refuse("a schedule of " + std::to_string(stages) + " stages x " +
+           std::to_string(micro_batches) + " micro-batches is too large: with so many " +
+           "micro-batches at most " + std::to_string(limit) + " stages are possible");
   }
 }
 
 void check_form(const Schedule& schedule) {
   check_sizes(schedule.ranks, 1, schedule.micro_batches);
-  check_sizes(schedule.stages, 1, schedule.micro_batches);
   check_placement(schedule);
   if (static_cast<int>(schedule.program.size()) != schedule.ranks) {
     refuse("there are " + std::to_string(schedule.program.size()) + " programs for " +

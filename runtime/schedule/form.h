@@ -10,10 +10,12 @@
 
 namespace penstock {
 
-// Stages x micro-batches that one schedule may have: tables over them stay within memory.
+// Limits far above any real pipeline, so that a mistyped size is an error and not an hour of work:
+// stages of a schedule, and stages x micro-batches.
+inline constexpr int kMaxStages = 1 << 14;
 inline constexpr int kMaxCells = 1 << 24;
 
-// Throws std::invalid_argument unless each is at least 1 and their product at most kMaxCells.
+// Throws std::invalid_argument unless each is at least 1 and both limits are kept.
 void check_sizes(int ranks, int chunks, int micro_batches);
 
 // Throws std::invalid_argument naming the first field or instruction that makes no sense.

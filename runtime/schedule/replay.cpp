@@ -2,16 +2,20 @@
 
 namespace penstock {
 
-size_t Events::count() const {
+size_t ScheduleEvents::count() const {
   return static_cast<size_t>(kKinds * stages_ * micro_batches_);
 }
 
-int64_t Events::number(Kind kind, int stage, int micro_batch) const {
+int64_t ScheduleEvents::number(Kind kind, int stage, int micro_batch) const {
   if (stage < 0 || stage >= stages_) return -1;
   return (kind * stages_ + stage) * micro_batches_ + micro_batch;
 }
 
-int64_t Events::caused_by(const Instruction& instruction) const {
+int ScheduleEvents::stage_of(int64_t event) const {
+  return static_cast<int>(event / micro_batches_ % stages_);
+}
+
+int64_t ScheduleEvents::caused_by(const Instruction& instruction) const {
   const auto [op, stage, micro_batch] = instruction;
   switch (op) {
     case Op::Forward:
@@ -28,7 +32,7 @@ int64_t Events::caused_by(const Instruction& instruction) const {
   }
 }
 
-int64_t Events::awaited_by(const Instruction& instruction) const {
+int64_t ScheduleEvents::awaited_by(const Instruction& instruction) const {
   const auto [op, stage, micro_batch] = instruction;
   switch (op) {
     case Op::Forward:
@@ -48,7 +52,7 @@ int64_t Events::awaited_by(const Instruction& instruction) const {
 std::vector<int> replay(const Schedule& schedule,
                         const std::function<void(int rank, int index)>& visit) {
   constexpr int kNobody = -1;
-  const Events events(schedule);
+  const ScheduleEvents events(schedule);
   std::vector<char> happened(events.count(), 0);
   std::vector<int> waiting(events.count(), kNobody);  // an event is awaited by one stage only
   std::vector<int> next(schedule.ranks, 0);

@@ -17,15 +17,17 @@ namespace penstock {
 // An event is something that an instruction of another stage waits for. Receives wait for their
 // send; Forward for the Forward of the stage before; Backward and BackwardInput for the input
 // gradient of the stage after. (In a lowered schedule the receive has waited already.)
-class Events {
+class ScheduleEvents {
  public:
-  explicit Events(const Schedule& schedule)
+  explicit ScheduleEvents(const Schedule& schedule)
       : stages_(schedule.stages), micro_batches_(schedule.micro_batches) {}
 
   [[nodiscard]] size_t count() const;
   // Numbers of events, 0 .. count()-1; -1 for none. The instruction must be well-formed (form.h).
   [[nodiscard]] int64_t caused_by(const Instruction& instruction) const;
   [[nodiscard]] int64_t awaited_by(const Instruction& instruction) const;
+  // The stage whose instruction causes the event.
+  [[nodiscard]] int stage_of(int64_t event) const;
 
  private:
   enum Kind { Output, InputGradient, SentActivation, SentGradient, kKinds };

@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-void check_costs(const Costs& costs, int stages) {
+void check_costs(const PipelineCosts& costs, int stages) {
   if (costs.stage.size() != static_cast<size_t>(stages)) {
     throw std::invalid_argument("there are times for " + std::to_string(costs.stage.size()) +
                                 " stages, but the schedule has " + std::to_string(stages));
@@ -24,7 +24,7 @@ void check_costs(const Costs& costs, int stages) {
     }
   };
   check(costs.latency);
-  for (const OpTimes& t : costs.stage) {
+  for (const StageTimes& t : costs.stage) {
     for (const double time :
          {t.forward, t.recompute, t.backward_input, t.backward_weight, t.backward}) {
       check(time);
@@ -32,9 +32,9 @@ void check_costs(const Costs& costs, int stages) {
   }
 }
 
-double duration(const Instruction& instruction, const Costs& costs) {
+double duration(const Instruction& instruction, const PipelineCosts& costs) {
   if (!is_compute(instruction.op)) return 0;
-  const OpTimes& times = costs.stage[instruction.stage];
+  const StageTimes& times = costs.stage[instruction.stage];
   switch (instruction.op) {
     case Op::Forward:
       return times.forward;
@@ -49,44 +49,37 @@ double duration(const Instruction& instruction, const Costs& costs) {
   }
 }
 
-// The stage whose event `instruction` waits for, if it waits for any.
-int awaited_stage(const Instruction& instruction) {
-  const Op op = instruction.op;
-  const bool before = op == Op::Forward || op == Op::RecvActivation;
-  return instruction.stage + (before ? -1 : 1);
-}
-
-double work(const std::vector<Span>& spans) {
+double work(const std::vector<TimeSpan>& spans) {
   double sum = 0;
-  for (const Span& span : spans) sum += span.end - span.start;
+  for (const TimeSpan& span : spans) sum += span.end - span.start;
   return sum;
 }
 
 // From the first start to the last end of instructions that take time.
-Span extent(const std::vector<Span>& spans) {
-  Span all{std::numeric_limits<double>::infinity(), 0};
-  for (const Span& span : spans) {
+TimeSpan extent(const std::vector<TimeSpan>& spans) {
+  TimeSpan all{std::numeric_limits<double>::infinity(), 0};
+  for (const TimeSpan& span : spans) {
     if (span.end == span.start) continue;
     all.start = std::min(all.start, span.start);
     all.end = std::max(all.end, span.end);
   }
-  return all.end == 0 ? Span{0, 0} : all;
+  return all.end == 0 ? TimeSpan{0, 0} : all;
 }
 
 }  // namespace
 
-Timeline simulate(const Schedule& schedule, const Costs& costs) {
+Timeline simulate(const Schedule& schedule, const PipelineCosts& costs) {
   check_form(schedule);
   check_costs(costs, schedule.stages);
-  const Events events(schedule);
+  const ScheduleEvents events(schedule);
   std::vector<double> happened(events.count(), 0);
   std::vector<double> clock(schedule.ranks, 0);
-  Timeline timeline{std::vector<std::vector<Span>>(schedule.ranks)};
+  Timeline timeline{std::vector<std::vector<TimeSpan>>(schedule.ranks)};
   const std::vector<int> end = replay(schedule, [&](int rank, int index) {
     const Instruction& instruction = schedule.program[rank][index];
     double start = clock[rank];
     if (const int64_t awaited = events.awaited_by(instruction); awaited >= 0) {
-      const bool here = schedule.rank_of_stage[awaited_stage(instruction)] == rank;
+      const bool here = schedule.rank_of_stage[events.stage_of(awaited)] == rank;
       start = std::max(start, happened[awaited] + (here ? 0 : costs.latency));
     }
     clock[rank] = start + duration(instruction, costs);
@@ -108,7 +101,7 @@ double makespan(const Timeline& timeline) {
   double last = 0;
   double first = std::numeric_limits<double>::infinity();
   for (const auto& spans : timeline.rank) {
-    const Span all = extent(spans);
+    const TimeSpan all = extent(spans);
     if (all.end == all.start) continue;
     first = std::min(first, all.start);
     last = std::max(last, all.end);
@@ -125,7 +118,7 @@ double makespan_bubble(const Timeline& timeline) {
 double span_bubble(const Timeline& timeline) {
   double largest = 0;
   for (const auto& spans : timeline.rank) {
-    const Span all = extent(spans);
+    const TimeSpan all = extent(spans);
     largest = std::max(largest, all.end - all.start - work(spans));
   }
   return largest;

@@ -20,7 +20,7 @@ namespace penstock {
 
 // Times of one stage on one micro-batch, in any one unit. ReduceGradients, OptimizerStep and the
 // posting of messages take none.
-struct OpTimes {
+struct StageTimes {
   double forward = 1;
   double recompute = 1;
   double backward_input = 1;
@@ -28,24 +28,24 @@ struct OpTimes {
   double backward = 2;  // both halves at once
 };
 
-struct Costs {
-  std::vector<OpTimes> stage;  // one per stage
-  double latency = 0;          // from the end of a stage to its neighbour on another rank
+struct PipelineCosts {
+  std::vector<StageTimes> stage;  // one per stage
+  double latency = 0;             // from the end of a stage to its neighbour on another rank
 };
 
-struct Span {
+struct TimeSpan {
   double start;
   double end;
 };
 
 struct Timeline {
-  std::vector<std::vector<Span>> rank;  // rank[r][i] is instruction i of program[r]
+  std::vector<std::vector<TimeSpan>> rank;  // rank[r][i] is instruction i of program[r]
 };
 
 // Accepts schedules before and after lower(); a compute-only one receives at no cost just in time.
 // Throws std::invalid_argument if it is malformed or gets stuck, naming where, or if costs has not
 // one entry per stage or holds a time that is negative or not finite.
-[[nodiscard]] Timeline simulate(const Schedule& schedule, const Costs& costs);
+[[nodiscard]] Timeline simulate(const Schedule& schedule, const PipelineCosts& costs);
 
 // From the first start to the last end, over all ranks.
 [[nodiscard]] double makespan(const Timeline& timeline);

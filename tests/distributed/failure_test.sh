@@ -16,18 +16,20 @@ fail() {
 case $how in
   lost)  # what srun without PMIx looks like to each of its processes
     SLURM_STEP_NUM_TASKS=3 timeout -k 5 $limit "$program" none >"$log" 2>&1 ;;
+  stranger)  # ... and the mpirun of another MPI
+    PMI_SIZE=3 timeout -k 5 $limit "$program" none >"$log" 2>&1 ;;
   *)
     timeout -k 5 $limit "$mpiexec" --oversubscribe --bind-to none -n 3 "$program" "$how" >"$log" 2>&1 ;;
 esac
 code=$?
 
-if [ $code -eq 124 ] || [ $code -eq 137 ] && [ "$how" != kill ]; then fail "hangs"; fi
+[ $code -ne 124 ] || fail "hangs"
+[ $code -ne 137 ] || [ "$how" = kill ] || fail "hangs, and mpirun had to be killed"
 case $how in
   none)
     [ $code -eq 0 ] || fail "exit code $code"
     grep -q "all 3 ranks have ended well" "$log" || fail "the ranks have not met" ;;
   kill)
-    [ $code -ne 124 ] || fail "hangs"
     [ $code -ne 0 ] || fail "exit code 0 although a rank was killed"
     if grep -q "ended well" "$log"; then fail "went on without the killed rank"; fi ;;
   throw)
@@ -38,5 +40,8 @@ case $how in
   lost)
     [ $code -eq 2 ] || fail "exit code $code, expected 2"
     grep -q "srun --mpi=pmix" "$log" || fail "the cure is not named" ;;
+  stranger)
+    [ $code -eq 2 ] || fail "exit code $code, expected 2"
+    grep -q "started 3 processes" "$log" || fail "the reason is not named" ;;
   *) fail "unknown case" ;;
 esac

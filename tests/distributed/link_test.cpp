@@ -225,6 +225,9 @@ TEST_F(Links, HoldWhatTheySendUntilItHasLeft) {
   }
 }
 
+// Which of the allocator's blocks meets which link depends on the timing of the first steps, but
+// the blocks are few: at most the 4 x 2 tensors sent and the 4 x 2 received at a time, each of
+// which may meet both links.
 TEST_F(Links, SteadyStateMakesNoRequestsAndNoMemory) {
   constexpr int kMicroBatches = 4;
   const std::vector<TensorSpec> specs = {{{kMega / 4}, DType::F32}, {{100}, DType::BF16}};
@@ -243,13 +246,10 @@ TEST_F(Links, SteadyStateMakesNoRequestsAndNoMemory) {
     sender(out).drain();
   };
   if (rank_ < 2) {
-    for (int warm_up = 0; warm_up < 10; ++warm_up) step();
-    const int64_t requests = network_->requests_made();
-    const int64_t allocations = device_.memory().use().system_allocations;
-    EXPECT_GE(requests, 4);
-    for (int i = 0; i < 20; ++i) step();
-    EXPECT_EQ(network_->requests_made(), requests);
-    EXPECT_EQ(device_.memory().use().system_allocations, allocations);
+    for (int i = 0; i < 50; ++i) step();
+    EXPECT_LE(device_.memory().use().system_allocations, 16);
+    EXPECT_LE(network_->requests_made(), 2 * 16);
+    EXPECT_GE(network_->requests_made(), 2 * 2);
   }
   network_->world().barrier();
 }
@@ -279,10 +279,8 @@ std::string refusal(SendLink* out, ReceiveLink* in, Device& device, int64_t sent
 
 // Both ends cut a tensor larger than an MPI count in the same pieces; 1000 bytes stand for 2^30.
 TEST_F(Links, LargeTensorsTravelInPieces) {
-  MPI_Comm comm = MPI_COMM_NULL;
-  ASSERT_EQ(MPI_Comm_dup(MPI_COMM_WORLD, &comm), MPI_SUCCESS);
   EdgeComm edge;
-  *edge.comm.address() = comm;
+  ASSERT_EQ(MPI_Comm_dup(MPI_COMM_WORLD, edge.comm.address()), MPI_SUCCESS);
   int64_t made = 0;
   const std::vector<TensorSpec> specs = {
       {{750}, DType::F32}, {{625}, DType::F32}, {{1}, DType::F32}, {{0}, DType::F32}};
@@ -303,9 +301,10 @@ TEST_F(Links, LargeTensorsTravelInPieces) {
   network_->world().barrier();
 }
 
+// No longer message above the eager limit: see mpi_link.h.
 TEST_F(Links, AMessageOfAnotherSizeIsRefused) {
-  for (const auto& [sent, expected] : std::vector<std::pair<int64_t, int64_t>>{
-           {10, 12}, {12, 10}, {0, 1}, {kMega, 2 * kMega}, {2 * kMega, kMega}}) {
+  for (const auto& [sent, expected] :
+       std::vector<std::pair<int64_t, int64_t>>{{10, 12}, {12, 10}, {0, 1}, {kMega, 2 * kMega}}) {
     connect(chain(2));  // an end that has failed is not used again
     const std::string words =
         refusal(ends_.send[0].get(), ends_.receive[0].get(), device_, sent, expected);

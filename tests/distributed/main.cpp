@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -77,7 +78,7 @@ class Watchdog {
 class JobListener final : public testing::EmptyTestEventListener {
  public:
   void OnTestStart(const testing::TestInfo& test) override {
-    watchdog_.begin(std::string(test.test_suite_name()) + "." + test.name());
+    watchdog_->begin(std::string(test.test_suite_name()) + "." + test.name());
   }
   void OnTestPartResult(const testing::TestPartResult& part) override {
     if (!part.failed()) return;
@@ -86,8 +87,10 @@ class JobListener final : public testing::EmptyTestEventListener {
     the_session->abort(kFailed);
   }
 
+  void OnTestProgramEnd(const testing::UnitTest& /*all*/) override { watchdog_.reset(); }
+
  private:
-  Watchdog watchdog_;
+  std::optional<Watchdog> watchdog_{std::in_place};
 };
 
 }  // namespace

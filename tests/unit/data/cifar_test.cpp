@@ -1,5 +1,6 @@
 // The real CIFAR-10 test archive, where it is at hand.
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
 

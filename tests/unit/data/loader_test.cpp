@@ -220,7 +220,7 @@ TEST(Loader, RethrowsWhatReadingThrewAtTheStepThatNeedsIt) {
   }
 }
 
-// A set whose reading blocks until the gate opens.
+// A set whose reading blocks until the gate opens, and is slow then.
 class Gated final : public Dataset {
  public:
   [[nodiscard]] int64_t size() const override { return 4; }
@@ -229,13 +229,27 @@ class Gated final : public Dataset {
   void read(int64_t, const RandomStream&, std::span<void* const>) const override {
     entered = true;
     entered.notify_all();
-    open.wait(false);
+    open_.wait(false);
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    ++finished;
+  }
+  void open() {
+    open_ = true;
+    open_.notify_all();
+  }
+  // Opens the gate in a while, from another thread.
+  [[nodiscard]] std::thread open_soon() {
+    return std::thread([this] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      open();
+    });
   }
   mutable std::atomic<bool> entered = false;
-  std::atomic<bool> open = false;
+  mutable std::atomic<int> finished = 0;
 
  private:
   std::vector<Field> fields_{{"labels", {}, DType::I32}};
+  std::atomic<bool> open_ = false;
 };
 
 TEST(Loader, EndsWhileItsThreadWaitsForAFreeSlot) {
@@ -248,21 +262,29 @@ TEST(Loader, EndsWhileItsThreadWaitsForAFreeSlot) {
   EXPECT_EQ(data->reads, 4) << "read further than the ring is long";
 }
 
-TEST(Loader, EndsWhileItsThreadReads) {
+TEST(Loader, WaitsForTheReadUnderWayWhenItEnds) {
   const auto data = std::make_shared<Gated>();
   test::HostDevice host;
   std::thread opener;
   {
     const Loader loader(data, {.fields = {"labels"}}, host);
     data->entered.wait(false);
-    opener = std::thread([&] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      data->open = true;
-      data->open.notify_all();
-    });
+    opener = data->open_soon();
   }
+  EXPECT_GE(data->finished, 1);
   opener.join();
-  EXPECT_TRUE(data->open) << "the destructor did not wait for the read that was under way";
+}
+
+TEST(Loader, DoesNotFinishTheStepWhenItEnds) {
+  const auto data = std::make_shared<Gated>();
+  data->open();
+  test::HostDevice host;
+  constexpr int kLongStep = 1 << 20;  // two minutes of reading
+  {
+    const Loader loader(data, {.fields = {"labels"}, .micro_batch_size = kLongStep}, host);
+    data->entered.wait(false);
+  }
+  EXPECT_LT(data->finished, kLongStep);
 }
 
 TEST(Loader, CountsTheTimeItWaited) {
@@ -270,11 +292,7 @@ TEST(Loader, CountsTheTimeItWaited) {
   test::HostDevice host;
   Loader loader(data, {.fields = {"labels"}}, host);
   EXPECT_EQ(loader.seconds_waited(), 0);
-  std::thread opener([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    data->open = true;
-    data->open.notify_all();
-  });
+  std::thread opener = data->open_soon();
   (void)loader.next();
   opener.join();
   EXPECT_GT(loader.seconds_waited(), 0);
@@ -287,6 +305,9 @@ TEST(Loader, RefusesWhatItCannotDo) {
   make({.fields = {"labels"}});
   expect_error(ErrorKind::Input, {"'pixels'", "values, labels, draws"},
                [&] { make({.fields = {"pixels"}}); });
+  expect_error(ErrorKind::Internal, {"'labels' is loaded twice"}, [&] {
+    make({.fields = {"labels", "labels"}});
+  });
   expect_error(ErrorKind::Input, {"micro_batch_size"}, [&] { make({.micro_batch_size = 0}); });
   expect_error(ErrorKind::Input, {"micro_batches"}, [&] { make({.micro_batches = 0}); });
   expect_error(ErrorKind::Input, {"data.prefetch"}, [&] { make({.prefetch = 0}); });

@@ -1,6 +1,8 @@
 // The shuffle: every sample once an epoch, in an order that depends on (seed, epoch) only.
 #include "runtime/data/sampler.h"
 
+#include <algorithm>
+#include <map>
 #include <vector>
 
 #include "fixtures.h"

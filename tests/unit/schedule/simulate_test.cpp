@@ -21,14 +21,15 @@ namespace {
 using ::testing::HasSubstr;
 
 // Times of a whole rank's layers; a rank that holds several stages has an equal share in each.
-Costs costs_of(const Schedule& s, double forward, double input, double weight, double latency = 0) {
+PipelineCosts costs_of(const Schedule& s, double forward, double input, double weight,
+                       double latency = 0) {
   const double share = static_cast<double>(s.ranks) / s.stages;
-  const OpTimes times{.forward = forward * share,
-                      .recompute = forward * share,
-                      .backward_input = input * share,
-                      .backward_weight = weight * share,
-                      .backward = (input + weight) * share};
-  return {std::vector<OpTimes>(s.stages, times), latency};
+  const StageTimes times{.forward = forward * share,
+                         .recompute = forward * share,
+                         .backward_input = input * share,
+                         .backward_weight = weight * share,
+                         .backward = (input + weight) * share};
+  return {std::vector<StageTimes>(s.stages, times), latency};
 }
 
 double makespan_of(const std::string& name, int p, int m, double latency = 0) {
@@ -118,7 +119,7 @@ TEST(Simulate, RecomputeBeforeTheGradientHidesInTheBubble) {
 TEST(Simulate, LoweringCostsNoTime) {
   for (const std::string& name : schedule_names()) {
     const Schedule s = make_schedule(name, 4, 8);
-    const Costs costs = costs_of(s, 2, 3, 1, 0.5);
+    const PipelineCosts costs = costs_of(s, 2, 3, 1, 0.5);
     const Schedule lowered = lower(s, {.reduce = true, .update = true});
     EXPECT_EQ(makespan(simulate(lowered, costs)), makespan(simulate(s, costs))) << name;
   }
@@ -126,7 +127,7 @@ TEST(Simulate, LoweringCostsNoTime) {
 
 TEST(Simulate, TheSlowestStageSetsThePace) {
   const Schedule s = gpipe(3, 10);
-  Costs costs = costs_of(s, 1, 1, 1);
+  PipelineCosts costs = costs_of(s, 1, 1, 1);
   costs.stage[1] = {.forward = 3, .backward = 5};
   EXPECT_EQ(makespan(simulate(s, costs)), 1 + 10 * 3 + 1 + 2 + 10 * 5 + 2);
 }
@@ -150,15 +151,19 @@ TEST(Simulate, NothingTakesTimeInAnEmptyOne) {
 TEST(Simulate, RefusesTimesThatAreNone) {
   const Schedule s = gpipe(2, 2);
   const auto message = [&](auto change) {
-    Costs costs = costs_of(s, 1, 1, 1);
+    PipelineCosts costs = costs_of(s, 1, 1, 1);
     change(costs);
     return message_of([&] { return simulate(s, costs); });
   };
-  EXPECT_THAT(message([](Costs& c) { c.stage.pop_back(); }), HasSubstr("times for 1 stages"));
-  EXPECT_THAT(message([](Costs& c) { c.stage[1].forward = -1; }), HasSubstr("a time of -1"));
-  EXPECT_THAT(message([](Costs& c) { c.stage[0].backward = std::nan(""); }), HasSubstr("nan"));
-  EXPECT_THAT(message([](Costs& c) { c.latency = std::numeric_limits<double>::infinity(); }),
-              HasSubstr("a time of inf"));
+  EXPECT_THAT(message([](PipelineCosts& c) { c.stage.pop_back(); }),
+              HasSubstr("times for 1 stages"));
+  EXPECT_THAT(message([](PipelineCosts& c) { c.stage[1].forward = -1; }),
+              HasSubstr("a time of -1"));
+  EXPECT_THAT(message([](PipelineCosts& c) { c.stage[0].backward = std::nan(""); }),
+              HasSubstr("nan"));
+  EXPECT_THAT(
+      message([](PipelineCosts& c) { c.latency = std::numeric_limits<double>::infinity(); }),
+      HasSubstr("a time of inf"));
 }
 
 }  // namespace

@@ -221,6 +221,8 @@ TEST(Verify, RefusesSchedulesWhoseSizesDisagree) {
     return refusal(copy);
   };
   EXPECT_THAT(changed([](Schedule& c) { c.ranks = 0; }), HasSubstr("at least 1 rank"));
+  EXPECT_THAT(changed([](Schedule& c) { c.stages = 0; }), HasSubstr("0 stages does not fit on 2"));
+  EXPECT_THAT(changed([](Schedule& c) { c.stages = 1 << 20; }), HasSubstr("is too large"));
   EXPECT_THAT(changed([](Schedule& c) { c.stages = 3; }), HasSubstr("does not fit on 2 ranks"));
   EXPECT_THAT(changed([](Schedule& c) { c.stages = 4; }), HasSubstr("2 entries for 4 stages"));
   EXPECT_THAT(changed([](Schedule& c) { c.micro_batches = 0; }), HasSubstr("1 micro-batch"));

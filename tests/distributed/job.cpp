@@ -1,0 +1,88 @@
+#include "tests/distributed/job.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+
+#include "runtime/checkpoint/reader.h"
+
+namespace penstock {
+
+JobResult run_penstock(int ranks, const std::string& arguments, int limit_s) {
+  // Also when a test is started by hand, without ctest's environment.
+  const std::string command =
+      "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout -k 5 " +
+      std::to_string(limit_s) + " " PENSTOCK_MPIEXEC + " --oversubscribe --bind-to none -n " +
+      std::to_string(ranks) + " " + PENSTOCK_PROGRAM + " " + arguments + " 2>&1";
+  const auto start = std::chrono::steady_clock::now();
+  FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) throw std::runtime_error("cannot run " + command);
+  JobResult result;
+  std::array<char, 4096> buffer{};
+  while (const size_t n = fread(buffer.data(), 1, buffer.size(), pipe)) {
+    result.output.append(buffer.data(), n);
+  }
+  const int status = pclose(pipe);
+  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+Scratch::Scratch(const std::string& name)
+    : root_(std::filesystem::temp_directory_path() /
+            ("penstock-" + name + "-" + std::to_string(getpid()))) {
+  std::filesystem::remove_all(root_);
+  std::filesystem::create_directories(root_);
+}
+
+Scratch::~Scratch() {
+  std::error_code ignored;
+  std::filesystem::remove_all(root_, ignored);
+}
+
+std::string Scratch::write(const std::string& file, const std::string& text) const {
+  std::ofstream(root_ / file) << text;
+  return path(file);
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) throw std::runtime_error("cannot read " + path);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+Trajectory read_trajectory(const std::string& run_directory) {
+  Trajectory trajectory;
+  std::istringstream lines(read_file(run_directory + "/metrics.jsonl"));
+  for (std::string line; std::getline(lines, line);) {
+    const auto json = nlohmann::json::parse(line);
+    if (json.contains("eval")) continue;
+    trajectory.losses.push_back(json.at("loss").get<double>());
+    trajectory.gradient_norms.push_back(json.at("grad_norm").get<double>());
+  }
+  std::filesystem::path last;
+  for (const auto& entry : std::filesystem::directory_iterator(run_directory + "/checkpoints")) {
+    if (last.empty() || entry.path() > last) last = entry.path();
+  }
+  CheckpointReader reader(last.string());
+  auto stored = reader.model();
+  const auto more = reader.optimizer();
+  stored.insert(stored.end(), more.begin(), more.end());
+  for (const auto& entry : stored) {
+    std::vector<std::byte> bytes(entry.tensor.end - entry.tensor.begin);
+    reader.read(entry.tensor.name, bytes);
+    trajectory.tensors.emplace(entry.tensor.name, std::move(bytes));
+  }
+  return trajectory;
+}
+
+}  // namespace penstock

@@ -1,0 +1,51 @@
+// tests/distributed/job.h -- the real program under the real mpirun, as a test drives it.
+//
+// For promises about whole runs (same bits at any number of stages, messages, exit codes). The
+// tests that use this are no MPI programs themselves.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace penstock {
+
+struct JobResult {
+  int exit_code = 0;
+  std::string output;  // of all ranks, stdout and stderr
+  double seconds = 0.0;
+};
+
+// `mpirun -n ranks penstock <arguments>`, at most limit_s seconds (then exit code 124).
+[[nodiscard]] JobResult run_penstock(int ranks, const std::string& arguments, int limit_s = 120);
+
+// A directory of this test's own, empty, removed at the end.
+class Scratch {
+ public:
+  explicit Scratch(const std::string& name);
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  [[nodiscard]] std::string path(const std::string& file = "") const {
+    return file.empty() ? root_.string() : (root_ / file).string();
+  }
+  // Writes a file below and returns its path.
+  std::string write(const std::string& file, const std::string& text) const;
+
+ private:
+  std::filesystem::path root_;
+};
+
+// What a run leaves that must not depend on the cluster.
+struct Trajectory {
+  std::vector<double> losses, gradient_norms;  // by step, from metrics.jsonl
+  std::map<std::string, std::vector<std::byte>>
+      tensors;  // of the last checkpoint, optimizer included
+};
+[[nodiscard]] Trajectory read_trajectory(const std::string& run_directory);
+
+[[nodiscard]] std::string read_file(const std::string& path);
+
+}  // namespace penstock

@@ -1,0 +1,215 @@
+// The program as its users meet it: what it refuses and how, what it leaves behind, how it dies.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <future>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "runtime/checkpoint/reader.h"
+#include "tests/distributed/job.h"
+
+namespace penstock {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kSmall = R"([model]
+kind = "transformer-lm"
+layers = 2
+width = 16
+heads = 2
+context = 8
+vocabulary = 20
+[data]
+kind = "synthetic"
+[pipeline]
+micro_batches = 2
+micro_batch_size = 2
+[run]
+steps = 8
+threads = 1
+)";
+
+std::vector<std::string> error_lines(const std::string& output) {
+  std::vector<std::string> lines;
+  std::istringstream in(output);
+  for (std::string line; std::getline(in, line);) {
+    if (line.find("penstock: error:") != std::string::npos) lines.push_back(line);
+  }
+  return lines;
+}
+
+// One line, from one rank, with that exit code, saying all of `says`; and no rank left hanging.
+void expect_refusal(int ranks, const std::string& arguments, int exit_code,
+                    const std::vector<std::string>& says) {
+  const JobResult job = run_penstock(ranks, arguments, 30);
+  EXPECT_EQ(job.exit_code, exit_code) << arguments << "\n" << job.output;
+  const auto lines = error_lines(job.output);
+  ASSERT_EQ(lines.size(), 1U) << arguments << "\n" << job.output;
+  for (const std::string& words : says) EXPECT_THAT(lines[0], HasSubstr(words)) << arguments;
+  EXPECT_LT(job.seconds, 25.0) << arguments;
+}
+
+class Program : public testing::Test {
+ protected:
+  std::string file(const std::string& text = kSmall) { return scratch_.write("run.toml", text); }
+  std::string train(const std::string& options, const std::string& text = kSmall) {
+    return "train " + file(text) + " --out " + scratch_.path("run") + " " + options;
+  }
+  Scratch scratch_{"program"};
+};
+
+TEST_F(Program, RefusesBadKeys) {
+  expect_refusal(2, train("--stages 2 --pipeline.stagse 2"), 2, {"stagse", "pipeline.stages"});
+  expect_refusal(2, train("--stages 2", std::string(kSmall) + "stesp = 3\n"), 2,
+                 {"run.toml:", "stesp", "steps"});
+  expect_refusal(1, train("--micro-batches 0"), 2, {"micro_batches", "0"});
+  expect_refusal(1, train("--run.precision fp13"), 2, {"precision", "fp13", "bf16"});
+  expect_refusal(1, train("--steps many"), 2, {"steps", "many"});
+  expect_refusal(1, "train " + scratch_.path("absent.toml"), 2, {"absent.toml"});
+  expect_refusal(1, "trian x.toml", 2, {"trian", "train"});
+}
+
+TEST_F(Program, RefusesImpossibleShapes) {
+  expect_refusal(3, train("--stages 2"), 2, {"2 stages", "3", "mpirun -n 2"});
+  expect_refusal(4, train("--stages 4 --replicas 2"), 2, {"8 ranks"});
+  expect_refusal(2, train("--stages 2 --pipeline.mini_batch 7"), 2, {"mini_batch", "7"});
+  expect_refusal(2, train("--stages 2 --pipeline.split 1,1"), 2, {"split"});
+  expect_refusal(8, train("--stages 8"), 2, {"8 stages"});
+  expect_refusal(1, train("--model.heads 3"), 2, {"attention", "16", "3 heads"});
+}
+
+TEST_F(Program, RefusesLayersThatDoNotFit) {
+  const std::string text = R"([model]
+kind = "sequential"
+image = [3, 8, 8]
+classes = 4
+[[model.layers]]
+kind = "linear"
+width = 5
+[[model.layers]]
+kind = "conv2d"
+channels = 5
+kernel = 11
+padding = 0
+[data]
+kind = "synthetic"
+)";
+  expect_refusal(1, train("", text), 2, {"run.toml:8", "conv2d"});
+}
+
+TEST_F(Program, RefusesBadData) {
+  const auto with_text = [&](const std::string& path) {
+    return train("--stages 2 --data.kind text --model.vocabulary 0 --data.train " + path);
+  };
+  expect_refusal(2, with_text(scratch_.path("absent.txt")), 2, {"absent.txt"});
+  expect_refusal(2, with_text(scratch_.write("empty.txt", "")), 2, {"empty.txt"});
+  expect_refusal(2, with_text(scratch_.write("short.txt", "abc")), 2, {"short.txt", "context"});
+  const auto with_images = [&](const std::string& path) {
+    return train("--data.kind images --model.kind resnet --model.depth 8 --data.train " + path);
+  };
+  expect_refusal(1, with_images(scratch_.write("broken.tar.zst", "not an archive")), 2,
+                 {"broken.tar.zst"});
+  std::filesystem::create_directories(scratch_.path("set/cat"));
+  std::filesystem::create_directories(scratch_.path("set/dog"));
+  scratch_.write("set/cat/1.jpg", "\xff\xd8\xff not a picture");
+  scratch_.write("set/dog/1.jpg", "\xff\xd8\xff not a picture");
+  expect_refusal(1, with_images(scratch_.path("set")) + " --model.image 3,32,32 --model.classes 2",
+                 2, {"1.jpg"});
+}
+
+TEST_F(Program, RefusesALossThatIsNotFinite) {
+  expect_refusal(2,
+                 train("--stages 2 --steps 200 --optimizer.kind sgd --optimizer.learning_rate "
+                       "1e30 --optimizer.momentum 0"),
+                 2, {"step ", "not finite", "learning_rate"});
+}
+
+TEST_F(Program, LeavesWhatItPromises) {
+  const std::string out = scratch_.path("run");
+  const JobResult job = run_penstock(
+      2, train("--stages 2 --checkpoint.every 2 --checkpoint.keep 2 --data.validation 0.1 "
+               "--data.samples 200 --eval-every 4"));
+  ASSERT_EQ(job.exit_code, 0) << job.output;
+  const auto summary = nlohmann::json::parse(read_file(out + "/summary.json"));
+  for (const char* key : {"ranks", "stages", "replicas", "micro_batches", "micro_batch_size",
+                          "schedule", "recompute", "device", "parameters", "steps", "final_loss",
+                          "samples_per_s", "bubble", "step_ms", "ranks_detail"}) {
+    EXPECT_TRUE(summary.contains(key)) << key;
+  }
+  EXPECT_EQ(summary["ranks_detail"].size(), 2U);
+  EXPECT_EQ(summary["ranks_detail"][1]["stage"], 1);
+  EXPECT_TRUE(std::filesystem::exists(out + "/run.toml"));
+  int checkpoints = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(out + "/checkpoints")) {
+    CheckpointReader(entry.path().string()).verify();
+    ++checkpoints;
+  }
+  EXPECT_EQ(checkpoints, 2);
+  // The effective configuration is itself a run file, and gives the same run.
+  std::filesystem::copy_file(out + "/run.toml", scratch_.path("again.toml"));
+  const std::string again = scratch_.path("again");
+  const JobResult second =
+      run_penstock(2, "train " + scratch_.path("again.toml") + " --out " + again);
+  ASSERT_EQ(second.exit_code, 0) << second.output;
+  EXPECT_EQ(read_trajectory(out).losses, read_trajectory(again).losses);
+}
+
+// From the third step on: no memory from the system, no primitive.
+TEST_F(Program, SteadyStateMakesNothingNew) {
+  for (const char* how : {"--recompute none", "--recompute stage", "--recompute layer",
+                          "--recompute stage --schedule gpipe --run.precision bf16"}) {
+    const JobResult job = run_penstock(2, train(std::string("--stages 2 --steps 12 ") + how));
+    ASSERT_EQ(job.exit_code, 0) << job.output;
+    const auto summary = nlohmann::json::parse(read_file(scratch_.path("run") + "/summary.json"));
+    for (const auto& rank : summary["ranks_detail"]) {
+      EXPECT_EQ(rank["allocations_per_step"], 0) << how;
+      EXPECT_EQ(rank["primitives_per_step"], 0) << how;
+    }
+  }
+}
+
+// Process ids of the ranks whose command line names this directory.
+std::vector<pid_t> ranks_naming(const std::string& directory) {
+  std::vector<pid_t> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream in(entry.path() / "cmdline");
+    std::string line((std::istreambuf_iterator<char>(in)), {});
+    if (line.rfind(PENSTOCK_PROGRAM, 0) == 0 && line.find(directory) != std::string::npos) {
+      found.push_back(static_cast<pid_t>(std::stoi(name)));
+    }
+  }
+  return found;
+}
+
+TEST_F(Program, KillingAnyRankEndsTheJobInThreeSeconds) {
+  for (size_t victim : {0U, 1U, 2U}) {
+    const std::string arguments = train("--stages 3 --steps 100000000");
+    auto job = std::async(std::launch::async, [&] { return run_penstock(3, arguments, 60); });
+    std::vector<pid_t> ranks;
+    for (int i = 0; i < 200 && ranks.size() < 3; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      ranks = ranks_naming(scratch_.path("run"));
+    }
+    ASSERT_EQ(ranks.size(), 3U);
+    std::this_thread::sleep_for(std::chrono::seconds(1));  // well inside the training
+    const auto start = std::chrono::steady_clock::now();
+    ASSERT_EQ(kill(ranks[victim], SIGKILL), 0);
+    const JobResult result = job.get();
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    EXPECT_NE(result.exit_code, 0);
+    EXPECT_LT(seconds, 3.0) << "rank " << victim;
+    EXPECT_TRUE(ranks_naming(scratch_.path("run")).empty());
+  }
+}
+
+}  // namespace
+}  // namespace penstock

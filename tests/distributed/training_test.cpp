@@ -1,0 +1,175 @@
+// The promise: the number of stages, the schedule and the recompute mode change no bit of the
+// result. Whole runs of the program, compared by their files.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/distributed/job.h"
+
+namespace penstock {
+namespace {
+
+struct Network {
+  const char* name;
+  const char* run_file;
+};
+void PrintTo(const Network& network, std::ostream* out) {
+  *out << network.name;
+}
+
+// Dropout on in all that have it; a step is three ragged-on-purpose micro-batches of two samples.
+constexpr const char* kCommon = R"(
+[data]
+kind = "synthetic"
+[optimizer]
+kind = "adamw"
+learning_rate = 1e-2
+weight_decay = 0.1
+clip_norm = 0.5
+moving_average = 0.9
+[pipeline]
+micro_batches = 3
+micro_batch_size = 2
+[run]
+steps = 10
+threads = 1
+seed = 7
+)";
+
+constexpr Network kNetworks[] = {
+    {"transformer", R"([model]
+kind = "transformer-lm"
+layers = 3
+width = 32
+heads = 4
+hidden = 48
+context = 19
+vocabulary = 50
+dropout = 0.2
+activation = "gelu"
+positions = "learned"
+label_smoothing = 0.1
+)"},
+    {"resnet", R"([model]
+kind = "resnet"
+depth = 8
+width = 4
+image = [3, 9, 9]
+classes = 5
+)"},
+    {"uneven_sequential", R"([model]
+kind = "sequential"
+image = [3, 8, 8]
+classes = 5
+dropout = 0.2
+[[model.layers]]
+kind = "conv2d"
+channels = 6
+activation = "relu"
+[[model.layers]]
+kind = "residual"
+activation = "relu"
+layers = [
+  { kind = "conv2d", channels = 12, kernel = [1, 3], stride = 2, bias = false },
+  { kind = "batch-norm" },
+  { kind = "gelu" },
+  { kind = "dropout" },
+  { kind = "conv2d", channels = 12, groups = 3 },
+]
+shortcut = [{ kind = "conv2d", channels = 12, kernel = 1, stride = 2, padding = 0 }]
+[[model.layers]]
+kind = "max-pool"
+[[model.layers]]
+kind = "flatten"
+[[model.layers]]
+kind = "linear"
+width = 370
+activation = "tanh"
+[[model.layers]]
+kind = "dropout"
+rate = 0.5
+[[model.layers]]
+kind = "layer-norm"
+[[model.layers]]
+kind = "linear"
+width = 7
+)"},
+};
+
+std::string write_run_file(const Scratch& scratch, const Network& network) {
+  return scratch.write("run.toml", std::string(network.run_file) + kCommon);
+}
+
+Trajectory train(const Scratch& scratch, const std::string& run_file, int ranks,
+                 const std::string& options) {
+  const std::string out = scratch.path("run");
+  std::filesystem::remove_all(out);
+  const JobResult job = run_penstock(ranks, "train " + run_file + " --out " + out + " " + options);
+  EXPECT_EQ(job.exit_code, 0) << options << "\n" << job.output;
+  return job.exit_code == 0 ? read_trajectory(out) : Trajectory{};
+}
+
+void expect_same_bits(const Trajectory& a, const Trajectory& b, const std::string& what) {
+  EXPECT_EQ(a.losses, b.losses) << what;
+  EXPECT_EQ(a.gradient_norms, b.gradient_norms) << what;
+  ASSERT_EQ(a.tensors.size(), b.tensors.size()) << what;
+  for (const auto& [name, bytes] : a.tensors) {
+    ASSERT_TRUE(b.tensors.contains(name)) << what << ": " << name;
+    EXPECT_TRUE(bytes == b.tensors.at(name)) << what << ": " << name << " differs";
+  }
+}
+
+class Promise : public testing::TestWithParam<Network> {};
+
+TEST_P(Promise, StagesScheduleAndRecomputeChangeNoBit) {
+  const Scratch scratch(std::string("promise-") + GetParam().name);
+  const std::string run_file = write_run_file(scratch, GetParam());
+  const Trajectory one = train(scratch, run_file, 1, "--schedule gpipe --recompute none");
+  ASSERT_EQ(one.losses.size(), 10U);
+  ASSERT_FALSE(one.tensors.empty());
+  EXPECT_NE(one.losses.front(), one.losses.back());
+  for (int stages : {1, 2, 3, 4}) {
+    for (const char* schedule : {"gpipe", "1f1b"}) {
+      for (const char* mode : {"none", "stage", "layer"}) {
+        const std::string options = "--stages " + std::to_string(stages) + " --schedule " +
+                                    schedule + " --recompute " + mode;
+        expect_same_bits(one, train(scratch, run_file, stages, options), options);
+      }
+    }
+  }
+}
+
+// The comparison above must be able to fail: another seed is another result.
+TEST_P(Promise, AnotherSeedIsAnotherResult) {
+  const Scratch scratch(std::string("seed-") + GetParam().name);
+  const std::string run_file = write_run_file(scratch, GetParam());
+  const Trajectory a = train(scratch, run_file, 1, "");
+  const Trajectory b = train(scratch, run_file, 1, "--seed 8");
+  EXPECT_NE(a.losses, b.losses);
+  EXPECT_NE(a.tensors, b.tensors);
+}
+
+TEST_P(Promise, ReplicasChangeTheLossByRoundingOnly) {
+  const Scratch scratch(std::string("replicas-") + GetParam().name);
+  const std::string run_file = write_run_file(scratch, GetParam());
+  const Trajectory one = train(scratch, run_file, 1, "--micro-batches 4");
+  for (int replicas : {2, 4}) {
+    const int micro_batches = 4 / replicas;
+    const int stages = replicas == 2 ? 2 : 1;
+    const std::string options = "--stages " + std::to_string(stages) + " --replicas " +
+                                std::to_string(replicas) + " --micro-batches " +
+                                std::to_string(micro_batches);
+    const Trajectory more = train(scratch, run_file, stages * replicas, options);
+    ASSERT_EQ(more.losses.size(), one.losses.size()) << options;
+    for (size_t step = 0; step < one.losses.size(); ++step) {
+      EXPECT_LE(std::abs(more.losses[step] - one.losses[step]), 1e-4 * std::abs(one.losses[step]))
+          << options << ", step " << step + 1;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, Promise, testing::ValuesIn(kNetworks),
+                         [](const auto& network) { return std::string(network.param.name); });
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,102 @@
+#include "runtime/engine/layout.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace penstock {
+namespace {
+
+using testing::HasSubstr;
+
+ModelConfig small_transformer() {
+  ModelConfig config;
+  config.kind = "transformer-lm";
+  config.layers = 4;
+  config.width = 32;
+  config.heads = 4;
+  config.context = 8;
+  config.vocabulary = 40;
+  return config;
+}
+
+struct Laid {
+  ModelInput input;
+  Sequential model;
+  Layout layout;
+};
+Laid lay(const ModelConfig& model, const PipelineConfig& pipeline) {
+  Laid laid;
+  laid.input = input_of(model);
+  laid.model = build_model(model, 0, 0);
+  check_model(laid.model, laid.input, pipeline.micro_batch_size);
+  laid.layout = lay_out(laid.model, laid.input, pipeline);
+  return laid;
+}
+
+std::string refusal(const ModelConfig& model, const PipelineConfig& pipeline) {
+  try {
+    (void)lay(model, pipeline);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Input);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Layout, GivenSplitIsTaken) {
+  PipelineConfig pipeline;
+  pipeline.stages = 2;
+  pipeline.split = {2, 5};
+  const Laid laid = lay(small_transformer(), pipeline);
+  EXPECT_EQ(laid.layout.first_layer, (std::vector<size_t>{0, 2, 7}));
+  EXPECT_EQ(laid.layout.layers_of(laid.model, 1).front()->name(), "blocks.1");
+}
+
+TEST(Layout, BalancedSplitIsEven) {
+  PipelineConfig pipeline;
+  pipeline.stages = 4;
+  const Laid laid = lay(small_transformer(), pipeline);
+  for (int stage = 0; stage < 4; ++stage) {
+    int blocks = 0;
+    for (const auto& layer : laid.layout.layers_of(laid.model, stage)) {
+      blocks += layer->kind() == "transformer-block" ? 1 : 0;
+    }
+    EXPECT_EQ(blocks, 1) << stage;
+  }
+}
+
+TEST(Layout, MoreStagesThanLayersAreRefused) {
+  PipelineConfig pipeline;
+  pipeline.stages = 8;
+  EXPECT_THAT(refusal(small_transformer(), pipeline), HasSubstr("has 7"));
+}
+
+TEST(Layout, WrongSplitsAreRefused) {
+  PipelineConfig pipeline;
+  pipeline.stages = 2;
+  pipeline.split = {3, 3};
+  EXPECT_THAT(refusal(small_transformer(), pipeline), HasSubstr("7"));
+  pipeline.split = {0, 7};
+  EXPECT_NE(refusal(small_transformer(), pipeline), "");
+}
+
+TEST(Layout, BoundariesFollowTheBatch) {
+  PipelineConfig pipeline;
+  pipeline.stages = 2;
+  const Laid laid = lay(small_transformer(), pipeline);
+  const auto specs = boundaries(laid.model, laid.layout, laid.input, 3, DType::BF16);
+  ASSERT_EQ(specs.size(), 2U);
+  EXPECT_EQ(specs[0].at(0), (TensorSpec{{3, 8}, DType::I32}));
+  EXPECT_EQ(specs[1].at(0), (TensorSpec{{3, 8, 32}, DType::BF16}));
+}
+
+TEST(Layout, ParametersCountWithoutWeights) {
+  PipelineConfig pipeline;
+  const Laid laid = lay(small_transformer(), pipeline);
+  // Embedding, 4 blocks of attention + feed-forward + two norms, final norm, softmax.
+  const int64_t block = 4 * (32 * 32 + 32) + 2 * 32 * 128 + 128 + 32 + 2 * 64;
+  EXPECT_EQ(laid.layout.total_parameters(), 40 * 32 + 4 * block + 64 + 40 * 32 + 40);
+}
+
+}  // namespace
+}  // namespace penstock
