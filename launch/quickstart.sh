@@ -47,8 +47,8 @@ mpirun -n 2 --bind-to none --oversubscribe --mca mpi_yield_when_idle 1 "$penstoc
 
 cat <<END
 
-== It works. From here:
-  $penstock --help                                what else it does
-  cp $root/launch/examples/quickstart.toml run.toml                a run file of your own; then, for N stages:
-  mpirun -n N --bind-to none $penstock train run.toml --stages N
+== It works: runs/quickstart/ has summary.json, metrics.jsonl and checkpoints/. Three ways on, in $root:
+  launch/quickstart.sh my.txt --steps 1000                  learn a text of yours
+  launch/quickstart.sh --schedule gpipe --recompute none    other memory and time, the same loss to the last bit
+  build/release/bin/penstock train --help                   every option; README.md: a run file of your own
 END
