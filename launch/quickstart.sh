@@ -41,14 +41,14 @@ echo "== Training on $(wc -c <"$text") bytes of $text"
 # mpirun hides whether there is a terminal to draw a live line on.
 if [ -t 1 ]; then export PENSTOCK_PROGRESS=1; else export PENSTOCK_PROGRESS=0; fi
 # --bind-to none: Open MPI would else give each of two ranks one core for all its threads.
-# --oversubscribe: also where there is only one core.
-mpirun -n 2 --bind-to none --oversubscribe "$penstock" train "$root/launch/examples/quickstart.toml" \
+# --oversubscribe: also where there is only one core. yield: a waiting rank leaves its core to whoever else works here.
+mpirun -n 2 --bind-to none --oversubscribe --mca mpi_yield_when_idle 1 "$penstock" train "$root/launch/examples/quickstart.toml" \
   --data.train "$text" --out "$root/runs/quickstart" "$@" </dev/null
 
 cat <<END
 
-== It works. From here:
-  $penstock --help                                what else it does
-  cp $root/launch/examples/quickstart.toml run.toml                a run file of your own; then, for N stages:
-  mpirun -n N --bind-to none $penstock train run.toml --stages N
+== It works: runs/quickstart/ has summary.json, metrics.jsonl and checkpoints/. Three ways on, in $root:
+  launch/quickstart.sh my.txt --steps 1000                  learn a text of yours
+  launch/quickstart.sh --schedule gpipe --recompute none    other memory and time, the same loss to the last bit
+  build/release/bin/penstock train --help                   every option; README.md: a run file of your own
 END
