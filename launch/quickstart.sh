@@ -38,8 +38,6 @@ if [ "$(id -u)" -eq 0 ]; then  # containers run as root, where mpirun asks for a
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
 echo "== Training on $(wc -c <"$text") bytes of $text"
-# mpirun hides whether there is a terminal to draw a live line on.
-if [ -t 1 ]; then export PENSTOCK_PROGRESS=1; else export PENSTOCK_PROGRESS=0; fi
 # --bind-to none: Open MPI would else give each of two ranks one core for all its threads.
 # --oversubscribe: also where there is only one core. yield: a waiting rank leaves its core to whoever else works here.
 mpirun -n 2 --bind-to none --oversubscribe --mca mpi_yield_when_idle 1 "$penstock" train "$root/launch/examples/quickstart.toml" \

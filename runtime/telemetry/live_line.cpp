@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string_view>
 
 #include "runtime/telemetry/units.h"
@@ -42,6 +43,18 @@ int terminal_width() {
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
   return 100;  // behind mpirun's pipe nobody knows
+}
+
+// Open MPI gives every rank a pseudo-terminal, also when its own output goes to a file. What counts
+// is where the output of the launcher goes; it is our parent on the host it was started on.
+bool seen_on_a_terminal() {
+  if (isatty(STDOUT_FILENO) != 1) return false;
+  if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr) return true;
+  std::error_code unreadable;
+  const auto output = std::filesystem::read_symlink(
+      fmt::format("/proc/{}/fd/{}", getppid(), STDOUT_FILENO), unreadable);
+  return !unreadable &&
+         (output.string().starts_with("/dev/pts/") || output.string().starts_with("/dev/tty"));
 }
 
 }  // namespace
@@ -89,9 +102,7 @@ std::string eval_text(const EvalRecord& record) {
 
 Terminal::Terminal() {
   const char* wish = std::getenv("PENSTOCK_PROGRESS");
-  // Open MPI gives every rank a pseudo-terminal, also when its own output goes to a file.
-  const bool hidden = std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr;
-  live_ = wish != nullptr ? std::string_view(wish) == "1" : !hidden && isatty(STDOUT_FILENO) == 1;
+  live_ = wish != nullptr ? std::string_view(wish) == "1" : seen_on_a_terminal();
   width_ = terminal_width();
 }
 

@@ -29,9 +29,8 @@ class StepClock {
                                     double average_ms, bool tokens, int width);
 [[nodiscard]] std::string eval_text(const EvalRecord& record);
 
-// Standard output: plain lines, and where it is a terminal one live line below them, rewritten in
-// place. PENSTOCK_PROGRESS=1 or 0 decides instead; without it there is none under mpirun, behind
-// which nobody sees where the output goes.
+// Standard output: plain lines, and where it is a terminal (under mpirun: where mpirun's is) one
+// live line below them, rewritten in place. PENSTOCK_PROGRESS=1 or 0 decides instead.
 class Terminal {
  public:
   Terminal();
