@@ -8,6 +8,7 @@
 #include "launch/failure.h"
 #include "launch/setup.h"
 #include "launch/version.h"
+#include "runtime/engine/layout.h"
 
 namespace penstock {
 namespace {
@@ -52,7 +53,7 @@ void print_versions() {
 
 void print_run(const Config& config, const ThreadPlan& plan, int ranks) {
   const PipelineConfig& pipeline = config.pipeline;
-  const int64_t needed = int64_t{pipeline.stages} * pipeline.replicas;
+  const int64_t needed = int64_t{ranks_per_pipeline(pipeline)} * pipeline.replicas;
   fmt::print("a run       stages {} x replicas {} = ranks {}{}, schedule {}, recompute {}\n",
              pipeline.stages, pipeline.replicas, needed,
              needed == ranks ? "" : fmt::format(" (here: {})", ranks), pipeline.schedule,

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "runtime/schedule/generators.h"
+
 namespace penstock {
 namespace {
 
@@ -161,12 +163,13 @@ void add_optimizer(std::vector<Option>& table) {
 void add_pipeline(std::vector<Option>& table) {
   using P = PipelineConfig;
   Rows rows(table, "pipeline", &Config::pipeline);
-  rows.add("stages", "stages", &P::stages, "K", between(1, kMostRanks), "parts of the network, one rank each");
+  rows.add("stages", "stages", &P::stages, "K", between(1, kMostRanks), "parts of the network, one rank each (see chunks)");
   rows.add("replicas", "replicas", &P::replicas, "D", between(1, kMostRanks), "pipelines side by side; K x D ranks in all");
   rows.add("micro_batches", "micro-batches", &P::micro_batches, "M", between(1, kMostRanks), "per replica and step");
   rows.add("micro_batch_size", "micro-batch-size", &P::micro_batch_size, "b", between(1, kMostSamples), "samples; a step takes D x M x b");
   rows.add("mini_batch", "mini-batch", &P::mini_batch, "B", between(0, 4e18), "D x M x b: gives M, or is checked; 0: what follows");
-  rows.add("schedule", "schedule", &P::schedule, "NAME", one_of({"gpipe", "1f1b"}), "order of forwards and backwards");
+  rows.add("schedule", "schedule", &P::schedule, "NAME", one_of(schedule_names()), "order of forwards and backwards");
+  rows.add("chunks", &P::chunks, "V", between(0, kMostRanks), "stages per rank; 0: what the schedule has; K / V ranks a replica");
   rows.add("recompute", "recompute", &P::recompute, "MODE", one_of({"none", "stage", "layer"}), "what is computed again instead of kept");
   rows.add("split", "split", &P::split, "N,..", between(1, 1e6), "layers of each stage; empty: balanced by cost");
   rows.add("placement", "placement", &P::placement, "NAME", one_of({"stages", "replicas"}), "which neighbours share a node");

@@ -8,6 +8,7 @@
 #include "launch/command_line.h"
 #include "launch/failure.h"
 #include "launch/run_file.h"
+#include "runtime/engine/layout.h"
 
 namespace penstock {
 
@@ -26,16 +27,20 @@ Config shared_config(Collective& world, const std::vector<std::string>& argument
 
 Grid grid_of(const Config& config, int ranks) {
   const PipelineConfig& pipeline = config.pipeline;
-  const int64_t needed = int64_t{pipeline.stages} * pipeline.replicas;
+  const int positions = on_every_rank([&] { return ranks_per_pipeline(pipeline); });
+  const int64_t needed = int64_t{positions} * pipeline.replicas;
   if (needed != ranks) {
     const std::string here = ranks == 1 ? "is 1" : fmt::format("are {}", ranks);
-    throw Error(ErrorKind::Input,
-                fmt::format("{} stages x {} replicas need {} ranks, but there {}: mpirun -n {} "
-                            "penstock train RUNFILE.toml, or change --stages and --replicas",
-                            pipeline.stages, pipeline.replicas, needed, here, needed),
-                ErrorScope::EveryRank);
+    throw Error(
+        ErrorKind::Input,
+        fmt::format("{} stages{} x {} replicas need {} ranks, but there {}: mpirun -n {} "
+                    "penstock train RUNFILE.toml, or change --stages and --replicas",
+                    pipeline.stages,
+                    positions == pipeline.stages ? "" : fmt::format(" on {} ranks", positions),
+                    pipeline.replicas, needed, here, needed),
+        ErrorScope::EveryRank);
   }
-  return {.positions = pipeline.stages,
+  return {.positions = positions,
           .replicas = pipeline.replicas,
           .placement = pipeline.placement == "replicas" ? Placement::Replicas : Placement::Stages};
 }

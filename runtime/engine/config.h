@@ -19,6 +19,7 @@ struct PipelineConfig {
   int64_t micro_batch_size = 1;     // b; a step takes D x M x b samples
   int64_t mini_batch = 0;           // 0, or D x M x b: checked, or M follows from it when not given
   std::string schedule = "1f1b";    // gpipe | 1f1b | a CSV file later
+  int chunks = 0;                   // stages per rank; 0: what the schedule has, 1 for most
   std::string recompute = "stage";  // none | stage | layer
   std::vector<int64_t> split;       // layers per stage; empty: balanced by cost
   std::string placement = "stages";  // stages | replicas

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "runtime/partition/partition.h"
+#include "runtime/schedule/generators.h"
 
 namespace penstock {
 namespace {
@@ -61,6 +62,20 @@ size_t Layout::tensors_before(int stage) const {
   const auto end =
       tensors.begin() + static_cast<ptrdiff_t>(first_layer[static_cast<size_t>(stage)]);
   return std::accumulate(tensors.begin(), end, size_t{0});
+}
+
+int ranks_per_pipeline(const PipelineConfig& pipeline) {
+  try {
+    const int chunks = pipeline.chunks > 0 ? pipeline.chunks : default_chunks(pipeline.schedule);
+    if (pipeline.stages % chunks != 0) {
+      fail_input("pipeline.stages is " + std::to_string(pipeline.stages) +
+                 ", but with the schedule " + pipeline.schedule + " every rank holds " +
+                 std::to_string(chunks) + " stages: take a multiple");
+    }
+    return pipeline.stages / chunks;
+  } catch (const std::invalid_argument& refusal) {
+    fail_input(refusal.what());
+  }
 }
 
 Layout lay_out(const Sequential& model, const ModelInput& input, const PipelineConfig& pipeline) {

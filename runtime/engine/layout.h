@@ -29,6 +29,10 @@ struct Layout {
   [[nodiscard]] size_t tensors_before(int stage) const;
 };
 
+// Ranks of one pipeline: stages / chunks. Throws Error(Input) when the schedule's chunks do not
+// divide the stages, or it is unknown.
+[[nodiscard]] int ranks_per_pipeline(const PipelineConfig& pipeline);
+
 // The split given by hand (pipeline.split), or the one with the smallest largest stage, by an
 // estimate of a step's time from FLOPs and parameter bytes. Throws Error(Input) when there are more
 // stages than layers, or a layer does not fit the one before it.

@@ -22,8 +22,8 @@ struct Programs {
 
 Programs make_programs(const PipelineConfig& pipeline) {
   try {
-    const Schedule plain =
-        make_schedule(pipeline.schedule, pipeline.stages, pipeline.micro_batches);
+    const Schedule plain = make_schedule(pipeline.schedule, ranks_per_pipeline(pipeline),
+                                         pipeline.micro_batches, pipeline.chunks);
     Programs programs;
     programs.training = lower(plain, {.recompute = pipeline.recompute != "none",
                                       .reduce = pipeline.replicas > 1,

@@ -69,9 +69,11 @@ RankRecord RunReport::rank_record(double data_wait_s) const {
   record.host = session_.host();
   record.device = device_.description();
   const auto& stages = pipeline_.stages();
-  const std::string& first = stages.front()->first_layer();
-  const std::string& last = stages.back()->last_layer();
-  record.layers = first == last ? first : first + " .. " + last;
+  for (const auto& stage : stages) {
+    if (!record.layers.empty()) record.layers += ", ";
+    record.layers += stage->first_layer();
+    if (stage->first_layer() != stage->last_layer()) record.layers += " .. " + stage->last_layer();
+  }
   for (const auto& stage : stages) record.parameters += stage->set().elements();
   record.memory = device_.memory().use();
   record.busy_fraction = span_s_ > 0.0 ? busy_s_ / span_s_ : 0.0;

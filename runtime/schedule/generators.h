@@ -52,6 +52,9 @@ namespace penstock {
 // The names make_schedule() knows: gpipe, 1f1b, 1f1b-deep, interleaved-1f1b, zb-h1, zb-v.
 [[nodiscard]] std::vector<std::string> schedule_names();
 
+// Stages per rank of that schedule when nobody asks for another number. Throws as make_schedule().
+[[nodiscard]] int default_chunks(const std::string& name);
+
 // The schedule of that name. `chunks` is the number of stages per rank; 0 takes the schedule's own
 // (2 for interleaved-1f1b and zb-v, 1 for the others). Throws std::invalid_argument for an unknown
 // name, listing the known ones, and for chunks that the schedule cannot have.

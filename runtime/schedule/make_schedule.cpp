@@ -23,6 +23,15 @@ constexpr std::array<Entry, 6> kEntries = {{
     {"zb-v", 2, false, [](int p, int, int m) { return zb_v(p, m); }},
 }};
 
+const Entry& entry_of(const std::string& name) {
+  std::string known;
+  for (const Entry& entry : kEntries) {
+    if (name == entry.name) return entry;
+    known += (known.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  throw std::invalid_argument("there is no schedule \"" + name + "\"; known are " + known);
+}
+
 }  // namespace
 
 std::vector<std::string> schedule_names() {
@@ -32,21 +41,18 @@ std::vector<std::string> schedule_names() {
   return names;
 }
 
+int default_chunks(const std::string& name) {
+  return entry_of(name).chunks;
+}
+
 Schedule make_schedule(const std::string& name, int ranks, int micro_batches, int chunks) {
-  std::string known;
-  for (const Entry& entry : kEntries) {
-    if (name != entry.name) {
-      known += (known.empty() ? "" : ", ") + std::string(entry.name);
-      continue;
-    }
-    if (chunks != 0 && chunks != entry.chunks && !entry.any_chunks) {
-      throw std::invalid_argument("the schedule " + name + " has " + std::to_string(entry.chunks) +
-                                  " stage(s) per rank, not " + std::to_string(chunks) +
-                                  "; interleaved-1f1b takes any number of chunks");
-    }
-    return entry.make(ranks, chunks == 0 ? entry.chunks : chunks, micro_batches);
+  const Entry& entry = entry_of(name);
+  if (chunks != 0 && chunks != entry.chunks && !entry.any_chunks) {
+    throw std::invalid_argument("the schedule " + name + " has " + std::to_string(entry.chunks) +
+                                " stage(s) per rank, not " + std::to_string(chunks) +
+                                "; interleaved-1f1b takes any number of chunks");
   }
-  throw std::invalid_argument("there is no schedule \"" + name + "\"; known are " + known);
+  return entry.make(ranks, chunks == 0 ? entry.chunks : chunks, micro_batches);
 }
 
 }  // namespace penstock

@@ -139,6 +139,26 @@ TEST_P(Promise, StagesScheduleAndRecomputeChangeNoBit) {
   }
 }
 
+// Schedules that take backward apart, or give a rank several stages: fewer ranks than stages.
+TEST_P(Promise, EveryScheduleGivesTheSameBits) {
+  const Scratch scratch(std::string("schedules-") + GetParam().name);
+  const std::string run_file = write_run_file(scratch, GetParam());
+  const Trajectory one = train(scratch, run_file, 1, "--schedule gpipe --recompute none");
+  const auto same = [&](int ranks, const std::string& options) {
+    expect_same_bits(one, train(scratch, run_file, ranks, options), options);
+  };
+  for (const char* mode : {"none", "stage", "layer"}) {
+    const std::string recompute = std::string(" --recompute ") + mode;
+    for (int ranks : {2, 3}) {
+      const std::string stages = " --stages " + std::to_string(ranks) + recompute;
+      same(ranks, "--schedule 1f1b-deep" + stages);
+      same(ranks, "--schedule zb-h1" + stages);
+    }
+    same(2, "--schedule zb-v --stages 4" + recompute);
+    same(3, "--schedule interleaved-1f1b --stages 6 --micro-batches 3" + recompute);
+  }
+}
+
 // The comparison above must be able to fail: another seed is another result.
 TEST_P(Promise, AnotherSeedIsAnotherResult) {
   const Scratch scratch(std::string("seed-") + GetParam().name);
