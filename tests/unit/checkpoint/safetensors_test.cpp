@@ -55,15 +55,15 @@ TEST(Safetensors, RoundTripKeepsEveryBit) {
   EXPECT_EQ(file.tensors().size(), tensors.size());
   EXPECT_EQ(file.metadata().at("format"), "pt");
   for (const NamedTensor& named : tensors) {
-    Tensor back = device.zeros({named.tensor.elements() * 8}, DType::F32, Purpose::Parameters);
-    back = device.empty(named.tensor.shape(), named.tensor.dtype(), Purpose::Parameters);
+    Tensor back = device.empty(named.tensor.shape(), named.tensor.dtype(), Purpose::Parameters);
+    std::memset(back.raw(), 0xFF, back.size_bytes());
     file.read(named.name, back, device);
     EXPECT_TRUE(same_bits(named.tensor, back)) << named.name;
   }
   EXPECT_EQ(file.find("missing"), nullptr);
 }
 
-// Bytes made with the Python package safetensors 0.x (save with metadata): the same input must
+// Bytes made with the Python package safetensors 0.8 (serialize_file): the same input must
 // give the same file.
 TEST(Safetensors, WritesWhatTheReferenceWriterWrites) {
   const Temporary here;
@@ -161,7 +161,7 @@ std::vector<BadFile> bad_files() {
   std::string huge = one_tensor(good, eight);
   huge.replace(0, 8, std::string(8, '\xFF'));
   std::string long_header = one_tensor(good, eight);
-  long_header[3] = '\x07';  // 117 million bytes: above the cap as well as above the file
+  long_header[3] = '\x07';  // 117 million bytes
   return {
       {"too short", "1234567"},
       {"claims a header", huge},
@@ -216,10 +216,23 @@ TEST(Safetensors, RefusesEveryDamagedFileNamingIt) {
   }
 }
 
+TEST(Safetensors, RefusesAHeaderAboveTheCapEvenInAFileThatHoldsIt) {
+  const Temporary here;
+  std::string length(8, '\0');
+  const uint64_t claimed = kMaximumHeaderBytes + 1;
+  std::memcpy(length.data(), &claimed, 8);
+  put(here / "x", length + "{");
+  std::filesystem::resize_file(here / "x", 2 * kMaximumHeaderBytes);  // sparse
+  EXPECT_THAT(refusal(ErrorKind::Input, [&] { const SafetensorsFile file(here / "x"); }),
+              HasSubstr("claims a header"));
+}
+
 TEST(Safetensors, RefusesWhatIsNoFile) {
   const Temporary here;
   std::filesystem::create_directory(here / "directory");
-  std::filesystem::create_symlink("x", here / "link");
+  std::filesystem::create_symlink("good", here / "link");
+  put(here / "good", with_length("{}", ""));
+  EXPECT_NO_THROW(SafetensorsFile(here / "good"));
   ASSERT_EQ(mkfifo((here / "fifo").c_str(), 0600), 0);
   for (const char* name : {"missing", "directory", "link", "fifo"}) {
     EXPECT_THAT(refusal(ErrorKind::Input, [&] { const SafetensorsFile file(here / name); }),

@@ -249,6 +249,7 @@ TEST(Clip, NormIsTheRootOfTheSumInTheGivenOrder) {
 TEST(Clip, ScalesOnlyWhatIsAboveTheLimit) {
   EXPECT_EQ(clip_scale(8.0, 2.0), 0.25);
   EXPECT_EQ(clip_scale(2.0, 2.0), 1.0);
+  EXPECT_EQ(clip_scale(1.5, 2.0), 1.0);
   EXPECT_EQ(clip_scale(0.0, 2.0), 1.0);
   EXPECT_EQ(clip_scale(1e30, 0.0), 1.0);
 }
