@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "runtime/comm/session.h"
+#include "runtime/models/models.h"
 
 namespace penstock {
 
 using Arguments = std::vector<std::string>;
 
-int train_command(Session& session, const Arguments& arguments);
-int info_command(Session& session, const Arguments& arguments);
+int train_command(Session& session, const Arguments& arguments, const ModelMaker& models);
+int info_command(Session& session, const Arguments& arguments, const ModelMaker& models);
 
 }  // namespace penstock

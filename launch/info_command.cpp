@@ -67,7 +67,7 @@ void print_run(const Config& config, const ThreadPlan& plan, int ranks) {
 
 }  // namespace
 
-int info_command(Session& session, const Arguments& arguments) {
+int info_command(Session& session, const Arguments& arguments, const ModelMaker& /*models*/) {
   const std::unique_ptr<Network> network = starting_network(session);
   Collective& world = network->world();
   const Config config = shared_config(world, arguments, false);

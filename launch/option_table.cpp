@@ -98,7 +98,7 @@ class Rows {
 void add_model(std::vector<Option>& table) {
   using M = ModelConfig;
   Rows rows(table, "model", &Config::model);
-  rows.add("kind", &M::kind, "NAME", one_of({"transformer-lm", "resnet", "mlp", "sequential"}), "the network");
+  rows.add("kind", &M::kind, "NAME", one_of({"transformer-lm", "resnet", "mlp", "sequential", "own"}), "the network; own: one that a program brings");
   rows.add("layers", &M::layers, "N", between(1, 1e6), "transformer-lm, mlp: blocks; sequential: a list of tables, [[model.layers]]");
   rows.add("width", &M::width, "N", between(0, 1e6), "transformer-lm: per position, 0: 128; resnet: first channels, 0: by form");
   rows.add("heads", &M::heads, "N", between(1, 1e6), "transformer-lm: attention heads, a divisor of width");

@@ -30,7 +30,7 @@ std::unique_ptr<Reporter> open_report(Collective& world, const Config& config,
 
 }  // namespace
 
-int train_command(Session& session, const Arguments& arguments) {
+int train_command(Session& session, const Arguments& arguments, const ModelMaker& models) {
   Config config;
   Grid grid;
   ThreadPlan plan;
@@ -48,7 +48,8 @@ int train_command(Session& session, const Arguments& arguments) {
   const std::unique_ptr<Network> network = make_mpi_network(session, grid);
   std::unique_ptr<Reporter> reporter = open_report(network->world(), config, plan);
   try {
-    (void)train(config, write_run_file(config), session, *network, grid, *device, reporter.get());
+    (void)train(config, models, write_run_file(config), session, *network, grid, *device,
+                reporter.get());
   } catch (...) {
     if (session.ranks() == 1) throw;
     rethrow_naming(name_of_rank(session, grid));

@@ -2,13 +2,10 @@
 
 #include <sstream>
 
-#include "runtime/models/models.h"
-
 namespace penstock {
 namespace {
 
-SampleShape sample_shape(const ModelConfig& model) {
-  const ModelInput input = input_of(model);
+SampleShape sample_shape(const ModelConfig& model, const ModelInput& input) {
   SampleShape shape;
   shape.context = input.label_per_position ? input.shape[0] : 0;
   if (input.shape.rank() == 3) shape.image = input.shape;
@@ -48,13 +45,15 @@ DataFacts decode(const std::string& text) {
 
 }  // namespace
 
-DataSource::DataSource(const Config& config, Collective& world) : config_(config) {
+DataSource::DataSource(const Config& config, const ModelMaker& models, Collective& world)
+    : config_(config),
+      shape_(
+          on_every_rank([&] { return sample_shape(config.model, models.input(config.model)); })) {
   // The first character says whether the rest is facts or a refusal.
   std::string message;
   if (world.rank() == 0) {
     try {
-      on_every_rank([&] { (void)input_of(config.model); });
-      datasets_ = open_datasets(config.data, sample_shape(config.model), config.run.seed);
+      datasets_ = open_datasets(config.data, shape_, config.run.seed);
       message = '+';
       message += encode(facts_of(datasets_));
     } catch (const Error& error) {
@@ -78,7 +77,7 @@ void DataSource::open(const std::vector<std::string>& fields) {
   if (fields.empty()) {
     datasets_ = {};
   } else if (!datasets_.train) {
-    datasets_ = open_datasets(config_.data, sample_shape(config_.model), config_.run.seed);
+    datasets_ = open_datasets(config_.data, shape_, config_.run.seed);
   }
 }
 

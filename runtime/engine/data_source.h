@@ -11,6 +11,7 @@
 #include "runtime/comm/network.h"
 #include "runtime/data/loader.h"
 #include "runtime/engine/config.h"
+#include "runtime/models/models.h"
 
 namespace penstock {
 
@@ -23,7 +24,7 @@ struct DataFacts {
 class DataSource {
  public:
   // Collective. What rank 0 finds wrong with the data is thrown by every rank.
-  DataSource(const Config& config, Collective& world);
+  DataSource(const Config& config, const ModelMaker& models, Collective& world);
 
   [[nodiscard]] const DataFacts& facts() const { return facts_; }
   [[nodiscard]] int64_t mini_batch() const;  // samples of a step, over all replicas
@@ -36,6 +37,7 @@ class DataSource {
 
  private:
   const Config& config_;
+  SampleShape shape_;
   DataFacts facts_;
   Datasets datasets_;  // empty where nothing is read
 };

@@ -39,16 +39,16 @@ Programs make_programs(const PipelineConfig& pipeline) {
 
 }  // namespace
 
-Pipeline::Pipeline(const Config& config, int64_t vocabulary, int64_t classes, const Grid& grid,
-                   Network& network, Device& device)
+Pipeline::Pipeline(const Config& config, const ModelMaker& models, int64_t vocabulary,
+                   int64_t classes, const Grid& grid, Network& network, Device& device)
     : replicas_(grid.replicas), device_(device) {
   const int64_t evaluation_batch =
       config.run.eval_batch > 0 ? config.run.eval_batch : config.pipeline.micro_batch_size;
   DType dtype = DType::F32;
   on_every_rank([&] {
     dtype = dtype_named(config.run.precision);
-    input_ = input_of(config.model);
-    model_ = build_model(config.model, vocabulary, classes);
+    input_ = models.input(config.model);
+    model_ = models.build(config.model, vocabulary, classes);
     check_model(model_, input_, config.pipeline.micro_batch_size);
     layout_ = lay_out(model_, input_, config.pipeline);
     Programs programs = make_programs(config.pipeline);

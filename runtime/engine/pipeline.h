@@ -21,8 +21,8 @@ class Pipeline {
  public:
   // Collective. Builds, splits, schedules and verifies before it allocates or connects anything;
   // those errors are thrown by every rank alike.
-  Pipeline(const Config& config, int64_t vocabulary, int64_t classes, const Grid& grid,
-           Network& network, Device& device);
+  Pipeline(const Config& config, const ModelMaker& models, int64_t vocabulary, int64_t classes,
+           const Grid& grid, Network& network, Device& device);
 
   // Runs one training step (input.training) or one evaluation pass.
   void run(const StepInput& input) { (input.training ? *train_ : *evaluate_).run(input); }

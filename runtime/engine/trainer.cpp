@@ -26,17 +26,18 @@ double seconds_since(Clock::time_point start) {
 // Everything one rank holds during a run, and the few things it does with it.
 class Trainer {
  public:
-  Trainer(const Config& config, std::string run_file, const Session& session, Network& network,
-          const Grid& grid, Device& device, Reporter* reporter)
+  Trainer(const Config& config, const ModelMaker& models, std::string run_file,
+          const Session& session, Network& network, const Grid& grid, Device& device,
+          Reporter* reporter)
       : config_(config),
         network_(network),
         grid_(grid),
         device_(device),
         reporter_(reporter),
         host_(make_cpu_device(1)),
-        source_(config, network.world()),
-        pipeline_(config, source_.facts().vocabulary, source_.facts().classes, grid, network,
-                  device),
+        source_(config, models, network.world()),
+        pipeline_(config, models, source_.facts().vocabulary, source_.facts().classes, grid,
+                  network, device),
         norm_(pipeline_, device),
         optimizer_(on_every_rank([&] { return make_optimizer(config.optimizer); })),
         no_data_(static_cast<size_t>(config.pipeline.micro_batches)),
@@ -224,9 +225,10 @@ class Trainer {
 
 }  // namespace
 
-RunSummary train(const Config& config, const std::string& run_file, const Session& session,
-                 Network& network, const Grid& grid, Device& device, Reporter* reporter) {
-  return Trainer(config, run_file, session, network, grid, device, reporter).run();
+RunSummary train(const Config& config, const ModelMaker& models, const std::string& run_file,
+                 const Session& session, Network& network, const Grid& grid, Device& device,
+                 Reporter* reporter) {
+  return Trainer(config, models, run_file, session, network, grid, device, reporter).run();
 }
 
 }  // namespace penstock

@@ -39,12 +39,34 @@ Sequential build_model(const ModelConfig& config, int64_t vocabulary, int64_t cl
     model = mlp(config, labels);
   } else if (config.kind == "sequential") {
     model = sequential(config, tokens, labels);
+  } else if (config.kind == "own") {
+    fail_input(
+        "model.kind is own, but this program brings no network of its own: see "
+        "launch/examples/own_network.cpp");
   } else {
     fail_input("unknown model.kind '" + config.kind +
                "'; known are transformer-lm, resnet, mlp and sequential");
   }
   model.inputs = {input_of(config).field};
   return model;
+}
+
+ModelMaker built_in_models() {
+  return {input_of, build_model};
+}
+
+ModelMaker with_own_model(ModelMaker own) {
+  ModelMaker both;
+  both.input = [own](const ModelConfig& config) {
+    return config.kind == "own" ? own.input(config) : input_of(config);
+  };
+  both.build = [own](const ModelConfig& config, int64_t vocabulary, int64_t classes) {
+    if (config.kind != "own") return build_model(config, vocabulary, classes);
+    Sequential model = own.build(config, vocabulary, classes);
+    model.inputs = {own.input(config).field};
+    return model;
+  };
+  return both;
 }
 
 }  // namespace penstock

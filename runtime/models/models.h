@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "runtime/layers/layer.h"
@@ -22,6 +23,15 @@ struct ModelInput {
 // Throws Error(Input) naming the key, layer or line that does not fit. Allocates no weights.
 [[nodiscard]] Sequential build_model(const ModelConfig& config, int64_t vocabulary,
                                      int64_t classes);
+
+// Where a program's networks come from: the ones above, or one of its own (launch/penstock.h).
+struct ModelMaker {
+  std::function<ModelInput(const ModelConfig& config)> input;
+  std::function<Sequential(const ModelConfig& config, int64_t vocabulary, int64_t classes)> build;
+};
+[[nodiscard]] ModelMaker built_in_models();
+// The built-in ones, and `own` for model.kind = "own".
+[[nodiscard]] ModelMaker with_own_model(ModelMaker own);
 
 // ---- the builders, one .cpp each
 [[nodiscard]] Sequential transformer_lm(const ModelConfig& config, int64_t vocabulary);

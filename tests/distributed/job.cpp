@@ -16,11 +16,16 @@
 namespace penstock {
 
 JobResult run_penstock(int ranks, const std::string& arguments, int limit_s) {
+  return run_ranks(PENSTOCK_PROGRAM, ranks, arguments, limit_s);
+}
+
+JobResult run_ranks(const std::string& program, int ranks, const std::string& arguments,
+                    int limit_s) {
   // Also when a test is started by hand, without ctest's environment.
   const std::string command =
       "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout -k 5 " +
       std::to_string(limit_s) + " " PENSTOCK_MPIEXEC + " --oversubscribe --bind-to none -n " +
-      std::to_string(ranks) + " " + PENSTOCK_PROGRAM + " " + arguments + " 2>&1";
+      std::to_string(ranks) + " " + program + " " + arguments + " 2>&1";
   const auto start = std::chrono::steady_clock::now();
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("cannot run " + command);

@@ -20,6 +20,9 @@ struct JobResult {
 
 // `mpirun -n ranks penstock <arguments>`, at most limit_s seconds (then exit code 124).
 [[nodiscard]] JobResult run_penstock(int ranks, const std::string& arguments, int limit_s = 120);
+// The same with another program.
+[[nodiscard]] JobResult run_ranks(const std::string& program, int ranks,
+                                  const std::string& arguments, int limit_s);
 
 // A directory of this test's own, empty, removed at the end.
 class Scratch {

@@ -160,6 +160,26 @@ TEST_F(Program, LeavesWhatItPromises) {
   EXPECT_EQ(read_trajectory(out).losses, read_trajectory(again).losses);
 }
 
+// A network that a program brings itself, in C++ (launch/examples/own_network.cpp), keeps the
+// promise.
+TEST_F(Program, OwnNetworkTrainsTheSameOnOneAndTwoRanks) {
+  const auto losses = [&](int ranks) {
+    const std::string out = scratch_.path("own" + std::to_string(ranks));
+    const JobResult job =
+        run_ranks(PENSTOCK_OWN_NETWORK, ranks,
+                  "train " PENSTOCK_SOURCE
+                  "/launch/examples/own_network.toml --steps 5 --threads 1 --stages " +
+                      std::to_string(ranks) + " --out " + out,
+                  60);
+    EXPECT_EQ(job.exit_code, 0) << job.output;
+    return read_trajectory(out).losses;
+  };
+  EXPECT_EQ(losses(1), losses(2));
+  expect_refusal(
+      1, "train " PENSTOCK_SOURCE "/launch/examples/own_network.toml --out " + scratch_.path("run"),
+      2, {"model.kind", "own_network.cpp"});
+}
+
 // From the third step on: no memory from the system, no primitive.
 TEST_F(Program, SteadyStateMakesNothingNew) {
   for (const char* how : {"--recompute none", "--recompute stage", "--recompute layer",

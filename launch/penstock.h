@@ -1,0 +1,17 @@
+// launch/penstock.h -- the one header of a program with a network of its own.
+//
+// Derive a layer from UnaryLayer (or Layer), list layers in a Sequential, and hand both functions
+// of a ModelMaker to run_program(): the result is `penstock` with model.kind = "own" added, all
+// commands, options and schedules included. launch/examples/own_network.cpp is one.
+#pragma once
+
+#include "launch/program.h"            // IWYU pragma: export
+#include "runtime/layers/attention.h"  // IWYU pragma: export
+#include "runtime/layers/container.h"  // IWYU pragma: export
+#include "runtime/layers/embedding.h"  // IWYU pragma: export
+#include "runtime/layers/image.h"      // IWYU pragma: export
+#include "runtime/layers/linear.h"     // IWYU pragma: export
+#include "runtime/layers/loss.h"       // IWYU pragma: export
+#include "runtime/layers/norm.h"       // IWYU pragma: export
+#include "runtime/layers/pointwise.h"  // IWYU pragma: export
+#include "runtime/models/models.h"     // IWYU pragma: export
