@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "kernels/cpu/loops.h"
+#include "kernels/cpu/simd_math.h"
 
 namespace penstock {
 

@@ -212,7 +212,8 @@ class CpuNorm final : public NormOps {
                      const float d = static_cast<float>(from[i]) - origin[j];
                      return std::array<float, 2>{d, d * d};
                    });
-    const auto count = static_cast<double>(x.elements() / channels);
+    const int64_t positions = x.elements() / channels;
+    const auto count = static_cast<double>(positions);
     for (int64_t c = 0; c < channels; ++c) {
       const double shift = origin[c];
       const double s1 = shifted.data<double>()[c];
@@ -267,7 +268,8 @@ class CpuNorm final : public NormOps {
       dgamma[c] = static_cast<float>(sums.data<double>()[c] * r[c]);
       dbeta[c] = static_cast<float>(sums.data<double>()[channels + c]);
     }
-    const float share = 1.0F / static_cast<float>(x.elements() / channels);
+    const int64_t positions = x.elements() / channels;
+    const float share = 1.0F / static_cast<float>(positions);
     const Tensor wide = widened(context_, rows, 3, [&](int k, int64_t c) {
       if (k == 0) return gamma_at(gamma, c) * r[c];
       return k == 1 ? dbeta[c] * share : r[c] * dgamma[c] * share;

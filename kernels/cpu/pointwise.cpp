@@ -7,6 +7,7 @@
 #include "kernels/cpu/loops.h"
 #include "kernels/cpu/onednn.h"
 #include "kernels/cpu/random_mask.h"
+#include "kernels/cpu/simd_math.h"
 
 namespace penstock {
 namespace {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/cpu/simd_math.h"
 #include "kernels/philox.h"
 
 namespace penstock {
@@ -16,10 +17,10 @@ inline constexpr int kPhiloxWords = 64;
 // compiler does not find vpmuludq in the scalar form (5 times slower).
 inline void philox_words(const RandomStream& stream, uint64_t first, uint32_t* words) {
   using Lanes = uint64_t __attribute__((vector_size(64)));
-  constexpr int kLanes = 8;
+  constexpr uint64_t kLanes = 8;  // counters, and 32 words
   const Lanes zero{};
   const Lanes low = zero + 0xffffffffULL;
-  for (int half = 0; half < kPhiloxWords / (4 * kLanes); ++half) {
+  for (uint64_t half = 0; half < kPhiloxWords / (4 * kLanes); ++half) {
     const Lanes index = Lanes{0, 1, 2, 3, 4, 5, 6, 7} + (first + kLanes * half);
     Lanes c0 = index & low;
     Lanes c1 = index >> 32;

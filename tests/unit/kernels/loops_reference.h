@@ -1,36 +1,22 @@
-// tests/unit/kernels/loops_reference.h -- what the op tests share: a CPU context, tensors of
-// random or poisoned contents, comparison with plain double loops, central differences.
+// tests/unit/kernels/loops_reference.h -- what the tests of the hand-written CPU loops add to
+// reference.h: tensors at chosen addresses, comparison element by element, and the demand that
+// results repeat to the bit.
 #pragma once
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <cstring>
-#include <functional>
-#include <vector>
-
-#include "kernels/bfloat16.h"
-#include "kernels/cpu/families.h"
-#include "kernels/cpu/onednn.h"
-#include "kernels/philox.h"
+#include "tests/unit/kernels/reference.h"
 
 namespace penstock {
 
-using Numbers = std::vector<double>;
+using Numbers = reference::Doubles;
 
-// The op families without a device, so that a family can be tested alone.
-struct TestCpu {
-  Memory memory{host_memory_source()};
-  OneDnn dnn;
-  CpuContext context;
-  explicit TestCpu(int threads) : dnn(threads, memory), context{threads, memory, dnn} {}
+struct TestCpu : reference::Rig {
+  explicit TestCpu(int threads) : Rig(threads) {}
 
   // `shift` elements into a larger block: another address, another alignment.
   [[nodiscard]] Tensor empty(const Shape& shape, DType dtype, int64_t shift = 0) {
-    const int64_t elements = shape.elements() + shift;
-    Tensor whole(memory.take(static_cast<size_t>(elements) * size_of(dtype), Purpose::Activations),
-                 Shape{elements}, dtype);
-    return whole.view(shift, shape);
+    return Rig::empty({shape.elements() + shift}, dtype).view(shift, shape);
   }
   // Every bit set: NaN in every floating type.
   [[nodiscard]] Tensor poisoned(const Shape& shape, DType dtype, int64_t shift = 0) {
@@ -41,36 +27,22 @@ struct TestCpu {
   [[nodiscard]] Tensor of(const Numbers& numbers, const Shape& shape, DType dtype,
                           int64_t shift = 0) {
     Tensor t = empty(shape, dtype, shift);
-    for (size_t i = 0; i < numbers.size(); ++i) {
-      const double x = numbers[i];
-      if (dtype == DType::F32) t.data<float>()[i] = static_cast<float>(x);
-      if (dtype == DType::BF16) t.data<bfloat16>()[i] = bfloat16(static_cast<float>(x));
-      if (dtype == DType::I32) t.data<int32_t>()[i] = static_cast<int32_t>(x);
-      if (dtype == DType::F64) t.data<double>()[i] = x;
-    }
+    reference::assign(t, [&](size_t i) { return numbers.at(i); });
     return t;
   }
   // Uniform in [low, high), from `seed` alone.
   [[nodiscard]] Tensor random(const Shape& shape, DType dtype, uint64_t seed, double low = -1.0,
                               double high = 1.0, int64_t shift = 0) {
-    Numbers numbers(static_cast<size_t>(shape.elements()));
-    for (size_t i = 0; i < numbers.size(); ++i) {
-      const double unit = static_cast<double>(mix(mix(seed) + i) >> 11) * 0x1p-53;
-      numbers[i] = low + (high - low) * unit;
-    }
-    return of(numbers, shape, dtype, shift);
+    Tensor t = empty(shape, dtype, shift);
+    reference::assign(t, [=](size_t i) {
+      return low + (high - low) * static_cast<double>(mix(mix(seed) + i) >> 11) * 0x1p-53;
+    });
+    return t;
   }
 };
 
 [[nodiscard]] inline Numbers numbers_of(const Tensor& t) {
-  Numbers numbers(static_cast<size_t>(t.elements()));
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    if (t.dtype() == DType::F32) numbers[i] = double{t.data<float>()[i]};
-    if (t.dtype() == DType::BF16) numbers[i] = double{static_cast<float>(t.data<bfloat16>()[i])};
-    if (t.dtype() == DType::F64) numbers[i] = t.data<double>()[i];
-    if (t.dtype() == DType::I32) numbers[i] = t.data<int32_t>()[i];
-  }
-  return numbers;
+  return reference::values(t);
 }
 
 [[nodiscard]] inline double tolerance_of(DType dtype) {

@@ -38,6 +38,7 @@ inline void assign(const Tensor& x, const std::function<double(size_t)>& value) 
     if (x.dtype() == DType::F32) x.data<float>()[i] = static_cast<float>(value(i));
     if (x.dtype() == DType::BF16) x.data<bfloat16>()[i] = static_cast<float>(value(i));
     if (x.dtype() == DType::I32) x.data<int32_t>()[i] = static_cast<int32_t>(value(i));
+    if (x.dtype() == DType::F64) x.data<double>()[i] = value(i);
   }
 }
 
@@ -67,6 +68,7 @@ inline void assign(const Tensor& x, const std::function<double(size_t)>& value) 
     if (x.dtype() == DType::F32) result[i] = x.data<float>()[i];
     if (x.dtype() == DType::BF16) result[i] = x.data<bfloat16>()[i];
     if (x.dtype() == DType::I32) result[i] = x.data<int32_t>()[i];
+    if (x.dtype() == DType::F64) result[i] = x.data<double>()[i];
   }
   return result;
 }
