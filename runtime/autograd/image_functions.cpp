@@ -1,51 +1,25 @@
-#include "runtime/autograd/node_tools.h"
+#include "runtime/autograd/product_node.h"
 
 namespace penstock {
 namespace {
 
-class ConvNode final : public Node {
+class ConvNode final : public ProductNode {
  public:
-  ConvNode(const Variable& x, const Variable& y, Parameter& weight, Parameter* bias,
-           const Window& window, int groups, Fused f)
-      : x_(x.value),
-        x_slot_(x.slot),
-        y_slot_(y.slot),
-        weight_(weight),
-        bias_(bias),
-        window_(window),
-        groups_(groups),
-        f_(f) {
-    if (f != Fused::None) y_ = y.value;
-  }
-  void input_gradient(Tape& tape) override {
-    g_ = tape.take_gradient(y_slot_);
-    if (!g_) return;
-    if (f_ != Fused::None) {
-      Tensor before = writable(tape, g_);
-      tape.device().pointwise().fused_backward(before, g_, y_, f_);
-      g_ = std::move(before);
-      y_.reset();
-    }
-    if (x_slot_ < 0) return;
-    Tensor dx = new_like(tape, x_);
-    tape.device().image().conv2d_backward_input(dx, g_, weight_.weight, window_, groups_);
-    tape.give_gradient(x_slot_, std::move(dx));
-  }
-  void weight_gradient(Tape& tape) override {
-    if (!g_) return;
-    tape.device().image().conv2d_backward_weight(
-        weight_.gradient, bias_ != nullptr ? &bias_->gradient : nullptr, x_, g_, window_, groups_);
-  }
-  [[nodiscard]] bool has_weights() const override { return true; }
+  ConvNode(const Variable& x, const Variable& y, Parameter& weight, Parameter* bias, Fused f,
+           const Window& window, int groups)
+      : ProductNode(x, y, weight, bias, f), window_(window), groups_(groups) {}
 
  private:
-  Tensor x_, y_, g_;
-  int x_slot_, y_slot_;
-  Parameter& weight_;
-  Parameter* bias_;
+  void differentiate_input(Device& device, Tensor& dx, const Tensor& g, Weight& weight) override {
+    device.image().conv2d_backward_input(dx, g, weight, window_, groups_);
+  }
+  void differentiate_weight(Device& device, Tensor& dw, Tensor* dbias, const Tensor& x,
+                            const Tensor& g) override {
+    device.image().conv2d_backward_weight(dw, dbias, x, g, window_, groups_);
+  }
+
   Window window_;
   int groups_;
-  Fused f_;
 };
 
 class PoolNode final : public Node {
@@ -100,7 +74,7 @@ Variable conv2d(Tape& tape, const Variable& x, Parameter& weight, Parameter* bia
                                        bias != nullptr ? &bias->weight.value() : nullptr, window,
                                        groups, f);
   Variable y = tape.output(std::move(value), true);
-  if (y.tracked()) tape.add<ConvNode>(x, y, weight, bias, window, groups, f);
+  if (y.tracked()) tape.add<ConvNode>(x, y, weight, bias, f, window, groups);
   return y;
 }
 

@@ -1,41 +1,20 @@
-#include "runtime/autograd/node_tools.h"
+#include "runtime/autograd/product_node.h"
 
 namespace penstock {
 namespace {
 
-class LinearNode final : public Node {
+class LinearNode final : public ProductNode {
  public:
-  LinearNode(const Variable& x, const Variable& y, Parameter& weight, Parameter* bias, Fused f)
-      : x_(x.value), x_slot_(x.slot), y_slot_(y.slot), weight_(weight), bias_(bias), f_(f) {
-    if (f != Fused::None) y_ = y.value;
-  }
-  void input_gradient(Tape& tape) override {
-    g_ = tape.take_gradient(y_slot_);
-    if (!g_) return;
-    if (f_ != Fused::None) {
-      Tensor before = writable(tape, g_);
-      tape.device().pointwise().fused_backward(before, g_, y_, f_);
-      g_ = std::move(before);
-      y_.reset();
-    }
-    if (x_slot_ < 0) return;
-    Tensor dx = new_like(tape, x_);
-    tape.device().dense().linear_backward_input(dx, g_, weight_.weight);
-    tape.give_gradient(x_slot_, std::move(dx));
-  }
-  void weight_gradient(Tape& tape) override {
-    if (!g_) return;
-    tape.device().dense().linear_backward_weight(
-        weight_.gradient, bias_ != nullptr ? &bias_->gradient : nullptr, x_, g_);
-  }
-  [[nodiscard]] bool has_weights() const override { return true; }
+  using ProductNode::ProductNode;
 
  private:
-  Tensor x_, y_, g_;
-  int x_slot_, y_slot_;
-  Parameter& weight_;
-  Parameter* bias_;
-  Fused f_;
+  void differentiate_input(Device& device, Tensor& dx, const Tensor& g, Weight& weight) override {
+    device.dense().linear_backward_input(dx, g, weight);
+  }
+  void differentiate_weight(Device& device, Tensor& dw, Tensor* dbias, const Tensor& x,
+                            const Tensor& g) override {
+    device.dense().linear_backward_weight(dw, dbias, x, g);
+  }
 };
 
 class MatmulNode final : public Node {
