@@ -44,8 +44,8 @@ void print_versions() {
   fmt::print("built with  {}, {}\n", kCompiler, kBuildType);
   fmt::print("MPI         {}\n", Session::library_version());
   fmt::print("oneDNN      {}\n", onednn_version());
-  fmt::print("CUDA        {}\n", kWithCuda ? fmt::format("yes, devices: {}", gpus.size())
-                                           : "no (build with -DPENSTOCK_CUDA=ON)");
+  fmt::print("CUDA        no backend in this version (toolkit {} when it was built)\n",
+             kWithCuda ? "found" : "not found");
   for (const std::string& gpu : gpus) {
     fmt::print("            {}\n", gpu);
   }

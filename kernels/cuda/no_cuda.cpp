@@ -1,4 +1,5 @@
-// kernels/cuda/no_cuda.cpp -- stands in for the CUDA backend in a build without it.
+// kernels/cuda/no_cuda.cpp -- where the CUDA backend will stand: kernels/CMakeLists.txt takes its
+// files instead of this one when there is a toolkit. Until then there are no CUDA devices.
 #include "kernels/device.h"
 
 namespace penstock {
@@ -8,9 +9,7 @@ std::vector<std::string> cuda_devices() {
 }
 
 std::unique_ptr<Device> make_cuda_device(int /*ordinal*/) {
-  fail_resource(
-      "this build has no CUDA backend: use --device cpu, or a build whose CUDA backend is there "
-      "(cmake -DPENSTOCK_CUDA=ON)");
+  fail_resource("this version of Penstock has no CUDA backend yet: use --device cpu");
 }
 
 }  // namespace penstock
