@@ -81,7 +81,7 @@ TEST_F(UpdateTest, RmsProp) {
 
 TEST_F(UpdateTest, AdamAndAdamW) {
   for (const bool decoupled : {false, true}) {
-    Tensor w = random(1);
+    Tensor w = random(9);
     Tensor m = random(2, 0.0, 0.0);
     Tensor v = random(2, 0.0, 0.0);
     Numbers ew = numbers_of(w);
