@@ -21,8 +21,9 @@ class TokenOps {
   virtual void embedding_backward(Tensor& dtable, const Tensor& ids, const Tensor& g) = 0;
 
   // logits[r, classes], labels[r]; labels < 0 are ignored; a label >= classes throws Error(Input).
-  // result (F64 [3]) = sum of losses (smoothed), number of rows whose largest logit is the label,
-  // number of rows counted. logsumexp[r] (fp32) is written for the backward.
+  // result (F64 [3]) = sum of losses (smoothed), number of rows whose largest logit (unclipped, the
+  // first of equals) is the label, number of rows counted. logsumexp[r] (fp32) is written for the
+  // backward.
   virtual void cross_entropy_forward(Tensor& result, Tensor& logsumexp, const Tensor& logits,
                                      const Tensor& labels, const CrossEntropyOptions& options) = 0;
   // dlogits = scale * (softmax - target), zero for ignored rows; dlogits may be logits.
