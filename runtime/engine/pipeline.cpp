@@ -5,6 +5,7 @@
 
 #include "runtime/schedule/generators.h"
 #include "runtime/schedule/lower.h"
+#include "runtime/schedule/simulate.h"
 #include "runtime/schedule/verify.h"
 
 namespace penstock {
@@ -114,6 +115,13 @@ void Pipeline::begin_step() {
 
 void Pipeline::end_step() {
   for (auto& stage : stages_) stage->end_step(replicas_);
+}
+
+double Pipeline::ideal_bubble() const {
+  PipelineCosts costs;
+  costs.stage.assign(static_cast<size_t>(training_.stages), StageTimes{.recompute = 0.0});
+  const Timeline timeline = simulate(training_, costs);
+  return makespan_bubble(timeline) / makespan(timeline);
 }
 
 std::vector<std::string> Pipeline::fields() const {

@@ -38,6 +38,9 @@ class Pipeline {
   [[nodiscard]] const Layout& layout() const { return layout_; }
   [[nodiscard]] const ModelInput& input() const { return input_; }
   [[nodiscard]] int position() const { return position_; }
+  // The bubble of the schedule when all stages take the same time and messages none: a share of the
+  // step. (K - 1) / (M + K - 1) for gpipe and 1f1b.
+  [[nodiscard]] double ideal_bubble() const;
   // Batch fields that this rank's stages read; empty on most.
   [[nodiscard]] std::vector<std::string> fields() const;
   [[nodiscard]] bool has_loss() const { return stages_by_index_.back() != nullptr; }

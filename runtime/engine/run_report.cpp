@@ -100,8 +100,7 @@ void RunReport::add_rates(RunSummary& summary) const {
   for (const RankRecord& rank : summary.ranks_detail) busy += rank.busy_fraction;
   const auto ranks = static_cast<double>(std::max<size_t>(summary.ranks_detail.size(), 1));
   if (span_s_ > 0.0) summary.bubble_measured = 1.0 - busy / ranks;
-  summary.bubble_predicted = static_cast<double>(pipeline.stages - 1) /
-                             static_cast<double>(pipeline.micro_batches + pipeline.stages - 1);
+  summary.bubble_predicted = pipeline_.ideal_bubble();
 }
 
 RunSummary RunReport::summary(double final_loss, double seconds, double data_wait_s) {
@@ -125,7 +124,7 @@ RunSummary RunReport::summary(double final_loss, double seconds, double data_wai
   for (const std::string& text : network_.world().gather_text(to_json(rank_record(data_wait_s)))) {
     summary.ranks_detail.push_back(rank_record_from_json(text));
   }
-  add_rates(summary);
+  if (session_.rank() == 0) add_rates(summary);
   return summary;
 }
 

@@ -65,10 +65,11 @@ std::string totals(const RunSummary& summary) {
       fmt::format("\nstep        {} median, {} 95th percentile; {} steps in {}",
                   milliseconds_text(summary.step_ms_median), milliseconds_text(summary.step_ms_p95),
                   summary.steps, seconds_text(summary.seconds));
-  text +=
-      fmt::format("\nbubble      {} measured, {} by (K - 1) / (M + K - 1) with K = {}, M = {} ({})",
-                  percent_text(summary.bubble_measured), percent_text(summary.bubble_predicted),
-                  summary.stages, summary.micro_batches, summary.schedule);
+  const bool closed_form = summary.schedule == "gpipe" || summary.schedule == "1f1b";
+  text += fmt::format("\nbubble      {} measured, {} with equal stages{} for K = {}, M = {} ({})",
+                      percent_text(summary.bubble_measured), percent_text(summary.bubble_predicted),
+                      closed_form ? ": (K - 1) / (M + K - 1)" : "", summary.stages,
+                      summary.micro_batches, summary.schedule);
   text += fmt::format("\nloss        {:.4f}", summary.final_loss);
   if (summary.final_eval) {
     text += fmt::format(", {:.4f} on validation data", summary.final_eval->loss);

@@ -55,7 +55,8 @@ struct RunSummary {  // summary.json
   std::optional<EvalRecord> final_eval;
   double samples_per_s = 0.0;
   std::optional<double> tokens_per_s;
-  double bubble_measured = 0.0, bubble_predicted = 0.0;
+  double bubble_measured = 0.0;
+  double bubble_predicted = 0.0;  // with equal stages and no time for messages
   double step_ms_median = 0.0, step_ms_p95 = 0.0;
   double seconds = 0.0;  // of the whole run
   std::vector<RankRecord> ranks_detail;

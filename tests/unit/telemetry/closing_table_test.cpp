@@ -43,7 +43,7 @@ TEST(ClosingTable, IsAligned) {
    1      1        0  blocks.2 .. loss            400 k  1.53 MiB   1.53 MiB   3.05 MiB     8.58 MiB      500 B       0 B  15.2 MiB  78.0 %
 throughput  569 samples/s, 36.4 k tokens/s
 step        84.3 ms median, 91.0 ms 95th percentile; 2000 steps in 2 min 49 s
-bubble      24.1 % measured, 20.0 % by (K - 1) / (M + K - 1) with K = 2, M = 4 (1f1b)
+bubble      24.1 % measured, 20.0 % with equal stages: (K - 1) / (M + K - 1) for K = 2, M = 4 (1f1b)
 loss        1.7500, 1.8812 on validation data)");
 }
 
