@@ -55,7 +55,14 @@ class Trainer {
 
   RunSummary run() {
     const auto start = Clock::now();
-    if (reporter_ != nullptr) reporter_->note(report_.headline());
+    if (reporter_ != nullptr) {
+      reporter_->note(report_.headline());
+      if (config_.run.precision == "bf16" && !device_.native_bf16()) {
+        reporter_->note(
+            "note: this processor has no bf16 arithmetic; products run in fp32 and are rounded, "
+            "which is slower than --run.precision fp32");
+      }
+    }
     StepRecord record;
     for (int64_t step = 1; step <= config_.run.steps; ++step) {
       record = train_step(step);

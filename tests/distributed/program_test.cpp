@@ -160,6 +160,30 @@ TEST_F(Program, LeavesWhatItPromises) {
   EXPECT_EQ(read_trajectory(out).losses, read_trajectory(again).losses);
 }
 
+// The loss over the validation data, as the run reports it.
+double evaluated_loss(const std::string& run_directory) {
+  return nlohmann::json::parse(read_file(run_directory + "/summary.json"))
+      .at("final_eval")
+      .at("loss")
+      .get<double>();
+}
+
+// Every validation sample counts once, whatever the batch and however ragged its end; and the
+// number of stages changes no bit of it.
+TEST_F(Program, EvaluationDependsOnTheDataOnly) {
+  const auto evaluate = [&](int ranks, const std::string& options) {
+    const JobResult job = run_penstock(
+        ranks, train("--data.validation 0.3 --data.samples 77 --model.dropout 0.2 " + options));
+    EXPECT_EQ(job.exit_code, 0) << job.output;
+    return evaluated_loss(scratch_.path("run"));
+  };
+  const double one = evaluate(1, "");
+  EXPECT_EQ(one, evaluate(2, "--stages 2 --schedule gpipe"));
+  EXPECT_NEAR(one, evaluate(1, "--run.eval_batch 5"), 1e-6 * one);
+  EXPECT_NEAR(one, evaluate(2, "--stages 2 --run.eval_batch 100"), 1e-6 * one);
+  EXPECT_NE(one, evaluate(1, "--steps 7"));
+}
+
 // A network that a program brings itself, in C++ (launch/examples/own_network.cpp), keeps the
 // promise.
 TEST_F(Program, OwnNetworkTrainsTheSameOnOneAndTwoRanks) {
