@@ -3,6 +3,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "kernels/philox.h"
 #include "runtime/partition/partition.h"
 #include "runtime/schedule/generators.h"
 
@@ -111,6 +112,20 @@ std::vector<std::vector<TensorSpec>> boundaries(const Sequential& model, const L
     for (const auto& layer : layout.layers_of(model, stage)) shapes = layer->infer(shapes);
   }
   return specs;
+}
+
+uint64_t fingerprint(const Sequential& model, const Layout& layout,
+                     const std::vector<std::vector<TensorSpec>>& boundaries) {
+  std::string text;
+  for (size_t i = 0; i < model.layers.size(); ++i) {
+    text += model.layers[i]->name() + ' ' + model.layers[i]->kind() + ' ' +
+            std::to_string(layout.parameters[i]) + '\n';
+  }
+  for (size_t first : layout.first_layer) text += std::to_string(first) + ' ';
+  for (const auto& specs : boundaries) {
+    for (const TensorSpec& spec : specs) text += spec.shape.text() + name_of(spec.dtype);
+  }
+  return hash_name(text);
 }
 
 void check_model(const Sequential& model, const ModelInput& input, int64_t batch) {

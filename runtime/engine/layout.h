@@ -46,6 +46,10 @@ struct Layout {
                                                               const ModelInput& input,
                                                               int64_t batch, DType dtype);
 
+// A number that differs when layers, their parameters, the split or the boundaries do.
+[[nodiscard]] uint64_t fingerprint(const Sequential& model, const Layout& layout,
+                                   const std::vector<std::vector<TensorSpec>>& boundaries);
+
 // Refuses a network that does not end in a loss, or that has two parameters of one name.
 void check_model(const Sequential& model, const ModelInput& input, int64_t batch);
 

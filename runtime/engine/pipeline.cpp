@@ -38,6 +38,19 @@ Programs make_programs(const PipelineConfig& pipeline) {
   }
 }
 
+// Messages of unequal sizes would be cut or overrun: better to say so before the first one.
+void check_agreement(uint64_t mine, Collective& world) {
+  const std::vector<int64_t> all = world.gather_to_all(static_cast<int64_t>(mine));
+  for (size_t rank = 1; rank < all.size(); ++rank) {
+    if (all[rank] == all[0]) continue;
+    throw Error(ErrorKind::Input,
+                "rank " + std::to_string(rank) +
+                    " has built another network than rank 0: start the same program, of the same "
+                    "version, on every host",
+                ErrorScope::EveryRank);
+  }
+}
+
 }  // namespace
 
 Pipeline::Pipeline(const Config& config, const ModelMaker& models, int64_t vocabulary,
@@ -57,16 +70,17 @@ Pipeline::Pipeline(const Config& config, const ModelMaker& models, int64_t vocab
     evaluation_ = std::move(programs.evaluation);
   });
   position_ = network.pipeline().rank();
+  Executor::Parts parts;
+  parts.boundaries = boundaries(model_, layout_, input_, config.pipeline.micro_batch_size, dtype);
+  check_agreement(fingerprint(model_, layout_, parts.boundaries), network.world());
   make_stages(config, device);
 
   links_ = std::make_unique<Links>(network, training_, device);
   if (replicas_ > 1) reduce_ = network.reduce_group(device);
-  Executor::Parts parts;
   parts.stages = stages_by_index_;
   parts.inputs = model_.inputs;
   parts.links = links_.get();
   parts.reduce = reduce_.get();
-  parts.boundaries = boundaries(model_, layout_, input_, config.pipeline.micro_batch_size, dtype);
   for (int s = 0; s + 1 < layout_.stages; ++s) {
     const Boundary& boundary = links_->boundary(s);
     if (boundary.send_activation == nullptr && boundary.send_gradient == nullptr) continue;

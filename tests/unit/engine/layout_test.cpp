@@ -90,6 +90,28 @@ TEST(Layout, BoundariesFollowTheBatch) {
   EXPECT_EQ(specs[1].at(0), (TensorSpec{{3, 8, 32}, DType::BF16}));
 }
 
+TEST(Layout, FingerprintsDifferWhereNetworksDo) {
+  const auto print = [](const ModelConfig& model, const PipelineConfig& pipeline) {
+    const Laid laid = lay(model, pipeline);
+    return fingerprint(
+        laid.model, laid.layout,
+        boundaries(laid.model, laid.layout, laid.input, pipeline.micro_batch_size, DType::F32));
+  };
+  PipelineConfig two;
+  two.stages = 2;
+  const uint64_t reference = print(small_transformer(), two);
+  EXPECT_EQ(print(small_transformer(), two), reference);
+  ModelConfig wider = small_transformer();
+  wider.hidden = 64;
+  EXPECT_NE(print(wider, two), reference);
+  PipelineConfig elsewhere = two;
+  elsewhere.split = {1, 6};
+  EXPECT_NE(print(small_transformer(), elsewhere), reference);
+  PipelineConfig larger = two;
+  larger.micro_batch_size = 2;
+  EXPECT_NE(print(small_transformer(), larger), reference);
+}
+
 TEST(Layout, ParametersCountWithoutWeights) {
   PipelineConfig pipeline;
   const Laid laid = lay(small_transformer(), pipeline);
