@@ -1,6 +1,4 @@
 // kernels/cpu/cpu_device.cpp -- the CPU backend: the op families over one oneDNN door and one heap.
-#include <omp.h>
-
 #include <cstring>
 
 #include "kernels/cpu/families.h"
@@ -22,9 +20,7 @@ class CpuDevice final : public Device {
         layout_(cpu_layout_ops(context_)),
         attention_(cpu_attention_ops(context_)),
         token_(cpu_token_ops(context_)),
-        update_(cpu_update_ops(context_)) {
-    omp_set_num_threads(threads);
-  }
+        update_(cpu_update_ops(context_)) {}
 
   [[nodiscard]] std::string description() const override {
     return "cpu (" + dnn_.isa() + ", " + std::to_string(context_.threads) +
