@@ -16,7 +16,7 @@ class ClassifierLoss final : public Layer {
     int64_t width = 0, classes = 0;
     bool bias = true;
     std::string labels = "labels";
-    CrossEntropyOptions loss;
+    CrossEntropyOptions loss = {};
   };
   ClassifierLoss(const std::string& name, const Options& options);
   [[nodiscard]] std::string kind() const override { return "classifier"; }
