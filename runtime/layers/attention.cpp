@@ -25,6 +25,7 @@ SelfAttention::SelfAttention(const std::string& name, const Options& options)
     misfit("width " + std::to_string(options.width) + " is not a multiple of its " +
            std::to_string(options.heads) + " heads: change model.width or model.heads");
   }
+  if (!(options.dropout >= 0.0 && options.dropout < 1.0)) misfit("its dropout must be in [0, 1)");
 }
 
 void SelfAttention::declare(ParameterSet& set) {

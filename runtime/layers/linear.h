@@ -21,7 +21,7 @@ class Linear final : public UnaryLayer {
   struct Options {
     int64_t in = 0, out = 0;
     bool bias = true;
-    std::optional<Activation> activation = {};
+    std::optional<Activation> activation = std::nullopt;
     double init_factor = 1.0;  // multiplies the standard deviation of the initial weights
   };
   Linear(std::string name, const Options& options);

@@ -1,12 +1,15 @@
 #include "runtime/layers/loss.h"
 
+#include <algorithm>
+
 namespace penstock {
 
 ClassifierLoss::ClassifierLoss(const std::string& name, const Options& options)
     : Layer(name),
       options_(options),
+      // Too few classes are refused below, in the words of a classifier.
       linear_(name, {.in = options.width,
-                     .out = options.classes,
+                     .out = std::max<int64_t>(options.classes, 1),
                      .bias = options.bias,
                      .activation = std::nullopt,
                      .init_factor = 1.0}) {

@@ -71,6 +71,8 @@ void BatchNorm::end_step(StepEnd& end) {
   ops.multiply(square, mean, mean);
   ops.scale(square, square, -1.0F);
   ops.accumulate(variance, square);
+  // Of nearly equal numbers the difference may round below zero, whose root would be NaN.
+  ops.activation_forward(variance, variance, Activation::Relu);
   // The moving variance is the unbiased estimate, as evaluation in other frameworks expects.
   if (n > 1.0) ops.scale(variance, variance, static_cast<float>(n / (n - 1.0)));
   end.device.update().moving_average(mean_->value, mean, options_.decay);

@@ -13,7 +13,7 @@ namespace penstock {
 struct LayerConfig {
   using Value = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>>;
   std::string kind;
-  std::string name;  // "": the kind and the position
+  std::string name;  // "": the position
   std::map<std::string, Value> options;
   std::vector<LayerConfig> layers;    // residual: the branch
   std::vector<LayerConfig> shortcut;  // residual: the other branch, empty = identity

@@ -5,8 +5,7 @@
 namespace penstock {
 
 void LayerOptions::fail(const std::string& what) const {
-  const std::string where = config_.where.empty() ? "" : config_.where + ": ";
-  fail_input(where + "model layer '" + config_.kind + "': " + what);
+  fail_input("model layer '" + config_.kind + "': " + what);
 }
 
 const LayerConfig::Value* LayerOptions::find(const std::string& key) {

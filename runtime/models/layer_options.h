@@ -11,8 +11,8 @@
 
 namespace penstock {
 
-// Each getter notes its key; finish() then refuses keys that nobody asked for. Every message starts
-// with where the entry stands in the run file and its kind.
+// Each getter notes its key; finish() then refuses keys that nobody asked for. Every message names
+// the kind; the caller adds where the entry stands in the run file.
 class LayerOptions {
  public:
   explicit LayerOptions(const LayerConfig& config) : config_(config) {}

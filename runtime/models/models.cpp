@@ -1,13 +1,28 @@
 #include "runtime/models/models.h"
 
+#include <algorithm>
+
 namespace penstock {
 namespace {
 
+bool all_positive(const std::vector<int64_t>& extents) {
+  return std::all_of(extents.begin(), extents.end(), [](int64_t extent) { return extent > 0; });
+}
+
 Shape image_shape(const ModelConfig& config) {
-  if (config.image.size() != 3) {
+  if (config.image.size() != 3 || !all_positive(config.image)) {
     fail_input("model.image must be [channels, height, width], for example [3, 32, 32]");
   }
   return {config.image[1], config.image[2], config.image[0]};
+}
+
+Shape features_shape(const ModelConfig& config) {
+  // One axis is left for the batch.
+  if (config.input.size() >= Shape::kMaxRank || !all_positive(config.input)) {
+    fail_input("model.input must be at most " + std::to_string(Shape::kMaxRank - 1) +
+               " positive extents, for example [20]");
+  }
+  return Shape(std::span<const int64_t>(config.input));
 }
 
 bool starts_with_embedding(const ModelConfig& config) {
@@ -22,7 +37,7 @@ ModelInput input_of(const ModelConfig& config) {
     return {"tokens", {config.context}, DType::I32, true};
   }
   if (config.kind != "resnet" && !config.input.empty()) {
-    return {"inputs", Shape(std::span<const int64_t>(config.input)), DType::F32, false};
+    return {"inputs", features_shape(config), DType::F32, false};
   }
   return {"images", image_shape(config), DType::F32, false};
 }
@@ -30,6 +45,9 @@ ModelInput input_of(const ModelConfig& config) {
 Sequential build_model(const ModelConfig& config, int64_t vocabulary, int64_t classes) {
   const int64_t tokens = config.vocabulary > 0 ? config.vocabulary : vocabulary;
   const int64_t labels = config.classes > 0 ? config.classes : classes;
+  if ((config.kind == "resnet" || config.kind == "mlp") && labels < 2) {
+    fail_input("model.classes is not known from the data: give it, at least 2");
+  }
   Sequential model;
   if (config.kind == "transformer-lm") {
     model = transformer_lm(config, tokens);

@@ -92,7 +92,7 @@ Sequential resnet(const ModelConfig& config, int64_t classes) {
   const bool large = config.form == "imagenet";
   Sequential model;
   Layers stem;
-  add_conv(stem, "stem", config.image[0], form.width, large ? 7 : 3, large ? 2 : 1);
+  add_conv(stem, "stem", input_of(config).shape.back(), form.width, large ? 7 : 3, large ? 2 : 1);
   add_relu(stem, "stem");
   if (large) {
     stem.push_back(std::make_unique<Pool2d>("stem.pool", same_window(3, 3, 2), Pool::Max));

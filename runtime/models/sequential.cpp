@@ -19,11 +19,18 @@ namespace {
 struct Surroundings {
   const ModelConfig& model;
   int64_t vocabulary, classes;
+  std::string first;  // the full name of the first layer, the one that sees the data
 };
 using Maker = std::function<std::unique_ptr<Layer>(const std::string& name, LayerOptions& options,
                                                    const LayerConfig& config, const Shape& input,
                                                    const Surroundings& around)>;
 using LayerPtr = std::unique_ptr<Layer>;
+
+// An error whose message starts with where its entry stands: containers around add nothing.
+class Placed final : public Error {
+ public:
+  using Error::Error;
+};
 
 Layers make_layers(const std::vector<LayerConfig>& configs, const std::string& prefix,
                    Shapes& shapes, const Surroundings& around);
@@ -32,18 +39,28 @@ int as_int(int64_t value) {
   return static_cast<int>(value);
 }
 
+// No image is larger than the bound, which keeps the arithmetic of windows within int.
+std::vector<int64_t> window_pair(LayerOptions& options, const std::string& key, int64_t minimum,
+                                 int64_t otherwise) {
+  constexpr int64_t kMaximum = 1'000'000;
+  const auto pair = options.pair(key, otherwise);
+  for (int64_t value : pair) {
+    if (value < minimum || value > kMaximum) {
+      options.fail("option '" + key + "' must be " + std::to_string(minimum) + " to " +
+                   std::to_string(kMaximum));
+    }
+  }
+  return pair;
+}
+
 Window window_of(LayerOptions& options, int64_t kernel_default, int64_t stride_default) {
-  const auto kernel = options.pair("kernel", kernel_default);
-  const auto stride = options.pair("stride", stride_default);
+  const auto kernel = window_pair(options, "kernel", 1, kernel_default);
+  const auto stride = window_pair(options, "stride", 1, stride_default);
   Window window = same_window(as_int(kernel[0]), as_int(kernel[1]), 1);
   window.stride_h = as_int(stride[0]);
   window.stride_w = as_int(stride[1]);
-  if (kernel[0] < 1 || kernel[1] < 1 || stride[0] < 1 || stride[1] < 1) {
-    options.fail("kernel and stride must be at least 1");
-  }
   if (options.has("padding")) {
-    const auto padding = options.pair("padding", 0);
-    if (padding[0] < 0 || padding[1] < 0) options.fail("padding must not be negative");
+    const auto padding = window_pair(options, "padding", 0, 0);
     window.pad_top = window.pad_bottom = as_int(padding[0]);
     window.pad_left = window.pad_right = as_int(padding[1]);
   }
@@ -222,9 +239,16 @@ LayerPtr make_layer(const LayerConfig& config, const std::string& name, const Sh
     options.fail("no such kind of layer; known are " + list);
   }
   if (shapes.size() != 1) options.fail("stands after the classifier, which must be last");
+  if (config.kind == "embedding" && name != around.first) {
+    options.fail("must be the first layer: nothing but the data gives token ids");
+  }
   LayerPtr layer = found->second(name, options, config, shapes[0], around);
   options.finish();
   return layer;
+}
+
+std::string own_name(const LayerConfig& config, size_t position) {
+  return config.name.empty() ? std::to_string(position) : config.name;
 }
 
 Layers make_layers(const std::vector<LayerConfig>& configs, const std::string& prefix,
@@ -232,12 +256,13 @@ Layers make_layers(const std::vector<LayerConfig>& configs, const std::string& p
   Layers layers;
   for (size_t i = 0; i < configs.size(); ++i) {
     const LayerConfig& config = configs[i];
-    const std::string own = config.name.empty() ? std::to_string(i) : config.name;
-    layers.push_back(make_layer(config, prefix + own, shapes, around));
     try {
+      layers.push_back(make_layer(config, prefix + own_name(config, i), shapes, around));
       shapes = layers.back()->infer(shapes);
+    } catch (const Placed&) {
+      throw;
     } catch (const Error& error) {
-      fail_input((config.where.empty() ? "" : config.where + ": ") + error.what());
+      throw Placed(error.kind(), (config.where.empty() ? "" : config.where + ": ") + error.what());
     }
   }
   return layers;
@@ -261,7 +286,9 @@ Sequential sequential(const ModelConfig& config, int64_t vocabulary, int64_t cla
   extents.insert(extents.end(), sample.extents().begin(), sample.extents().end());
   Shapes shapes = {Shape(std::span<const int64_t>(extents))};
   Sequential model;
-  model.layers = make_layers(configs, "layers.", shapes, Surroundings{config, vocabulary, classes});
+  const std::string first = "layers." + own_name(configs[0], 0);
+  model.layers =
+      make_layers(configs, "layers.", shapes, Surroundings{config, vocabulary, classes, first});
   return model;
 }
 

@@ -1,0 +1,100 @@
+// A dropout mask is a function of (seed, name, step, global micro-batch): a recompute draws the
+// same one, and nothing else does.
+#include <cstring>
+#include <set>
+
+#include "runtime/layers/attention.h"
+#include "runtime/layers/pointwise.h"
+#include "tests/unit/layers/network.h"
+
+namespace penstock {
+namespace {
+
+using Bits = std::vector<float>;
+using Make = std::function<std::unique_ptr<Layer>(const std::string& name)>;
+
+std::unique_ptr<Layer> make_dropout(const std::string& name) {
+  return std::make_unique<Dropout>(name, 0.3);
+}
+std::unique_ptr<Layer> make_attention(const std::string& name) {
+  return std::make_unique<SelfAttention>(
+      name, SelfAttention::Options{.width = 8, .heads = 2, .dropout = 0.3});
+}
+
+Bits output(const Make& make, const std::string& name, const std::function<void(Moment&)>& change) {
+  Network network(layers_of(make(name)), 2);
+  // The weights depend on the name too; here only the mask may.
+  for (Parameter& p : network.stage().set().parameters()) {
+    Tensor value = p.weight.value();
+    network.device().pointwise().copy(value, network.random(p.shape, 3));
+    p.weight.changed();
+  }
+  Moment moment = network.moment(0);
+  change(moment);
+  const Tensors out = network.stage().forward(moment, {network.random({4, 6, 8}, 1)}, false);
+  const auto values = out[0].span<float>();
+  return {values.begin(), values.end()};
+}
+
+TEST(DropoutMasks, DependOnSeedNameStepAndGlobalMicroBatchAlone) {
+  for (const Make& make : {Make(make_dropout), Make(make_attention)}) {
+    const Bits reference = output(make, "a", [](Moment&) {});
+    EXPECT_EQ(reference, output(make, "a", [](Moment&) {}));
+    EXPECT_EQ(reference, output(make, "a", [](Moment& m) { m.index = 1; })) << "a local number";
+    std::set<Bits> masks = {reference};
+    masks.insert(output(make, "b", [](Moment&) {}));
+    masks.insert(output(make, "a", [](Moment& m) { m.seed = 6; }));
+    masks.insert(output(make, "a", [](Moment& m) { m.step = 2; }));
+    masks.insert(output(make, "a", [](Moment& m) { m.global_index = 1; }));
+    masks.insert(output(make, "a", [](Moment& m) { m.training = false; }));
+    EXPECT_EQ(masks.size(), 6U);
+  }
+}
+
+TEST(DropoutMasks, KeepTheShareAndTheMean) {
+  Network network(layers_of(std::make_unique<Dropout>("it", 0.3)));
+  const Tensor x = network.random({100, 1000}, 1);
+  const Numbers in = numbers_of(x);
+  const Numbers out = numbers_of(network.stage().forward(network.moment(0), {x}, true)[0]);
+  double dropped = 0.0;
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (out[i] == 0.0) {
+      dropped += 1.0;
+    } else {
+      ASSERT_NEAR(out[i], in[i] / 0.7, 1e-6);
+    }
+  }
+  // 10^5 draws: the share's standard deviation is 0.0015.
+  EXPECT_NEAR(dropped / static_cast<double>(in.size()), 0.3, 0.006);
+}
+
+TEST(DropoutMasks, EvaluationAndRateZeroPassEverything) {
+  Network off(layers_of(std::make_unique<Dropout>("it", 0.0)));
+  const Tensor x = off.random({4, 8}, 1);
+  EXPECT_EQ(off.stage().forward(off.moment(0), {x}, true)[0].raw(), x.raw());
+  Network on(layers_of(std::make_unique<Dropout>("it", 0.5)));
+  const Tensor y = on.random({4, 8}, 1);
+  EXPECT_EQ(on.evaluate(y)[0].raw(), y.raw());
+}
+
+// The backward of a recomputed forward sees the mask of the first: zero gradients at the same
+// elements.
+TEST(DropoutMasks, ARecomputeDrawsTheSameMask) {
+  Network network(layers_of(std::make_unique<Dropout>("it", 0.5)), 3, RecomputeMode::Stage);
+  std::vector<Numbers> forwards;
+  for (int m = 0; m < 3; ++m) {
+    Tensor ones = network.device().empty({8, 8}, DType::F32, Purpose::Activations);
+    network.device().pointwise().fill(ones, 1.0F);
+    forwards.push_back(numbers_of(network.stage().forward(network.moment(m), {ones}, false)[0]));
+  }
+  for (int m = 0; m < 3; ++m) {
+    Tensor ones = network.device().empty({8, 8}, DType::F32, Purpose::Activations);
+    network.device().pointwise().fill(ones, 1.0F);
+    network.stage().recompute(network.moment(m));
+    EXPECT_EQ(numbers_of(network.stage().backward(network.moment(m), {ones})[0]),
+              forwards[static_cast<size_t>(m)]);
+  }
+}
+
+}  // namespace
+}  // namespace penstock

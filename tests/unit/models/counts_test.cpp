@@ -1,0 +1,217 @@
+// Parameter counts against the papers' and other frameworks' own, without allocating a weight.
+#include <set>
+
+#include "tests/unit/models/configs.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::HasSubstr;
+
+ParameterSet declared(const ModelConfig& config) {
+  const Sequential model = build_model(config, 0, 0);
+  ParameterSet set;
+  for (const auto& layer : model.layers) layer->declare(set);
+  return set;
+}
+
+int64_t count(const ModelConfig& config) {
+  return declared(config).elements();
+}
+
+// GPipe, Table 1: V 32000, d 2048, ff 8192, 32 heads, T 1024.
+ModelConfig transformer_l(int64_t layers, bool attention_bias) {
+  ModelConfig config;
+  config.kind = "transformer-lm";
+  config.layers = layers;
+  config.width = 2048;
+  config.hidden = 8192;
+  config.heads = 32;
+  config.context = 1024;
+  config.vocabulary = 32000;
+  config.attention_bias = attention_bias;
+  config.final_norm = false;
+  return config;
+}
+
+TEST(Counts, TransformersOfGpipesTable) {
+  struct Row {
+    int64_t layers, with_bias, without_bias;
+  };
+  for (const Row& row :
+       {Row{3, 282'178'816, 282'154'240}, Row{13, 785'761'536, 785'655'040},
+        Row{103, 5'318'006'016, 5'317'162'240}, Row{415, 21'029'786'880, 21'026'387'200},
+        Row{1663, 83'876'910'336, 83'863'287'040}}) {
+    EXPECT_EQ(count(transformer_l(row.layers, true)), row.with_bias);
+    EXPECT_EQ(count(transformer_l(row.layers, false)), row.without_bias);
+  }
+}
+
+TEST(Counts, OptionsOfATransformer) {
+  ModelConfig config = transformer_l(3, true);
+  const int64_t plain = count(config);
+  config.final_norm = true;
+  EXPECT_EQ(count(config), plain + 2 * 2048);
+  config.final_norm = false;
+  config.positions = "learned";
+  EXPECT_EQ(count(config), plain + 1024 * 2048);
+  config.positions = "none";
+  EXPECT_EQ(count(config), plain);
+  config.bias = false;
+  EXPECT_EQ(count(config), plain - 3 * (8192 + 2048) - 32000);
+}
+
+TEST(Counts, ResnetsAsInTorchvision) {
+  const std::map<int64_t, int64_t> known = {
+      {18, 11'689'512}, {34, 21'797'672}, {50, 25'557'032}, {101, 44'549'160}, {152, 60'192'808}};
+  for (const auto& [depth, parameters] : known) {
+    ModelConfig config = resnet_config("imagenet", depth);
+    config.width = 0;
+    config.image = {3, 224, 224};
+    config.classes = 1000;
+    EXPECT_EQ(count(config), parameters) << depth;
+  }
+}
+
+// 6n + 2 layers of 16, 32 and 64 channels (He et al. 2016, 4.2), two 1x1 shortcuts.
+TEST(Counts, ResnetsForCifarByTheFormula) {
+  const auto conv = [](int64_t in, int64_t out, int64_t kernel) {
+    return in * out * kernel * kernel + 2 * out;  // and its batch norm
+  };
+  for (int64_t n : {1, 3, 5, 18}) {
+    int64_t expected = conv(3, 16, 3) + 64 * 10 + 10;
+    for (int64_t width : {16, 32, 64}) {
+      const int64_t in = width == 16 ? 16 : width / 2;
+      expected += conv(in, width, 3) + (2 * n - 1) * conv(width, width, 3);
+      if (in != width) expected += conv(in, width, 1);
+    }
+    ModelConfig config;
+    config.kind = "resnet";
+    config.depth = 6 * n + 2;
+    EXPECT_EQ(count(config), expected) << n;
+    if (n == 3) {
+      EXPECT_EQ(expected, 272'474);
+    }
+  }
+}
+
+TEST(Counts, Mlp) {
+  EXPECT_EQ(count(mlp_config()), 12 * 16 + 16 + 16 * 8 + 8 + 8 * 5 + 5);
+  ModelConfig config = mlp_config();
+  config.input.clear();  // an image then; layers x hidden
+  config.hidden_layers.clear();
+  config.hidden = 6;
+  config.layers = 3;
+  config.bias = false;
+  EXPECT_EQ(count(config), 3 * 32 * 32 * 6 + 2 * 6 * 6 + 6 * 5);
+}
+
+TEST(Names, AreThoseThatCheckpointsUse) {
+  std::set<std::string> names;
+  const ParameterSet set = declared(transformer_l(8, true));
+  for (const Parameter& p : set.parameters()) names.insert(p.name);
+  for (const char* name :
+       {"embedding.token.weight", "blocks.7.attention.query.weight", "blocks.0.norm1.bias",
+        "blocks.3.feed_forward.in.weight", "classifier.weight", "classifier.bias"}) {
+    EXPECT_TRUE(names.contains(name)) << name;
+  }
+  EXPECT_EQ(names.size(), 1 + 8 * 16 + 2U);
+}
+
+// What crosses from layer to layer, and so from stage to stage.
+TEST(Shapes, FollowFromLayerToLayer) {
+  const auto through = [](const ModelConfig& config, const Shape& input) {
+    std::vector<std::string> texts;
+    Shapes shapes = {input};
+    for (const auto& layer : build_model(config, 0, 0).layers) {
+      shapes = layer->infer(shapes);
+      if (!shapes.empty() && (texts.empty() || texts.back() != shapes[0].text())) {
+        texts.push_back(shapes[0].text());
+      }
+    }
+    EXPECT_TRUE(shapes.empty()) << "a network ends in its loss";
+    return texts;
+  };
+  EXPECT_THAT(through(transformer_l(3, true), {1, 1024}),
+              ::testing::ElementsAre("[1, 1024, 2048]"));
+  ModelConfig config = resnet_config("imagenet", 50);
+  config.width = 0;
+  EXPECT_THAT(through(config, {2, 224, 224, 3}),
+              ::testing::ElementsAre("[2, 56, 56, 64]", "[2, 56, 56, 256]", "[2, 28, 28, 512]",
+                                     "[2, 14, 14, 1024]", "[2, 7, 7, 2048]", "[2, 2048]"));
+  config.form = "cifar";
+  config.depth = 8;
+  EXPECT_THAT(
+      through(config, {2, 32, 32, 3}),
+      ::testing::ElementsAre("[2, 32, 32, 16]", "[2, 16, 16, 32]", "[2, 8, 8, 64]", "[2, 64]"));
+}
+
+TEST(Models, RefuseWhatMakesNoNetwork) {
+  const auto refused = [](ModelConfig config, const std::function<void(ModelConfig&)>& change) {
+    change(config);
+    return message_of([&] { (void)build_model(config, 0, 0); });
+  };
+  using Config = ModelConfig;
+  const Config text = transformer_config();
+  EXPECT_THAT(refused(text, [](Config& c) { c.kind = "rnn"; }), HasSubstr("'rnn'"));
+  EXPECT_THAT(refused(text, [](Config& c) { c.vocabulary = 0; }), HasSubstr("model.vocabulary"));
+  EXPECT_THAT(refused(text, [](Config& c) { c.heads = 3; }), HasSubstr("model.heads"));
+  EXPECT_THAT(refused(text, [](Config& c) { c.activation = "swish"; }), HasSubstr("'swish'"));
+  EXPECT_THAT(refused(text, [](Config& c) { c.activation = "none"; }),
+              HasSubstr("model.activation"));
+  EXPECT_THAT(refused(text, [](Config& c) { c.positions = "rotary"; }), HasSubstr("'rotary'"));
+  const Config images = resnet_config("cifar", 8);
+  EXPECT_THAT(refused(images, [](Config& c) { c.depth = 18; }), HasSubstr("not 18"));
+  EXPECT_THAT(refused(images, [](Config& c) { c.depth = 2; }), HasSubstr("not 2"));
+  EXPECT_THAT(refused(images, [](Config& c) { c.form = "imagenet"; }), HasSubstr("not 8"));
+  EXPECT_THAT(refused(images, [](Config& c) { c.form = "tiny"; }), HasSubstr("'tiny'"));
+  EXPECT_THAT(refused(images, [](Config& c) { c.classes = 0; }), HasSubstr("model.classes"));
+  for (const std::vector<int64_t>& image :
+       std::vector<std::vector<int64_t>>{{}, {3, 32}, {3, 32, 32, 1}, {0, 32, 32}, {3, -1, 32}}) {
+    EXPECT_THAT(refused(images, [&](Config& c) { c.image = image; }), HasSubstr("model.image"));
+  }
+  for (const std::vector<int64_t>& input :
+       std::vector<std::vector<int64_t>>{{0}, {-2}, {2, 2, 2, 2, 2, 2}}) {
+    EXPECT_THAT(refused(mlp_config(), [&](Config& c) { c.input = input; }),
+                HasSubstr("model.input"));
+  }
+  EXPECT_THAT(refused(mlp_config(), [](Config& c) { c.classes = 1; }), HasSubstr("model.classes"));
+  EXPECT_EQ(refused(text, [](Config&) {}), "nothing was thrown");
+  EXPECT_EQ(refused(images, [](Config&) {}), "nothing was thrown");
+  EXPECT_EQ(refused(mlp_config(), [](Config&) {}), "nothing was thrown");
+}
+
+TEST(Models, SayWhatEntersTheFirstLayer) {
+  const auto says = [](const ModelConfig& config) {
+    const ModelInput input = input_of(config);
+    EXPECT_EQ(build_model(config, 0, 0).inputs, std::vector<std::string>{input.field});
+    return input.field + " " + input.shape.text() + " " + name_of(input.dtype) +
+           (input.label_per_position ? " labels per position" : "");
+  };
+  EXPECT_EQ(says(transformer_config()), "tokens [8] int32 labels per position");
+  EXPECT_EQ(says(all_token_kinds()), "tokens [8] int32 labels per position");
+  EXPECT_EQ(says(resnet_config("cifar", 8)), "images [16, 16, 3] fp32");
+  EXPECT_EQ(says(all_image_kinds()), "images [8, 8, 2] fp32");
+  EXPECT_EQ(says(mlp_config()), "inputs [12] fp32");
+}
+
+// The data's vocabulary and classes stand in where the run file is silent, and only there.
+TEST(Models, AskTheDataForWhatTheRunFileLeavesOut) {
+  ModelConfig config = transformer_config();
+  const int64_t own = count(config);
+  const auto with = [](const ModelConfig& c, int64_t vocabulary, int64_t classes) {
+    ParameterSet set;
+    const Sequential model = build_model(c, vocabulary, classes);
+    for (const auto& layer : model.layers) layer->declare(set);
+    return set.elements();
+  };
+  EXPECT_EQ(with(config, 500, 500), own);
+  config.vocabulary = 0;
+  EXPECT_EQ(with(config, 12, 0), own + 16 + 16 + 1);
+  ModelConfig images = mlp_config();
+  images.classes = 0;
+  EXPECT_EQ(with(images, 0, 6), count(mlp_config()) + 8 + 1);
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,201 @@
+// Whole small networks: the gradient of the loss in every parameter tensor against central
+// differences, and a loss that falls when gradients are followed.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "kernels/philox.h"
+#include "runtime/engine/stage.h"
+#include "tests/unit/models/configs.h"
+
+namespace penstock {
+namespace {
+
+constexpr int64_t kBatch = 4;
+
+// A network as one stage, and one batch of random data and labels.
+class Trainee {
+ public:
+  explicit Trainee(const ModelConfig& config)
+      : device_(make_cpu_device(1)),
+        model_(build_model(config, 0, 0)),
+        stage_(model_.layers, RecomputeMode::None, 1, DType::F32, *device_) {
+    stage_.set_first(true);
+    stage_.allocate(kSeed);
+    const ModelInput input = input_of(config);
+    std::vector<int64_t> extents = {kBatch};
+    extents.insert(extents.end(), input.shape.extents().begin(), input.shape.extents().end());
+    const Shape shape{std::span<const int64_t>(extents)};
+    inputs_ = device_->empty(shape, input.dtype, Purpose::Activations);
+    const bool text = input.dtype == DType::I32;
+    const int64_t labels = text ? shape.elements() : kBatch;
+    fields_ = {device_->empty({labels}, DType::I32, Purpose::Activations)};
+    for (size_t i = 0; i < static_cast<size_t>(shape.elements()); ++i) {
+      if (text) inputs_.data<int32_t>()[i] = static_cast<int32_t>(uniform(i) * kVocabulary);
+      if (!text) inputs_.data<float>()[i] = 2.0F * uniform(i) - 1.0F;
+    }
+    for (size_t i = 0; i < static_cast<size_t>(labels); ++i) {
+      const float classes = text ? kVocabulary : static_cast<float>(config.classes);
+      fields_[0].data<int32_t>()[i] = static_cast<int32_t>(uniform(i + 10'000) * classes);
+    }
+    moment_ = {.training = true,
+               .seed = kSeed,
+               .step = 1,
+               .index = 0,
+               .global_index = 0,
+               .loss_scale = 1.0F / static_cast<float>(labels),
+               .field_names = &names_,
+               .fields = &fields_};
+  }
+
+  // The mean loss; its gradients are in the parameters afterwards.
+  double differentiate() {
+    stage_.begin_step();
+    (void)stage_.forward(moment_, {inputs_}, true);
+    (void)stage_.backward(moment_, {});
+    return double{moment_.loss_scale} * stage_.loss(0).data<double>()[0];
+  }
+  // The mean loss of the training forward, and nothing else.
+  double loss() {
+    Tape tape(*device_);
+    Tensor result;
+    Context context = {.tape = tape,
+                       .dtype = DType::F32,
+                       .training = true,
+                       .recomputing = true,
+                       .seed = moment_.seed,
+                       .step = moment_.step,
+                       .micro_batch = moment_.global_index,
+                       .loss_scale = moment_.loss_scale,
+                       .field_names = &names_,
+                       .fields = &fields_,
+                       .loss = &result};
+    Variables x = {{inputs_, -1}};
+    for (const auto& layer : model_.layers) x = layer->forward(context, x);
+    return double{moment_.loss_scale} * result.data<double>()[0];
+  }
+  void descend(float rate) {
+    for (Parameter* p : stage_.parameters()) {
+      const auto g = p->gradient.span<float>();
+      auto w = p->weight.value().span<float>();
+      for (size_t i = 0; i < w.size(); ++i) w[i] -= rate * g[i];
+      p->weight.changed();
+    }
+    stage_.end_step(1);
+  }
+  std::span<Parameter* const> parameters() { return stage_.parameters(); }
+
+ private:
+  static constexpr uint64_t kSeed = 3;
+  static constexpr float kVocabulary = 11.0F;
+  static float uniform(size_t i) {
+    return uniform_of(philox(random_stream(kSeed, hash_name("data")), i)[0]);
+  }
+  std::unique_ptr<Device> device_;
+  Sequential model_;
+  Stage stage_;
+  Tensor inputs_;
+  std::vector<std::string> names_ = {"labels"};
+  std::vector<Tensor> fields_;
+  Moment moment_;
+};
+
+double slope(Trainee& network, Parameter& p, size_t i, float step) {
+  float& element = p.weight.value().data<float>()[i];
+  const float here = element;
+  const auto at = [&](float value) {
+    element = value;
+    p.weight.changed();
+    return network.loss();
+  };
+  const double above = at(here + step);
+  const double end = element;
+  const double below = at(here - step);
+  const double run = end - double{element};
+  element = here;
+  p.weight.changed();
+  return (above - below) / run;
+}
+
+// The losses are sums in double of fp32 logits, each good to about 1e-7, so a difference is good to
+// 1e-7 / step. A wrong term anywhere (a missing residual, a forgotten scale) is an error of order
+// one in the tensors before it.
+enum class Kinks : uint8_t { None, Relus };
+
+// Steps of 2e-3 and 4e-3 extrapolated where everything is smooth. A ReLU whose kink lies within the
+// step errs by up to its own share of the gradient: a small step meets few.
+double true_slope(Trainee& network, Parameter& p, size_t i, Kinks kinks) {
+  if (kinks == Kinks::Relus) return slope(network, p, i, 2e-4F);
+  return (4.0 * slope(network, p, i, 2e-3F) - slope(network, p, i, 4e-3F)) / 3.0;
+}
+
+// At a few elements of every tensor.
+void expect_true_gradients(const ModelConfig& config, Kinks kinks) {
+  const double tolerance = kinks == Kinks::None ? 5e-3 : 3e-2;
+  Trainee network(config);
+  (void)network.differentiate();
+  for (Parameter* p : network.parameters()) {
+    const std::vector<float> gradient(p->gradient.span<float>().begin(),
+                                      p->gradient.span<float>().end());
+    double largest = 0.02;  // some gradients are zero in truth, as that of a key's bias
+    double worst = 0.0;
+    const size_t stride = std::max<size_t>(1, gradient.size() / 5);
+    for (size_t i = stride / 2; i < gradient.size(); i += stride) {
+      const double expected = true_slope(network, *p, i, kinks);
+      ASSERT_TRUE(std::isfinite(gradient[i])) << p->name;
+      worst = std::max(worst, std::fabs(gradient[i] - expected));
+      largest = std::max(largest, std::fabs(expected));
+    }
+    EXPECT_LE(worst / largest, tolerance) << p->name;
+  }
+}
+
+TEST(WholeNetworks, TransformerGradients) {
+  ModelConfig config = transformer_config();
+  config.positions = "learned";
+  config.label_smoothing = 0.1;
+  config.dropout = 0.1;
+  expect_true_gradients(config, Kinks::None);
+}
+
+TEST(WholeNetworks, ResnetGradients) {
+  expect_true_gradients(resnet_config("cifar", 8), Kinks::Relus);
+}
+
+TEST(WholeNetworks, SequentialGradients) {
+  expect_true_gradients(all_token_kinds(), Kinks::None);
+  expect_true_gradients(all_image_kinds(), Kinks::Relus);
+}
+
+TEST(WholeNetworks, LossesFall) {
+  ModelConfig relu = transformer_config();
+  relu.activation = "relu";
+  relu.final_norm = false;
+  relu.bias = relu.attention_bias = false;
+  relu.depth_scaled_init = true;
+  const std::vector<ModelConfig> configs = {transformer_config(),
+                                            relu,
+                                            resnet_config("cifar", 14),
+                                            resnet_config("imagenet", 18),
+                                            resnet_config("imagenet", 50),
+                                            mlp_config(),
+                                            all_image_kinds(),
+                                            all_token_kinds()};
+  for (const ModelConfig& config : configs) {
+    SCOPED_TRACE(config.kind + " " + config.form);
+    Trainee network(config);
+    const double first = network.differentiate();
+    // A network that knows nothing yet is about as good as guessing.
+    const double guess = std::log(config.vocabulary > 0 ? 11.0 : 5.0);
+    EXPECT_NEAR(first, guess, 0.8 * guess);
+    double last = first;
+    for (int step = 0; step < 20; ++step) {
+      network.descend(0.1F);
+      last = network.differentiate();
+    }
+    EXPECT_LT(last, 0.8 * first);
+  }
+}
+
+}  // namespace
+}  // namespace penstock
