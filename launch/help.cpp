@@ -40,6 +40,7 @@ usage: mpirun -n RANKS penstock COMMAND [RUNFILE.toml] [--section.key value ...]
 
   train RUNFILE.toml   train the network that the run file describes
   info                 versions, devices, and what a run here would use
+  schedule             what every rank would do in a step, drawn and timed; needs no ranks
 
   penstock COMMAND --help   the options of a command
   penstock --version

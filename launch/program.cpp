@@ -10,6 +10,7 @@
 #include "launch/commands.h"
 #include "launch/failure.h"
 #include "launch/help.h"
+#include "launch/schedule_command.h"
 #include "launch/suggest.h"
 #include "launch/version.h"
 
@@ -37,6 +38,9 @@ const Command* find_command(const std::string& name) {
 std::optional<std::string> plain_answer(const CommandLine& line) {
   const Command* command = find_command(line.command);
   if (command != nullptr && wants_help(line.arguments)) return command->help();
+  if (line.command == "schedule") {
+    return wants_help(line.arguments) ? schedule_help() : schedule_text(line.arguments);
+  }
   if (line.command.empty() || wants_help({line.command}) || line.command == "help") {
     return general_help();
   }
@@ -49,7 +53,7 @@ std::optional<std::string> plain_answer(const CommandLine& line) {
 int dispatch(Session& session, const CommandLine& line, const ModelMaker& models) {
   const Command* command = find_command(line.command);
   if (command != nullptr) return command->run(session, line.arguments, models);
-  std::vector<std::string> names;
+  std::vector<std::string> names = {"schedule"};
   for (const Command& known : kCommands) {
     names.emplace_back(known.name);
   }

@@ -1,0 +1,84 @@
+#include "launch/schedule_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "kernels/error.h"
+
+namespace penstock {
+namespace {
+
+using testing::HasSubstr;
+using Arguments = std::vector<std::string>;
+
+// The orders and figures of the 1F1B and zero-bubble papers, as JSON says them.
+TEST(ScheduleCommand, JsonHoldsTheProgramsAndFigures) {
+  const auto json = nlohmann::json::parse(
+      schedule_text({"--stages", "3", "--micro-batches", "4", "--schedule", "1f1b", "--json"}));
+  EXPECT_EQ(json["ranks"], 3);
+  EXPECT_EQ(json["stages"], 3);
+  EXPECT_EQ(json["micro_batches"], 4);
+  EXPECT_EQ(json["programs"][1],
+            (Arguments{"F1.0", "F1.1", "B1.0", "F1.2", "B1.1", "F1.3", "B1.2", "B1.3"}));
+  EXPECT_EQ(json["makespan"], 18.0);  // (m + p - 1)(T_F + T_B)
+  EXPECT_EQ(json["makespan_bubble"], 6.0);
+  EXPECT_EQ(json["peak_stash"], (std::vector<int>{3, 2, 1}));
+}
+
+TEST(ScheduleCommand, TimesAreOfARankNotOfAStage) {
+  const auto makespan = [](const Arguments& arguments) {
+    return nlohmann::json::parse(schedule_text(arguments)).at("makespan").get<double>();
+  };
+  // Golden values for p = 4, m = 8.
+  EXPECT_EQ(makespan({"--schedule", "gpipe", "--json"}), 33.0);
+  EXPECT_EQ(makespan({"--schedule", "zb-h1", "--json"}), 27.0);
+  EXPECT_EQ(makespan({"--schedule", "interleaved-1f1b", "--stages", "8", "--json"}), 28.5);
+  EXPECT_EQ(makespan({"--schedule", "zb-v", "--stages", "8", "--json"}), 25.5);
+  EXPECT_EQ(makespan({"--times", "1,2,0", "--json"}), 33.0);
+  EXPECT_GT(makespan({"--latency", "0.5", "--json"}), 33.0);
+}
+
+TEST(ScheduleCommand, RecomputeIsScheduledEarly) {
+  const auto json =
+      nlohmann::json::parse(schedule_text({"--stages", "4", "--micro-batches", "8", "--schedule",
+                                           "gpipe", "--recompute", "stage", "--json"}));
+  // (M + K - 1) F + M (R + B) + (K - 1) B with F = R = 1, B = 2: gpipe.md's table.
+  EXPECT_EQ(json["makespan"], 41.0);
+  EXPECT_THAT(json["programs"][0].dump(), HasSubstr("R0.0"));
+}
+
+TEST(ScheduleCommand, DrawsAndWritesCsv) {
+  EXPECT_THAT(schedule_text({"--stages", "3", "--micro-batches", "4"}),
+              HasSubstr("F0 F1 F2       B0 F3 B1    B2    B3"));
+  EXPECT_EQ(schedule_text({"--stages", "1", "--micro-batches", "2", "--format", "csv"}),
+            "F0.0,B0.0,F0.1,B0.1\n");
+}
+
+std::string refusal(const Arguments& arguments) {
+  try {
+    return "accepted: " + schedule_text(arguments);
+  } catch (const Error& error) {
+    return error.what();
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+}
+
+TEST(ScheduleCommand, RefusesWhatMakesNoSense) {
+  EXPECT_THAT(refusal({"--stagse", "3"}), HasSubstr("stagse"));
+  EXPECT_THAT(refusal({"--stages", "three"}), HasSubstr("three"));
+  EXPECT_THAT(refusal({"--stages", "0"}), HasSubstr("0"));
+  EXPECT_THAT(refusal({"--stages", "3", "--schedule", "zb-v"}), HasSubstr("multiple of the 2"));
+  EXPECT_THAT(refusal({"--schedule", "2f2b"}), HasSubstr("known are gpipe"));
+  EXPECT_THAT(refusal({"--times", "1,2"}), HasSubstr("--times"));
+  EXPECT_THAT(refusal({"--times", "1,2,x"}), HasSubstr("--times"));
+  EXPECT_THAT(refusal({"--format", "png"}), HasSubstr("--format"));
+  EXPECT_THAT(refusal({"--recompute", "all"}), HasSubstr("--recompute"));
+  EXPECT_THAT(refusal({"run.toml"}), HasSubstr("positional"));
+}
+
+}  // namespace
+}  // namespace penstock
