@@ -43,7 +43,7 @@ int as_int(int64_t value) {
 std::vector<int64_t> window_pair(LayerOptions& options, const std::string& key, int64_t minimum,
                                  int64_t otherwise) {
   constexpr int64_t kMaximum = 1'000'000;
-  const auto pair = options.pair(key, otherwise);
+  auto pair = options.pair(key, otherwise);
   for (int64_t value : pair) {
     if (value < minimum || value > kMaximum) {
       options.fail("option '" + key + "' must be " + std::to_string(minimum) + " to " +

@@ -20,7 +20,9 @@ namespace penstock {
 
 using Bits = std::vector<float>;
 
+// Nothing for an empty tensor: a gradient that never came.
 [[nodiscard]] inline Bits bits_of(const Tensor& t) {
+  if (!t) return {};
   const auto values = t.span<float>();
   return {values.begin(), values.end()};
 }

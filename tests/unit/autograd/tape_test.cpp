@@ -2,7 +2,30 @@
 // that was not asked for, and a tape that is used again asks for no more memory.
 #include "runtime/autograd/tape.h"
 
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
 #include "tests/unit/autograd/gradients.h"
+
+namespace {
+// Requests to the heap as large as a chunk of the tape's arena, of this whole program.
+std::atomic<int> large_requests{0};
+}  // namespace
+
+// Not inlined: the compiler would see free() of what it knows came from new.
+[[gnu::noinline]] void* operator new(size_t size_bytes) {
+  if (size_bytes >= 32 << 10) ++large_requests;
+  void* place = std::malloc(size_bytes);
+  if (place == nullptr) throw std::bad_alloc();
+  return place;
+}
+[[gnu::noinline]] void operator delete(void* place) noexcept {
+  std::free(place);
+}
+[[gnu::noinline]] void operator delete(void* place, size_t /*size_bytes*/) noexcept {
+  std::free(place);
+}
 
 namespace penstock {
 namespace {
@@ -152,8 +175,11 @@ TEST_F(TapeTest, UsedAgainItAsksForNoMoreMemory) {
   EXPECT_TRUE(same_bits(first, pass(true)));
   const int64_t allocations = device().memory().use().system_allocations;
   const int64_t held = device().memory().use().total_current;
+  const int chunks = large_requests;
+  EXPECT_GT(chunks, 0);
   for (bool halves : {false, true, false, true}) EXPECT_TRUE(same_bits(first, pass(halves)));
   EXPECT_EQ(device().memory().use().system_allocations, allocations);
+  EXPECT_EQ(large_requests, chunks) << "the nodes' own memory is used again";
   EXPECT_EQ(device().memory().use().total_current, held) << "a used tape holds no tensor";
 }
 

@@ -151,9 +151,10 @@ TEST(Kinds, RefuseOtherShapesByName) {
     SCOPED_TRACE(kind.kind);
     const auto layer = kind.make();
     const std::string start = "layer '" + std::string(kName);
-    std::vector<Shapes> refused = {{kind.input, kind.input}, {}};
+    std::vector<std::vector<Shape>> refused = {{kind.input, kind.input}, {}};
     for (const Shape& shape : kind.refused) refused.push_back({shape});
-    for (const Shapes& shapes : refused) {
+    for (const std::vector<Shape>& list : refused) {
+      const Shapes shapes(list.begin(), list.end());
       const std::string what = message_of([&] { (void)layer->infer(shapes); });
       EXPECT_EQ(what.rfind(start, 0), 0U) << what;
       if (shapes.size() == 1) {

@@ -101,6 +101,12 @@ TEST(Sequentials, RefuseWrongTypesAndRanges) {
   }
 }
 
+TEST(Sequentials, PairsHaveTwoNumbers) {
+  for (const std::vector<int64_t>& kernel : std::vector<std::vector<int64_t>>{{}, {3}, {3, 3, 3}}) {
+    EXPECT_THAT(refusal(entry("max-pool", {{"kernel", kernel}})), HasSubstr("[height, width]"));
+  }
+}
+
 TEST(Sequentials, NameTheInnermostPlaceOnce) {
   LayerConfig inner = entry("linear", {{"width", int64_t{0}}});
   inner.where = "run.toml:33";
