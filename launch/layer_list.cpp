@@ -53,7 +53,7 @@ LayerConfig read_layer(const toml::table& table, const std::string& path, const 
   layer.where = place(file, table.source());
   for (const auto& [toml_key, node] : table) {
     const std::string key(toml_key.str());
-    const std::string full = path + "." + key;
+    const std::string full = fmt::format("{}.{}", path, key);
     if (key == "kind") {
       layer.kind = read_text(node, full, file);
     } else if (key == "name") {

@@ -1,6 +1,7 @@
 #include "runtime/engine/run_report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "runtime/telemetry/rank_record_json.h"
@@ -11,8 +12,8 @@ namespace {
 double quantile(std::vector<double> values, double q) {
   if (values.empty()) return 0.0;
   std::sort(values.begin(), values.end());
-  const auto at = static_cast<size_t>(q * static_cast<double>(values.size() - 1) + 0.5);
-  return values[at];
+  const long at = std::lround(q * static_cast<double>(values.size() - 1));
+  return values[static_cast<size_t>(at)];
 }
 
 }  // namespace

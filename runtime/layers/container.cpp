@@ -49,7 +49,7 @@ Residual::Residual(const std::string& name, Layers branch, Layers shortcut,
       f_(f) {}
 
 Shapes Residual::infer(const Shapes& inputs) const {
-  const Shapes a = shortcut_.infer(inputs);
+  Shapes a = shortcut_.infer(inputs);
   const Shapes b = branch_.infer(inputs);
   if (a.size() != 1 || b.size() != 1 || !(a[0] == b[0])) {
     misfit("its branch gives " + (b.empty() ? std::string("nothing") : b[0].text()) +

@@ -32,7 +32,7 @@ Shape Embedding::shape_of(const Shape& input) const {
 
 Variable Embedding::run(Context& context, const Variable& x) {
   Tape& tape = context.tape;
-  const Variable rows = embedding(tape, x.value, *token_, context.dtype);
+  Variable rows = embedding(tape, x.value, *token_, context.dtype);
   const int64_t time = x.shape()[1];
   switch (options_.positions) {
     case Positions::Learned:

@@ -73,7 +73,7 @@ ModelMaker built_in_models() {
   return {input_of, build_model};
 }
 
-ModelMaker with_own_model(ModelMaker own) {
+ModelMaker with_own_model(const ModelMaker& own) {
   ModelMaker both;
   both.input = [own](const ModelConfig& config) {
     return config.kind == "own" ? own.input(config) : input_of(config);

@@ -31,7 +31,7 @@ struct ModelMaker {
 };
 [[nodiscard]] ModelMaker built_in_models();
 // The built-in ones, and `own` for model.kind = "own".
-[[nodiscard]] ModelMaker with_own_model(ModelMaker own);
+[[nodiscard]] ModelMaker with_own_model(const ModelMaker& own);
 
 // ---- the builders, one .cpp each
 [[nodiscard]] Sequential transformer_lm(const ModelConfig& config, int64_t vocabulary);
