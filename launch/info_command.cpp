@@ -60,7 +60,7 @@ void print_run(const Config& config, const ThreadPlan& plan, int ranks) {
              pipeline.recompute);
   fmt::print("            D x M x b = {} x {} x {} = {} samples a step, {}, threads per rank {}\n",
              pipeline.replicas, pipeline.micro_batches, pipeline.micro_batch_size,
-             pipeline.replicas * pipeline.micro_batches * pipeline.micro_batch_size,
+             pipeline.micro_batch_size * pipeline.replicas * pipeline.micro_batches,
              config.run.precision, plan.threads);
   if (!plan.warning.empty()) fmt::print("note        {}\n", plan.warning);
 }
