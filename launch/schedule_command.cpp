@@ -109,7 +109,9 @@ Answer answer(const Request& request) {
   Answer result;
   result.lowered = lower(make_schedule(request.schedule, request.stages / chunks,
                                        request.micro_batches, request.chunks),
-                         {.recompute = request.recompute != "none", .update = true});
+                         {.recompute = request.recompute != "none",
+                          .keep_adjacent = request.recompute == "stage",
+                          .update = true});
   result.peak_stash = verify(result.lowered).peak_stash;
   PipelineCosts costs;
   costs.stage.assign(static_cast<size_t>(result.lowered.stages), stage_times(request, chunks));

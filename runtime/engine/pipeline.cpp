@@ -27,6 +27,7 @@ Programs make_programs(const PipelineConfig& pipeline) {
                                          pipeline.micro_batches, pipeline.chunks);
     Programs programs;
     programs.training = lower(plain, {.recompute = pipeline.recompute != "none",
+                                      .keep_adjacent = pipeline.recompute == "stage",
                                       .reduce = pipeline.replicas > 1,
                                       .update = true});
     programs.evaluation = lower(forward_only(plain), {});

@@ -18,9 +18,26 @@ std::vector<int> last_weight_gradients(const Schedule& schedule, int rank) {
   return last;
 }
 
+// By stage: whether every one of its backwards directly follows its own forward, in that rank's
+// program.
+std::vector<bool> turns_around_at_once(const Schedule& schedule, int rank) {
+  const auto& program = schedule.program[rank];
+  std::vector<bool> at_once(schedule.stages, true);
+  for (int i = 0; i < static_cast<int>(program.size()); ++i) {
+    const auto [op, stage, j] = program[i];
+    if (op != Op::Backward && op != Op::BackwardInput) continue;
+    if (i == 0 || program[i - 1] != Instruction{Op::Forward, stage, j}) at_once[stage] = false;
+  }
+  return at_once;
+}
+
 std::vector<Instruction> lower_rank(const Schedule& schedule, int rank, const Lowering& options) {
   const auto& program = schedule.program[rank];
   const std::vector<int> last = last_weight_gradients(schedule, rank);
+  const std::vector<bool> at_once = turns_around_at_once(schedule, rank);
+  const auto recomputes = [&](int stage) {
+    return options.recompute && !(options.keep_adjacent && at_once[stage]);
+  };
   const auto elsewhere = [&](int stage) {
     return stage >= 0 && stage < schedule.stages && schedule.rank_of_stage[stage] != rank;
   };
@@ -30,7 +47,7 @@ std::vector<Instruction> lower_rank(const Schedule& schedule, int rank, const Lo
     const bool forward = op == Op::Forward;
     const bool backward = op == Op::Backward || op == Op::BackwardInput;
     if (forward && elsewhere(stage - 1)) lowered.push_back({Op::RecvActivation, stage, j});
-    if (backward && options.recompute) lowered.push_back({Op::Recompute, stage, j});
+    if (backward && recomputes(stage)) lowered.push_back({Op::Recompute, stage, j});
     if (backward && elsewhere(stage + 1)) lowered.push_back({Op::RecvGradient, stage, j});
     lowered.push_back(program[i]);
     if (forward && elsewhere(stage + 1)) lowered.push_back({Op::SendActivation, stage, j});
