@@ -116,8 +116,11 @@ TEST(Layout, ParametersCountWithoutWeights) {
   PipelineConfig pipeline;
   const Laid laid = lay(small_transformer(), pipeline);
   // Embedding, 4 blocks of attention + feed-forward + two norms, final norm, softmax.
-  const int64_t block = 4 * (32 * 32 + 32) + 2 * 32 * 128 + 128 + 32 + 2 * 64;
-  EXPECT_EQ(laid.layout.total_parameters(), 40 * 32 + 4 * block + 64 + 40 * 32 + 40);
+  constexpr int64_t kWidth = 32;
+  const int64_t block =
+      4 * (kWidth * kWidth + kWidth) + 2 * kWidth * 128 + 128 + kWidth + 4 * kWidth;
+  EXPECT_EQ(laid.layout.total_parameters(),
+            40 * kWidth + 4 * block + 2 * kWidth + 40 * kWidth + 40);
 }
 
 }  // namespace
