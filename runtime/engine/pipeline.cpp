@@ -52,6 +52,21 @@ void check_agreement(uint64_t mine, Collective& world) {
   }
 }
 
+// The most messages that can be on their way over boundary s in either direction, however slow the
+// neighbour: a gradient that came back proves that its activation, and every earlier one, arrived,
+// and an activation sent proves the same of the gradients before it.
+int most_in_flight(const Schedule& schedule, int s) {
+  const int rank = schedule.rank_of_stage[static_cast<size_t>(s)];
+  int now = 0;
+  int most = 0;
+  for (const Instruction& instruction : schedule.program[static_cast<size_t>(rank)]) {
+    if (instruction.stage != s) continue;
+    if (instruction.op == Op::SendActivation) most = std::max(most, ++now);
+    if (instruction.op == Op::RecvGradient) --now;
+  }
+  return most;
+}
+
 }  // namespace
 
 Pipeline::Pipeline(const Config& config, const ModelMaker& models, int64_t vocabulary,
@@ -86,7 +101,8 @@ Pipeline::Pipeline(const Config& config, const ModelMaker& models, int64_t vocab
     const Boundary& boundary = links_->boundary(s);
     if (boundary.send_activation == nullptr && boundary.send_gradient == nullptr) continue;
     for (const TensorSpec& spec : parts.boundaries[static_cast<size_t>(s) + 1]) {
-      sent_bytes_.push_back(static_cast<size_t>(spec.shape.elements()) * size_of(spec.dtype));
+      sent_.push_back({static_cast<size_t>(spec.shape.elements()) * size_of(spec.dtype),
+                       most_in_flight(training_, s)});
     }
   }
   train_ = std::make_unique<Executor>(training_, position_, parts);
@@ -118,10 +134,7 @@ void Pipeline::make_stages(const Config& config, Device& device) {
 }
 
 void Pipeline::reserve_for_messages() {
-  constexpr int kMessages = 4;
-  for (size_t bytes : sent_bytes_) {
-    device_.memory().add_spare(bytes, std::min(kMessages, training_.micro_batches));
-  }
+  for (const Message& message : sent_) device_.memory().add_spare(message.size_bytes, message.most);
 }
 
 void Pipeline::begin_step() {

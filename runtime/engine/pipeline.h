@@ -66,7 +66,11 @@ class Pipeline {
   std::vector<Parameter*> parameters_;
   std::vector<size_t> places_;
   std::unique_ptr<Links> links_;
-  std::vector<size_t> sent_bytes_;  // of each tensor of each kind of message this rank sends
+  struct Message {  // one tensor of a kind of message that this rank sends
+    size_t size_bytes;
+    int most;  // in flight at once
+  };
+  std::vector<Message> sent_;
   std::unique_ptr<ReduceGroup> reduce_;
   std::unique_ptr<Executor> train_, evaluate_;
 };
