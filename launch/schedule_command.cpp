@@ -115,7 +115,7 @@ Answer answer(const Request& request) {
   result.peak_stash = verify(result.lowered).peak_stash;
   PipelineCosts costs;
   costs.stage.assign(static_cast<size_t>(result.lowered.stages), stage_times(request, chunks));
-  costs.latency = request.latency;
+  costs.within_node.latency = request.latency;
   result.timeline = simulate(result.lowered, costs);
   return result;
 }

@@ -175,17 +175,17 @@ void Executor::progress() {
 
 double Executor::busy_s() const {
   double total = 0.0;
-  for (const Event& event : events_) {
-    if (is_compute(event.instruction.op)) total += event.end_s - event.start_s;
+  for (const TimedInstruction& event : events_) {
+    if (is_compute(event.instruction.op)) total += event.end - event.start;
   }
   return total;
 }
 
 double Executor::span_s() const {
   if (events_.empty()) return 0.0;
-  const Event& last = events_.back();
+  const TimedInstruction& last = events_.back();
   const bool update = last.instruction.op == Op::OptimizerStep;
-  return (update ? last.start_s : last.end_s) - events_.front().start_s;
+  return (update ? last.start : last.end) - events_.front().start;
 }
 
 }  // namespace penstock

@@ -15,7 +15,7 @@
 #include "runtime/data/dataset.h"
 #include "runtime/engine/links.h"
 #include "runtime/engine/stage.h"
-#include "runtime/schedule/schedule.h"
+#include "runtime/schedule/timeline.h"
 
 namespace penstock {
 
@@ -28,12 +28,6 @@ struct StepInput {
   float loss_scale = 1.0F;
   std::span<const Batch> batches;  // by micro-batch
   std::function<void()> update;    // what OptimizerStep does
-};
-
-// One instruction as it ran.
-struct Event {
-  Instruction instruction;
-  double start_s = 0.0, end_s = 0.0;  // since the executor was made
 };
 
 class Executor {
@@ -52,7 +46,8 @@ class Executor {
   // Between ops of a long computation: moves messages. Stages are given this.
   void progress();
 
-  [[nodiscard]] std::span<const Event> events() const { return events_; }  // of the last run
+  // Of the last run, in seconds since the executor was made.
+  [[nodiscard]] std::span<const TimedInstruction> events() const { return events_; }
   // Of the last run: seconds in compute instructions, and from its start to the update (or the
   // end).
   [[nodiscard]] double busy_s() const;
@@ -87,7 +82,7 @@ class Executor {
   std::vector<Tensors> gradients_;        // by at(): of the stage's outputs
   std::vector<Tensors> input_gradients_;  // by at(): to be sent
   std::vector<Inlet> activation_inlets_, gradient_inlets_;  // by stage
-  std::vector<Event> events_;
+  std::vector<TimedInstruction> events_;
   std::chrono::steady_clock::time_point epoch_ = std::chrono::steady_clock::now();
 };
 

@@ -40,7 +40,7 @@ void check_placement(const Schedule& s) {
 
 // Empty when the instruction makes sense on this rank, otherwise what is wrong with it.
 std::string defect(const Schedule& s, int rank, const Instruction& instruction) {
-  const auto [op, stage, micro_batch] = instruction;
+  const auto [op, stage, micro_batch, other] = instruction;
   if (op > Op::OptimizerStep) return "is not an instruction";
   if (op == Op::OptimizerStep) {
     return stage == -1 && micro_batch == -1 ? "" : "belongs to no stage and no micro-batch";

@@ -24,7 +24,7 @@ std::vector<bool> turns_around_at_once(const Schedule& schedule, int rank) {
   const auto& program = schedule.program[rank];
   std::vector<bool> at_once(schedule.stages, true);
   for (int i = 0; i < static_cast<int>(program.size()); ++i) {
-    const auto [op, stage, j] = program[i];
+    const auto [op, stage, j, peer] = program[i];
     if (op != Op::Backward && op != Op::BackwardInput) continue;
     if (i == 0 || program[i - 1] != Instruction{Op::Forward, stage, j}) at_once[stage] = false;
   }
@@ -43,15 +43,19 @@ std::vector<Instruction> lower_rank(const Schedule& schedule, int rank, const Lo
   };
   std::vector<Instruction> lowered;
   for (int i = 0; i < static_cast<int>(program.size()); ++i) {
-    const auto [op, stage, j] = program[i];
+    const auto [op, stage, j, peer] = program[i];
     const bool forward = op == Op::Forward;
     const bool backward = op == Op::Backward || op == Op::BackwardInput;
-    if (forward && elsewhere(stage - 1)) lowered.push_back({Op::RecvActivation, stage, j});
+    if (forward && elsewhere(stage - 1))
+      lowered.push_back({Op::RecvActivation, stage, j, stage - 1});
     if (backward && recomputes(stage)) lowered.push_back({Op::Recompute, stage, j});
-    if (backward && elsewhere(stage + 1)) lowered.push_back({Op::RecvGradient, stage, j});
+    if (backward && elsewhere(stage + 1))
+      lowered.push_back({Op::RecvGradient, stage, j, stage + 1});
     lowered.push_back(program[i]);
-    if (forward && elsewhere(stage + 1)) lowered.push_back({Op::SendActivation, stage, j});
-    if (backward && elsewhere(stage - 1)) lowered.push_back({Op::SendGradient, stage, j});
+    if (forward && elsewhere(stage + 1))
+      lowered.push_back({Op::SendActivation, stage, j, stage + 1});
+    if (backward && elsewhere(stage - 1))
+      lowered.push_back({Op::SendGradient, stage, j, stage - 1});
     if (options.reduce && last[stage] == i) lowered.push_back({Op::ReduceGradients, stage, -1});
   }
   if (options.update) lowered.push_back({Op::OptimizerStep, -1, -1});

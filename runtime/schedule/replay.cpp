@@ -16,7 +16,7 @@ int ScheduleEvents::stage_of(int64_t event) const {
 }
 
 int64_t ScheduleEvents::caused_by(const Instruction& instruction) const {
-  const auto [op, stage, micro_batch] = instruction;
+  const auto [op, stage, micro_batch, peer] = instruction;
   switch (op) {
     case Op::Forward:
       return number(Output, stage, micro_batch);
@@ -33,7 +33,7 @@ int64_t ScheduleEvents::caused_by(const Instruction& instruction) const {
 }
 
 int64_t ScheduleEvents::awaited_by(const Instruction& instruction) const {
-  const auto [op, stage, micro_batch] = instruction;
+  const auto [op, stage, micro_batch, peer] = instruction;
   switch (op) {
     case Op::Forward:
       return number(Output, stage - 1, micro_batch);

@@ -27,10 +27,10 @@ enum class Op : uint8_t {
   BackwardInput,    // gradient of the stage's input (B)
   BackwardWeight,   // adds into the gradients of the stage's parameters (W)
   Backward,         // both halves at once
-  SendActivation,   // to stage + 1; absent when that stage lives on the same rank
-  RecvActivation,   // from stage - 1
-  SendGradient,     // to stage - 1
-  RecvGradient,     // from stage + 1
+  SendActivation,   // to `peer`, a later stage; absent when that stage lives on the same rank
+  RecvActivation,   // from `peer`, an earlier stage
+  SendGradient,     // to `peer`, an earlier stage
+  RecvGradient,     // from `peer`, a later stage
   ReduceGradients,  // sum over the replicas of this stage, after its last weight gradient
   OptimizerStep,    // last of the step, once per rank: weights never change inside a mini-batch
 };
@@ -45,10 +45,19 @@ struct Instruction {
   Op op = Op::Forward;
   int stage = -1;        // -1 for OptimizerStep
   int micro_batch = -1;  // -1 for ReduceGradients and OptimizerStep
+  int peer = -1;         // of a message: the stage at its other end; else -1
   bool operator==(const Instruction&) const = default;
 };
-// "F0.3": op, stage, micro-batch; "RED2", "OPT" without what has no meaning.
+// "F0.3": op, stage, micro-batch; "RED2", "OPT" without what has no meaning. A message that jumps
+// over stages names its other end: "SA0.3>2".
 [[nodiscard]] std::string text(const Instruction& instruction);
+
+// What a stage hands to a later one directly, over the heads of those between (skip connections).
+// Goes forward once a micro-batch, and its gradient back.
+struct Skip {
+  int from = 0, to = 0;  // stages; to > from + 1
+  bool operator==(const Skip&) const = default;
+};
 
 struct Schedule {
   int ranks = 0;
@@ -56,6 +65,7 @@ struct Schedule {
   int micro_batches = 0;
   std::vector<int> rank_of_stage;                 // looped or V placement
   std::vector<std::vector<Instruction>> program;  // program[rank], run strictly in order
+  std::vector<Skip> skips = {};                   // besides the edges from each stage to the next
 };
 
 }  // namespace penstock

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -23,7 +22,7 @@ void check_costs(const PipelineCosts& costs, int stages) {
                                   " makes no sense; times must be finite and not negative");
     }
   };
-  check(costs.latency);
+  check(costs.within_node.latency);
   for (const StageTimes& t : costs.stage) {
     for (const double time :
          {t.forward, t.recompute, t.backward_input, t.backward_weight, t.backward}) {
@@ -49,23 +48,6 @@ double duration(const Instruction& instruction, const PipelineCosts& costs) {
   }
 }
 
-double work(const std::vector<TimeSpan>& spans) {
-  double sum = 0;
-  for (const TimeSpan& span : spans) sum += span.end - span.start;
-  return sum;
-}
-
-// From the first start to the last end of instructions that take time.
-TimeSpan extent(const std::vector<TimeSpan>& spans) {
-  TimeSpan all{std::numeric_limits<double>::infinity(), 0};
-  for (const TimeSpan& span : spans) {
-    if (span.end == span.start) continue;
-    all.start = std::min(all.start, span.start);
-    all.end = std::max(all.end, span.end);
-  }
-  return all.end == 0 ? TimeSpan{0, 0} : all;
-}
-
 }  // namespace
 
 Timeline simulate(const Schedule& schedule, const PipelineCosts& costs) {
@@ -74,16 +56,16 @@ Timeline simulate(const Schedule& schedule, const PipelineCosts& costs) {
   const ScheduleEvents events(schedule);
   std::vector<double> happened(events.count(), 0);
   std::vector<double> clock(schedule.ranks, 0);
-  Timeline timeline{std::vector<std::vector<TimeSpan>>(schedule.ranks)};
+  Timeline timeline{std::vector<std::vector<TimedInstruction>>(schedule.ranks)};
   const std::vector<int> end = replay(schedule, [&](int rank, int index) {
     const Instruction& instruction = schedule.program[rank][index];
     double start = clock[rank];
     if (const int64_t awaited = events.awaited_by(instruction); awaited >= 0) {
       const bool here = schedule.rank_of_stage[events.stage_of(awaited)] == rank;
-      start = std::max(start, happened[awaited] + (here ? 0 : costs.latency));
+      start = std::max(start, happened[awaited] + (here ? 0 : costs.within_node.latency));
     }
     clock[rank] = start + duration(instruction, costs);
-    timeline.rank[rank].push_back({start, clock[rank]});
+    timeline.rank[rank].push_back({instruction, start, clock[rank]});
     if (const int64_t caused = events.caused_by(instruction); caused >= 0) {
       happened[caused] = clock[rank];
     }
@@ -95,33 +77,6 @@ Timeline simulate(const Schedule& schedule, const PipelineCosts& costs) {
     }
   }
   return timeline;
-}
-
-double makespan(const Timeline& timeline) {
-  double last = 0;
-  double first = std::numeric_limits<double>::infinity();
-  for (const auto& spans : timeline.rank) {
-    const TimeSpan all = extent(spans);
-    if (all.end == all.start) continue;
-    first = std::min(first, all.start);
-    last = std::max(last, all.end);
-  }
-  return last == 0 ? 0 : last - first;
-}
-
-double makespan_bubble(const Timeline& timeline) {
-  double busy = 0;
-  for (const auto& spans : timeline.rank) busy += work(spans);
-  return makespan(timeline) - busy / static_cast<double>(timeline.rank.size());
-}
-
-double span_bubble(const Timeline& timeline) {
-  double largest = 0;
-  for (const auto& spans : timeline.rank) {
-    const TimeSpan all = extent(spans);
-    largest = std::max(largest, all.end - all.start - work(spans));
-  }
-  return largest;
 }
 
 }  // namespace penstock

@@ -82,7 +82,7 @@ void check_reductions(const Evidence& e, int rank) {
   const auto& program = e.schedule.program[rank];
   std::vector<int> reduced(e.schedule.stages, kAbsent);
   for (int i = 0; i < static_cast<int>(program.size()); ++i) {
-    const auto [op, stage, j] = program[i];
+    const auto [op, stage, j, peer] = program[i];
     const bool adds = op == Op::Backward || op == Op::BackwardWeight;
     if (op != Op::ReduceGradients && !adds) continue;
     if (reduced[stage] != kAbsent) {

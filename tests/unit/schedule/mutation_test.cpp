@@ -90,7 +90,7 @@ class Machine {
   }
 
   void compute(const Instruction& i) {
-    const auto [op, stage, j] = i;
+    const auto [op, stage, j, peer] = i;
     if (op == Op::Forward) {
       const bool here = stage > 0 && neighbour_is_here(stage, stage - 1);
       expect(stage == 0 ||

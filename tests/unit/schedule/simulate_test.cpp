@@ -29,7 +29,10 @@ PipelineCosts costs_of(const Schedule& s, double forward, double input, double w
                          .backward_input = input * share,
                          .backward_weight = weight * share,
                          .backward = (input + weight) * share};
-  return {std::vector<StageTimes>(s.stages, times), latency};
+  PipelineCosts costs;
+  costs.stage.assign(s.stages, times);
+  costs.within_node.latency = latency;
+  return costs;
 }
 
 double makespan_of(const std::string& name, int p, int m, double latency = 0) {
@@ -161,9 +164,10 @@ TEST(Simulate, RefusesTimesThatAreNone) {
               HasSubstr("a time of -1"));
   EXPECT_THAT(message([](PipelineCosts& c) { c.stage[0].backward = std::nan(""); }),
               HasSubstr("nan"));
-  EXPECT_THAT(
-      message([](PipelineCosts& c) { c.latency = std::numeric_limits<double>::infinity(); }),
-      HasSubstr("a time of inf"));
+  EXPECT_THAT(message([](PipelineCosts& c) {
+                c.within_node.latency = std::numeric_limits<double>::infinity();
+              }),
+              HasSubstr("a time of inf"));
 }
 
 }  // namespace

@@ -1,0 +1,45 @@
+// runtime/plan/layer_cost.h -- what each layer of a network takes: time and memory, counted or
+// measured, for one size of micro-batch. Made by runtime/engine, read by plan().
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace penstock {
+
+struct LayerCost {
+  std::string name, kind;
+  int64_t parameters = 0;  // numbers trained
+
+  // One micro-batch, seconds. backward_s is both halves at once.
+  double forward_s = 0, backward_input_s = 0, backward_weight_s = 0, backward_s = 0;
+  double forward_flops = 0;
+  double update_s = 0;  // once per step: gradients cleared, norm, optimizer
+
+  // One micro-batch, bytes.
+  int64_t input_bytes = 0;   // of the tuple that enters; 0 for data
+  int64_t output_bytes = 0;  // of the tuple that leaves: what a boundary here carries
+  // What the tape keeps from forward to backward, without the layer's input unless it must be kept
+  // just for this layer: sums over consecutive layers give a stage's tape.
+  int64_t tape_bytes = 0;
+  int64_t weight_half_bytes =
+      0;  // of that, or in its place, from the input half to the weight half
+  // The most that is in use at once beyond what is there before: the tape, inputs and outputs.
+  int64_t forward_peak_bytes = 0;   // without a tape
+  int64_t record_peak_bytes = 0;    // with one, its tape_bytes included
+  int64_t backward_peak_bytes = 0;  // beyond the tape, the gradient that enters included
+  int64_t backward_input_peak_bytes = 0;
+
+  // For the whole run, bytes.
+  int64_t parameter_bytes = 0, gradient_bytes = 0, optimizer_bytes = 0;
+  int64_t workspace_bytes = 0;  // packed and narrowed copies of weights
+};
+
+struct ModelCosts {
+  std::string device;  // where measured or what it was counted for
+  int64_t micro_batch_size = 1;
+  std::vector<LayerCost> layers;
+};
+
+}  // namespace penstock

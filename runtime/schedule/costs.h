@@ -1,0 +1,69 @@
+// runtime/schedule/costs.h -- what a step costs, stage by stage and link by link: what simulate()
+// and peak_bytes() need to know about a network and a machine. Times in seconds (or any one unit).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace penstock {
+
+// Times of one stage on one micro-batch.
+struct StageTimes {
+  double forward = 1;
+  double recompute = 1;
+  double backward_input = 1;
+  double backward_weight = 1;
+  double backward = 2;  // both halves at once
+};
+
+// A link between two ranks, after the LogGP model (Alexandrov et al. 1995).
+struct LinkTimes {
+  double latency = 0;           // from the send to the first byte at the other end
+  double seconds_per_byte = 0;  // messages of one directed edge follow one another
+  double overhead = 0;          // for which each end is busy with a message and cannot compute
+  // Host memory: the receiving rank moves the bytes itself, and computes nothing meanwhile.
+  bool receiver_copies = false;
+};
+
+// A part of a stage's gradients that is summed over the replicas as one message.
+struct ReduceBucket {
+  double ready = 1;  // complete after this share of the stage's last weight gradient, 0 .. 1
+  double bytes = 0;
+};
+
+struct PipelineCosts {
+  std::vector<StageTimes> stage = {};  // one per stage
+  std::vector<double> boundary_bytes =
+      {};  // [s]: from stage s to s + 1, and the gradient back; empty: 0
+  std::vector<double> skip_bytes = {};  // by Schedule::skips; empty: 0
+  LinkTimes within_node = {}, between_nodes = {};
+  std::vector<int> node_of_rank = {};  // empty: one node
+
+  int replicas = 1;
+  LinkTimes replica_link = {};  // between the ranks of one reduce group
+  std::vector<std::vector<ReduceBucket>> reduce =
+      {};  // by stage, in the order they become complete
+  std::vector<double> update =
+      {};  // by rank: time of the OptimizerStep once all gradients are there
+};
+
+// How a verb of a stage changes the bytes in use, tuples that pass between stages included: a
+// Forward finds its inputs in memory and leaves its outputs there, a Backward finds the gradient of
+// the outputs and leaves that of the inputs.
+struct MemoryStep {
+  int64_t held = 0;  // more (or, if negative, fewer) bytes in use afterwards
+  int64_t peak = 0;  // at most this many more while it runs
+};
+
+// Of one stage and one micro-batch.
+struct StageMemory {
+  MemoryStep forward;         // with a Recompute to come: keeps the stash only
+  MemoryStep forward_keep;    // with none to come: keeps the tape
+  MemoryStep recompute;       // from stash to tape
+  MemoryStep backward;        // both halves; the tape and the stash are gone
+  MemoryStep backward_input;  // keeps what BackwardWeight needs
+  MemoryStep backward_weight;
+  int64_t input_bytes = 0;  // of the tuple that enters; 0 for data
+};
+
+}  // namespace penstock
