@@ -11,8 +11,8 @@
 
 namespace penstock {
 
-struct Edge {
-  int from, to;  // stages
+struct StagePair {
+  int from, to;
 };
 
 class Edges {
@@ -20,7 +20,7 @@ class Edges {
   explicit Edges(const Schedule& schedule);
 
   [[nodiscard]] int count() const { return neighbours_ + static_cast<int>(skips_.size()); }
-  [[nodiscard]] Edge ends(int edge) const {
+  [[nodiscard]] StagePair ends(int edge) const {
     if (edge < neighbours_) return {edge, edge + 1};
     const Skip& skip = skips_[edge - neighbours_];
     return {skip.from, skip.to};

@@ -35,7 +35,7 @@ void check_backward_order(const Evidence& e, int stage, int j) {
 }
 
 // Stages of one rank hand over directly, so the program itself must have them in order.
-void check_hand_over(const Evidence& e, const Edge& edge) {
+void check_hand_over(const Evidence& e, const StagePair& edge) {
   for (int j = 0; j < e.schedule.micro_batches; ++j) {
     require_order(e, {Op::Forward, edge.from, j}, {Op::Forward, edge.to, j});
     if (e.training) {
@@ -138,7 +138,7 @@ void check_computes(const Evidence& e) {
 
 void check_compute_order(const Evidence& e) {
   for (int edge = 0; edge < e.edges.count(); ++edge) {
-    const Edge ends = e.edges.ends(edge);
+    const StagePair ends = e.edges.ends(edge);
     if (e.rank_of(ends.from) == e.rank_of(ends.to)) check_hand_over(e, ends);
   }
   for (int stage = 0; stage < e.schedule.stages; ++stage) {

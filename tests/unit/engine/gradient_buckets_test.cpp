@@ -127,10 +127,17 @@ TEST_P(Reduction, DoesNotWaitForTheFirstLayer) {
   EXPECT_THAT(first_layer_empty, ElementsAre(true, true, false));
 }
 
+std::string name_of_mode(const testing::TestParamInfo<std::tuple<RecomputeMode, bool>>& info) {
+  constexpr const char* kModes[] = {"none", "stage", "layer"};
+  const auto [mode, halves] = info.param;
+  return std::string(kModes[static_cast<size_t>(mode)]) + (halves ? "_in_halves" : "_at_once");
+}
+
 INSTANTIATE_TEST_SUITE_P(Modes, Reduction,
                          testing::Combine(testing::Values(RecomputeMode::None, RecomputeMode::Stage,
                                                           RecomputeMode::Layer),
-                                          testing::Bool()));
+                                          testing::Bool()),
+                         name_of_mode);
 
 }  // namespace
 }  // namespace penstock
