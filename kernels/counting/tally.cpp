@@ -13,6 +13,24 @@ double bytes_of(Tally::Operands operands) {
   return bytes;
 }
 
+int64_t rounded(int64_t extent, int64_t multiple) {
+  return (extent + multiple - 1) / multiple * multiple;
+}
+
+// Elements of a weight in the layouts that oneDNN likes on AVX-512: [k, n] in tiles of 64 columns
+// and of 64 bytes down; filters in blocks of 16 channels, those that enter the forward in words.
+int64_t packed_elements(const Shape& weight, DType dtype, Tally::Use use) {
+  const auto size = static_cast<int64_t>(size_of(dtype));
+  const bool forward = use == Tally::Use::Forward;
+  if (weight.rank() == 2) {
+    const int64_t k = forward ? weight[1] : weight[0];
+    const int64_t n = forward ? weight[0] : weight[1];
+    return rounded(k, 64 / size) * rounded(n, 64);
+  }
+  return rounded(weight[0], 16) * rounded(weight[1], forward ? 4 / size : 16) * weight[2] *
+         weight[3];
+}
+
 }  // namespace
 
 void Tally::add(double flops, double rate, double bytes) {
@@ -37,8 +55,10 @@ double Tally::read(Weight& weight, DType dtype, Use use) {
   const uint64_t key = model_.packs_weights && use == Use::InputGradient ? 2 : 1;
   Weight::Form& form = weight.form(key);
   if (!form.packed) {
-    const size_t size_bytes = static_cast<size_t>(weight.shape().elements()) * size_of(dtype);
-    form.packed = {memory_.take(size_bytes, Purpose::Workspace), weight.shape(), dtype};
+    const int64_t elements = model_.packs_weights ? packed_elements(weight.shape(), dtype, use)
+                                                  : weight.shape().elements();
+    const size_t size_bytes = static_cast<size_t>(elements) * size_of(dtype);
+    form.packed = {memory_.take(size_bytes, Purpose::Workspace), Shape{elements}, dtype};
   }
   if (form.version != weight.version()) {
     pass(0, {&weight.value(), &form.packed});

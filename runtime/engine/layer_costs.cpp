@@ -152,17 +152,19 @@ ModelCosts walk_layers(const Walk& walk) {
   Shapes shapes = entering(walk.setup);
   Chain tape({bytes_of(shapes, walk.setup.input.dtype)});
   Chain half({bytes_of(shapes, walk.setup.input.dtype)});
+  bool data = true;  // what enters has no gradient: the data, or views of them
   for (const auto& layer : walk.model.layers) {
-    const bool first = costs.layers.empty();
     const Shapes outputs = layer->infer(shapes);
-    const std::string key = signature(layer, shapes, first, walk.setup, *counting);
+    const std::string key = signature(layer, shapes, data, walk.setup, *counting);
     auto found = known.find(key);
-    if (found == known.end()) found = known.emplace(key, probe(walk, layer, shapes, first)).first;
+    if (found == known.end()) found = known.emplace(key, probe(walk, layer, shapes, data)).first;
     LayerCost cost = cost_of(*layer, found->second);
     cost.parameters = count_parameters(*layer);
-    cost.input_bytes = first ? 0 : bytes_of(shapes, walk.setup.dtype);
+    cost.input_bytes = costs.layers.empty() ? 0 : bytes_of(shapes, walk.setup.dtype);
     cost.output_bytes = bytes_of(outputs, walk.setup.dtype);
     const ProbeMemory& memory = found->second.memory;
+    data = data && std::all_of(memory.view_of.begin(), memory.view_of.end(),
+                               [](int input) { return input >= 0; });
     const Chain::Share on_tape = tape.next(memory.tape, memory.view_of);
     cost.tape_bytes = on_tape.own;
     cost.shared_input_bytes = on_tape.shared;

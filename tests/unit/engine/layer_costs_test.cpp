@@ -19,8 +19,6 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr int64_t kBatch = 8;
-
 // Larger than in the tests of models, so that tensors and not their padding make the sums.
 ModelConfig transformer() {
   ModelConfig config = transformer_config();
@@ -34,21 +32,32 @@ ModelConfig transformer() {
 }
 ModelConfig mlp() {
   ModelConfig config = mlp_config();
-  config.input = {100};
-  config.hidden_layers = {128, 64, 64};
+  config.input = {400};
+  config.hidden_layers = {512, 256, 256};
+  return config;
+}
+ModelConfig images() {
+  ModelConfig config = all_image_kinds();
+  config.image = {2, 32, 32};
+  return config;
+}
+ModelConfig tokens() {
+  ModelConfig config = all_token_kinds();
+  config.context = 128;
   return config;
 }
 
 struct Case {
   const char* name;
   ModelConfig config;
+  int64_t batch;
 };
 std::vector<Case> cases() {
-  return {{"transformer-lm", transformer()},
-          {"resnet", resnet_config("cifar", 20)},
-          {"mlp", mlp()},
-          {"images", all_image_kinds()},
-          {"tokens", all_token_kinds()}};
+  return {{"transformer-lm", transformer(), 16},
+          {"resnet", resnet_config("cifar", 20), 32},
+          {"mlp", mlp(), 1024},
+          {"images", images(), 32},
+          {"tokens", tokens(), 32}};
 }
 
 ModelCosts counted(const ModelConfig& config, int64_t batch, DType dtype = DType::F32,
@@ -68,20 +77,18 @@ auto total(const ModelCosts& costs, Part part) {
 // All layers as one stage on the CPU, with data that the test holds.
 class Whole {
  public:
-  Whole(const ModelConfig& config, DType dtype)
-      : model_(build_model(config, 0, 0)),
+  Whole(const Case& c, DType dtype)
+      : batch_(c.batch),
+        model_(build_model(c.config, 0, 0)),
         device_(make_cpu_device(1)),
         stage_(model_.layers, RecomputeMode::Stage, 1, dtype, *device_),
         optimizer_(make_optimizer({})) {
     stage_.set_first(true);
     stage_.allocate(1);
     optimizer_->allocate(stage_.parameters(), *device_);
-    const ModelInput input = input_of(config);
-    Shape inputs{kBatch};
-    Shape labels{kBatch};
-    inputs = batched(input.shape);
-    if (input.label_per_position) labels = batched(input.shape);
-    data_ = {device_->zeros(inputs, input.dtype, Purpose::Workspace)};
+    const ModelInput input = input_of(c.config);
+    const Shape labels = batched(input.label_per_position ? input.shape : Shape{});
+    data_ = {device_->zeros(batched(input.shape), input.dtype, Purpose::Workspace)};
     fields_ = {device_->zeros(labels, DType::I32, Purpose::Workspace)};
     moment_.field_names = &names_;
     moment_.fields = &fields_;
@@ -100,12 +107,13 @@ class Whole {
   void reset_peaks() { device_->memory().reset_peaks(); }
 
  private:
-  static Shape batched(const Shape& sample) {
-    std::vector<int64_t> extents = {kBatch};
+  Shape batched(const Shape& sample) const {
+    std::vector<int64_t> extents = {batch_};
     extents.insert(extents.end(), sample.extents().begin(), sample.extents().end());
     return Shape(std::span<const int64_t>(extents));
   }
 
+  int64_t batch_;
   Sequential model_;
   std::unique_ptr<Device> device_;
   Stage stage_;
@@ -125,8 +133,8 @@ TEST(LayerCosts, TapesOfLayersAddUpToThatOfAStage) {
   for (const Case& c : cases()) {
     for (const DType dtype : {DType::F32, DType::BF16}) {
       SCOPED_TRACE(std::string(c.name) + " " + name_of(dtype));
-      const ModelCosts costs = counted(c.config, kBatch, dtype);
-      Whole whole(c.config, dtype);
+      const ModelCosts costs = counted(c.config, c.batch, dtype);
+      Whole whole(c, dtype);
       const int64_t before = whole.use().total_current;
       whole.forward();
       expect_within(total(costs, &LayerCost::tape_bytes), whole.use().total_current - before, 0.02);
@@ -142,8 +150,8 @@ TEST(LayerCosts, TapesOfLayersAddUpToThatOfAStage) {
 TEST(LayerCosts, WhatLastsAllRunIsExact) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(c.name);
-    const ModelCosts costs = counted(c.config, kBatch);
-    Whole whole(c.config, DType::F32);
+    const ModelCosts costs = counted(c.config, c.batch);
+    Whole whole(c, DType::F32);
     const MemoryUse use = whole.use();
     EXPECT_EQ(total(costs, &LayerCost::parameter_bytes), use.current_of(Purpose::Parameters));
     EXPECT_EQ(total(costs, &LayerCost::gradient_bytes), use.current_of(Purpose::Gradients));
@@ -169,8 +177,8 @@ TEST(LayerCosts, PredictThePeakOfAStep) {
   for (const Case& c : cases()) {
     for (const DType dtype : {DType::F32, DType::BF16}) {
       SCOPED_TRACE(std::string(c.name) + " " + name_of(dtype));
-      const ModelCosts costs = counted(c.config, kBatch, dtype);
-      Whole whole(c.config, dtype);
+      const ModelCosts costs = counted(c.config, c.batch, dtype);
+      Whole whole(c, dtype);
       const int64_t before = whole.use().total_current;
       whole.reset_peaks();
       whole.run();
