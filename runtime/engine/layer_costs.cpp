@@ -38,19 +38,18 @@ std::string text(const Shapes& shapes) {
 // Equal for layers that do the same: their kind, what enters, what they train, and the operations
 // of a forward and a backward.
 std::string signature(const std::unique_ptr<Layer>& layer, const Shapes& inputs, bool first,
-                      const ProbeSetup& setup, CountingDevice& counting) {
+                      const ProbeSetup& setup) {
   std::string all = layer->kind() + (first ? " data " : " ") + text(inputs);
   {
     ParameterSet set;
     layer->declare(set);
     for (const Parameter& parameter : set.parameters()) all += ' ' + parameter.shape.text();
   }
-  const OpCount before = counting.count();
-  LayerProbe(layer, inputs, first, setup, counting).run();
-  const OpCount after = counting.count();
-  return all + ' ' + std::to_string(after.ops - before.ops) + ' ' +
-         std::to_string(after.flops - before.flops) + ' ' +
-         std::to_string(after.bytes - before.bytes);
+  const auto counting = make_counting_device(device_model_named("cpu"));
+  LayerProbe(layer, inputs, first, setup, *counting).run();
+  const OpCount& count = counting->count();
+  return all + ' ' + std::to_string(count.ops) + ' ' + std::to_string(count.flops) + ' ' +
+         std::to_string(count.bytes);
 }
 
 int64_t bytes_of(const Shapes& shapes, DType dtype) {
@@ -147,7 +146,6 @@ ModelCosts walk_layers(const Walk& walk) {
   ModelCosts costs;
   costs.device = walk.device.description();
   costs.micro_batch_size = walk.setup.batch;
-  const auto counting = make_counting_device(device_model_named("cpu"));
   std::unordered_map<std::string, Found> known;
   Shapes shapes = entering(walk.setup);
   Chain tape({bytes_of(shapes, walk.setup.input.dtype)});
@@ -155,7 +153,7 @@ ModelCosts walk_layers(const Walk& walk) {
   bool data = true;  // what enters has no gradient: the data, or views of them
   for (const auto& layer : walk.model.layers) {
     const Shapes outputs = layer->infer(shapes);
-    const std::string key = signature(layer, shapes, data, walk.setup, *counting);
+    const std::string key = signature(layer, shapes, data, walk.setup);
     auto found = known.find(key);
     if (found == known.end()) found = known.emplace(key, probe(walk, layer, shapes, data)).first;
     LayerCost cost = cost_of(*layer, found->second);
