@@ -55,7 +55,7 @@ function drawGrid(svg, lanes, { until, ranks, chunks, pitch = laneHeight(lanes.l
     for (const box of lane.boxes) markup += boxMarkup(box, at, strengthOf(box.stage, ranks, chunks));
     top += pitch - 3 + gapAfter(index);
   });
-  svg.innerHTML = `${markup}<rect class="veil" y="0" height="${top}"/><polyline class="path"/>` +
+  svg.innerHTML = `${markup}<rect class="veil" y="0" width="0" height="${top}"/><polyline class="path"/>` +
     `<line class="cursor" y1="0" y2="${top}"/>`;
   svg.setAttribute('width', width);
   svg.setAttribute('height', top);

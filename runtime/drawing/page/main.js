@@ -9,16 +9,20 @@ const SECONDS_TO_PLAY = 12;
 let answerTo = null;  // the library, once it runs
 let state = initialState(data.settings);
 let shown = null;     // what is drawn: {answer, lanes, other: {answer, lanes} or null, until}
-let time = Infinity;
+let share = 0.5;      // of the time shown, where the cursor stands
 let followed = -1;
 let player = 0;
 
 const scheduleNamed = (name) => data.schedules.find((schedule) => schedule.name === name);
 
-// Answers by settings; the first one came with the page.
+// A schedule that is not in the menu is a file of the user's, and has the stages that it has.
+function menuEntry(name) {
+  return scheduleNamed(name) ?? { name, chunks: state.chunks, chunks_vary: false };
+}
+
+// Without the library there is the one answer that came with the page.
 function answerFor(name) {
-  const settings = settingsOf(state, scheduleNamed(name) ?? { name, chunks: state.chunks });
-  return answerTo ? answerTo(settings) : data.answer;
+  return answerTo ? answerTo(settingsOf(state, menuEntry(name))) : data.answer;
 }
 
 function fillMenus() {
@@ -31,10 +35,10 @@ function fillMenus() {
 // Controls show the state; their outputs say it in words.
 function showControls() {
   for (const id of CONTROLS) element(id).value = state[id];
-  const schedule = scheduleNamed(state.schedule);
-  const chunks = schedule ? chunksOf(state, schedule) : state.chunks;
+  const schedule = menuEntry(state.schedule);
+  const chunks = chunksOf(state, schedule);
   element('chunks').value = chunks;
-  element('chunks').disabled = !answerTo || !schedule?.chunks_vary;
+  element('chunks').disabled = !answerTo || !schedule.chunks_vary;
   for (const output of element('controls').querySelectorAll('output')) {
     const id = output.htmlFor[0];
     output.value = id === 'chunks' ? chunks : number(Number(state[id]));
@@ -59,7 +63,7 @@ function drawPictures() {
 }
 
 function showTime() {
-  const now = Math.min(time, shown.until);
+  const now = share * shown.until;
   element('time').max = shown.until;
   element('time').value = now;
   document.querySelector('output[for=time]').value = `${number(Math.round(now * 100) / 100)} of ${number(shown.until)}`;
@@ -91,7 +95,7 @@ function update() {
   document.body.classList.toggle('stale', answer.error !== undefined);
   say('problem', [answer.error, compared?.error].filter(Boolean).join(' '));
   element('about').textContent = ABOUT[state.schedule] ?? '';
-  element('command').textContent = commandLine(settingsOf(state, scheduleNamed(state.schedule) ?? { name: state.schedule, chunks: state.chunks }));
+  element('command').textContent = commandLine(state, menuEntry(state.schedule));
   if (answer.error) return;
   const other = compared && !compared.error ? withLanes(compared) : null;
   shown = { ...withLanes(answer), other, until: Math.max(answer.makespan, other?.answer.makespan ?? 0) };
@@ -128,15 +132,15 @@ function stop() {
 }
 
 function play() {
-  if (time >= shown.until) time = 0;
+  if (share >= 1) share = 0;
   element('play').setAttribute('aria-pressed', 'true');
   element('play').innerHTML = '&#10073;&#10073; Pause';
   let last = performance.now();
   const frame = (instant) => {
-    time += Math.max(instant - last, 0) / 1000 * shown.until / SECONDS_TO_PLAY;
+    share = Math.min(share + Math.max(instant - last, 0) / 1000 / SECONDS_TO_PLAY, 1);
     last = instant;
     showTime();
-    if (time >= shown.until) stop();
+    if (share >= 1) stop();
     else player = requestAnimationFrame(frame);
   };
   player = requestAnimationFrame(frame);
@@ -152,7 +156,6 @@ function listenToControls() {
   });
   window.addEventListener('hashchange', () => {
     state = readAddress({ ...initialState(data.settings), schedule: state.schedule }, data.schedules);
-    time = Infinity;
     update();
   });
 }
@@ -161,7 +164,7 @@ function listenToTime() {
   element('play').addEventListener('click', () => (player ? stop() : play()));
   element('time').addEventListener('input', ({ target }) => {
     stop();
-    time = Number(target.value);
+    share = shown.until > 0 ? Number(target.value) / shown.until : 0;
     showTime();
   });
   element('follow').addEventListener('input', ({ target }) => {
@@ -185,7 +188,7 @@ function listenToTime() {
 let trace = null;
 
 function showTrace() {
-  if (trace) drawTrace(element('trace'), element('trace-figures'), trace, Number(element('step').value));
+  if (trace) drawTrace(element('trace'), { figures: element('trace-figures'), legend: element('trace-legend') }, trace, Number(element('step').value));
 }
 
 async function openTrace(file) {
@@ -194,7 +197,7 @@ async function openTrace(file) {
     say('trace-problem', '');
   } catch (error) {
     trace = null;
-    element('trace-figures').innerHTML = '';
+    element('trace-figures').innerHTML = element('trace-legend').innerHTML = '';
     say('trace-problem', `${file.name}: ${error.message}`);
   }
   element('trace').toggleAttribute('hidden', trace === null);

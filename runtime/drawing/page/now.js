@@ -64,8 +64,8 @@ function drawMemory(svg, answer, until) {
   });
   svg.innerHTML = `<text class="name" x="${GRID.left - 6}" y="${y(most) + 4}">${most}</text><text class="name" x="${GRID.left - 6}" y="${y(0)}">0</text>` +
     `<line class="axis" x1="${GRID.left}" x2="${x(until)}" y1="${y(0)}" y2="${y(0)}"/>${lines[full]}` +
-    `${lines.filter((_, rank) => rank !== full).join('')}<rect class="veil" y="0" height="${height}"/><line class="cursor" y1="0" y2="${height}"/>` +
-    `<text class="note" x="${GRID.left + 6}" y="10">stashes held: rank ${full} filled, the others as lines</text>`;
+    `${lines.filter((_, rank) => rank !== full).join('')}<rect class="veil" y="0" height="${height}"/><line class="cursor" y1="0" y2="${height}"/>`;
+  svg.setAttribute('aria-label', `stashes held over time, at most ${most}`);
   svg.setAttribute('width', width);
   svg.setAttribute('height', height);
   svg.dataset.scale = scale;

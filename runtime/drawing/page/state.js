@@ -1,8 +1,8 @@
 // state.js -- what the reader has chosen, and its two written forms: the address of the page, which
 // can be sent to others, and the command line.
 
-const LIMITS = { ranks: [1, 32], micro_batches: [1, 64], chunks: [1, 8], forward: [0, 4], backward_input: [0, 4],
-  backward_weight: [0, 4], latency: [0, 2] };
+const COUNTS = { ranks: [1, 32], micro_batches: [1, 64], chunks: [1, 8] };
+const TIMES = { forward: [0, 4], backward_input: [0, 4], backward_weight: [0, 4], latency: [0, 2] };
 const RECOMPUTE = ['none', 'stage', 'layer'];
 
 // From the settings that the page was made for. They may lie outside the sliders' limits.
@@ -16,9 +16,9 @@ function initialState({ schedule, stages, micro_batches, chunks, recompute, time
 function readAddress(state, schedules) {
   const given = new URLSearchParams(location.hash.slice(1));
   const next = { ...state };
-  for (const [key, [least, most]] of Object.entries(LIMITS)) {
+  for (const [key, [least, most]] of Object.entries({ ...COUNTS, ...TIMES })) {
     const number = given.has(key) ? Number(given.get(key)) : NaN;
-    if (number >= least && number <= most) next[key] = key in { ranks: 0, micro_batches: 0, chunks: 0 } ? Math.round(number) : number;
+    if (number >= least && number <= most) next[key] = key in COUNTS ? Math.round(number) : number;
   }
   const known = (name) => schedules.some((schedule) => schedule.name === name);
   if (known(given.get('schedule'))) next.schedule = given.get('schedule');
@@ -46,10 +46,11 @@ function settingsOf(state, schedule) {
     latency: state.latency };
 }
 
-function commandLine(settings) {
+function commandLine(state, schedule) {
+  const settings = settingsOf(state, schedule);
   const words = ['penstock schedule', '--schedule', settings.schedule, '--stages', settings.stages, '--micro-batches',
     settings.micro_batches];
-  if (settings.chunks > 1) words.push('--chunks', settings.chunks);
+  if (settings.chunks !== schedule.chunks) words.push('--chunks', settings.chunks);
   if (settings.recompute !== 'none') words.push('--recompute', settings.recompute);
   if (settings.times.some((time) => time !== 1)) words.push('--times', settings.times.join(','));
   if (settings.latency > 0) words.push('--latency', settings.latency);

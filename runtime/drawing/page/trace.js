@@ -43,12 +43,12 @@ function stepOf({ name, ranks }, step) {
   const first = all.reduce((least, box) => Math.min(least, box.start), Infinity);
   const lanes = chosen.map((lane) => ({ name: lane.name, boxes: lane.boxes.map((box) => ({ ...box, start: box.start - first, end: box.end - first })) }));
   const makespan = all.reduce((most, box) => Math.max(most, box.end), 0) - first;
-  const busy = all.filter((box) => box.cat !== 'communication').reduce((sum, box) => sum + box.end - box.start, 0);
+  const busy = all.filter((box) => box.cat === 'compute').reduce((sum, box) => sum + box.end - box.start, 0);
   return { name, lanes, makespan, busy: makespan > 0 ? busy / (makespan * lanes.length) : 0 };
 }
 
 // A rank's lanes stand together, in the order of the processes (measured first).
-function drawTrace(svg, figures, trace, step) {
+function drawTrace(svg, { figures, legend }, trace, step) {
   const parts = trace.processes.map((process) => stepOf(process, step)).filter((part) => part !== null);
   const until = Math.max(...parts.map((part) => part.makespan));
   const ranks = Math.max(...parts.map((part) => part.lanes.length));
@@ -59,6 +59,6 @@ function drawTrace(svg, figures, trace, step) {
   const stages = 1 + lanes.flatMap((lane) => lane.boxes).reduce((most, box) => Math.max(most, box.stage), 0);
   drawGrid(svg, lanes, { until, ranks, chunks: Math.ceil(stages / ranks), pitch: Math.max(12, Math.min(28, Math.floor(560 / lanes.length))),
     gapAfter: (index) => ((index + 1) % parts.length === 0 ? 8 : 1) });
-  moveCursor(svg, until);
-  figures.innerHTML = parts.map(({ name, makespan, busy }) => tile(escaped(name), `${number(makespan)} ms`, `ranks work ${percent(busy, 1)} of it`)).join('');
+  drawLegend(legend, new Set(lanes.flatMap((lane) => lane.boxes.map((box) => box.op))));
+  figures.innerHTML = parts.map(({ name, makespan, busy }) => tile(escaped(name), `${number(makespan)} ms`, `ranks compute ${percent(busy, 1)} of it`)).join('');
 }
