@@ -24,6 +24,7 @@ struct Command {
 };
 constexpr Command kCommands[] = {
     {"train", train_command, train_help},
+    {"profile", profile_command, profile_help},
     {"info", info_command, info_help},
 };
 
