@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "runtime/schedule/edges.h"
 #include "runtime/schedule/form.h"
 
 namespace penstock {
@@ -47,11 +48,15 @@ class Walk {
  public:
   Walk(const Schedule& schedule, const Uses& uses, std::span<const StageMemory> memory,
        std::span<const int64_t> skip_bytes)
-      : schedule_(schedule), uses_(uses), memory_(memory), skip_bytes_(skip_bytes) {}
+      : schedule_(schedule),
+        edges_(schedule),
+        uses_(uses),
+        memory_(memory),
+        skip_bytes_(skip_bytes) {}
 
   int64_t peak(int rank) {
     const auto& program = schedule_.program[rank];
-    coming_.assign(2 * (static_cast<size_t>(schedule_.stages) + schedule_.skips.size()), 0);
+    coming_.assign(2 * static_cast<size_t>(edges_.count()), 0);
     for (const Instruction& i : program) {
       if (!receives(i.op)) continue;
       if (coming_[inlet_of(i)]++ == 0) add(tuple_bytes(i));
@@ -98,29 +103,19 @@ class Walk {
     }
   }
 
-  // The skip that a message takes; the number of skips if it goes to the next stage or back.
-  [[nodiscard]] size_t skip_of(const Instruction& message) const {
-    const int peer = peer_stage(message);
-    const Skip skip{std::min(message.stage, peer), std::max(message.stage, peer)};
-    const auto& skips = schedule_.skips;
-    return static_cast<size_t>(std::find(skips.begin(), skips.end(), skip) - skips.begin());
-  }
-
   [[nodiscard]] int64_t tuple_bytes(const Instruction& message) const {
-    const size_t skip = skip_of(message);
-    if (skip < schedule_.skips.size()) return skip_bytes_.empty() ? 0 : skip_bytes_[skip];
-    return memory_[std::max(message.stage, peer_stage(message))].input_bytes;
+    const int skip = edges_.of(message) - (schedule_.stages - 1);
+    if (skip >= 0) return skip_bytes_.empty() ? 0 : skip_bytes_[skip];
+    return memory_[std::max(message.stage, message.peer)].input_bytes;
   }
 
   // Of a receive: the edge it comes by, from below or from above.
   [[nodiscard]] size_t inlet_of(const Instruction& receive) const {
-    const size_t skip = skip_of(receive);
-    const size_t edge = skip < schedule_.skips.size() ? schedule_.stages + skip
-                                                      : static_cast<size_t>(receive.stage);
-    return 2 * edge + (receive.op == Op::RecvGradient ? 1 : 0);
+    return 2 * static_cast<size_t>(edges_.of(receive)) + (receive.op == Op::RecvGradient ? 1 : 0);
   }
 
   const Schedule& schedule_;
+  const Edges edges_;
   const Uses& uses_;
   std::span<const StageMemory> memory_;
   std::span<const int64_t> skip_bytes_;

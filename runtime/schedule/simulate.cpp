@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "runtime/schedule/edges.h"
 #include "runtime/schedule/form.h"
 #include "runtime/schedule/replay.h"
 
@@ -11,9 +12,9 @@ namespace penstock {
 namespace {
 
 // The messages from one stage to another.
-struct Edge {
+struct Wire {
   const LinkTimes* link = nullptr;
-  double wire = 0;     // time that one message holds it
+  double busy = 0;     // time that one message holds it
   double free_at = 0;  // when the last one sent is through
 };
 
@@ -34,11 +35,12 @@ class Simulation {
   Simulation(const Schedule& schedule, const PipelineCosts& costs)
       : schedule_(schedule),
         costs_(costs),
+        edges_(schedule),
         events_(schedule),
         happened_(events_.count(), 0),
         rank_(schedule.ranks),
         reduction_(schedule.stages) {
-    make_edges();
+    make_wires();
     find_reductions();
     timeline_.rank.resize(schedule.ranks);
     for (int r = 0; r < schedule.ranks; ++r) {
@@ -69,33 +71,25 @@ class Simulation {
     return same ? costs_.within_node : costs_.between_nodes;
   }
 
-  [[nodiscard]] Edge edge(int stage, int other, const std::vector<double>& bytes, size_t i) const {
+  [[nodiscard]] Wire wire(int stage, int other, const std::vector<double>& bytes, size_t i) const {
     const LinkTimes& times = link(stage, other);
     return {&times, bytes.empty() ? 0 : bytes[i] * times.seconds_per_byte};
   }
 
-  // Down and up from each stage to the next, then down and up along each skip.
-  void make_edges() {
+  // Down and up along every edge.
+  void make_wires() {
     for (int s = 0; s + 1 < schedule_.stages; ++s) {
-      edges_.insert(edges_.end(), 2, edge(s, s + 1, costs_.boundary_bytes, s));
+      wires_.insert(wires_.end(), 2, wire(s, s + 1, costs_.boundary_bytes, s));
     }
     for (size_t k = 0; k < schedule_.skips.size(); ++k) {
       const auto [from, to] = schedule_.skips[k];
-      edges_.insert(edges_.end(), 2, edge(from, to, costs_.skip_bytes, k));
+      wires_.insert(wires_.end(), 2, wire(from, to, costs_.skip_bytes, k));
     }
   }
 
-  [[nodiscard]] Edge& edge_of(const Instruction& message) {
-    const int peer = peer_stage(message);
-    const auto [low, high] = std::minmax(message.stage, peer);
+  [[nodiscard]] Wire& wire_of(const Instruction& message) {
     const bool up = message.op == Op::SendGradient || message.op == Op::RecvGradient;
-    size_t pair = low;
-    if (high > low + 1) {
-      const auto& skips = schedule_.skips;
-      pair = schedule_.stages - 1 +
-             (std::find(skips.begin(), skips.end(), Skip{low, high}) - skips.begin());
-    }
-    return edges_[2 * pair + (up ? 1 : 0)];
+    return wires_[2 * static_cast<size_t>(edges_.of(message)) + (up ? 1 : 0)];
   }
 
   // ---- instructions
@@ -125,19 +119,19 @@ class Simulation {
   }
 
   void send(RankState& state, const Instruction& instruction) {
-    Edge& edge = edge_of(instruction);
-    state.clock += edge.link->overhead;
+    Wire& wire = wire_of(instruction);
+    state.clock += wire.link->overhead;
     double through = state.clock;
-    if (!edge.link->receiver_copies) {
-      through = edge.free_at = std::max(state.clock, edge.free_at) + edge.wire;
+    if (!wire.link->receiver_copies) {
+      through = wire.free_at = std::max(state.clock, wire.free_at) + wire.busy;
     }
-    happened_[events_.caused_by(instruction)] = through + edge.link->latency;
+    happened_[events_.caused_by(instruction)] = through + wire.link->latency;
   }
 
   void receive(RankState& state, const Instruction& instruction) {
-    const Edge& edge = edge_of(instruction);
+    const Wire& wire = wire_of(instruction);
     wait(state, happened_[events_.awaited_by(instruction)]);
-    state.clock += edge.link->overhead + (edge.link->receiver_copies ? edge.wire : 0);
+    state.clock += wire.link->overhead + (wire.link->receiver_copies ? wire.busy : 0);
   }
 
   // Returns when it started.
@@ -235,11 +229,12 @@ class Simulation {
 
   const Schedule& schedule_;
   const PipelineCosts& costs_;
+  Edges edges_;
   ScheduleEvents events_;
   std::vector<double> happened_;  // by event; of a message: when it is there
   std::vector<RankState> rank_;
   std::vector<Reduction> reduction_;  // by stage
-  std::vector<Edge> edges_;
+  std::vector<Wire> wires_;           // two of each edge
   Timeline timeline_;
 };
 

@@ -28,7 +28,11 @@ using ::testing::StartsWith;
 // can run one instruction does so; nothing is planned, indexed or compared in advance.
 class Machine {
  public:
-  explicit Machine(const Schedule& schedule) : s_(schedule), next_(schedule.ranks, 0) {}
+  explicit Machine(const Schedule& schedule) : s_(schedule), next_(schedule.ranks, 0) {
+    for (const auto& program : s_.program) {
+      for (const Instruction& i : program) reduces_ = reduces_ || i.op == Op::ReduceGradients;
+    }
+  }
 
   // True if every rank gets to its end, nothing is left over, and all was computed in order.
   bool succeeds() {
@@ -56,13 +60,13 @@ class Machine {
   // False if the instruction has to wait.
   bool step(int rank) {
     const Instruction& i = s_.program[rank][next_[rank]];
-    if (i.op == Op::RecvActivation && !receive("activation", i.stage - 1, i)) return false;
-    if (i.op == Op::RecvGradient && !receive("gradient", i.stage + 1, i)) return false;
+    if (i.op == Op::RecvActivation && !receive("activation", i)) return false;
+    if (i.op == Op::RecvGradient && !receive("gradient", i)) return false;
     compute(i);
     if (i.op == Op::SendActivation) send("activation", "output", i);
     if (i.op == Op::SendGradient) send("gradient", "input gradient", i);
     if (i.op == Op::ReduceGradients) {
-      expect((count_[{"weight gradient", i.stage}]) == s_.micro_batches);
+      expect((count_[{"weight gradient", i.stage}]) == s_.micro_batches - 1);
       learn("reduced", i.stage, 0);
     }
     ++next_[rank];
@@ -70,31 +74,45 @@ class Machine {
     return true;
   }
 
-  bool receive(const std::string& what, int from, const Instruction& i) {
-    auto& queue = queues_[{what, from}];
+  // What travels is known by its other end.
+  static std::string over(const std::string& what, int peer) {
+    return what + " " + std::to_string(peer);
+  }
+
+  bool receive(const std::string& what, const Instruction& i) {
+    auto& queue = queues_[{over(what, i.stage), i.peer}];
     if (queue.empty()) return false;
     expect(queue.front() == i.micro_batch);
     queue.pop_front();
-    learn("received " + what, i.stage, i.micro_batch);
+    learn(over("received " + what, i.peer), i.stage, i.micro_batch);
     return true;
   }
 
   void send(const std::string& what, const std::string& tensor, const Instruction& i) {
     expect(knows(tensor, i.stage, i.micro_batch));
-    learn("sent " + what, i.stage, i.micro_batch);
-    queues_[{what, i.stage}].push_back(i.micro_batch);
+    learn(over("sent " + what, i.peer), i.stage, i.micro_batch);
+    queues_[{over(what, i.peer), i.stage}].push_back(i.micro_batch);
   }
 
-  bool neighbour_is_here(int stage, int neighbour) const {
-    return s_.rank_of_stage[stage] == s_.rank_of_stage[neighbour];
+  // All pairs of stages of which one hands something to the other.
+  std::vector<Skip> edges() const {
+    std::vector<Skip> all = s_.skips;
+    for (int stage = 1; stage < s_.stages; ++stage) all.push_back({stage - 1, stage});
+    return all;
+  }
+
+  // Whether `stage` has what the stage at the other end made, received or on the same rank.
+  bool has_from(int peer, int stage, const std::string& tensor, const std::string& message, int j) {
+    const bool here = s_.rank_of_stage[stage] == s_.rank_of_stage[peer];
+    return here ? knows(tensor, peer, j) : knows(over("received " + message, peer), stage, j);
   }
 
   void compute(const Instruction& i) {
     const auto [op, stage, j, peer] = i;
     if (op == Op::Forward) {
-      const bool here = stage > 0 && neighbour_is_here(stage, stage - 1);
-      expect(stage == 0 ||
-             (here ? knows("output", stage - 1, j) : knows("received activation", stage, j)));
+      for (const auto& [from, to] : edges()) {
+        expect(to != stage || has_from(from, stage, "output", "activation", j));
+      }
       learn("output", stage, j);
       ascend("output", stage, j);
     }
@@ -103,16 +121,16 @@ class Machine {
       learn("recomputed", stage, j);
     }
     if (op == Op::Backward || op == Op::BackwardInput) {
-      const int after = stage + 1;
-      const bool here = after < s_.stages && neighbour_is_here(stage, after);
       expect(knows("output", stage, j));
-      expect(after == s_.stages ||
-             (here ? knows("input gradient", after, j) : knows("received gradient", stage, j)));
+      for (const auto& [from, to] : edges()) {
+        expect(from != stage || has_from(to, stage, "input gradient", "gradient", j));
+      }
       learn("input gradient", stage, j);
       ascend("input gradient", stage, j);
     }
     if (op == Op::Backward || op == Op::BackwardWeight) {
-      expect(knows("input gradient", stage, j) && !knows("reduced", stage, 0));
+      expect(knows("input gradient", stage, j));
+      expect(j < s_.micro_batches - 1 || !reduces_ || knows("reduced", stage, 0));
       learn("weight gradient", stage, j);
       ascend("weight gradient", stage, j);
     }
@@ -160,6 +178,7 @@ class Machine {
   std::map<std::pair<std::string, int>, int> count_;
   std::map<std::pair<std::string, int>, std::deque<int>> queues_;
   bool sound_ = true;
+  bool reduces_ = false;  // the gradients of any stage
 };
 
 struct Tally {
@@ -185,14 +204,16 @@ struct Case {
   std::string name;
   int ranks;
   int micro_batches;
+  std::vector<Skip> skips = {};
 };
 
 class Mutations : public ::testing::TestWithParam<std::tuple<Case, bool>> {
  protected:
   void SetUp() override {
     const auto& [c, recompute] = GetParam();
-    schedule_ = lower(make_schedule(c.name, c.ranks, c.micro_batches),
-                      {.recompute = recompute, .reduce = true, .update = true});
+    Schedule made = make_schedule(c.name, c.ranks, c.micro_batches);
+    made.skips = c.skips;
+    schedule_ = lower(made, {.recompute = recompute, .reduce = true, .update = true});
     Tally original;
     judge(schedule_, "unchanged", original);
     ASSERT_EQ(original.accepted, 1);
@@ -276,15 +297,33 @@ std::string test_name(const ::testing::TestParamInfo<std::tuple<Case, bool>>& pa
   std::string name = c.name;
   name.append("_").append(std::to_string(c.ranks));
   name.append("x").append(std::to_string(c.micro_batches));
+  for (const auto& [from, to] : c.skips) {
+    name.append("_").append(std::to_string(from)).append("to").append(std::to_string(to));
+  }
   if (recompute) name += "_recomputing";
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 }
 
 const std::vector<Case> kCases = {
-    {"gpipe", 1, 2}, {"gpipe", 2, 1}, {"gpipe", 2, 3}, {"gpipe", 3, 2},
-    {"1f1b", 2, 3},  {"1f1b", 3, 4},  {"1f1b", 4, 2},  {"interleaved-1f1b", 2, 2},
-    {"zb-h1", 3, 3}, {"zb-v", 2, 3}};
+    {"gpipe", 1, 2},
+    {"gpipe", 2, 1},
+    {"gpipe", 2, 3},
+    {"gpipe", 3, 2, {{0, 2}}},
+    {"1f1b", 2, 3},
+    {"1f1b", 3, 4},
+    {"1f1b", 4, 2, {{0, 3}, {1, 3}}},
+    {"1f1b-deep", 2, 3},
+    {"interleaved-1f1b", 2, 2},
+    {"interleaved-1f1b", 2, 3, {{0, 2}, {0, 3}}},
+    {"looped-bfs", 2, 2, {{1, 3}}},
+    {"zb-h1", 3, 3},
+    {"zb-h1", 3, 2, {{0, 2}}},
+    {"zb-h2", 2, 3},
+    {"zb-v", 2, 3},
+    {"zb-v", 2, 2, {{0, 3}, {1, 3}}},
+    {"dualpipev", 2, 2},
+};
 
 INSTANTIATE_TEST_SUITE_P(Schedules, Mutations,
                          ::testing::Combine(::testing::ValuesIn(kCases), ::testing::Bool()),
