@@ -99,7 +99,7 @@ class Layer {
   // misfit.
   [[nodiscard]] virtual Shapes infer(const Shapes& inputs) const = 0;
   // Announces parameters and buffers; allocates nothing. The last set announced to is the one that
-  // forward() uses.
+  // forward() uses; what a layer kept on the device of an earlier one is let go.
   virtual void declare(ParameterSet& /*set*/) {}
   virtual Variables forward(Context& context, const Variables& inputs) = 0;
   // Batch fields that forward() asks Context::field for.
