@@ -39,7 +39,8 @@ std::optional<std::string> plain_answer(const CommandLine& line) {
   const Command* command = find_command(line.command);
   if (command != nullptr && wants_help(line.arguments)) return command->help();
   if (line.command == "schedule") {
-    return wants_help(line.arguments) ? schedule_help() : schedule_text(line.arguments);
+    return wants_help(line.arguments) ? schedule_help()
+                                      : schedule_text(line.arguments, standard_output());
   }
   if (line.command.empty() || wants_help({line.command}) || line.command == "help") {
     return general_help();
