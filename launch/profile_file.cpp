@@ -254,7 +254,7 @@ std::string profile_table(const Profile& profile) {
       profile.costs.micro_batch_size, "layer", name_width, "kind", kind_width, "parameters", "F ms",
       "B ms", "W ms", "update ms", "tape", "boundary");
   for (const Row& row : rows) text += line(row, name_width, kind_width);
-  text += line(total, name_width, kind_width) + "\n";
+  text += line(total, name_width, kind_width);
   return text + line("within a host", profile.within_node) +
          line("between hosts", profile.between_nodes);
 }
