@@ -42,6 +42,7 @@ usage: mpirun -n RANKS penstock COMMAND [RUNFILE.toml] [--section.key value ...]
   profile RUNFILE.toml time and memory of every layer here, and of the links between ranks
   info                 versions, devices, and what a run here would use
   schedule             what every rank would do in a step, drawn and timed; needs no ranks
+  plan RUNFILE.toml    which stages x replicas, schedule and split would be fastest; needs no ranks
 
   penstock COMMAND --help   the options of a command
   penstock --version

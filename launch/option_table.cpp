@@ -194,6 +194,7 @@ void add_run(std::vector<Option>& table) {
   rows.add("eval_every", "eval-every", &R::eval_every, "N", between(0, 1e15), "steps; 0: only at the end");
   rows.add("eval_batch", &R::eval_batch, "N", between(0, kMostSamples), "samples of an evaluation micro-batch; 0: micro_batch_size");
   rows.add("log_every", "log-every", &R::log_every, "N", between(1, 1e15), "steps between plain log lines");
+  rows.add("trace", &R::trace, "N", between(0, 1000), "steps after the warm-up recorded in trace.json, for chrome://tracing and Perfetto; 0: none");
 }
 // clang-format on
 

@@ -4,11 +4,19 @@
 #include <string>
 #include <vector>
 
+#include "runtime/drawing/terminal.h"
+
 namespace penstock {
 
-// What the command prints: a drawing with its figures, the compute instructions as CSV, or JSON.
-// Needs no MPI. Throws Error(Input), or std::invalid_argument from runtime/schedule.
-[[nodiscard]] std::string schedule_text(const std::vector<std::string>& arguments);
+// What the command prints: a drawing with its figures as text, SVG or page, the compute
+// instructions as CSV, JSON, or a trace. `terminal` is what the text is made for. Needs no MPI.
+// Throws Error(Input), or std::invalid_argument from the pure rooms.
+[[nodiscard]] std::string schedule_text(const std::vector<std::string>& arguments,
+                                        const Terminal& terminal = {});
 [[nodiscard]] std::string schedule_help();
+
+// Its width, and colours unless NO_COLOR is set (no-color.org), where standard output is a
+// terminal.
+[[nodiscard]] Terminal standard_output();
 
 }  // namespace penstock

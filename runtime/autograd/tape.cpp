@@ -49,11 +49,21 @@ void Tape::destroy(size_t index) {
   nodes_[index] = nullptr;
 }
 
+void Tape::complete_parts(size_t index) {
+  while (!parts_.empty() && parts_.back().first_node >= index) {
+    const size_t number = parts_.back().number;
+    parts_.pop_back();
+    if (part_done_) part_done_(number);
+  }
+}
+
 void Tape::backward() {
+  complete_parts(nodes_.size());
   for (size_t i = nodes_.size(); i-- > 0;) {
     nodes_[i]->input_gradient(*this);
     nodes_[i]->weight_gradient(*this);
     destroy(i);
+    complete_parts(i);
     if (progress_) progress_();
   }
   nodes_.clear();
@@ -69,11 +79,14 @@ void Tape::backward_input() {
 }
 
 void Tape::backward_weight() {
+  complete_parts(nodes_.size());
   for (size_t i = nodes_.size(); i-- > 0;) {
-    if (nodes_[i] == nullptr) continue;
-    nodes_[i]->weight_gradient(*this);
-    destroy(i);
-    if (progress_) progress_();
+    if (nodes_[i] != nullptr) {
+      nodes_[i]->weight_gradient(*this);
+      destroy(i);
+      if (progress_) progress_();
+    }
+    complete_parts(i);
   }
   clear();
 }
@@ -84,6 +97,7 @@ void Tape::clear() {
   }
   nodes_.clear();
   gradients_.clear();
+  parts_.clear();
   arena_.rewind();
 }
 

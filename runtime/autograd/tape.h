@@ -65,6 +65,12 @@ class Tape {
   // Called after every op, forward or backward: messages of other ranks progress here.
   void set_progress(std::function<void()> progress) { progress_ = std::move(progress); }
 
+  // What is recorded from here on belongs to part `number` of the computation, a layer say; numbers
+  // ascend. `done` is called in the pass that adds weight gradients, once all those of a part are
+  // there, last part first.
+  void begin_part(size_t number) { parts_.push_back({nodes_.size(), number}); }
+  void set_part_done(std::function<void(size_t number)> done) { part_done_ = std::move(done); }
+
   // A leaf whose gradient will be asked for with take_gradient() after the input half.
   [[nodiscard]] Variable input(Tensor value) {
     return {std::move(value), recording_ ? new_slot() : -1};
@@ -116,10 +122,18 @@ class Tape {
     return static_cast<int>(gradients_.size()) - 1;
   }
   void destroy(size_t index);
+  // No weight gradient of nodes `index` and later is missing any more.
+  void complete_parts(size_t index);
+
+  struct Part {
+    size_t first_node, number;
+  };
 
   Device& device_;
   bool recording_ = false;
   std::function<void()> progress_;
+  std::function<void(size_t)> part_done_;
+  std::vector<Part> parts_;
   Arena arena_;
   std::vector<Node*> nodes_;
   std::vector<Tensor> gradients_;  // by slot

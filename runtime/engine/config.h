@@ -40,6 +40,7 @@ struct RunConfig {
   int64_t eval_every = 0;          // steps; 0: only at the end, when there is validation data
   int64_t eval_batch = 0;          // samples of one evaluation micro-batch; 0: micro_batch_size
   int64_t log_every = 10;          // steps between plain log lines
+  int64_t trace = 2;               // steps recorded in trace.json
 };
 
 struct Config {

@@ -102,7 +102,10 @@ void Executor::execute(const Instruction& instruction, const StepInput& input) {
       receive(gradient_inlets_[static_cast<size_t>(s)], gradients_[at(instruction)]);
       return;
     case Op::ReduceGradients:
-      if (parts_.reduce != nullptr) parts_.reduce->start(stage->gradients());
+      if (parts_.reduce != nullptr) {
+        stage->begin_reduction(
+            [group = parts_.reduce](const Tensor& bucket) { group->start(bucket); });
+      }
       return;
     case Op::OptimizerStep:
       if (parts_.reduce != nullptr) parts_.reduce->finish();

@@ -46,7 +46,9 @@ class Executor {
   // Between ops of a long computation: moves messages. Stages are given this.
   void progress();
 
-  // Of the last run, in seconds since the executor was made.
+  // From here on times count from zero.
+  void reset_clock() { epoch_ = std::chrono::steady_clock::now(); }
+  // Of the last run, in seconds since the executor was made or its clock reset.
   [[nodiscard]] std::span<const TimedInstruction> events() const { return events_; }
   // Of the last run: seconds in compute instructions, and from its start to the update (or the
   // end).

@@ -26,7 +26,8 @@ class Pipeline {
 
   // Runs one training step (input.training) or one evaluation pass.
   void run(const StepInput& input) { (input.training ? *train_ : *evaluate_).run(input); }
-  [[nodiscard]] const Executor& last_step() const { return *train_; }
+  // The executor of training steps: its events are those of the last one.
+  [[nodiscard]] Executor& training() const { return *train_; }
 
   void begin_step();
   void end_step();  // after the replicas' sums, before the next begin_step()

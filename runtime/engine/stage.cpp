@@ -29,7 +29,10 @@ Stage::Stage(std::span<const std::unique_ptr<Layer>> layers, RecomputeMode mode,
       device_(device),
       live_(static_cast<size_t>(micro_batches), nullptr),
       losses_(static_cast<size_t>(micro_batches)) {
-  for (const auto& layer : layers_) layer->declare(set_);
+  for (const auto& layer : layers_) {
+    first_parameter_.push_back(set_.parameters().size());
+    layer->declare(set_);
+  }
   for (Parameter& parameter : set_.parameters()) parameters_.push_back(&parameter);
 }
 
@@ -41,12 +44,18 @@ void Stage::allocate(uint64_t seed) {
   weights_ = device_.zeros({weights}, DType::F32, Purpose::Parameters);
   gradients_ = device_.zeros({weights + sums}, DType::F32, Purpose::Gradients);
   int64_t at = 0;
+  std::vector<int64_t> starts;  // of each parameter, and one past the last
   for (Parameter* parameter : parameters_) {
+    starts.push_back(at);
     parameter->weight = Weight(weights_.view(at, parameter->shape));
     parameter->gradient = gradients_.view(at, parameter->shape);
     at += padded(parameter->elements());
     fill_initial_values(*parameter, seed, device_);
   }
+  starts.push_back(at);
+  std::vector<int64_t> first_of_layer;
+  for (const size_t first : first_parameter_) first_of_layer.push_back(starts[first]);
+  buckets_ = GradientBuckets(gradients_, first_of_layer);
   for (StepSums& step_sums : set_.step_sums()) {
     step_sums.value = gradients_.view(at, step_sums.shape);
     at += padded(step_sums.shape.elements());
@@ -114,6 +123,7 @@ Tape& Stage::take_tape() {
   if (spare_tapes_.empty()) {
     spare_tapes_.push_back(&tapes_.emplace_back(device_));
     spare_tapes_.back()->set_progress(progress_);
+    spare_tapes_.back()->set_part_done([this](size_t layer) { buckets_.layer_done(layer); });
   }
   Tape& tape = *spare_tapes_.back();
   spare_tapes_.pop_back();
@@ -164,7 +174,10 @@ Tensors Stage::run(Segment& segment, const Moment& moment, bool record, bool rec
   Context now = context(moment, tape, recomputing);
   Tensor loss;
   now.loss = &loss;
-  for (size_t i = segment.first; i < segment.last; ++i) x = layers_[i]->forward(now, x);
+  for (size_t i = segment.first; i < segment.last; ++i) {
+    if (record) tape.begin_part(i);
+    x = layers_[i]->forward(now, x);
+  }
   tape.stop_recording();
   if (record) {
     segment.inputs.clear();

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/engine/gradient_buckets.h"
 #include "runtime/layers/layer.h"
 
 namespace penstock {
@@ -61,7 +62,10 @@ class Stage {
   void backward_weight(const Moment& moment);
 
   // ---- once per step
-  void begin_step();            // gradients and step sums to zero
+  void begin_step();  // gradients and step sums to zero
+  // The next weight gradient is the last of the step: `start` is called with each bucket of
+  // gradients() as soon as it is complete.
+  void begin_reduction(GradientBuckets::Start start) { buckets_.begin(std::move(start)); }
   void end_step(int replicas);  // folds the step sums into the layers' buffers
   // The loss layer's F64 [3] of that micro-batch (TokenOps::cross_entropy_forward); empty in stages
   // without a loss.
@@ -108,7 +112,9 @@ class Stage {
   std::function<void()> progress_;
   ParameterSet set_;
   std::vector<Parameter*> parameters_;
+  std::vector<size_t> first_parameter_;  // by layer
   Tensor weights_, gradients_;
+  GradientBuckets buckets_;
   std::deque<Stash> stashes_;  // every one ever needed
   std::vector<Stash*> spare_;  // of those, not in use
   std::deque<Tape> tapes_;     // likewise

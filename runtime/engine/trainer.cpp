@@ -10,6 +10,7 @@
 #include "runtime/engine/pipeline.h"
 #include "runtime/engine/run_report.h"
 #include "runtime/engine/saver.h"
+#include "runtime/engine/trace_recorder.h"
 #include "runtime/optimizer/average.h"
 #include "runtime/optimizer/clip.h"
 #include "runtime/optimizer/optimizer.h"
@@ -42,7 +43,8 @@ class Trainer {
         optimizer_(on_every_rank([&] { return make_optimizer(config.optimizer); })),
         no_data_(static_cast<size_t>(config.pipeline.micro_batches)),
         saver_(config, std::move(run_file), network.world(), device),
-        report_(config, session, network, grid, pipeline_, device) {
+        report_(config, session, network, grid, pipeline_, device),
+        trace_(config.run.trace, RunReport::kWarmUpSteps + 1, config.run.steps) {
     optimizer_->allocate(pipeline_.parameters(), device);
     if (config.optimizer.moving_average > 0.0) {
       average_ = std::make_unique<WeightAverage>(config.optimizer.moving_average);
@@ -79,6 +81,7 @@ class Trainer {
       }
     }
     pipeline_.drain();
+    write_trace();
     RunSummary summary = report_.summary(record.loss, seconds_since(start),
                                          loader_ ? loader_->seconds_waited() : 0.0);
     if (reporter_ != nullptr) reporter_->finished(summary);
@@ -127,13 +130,15 @@ class Trainer {
     if (targets > 0.0) input.loss_scale = static_cast<float>(1.0 / targets);
     input.update = [&] { update(record); };
     pipeline_.begin_step();
+    trace_.begin_step(step, pipeline_.training(), network_.world());
     pipeline_.run(input);
+    trace_.end_step(step, pipeline_.training());
     record.samples = source_.mini_batch();
     if (pipeline_.input().label_per_position) {
       record.tokens = record.samples * source_.facts().targets_per_sample;
     }
     record.step_ms = 1e3 * seconds_since(start);
-    report_.end_step(record.step_ms, pipeline_.last_step());
+    report_.end_step(record.step_ms, pipeline_.training());
     return record;
   }
 
@@ -189,6 +194,15 @@ class Trainer {
     return record;
   }
 
+  void write_trace() {
+    if (trace_.empty()) return;
+    Trace trace = report_.describe_trace();
+    trace.processes.push_back({.name = "measured",
+                               .rank_names = report_.rank_names(),
+                               .steps = trace_.gather(network_.world())});
+    if (reporter_ != nullptr) reporter_->traced(trace);
+  }
+
   void save(int64_t step) {
     CheckpointRequest request;
     if (network_.replicas().rank() == 0) {
@@ -228,6 +242,7 @@ class Trainer {
   std::vector<Batch> no_data_;
   Saver saver_;
   RunReport report_;
+  TraceRecorder trace_;
 };
 
 }  // namespace

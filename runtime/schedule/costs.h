@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/schedule/schedule.h"
+
 namespace penstock {
 
 // Times of one stage on one micro-batch.
@@ -21,7 +23,8 @@ struct LinkTimes {
   double latency = 0;           // from the send to the first byte at the other end
   double seconds_per_byte = 0;  // messages of one directed edge follow one another
   double overhead = 0;          // for which each end is busy with a message and cannot compute
-  // Host memory: the receiving rank moves the bytes itself, and computes nothing meanwhile.
+  // Host memory: the receiving rank moves the bytes itself, and computes nothing meanwhile. A
+  // message is then moved when it is received, and sums over replicas while the rank waits.
   bool receiver_copies = false;
 };
 
@@ -33,19 +36,26 @@ struct ReduceBucket {
 
 struct PipelineCosts {
   std::vector<StageTimes> stage = {};  // one per stage
-  std::vector<double> boundary_bytes =
-      {};  // [s]: from stage s to s + 1, and the gradient back; empty: 0
+  // [s]: from stage s to s + 1, and the gradient back; empty: 0
+  std::vector<double> boundary_bytes = {};
   std::vector<double> skip_bytes = {};  // by Schedule::skips; empty: 0
   LinkTimes within_node = {}, between_nodes = {};
   std::vector<int> node_of_rank = {};  // empty: one node
 
   int replicas = 1;
   LinkTimes replica_link = {};  // between the ranks of one reduce group
-  std::vector<std::vector<ReduceBucket>> reduce =
-      {};  // by stage, in the order they become complete
-  std::vector<double> update =
-      {};  // by rank: time of the OptimizerStep once all gradients are there
+  // By stage, in the order they become complete; empty: nothing to sum.
+  std::vector<std::vector<ReduceBucket>> reduce = {};
+  // By rank: time of the OptimizerStep once all gradients are there; empty: 0
+  std::vector<double> update = {};
 };
+
+// Throws std::invalid_argument unless every list is empty (`stage` may not) or has its one entry
+// per stage, boundary, skip or rank of the schedule, and every number is finite and makes sense.
+void check_costs(const PipelineCosts& costs, const Schedule& schedule);
+
+// The same step with messages and sums that take no time.
+[[nodiscard]] PipelineCosts without_communication(PipelineCosts costs);
 
 // How a verb of a stage changes the bytes in use, tuples that pass between stages included: a
 // Forward finds its inputs in memory and leaves its outputs there, a Backward finds the gradient of

@@ -14,8 +14,10 @@
 namespace penstock {
 
 // Every row ends in a newline and has no blanks before it. Cells name op and micro-batch, and the
-// stage too ("F2.0") where a rank holds several. Accepts schedules before and after lower().
+// stage too ("F2.0") where a rank holds several. Where that makes rows longer than `columns` (0:
+// any length will do), a slot is a single letter; and where that is still too long, a letter stands
+// for several slots, for what fills most of them. Accepts schedules before and after lower().
 // Throws std::invalid_argument if the schedule is malformed or gets stuck, naming where.
-[[nodiscard]] std::string draw(const Schedule& schedule);
+[[nodiscard]] std::string draw(const Schedule& schedule, int columns = 0);
 
 }  // namespace penstock

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <stdexcept>
+
+#include "runtime/schedule/edges.h"
 
 namespace penstock {
 namespace {
@@ -38,10 +41,47 @@ void check_placement(const Schedule& s) {
   }
 }
 
+void check_skips(const Schedule& s) {
+  std::set<std::pair<int, int>> seen;
+  for (const auto& [from, to] : s.skips) {
+    const std::string skip =
+        "the skip from stage " + std::to_string(from) + " to stage " + std::to_string(to);
+    if (from < 0 || to >= s.stages) {
+      refuse(skip + " leaves the pipeline, whose stages are 0 to " + std::to_string(s.stages - 1));
+    }
+    if (to <= from + 1)
+      refuse(skip + " jumps over no stage: a skip leads further than to the next");
+    if (!seen.emplace(from, to).second) refuse(skip + " is there twice");
+  }
+}
+
+// Empty when the other end of a message makes sense, otherwise what is wrong with it.
+std::string defect_of_peer(const Schedule& s, const Edges& edges, const Instruction& message) {
+  const auto [op, stage, micro_batch, peer] = message;
+  const auto other = [peer = peer] {
+    return "has stage " + std::to_string(peer) + " at its other end";
+  };
+  if (peer < 0 || peer >= s.stages) {
+    return other() + ", but stages are 0 to " + std::to_string(s.stages - 1);
+  }
+  const bool later = op == Op::SendActivation || op == Op::RecvGradient;
+  if (later ? peer <= stage : peer >= stage) {
+    return other() + ", which does not come " + (later ? "after" : "before") + " stage " +
+           std::to_string(stage);
+  }
+  if (edges.of(message) < 0) return other() + ", but no skip joins these two";
+  if (s.rank_of_stage[peer] == s.rank_of_stage[stage]) {
+    return "is a message to itself: stage " + std::to_string(peer) + " is on the same rank";
+  }
+  return "";
+}
+
 // Empty when the instruction makes sense on this rank, otherwise what is wrong with it.
-std::string defect(const Schedule& s, int rank, const Instruction& instruction) {
-  const auto [op, stage, micro_batch, other] = instruction;
+std::string defect(const Schedule& s, const Edges& edges, int rank,
+                   const Instruction& instruction) {
+  const auto [op, stage, micro_batch, peer] = instruction;
   if (op > Op::OptimizerStep) return "is not an instruction";
+  if (!is_message(op) && peer != -1) return "is no message, but has another end";
   if (op == Op::OptimizerStep) {
     return stage == -1 && micro_batch == -1 ? "" : "belongs to no stage and no micro-batch";
   }
@@ -57,14 +97,7 @@ std::string defect(const Schedule& s, int rank, const Instruction& instruction) 
     return "names micro-batch " + std::to_string(micro_batch) + ", but micro-batches are 0 to " +
            std::to_string(s.micro_batches - 1);
   }
-  if (!is_message(op)) return "";
-  const int peer = peer_stage(instruction);
-  if (peer < 0) return "has no other end: stage 0 is the first";
-  if (peer >= s.stages) return "has no other end: stage " + std::to_string(stage) + " is the last";
-  if (s.rank_of_stage[peer] == rank) {
-    return "is a message to itself: stage " + std::to_string(peer) + " is on the same rank";
-  }
-  return "";
+  return is_message(op) ? defect_of_peer(s, edges, instruction) : "";
 }
 
 }  // namespace
@@ -91,26 +124,19 @@ void check_sizes(int ranks, int chunks, int micro_batches) {
 void check_form(const Schedule& schedule) {
   check_sizes(schedule.ranks, 1, schedule.micro_batches);
   check_placement(schedule);
+  check_skips(schedule);
   if (static_cast<int>(schedule.program.size()) != schedule.ranks) {
     refuse("there are " + std::to_string(schedule.program.size()) + " programs for " +
            std::to_string(schedule.ranks) + " ranks");
   }
+  const Edges edges(schedule);
   for (int rank = 0; rank < schedule.ranks; ++rank) {
     const auto& program = schedule.program[rank];
     for (int i = 0; i < static_cast<int>(program.size()); ++i) {
-      const std::string problem = defect(schedule, rank, program[i]);
+      const std::string problem = defect(schedule, edges, rank, program[i]);
       if (!problem.empty()) refuse(where(schedule, rank, i) + " " + problem);
     }
   }
-}
-
-bool is_message(Op op) {
-  return op >= Op::SendActivation && op <= Op::RecvGradient;
-}
-
-int peer_stage(const Instruction& message) {
-  const bool after = message.op == Op::SendActivation || message.op == Op::RecvGradient;
-  return message.stage + (after ? 1 : -1);
 }
 
 std::string where(const Schedule& schedule, int rank, int index) {

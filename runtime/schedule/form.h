@@ -1,9 +1,9 @@
 // runtime/schedule/form.h -- is this value a schedule at all?
 //
 // Looks at one field or one instruction at a time: sizes agree, every stage has a rank, every
-// instruction names a stage of its own rank, a micro-batch of the step and, for a message, a
-// neighbour on another rank. What instructions mean together is verify()'s business; lower() and
-// draw() ask for no more than this.
+// instruction names a stage of its own rank, a micro-batch of the step and, for a message, the
+// stage at its other end: a neighbour or the other end of a skip, on another rank. What
+// instructions mean together is verify()'s business; lower() and draw() ask for no more than this.
 #pragma once
 
 #include "runtime/schedule/schedule.h"
@@ -21,10 +21,9 @@ void check_sizes(int ranks, int chunks, int micro_batches);
 // Throws std::invalid_argument naming the first field or instruction that makes no sense.
 void check_form(const Schedule& schedule);
 
-// The stage at the other end of a message: before for RecvActivation and SendGradient, after for
-// SendActivation and RecvGradient. Only for these four ops.
-[[nodiscard]] int peer_stage(const Instruction& message);
-[[nodiscard]] bool is_message(Op op);
+[[nodiscard]] constexpr bool is_message(Op op) {
+  return op >= Op::SendActivation && op <= Op::RecvGradient;
+}
 
 // "B1.3 (instruction 5 of rank 1)", counted from 1: how errors point at an instruction.
 [[nodiscard]] std::string where(const Schedule& schedule, int rank, int index);

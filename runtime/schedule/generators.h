@@ -31,32 +31,48 @@ namespace penstock {
 [[nodiscard]] Schedule one_f_one_b_deep(int stages, int micro_batches);
 
 // Every rank holds `chunks` stages, looped, and alternates between them (arXiv:2104.04473,
-// section 2.2). Makespan m(T_F + T_B) + (p - 1)(T_F + T_B) / chunks. Micro-batches must be a
-// multiple of ranks.
+// section 2.2). Makespan m(T_F + T_B) + (p - 1)(T_F + T_B) / chunks when m is a multiple of p;
+// otherwise that of the next multiple at most.
 [[nodiscard]] Schedule interleaved(int ranks, int chunks, int micro_batches);
+
+// The same stages breadth first (arXiv:2211.05953): all micro-batches through one chunk, then
+// through the next. Makespan of interleaved for m >= p; stashes everything, m * chunks, but sends
+// the messages of a chunk in one run.
+[[nodiscard]] Schedule looped_bfs(int ranks, int chunks, int micro_batches);
 
 // Zero-bubble H1 (arXiv:2401.10241): weight gradients fill the cool-down. Memory of 1F1B;
 // bubble (p - 1)(T_F + T_I - T_W) for m >= p and T_W <= T_F, T_I.
 [[nodiscard]] Schedule zb_h1(int stages, int micro_batches);
+
+// Zero-bubble H2: runs twice as far ahead. For m >= 2p - 1 every rank's own bubble is only
+// (p - 1)(T_F + T_I - 2 T_W), and with T_I = T_W the step as a whole takes as long as H1's; peak
+// stash 2(p - r) - 1.
+[[nodiscard]] Schedule zb_h2(int stages, int micro_batches);
 
 // Zero-bubble V (arXiv:2405.15362): two stages per rank in a V, peak stash 2p half-size stages on
 // every rank. For T_W <= T_F <= T_I and m >= 2p - 1 every rank is busy from its first to its last
 // instruction when T_I = T_W.
 [[nodiscard]] Schedule zb_v(int ranks, int micro_batches);
 
+// DualPipeV (arXiv:2412.19437, folded to a V): two stages per rank, forward and backward of
+// different stages in turn. Peak stash 2p + 1 half-size stages on every rank for m >= 2p; bubble
+// (p - 1) T_F / 2 when forward, input gradient and weight gradient take equally long.
+[[nodiscard]] Schedule dualpipe_v(int ranks, int micro_batches);
+
 // Evaluation: no backward, no update. The second form keeps the placement of a training schedule
 // and its order of forwards.
 [[nodiscard]] Schedule forward_only(int stages, int micro_batches);
 [[nodiscard]] Schedule forward_only(const Schedule& training);
 
-// The names make_schedule() knows: gpipe, 1f1b, 1f1b-deep, interleaved-1f1b, zb-h1, zb-v.
+// The names make_schedule() knows: gpipe, 1f1b, 1f1b-deep, interleaved-1f1b, looped-bfs, zb-h1,
+// zb-h2, zb-v, dualpipev.
 [[nodiscard]] std::vector<std::string> schedule_names();
 
 // Stages per rank of that schedule when nobody asks for another number. Throws as make_schedule().
 [[nodiscard]] int default_chunks(const std::string& name);
 
 // The schedule of that name. `chunks` is the number of stages per rank; 0 takes the schedule's own
-// (2 for interleaved-1f1b and zb-v, 1 for the others). Throws std::invalid_argument for an unknown
+// (1, or 2 for those that hold several). Throws std::invalid_argument for an unknown
 // name, listing the known ones, and for chunks that the schedule cannot have.
 [[nodiscard]] Schedule make_schedule(const std::string& name, int ranks, int micro_batches,
                                      int chunks = 0);

@@ -1,6 +1,5 @@
-// Interleaved 1F1B (Narayanan et al. 2021, arXiv:2104.04473, section 2.2).
+// Schedules whose ranks hold several stages each, looped, with whole backwards.
 #include <algorithm>
-#include <stdexcept>
 
 #include "runtime/schedule/generators.h"
 #include "runtime/schedule/placement.h"
@@ -21,32 +20,44 @@ Turn turn(int k, int ranks, int chunks) {
 
 }  // namespace
 
+// The order is made for a multiple of p micro-batches; those that do not exist are left out.
 Schedule interleaved(int ranks, int chunks, int micro_batches) {
   Schedule schedule = looped(ranks, chunks, micro_batches);
-  if (micro_batches % ranks != 0) {
-    const int below = micro_batches / ranks * ranks;
-    const std::string lower = below > 0 ? std::to_string(below) + " or " : "";
-    throw std::invalid_argument("interleaved-1f1b on " + std::to_string(ranks) +
-                                " ranks needs a multiple of " + std::to_string(ranks) +
-                                " micro-batches, not " + std::to_string(micro_batches) + "; use " +
-                                lower + std::to_string(below + ranks));
-  }
-  const int total = micro_batches * chunks;
+  const int rounds = (micro_batches + ranks - 1) / ranks;
+  const int total = rounds * ranks * chunks;
   for (int r = 0; r < ranks; ++r) {
     auto& program = schedule.program[r];
-    const auto forward = [&](int k) {
-      const auto [chunk, micro_batch] = turn(k, ranks, chunks);
-      program.push_back({Op::Forward, chunk * ranks + r, micro_batch});
-    };
-    const auto backward = [&](int k) {
-      const auto [chunk, micro_batch] = turn(k, ranks, chunks);
-      program.push_back({Op::Backward, (chunks - 1 - chunk) * ranks + r, micro_batch});
+    program.reserve(2 * static_cast<size_t>(chunks) * micro_batches);
+    const auto emit = [&](Op op, int chunk, int micro_batch) {
+      if (micro_batch < micro_batches) program.push_back({op, chunk * ranks + r, micro_batch});
     };
     const int warm_up = std::min(total, 2 * (ranks - 1 - r) + (chunks - 1) * ranks);
-    for (int k = 0; k < warm_up; ++k) forward(k);
-    for (int k = 0; k < total; ++k) {
-      if (warm_up + k < total) forward(warm_up + k);
-      backward(k);
+    for (int k = 0; k < warm_up + total; ++k) {
+      if (k < total) {
+        const auto [chunk, micro_batch] = turn(k, ranks, chunks);
+        emit(Op::Forward, chunk, micro_batch);
+      }
+      if (k >= warm_up) {
+        const auto [chunk, micro_batch] = turn(k - warm_up, ranks, chunks);
+        emit(Op::Backward, chunks - 1 - chunk, micro_batch);
+      }
+    }
+  }
+  return schedule;
+}
+
+Schedule looped_bfs(int ranks, int chunks, int micro_batches) {
+  Schedule schedule = looped(ranks, chunks, micro_batches);
+  for (int r = 0; r < ranks; ++r) {
+    auto& program = schedule.program[r];
+    program.reserve(2 * static_cast<size_t>(chunks) * micro_batches);
+    for (int chunk = 0; chunk < chunks; ++chunk) {
+      for (int j = 0; j < micro_batches; ++j)
+        program.push_back({Op::Forward, chunk * ranks + r, j});
+    }
+    for (int chunk = chunks - 1; chunk >= 0; --chunk) {
+      for (int j = 0; j < micro_batches; ++j)
+        program.push_back({Op::Backward, chunk * ranks + r, j});
     }
   }
   return schedule;

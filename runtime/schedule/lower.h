@@ -6,11 +6,12 @@
 //   Recompute        before the RecvGradient of its backward, so that it hides in the wait
 //   RecvGradient     right before the Backward or BackwardInput that needs it
 //   SendGradient     right after it
-//   ReduceGradients  of a stage, after its last weight gradient
+//   ReduceGradients  of a stage, right before its last weight gradient
 //   OptimizerStep    last
-// Stages of one rank hand over directly, without messages. Messages of one directed edge
-// (stage -> next stage: activations; stage -> stage before: gradients) arrive in the order they
-// were sent. Knows no schedule by name; verify() proves the result.
+// Stages of one rank hand over directly, without messages. A stage with skips has several messages
+// in one place: it sends to the nearest stage first and receives from the farthest first, whose
+// message has been under way longest. Messages of one directed edge arrive in the order they were
+// sent. Knows no schedule by name; verify() proves the result.
 #pragma once
 
 #include "runtime/schedule/schedule.h"

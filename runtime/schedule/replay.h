@@ -10,17 +10,18 @@
 #include <functional>
 #include <vector>
 
+#include "runtime/schedule/edges.h"
 #include "runtime/schedule/schedule.h"
 
 namespace penstock {
 
 // An event is something that an instruction of another stage waits for. Receives wait for their
 // send; Forward for the Forward of the stage before; Backward and BackwardInput for the input
-// gradient of the stage after. (In a lowered schedule the receive has waited already.)
+// gradient of the stage after. (In a lowered schedule the receive has waited already; and what a
+// stage gets over a skip was there before the stage before it could run.)
 class ScheduleEvents {
  public:
-  explicit ScheduleEvents(const Schedule& schedule)
-      : stages_(schedule.stages), micro_batches_(schedule.micro_batches) {}
+  explicit ScheduleEvents(const Schedule& schedule);
 
   [[nodiscard]] size_t count() const;
   // Numbers of events, 0 .. count()-1; -1 for none. The instruction must be well-formed (form.h).
@@ -30,9 +31,12 @@ class ScheduleEvents {
   [[nodiscard]] int stage_of(int64_t event) const;
 
  private:
-  enum Kind { Output, InputGradient, SentActivation, SentGradient, kKinds };
-  [[nodiscard]] int64_t number(Kind kind, int stage, int micro_batch) const;
+  [[nodiscard]] int64_t output(int stage, int micro_batch) const;
+  [[nodiscard]] int64_t input_gradient(int stage, int micro_batch) const;
+  [[nodiscard]] int64_t activation(const Instruction& message) const;
+  [[nodiscard]] int64_t gradient(const Instruction& message) const;
 
+  Edges edges_;
   int64_t stages_;
   int64_t micro_batches_;
 };

@@ -1,5 +1,7 @@
 #include "runtime/schedule/schedule.h"
 
+#include <cstdlib>
+
 namespace penstock {
 
 const char* name_of(Op op) {
@@ -31,10 +33,14 @@ const char* name_of(Op op) {
 }
 
 std::string text(const Instruction& instruction) {
-  std::string result = name_of(instruction.op);
-  if (instruction.stage >= 0) result += std::to_string(instruction.stage);
-  if (instruction.micro_batch >= 0)
-    result.append(".").append(std::to_string(instruction.micro_batch));
+  const auto [op, stage, micro_batch, peer] = instruction;
+  std::string result = name_of(op);
+  if (stage >= 0) result += std::to_string(stage);
+  if (micro_batch >= 0) result.append(".").append(std::to_string(micro_batch));
+  if (peer >= 0 && std::abs(peer - stage) != 1) {
+    const bool leaves = op == Op::SendActivation || op == Op::SendGradient;
+    result.append(leaves ? ">" : "<").append(std::to_string(peer));
+  }
   return result;
 }
 

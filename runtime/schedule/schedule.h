@@ -31,7 +31,8 @@ enum class Op : uint8_t {
   RecvActivation,   // from `peer`, an earlier stage
   SendGradient,     // to `peer`, an earlier stage
   RecvGradient,     // from `peer`, a later stage
-  ReduceGradients,  // sum over the replicas of this stage, after its last weight gradient
+  ReduceGradients,  // right before the last weight gradient of this stage: as soon as that one has
+                    // completed a bucket of gradients, the bucket is summed over the replicas
   OptimizerStep,    // last of the step, once per rank: weights never change inside a mini-batch
 };
 
@@ -49,7 +50,7 @@ struct Instruction {
   bool operator==(const Instruction&) const = default;
 };
 // "F0.3": op, stage, micro-batch; "RED2", "OPT" without what has no meaning. A message that jumps
-// over stages names its other end: "SA0.3>2".
+// over stages names its other end: "SA0.3>2", "RA2.3<0".
 [[nodiscard]] std::string text(const Instruction& instruction);
 
 // What a stage hands to a later one directly, over the heads of those between (skip connections).

@@ -6,52 +6,67 @@
 namespace penstock {
 namespace {
 
+using Spans = std::vector<TimedInstruction>;
+
+// From the first start to the last end; nothing yet while start > end.
 struct Extent {
-  double start, end;
+  double start = std::numeric_limits<double>::infinity();
+  double end = -std::numeric_limits<double>::infinity();
+
+  void add(double from, double to) {
+    start = std::min(start, from);
+    end = std::max(end, to);
+  }
+  [[nodiscard]] double length() const { return end > start ? end - start : 0; }
 };
 
-double work(const std::vector<TimedInstruction>& spans) {
-  double sum = 0;
-  for (const TimedInstruction& span : spans) sum += span.end - span.start;
-  return sum;
+bool computes(const TimedInstruction& span) {
+  return is_compute(span.instruction.op) && span.end > span.start;
 }
 
-// From the first start to the last end of instructions that take time.
-Extent extent(const std::vector<TimedInstruction>& spans) {
-  Extent all{std::numeric_limits<double>::infinity(), 0};
+Extent extent_of_compute(const Spans& spans) {
+  Extent extent;
   for (const TimedInstruction& span : spans) {
-    if (span.end == span.start) continue;
-    all.start = std::min(all.start, span.start);
-    all.end = std::max(all.end, span.end);
+    if (computes(span)) extent.add(span.start, span.end);
   }
-  return all.end == 0 ? Extent{0, 0} : all;
+  return extent;
+}
+
+double work(const Spans& spans) {
+  double sum = 0;
+  for (const TimedInstruction& span : spans) {
+    if (computes(span)) sum += span.end - span.start;
+  }
+  return sum;
 }
 
 }  // namespace
 
 double makespan(const Timeline& timeline) {
-  double last = 0;
-  double first = std::numeric_limits<double>::infinity();
-  for (const auto& spans : timeline.rank) {
-    const Extent all = extent(spans);
-    if (all.end == all.start) continue;
-    first = std::min(first, all.start);
-    last = std::max(last, all.end);
+  Extent all;
+  for (const Spans& spans : timeline.rank) {
+    for (const TimedInstruction& span : spans) {
+      if (span.end > span.start) all.add(span.start, span.end);
+    }
   }
-  return last == 0 ? 0 : last - first;
+  return all.length();
 }
 
 double makespan_bubble(const Timeline& timeline) {
+  Extent all;
   double busy = 0;
-  for (const auto& spans : timeline.rank) busy += work(spans);
-  return makespan(timeline) - busy / static_cast<double>(timeline.rank.size());
+  for (const Spans& spans : timeline.rank) {
+    const Extent rank = extent_of_compute(spans);
+    all.add(rank.start, rank.end);
+    busy += work(spans);
+  }
+  return all.length() - busy / static_cast<double>(timeline.rank.size());
 }
 
 double span_bubble(const Timeline& timeline) {
   double largest = 0;
-  for (const auto& spans : timeline.rank) {
-    const Extent all = extent(spans);
-    largest = std::max(largest, all.end - all.start - work(spans));
+  for (const Spans& spans : timeline.rank) {
+    largest = std::max(largest, extent_of_compute(spans).length() - work(spans));
   }
   return largest;
 }

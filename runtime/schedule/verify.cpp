@@ -44,10 +44,12 @@ Proof verify(const Schedule& lowered) {
   const bool training = positions.any_of(Op::Backward) || positions.any_of(Op::BackwardInput) ||
                         positions.any_of(Op::BackwardWeight);
   if (!training) check_nothing_but_forwards(lowered);
-  const Evidence evidence{lowered, positions, training};
+  const Edges edges(lowered);
+  const Evidence evidence{lowered, positions, edges, training};
   check_computes(evidence);
   check_both_ends(evidence);
-  check_local_order(evidence);
+  check_compute_order(evidence);
+  check_message_order(evidence);
   check_step_end(evidence);
   check_first_in_first_out(evidence);
   check_deadlock(evidence);

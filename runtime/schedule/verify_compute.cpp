@@ -6,9 +6,9 @@ namespace penstock {
 namespace {
 
 void check_differentiated_once(const Evidence& e, int stage, int j) {
-  const bool whole = e.positions.has(Op::Backward, stage, j);
-  const bool input = e.positions.has(Op::BackwardInput, stage, j);
-  const bool weight = e.positions.has(Op::BackwardWeight, stage, j);
+  const bool whole = e.positions.has({Op::Backward, stage, j});
+  const bool input = e.positions.has({Op::BackwardInput, stage, j});
+  const bool weight = e.positions.has({Op::BackwardWeight, stage, j});
   if (whole && (input || weight)) {
     const Op half = input ? Op::BackwardInput : Op::BackwardWeight;
     refuse_schedule(e.where({half, stage, j}) + " differentiates again what " +
@@ -22,78 +22,73 @@ void check_differentiated_once(const Evidence& e, int stage, int j) {
       "stage " + std::to_string(stage) + " never differentiates micro-batch " + std::to_string(j));
 }
 
-// Both must be present on one rank, or `first` may be absent.
-void require_order(const Evidence& e, const Instruction& first, const Instruction& second) {
-  const int before = e.positions.of(first);
-  if (before != kAbsent && before > e.positions.of(second)) {
-    refuse_schedule(e.where(second) + " comes before " + e.where(first) + ", which it needs");
-  }
-}
-
-void check_forward_order(const Evidence& e, int stage, int j) {
-  const Instruction forward{Op::Forward, stage, j};
-  require_order(e, {Op::RecvActivation, stage, j}, forward);
-  if (e.positions.has(Op::SendActivation, stage, j)) {
-    require_order(e, forward, {Op::SendActivation, stage, j});
-  }
-  if (stage > 0 && e.rank_of(stage - 1) == e.rank_of(stage)) {
-    require_order(e, {Op::Forward, stage - 1, j}, forward);
-  }
-}
-
-// The op that makes the input gradient of a stage that is differentiated once.
-Op input_gradient_op(const Evidence& e, int stage, int j) {
-  return e.positions.has(Op::Backward, stage, j) ? Op::Backward : Op::BackwardInput;
-}
-
 void check_backward_order(const Evidence& e, int stage, int j) {
-  const Instruction backward{input_gradient_op(e, stage, j), stage, j};
+  const Instruction backward = e.input_gradient(stage, j);
   require_order(e, {Op::Forward, stage, j}, backward);
-  require_order(e, {Op::RecvGradient, stage, j}, backward);
-  if (e.positions.has(Op::Recompute, stage, j)) {
-    require_order(e, {Op::Forward, stage, j}, {Op::Recompute, stage, j});
-    require_order(e, {Op::Recompute, stage, j}, backward);
+  if (const Instruction recompute{Op::Recompute, stage, j}; e.positions.has(recompute)) {
+    require_order(e, {Op::Forward, stage, j}, recompute);
+    require_order(e, recompute, backward);
   }
-  if (e.positions.has(Op::SendGradient, stage, j)) {
-    require_order(e, backward, {Op::SendGradient, stage, j});
-  }
-  if (e.positions.has(Op::BackwardWeight, stage, j)) {
-    require_order(e, backward, {Op::BackwardWeight, stage, j});
-  }
-  if (stage + 1 < e.schedule.stages && e.rank_of(stage + 1) == e.rank_of(stage)) {
-    require_order(e, {input_gradient_op(e, stage + 1, j), stage + 1, j}, backward);
+  if (const Instruction weight = e.weight_gradient(stage, j); weight != backward) {
+    require_order(e, backward, weight);
   }
 }
 
-// `op_of(j)` is the op that does the work in question for micro-batch j.
+// Stages of one rank hand over directly, so the program itself must have them in order.
+void check_hand_over(const Evidence& e, const StagePair& edge) {
+  for (int j = 0; j < e.schedule.micro_batches; ++j) {
+    require_order(e, {Op::Forward, edge.from, j}, {Op::Forward, edge.to, j});
+    if (e.training) {
+      require_order(e, e.input_gradient(edge.to, j), e.input_gradient(edge.from, j));
+    }
+  }
+}
+
+// `op_of(j)` is the instruction that does the work in question for micro-batch j.
 template <typename OpOf>
-void check_ascending(const Evidence& e, int stage, const char* what, OpOf op_of) {
+void check_ascending(const Evidence& e, const char* what, OpOf op_of) {
   for (int j = 1; j < e.schedule.micro_batches; ++j) {
-    const Instruction earlier{op_of(j - 1), stage, j - 1};
-    const Instruction later{op_of(j), stage, j};
+    const Instruction earlier = op_of(j - 1);
+    const Instruction later = op_of(j);
     if (e.positions.of(earlier) < e.positions.of(later)) continue;
     refuse_schedule(e.where(later) + " comes before " + e.where(earlier) + "; " + what +
                     " of a stage run in ascending micro-batch order, so that sums have one order");
   }
 }
 
-// ReduceGradients of a stage: once, and after every weight gradient.
+// The reduction that stands at `index` of its rank: right before the stage's last weight gradient.
+void check_reduction(const Evidence& e, int rank, int index) {
+  const auto& program = e.schedule.program[rank];
+  const int stage = program[index].stage;
+  const int last = e.schedule.micro_batches - 1;
+  const Instruction final_gradient = e.weight_gradient(stage, last);
+  if (index > e.positions.of(final_gradient)) {
+    refuse_schedule(where(e.schedule, rank, index) + " comes after " + e.where(final_gradient) +
+                    ", whose gradients it should sum while they are made");
+  }
+  if (last == 0) return;
+  const Instruction before = e.weight_gradient(stage, last - 1);
+  if (index < e.positions.of(before)) {
+    refuse_schedule(where(e.schedule, rank, index) + " comes before " + e.where(before) +
+                    ", which still adds to what it sums");
+  }
+}
+
+// ReduceGradients of every stage of a rank, or of none.
 void check_reductions(const Evidence& e, int rank) {
+  if (!e.positions.any_of(Op::ReduceGradients)) return;
   const auto& program = e.schedule.program[rank];
   std::vector<int> reduced(e.schedule.stages, kAbsent);
   for (int i = 0; i < static_cast<int>(program.size()); ++i) {
-    const auto [op, stage, j, peer] = program[i];
-    const bool adds = op == Op::Backward || op == Op::BackwardWeight;
-    if (op != Op::ReduceGradients && !adds) continue;
-    if (reduced[stage] != kAbsent) {
-      const std::string first = where(e.schedule, rank, reduced[stage]);
-      refuse_schedule(where(e.schedule, rank, i) +
-                      (adds ? " comes after " + first + ", which would miss its gradients"
-                            : " reduces again what " + first + " reduces"));
+    if (program[i].op != Op::ReduceGradients) continue;
+    int& position = reduced[program[i].stage];
+    if (position != kAbsent) {
+      refuse_schedule(where(e.schedule, rank, i) + " reduces again what " +
+                      where(e.schedule, rank, position) + " reduces");
     }
-    if (!adds) reduced[stage] = i;
+    position = i;
+    check_reduction(e, rank, i);
   }
-  if (!e.positions.any_of(Op::ReduceGradients)) return;
   for (int stage = 0; stage < e.schedule.stages; ++stage) {
     if (e.rank_of(stage) == rank && reduced[stage] == kAbsent) {
       refuse_missing(e, {Op::ReduceGradients, stage, -1},
@@ -124,16 +119,16 @@ void check_computes(const Evidence& e) {
   for (int stage = 0; stage < e.schedule.stages; ++stage) {
     bool recomputes = false;
     for (int j = 0; j < e.schedule.micro_batches; ++j) {
-      recomputes = recomputes || e.positions.has(Op::Recompute, stage, j);
+      recomputes = recomputes || e.positions.has({Op::Recompute, stage, j});
     }
     for (int j = 0; j < e.schedule.micro_batches; ++j) {
-      if (!e.positions.has(Op::Forward, stage, j)) {
+      if (!e.positions.has({Op::Forward, stage, j})) {
         refuse_missing(
             e, {Op::Forward, stage, j},
             "stage " + std::to_string(stage) + " never forwards micro-batch " + std::to_string(j));
       }
       if (e.training) check_differentiated_once(e, stage, j);
-      if (recomputes && !e.positions.has(Op::Recompute, stage, j)) {
+      if (recomputes && !e.positions.has({Op::Recompute, stage, j})) {
         refuse_missing(e, {Op::Recompute, stage, j},
                        "stage " + std::to_string(stage) + " recomputes other micro-batches");
       }
@@ -141,26 +136,24 @@ void check_computes(const Evidence& e) {
   }
 }
 
-void check_local_order(const Evidence& e) {
+void check_compute_order(const Evidence& e) {
+  for (int edge = 0; edge < e.edges.count(); ++edge) {
+    const StagePair ends = e.edges.ends(edge);
+    if (e.rank_of(ends.from) == e.rank_of(ends.to)) check_hand_over(e, ends);
+  }
   for (int stage = 0; stage < e.schedule.stages; ++stage) {
-    for (int j = 0; j < e.schedule.micro_batches; ++j) {
-      check_forward_order(e, stage, j);
-      if (e.training) check_backward_order(e, stage, j);
-    }
-    check_ascending(e, stage, "forwards", [](int) { return Op::Forward; });
+    check_ascending(e, "forwards", [&](int j) { return Instruction{Op::Forward, stage, j}; });
     if (!e.training) continue;
-    check_ascending(e, stage, "input gradients",
-                    [&](int j) { return input_gradient_op(e, stage, j); });
-    check_ascending(e, stage, "weight gradients", [&](int j) {
-      return e.positions.has(Op::Backward, stage, j) ? Op::Backward : Op::BackwardWeight;
-    });
+    for (int j = 0; j < e.schedule.micro_batches; ++j) check_backward_order(e, stage, j);
+    check_ascending(e, "input gradients", [&](int j) { return e.input_gradient(stage, j); });
+    check_ascending(e, "weight gradients", [&](int j) { return e.weight_gradient(stage, j); });
   }
 }
 
 void check_step_end(const Evidence& e) {
   for (int rank = 0; rank < e.schedule.ranks; ++rank) {
-    check_reductions(e, rank);
     check_update(e, rank);
+    check_reductions(e, rank);
   }
 }
 

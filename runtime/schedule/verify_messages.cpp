@@ -1,5 +1,6 @@
 // What passes between ranks: both ends of every edge, and who waits for whom.
 #include <algorithm>
+#include <numeric>
 
 #include "runtime/schedule/evidence.h"
 #include "runtime/schedule/form.h"
@@ -8,77 +9,102 @@
 namespace penstock {
 namespace {
 
-// The messages of one directed edge.
-struct Edge {
+// What passes along an edge in one direction: from the instruction that makes it to the one that
+// needs it, on another rank.
+struct Passage {
   Op send;
   Op receive;
   int from;  // stage
   int to;    // stage, on another rank
+
+  [[nodiscard]] Instruction sending(int j) const { return {send, from, j, to}; }
+  [[nodiscard]] Instruction receiving(int j) const { return {receive, to, j, from}; }
 };
 
-std::vector<Edge> edges_of(const Evidence& e) {
-  std::vector<Edge> edges;
-  for (int stage = 0; stage + 1 < e.schedule.stages; ++stage) {
-    if (e.rank_of(stage) == e.rank_of(stage + 1)) continue;
-    edges.push_back({Op::SendActivation, Op::RecvActivation, stage, stage + 1});
-    if (e.training) edges.push_back({Op::SendGradient, Op::RecvGradient, stage + 1, stage});
+std::vector<Passage> passages_of(const Evidence& e) {
+  std::vector<Passage> passages;
+  for (int edge = 0; edge < e.edges.count(); ++edge) {
+    const auto [from, to] = e.edges.ends(edge);
+    if (e.rank_of(from) == e.rank_of(to)) continue;
+    passages.push_back({Op::SendActivation, Op::RecvActivation, from, to});
+    if (e.training) passages.push_back({Op::SendGradient, Op::RecvGradient, to, from});
   }
-  return edges;
+  return passages;
 }
 
-void check_ends(const Evidence& e, const Edge& edge) {
+void check_ends(const Evidence& e, const Passage& passage) {
   for (int j = 0; j < e.schedule.micro_batches; ++j) {
-    const Instruction send{edge.send, edge.from, j};
-    const Instruction receive{edge.receive, edge.to, j};
-    const bool sent = e.positions.of(send) != kAbsent;
-    const bool received = e.positions.of(receive) != kAbsent;
+    const Instruction send = passage.sending(j);
+    const Instruction receive = passage.receiving(j);
+    const bool sent = e.positions.has(send);
+    const bool received = e.positions.has(receive);
     if (sent && received) continue;
     if (sent) refuse_missing(e, receive, "nobody takes what " + e.where(send) + " sends");
     if (received) refuse_missing(e, send, e.where(receive) + " waits for it");
     refuse_missing(e, send,
-                   "stage " + std::to_string(edge.to) + " on rank " +
-                       std::to_string(e.rank_of(edge.to)) +
+                   "stage " + std::to_string(passage.to) + " on rank " +
+                       std::to_string(e.rank_of(passage.to)) +
                        " needs it, and does not receive it either; has this schedule been through "
                        "lower()?");
   }
 }
 
-// Micro-batches in the order in which `op` of `stage` stands in the program.
-std::vector<int> order_of(const Evidence& e, Op op, int stage) {
+// A message leaves after the instruction that makes it and is there before the one that needs it.
+void check_order(const Evidence& e, const Passage& passage) {
+  const bool forward = passage.send == Op::SendActivation;
+  const auto compute = [&](int stage, int j) {
+    return forward ? Instruction{Op::Forward, stage, j} : e.input_gradient(stage, j);
+  };
+  for (int j = 0; j < e.schedule.micro_batches; ++j) {
+    require_order(e, compute(passage.from, j), passage.sending(j));
+    require_order(e, passage.receiving(j), compute(passage.to, j));
+  }
+}
+
+// Micro-batches in the order in which `message(j)` stand in the program.
+template <typename Message>
+std::vector<int> order_of(const Evidence& e, const Message& message) {
+  const auto earlier = [&](int a, int b) {
+    return e.positions.of(message(a)) < e.positions.of(message(b));
+  };
   std::vector<int> order(e.schedule.micro_batches);
-  for (int j = 0; j < e.schedule.micro_batches; ++j) order[j] = j;
-  std::sort(order.begin(), order.end(), [&](int a, int b) {
-    return e.positions.of(op, stage, a) < e.positions.of(op, stage, b);
-  });
+  std::iota(order.begin(), order.end(), 0);
+  if (!std::is_sorted(order.begin(), order.end(), earlier)) {
+    std::sort(order.begin(), order.end(), earlier);
+  }
   return order;
 }
 
-void check_order(const Evidence& e, const Edge& edge) {
-  const std::vector<int> sent = order_of(e, edge.send, edge.from);
-  const std::vector<int> received = order_of(e, edge.receive, edge.to);
+void check_first_in_first_out(const Evidence& e, const Passage& passage) {
+  const auto sent = order_of(e, [&](int j) { return passage.sending(j); });
+  const auto received = order_of(e, [&](int j) { return passage.receiving(j); });
   const auto [a, b] = std::mismatch(sent.begin(), sent.end(), received.begin());
   if (a == sent.end()) return;
   refuse_schedule("message " + std::to_string(a - sent.begin() + 1) + " from stage " +
-                  std::to_string(edge.from) + " to stage " + std::to_string(edge.to) +
-                  " is sent by " + e.where({edge.send, edge.from, *a}) + " but received by " +
-                  e.where({edge.receive, edge.to, *b}) +
+                  std::to_string(passage.from) + " to stage " + std::to_string(passage.to) +
+                  " is sent by " + e.where(passage.sending(*a)) + " but received by " +
+                  e.where(passage.receiving(*b)) +
                   "; messages of one edge arrive in the order they were sent");
 }
 
 // The send that a waiting receive needs.
 Instruction send_of(const Instruction& receive) {
   const Op op = receive.op == Op::RecvActivation ? Op::SendActivation : Op::SendGradient;
-  return {op, peer_stage(receive), receive.micro_batch};
+  return {op, receive.peer, receive.micro_batch, receive.stage};
 }
 
 }  // namespace
 
 void check_both_ends(const Evidence& e) {
-  for (const Edge& edge : edges_of(e)) check_ends(e, edge);
+  for (const Passage& passage : passages_of(e)) check_ends(e, passage);
+}
+
+void check_message_order(const Evidence& e) {
+  for (const Passage& passage : passages_of(e)) check_order(e, passage);
 }
 
 void check_first_in_first_out(const Evidence& e) {
-  for (const Edge& edge : edges_of(e)) check_order(e, edge);
+  for (const Passage& passage : passages_of(e)) check_first_in_first_out(e, passage);
 }
 
 // A stuck rank waits for a send that exists (both ends were compared) and that its own rank does
@@ -93,7 +119,7 @@ void check_deadlock(const Evidence& e) {
   std::vector<bool> passed(e.schedule.ranks, false);
   while (!passed[rank]) {
     passed[rank] = true;
-    rank = e.rank_of(peer_stage(program[rank][end[rank]]));
+    rank = e.rank_of(program[rank][end[rank]].peer);
   }
   std::string circle;
   const int start = rank;

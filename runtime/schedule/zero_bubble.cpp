@@ -6,25 +6,26 @@
 #include "runtime/schedule/placement.h"
 
 namespace penstock {
+namespace {
 
 // Qi et al. 2023, arXiv:2401.10241. One slot after another: a forward, the input gradient that has
-// arrived by then, and the weight gradient that lies as far back on every rank as on rank 0.
-Schedule zb_h1(int stages, int micro_batches) {
+// arrived by then if a rank runs `lead` forwards ahead per stage behind it, and the weight gradient
+// that lies as far back on every rank as on rank 0.
+Schedule zb_h(int stages, int micro_batches, int lead) {
   Schedule schedule = looped(stages, 1, micro_batches);
   for (int r = 0; r < stages; ++r) {
+    schedule.program[r].reserve(3 * static_cast<size_t>(micro_batches));
     const auto emit = [&](Op op, int j) {
       if (j >= 0 && j < micro_batches) schedule.program[r].push_back({op, r, j});
     };
-    for (int slot = 0; slot < micro_batches + stages - 1; ++slot) {
+    for (int slot = 0; slot < micro_batches + lead * (stages - 1); ++slot) {
       emit(Op::Forward, slot);
-      emit(Op::BackwardInput, slot - (stages - 1 - r));
-      emit(Op::BackwardWeight, slot - (stages - 1));
+      emit(Op::BackwardInput, slot - lead * (stages - 1 - r));
+      emit(Op::BackwardWeight, slot - lead * (stages - 1));
     }
   }
   return schedule;
 }
-
-namespace {
 
 // Writes one rank of zb_v; each op of each chunk takes its micro-batches in increasing order.
 // The order is made for at least 2p - 1 micro-batches; those that do not exist are left out.
@@ -68,6 +69,14 @@ class VProgram {
 };
 
 }  // namespace
+
+Schedule zb_h1(int stages, int micro_batches) {
+  return zb_h(stages, micro_batches, 1);
+}
+
+Schedule zb_h2(int stages, int micro_batches) {
+  return zb_h(stages, micro_batches, 2);
+}
 
 // Qi et al. 2024, arXiv:2405.15362, the hand-written order of their section on V schedules.
 Schedule zb_v(int ranks, int micro_batches) {

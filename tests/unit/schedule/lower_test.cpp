@@ -42,25 +42,49 @@ TEST(Lower, StagesThatTurnAroundAtOnceNeedNoRecompute) {
   }
 }
 
-TEST(Lower, GradientsLeaveBeforeTheReduction) {
+TEST(Lower, TheReductionGoesAlongWithTheLastWeightGradient) {
   const Schedule s = lower(gpipe(2, 1), {.reduce = true, .update = true});
-  EXPECT_EQ(order(s, 0), "F0.0 SA0.0 RG0.0 B0.0 RED0 OPT");
-  EXPECT_EQ(order(s, 1), "RA1.0 F1.0 B1.0 SG1.0 RED1 OPT");
+  EXPECT_EQ(order(s, 0), "F0.0 SA0.0 RG0.0 RED0 B0.0 OPT");
+  EXPECT_EQ(order(s, 1), "RA1.0 F1.0 RED1 B1.0 SG1.0 OPT");
 }
 
-TEST(Lower, HalvesSendAfterTheInputGradientAndReduceAfterTheWeightGradient) {
+TEST(Lower, HalvesSendAfterTheInputGradientAndReduceWithTheWeightGradient) {
   const Schedule s = lower(zb_h1(2, 2), {.recompute = true, .reduce = true, .update = true});
   EXPECT_EQ(order(s, 0),
-            "F0.0 SA0.0 F0.1 SA0.1 R0.0 RG0.0 I0.0 W0.0 R0.1 RG0.1 I0.1 W0.1 RED0 OPT");
+            "F0.0 SA0.0 F0.1 SA0.1 R0.0 RG0.0 I0.0 W0.0 R0.1 RG0.1 I0.1 RED0 W0.1 OPT");
   EXPECT_EQ(order(s, 1),
-            "RA1.0 F1.0 R1.0 I1.0 SG1.0 RA1.1 F1.1 R1.1 I1.1 SG1.1 W1.0 W1.1 RED1 OPT");
+            "RA1.0 F1.0 R1.0 I1.0 SG1.0 RA1.1 F1.1 R1.1 I1.1 SG1.1 W1.0 RED1 W1.1 OPT");
 }
 
 TEST(Lower, StagesOfOneRankHandOverDirectly) {
   const Schedule s = lower(zb_v(2, 1), {.reduce = true});
-  EXPECT_EQ(order(s, 0), "F0.0 SA0.0 RA3.0 F3.0 I3.0 SG3.0 W3.0 RED3 RG0.0 I0.0 W0.0 RED0");
-  EXPECT_EQ(order(s, 1), "RA1.0 F1.0 F2.0 SA2.0 RG2.0 I2.0 W2.0 RED2 I1.0 SG1.0 W1.0 RED1");
+  EXPECT_EQ(order(s, 0), "F0.0 SA0.0 RA3.0 F3.0 I3.0 SG3.0 RED3 W3.0 RG0.0 I0.0 RED0 W0.0");
+  EXPECT_EQ(order(s, 1), "RA1.0 F1.0 F2.0 SA2.0 RG2.0 I2.0 RED2 W2.0 I1.0 SG1.0 RED1 W1.0");
   EXPECT_EQ(order(lower(zb_v(1, 1), {}), 0), "F0.0 F1.0 I1.0 W1.0 I0.0 W0.0");
+}
+
+// Stage 0 hands to stage 3 over the heads of 1 and 2, and to stage 2; stage 2 and 3 share a rank
+// with none of them. The nearest is sent to first, and the farthest received from.
+TEST(Lower, SkipsTravelBesideTheNeighboursMessages) {
+  Schedule s = gpipe(4, 1);
+  s.skips = {{0, 3}, {0, 2}};
+  s = lower(s, {.recompute = true, .reduce = true});
+  EXPECT_EQ(s.skips, (std::vector<Skip>{{0, 3}, {0, 2}}));
+  EXPECT_EQ(order(s, 0), "F0.0 SA0.0 SA0.0>2 SA0.0>3 R0.0 RG0.0<3 RG0.0<2 RG0.0 RED0 B0.0");
+  EXPECT_EQ(order(s, 1), "RA1.0 F1.0 SA1.0 R1.0 RG1.0 RED1 B1.0 SG1.0");
+  EXPECT_EQ(order(s, 2), "RA2.0<0 RA2.0 F2.0 SA2.0 R2.0 RG2.0 RED2 B2.0 SG2.0 SG2.0>0");
+  EXPECT_EQ(order(s, 3), "RA3.0<0 RA3.0 F3.0 R3.0 RED3 B3.0 SG3.0 SG3.0>0");
+}
+
+TEST(Lower, ASkipWithinOneRankNeedsNoMessage) {
+  Schedule s = zb_v(2, 1);
+  s.skips = {{0, 3}};
+  const Schedule plain = lower(zb_v(2, 1), {});
+  EXPECT_EQ(lower(s, {}).program, plain.program);
+  s = forward_only(s);
+  s.skips.push_back({1, 3});
+  EXPECT_EQ(order(lower(s, {}), 0), "F0.0 SA0.0 RA3.0<1 RA3.0 F3.0");
+  EXPECT_EQ(order(lower(s, {}), 1), "RA1.0 F1.0 SA1.0>3 F2.0 SA2.0");
 }
 
 TEST(Lower, EvaluationHasOnlyForwardsAndTheirMessages) {

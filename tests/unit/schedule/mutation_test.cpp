@@ -5,9 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <deque>
-#include <map>
-#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -15,6 +12,7 @@
 #include "runtime/schedule/generators.h"
 #include "runtime/schedule/lower.h"
 #include "runtime/schedule/verify.h"
+#include "tests/unit/schedule/machine.h"
 #include "tests/unit/schedule/support.h"
 
 namespace penstock {
@@ -23,144 +21,6 @@ namespace {
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-// Executes a schedule by its meaning: tensors are facts in a set, edges are queues. Any rank that
-// can run one instruction does so; nothing is planned, indexed or compared in advance.
-class Machine {
- public:
-  explicit Machine(const Schedule& schedule) : s_(schedule), next_(schedule.ranks, 0) {}
-
-  // True if every rank gets to its end, nothing is left over, and all was computed in order.
-  bool succeeds() {
-    for (bool moved = true; moved && sound_;) {
-      moved = false;
-      for (int rank = 0; rank < s_.ranks; ++rank) {
-        while (sound_ && next_[rank] < s_.program[rank].size() && step(rank)) moved = true;
-      }
-    }
-    return sound_ && everything_is_done();
-  }
-
- private:
-  using Fact = std::tuple<std::string, int, int>;
-
-  bool knows(const std::string& what, int stage, int j) const {
-    return facts_.count({what, stage, j}) > 0;
-  }
-  void expect(bool condition) { sound_ = sound_ && condition; }
-  void learn(const std::string& what, int stage, int j) {
-    expect(facts_.insert({what, stage, j}).second);
-  }
-  void ascend(const std::string& what, int stage, int j) { expect(count_[{what, stage}]++ == j); }
-
-  // False if the instruction has to wait.
-  bool step(int rank) {
-    const Instruction& i = s_.program[rank][next_[rank]];
-    if (i.op == Op::RecvActivation && !receive("activation", i.stage - 1, i)) return false;
-    if (i.op == Op::RecvGradient && !receive("gradient", i.stage + 1, i)) return false;
-    compute(i);
-    if (i.op == Op::SendActivation) send("activation", "output", i);
-    if (i.op == Op::SendGradient) send("gradient", "input gradient", i);
-    if (i.op == Op::ReduceGradients) {
-      expect((count_[{"weight gradient", i.stage}]) == s_.micro_batches);
-      learn("reduced", i.stage, 0);
-    }
-    ++next_[rank];
-    if (i.op == Op::OptimizerStep) expect(next_[rank] == s_.program[rank].size());
-    return true;
-  }
-
-  bool receive(const std::string& what, int from, const Instruction& i) {
-    auto& queue = queues_[{what, from}];
-    if (queue.empty()) return false;
-    expect(queue.front() == i.micro_batch);
-    queue.pop_front();
-    learn("received " + what, i.stage, i.micro_batch);
-    return true;
-  }
-
-  void send(const std::string& what, const std::string& tensor, const Instruction& i) {
-    expect(knows(tensor, i.stage, i.micro_batch));
-    learn("sent " + what, i.stage, i.micro_batch);
-    queues_[{what, i.stage}].push_back(i.micro_batch);
-  }
-
-  bool neighbour_is_here(int stage, int neighbour) const {
-    return s_.rank_of_stage[stage] == s_.rank_of_stage[neighbour];
-  }
-
-  void compute(const Instruction& i) {
-    const auto [op, stage, j, peer] = i;
-    if (op == Op::Forward) {
-      const bool here = stage > 0 && neighbour_is_here(stage, stage - 1);
-      expect(stage == 0 ||
-             (here ? knows("output", stage - 1, j) : knows("received activation", stage, j)));
-      learn("output", stage, j);
-      ascend("output", stage, j);
-    }
-    if (op == Op::Recompute) {
-      expect(knows("output", stage, j) && !knows("input gradient", stage, j));
-      learn("recomputed", stage, j);
-    }
-    if (op == Op::Backward || op == Op::BackwardInput) {
-      const int after = stage + 1;
-      const bool here = after < s_.stages && neighbour_is_here(stage, after);
-      expect(knows("output", stage, j));
-      expect(after == s_.stages ||
-             (here ? knows("input gradient", after, j) : knows("received gradient", stage, j)));
-      learn("input gradient", stage, j);
-      ascend("input gradient", stage, j);
-    }
-    if (op == Op::Backward || op == Op::BackwardWeight) {
-      expect(knows("input gradient", stage, j) && !knows("reduced", stage, 0));
-      learn("weight gradient", stage, j);
-      ascend("weight gradient", stage, j);
-    }
-  }
-
-  bool everything_is_done() const {
-    for (int rank = 0; rank < s_.ranks; ++rank) {
-      if (next_[rank] < s_.program[rank].size()) return false;
-    }
-    for (const auto& [edge, queue] : queues_) {
-      if (!queue.empty()) return false;
-    }
-    return updates_agree() && all_or_nothing("output") > 0 && all_or_nothing("weight gradient") > 0;
-  }
-
-  // OptimizerStep on all ranks or on none, ReduceGradients likewise, Recompute stage by stage.
-  bool updates_agree() const {
-    const auto updates = std::count_if(s_.program.begin(), s_.program.end(), [](const auto& p) {
-      return !p.empty() && p.back().op == Op::OptimizerStep;
-    });
-    return (updates == 0 || updates == s_.ranks) && all_or_nothing("reduced") >= 0 &&
-           recomputes_agree();
-  }
-
-  bool recomputes_agree() const {
-    std::map<int, int> per_stage;
-    for (const auto& [what, stage, j] : facts_) {
-      if (what == "recomputed") ++per_stage[stage];
-    }
-    return std::all_of(per_stage.begin(), per_stage.end(),
-                       [&](const auto& count) { return count.second == s_.micro_batches; });
-  }
-
-  // 1: for every stage (and micro-batch); 0: for none; -1: for some.
-  int all_or_nothing(const std::string& what) const {
-    const auto known = std::count_if(facts_.begin(), facts_.end(),
-                                     [&](const Fact& f) { return std::get<0>(f) == what; });
-    const int all = what == "reduced" ? s_.stages : s_.stages * s_.micro_batches;
-    return known == all ? 1 : known == 0 ? 0 : -1;
-  }
-
-  const Schedule& s_;
-  std::vector<size_t> next_;
-  std::set<Fact> facts_;
-  std::map<std::pair<std::string, int>, int> count_;
-  std::map<std::pair<std::string, int>, std::deque<int>> queues_;
-  bool sound_ = true;
-};
 
 struct Tally {
   int accepted = 0;
@@ -185,14 +45,16 @@ struct Case {
   std::string name;
   int ranks;
   int micro_batches;
+  std::vector<Skip> skips = {};
 };
 
 class Mutations : public ::testing::TestWithParam<std::tuple<Case, bool>> {
  protected:
   void SetUp() override {
     const auto& [c, recompute] = GetParam();
-    schedule_ = lower(make_schedule(c.name, c.ranks, c.micro_batches),
-                      {.recompute = recompute, .reduce = true, .update = true});
+    Schedule made = make_schedule(c.name, c.ranks, c.micro_batches);
+    made.skips = c.skips;
+    schedule_ = lower(made, {.recompute = recompute, .reduce = true, .update = true});
     Tally original;
     judge(schedule_, "unchanged", original);
     ASSERT_EQ(original.accepted, 1);
@@ -276,15 +138,33 @@ std::string test_name(const ::testing::TestParamInfo<std::tuple<Case, bool>>& pa
   std::string name = c.name;
   name.append("_").append(std::to_string(c.ranks));
   name.append("x").append(std::to_string(c.micro_batches));
+  for (const auto& [from, to] : c.skips) {
+    name.append("_").append(std::to_string(from)).append("to").append(std::to_string(to));
+  }
   if (recompute) name += "_recomputing";
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 }
 
 const std::vector<Case> kCases = {
-    {"gpipe", 1, 2}, {"gpipe", 2, 1}, {"gpipe", 2, 3}, {"gpipe", 3, 2},
-    {"1f1b", 2, 3},  {"1f1b", 3, 4},  {"1f1b", 4, 2},  {"interleaved-1f1b", 2, 2},
-    {"zb-h1", 3, 3}, {"zb-v", 2, 3}};
+    {"gpipe", 1, 2},
+    {"gpipe", 2, 1},
+    {"gpipe", 2, 3},
+    {"gpipe", 3, 2, {{0, 2}}},
+    {"1f1b", 2, 3},
+    {"1f1b", 3, 4},
+    {"1f1b", 4, 2, {{0, 3}, {1, 3}}},
+    {"1f1b-deep", 2, 3},
+    {"interleaved-1f1b", 2, 2},
+    {"interleaved-1f1b", 2, 3, {{0, 2}, {0, 3}}},
+    {"looped-bfs", 2, 2, {{1, 3}}},
+    {"zb-h1", 3, 3},
+    {"zb-h1", 3, 2, {{0, 2}}},
+    {"zb-h2", 2, 3},
+    {"zb-v", 2, 3},
+    {"zb-v", 2, 2, {{0, 3}, {1, 3}}},
+    {"dualpipev", 2, 2},
+};
 
 INSTANTIATE_TEST_SUITE_P(Schedules, Mutations,
                          ::testing::Combine(::testing::ValuesIn(kCases), ::testing::Bool()),

@@ -84,7 +84,7 @@ TEST(Verify, NamesWhatIsDoubled) {
             "bad schedule: W1.0 (instruction 13 of rank 1) differentiates again what "
             "B1.0 (instruction 4 of rank 1) differentiates");
   EXPECT_EQ(refusal(with_last(lower(gpipe(1, 1), {.reduce = true}), 0, {Op::ReduceGradients, 0})),
-            "bad schedule: RED0 (instruction 4 of rank 0) reduces again what RED0 (instruction 3 "
+            "bad schedule: RED0 (instruction 4 of rank 0) reduces again what RED0 (instruction 2 "
             "of rank 0) reduces");
 }
 
@@ -94,17 +94,30 @@ TEST(Verify, NamesWhatIsOutOfOrder) {
             "bad schedule: F1.0 (instruction 1 of rank 1) comes before RA1.0 (instruction 2 of "
             "rank 1), which it needs");
   EXPECT_EQ(refusal(swapped(s, 0, "R0.0", "B0.0")),
-            "bad schedule: B0.0 (instruction 5 of rank 0) comes before RG0.0 (instruction 6 of "
+            "bad schedule: B0.0 (instruction 5 of rank 0) comes before R0.0 (instruction 7 of "
             "rank 0), which it needs");
-  EXPECT_EQ(refusal(swapped(s, 1, "B1.1", "RED1")),
+  EXPECT_EQ(refusal(swapped(s, 1, "B1.1", "SG1.1")),
             "bad schedule: SG1.1 (instruction 10 of rank 1) comes before B1.1 (instruction 11 of "
             "rank 1), which it needs");
+  EXPECT_EQ(refusal(swapped(s, 0, "RG0.1", "B0.1")),
+            "bad schedule: B0.1 (instruction 9 of rank 0) comes before RG0.1 (instruction 11 of "
+            "rank 0), which it needs");
+}
+
+TEST(Verify, ReductionsGoAlongWithTheLastWeightGradient) {
+  const Schedule s = lower(one_f_one_b(2, 2), kFull);
   EXPECT_EQ(refusal(swapped(s, 0, "B0.1", "RED0")),
-            "bad schedule: B0.1 (instruction 11 of rank 0) comes after RED0 (instruction 10 of "
-            "rank 0), which would miss its gradients");
+            "bad schedule: RED0 (instruction 11 of rank 0) comes after B0.1 (instruction 10 of "
+            "rank 0), whose gradients it should sum while they are made");
+  EXPECT_EQ(refusal(swapped(s, 0, "SA0.1", "RED0")),
+            "bad schedule: RED0 (instruction 4 of rank 0) comes before B0.0 (instruction 7 of rank "
+            "0), which still adds to what it sums");
   EXPECT_EQ(refusal(swapped(s, 0, "RED0", "OPT")),
-            "bad schedule: OPT (instruction 11 of rank 0) is not the last: RED0 (instruction 12 of "
+            "bad schedule: OPT (instruction 10 of rank 0) is not the last: B0.1 (instruction 11 of "
             "rank 0) follows, but weights change only at the end of the step");
+  // Anywhere between the last two weight gradients will do.
+  EXPECT_EQ(refusal(swapped(s, 0, "R0.1", "RED0")), "");
+  EXPECT_EQ(refusal(lower(zb_h1(3, 1), kFull)), "");
 }
 
 TEST(Verify, StagesOfOneRankHandOverInOrder) {
@@ -191,7 +204,7 @@ TEST(Verify, AnEvaluationHasNothingToUpdate) {
   EXPECT_EQ(refusal(lower(forward_only(2, 1), {.update = true})),
             "bad schedule: OPT (instruction 3 of rank 0) has no meaning in a schedule without a "
             "backward");
-  EXPECT_THAT(refusal(with_last(lower(forward_only(2, 1), {}), 0, {Op::RecvGradient, 0, 0})),
+  EXPECT_THAT(refusal(with_last(lower(forward_only(2, 1), {}), 0, {Op::RecvGradient, 0, 0, 1})),
               HasSubstr("RG0.0 (instruction 3 of rank 0) has no meaning"));
 }
 
@@ -203,14 +216,57 @@ TEST(Verify, RefusesInstructionsThatCannotBe) {
   EXPECT_THAT(defect_of({Op::Forward, -1, 0}), HasSubstr("names stage -1"));
   EXPECT_THAT(defect_of({Op::Forward, 0, 1}), HasSubstr("micro-batches are 0 to 0"));
   EXPECT_THAT(defect_of({Op::Forward, 0, -1}), HasSubstr("names micro-batch -1"));
-  EXPECT_THAT(defect_of({Op::RecvActivation, 0, 0}), HasSubstr("stage 0 is the first"));
-  EXPECT_THAT(defect_of({Op::SendGradient, 0, 0}), HasSubstr("stage 0 is the first"));
-  EXPECT_THAT(defect_of({Op::SendActivation, 3, 0}), HasSubstr("stage 3 is the last"));
-  EXPECT_THAT(defect_of({Op::RecvGradient, 3, 0}), HasSubstr("stage 3 is the last"));
+  EXPECT_THAT(defect_of({Op::RecvActivation, 0, 0}),
+              HasSubstr("has stage -1 at its other end, but stages are 0 to 3"));
+  EXPECT_THAT(defect_of({Op::SendActivation, 3, 0, 4}), HasSubstr("but stages are 0 to 3"));
+  EXPECT_THAT(defect_of({Op::RecvActivation, 0, 0, 1}),
+              HasSubstr("has stage 1 at its other end, which does not come before stage 0"));
+  EXPECT_THAT(defect_of({Op::SendGradient, 0, 0, 0}), HasSubstr("does not come before stage 0"));
+  EXPECT_THAT(defect_of({Op::SendActivation, 3, 0, 2}), HasSubstr("does not come after stage 3"));
+  EXPECT_THAT(defect_of({Op::RecvGradient, 3, 0, 2}), HasSubstr("does not come after stage 3"));
+  EXPECT_THAT(defect_of({Op::SendActivation, 0, 0, 2}),
+              HasSubstr("SA0.0>2 (instruction 11 of rank 0) has stage 2 at its other end, but no "
+                        "skip joins these two"));
+  EXPECT_THAT(defect_of({Op::Forward, 0, 0, 1}), HasSubstr("is no message, but has another end"));
   EXPECT_THAT(defect_of({Op::ReduceGradients, 0, 0}), HasSubstr("belongs to no micro-batch"));
   EXPECT_THAT(defect_of({Op::OptimizerStep, 0, -1}), HasSubstr("belongs to no stage"));
-  EXPECT_THAT(refusal(with_last(s, 1, {Op::SendActivation, 1, 0})),
+  EXPECT_THAT(refusal(with_last(s, 1, {Op::SendActivation, 1, 0, 2})),
               HasSubstr("stage 2 is on the same rank"));
+}
+
+TEST(Verify, NamesWhatASkipLacks) {
+  Schedule s = gpipe(3, 2);
+  s.skips = {{0, 2}};
+  EXPECT_EQ(refusal(lower(gpipe(3, 2), {})), "");
+  const Schedule lowered = lower(s, {});
+  EXPECT_EQ(refusal(lowered), "");
+  EXPECT_EQ(refusal(without(lowered, 0, "SA0.1>2")),
+            "bad schedule: rank 0 lacks SA0.1>2: RA2.1<0 (instruction 4 of rank 2) waits for it");
+  EXPECT_EQ(refusal(without(lowered, 0, "RG0.0<2")),
+            "bad schedule: rank 0 lacks RG0.0<2: nobody takes what SG2.0>0 (instruction 9 of rank "
+            "2) sends");
+  const Schedule nearest_first = swapped(lowered, 2, "RA2.0<0", "RA2.0");
+  EXPECT_EQ(refusal(nearest_first), "");
+  EXPECT_EQ(refusal(swapped(nearest_first, 2, "RA2.0<0", "F2.0")),
+            "bad schedule: F2.0 (instruction 2 of rank 2) comes before RA2.0<0 (instruction 3 of "
+            "rank 2), which it needs");
+  EXPECT_EQ(refusal(swapped(lowered, 0, "SA0.0>2", "SA0.1>2")),
+            "bad schedule: SA0.1>2 (instruction 3 of rank 0) comes before F0.1 (instruction 4 of "
+            "rank 0), which it needs");
+  // The skip is known, and nothing goes over it.
+  Schedule forgotten = lower(gpipe(3, 2), {});
+  forgotten.skips = {{0, 2}};
+  EXPECT_THAT(refusal(forgotten), HasSubstr("rank 0 lacks SA0.0>2: stage 2 on rank 2 needs it"));
+}
+
+TEST(Verify, ASkipWithinOneRankHandsOverInOrder) {
+  Schedule s = interleaved(2, 2, 2);
+  s.skips = {{0, 2}};
+  s = lower(s, {});
+  EXPECT_EQ(refusal(s), "");
+  EXPECT_THAT(refusal(swapped(s, 0, "F0.0", "F2.0")),
+              HasSubstr("comes before F0.0 (instruction 6 of rank 0), which it needs"));
+  EXPECT_THAT(refusal(swapped(s, 0, "B0.0", "B2.0")), HasSubstr("comes before B2.0"));
 }
 
 TEST(Verify, RefusesSchedulesWhoseSizesDisagree) {
@@ -232,6 +288,20 @@ TEST(Verify, RefusesSchedulesWhoseSizesDisagree) {
   EXPECT_THAT(changed([](Schedule& c) { c.program.emplace_back(); }),
               HasSubstr("3 programs for 2"));
   EXPECT_THAT(changed([](Schedule& c) { c.program[0].clear(); }), HasSubstr("lacks F0.0"));
+  const auto with_skips = [&](std::vector<Skip> skips) {
+    Schedule copy = lower(gpipe(4, 1), {});
+    copy.skips = std::move(skips);
+    return refusal(copy);
+  };
+  EXPECT_EQ(with_skips({{0, 4}}),
+            "the skip from stage 0 to stage 4 leaves the pipeline, whose stages are 0 to 3");
+  EXPECT_THAT(with_skips({{-1, 2}}), HasSubstr("leaves the pipeline"));
+  EXPECT_EQ(with_skips({{0, 1}}),
+            "the skip from stage 0 to stage 1 jumps over no stage: a skip leads further than to "
+            "the next");
+  EXPECT_THAT(with_skips({{3, 1}}), HasSubstr("jumps over no stage"));
+  EXPECT_EQ(with_skips({{0, 2}, {1, 3}, {0, 2}}),
+            "the skip from stage 0 to stage 2 is there twice");
   EXPECT_THAT(refusal(Schedule{}), HasSubstr("at least 1 rank"));
 }
 

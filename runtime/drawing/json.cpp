@@ -1,0 +1,117 @@
+// runtime/drawing/json.cpp -- see json.h.
+#include "runtime/drawing/json.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "runtime/schedule/generators.h"
+
+namespace penstock {
+namespace {
+
+using Json = nlohmann::ordered_json;  // keys in the order written here
+
+Json programs_json(const Schedule& schedule) {
+  Json programs = Json::array();
+  for (const auto& program : schedule.program) {
+    Json texts = Json::array();
+    for (const Instruction& instruction : program) {
+      if (is_compute(instruction.op)) texts.push_back(text(instruction));
+    }
+    programs.push_back(std::move(texts));
+  }
+  return programs;
+}
+
+Json timeline_json(const Timeline& timeline) {
+  Json ranks = Json::array();
+  for (const auto& spans : timeline.rank) {
+    Json row = Json::array();
+    for (const TimedInstruction& span : spans) {
+      if (!is_compute(span.instruction.op)) continue;
+      row.push_back({text(span.instruction), span.start, span.end});
+    }
+    ranks.push_back(std::move(row));
+  }
+  return ranks;
+}
+
+Json stash_json(const std::vector<std::vector<StashLevel>>& stash) {
+  Json ranks = Json::array();
+  for (const auto& levels : stash) {
+    Json row = Json::array();
+    for (const StashLevel& level : levels) row.push_back({level.time, level.held});
+    ranks.push_back(std::move(row));
+  }
+  return ranks;
+}
+
+bool chunks_vary(const std::string& schedule) {
+  try {
+    (void)make_schedule(schedule, 1, 1, default_chunks(schedule) + 1);
+    return true;
+  } catch (const std::invalid_argument&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+ScheduleSettings settings_from_json(const std::string& json) {
+  try {
+    const Json given = Json::parse(json);
+    ScheduleSettings settings;
+    settings.schedule = given.value("schedule", settings.schedule);
+    settings.stages = given.value("stages", settings.stages);
+    settings.micro_batches = given.value("micro_batches", settings.micro_batches);
+    settings.chunks = given.value("chunks", settings.chunks);
+    settings.recompute = given.value("recompute", settings.recompute);
+    settings.latency = given.value("latency", settings.latency);
+    const auto times = given.value("times", std::array<double, 3>{1, 1, 1});
+    settings.forward = times[0];
+    settings.backward_input = times[1];
+    settings.backward_weight = times[2];
+    return settings;
+  } catch (const Json::exception& error) {
+    throw std::invalid_argument(std::string("these settings cannot be read: ") + error.what());
+  }
+}
+
+std::string settings_json(const ScheduleSettings& settings) {
+  return Json{{"schedule", settings.schedule},
+              {"stages", settings.stages},
+              {"micro_batches", settings.micro_batches},
+              {"chunks", settings.chunks},
+              {"recompute", settings.recompute},
+              {"times", {settings.forward, settings.backward_input, settings.backward_weight}},
+              {"latency", settings.latency}}
+      .dump();
+}
+
+std::string answer_json(const ScheduleAnswer& answer) {
+  Json json;
+  json["ranks"] = answer.schedule.ranks;
+  json["stages"] = answer.schedule.stages;
+  json["micro_batches"] = answer.schedule.micro_batches;
+  json["programs"] = programs_json(answer.schedule);
+  json["makespan"] = makespan(answer.timeline);
+  json["makespan_bubble"] = makespan_bubble(answer.timeline);
+  json["span_bubble"] = span_bubble(answer.timeline);
+  json["peak_stash"] = answer.peak_stash;
+  json["rank_of_stage"] = answer.schedule.rank_of_stage;
+  json["timeline"] = timeline_json(answer.timeline);
+  json["stash"] = stash_json(answer.stash);
+  return json.dump();
+}
+
+std::string schedules_json() {
+  Json schedules = Json::array();
+  for (const std::string& name : schedule_names()) {
+    schedules.push_back(
+        {{"name", name}, {"chunks", default_chunks(name)}, {"chunks_vary", chunks_vary(name)}});
+  }
+  return schedules.dump();
+}
+
+}  // namespace penstock

@@ -1,0 +1,26 @@
+// runtime/drawing/json.h -- questions and answers as JSON: what `penstock schedule --json` prints,
+// and what the page and the library inside it say to one another.
+#pragma once
+
+#include <string>
+
+#include "runtime/drawing/answer.h"
+
+namespace penstock {
+
+// Keys as the options are called: schedule, stages, micro_batches, chunks, recompute, times
+// [F, B, W], latency; what is absent keeps its default. Throws std::invalid_argument.
+[[nodiscard]] ScheduleSettings settings_from_json(const std::string& json);
+[[nodiscard]] std::string settings_json(const ScheduleSettings& settings);
+
+// {ranks, stages, micro_batches, programs: [[...]], makespan, makespan_bubble, span_bubble,
+// peak_stash: [...]}, the contract of DESIGN section 7, programs with compute instructions only;
+// and for drawing: rank_of_stage; timeline, by rank [instruction, start, end] for each of those;
+// stash, by rank [time, how many are held from then on].
+[[nodiscard]] std::string answer_json(const ScheduleAnswer& answer);
+
+// The schedules there are, for a menu: [{name, chunks, chunks_vary}, ...]; the stages per rank that
+// it has unless asked for others, and whether it can be asked.
+[[nodiscard]] std::string schedules_json();
+
+}  // namespace penstock

@@ -1,0 +1,238 @@
+// main.js -- ties the page together: one state, everything drawn from it.
+
+const element = (id) => document.getElementById(id);
+const data = JSON.parse(element('data').textContent);
+const CONTROLS = ['schedule', 'compare', 'ranks', 'micro_batches', 'chunks', 'recompute', 'forward', 'backward_input',
+  'backward_weight', 'latency'];
+const SECONDS_TO_PLAY = 12;
+
+let answerTo = null;  // the library, once it runs
+let state = initialState(data.settings);
+let shown = null;     // what is drawn: {answer, lanes, other: {answer, lanes} or null, until}
+let share = 0.5;      // of the time shown, where the cursor stands
+let followed = -1;
+let player = 0;
+
+const scheduleNamed = (name) => data.schedules.find((schedule) => schedule.name === name);
+
+// A schedule that is not in the menu is a file of the user's, and has the stages that it has.
+function menuEntry(name) {
+  return scheduleNamed(name) ?? { name, chunks: state.chunks, chunks_vary: false };
+}
+
+// Without the library there is the one answer that came with the page.
+function answerFor(name) {
+  return answerTo ? answerTo(settingsOf(state, menuEntry(name))) : data.answer;
+}
+
+function fillMenus() {
+  const options = data.schedules.map(({ name }) => `<option>${name}</option>`).join('');
+  element('schedule').innerHTML = options;
+  element('compare').innerHTML = `<option value="">nothing</option>${options}`;
+  if (!scheduleNamed(state.schedule)) element('schedule').append(new Option(state.schedule));
+}
+
+// Controls show the state; their outputs say it in words.
+function showControls() {
+  for (const id of CONTROLS) element(id).value = state[id];
+  const schedule = menuEntry(state.schedule);
+  const chunks = chunksOf(state, schedule);
+  element('chunks').value = chunks;
+  element('chunks').disabled = !answerTo || !schedule.chunks_vary;
+  for (const output of element('controls').querySelectorAll('output')) {
+    const id = output.htmlFor[0];
+    output.value = id === 'chunks' ? chunks : number(Number(state[id]));
+  }
+}
+
+function drawPicture(letter, name, { answer, lanes }, until) {
+  element(`name-${letter}`).textContent = name;
+  const svg = element(`grid-${letter}`);
+  svg.setAttribute('aria-label', `${name}: makespan ${number(answer.makespan)}, bubble ${percent(answer.makespan_bubble, answer.makespan)}`);
+  drawGrid(svg, lanes, { until, ranks: answer.ranks, chunks: answer.stages / answer.ranks });
+  follow(svg, followed);
+}
+
+function drawPictures() {
+  const { answer, other, until } = shown;
+  element('other').hidden = other === null;
+  drawPicture('a', state.schedule, shown, until);
+  if (other) drawPicture('b', state.compare, other, until);
+  drawMemory(element('memory'), answer, until);
+  showTime();
+}
+
+function showTime() {
+  const now = share * shown.until;
+  element('time').max = shown.until;
+  element('time').value = now;
+  document.querySelector('output[for=time]').value = `${number(Math.round(now * 100) / 100)} of ${number(shown.until)}`;
+  for (const id of ['grid-a', 'memory', ...(shown.other ? ['grid-b'] : [])]) moveCursor(element(id), now);
+  drawNow(element('now'), shown.lanes, shown.answer, now);
+}
+
+function showFollowed() {
+  const slider = element('follow');
+  slider.max = shown.answer.micro_batches - 1;
+  followed = Math.min(followed, shown.answer.micro_batches - 1);
+  slider.value = followed;
+  document.querySelector('output[for=follow]').value = followed < 0 ? 'none' : `micro-batch ${followed}`;
+  for (const id of ['grid-a', ...(shown.other ? ['grid-b'] : [])]) follow(element(id), followed);
+}
+
+function say(id, sentence) {
+  element(id).textContent = sentence;
+  element(id).hidden = sentence === '';
+}
+
+const withLanes = (answer) => ({ answer, lanes: lanesOf(answer) });
+
+// Everything anew from the state. What the library refuses is said, and the last picture stays, faded.
+function update() {
+  showControls();
+  const answer = answerFor(state.schedule);
+  const compared = state.compare === '' || !answerTo ? null : answerFor(state.compare);
+  document.body.classList.toggle('stale', answer.error !== undefined);
+  say('problem', [answer.error, compared?.error].filter(Boolean).join(' '));
+  element('about').textContent = ABOUT[state.schedule] ?? '';
+  element('command').textContent = commandLine(state, menuEntry(state.schedule));
+  if (answer.error) return;
+  const other = compared && !compared.error ? withLanes(compared) : null;
+  shown = { ...withLanes(answer), other, until: Math.max(answer.makespan, other?.answer.makespan ?? 0) };
+  drawFigures(element('figures'), answer);
+  const lanes = [...shown.lanes, ...(other?.lanes ?? [])];
+  drawLegend(element('legend'), new Set(lanes.flatMap((lane) => lane.boxes.map((box) => box.op))));
+  drawPictures();
+  showFollowed();
+  scheduleTable();
+}
+
+// The table asks for all schedules, so it waits until the reader rests.
+let tableTimer = 0;
+function scheduleTable() {
+  if (!answerTo) return;
+  clearTimeout(tableTimer);
+  tableTimer = setTimeout(() => {
+    drawTable(element('table'), data.schedules.map(({ name }) => ({ name, answer: answerFor(name) })), state.schedule);
+    element('all').hidden = false;
+  }, 120);
+}
+
+function choose(changes) {
+  state = { ...state, ...changes };
+  writeAddress(state);
+  update();
+}
+
+function stop() {
+  cancelAnimationFrame(player);
+  player = 0;
+  element('play').setAttribute('aria-pressed', 'false');
+  element('play').innerHTML = '&#9654; Play';
+}
+
+function play() {
+  if (share >= 1) share = 0;
+  element('play').setAttribute('aria-pressed', 'true');
+  element('play').innerHTML = '&#10073;&#10073; Pause';
+  let last = performance.now();
+  const frame = (instant) => {
+    share = Math.min(share + Math.max(instant - last, 0) / 1000 / SECONDS_TO_PLAY, 1);
+    last = instant;
+    showTime();
+    if (share >= 1) stop();
+    else player = requestAnimationFrame(frame);
+  };
+  player = requestAnimationFrame(frame);
+}
+
+function listenToControls() {
+  element('controls').addEventListener('submit', (event) => event.preventDefault());
+  element('controls').addEventListener('input', ({ target }) => {
+    choose({ [target.id]: target.type === 'range' ? Number(target.value) : target.value });
+  });
+  element('table').addEventListener('click', ({ target }) => {
+    if (target.dataset.schedule) choose({ schedule: target.dataset.schedule });
+  });
+  window.addEventListener('hashchange', () => {
+    state = readAddress({ ...initialState(data.settings), schedule: state.schedule }, data.schedules);
+    update();
+  });
+}
+
+function listenToTime() {
+  element('play').addEventListener('click', () => (player ? stop() : play()));
+  element('time').addEventListener('input', ({ target }) => {
+    stop();
+    share = shown.until > 0 ? Number(target.value) / shown.until : 0;
+    showTime();
+  });
+  element('follow').addEventListener('input', ({ target }) => {
+    followed = Number(target.value);
+    showFollowed();
+  });
+  for (const id of ['grid-a', 'grid-b']) {
+    element(id).addEventListener('click', (event) => {
+      const microBatch = Number(event.target.dataset?.m ?? -1);
+      followed = microBatch === followed ? -1 : microBatch;
+      showFollowed();
+    });
+  }
+  window.addEventListener('resize', () => {
+    drawPictures();
+    showFollowed();
+    showTrace();
+  });
+}
+
+let trace = null;
+
+function showTrace() {
+  if (trace) drawTrace(element('trace'), { figures: element('trace-figures'), legend: element('trace-legend') }, trace, Number(element('step').value));
+}
+
+async function openTrace(file) {
+  try {
+    trace = readTrace(await file.text());
+    say('trace-problem', '');
+  } catch (error) {
+    trace = null;
+    element('trace-figures').innerHTML = element('trace-legend').innerHTML = '';
+    say('trace-problem', `${file.name}: ${error.message}`);
+  }
+  element('trace').toggleAttribute('hidden', trace === null);
+  element('step-label').hidden = trace === null || trace.steps.length < 2;
+  element('step').innerHTML = (trace?.steps ?? []).map((step) => `<option>${step}</option>`).join('');
+  showTrace();
+}
+
+function listenToFiles() {
+  element('file').addEventListener('change', ({ target }) => target.files.length > 0 && openTrace(target.files[0]));
+  element('step').addEventListener('change', showTrace);
+  document.addEventListener('dragover', (event) => event.preventDefault());
+  document.addEventListener('drop', (event) => {
+    event.preventDefault();
+    if (event.dataTransfer.files.length === 0) return;
+    openTrace(event.dataTransfer.files[0]);
+    element('traces').scrollIntoView();
+  });
+}
+
+async function start() {
+  fillMenus();
+  update();
+  listenToTime();
+  listenToFiles();
+  answerTo = await startEngine().catch(() => null);
+  element('frozen').hidden = answerTo !== null;
+  document.body.classList.toggle('live', answerTo !== null);
+  for (const id of CONTROLS) element(id).disabled = answerTo === null;
+  if (answerTo) {
+    listenToControls();
+    state = readAddress(state, data.schedules);
+    update();
+  }
+  document.body.dataset.ready = 'yes';
+}
+
+start();

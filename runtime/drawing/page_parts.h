@@ -1,0 +1,14 @@
+// runtime/drawing/page_parts.h -- the files of page/ as text; cmake/PenstockPage.cmake writes the
+// definitions. Private to this room.
+#pragma once
+
+#include <string_view>
+
+namespace penstock {
+
+extern const std::string_view kPageFrame;   // HTML with {{style}} {{data}} {{engine}} {{script}}
+extern const std::string_view kPageStyle;   // CSS
+extern const std::string_view kPageScript;  // JavaScript
+extern const std::string_view kPageEngine;  // this room as WebAssembly in base64; empty without it
+
+}  // namespace penstock

@@ -1,0 +1,43 @@
+// runtime/telemetry/trace_json.h -- timelines as Chrome trace events: trace.json, which opens in
+// Perfetto, chrome://tracing and Penstock's own page.
+//
+// A process of the trace is one way to have run the steps ("measured", "predicted"), a thread of it
+// is one rank. What takes no time (a send that was posted, in a simulation) is left out. Format:
+// "Trace Event Format", Google 2016; complete events ("ph": "X") and metadata ("ph": "M").
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "runtime/schedule/timeline.h"
+
+namespace penstock {
+
+struct TracedStep {
+  int64_t step = 0;
+  double start = 0;  // seconds from the beginning of the trace to time 0 of the timeline
+  Timeline timeline = {};
+};
+
+struct TracedProcess {
+  std::string name = {};
+  std::vector<std::string> rank_names = {};  // by rank; "rank 3" where absent
+  std::vector<TracedStep> steps = {};
+};
+
+struct Trace {
+  // About the run: schedule, stages, ... for whoever opens the file, as "otherData".
+  std::vector<std::pair<std::string, std::string>> about = {};
+  std::vector<TracedProcess> processes = {};
+  double seconds_per_unit = 1;  // of the timelines; 1e-3 shows units as milliseconds
+};
+
+// {"traceEvents": [...], "displayTimeUnit": "ms", "otherData": {...}}, one event a line: name as
+// text(instruction) says it; cat compute, communication or update; ts and dur in microseconds;
+// args op, stage and micro_batch where they have a meaning, and step.
+void write_trace(std::ostream& out, const Trace& trace);
+[[nodiscard]] std::string trace_json(const Trace& trace);
+
+}  // namespace penstock

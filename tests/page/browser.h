@@ -1,0 +1,66 @@
+// tests/page/browser.h -- a Chromium without a window, driven through its DevTools protocol.
+//
+// The protocol comes over a pair of pipes (--remote-debugging-pipe): JSON messages that end in a
+// zero byte, on file descriptors 3 and 4 of the browser.
+#pragma once
+
+#include <sys/types.h>
+
+#include <deque>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/page/temporary.h"
+
+namespace penstock {
+
+// The program that PENSTOCK_CHROMIUM names, or the first of the usual ones on PATH.
+[[nodiscard]] std::optional<std::string> find_chromium();
+
+class Browser {
+ public:
+  using Json = nlohmann::json;
+
+  // Starts `program` with one page of that size in pixels. Throws std::runtime_error, as all of the
+  // below, when it does not answer within a minute.
+  Browser(const std::string& program, int width, int height);
+  ~Browser();
+  Browser(const Browser&) = delete;
+  Browser& operator=(const Browser&) = delete;
+
+  // Loads a file and waits until the page says that it is ready (data-ready on its body).
+  void open(const std::string& path);
+  // The value of a JavaScript expression, of what it promises if it is a promise.
+  Json evaluate(const std::string& expression);
+
+  // Real input: as if a person did it. Elements are named by CSS selectors and scrolled to.
+  void press(const std::string& selector, const std::string& key, int times = 1);
+  void click(const std::string& selector);
+  void drag(const std::string& selector, double from, double to);  // shares of its width
+  void choose_file(const std::string& selector, const std::string& path);
+
+  // Errors and warnings on the console, exceptions that nobody caught, and every address that was
+  // asked for and is neither a file nor data.
+  [[nodiscard]] const std::vector<std::string>& complaints() const { return complaints_; }
+
+ private:
+  Json call(const std::string& method, const Json& params = Json::object());
+  void send(const Json& message);
+  Json receive();
+  void note(const Json& event);
+  void mouse(const std::string& type, double x, double y);
+  Json rectangle(const std::string& selector);
+
+  TemporaryFolder profile_;
+  pid_t process_ = -1;
+  int to_ = -1;
+  int from_ = -1;
+  int calls_ = 0;
+  std::string session_;
+  std::string unread_;
+  std::vector<std::string> complaints_;
+};
+
+}  // namespace penstock

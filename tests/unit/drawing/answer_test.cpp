@@ -1,0 +1,151 @@
+#include "runtime/drawing/answer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "runtime/drawing/json.h"
+#include "runtime/schedule/generators.h"
+
+namespace penstock {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Json = nlohmann::json;
+
+// Golden values for four ranks and eight micro-batches, all times 1.
+TEST(ScheduleAnswer, HasTheFiguresOfThePapers) {
+  const auto figures = [](const std::string& schedule, int stages) {
+    const ScheduleAnswer a = answer({.schedule = schedule, .stages = stages});
+    return std::vector<double>{makespan(a.timeline), makespan_bubble(a.timeline)};
+  };
+  EXPECT_THAT(figures("gpipe", 4), ElementsAre(33, 9));
+  EXPECT_THAT(figures("1f1b", 4), ElementsAre(33, 9));
+  EXPECT_THAT(figures("zb-h1", 4), ElementsAre(27, 3));
+  EXPECT_THAT(figures("interleaved-1f1b", 8), ElementsAre(28.5, 4.5));
+  EXPECT_THAT(figures("zb-v", 8), ElementsAre(25.5, 1.5));
+}
+
+// The curve that is drawn and the proof count alike.
+TEST(ScheduleAnswer, StashLevelsPeakWhereTheProofSaysAndEndEmpty) {
+  for (const std::string& name : schedule_names()) {
+    for (const char* recompute : {"none", "stage", "layer"}) {
+      const int chunks = default_chunks(name);
+      const ScheduleAnswer a =
+          answer({.schedule = name, .stages = 4 * chunks, .recompute = recompute, .latency = 0.25});
+      for (int rank = 0; rank < a.schedule.ranks; ++rank) {
+        const auto& levels = a.stash[rank];
+        const auto by_held = [](const auto& x, const auto& y) { return x.held < y.held; };
+        const auto by_time = [](const auto& x, const auto& y) { return x.time < y.time; };
+        EXPECT_EQ(std::max_element(levels.begin(), levels.end(), by_held)->held,
+                  a.peak_stash[rank]);
+        EXPECT_TRUE(std::is_sorted(levels.begin(), levels.end(), by_time));
+        EXPECT_EQ(levels.front().held, 0);
+        EXPECT_EQ(levels.back().held, 0);
+      }
+    }
+  }
+}
+
+TEST(ScheduleAnswer, LatencyAndUnevenTimesTakeEffect) {
+  // 1F1B adds 2c((p - 1) + floor((m - 1)(p - 1) / p)): schedules.md section 2.
+  ScheduleSettings settings{.micro_batches = 16, .latency = 0.5};
+  EXPECT_DOUBLE_EQ(makespan(answer(settings).timeline), 57 + (3 + 11));
+  settings = {.schedule = "gpipe", .forward = 1, .backward_input = 2, .backward_weight = 0};
+  EXPECT_DOUBLE_EQ(makespan(answer(settings).timeline), 33);
+  settings.recompute = "layer";
+  EXPECT_DOUBLE_EQ(makespan(answer(settings).timeline), 41);  // + m T_F: it hides p - 1 of them
+}
+
+TEST(ScheduleAnswer, JsonHoldsTheContractAndWhatIsDrawn) {
+  const Json json = Json::parse(answer_json(answer({.stages = 3, .micro_batches = 4})));
+  EXPECT_EQ(json["ranks"], 3);
+  EXPECT_EQ(json["stages"], 3);
+  EXPECT_EQ(json["micro_batches"], 4);
+  EXPECT_EQ(json["makespan"], 18.0);
+  EXPECT_EQ(json["makespan_bubble"], 6.0);
+  EXPECT_EQ(json["span_bubble"], 6.0);
+  EXPECT_EQ(json["peak_stash"], Json({3, 2, 1}));
+  EXPECT_EQ(json["rank_of_stage"], Json({0, 1, 2}));
+  EXPECT_EQ(json["programs"][2].dump(),
+            R"(["F2.0","B2.0","F2.1","B2.1","F2.2","B2.2","F2.3","B2.3"])");
+  EXPECT_EQ(json["timeline"][2][1].dump(), R"(["B2.0",3.0,5.0])");
+  EXPECT_EQ(json["stash"][2].dump(),
+            "[[0.0,0],[3.0,1],[5.0,0],[6.0,1],[8.0,0],[9.0,1],[11.0,0],[12.0,1],[14.0,0]]");
+  ASSERT_EQ(json["timeline"].size(), 3U);
+  for (int rank = 0; rank < 3; ++rank) {
+    ASSERT_EQ(json["timeline"][rank].size(), json["programs"][rank].size());
+    for (size_t i = 0; i < json["programs"][rank].size(); ++i) {
+      EXPECT_EQ(json["timeline"][rank][i][0], json["programs"][rank][i]);
+    }
+  }
+}
+
+TEST(ScheduleSettings, ReadBackFromJson) {
+  const ScheduleSettings settings{.schedule = "zb-v",
+                                  .stages = 6,
+                                  .micro_batches = 5,
+                                  .chunks = 2,
+                                  .recompute = "layer",
+                                  .forward = 1.5,
+                                  .backward_input = 2,
+                                  .backward_weight = 0.25,
+                                  .latency = 0.125};
+  const std::string json = settings_json(settings);
+  EXPECT_EQ(settings_json(settings_from_json(json)), json);
+  EXPECT_EQ(json,
+            R"({"schedule":"zb-v","stages":6,"micro_batches":5,"chunks":2,"recompute":"layer",)"
+            R"("times":[1.5,2.0,0.25],"latency":0.125})");
+  EXPECT_EQ(settings_json(settings_from_json("{}")), settings_json({}));
+}
+
+TEST(ScheduleSettings, TheMenuKnowsWhichSchedulesHaveChunksToChoose) {
+  const Json menu = Json::parse(schedules_json());
+  ASSERT_EQ(menu.size(), schedule_names().size());
+  EXPECT_EQ(menu[0], Json::parse(R"({"name":"gpipe","chunks":1,"chunks_vary":false})"));
+  for (const Json& schedule : menu) {
+    EXPECT_EQ(schedule["chunks_vary"] == true,
+              schedule["name"] == "interleaved-1f1b" || schedule["name"] == "looped-bfs");
+  }
+}
+
+template <typename Call>
+std::string refusal(const Call& call) {
+  try {
+    (void)call();
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(ScheduleSettings, AreRefusedWithASentence) {
+  const auto answered = [](const ScheduleSettings& s) {
+    return refusal([&] { return answer(s); });
+  };
+  EXPECT_THAT(answered({.recompute = "all"}),
+              HasSubstr("--recompute must be none, stage or layer"));
+  EXPECT_THAT(answered({.forward = -1}), HasSubstr("--times"));
+  EXPECT_THAT(answered({.latency = -1}), HasSubstr("--latency"));
+  EXPECT_THAT(answered({.latency = std::numeric_limits<double>::quiet_NaN()}),
+              HasSubstr("--latency"));
+  EXPECT_THAT(answered({.schedule = "zb-v", .stages = 3}), HasSubstr("multiple of the 2"));
+  EXPECT_THAT(answered({.schedule = "2f2b"}), HasSubstr("known are gpipe"));
+  EXPECT_THAT(answered({.stages = 0}), HasSubstr("0"));
+  EXPECT_THAT(answered({.micro_batches = 0}), HasSubstr("0"));
+  const auto read = [](const char* json) {
+    return refusal([&] { return settings_from_json(json); });
+  };
+  EXPECT_THAT(read("{"), HasSubstr("cannot be read"));
+  EXPECT_THAT(read(R"({"stages":"four"})"), HasSubstr("cannot be read"));
+  EXPECT_THAT(read(R"({"times":[1]})"), HasSubstr("cannot be read"));
+  EXPECT_THAT(read("[]"), HasSubstr("cannot be read"));
+}
+
+}  // namespace
+}  // namespace penstock
