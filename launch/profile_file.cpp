@@ -144,7 +144,7 @@ LinkTimes read_link(const Object& object) {
 Json parsed(const std::string& path) {
   std::ifstream file(path);
   if (!file) fail_input(fmt::format("there is no profile '{}' that can be read", path));
-  const Json json = Json::parse(file, nullptr, false);
+  Json json = Json::parse(file, nullptr, false);
   if (json.is_discarded()) fail_input(fmt::format("{}: this is no JSON", path));
   return json;
 }

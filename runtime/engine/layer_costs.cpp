@@ -195,6 +195,7 @@ double median(std::vector<double> values) {
 ProbeTimes medians(const std::vector<ProbeTimes>& all) {
   const auto of = [&](const auto& part) {
     std::vector<double> values;
+    values.reserve(all.size());
     for (const ProbeTimes& times : all) values.push_back(part(times));
     return median(std::move(values));
   };
