@@ -56,7 +56,7 @@ namespace penstock {
 
 // DualPipeV (arXiv:2412.19437, folded to a V): two stages per rank, forward and backward of
 // different stages in turn. Peak stash 2p + 1 half-size stages on every rank for m >= 2p; bubble
-// (p - 1)(T_F + 2 T_I - T_W) / 2 for equal times, F and B one after the other.
+// (p - 1) T_F / 2 when forward, input gradient and weight gradient take equally long.
 [[nodiscard]] Schedule dualpipe_v(int ranks, int micro_batches);
 
 // Evaluation: no backward, no update. The second form keeps the placement of a training schedule
