@@ -31,6 +31,8 @@ class Device {
   [[nodiscard]] virtual bool native_bf16() const = 0;
   // True when the host may read and write tensor memory directly.
   [[nodiscard]] virtual bool host_addressable() const = 0;
+  // False when tensors have no contents (kernels/counting): values need not be made for it.
+  [[nodiscard]] virtual bool holds_values() const { return true; }
   // Returns when all work issued so far has ended.
   virtual void synchronize() = 0;
   // Copies size_bytes between host memory and this device's, in issue order with the ops.

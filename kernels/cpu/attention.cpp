@@ -19,7 +19,7 @@ class Attention {
             const AttentionOptions& options)
       : context_(context),
         sizes_(sizes),
-        grid_(attention_grid(sizes, kBlockRows, kTileElements * context.threads)),
+        grid_(attention_grid(sizes, context.threads)),
         lengths_(key_lengths == nullptr ? nullptr : key_lengths->data<int32_t>()),
         causal_(options.causal),
         scale_(1.0F / std::sqrt(static_cast<float>(sizes.depth))),
@@ -91,8 +91,6 @@ class Attention {
  private:
   static constexpr DType kType = DTypeOf<T>::value;
   static constexpr bool kNarrow = kType != DType::F32;
-  static constexpr int64_t kBlockRows = 128;
-  static constexpr int64_t kTileElements = int64_t{128} << 10;  // a thread's: half of a MiB
 
   // One row of scores.
   struct Line {

@@ -43,8 +43,8 @@ using TileStrides = std::array<int64_t, 4>;
   return {tile.heads * tile.rows * tile.stride, tile.rows * tile.stride, tile.stride, 1};
 }
 
-// The tiles' common extents: as many heads and samples at a time as fit `budget` score elements,
-// always whole divisors, so that a run has few distinct product shapes.
+// The tiles' common extents: as many heads and samples at a time as keep every thread's scores in
+// its cache, always whole divisors, so that a run has few distinct product shapes.
 struct AttentionGrid {
   int64_t samples, heads, rows, stride;
   [[nodiscard]] int64_t block_elements() const { return samples * heads * rows * stride; }
@@ -57,11 +57,13 @@ struct AttentionGrid {
   return 1;
 }
 
-[[nodiscard]] inline AttentionGrid attention_grid(const AttentionSizes& s, int64_t block_rows,
-                                                  int64_t budget) {
-  constexpr int64_t kLine = 16;  // rows of scores start at cache lines
+[[nodiscard]] inline AttentionGrid attention_grid(const AttentionSizes& s, int threads) {
+  constexpr int64_t kBlockRows = 128;
+  constexpr int64_t kTileElements = int64_t{128} << 10;  // a thread's: half of a MiB
+  constexpr int64_t kLine = 16;                          // rows of scores start at cache lines
+  const int64_t budget = kTileElements * threads;
   AttentionGrid grid{};
-  grid.rows = std::min(block_rows, s.queries);
+  grid.rows = std::min(kBlockRows, s.queries);
   grid.stride = (s.keys + kLine - 1) / kLine * kLine;
   const int64_t matrix = std::max<int64_t>(grid.rows * grid.stride, 1);
   grid.heads = largest_divisor(s.heads, budget / matrix);

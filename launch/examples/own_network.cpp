@@ -42,9 +42,6 @@ class GatedUnit final : public UnaryLayer {  // [batch, width] -> [batch, width]
     const Variable gated = multiply(context.tape, gate, in);
     return add(context.tape, x, out_.forward(context, {gated})[0]);
   }
-  [[nodiscard]] double flops_of(const Shape& input) const override {
-    return 1.5 * (gate_.flops({input}) + in_.flops({input}));
-  }
 
  private:
   LayerNorm norm_;

@@ -50,6 +50,7 @@ std::vector<float> initial_values(const Parameter& parameter, uint64_t seed) {
 }  // namespace
 
 void fill_initial_values(Parameter& parameter, uint64_t seed, Device& device) {
+  if (!device.holds_values()) return;
   const std::vector<float> values = initial_values(parameter, seed);
   Tensor target = parameter.weight.value();
   device.copy_from_host(target, values.data(), values.size() * sizeof(float));

@@ -4,19 +4,12 @@
 #include <stdexcept>
 
 #include "kernels/philox.h"
+#include "runtime/engine/layer_costs.h"
 #include "runtime/partition/partition.h"
 #include "runtime/schedule/generators.h"
 
 namespace penstock {
 namespace {
-
-// One byte moved costs as much as this many FLOPs: 268 GFLOP/s against 33 GB/s on the CPU this was
-// measured on. Only the balance between layers of many FLOPs and layers of many parameters hangs on
-// it.
-constexpr double kFlopsPerByte = 8.0;
-// Bytes a step moves per parameter: gradient cleared and added to, weight, two moments, packed
-// copies.
-constexpr double kBytesPerParameter = 48.0;
 
 Shapes input_shapes(const ModelInput& input, int64_t batch) {
   std::vector<int64_t> extents = {batch};
@@ -24,18 +17,17 @@ Shapes input_shapes(const ModelInput& input, int64_t batch) {
   return {Shape(std::span<const int64_t>(extents))};
 }
 
-// By layer: FLOPs of a step, with parameter traffic counted in FLOPs.
+// By layer: seconds of a step, counted for a processor. Only the balance between layers of many
+// FLOPs and layers of many parameters hangs on which.
 std::vector<double> step_costs(const Sequential& model, const ModelInput& input,
-                               const PipelineConfig& pipeline,
-                               std::span<const int64_t> parameters) {
-  const double passes = pipeline.recompute == "none" ? 3.0 : 4.0;
+                               const PipelineConfig& pipeline) {
+  const double forwards = pipeline.recompute == "none" ? 1.0 : 2.0;
+  const ModelCosts counted = counted_costs(model, input, pipeline.micro_batch_size, DType::F32, {},
+                                           device_model_named("cpu"));
   std::vector<double> costs;
-  Shapes shapes = input_shapes(input, pipeline.micro_batch_size);
-  for (size_t i = 0; i < model.layers.size(); ++i) {
-    const Layer& layer = *model.layers[i];
-    costs.push_back(passes * pipeline.micro_batches * layer.flops(shapes) +
-                    kFlopsPerByte * kBytesPerParameter * static_cast<double>(parameters[i]));
-    shapes = layer.infer(shapes);
+  for (const LayerCost& layer : counted.layers) {
+    const double passes = forwards * layer.forward_s + layer.backward_s;
+    costs.push_back(pipeline.micro_batches * passes + layer.update_s);
   }
   return costs;
 }
@@ -86,9 +78,8 @@ Layout lay_out(const Sequential& model, const ModelInput& input, const PipelineC
   const int layers = static_cast<int>(model.layers.size());
   std::vector<int> counts;
   try {
-    counts = pipeline.split.empty()
-                 ? balance(step_costs(model, input, pipeline, layout.parameters), pipeline.stages)
-                 : check_split(pipeline.split, layers, pipeline.stages);
+    counts = pipeline.split.empty() ? balance(step_costs(model, input, pipeline), pipeline.stages)
+                                    : check_split(pipeline.split, layers, pipeline.stages);
   } catch (const std::invalid_argument& refusal) {
     fail_input(refusal.what());
   }

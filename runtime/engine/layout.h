@@ -33,8 +33,8 @@ struct Layout {
 // divide the stages, or it is unknown.
 [[nodiscard]] int ranks_per_pipeline(const PipelineConfig& pipeline);
 
-// The split given by hand (pipeline.split), or the one with the smallest largest stage, by an
-// estimate of a step's time from FLOPs and parameter bytes. Throws Error(Input) when there are more
+// The split given by hand (pipeline.split), or the one with the smallest largest stage, by the
+// counted time of a step (layer_costs.h, whose caution goes for this too). Throws Error(Input) when there are more
 // stages than layers, or a layer does not fit the one before it.
 [[nodiscard]] Layout lay_out(const Sequential& model, const ModelInput& input,
                              const PipelineConfig& pipeline);

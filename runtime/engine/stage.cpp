@@ -150,6 +150,14 @@ Context Stage::context(const Moment& moment, Tape& tape, bool recomputing) const
           .loss = nullptr};
 }
 
+// Data as the layers compute: numbers come from the loader in fp32. Ids stay what they are.
+Tensor Stage::computable(const Tensor& data) const {
+  if (data.dtype() != DType::F32 || dtype_ == DType::F32) return data;
+  Tensor narrow = device_.empty(data.shape(), dtype_, Purpose::Activations);
+  device_.pointwise().copy(narrow, data);
+  return narrow;
+}
+
 Tensors Stage::run(Segment& segment, const Moment& moment, bool record, bool recomputing) {
   Tape& tape = take_tape();
   segment.tape = &tape;
@@ -160,7 +168,7 @@ Tensors Stage::run(Segment& segment, const Moment& moment, bool record, bool rec
   const bool data = first_ && segment.first == 0;
   Variables x;
   for (const Tensor& input : segment.inputs) {
-    x.push_back(data ? Variable{input, -1} : tape.input(input));
+    x.push_back(data ? Variable{computable(input), -1} : tape.input(input));
     segment.input_slots.push_back(x.back().slot);
   }
   Context now = context(moment, tape, recomputing);

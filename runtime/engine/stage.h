@@ -99,6 +99,7 @@ class Stage {
   Tape& take_tape();
   void release_tape(Segment& segment);
   [[nodiscard]] Context context(const Moment& moment, Tape& tape, bool recomputing) const;
+  [[nodiscard]] Tensor computable(const Tensor& data) const;
   [[nodiscard]] Tensors run(Segment& segment, const Moment& moment, bool record, bool recomputing);
   enum class Halves : uint8_t { Both, Input };
   [[nodiscard]] Tensors run_backward(const Moment& moment, Tensors gradients, Halves halves);

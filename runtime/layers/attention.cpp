@@ -54,11 +54,4 @@ Variable SelfAttention::run(Context& context, const Variable& x) {
   return output_.forward(context, {attention(context.tape, q, k, v, nullptr, how)})[0];
 }
 
-double SelfAttention::flops_of(const Shape& input) const {
-  const double projections = 4.0 * query_.flops({input});
-  const double products =
-      4.0 * static_cast<double>(input.elements()) * static_cast<double>(input[1]);
-  return projections + (options_.causal ? 0.5 : 1.0) * products;
-}
-
 }  // namespace penstock

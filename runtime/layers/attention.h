@@ -23,7 +23,6 @@ class SelfAttention final : public UnaryLayer {  // [b, t, width] -> [b, t, widt
  protected:
   [[nodiscard]] Shape shape_of(const Shape& input) const override;
   Variable run(Context& context, const Variable& x) override;
-  [[nodiscard]] double flops_of(const Shape& input) const override;
 
  private:
   Options options_;

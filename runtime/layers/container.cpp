@@ -27,16 +27,6 @@ std::vector<std::string> Group::reads() const {
   return all;
 }
 
-double Group::flops(const Shapes& inputs) const {
-  double total = 0.0;
-  Shapes shapes = inputs;
-  for (const auto& layer : layers_) {
-    total += layer->flops(shapes);
-    shapes = layer->infer(shapes);
-  }
-  return total;
-}
-
 void Group::end_step(StepEnd& end) {
   for (const auto& layer : layers_) layer->end_step(end);
 }
@@ -77,10 +67,6 @@ std::vector<std::string> Residual::reads() const {
   const auto more = shortcut_.reads();
   all.insert(all.end(), more.begin(), more.end());
   return all;
-}
-
-double Residual::flops(const Shapes& inputs) const {
-  return branch_.flops(inputs) + shortcut_.flops(inputs);
 }
 
 void Residual::end_step(StepEnd& end) {

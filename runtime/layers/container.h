@@ -17,7 +17,6 @@ class Group final : public Layer {
   void declare(ParameterSet& set) override;
   Variables forward(Context& context, const Variables& inputs) override;
   [[nodiscard]] std::vector<std::string> reads() const override;
-  [[nodiscard]] double flops(const Shapes& inputs) const override;
   void end_step(StepEnd& end) override;
 
  private:
@@ -35,7 +34,6 @@ class Residual final : public Layer {
   void declare(ParameterSet& set) override;
   Variables forward(Context& context, const Variables& inputs) override;
   [[nodiscard]] std::vector<std::string> reads() const override;
-  [[nodiscard]] double flops(const Shapes& inputs) const override;
   void end_step(StepEnd& end) override;
 
  private:

@@ -4,6 +4,24 @@
 #include <vector>
 
 namespace penstock {
+namespace {
+
+// [time, width]: sines of ever slower waves, then their cosines.
+std::vector<float> sinusoids(int64_t time, int64_t width) {
+  std::vector<float> waves(static_cast<size_t>(time * width));
+  const int64_t half = (width + 1) / 2;
+  for (int64_t t = 0; t < time; ++t) {
+    for (int64_t i = 0; i < width; ++i) {
+      const double exponent = static_cast<double>(i % half) / static_cast<double>(half);
+      const double angle = static_cast<double>(t) * std::pow(10000.0, -exponent);
+      waves[static_cast<size_t>(t * width + i)] =
+          static_cast<float>(i < half ? std::sin(angle) : std::cos(angle));
+    }
+  }
+  return waves;
+}
+
+}  // namespace
 
 Embedding::Embedding(std::string name, const Options& options)
     : UnaryLayer(std::move(name)), options_(options) {
@@ -13,6 +31,7 @@ Embedding::Embedding(std::string name, const Options& options)
 }
 
 void Embedding::declare(ParameterSet& set) {
+  waves_.reset();
   const bool scaled = options_.positions == Positions::Sinusoidal;
   const double deviation = scaled ? 1.0 / std::sqrt(static_cast<double>(options_.width)) : 0.02;
   const Initializer init = {Initializer::Kind::Normal, static_cast<float>(deviation)};
@@ -48,18 +67,11 @@ Variable Embedding::run(Context& context, const Variable& x) {
 
 const Tensor& Embedding::waves(Device& device, int64_t time) {
   if (waves_ && waves_.dim(0) == time) return waves_;
-  std::vector<float> host(static_cast<size_t>(time * options_.width));
-  const int64_t half = (options_.width + 1) / 2;
-  for (int64_t t = 0; t < time; ++t) {
-    for (int64_t i = 0; i < options_.width; ++i) {
-      const double exponent = static_cast<double>(i % half) / static_cast<double>(half);
-      const double angle = static_cast<double>(t) * std::pow(10000.0, -exponent);
-      host[static_cast<size_t>(t * options_.width + i)] =
-          static_cast<float>(i < half ? std::sin(angle) : std::cos(angle));
-    }
-  }
   waves_ = device.empty({time, options_.width}, DType::F32, Purpose::Parameters);
-  device.copy_from_host(waves_, host.data(), waves_.size_bytes());
+  if (device.holds_values()) {
+    const std::vector<float> host = sinusoids(time, options_.width);
+    device.copy_from_host(waves_, host.data(), waves_.size_bytes());
+  }
   return waves_;
 }
 

@@ -57,12 +57,6 @@ Variable Conv2d::run(Context& context, const Variable& x) {
                 options_.relu ? Fused::Relu : Fused::None);
 }
 
-double Conv2d::flops_of(const Shape& input) const {
-  const Window& window = options_.window;
-  const int64_t per_output = options_.in / options_.groups * window.kernel_h * window.kernel_w;
-  return 2.0 * static_cast<double>(shape_of(input).elements()) * static_cast<double>(per_output);
-}
-
 Pool2d::Pool2d(std::string name, const Window& window, Pool pool)
     : UnaryLayer(std::move(name)), window_(window), pool_(pool) {}
 

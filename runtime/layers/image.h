@@ -24,7 +24,6 @@ class Conv2d final : public UnaryLayer {
  protected:
   [[nodiscard]] Shape shape_of(const Shape& input) const override;
   Variable run(Context& context, const Variable& x) override;
-  [[nodiscard]] double flops_of(const Shape& input) const override;
 
  private:
   Options options_;

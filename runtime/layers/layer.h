@@ -99,13 +99,11 @@ class Layer {
   // misfit.
   [[nodiscard]] virtual Shapes infer(const Shapes& inputs) const = 0;
   // Announces parameters and buffers; allocates nothing. The last set announced to is the one that
-  // forward() uses.
+  // forward() uses; what a layer kept on the device of an earlier one is let go.
   virtual void declare(ParameterSet& /*set*/) {}
   virtual Variables forward(Context& context, const Variables& inputs) = 0;
   // Batch fields that forward() asks Context::field for.
   [[nodiscard]] virtual std::vector<std::string> reads() const { return {}; }
-  // Floating-point operations of one forward.
-  [[nodiscard]] virtual double flops(const Shapes& /*inputs*/) const { return 0.0; }
   virtual void end_step(StepEnd& /*end*/) {}
 
  protected:
@@ -122,12 +120,10 @@ class UnaryLayer : public Layer {
   using Layer::Layer;
   [[nodiscard]] Shapes infer(const Shapes& inputs) const final;
   Variables forward(Context& context, const Variables& inputs) final;
-  [[nodiscard]] double flops(const Shapes& inputs) const final { return flops_of(inputs[0]); }
 
  protected:
   [[nodiscard]] virtual Shape shape_of(const Shape& input) const { return input; }
   virtual Variable run(Context& context, const Variable& x) = 0;
-  [[nodiscard]] virtual double flops_of(const Shape& /*input*/) const { return 0.0; }
 };
 
 using Layers = std::vector<std::unique_ptr<Layer>>;

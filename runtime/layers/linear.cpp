@@ -61,10 +61,6 @@ Variable Linear::run(Context& context, const Variable& x) {
   return activation(context.tape, linear(context.tape, x, *weight_, bias_), *options_.activation);
 }
 
-double Linear::flops_of(const Shape& input) const {
-  return 2.0 * static_cast<double>(input.elements()) * static_cast<double>(options_.out);
-}
-
 FeedForward::FeedForward(const std::string& name, const Options& options)
     : UnaryLayer(name),
       in_(name + ".in", {.in = options.width,
@@ -89,10 +85,6 @@ Shape FeedForward::shape_of(const Shape& input) const {
 
 Variable FeedForward::run(Context& context, const Variable& x) {
   return out_.forward(context, in_.forward(context, {x}))[0];
-}
-
-double FeedForward::flops_of(const Shape& input) const {
-  return in_.flops({input}) + out_.flops(in_.infer({input}));
 }
 
 }  // namespace penstock

@@ -31,7 +31,6 @@ class Linear final : public UnaryLayer {
  protected:
   [[nodiscard]] Shape shape_of(const Shape& input) const override;
   Variable run(Context& context, const Variable& x) override;
-  [[nodiscard]] double flops_of(const Shape& input) const override;
 
  private:
   Options options_;
@@ -56,7 +55,6 @@ class FeedForward final : public UnaryLayer {
  protected:
   [[nodiscard]] Shape shape_of(const Shape& input) const override;
   Variable run(Context& context, const Variable& x) override;
-  [[nodiscard]] double flops_of(const Shape& input) const override;
 
  private:
   Linear in_, out_;

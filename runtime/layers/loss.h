@@ -24,7 +24,6 @@ class ClassifierLoss final : public Layer {
   void declare(ParameterSet& set) override { linear_.declare(set); }
   Variables forward(Context& context, const Variables& inputs) override;
   [[nodiscard]] std::vector<std::string> reads() const override { return {options_.labels}; }
-  [[nodiscard]] double flops(const Shapes& inputs) const override { return linear_.flops(inputs); }
 
  private:
   Options options_;

@@ -23,9 +23,13 @@ struct LayerCost {
   // What the tape keeps from forward to backward, without the layer's input unless it must be kept
   // just for this layer: sums over consecutive layers give a stage's tape.
   int64_t tape_bytes = 0;
+  // Of the input, what the layer keeps on its tape, but the layer before keeps too and is charged
+  // with: a stage that starts here keeps it on top of its sum.
+  int64_t shared_input_bytes = 0;
   int64_t weight_half_bytes =
       0;  // of that, or in its place, from the input half to the weight half
-  // The most that is in use at once beyond what is there before: the tape, inputs and outputs.
+  // The most that is in use at once beyond what is there before: the tape, inputs and outputs
+  // included, the inputs of the first layer not, which are data.
   int64_t forward_peak_bytes = 0;   // without a tape
   int64_t record_peak_bytes = 0;    // with one, its tape_bytes included
   int64_t backward_peak_bytes = 0;  // beyond the tape, the gradient that enters included

@@ -1,0 +1,185 @@
+// kernels/counting/pass_ops.cpp -- the families that pass over their operands once: norms, element
+// by element, layout, tokens, updates. Their time is the memory's; FLOPs are a few per element.
+#include "kernels/counting/tally.h"
+
+namespace penstock {
+namespace {
+
+// FLOPs per element, to the nearest handful.
+constexpr double kNormForward = 7;  // two sums, centre, scale, affine
+constexpr double kNormBackward = 12;
+constexpr double kSmooth = 8;  // an exp or a tanh and what is around it
+constexpr double kCrossEntropy = 5;
+
+double elements(const Tensor& t) {
+  return static_cast<double>(t.elements());
+}
+
+class CountingNorm final : public NormOps {
+ public:
+  explicit CountingNorm(Tally& tally) : tally_(tally) {}
+
+  void layer_norm_forward(Tensor& y, Tensor& mean, Tensor& rstd, const Tensor& x,
+                          const Tensor& gamma, const Tensor& beta, float /*epsilon*/) override {
+    tally_.pass(kNormForward * elements(x), {&y, &mean, &rstd, &x, &gamma, &beta});
+  }
+  void layer_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x, const Tensor& mean,
+                                 const Tensor& rstd, const Tensor& gamma) override {
+    tally_.pass(kNormBackward * elements(x), {&dx, &g, &x, &mean, &rstd, &gamma});
+  }
+  void layer_norm_backward_weight(Tensor& dgamma, Tensor& dbeta, const Tensor& g, const Tensor& x,
+                                  const Tensor& mean, const Tensor& rstd) override {
+    tally_.pass(4 * elements(x), {&dgamma, &dgamma, &dbeta, &dbeta, &g, &x, &mean, &rstd});
+  }
+
+  // The statistics are a pass of their own over x, so are the sums of the gradients.
+  void batch_norm_forward(Tensor& y, Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
+                          const Tensor& gamma, const Tensor& beta, float /*epsilon*/) override {
+    tally_.pass(kNormForward * elements(x), {&y, &mean, &rstd, &sums, &x, &x, &gamma, &beta});
+  }
+  void batch_norm_inference(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& variance,
+                            const Tensor& gamma, const Tensor& beta, float /*epsilon*/) override {
+    tally_.pass(4 * elements(x), {&y, &x, &mean, &variance, &gamma, &beta});
+  }
+  void batch_norm_backward(Tensor& dx, Tensor& dparameters, const Tensor& g, const Tensor& x,
+                           const Tensor& mean, const Tensor& rstd, const Tensor& gamma) override {
+    tally_.pass(kNormBackward * elements(x),
+                {&dx, &dparameters, &g, &g, &x, &x, &mean, &rstd, &gamma});
+  }
+
+ private:
+  Tally& tally_;
+};
+
+class CountingPointwise final : public PointwiseOps {
+ public:
+  explicit CountingPointwise(Tally& tally) : tally_(tally) {}
+
+  void activation_forward(Tensor& y, const Tensor& x, Activation f) override {
+    tally_.pass(cost_of(f) * elements(y), {&y, &x});
+  }
+  void activation_backward(Tensor& dx, const Tensor& g, const Tensor& x, Activation f) override {
+    tally_.pass(cost_of(f) * elements(dx), {&dx, &g, &x});
+  }
+  void fused_backward(Tensor& dx, const Tensor& g, const Tensor& y, Fused /*f*/) override {
+    tally_.pass(3 * elements(dx), {&dx, &g, &y});
+  }
+  void add(Tensor& y, const Tensor& a, const Tensor& b) override {
+    tally_.pass(elements(y), {&y, &a, &b});
+  }
+  void multiply(Tensor& y, const Tensor& a, const Tensor& b) override {
+    tally_.pass(elements(y), {&y, &a, &b});
+  }
+  void accumulate(Tensor& y, const Tensor& a) override { tally_.pass(elements(y), {&y, &y, &a}); }
+  void scale(Tensor& y, const Tensor& a, float /*factor*/) override {
+    tally_.pass(elements(y), {&y, &a});
+  }
+  void add_broadcast(Tensor& y, const Tensor& a, const Tensor& b) override {
+    tally_.pass(elements(y), {&y, &a, &b});
+  }
+  void add_broadcast_backward(Tensor& db, const Tensor& g) override {
+    tally_.pass(elements(g), {&db, &db, &g});
+  }
+  void dropout(Tensor& y, const Tensor& x, float /*rate*/,
+               const RandomStream& /*stream*/) override {
+    tally_.pass(2 * elements(y), {&y, &x});
+  }
+  void fill(Tensor& y, float /*value*/) override { tally_.pass(0, {&y}); }
+  void copy(Tensor& y, const Tensor& x) override { tally_.pass(0, {&y, &x}); }
+
+ private:
+  static double cost_of(Activation f) { return f == Activation::Relu ? 1 : kSmooth; }
+  Tally& tally_;
+};
+
+class CountingLayout final : public LayoutOps {
+ public:
+  explicit CountingLayout(Tally& tally) : tally_(tally) {}
+
+  void concat(Tensor& y, std::span<const Tensor> /*parts*/, int /*axis*/) override {
+    tally_.pass(0, {&y, &y});
+  }
+  void split(std::span<Tensor> /*parts*/, const Tensor& x, int /*axis*/) override {
+    tally_.pass(0, {&x, &x});
+  }
+  void transpose(Tensor& y, const Tensor& x, std::span<const int> /*order*/) override {
+    tally_.pass(0, {&y, &x});
+  }
+
+ private:
+  Tally& tally_;
+};
+
+class CountingToken final : public TokenOps {
+ public:
+  explicit CountingToken(Tally& tally) : tally_(tally) {}
+
+  // As many rows of the table are read as there are ids.
+  void embedding_forward(Tensor& y, const Tensor& ids, const Tensor& /*table*/) override {
+    tally_.pass(0, {&y, &y, &ids});
+  }
+  void embedding_backward(Tensor& /*dtable*/, const Tensor& ids, const Tensor& g) override {
+    tally_.pass(elements(g), {&g, &g, &g, &ids});
+  }
+  void cross_entropy_forward(Tensor& result, Tensor& logsumexp, const Tensor& logits,
+                             const Tensor& labels,
+                             const CrossEntropyOptions& /*options*/) override {
+    const Tensor losses = tally_.scratch(labels.elements(), DType::F64);
+    const Tensor hits = tally_.scratch(labels.elements(), DType::I32);
+    tally_.pass(kCrossEntropy * elements(logits), {&result, &logsumexp, &logits, &labels});
+  }
+  void cross_entropy_backward(Tensor& dlogits, const Tensor& logits, const Tensor& labels,
+                              const Tensor& logsumexp, float /*scale*/,
+                              const CrossEntropyOptions& /*options*/) override {
+    tally_.pass(kCrossEntropy * elements(logits), {&dlogits, &logits, &labels, &logsumexp});
+  }
+
+ private:
+  Tally& tally_;
+};
+
+class CountingUpdate final : public UpdateOps {
+ public:
+  explicit CountingUpdate(Tally& tally) : tally_(tally) {}
+
+  void sgd(Tensor& w, Tensor* velocity, const Tensor& g, const SgdStep& /*step*/) override {
+    tally_.pass(6 * elements(w), {&w, &w, velocity, velocity, &g});
+  }
+  void rmsprop(Tensor& w, Tensor& square, Tensor* moment, const Tensor& g,
+               const RmsPropStep& /*step*/) override {
+    tally_.pass(12 * elements(w), {&w, &w, &square, &square, moment, moment, &g});
+  }
+  void adam(Tensor& w, Tensor& first, Tensor& second, const Tensor& g,
+            const AdamStep& /*step*/) override {
+    tally_.pass(14 * elements(w), {&w, &w, &first, &first, &second, &second, &g});
+  }
+  void moving_average(Tensor& average, const Tensor& w, float /*decay*/) override {
+    tally_.pass(3 * elements(w), {&average, &average, &w});
+  }
+  void sum_of_squares(Tensor& result, const Tensor& x) override {
+    tally_.pass(2 * elements(x), {&result, &x});
+  }
+
+ private:
+  Tally& tally_;
+};
+
+}  // namespace
+
+std::unique_ptr<NormOps> counting_norm_ops(Tally& tally) {
+  return std::make_unique<CountingNorm>(tally);
+}
+std::unique_ptr<PointwiseOps> counting_pointwise_ops(Tally& tally) {
+  return std::make_unique<CountingPointwise>(tally);
+}
+std::unique_ptr<LayoutOps> counting_layout_ops(Tally& tally) {
+  return std::make_unique<CountingLayout>(tally);
+}
+std::unique_ptr<TokenOps> counting_token_ops(Tally& tally) {
+  return std::make_unique<CountingToken>(tally);
+}
+std::unique_ptr<UpdateOps> counting_update_ops(Tally& tally) {
+  return std::make_unique<CountingUpdate>(tally);
+}
+
+}  // namespace penstock

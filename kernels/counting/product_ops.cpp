@@ -1,0 +1,172 @@
+// kernels/counting/product_ops.cpp -- the families that multiply matrices: dense, images (with
+// pooling), attention. A product of r x in with in x out takes 2 r in out FLOPs; biases and fused
+// functions are not counted beside it.
+#include "kernels/counting/tally.h"
+#include "kernels/cpu/attention_tiles.h"
+
+namespace penstock {
+namespace {
+
+using Use = Tally::Use;
+
+double elements(const Tensor& t) {
+  return static_cast<double>(t.elements());
+}
+
+class CountingDense final : public DenseOps {
+ public:
+  explicit CountingDense(Tally& tally) : tally_(tally) {}
+
+  void linear_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias,
+                      Fused /*f*/) override {
+    const double weight = tally_.read(w, x.dtype(), Use::Forward);
+    tally_.product(flops(x, w.shape()), x.dtype(), {&y, &x, bias}, weight);
+  }
+  void linear_backward_input(Tensor& dx, const Tensor& g, Weight& w) override {
+    const double weight = tally_.read(w, g.dtype(), Use::InputGradient);
+    tally_.product(flops(dx, w.shape()), g.dtype(), {&dx, &g}, weight);
+  }
+  void linear_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x,
+                              const Tensor& g) override {
+    tally_.product(flops(x, dw.shape()), x.dtype(), {&dw, &dw, &x, &g});
+    if (dbias == nullptr) return;
+    const Tensor partial = tally_.bias_scratch(g);
+    tally_.pass(elements(g), {&g, dbias, dbias});
+  }
+  void matmul(Tensor& c, const Tensor& a, const Tensor& b, bool transpose_a, bool /*transpose_b*/,
+              bool accumulate) override {
+    const auto k = static_cast<double>(transpose_a ? a.dim(1) : a.dim(2));
+    tally_.product(2 * elements(c) * k, a.dtype(), {&c, accumulate ? &c : nullptr, &a, &b});
+  }
+
+ private:
+  static double flops(const Tensor& x, const Shape& weight) {
+    return 2 * elements(x) * static_cast<double>(weight[0]);
+  }
+  Tally& tally_;
+};
+
+class CountingImage final : public ImageOps {
+ public:
+  explicit CountingImage(Tally& tally) : tally_(tally) {}
+
+  void conv2d_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias,
+                      const Window& /*window*/, int /*groups*/, Fused /*f*/) override {
+    const double weight = tally_.read(w, x.dtype(), Use::Forward);
+    tally_.product(flops(y, w.shape()), x.dtype(), {&y, &x, bias}, weight);
+  }
+  void conv2d_backward_input(Tensor& dx, const Tensor& g, Weight& w, const Window& /*window*/,
+                             int /*groups*/) override {
+    const double weight = tally_.read(w, g.dtype(), Use::InputGradient);
+    tally_.product(flops(g, w.shape()), g.dtype(), {&dx, &g}, weight);
+  }
+  void conv2d_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
+                              const Window& /*window*/, int /*groups*/) override {
+    {
+      const Tensor between = tally_.scratch(dw.elements(), DType::F32);
+      tally_.product(flops(g, dw.shape()), x.dtype(), {&dw, &dw, &x, &g});
+    }
+    if (dbias == nullptr) return;
+    const Tensor partial = tally_.bias_scratch(g);
+    tally_.pass(elements(g), {&g, dbias, dbias});
+  }
+
+  void pool2d_forward(Tensor& y, Tensor* chosen, const Tensor& x, const Window& window,
+                      Pool /*kind*/) override {
+    tally_.pass(elements(y) * window.kernel_h * window.kernel_w, {&y, chosen, &x});
+  }
+  void pool2d_backward(Tensor& dx, const Tensor& g, const Tensor* chosen, const Window& window,
+                       Pool /*kind*/) override {
+    tally_.pass(elements(g) * window.kernel_h * window.kernel_w, {&dx, &g, chosen});
+  }
+  void global_average_forward(Tensor& y, const Tensor& x) override {
+    tally_.pass(elements(x), {&y, &x});
+  }
+  void global_average_backward(Tensor& dx, const Tensor& g) override {
+    tally_.pass(elements(dx), {&dx, &g});
+  }
+
+ private:
+  // Every output is a sum over a window of the input channels of its group.
+  static double flops(const Tensor& y, const Shape& weight) {
+    return 2 * elements(y) * static_cast<double>(weight[1] * weight[2] * weight[3]);
+  }
+  Tally& tally_;
+};
+
+class CountingAttention final : public AttentionOps {
+ public:
+  explicit CountingAttention(Tally& tally) : tally_(tally) {}
+
+  void softmax_forward(Tensor& y, const Tensor& x) override {
+    tally_.pass(kSoftmax * elements(x), {&y, &x});
+  }
+  void softmax_backward(Tensor& dx, const Tensor& g, const Tensor& y) override {
+    tally_.pass(kSoftmax * elements(y), {&dx, &g, &y});
+  }
+  // Two products with the T x T matrix, which never reaches the memory.
+  void attention_forward(Tensor& out, Tensor& logsumexp, const Tensor& q, const Tensor& k,
+                         const Tensor& v, const Tensor* key_lengths,
+                         const AttentionOptions& options) override {
+    const Scratch scratch(tally_, q, k, options, false);
+    tally_.product(2 * product(q, k, options) + kSoftmax * scores(q, k, options), q.dtype(),
+                   {&out, &logsumexp, &q, &k, &v, key_lengths});
+  }
+  // Five: the scores again, the gradients of probabilities, values, queries and keys.
+  void attention_backward(Tensor& dq, Tensor& dk, Tensor& dv, const Tensor& g, const Tensor& q,
+                          const Tensor& k, const Tensor& v, const Tensor& out,
+                          const Tensor& logsumexp, const Tensor* key_lengths,
+                          const AttentionOptions& options) override {
+    const Scratch scratch(tally_, q, k, options, true);
+    tally_.product(5 * product(q, k, options) + kSoftmax * scores(q, k, options), q.dtype(),
+                   {&dq, &dk, &dv, &g, &q, &k, &v, &out, &logsumexp, key_lengths});
+  }
+
+ private:
+  static constexpr double kSoftmax = 5;  // maximum, difference, exp, sum, quotient
+
+  // The tiles of kernels/cpu/attention.cpp: scores (and their gradients) in fp32, narrowed copies,
+  // and fp32 sums of the key gradients where those are narrow.
+  struct Scratch {
+    Scratch(Tally& tally, const Tensor& q, const Tensor& k, const AttentionOptions& options,
+            bool backward) {
+      const int64_t depth = q.dim(2) / options.heads;
+      const AttentionSizes sizes{q.dim(0), q.dim(1), k.dim(1), options.heads, depth};
+      const AttentionGrid grid = attention_grid(sizes, tally.model().threads);
+      const bool narrow = q.dtype() != DType::F32;
+      const int blocks = backward ? 2 : 1;
+      wide = tally.scratch(blocks * grid.block_elements(), DType::F32);
+      if (narrow) narrowed = tally.scratch(blocks * grid.block_elements(), q.dtype());
+      if (narrow && backward) {
+        sums = tally.scratch(2 * grid.samples * grid.heads * sizes.keys * depth, DType::F32);
+      }
+    }
+    Tensor wide, narrowed, sums;
+  };
+
+  // Scores that are computed: half of them under a causal mask.
+  static double scores(const Tensor& q, const Tensor& k, const AttentionOptions& options) {
+    const auto all =
+        static_cast<double>(q.dim(0) * options.heads) * static_cast<double>(q.dim(1) * k.dim(1));
+    return options.causal ? all / 2 : all;
+  }
+  static double product(const Tensor& q, const Tensor& k, const AttentionOptions& options) {
+    return 2 * scores(q, k, options) * static_cast<double>(q.dim(2) / options.heads);
+  }
+
+  Tally& tally_;
+};
+
+}  // namespace
+
+std::unique_ptr<DenseOps> counting_dense_ops(Tally& tally) {
+  return std::make_unique<CountingDense>(tally);
+}
+std::unique_ptr<ImageOps> counting_image_ops(Tally& tally) {
+  return std::make_unique<CountingImage>(tally);
+}
+std::unique_ptr<AttentionOps> counting_attention_ops(Tally& tally) {
+  return std::make_unique<CountingAttention>(tally);
+}
+
+}  // namespace penstock

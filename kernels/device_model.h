@@ -1,0 +1,40 @@
+// kernels/device_model.h -- DeviceModel: what is known of an accelerator without having it. The
+// counting device (kernels/counting) turns operations into seconds with these numbers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "kernels/shape.h"
+
+namespace penstock {
+
+// Public peak figures, and the share of them that well-written kernels reach. An op takes
+//   max(FLOPs / rate, bytes / bandwidth) + overhead      (Williams et al. 2009, the roofline).
+struct DeviceModel {
+  std::string name;
+  double matmul_flops_fp32 = 0;  // FLOP/s of products of fp32 numbers
+  double matmul_flops_bf16 = 0;
+  double matmul_efficiency = 1;  // the share of those that is reached
+  double memory_bytes_per_s = 0;
+  double memory_efficiency = 1;
+  double op_overhead_s = 0;  // to start an op
+  int64_t memory_bytes = 0;
+  // Keeps a copy of every weight in the library's own layout, one for the forward and one for the
+  // input gradient, and scratch memory by thread, as kernels/cpu does. Otherwise weights are read
+  // as they are in fp32 and from one narrowed copy in bf16.
+  bool packs_weights = false;
+  int threads = 1;  // of kernels/cpu
+
+  // FLOP/s that products of numbers of that type reach.
+  [[nodiscard]] double matmul_rate(DType dtype) const {
+    return matmul_efficiency * (dtype == DType::BF16 ? matmul_flops_bf16 : matmul_flops_fp32);
+  }
+  [[nodiscard]] double memory_rate() const { return memory_efficiency * memory_bytes_per_s; }
+};
+
+// h100 | a100 | v100-16gb | v100-32gb | p100 | tpu-v2 | tpu-v3 (one core each) | cpu, of which the
+// rate grows with `threads`. Throws Error(Input) listing these names.
+[[nodiscard]] DeviceModel device_model_named(const std::string& name, int threads = 1);
+
+}  // namespace penstock

@@ -1,0 +1,25 @@
+// runtime/plan/profile.h -- Profile: what `penstock profile` measured of a network on a machine,
+// and how it corrects counted costs. Pure data and a pure function.
+#pragma once
+
+#include <string>
+
+#include "runtime/plan/layer_cost.h"
+#include "runtime/schedule/costs.h"
+
+namespace penstock {
+
+struct Profile {
+  ModelCosts costs;
+  LinkTimes within_node, between_nodes;  // zero where there were no two such ranks
+  int threads = 1;                       // of each rank
+  std::string precision = "fp32";
+};
+
+// `counted` for any micro-batch size, with times multiplied layer by layer by what the profile's
+// were wrong by: measured / counted at the profile's size. Memory stays as counted. Throws
+// std::invalid_argument naming the first layer whose name or parameters differ.
+[[nodiscard]] ModelCosts calibrated(ModelCosts counted, const ModelCosts& counted_at_profile,
+                                    const ModelCosts& measured);
+
+}  // namespace penstock
