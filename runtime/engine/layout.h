@@ -34,8 +34,8 @@ struct Layout {
 [[nodiscard]] int ranks_per_pipeline(const PipelineConfig& pipeline);
 
 // The split given by hand (pipeline.split), or the one with the smallest largest stage, by the
-// counted time of a step (layer_costs.h, whose caution goes for this too). Throws Error(Input) when there are more
-// stages than layers, or a layer does not fit the one before it.
+// counted time of a step (layer_costs.h, whose caution goes for this too). Throws Error(Input) when
+// there are more stages than layers, or a layer does not fit the one before it.
 [[nodiscard]] Layout lay_out(const Sequential& model, const ModelInput& input,
                              const PipelineConfig& pipeline);
 

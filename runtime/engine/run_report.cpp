@@ -40,6 +40,31 @@ std::string RunReport::headline() const {
          network_.description();
 }
 
+Trace RunReport::describe_trace() const {
+  const PipelineConfig& pipeline = config_.pipeline;
+  return {.about = {{"model", config_.model.kind},
+                    {"schedule", pipeline.schedule},
+                    {"stages", std::to_string(pipeline.stages)},
+                    {"replicas", std::to_string(pipeline.replicas)},
+                    {"micro_batches", std::to_string(pipeline.micro_batches)},
+                    {"micro_batch_size", std::to_string(pipeline.micro_batch_size)},
+                    {"recompute", pipeline.recompute},
+                    {"device", device_.description()}}};
+}
+
+std::vector<std::string> RunReport::rank_names() const {
+  std::vector<std::string> names;
+  for (int rank = 0; rank < grid_.ranks(); ++rank) {
+    std::string name = "rank " + std::to_string(rank);
+    if (grid_.replicas > 1) {
+      name += " (replica " + std::to_string(grid_.replica_of(rank)) + ", position " +
+              std::to_string(grid_.position_of(rank)) + ")";
+    }
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
 RunReport::Counters RunReport::counters() const {
   return {device_.memory().use().system_allocations, device_.primitives_created(),
           network_.requests_made()};

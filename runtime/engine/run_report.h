@@ -10,6 +10,7 @@
 #include "runtime/engine/config.h"
 #include "runtime/engine/pipeline.h"
 #include "runtime/telemetry/records.h"
+#include "runtime/telemetry/trace_json.h"
 
 namespace penstock {
 
@@ -23,6 +24,9 @@ class RunReport {
 
   // One line that says what is about to run.
   [[nodiscard]] std::string headline() const;
+  // What the run is, for whoever opens its trace; without any process yet.
+  [[nodiscard]] Trace describe_trace() const;
+  [[nodiscard]] std::vector<std::string> rank_names() const;
   void begin_step();
   void end_step(double step_ms, const Executor& executor);
   void evaluated(const EvalRecord& record) { evaluation_ = record; }

@@ -10,7 +10,7 @@
 #include "runtime/engine/pipeline.h"
 #include "runtime/engine/run_report.h"
 #include "runtime/engine/saver.h"
-#include "runtime/engine/trace.h"
+#include "runtime/engine/trace_recorder.h"
 #include "runtime/optimizer/average.h"
 #include "runtime/optimizer/clip.h"
 #include "runtime/optimizer/optimizer.h"
@@ -81,6 +81,7 @@ class Trainer {
       }
     }
     pipeline_.drain();
+    write_trace();
     RunSummary summary = report_.summary(record.loss, seconds_since(start),
                                          loader_ ? loader_->seconds_waited() : 0.0);
     if (reporter_ != nullptr) reporter_->finished(summary);
@@ -193,6 +194,15 @@ class Trainer {
     return record;
   }
 
+  void write_trace() {
+    if (trace_.empty()) return;
+    Trace trace = report_.describe_trace();
+    trace.processes.push_back({.name = "measured",
+                               .rank_names = report_.rank_names(),
+                               .steps = trace_.gather(network_.world())});
+    if (reporter_ != nullptr) reporter_->traced(trace);
+  }
+
   void save(int64_t step) {
     CheckpointRequest request;
     if (network_.replicas().rank() == 0) {
@@ -232,7 +242,7 @@ class Trainer {
   std::vector<Batch> no_data_;
   Saver saver_;
   RunReport report_;
-  Trace trace_;
+  TraceRecorder trace_;
 };
 
 }  // namespace

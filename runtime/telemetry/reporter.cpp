@@ -62,6 +62,10 @@ void Reporter::evaluated(const EvalRecord& record) {
   state_->say(eval_text(record));
 }
 
+void Reporter::traced(const Trace& trace) {
+  replace_file(state_->options.directory + "/trace.json", trace_json(trace));
+}
+
 void Reporter::finished(const RunSummary& summary) {
   replace_file(state_->options.directory + "/summary.json", json_text(summary) + "\n");
   state_->say(closing_table(summary));

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "runtime/telemetry/records.h"
+#include "runtime/telemetry/trace_json.h"
 
 namespace penstock {
 
@@ -25,6 +26,7 @@ class Reporter {
   void note(const std::string& line);   // a plain line to the terminal and the log file
   void step(const StepRecord& record);  // metrics.jsonl, live line
   void evaluated(const EvalRecord& record);
+  void traced(const Trace& trace);           // trace.json
   void finished(const RunSummary& summary);  // summary.json, closing table
  private:
   struct State;
