@@ -39,8 +39,10 @@ std::string general_help() {
 usage: mpirun -n RANKS penstock COMMAND [RUNFILE.toml] [--section.key value ...]
 
   train RUNFILE.toml   train the network that the run file describes
+  profile RUNFILE.toml time and memory of every layer here, and of the links between ranks
   info                 versions, devices, and what a run here would use
   schedule             what every rank would do in a step, drawn and timed; needs no ranks
+  plan RUNFILE.toml    which stages x replicas, schedule and split would be fastest; needs no ranks
 
   penstock COMMAND --help   the options of a command
   penstock --version
@@ -77,6 +79,21 @@ alone; lists are written 3,5. Ranks = stages x replicas. In [ ]: the default.
     }
   }
   return text;
+}
+
+std::string profile_help() {
+  return R"(usage: [mpirun -n RANKS] penstock profile RUNFILE.toml [--profile-out FILE]
+                                         [--section.key value ...]
+
+Measures every layer of the network at the run's micro-batch size and precision, one layer at a
+time, so a network larger than a device can be measured too; trains nothing. Any number of ranks:
+all measure at once, as a run would load the machine, and the mean is written. With two ranks or
+more the links between them are measured as well, within a host and between two.
+
+  --profile-out FILE   where the figures go, as JSON [profile.json]
+
+The keys of the run file and their short forms are those of `penstock train --help`.
+)";
 }
 
 std::string info_help() {

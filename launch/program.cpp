@@ -10,6 +10,7 @@
 #include "launch/commands.h"
 #include "launch/failure.h"
 #include "launch/help.h"
+#include "launch/plan_command.h"
 #include "launch/schedule_command.h"
 #include "launch/suggest.h"
 #include "launch/version.h"
@@ -24,6 +25,7 @@ struct Command {
 };
 constexpr Command kCommands[] = {
     {"train", train_command, train_help},
+    {"profile", profile_command, profile_help},
     {"info", info_command, info_help},
 };
 
@@ -35,12 +37,15 @@ const Command* find_command(const std::string& name) {
 }
 
 // What needs no ranks, and so must not need a working MPI either.
-std::optional<std::string> plain_answer(const CommandLine& line) {
+std::optional<std::string> plain_answer(const CommandLine& line, const ModelMaker& models) {
   const Command* command = find_command(line.command);
   if (command != nullptr && wants_help(line.arguments)) return command->help();
   if (line.command == "schedule") {
     return wants_help(line.arguments) ? schedule_help()
                                       : schedule_text(line.arguments, standard_output());
+  }
+  if (line.command == "plan") {
+    return wants_help(line.arguments) ? plan_help() : plan_text(line.arguments, models);
   }
   if (line.command.empty() || wants_help({line.command}) || line.command == "help") {
     return general_help();
@@ -54,7 +59,7 @@ std::optional<std::string> plain_answer(const CommandLine& line) {
 int dispatch(Session& session, const CommandLine& line, const ModelMaker& models) {
   const Command* command = find_command(line.command);
   if (command != nullptr) return command->run(session, line.arguments, models);
-  std::vector<std::string> names = {"schedule"};
+  std::vector<std::string> names = {"schedule", "plan"};
   for (const Command& known : kCommands) {
     names.emplace_back(known.name);
   }
@@ -74,7 +79,7 @@ int run(Session& session, const CommandLine& line, const ModelMaker& models) {
 
 int start(int argc, char** argv, const ModelMaker& models) {
   const CommandLine line = split_command(argc, argv);
-  if (const std::optional<std::string> answer = plain_answer(line)) {
+  if (const std::optional<std::string> answer = plain_answer(line, models)) {
     fmt::print("{}", *answer);
     return line.command.empty() ? static_cast<int>(ErrorKind::Input) : 0;
   }

@@ -1,0 +1,175 @@
+// launch/plan_command.cpp -- see plan_command.h.
+#include "launch/plan_command.h"
+
+#include <fmt/format.h>
+
+#include <boost/program_options.hpp>
+#include <charconv>
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include "kernels/device_model.h"
+#include "kernels/error.h"
+#include "launch/command_line.h"
+#include "launch/plan_json.h"
+#include "launch/plan_table.h"
+#include "launch/profile_file.h"
+#include "runtime/engine/layout.h"
+#include "runtime/engine/plan_request.h"
+
+namespace penstock {
+namespace {
+
+namespace po = boost::program_options;
+
+struct Request {
+  int ranks = 0;
+  std::string memory;
+  std::string device = "cpu";
+  std::string profile;
+  int ranks_per_node = 0;
+  size_t top = 20;
+  bool json = false;
+  std::vector<std::string> rest;  // the run file and its keys
+};
+
+Request parse(const std::vector<std::string>& arguments) {
+  Request request;
+  po::options_description options;
+  options.add_options()  //
+      ("ranks", po::value(&request.ranks))("device-memory", po::value(&request.memory))(
+          "device-model", po::value(&request.device))("profile", po::value(&request.profile))(
+          "nodes", po::value(&request.ranks_per_node))("top", po::value(&request.top))(
+          "json", po::bool_switch(&request.json));
+  namespace style = po::command_line_style;
+  try {
+    po::variables_map values;
+    const po::parsed_options parsed =
+        po::command_line_parser(arguments)
+            .options(options)
+            .allow_unregistered()
+            .style(style::allow_long | style::long_allow_adjacent | style::long_allow_next)
+            .run();
+    po::store(parsed, values);
+    po::notify(values);
+    request.rest = po::collect_unrecognized(parsed.options, po::include_positional);
+  } catch (const po::error& error) {
+    fail_input(fmt::format("plan: {}; see penstock plan --help", error.what()));
+  }
+  if (request.ranks < 1) {
+    fail_input("plan: say for how many ranks, at least 1: penstock plan RUNFILE.toml --ranks N");
+  }
+  if (request.ranks_per_node < 0 || request.top < 1) {
+    fail_input("plan: --nodes is a number of ranks a node, --top at least 1");
+  }
+  return request;
+}
+
+// What the command line fixes is not varied; what the run file says is where we start from.
+void pin(const Settings& settings, PlanRequest& plan) {
+  const PipelineConfig& pipeline = settings.config.pipeline;
+  const auto asked = [&](const char* key) {
+    const std::string name = std::string("pipeline.") + key;
+    return settings.given(name) && settings.place_of(name).starts_with("--");
+  };
+  if (asked("stages")) plan.stages = pipeline.stages;
+  if (asked("replicas")) plan.replicas = pipeline.replicas;
+  if (asked("chunks")) plan.chunks = pipeline.chunks;
+  if (asked("micro_batches")) plan.micro_batches = pipeline.micro_batches;
+  if (asked("micro_batch_size")) plan.micro_batch_size = pipeline.micro_batch_size;
+  if (asked("schedule")) plan.schedule = pipeline.schedule;
+  if (asked("recompute")) plan.recompute = pipeline.recompute;
+  if (asked("split")) plan.split.assign(pipeline.split.begin(), pipeline.split.end());
+}
+
+Machine machine_of(const Request& request, const DeviceModel& device, const Profile* profile) {
+  Machine machine = usual_machine(device);
+  const auto measured = [](const LinkTimes& link) {
+    return link.latency > 0 || link.seconds_per_byte > 0;
+  };
+  if (profile != nullptr && measured(profile->within_node)) {
+    machine.within_node = profile->within_node;
+  }
+  if (profile != nullptr && measured(profile->between_nodes)) {
+    machine.between_nodes = profile->between_nodes;
+  }
+  machine.ranks_per_node = request.ranks_per_node;
+  if (!request.memory.empty()) machine.memory_bytes = parse_bytes(request.memory);
+  return machine;
+}
+
+std::string heading(const Config& config, const Request& request, const PlanRequest& plan_for,
+                    const Plan& plan, const DeviceModel& device) {
+  return fmt::format("{} with {:.4g} M parameters, mini-batch {} on {} ranks ({}{})\n",
+                     config.model.kind, static_cast<double>(plan.parameters) / 1e6,
+                     plan_for.mini_batch, request.ranks, device.name,
+                     request.profile.empty() ? ", counted" : ", measured: " + request.profile);
+}
+
+}  // namespace
+
+int64_t parse_bytes(const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string unit(end, text.data() + text.size());
+  struct Unit {
+    const char* name;
+    double bytes;
+  };
+  constexpr Unit kUnits[] = {{"", 1},      {"B", 1},        {"MB", 1e6},     {"GB", 1e9},
+                             {"TB", 1e12}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}};
+  for (const Unit& known : kUnits) {
+    const double bytes = number * known.bytes;
+    if (error == std::errc() && unit == known.name && bytes >= 1 && bytes < 0x1p62) {
+      return std::llround(bytes);
+    }
+  }
+  fail_input("an amount of memory is written 80GiB, 16GB or in plain bytes, not " + text);
+}
+
+std::string plan_text(const std::vector<std::string>& arguments, const ModelMaker& models) {
+  const Request request = parse(arguments);
+  const Settings settings = read_settings(request.rest, true);
+  const Config& config = settings.config;
+  std::optional<Profile> profile;
+  if (!request.profile.empty()) profile = read_profile(request.profile);
+  const Profile* known = profile ? &*profile : nullptr;
+  const int threads = known != nullptr ? known->threads : std::max(1, config.run.threads);
+  const DeviceModel device = device_model_named(request.device, threads);
+
+  const ModelInput input = models.input(config.model);
+  // Bytes are the tokens of text; networks for other data must say themselves.
+  const int64_t vocabulary = config.data.kind == "text" ? 256 : 0;
+  const auto model =
+      std::make_shared<Sequential>(models.build(config.model, vocabulary, config.model.classes));
+  check_model(*model, input, config.pipeline.micro_batch_size);
+
+  PlanRequest asked = plan_request(config, request.ranks, machine_of(request, device, known),
+                                   costs_by_size(config, model, input, device, known));
+  pin(settings, asked);
+  asked.wanted = static_cast<int>(request.top);
+  const Plan found = plan(asked);
+  if (request.json) return plan_json(found);
+  return heading(config, request, asked, found, device) + plan_table(found, request.top);
+}
+
+std::string plan_help() {
+  return R"(usage: penstock plan RUNFILE.toml --ranks N [options] [--section.key value ...]
+
+Which run to ask for: every stages x replicas x micro-batches x schedule x recompute for the mini-batch of the
+run file on N ranks, with the split of layers that fits each, fastest first. Needs no ranks.
+
+  --ranks N              ranks of the run
+  --device-memory SIZE   of each, e.g. 80GiB [what the device model has]
+  --device-model NAME    h100 | a100 | v100-16gb | v100-32gb | p100 | tpu-v2 | tpu-v3 | cpu [cpu]
+  --profile FILE         times and links measured by penstock profile
+  --nodes N              ranks on each node [all on one]
+  --top N                how many to list [20]
+  --json                 everything that was looked at, for programs
+
+Keys of the run file given here (--stages 8, --schedule zb-v, ...) are kept as they are.
+)";
+}
+
+}  // namespace penstock

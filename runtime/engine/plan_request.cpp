@@ -1,0 +1,114 @@
+#include "runtime/engine/plan_request.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "runtime/engine/layer_costs.h"
+#include "runtime/schedule/generators.h"
+
+namespace penstock {
+namespace {
+
+// Bytes per second in one direction between two devices of a node, and between nodes.
+struct Interconnect {
+  std::string_view device;
+  double within, between;
+  bool receiver_copies;
+};
+constexpr Interconnect kInterconnects[] = {
+    // DGX H100: NVLink 4, 900 GB/s both ways together; InfiniBand NDR, 400 Gb/s per GPU.
+    {"h100", 450e9, 50e9, false},
+    // DGX A100: NVLink 3, 600 GB/s both ways together; InfiniBand HDR, 200 Gb/s per GPU.
+    {"a100", 300e9, 25e9, false},
+    // DGX-1 V100: NVLink 2, one or two links of 25 GB/s to a neighbour; EDR, 100 Gb/s, two GPUs
+    // each.
+    {"v100-16gb", 25e9, 6.25e9, false},
+    {"v100-32gb", 25e9, 6.25e9, false},
+    // PCIe 3.0 x16 through the host, as in GPipe's table 3 (arXiv:1811.06965).
+    {"p100", 15.75e9, 6.25e9, false},
+    // Jouppi et al. 2020, "A Domain-Specific Supercomputer", table 3: 496 and 656 Gb/s per link;
+    // a pod is one network.
+    {"tpu-v2", 62e9, 62e9, false},
+    {"tpu-v3", 82e9, 82e9, false},
+    // Host memory, copied once by the receiver; between nodes InfiniBand HDR100.
+    {"cpu", 10e9, 12.5e9, true},
+};
+constexpr double kReached = 0.8;         // of those, by messages of some megabytes
+constexpr double kLatencyWithin = 5e-6;  // seconds, with the start of the transfer
+constexpr double kLatencyBetween = 1e-5;
+
+}  // namespace
+
+Candidate candidate_of(const PipelineConfig& pipeline) {
+  Candidate candidate;
+  candidate.stages = pipeline.stages;
+  candidate.replicas = pipeline.replicas;
+  candidate.chunks = pipeline.chunks > 0 ? pipeline.chunks : default_chunks(pipeline.schedule);
+  candidate.micro_batches = pipeline.micro_batches;
+  candidate.micro_batch_size = pipeline.micro_batch_size;
+  candidate.schedule = pipeline.schedule;
+  candidate.recompute = pipeline.recompute;
+  candidate.split.assign(pipeline.split.begin(), pipeline.split.end());
+  return candidate;
+}
+
+void apply(const Candidate& candidate, PipelineConfig& pipeline) {
+  pipeline.stages = candidate.stages;
+  pipeline.replicas = candidate.replicas;
+  pipeline.chunks = candidate.chunks == default_chunks(candidate.schedule) ? 0 : candidate.chunks;
+  pipeline.micro_batches = candidate.micro_batches;
+  pipeline.micro_batch_size = candidate.micro_batch_size;
+  pipeline.schedule = candidate.schedule;
+  pipeline.recompute = candidate.recompute;
+  pipeline.split.assign(candidate.split.begin(), candidate.split.end());
+}
+
+CostsBySize costs_by_size(const Config& config, std::shared_ptr<Sequential> model,
+                          const ModelInput& input, const DeviceModel& device,
+                          const Profile* profile) {
+  const DType dtype = config.run.precision == "bf16" ? DType::BF16 : DType::F32;
+  const auto counted = [model = std::move(model), input, dtype, optimizer = config.optimizer,
+                        device](int64_t batch) {
+    return counted_costs(*model, input, batch, dtype, optimizer, device);
+  };
+  if (profile == nullptr) return counted;
+  const ModelCosts at_profile = counted(profile->costs.micro_batch_size);
+  return [counted, at_profile, measured = profile->costs](int64_t batch) {
+    ModelCosts costs = calibrated(counted(batch), at_profile, measured);
+    costs.micro_batch_size = batch;
+    return costs;
+  };
+}
+
+PlanRequest plan_request(const Config& config, int ranks, const Machine& machine,
+                         CostsBySize costs) {
+  const PipelineConfig& pipeline = config.pipeline;
+  PlanRequest request;
+  request.ranks = ranks;
+  request.mini_batch =
+      int64_t{pipeline.replicas} * pipeline.micro_batches * pipeline.micro_batch_size;
+  request.machine = machine;
+  request.machine.placement = pipeline.placement;
+  request.costs = std::move(costs);
+  return request;
+}
+
+Machine usual_machine(const DeviceModel& device) {
+  const auto* known =
+      std::find_if(std::begin(kInterconnects), std::end(kInterconnects),
+                   [&](const Interconnect& each) { return device.name.starts_with(each.device); });
+  const Interconnect& links =
+      known != std::end(kInterconnects) ? *known : *std::prev(std::end(kInterconnects));
+  Machine machine;
+  machine.within_node = {.latency = kLatencyWithin,
+                         .seconds_per_byte = 1 / (kReached * links.within),
+                         .receiver_copies = links.receiver_copies};
+  machine.between_nodes = {.latency = kLatencyBetween,
+                           .seconds_per_byte = 1 / (kReached * links.between)};
+  machine.memory_bytes = device.memory_bytes;
+  return machine;
+}
+
+}  // namespace penstock

@@ -1,0 +1,35 @@
+// runtime/plan/candidate.h -- Candidate: one way to run a step on so many ranks. Machine: what it
+// would run on. Plain data.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/schedule/costs.h"
+
+namespace penstock {
+
+// A step takes replicas x micro_batches x micro_batch_size samples, on
+// stages x replicas / chunks ranks.
+struct Candidate {
+  int stages = 1;    // K
+  int replicas = 1;  // D
+  int chunks = 1;    // stages per rank
+  int micro_batches = 1;
+  int64_t micro_batch_size = 1;
+  std::string schedule = "1f1b";
+  std::string recompute = "stage";  // none | stage | layer
+  std::vector<int> split = {};      // layers per stage; empty: to be chosen
+
+  [[nodiscard]] int ranks() const { return stages / chunks; }  // of one pipeline
+};
+
+struct Machine {
+  LinkTimes within_node, between_nodes;
+  int ranks_per_node = 0;            // 0: all ranks on one node
+  std::string placement = "stages";  // stages | replicas: which neighbours share a node
+  int64_t memory_bytes = 0;          // of each rank's device; 0: no limit
+};
+
+}  // namespace penstock

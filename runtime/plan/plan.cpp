@@ -1,0 +1,228 @@
+#include "runtime/plan/plan.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+#include <map>
+#include <stdexcept>
+
+#include "runtime/plan/split.h"
+#include "runtime/plan/stage_costs.h"
+#include "runtime/schedule/generators.h"
+
+namespace penstock {
+namespace {
+
+template <typename T>
+bool allowed(const std::optional<T>& pinned, const T& value) {
+  return !pinned || *pinned == value;
+}
+
+std::vector<int> chunks_of(const std::string& schedule) {
+  const int own = default_chunks(schedule);
+  const bool any = schedule == "interleaved-1f1b" || schedule == "looped-bfs";
+  return any ? std::vector<int>{2, 4} : std::vector<int>{own};
+}
+
+std::string milliseconds(double seconds) {
+  char text[32];
+  (void)std::snprintf(text, sizeof text, "%.3g ms", seconds * 1e3);
+  return text;
+}
+
+class Planner {
+ public:
+  explicit Planner(const PlanRequest& request) : request_(request) {}
+
+  Plan run() {
+    list_candidates();
+    if (listed_.empty()) {
+      throw std::invalid_argument(
+          "no pipeline on " + std::to_string(request_.ranks) + " ranks takes a mini-batch of " +
+          std::to_string(request_.mini_batch) + " samples as it is asked for");
+    }
+    // The most promising first, so that most of the others need not be simulated.
+    std::stable_sort(listed_.begin(), listed_.end(),
+                     [](const Listed& a, const Listed& b) { return a.bound_s < b.bound_s; });
+    for (const Listed& listed : listed_) judge(listed);
+    std::stable_sort(
+        plan_.candidates.begin(), plan_.candidates.end(), [](const auto& a, const auto& b) {
+          if (a.standing != b.standing) return a.standing < b.standing;
+          return a.standing == Standing::Ranked && a.prediction.step_s < b.prediction.step_s;
+        });
+    return std::move(plan_);
+  }
+
+ private:
+  struct Listed {
+    Candidate candidate;
+    double bound_s;  // no step is shorter
+  };
+
+  const ModelCosts& costs_of(int64_t micro_batch_size) {
+    auto known = costs_.find(micro_batch_size);
+    if (known == costs_.end()) {
+      known = costs_.emplace(micro_batch_size, request_.costs(micro_batch_size)).first;
+    }
+    return known->second;
+  }
+
+  // ---- what there is to try
+  void list_candidates() {
+    for (int ranks = 1; ranks <= request_.ranks; ++ranks) {  // of one pipeline
+      const int replicas = request_.ranks / ranks;
+      if (request_.ranks % ranks != 0 || request_.mini_batch % replicas != 0) continue;
+      if (!allowed(request_.replicas, replicas)) continue;
+      const int64_t share = request_.mini_batch / replicas;
+      for (int64_t b = 1; b <= share; ++b) {
+        if (share % b != 0 || share / b > std::numeric_limits<int>::max()) continue;
+        const int micro_batches = static_cast<int>(share / b);
+        if (!allowed(request_.micro_batch_size, b)) continue;
+        if (!allowed(request_.micro_batches, micro_batches)) continue;
+        list_schedules({.stages = ranks,
+                        .replicas = replicas,
+                        .micro_batches = micro_batches,
+                        .micro_batch_size = b});
+      }
+    }
+  }
+
+  void list_schedules(Candidate candidate) {
+    const int ranks = candidate.stages;
+    for (const std::string& schedule : schedule_names()) {
+      const bool choice = ranks > 1 || request_.schedule;
+      if (!choice && schedule != "1f1b") continue;
+      if (!allowed(request_.schedule, schedule)) continue;
+      std::vector<int> chunks = chunks_of(schedule);
+      if (request_.chunks && chunks.size() > 1) chunks = {*request_.chunks};
+      for (const int each : chunks) {
+        if (!allowed(request_.chunks, each) || !allowed(request_.stages, ranks * each)) continue;
+        candidate.schedule = schedule;
+        candidate.chunks = each;
+        candidate.stages = ranks * each;
+        list_modes(candidate);
+      }
+    }
+  }
+
+  void list_modes(Candidate candidate) {
+    for (const char* recompute : {"none", "stage", "layer"}) {
+      if (!allowed(request_.recompute, std::string(recompute))) continue;
+      candidate.recompute = recompute;
+      listed_.push_back({candidate, even_work(candidate)});
+    }
+  }
+
+  // A rank's work if all had the same; what the last stage need not recompute is left out.
+  double even_work(const Candidate& candidate) {
+    double work = 0;
+    double update = 0;
+    for (const LayerCost& layer : costs_of(candidate.micro_batch_size).layers) {
+      const double halves = layer.backward_input_s + layer.backward_weight_s;
+      work += layer.forward_s + std::min(layer.backward_s, halves);
+      if (candidate.recompute == "layer") work += layer.forward_s;
+      update += layer.update_s;
+    }
+    return (candidate.micro_batches * work + update) / candidate.ranks();
+  }
+
+  // ---- what becomes of it
+  void judge(const Listed& listed) {
+    PlannedCandidate planned{.candidate = listed.candidate};
+    try {
+      evaluate(planned, listed.bound_s);
+    } catch (const std::invalid_argument& refusal) {
+      planned.standing = Standing::Infeasible;
+      planned.reason = refusal.what();
+    }
+    plan_.candidates.push_back(std::move(planned));
+  }
+
+  void evaluate(PlannedCandidate& planned, double bound_s) {
+    Candidate& candidate = planned.candidate;
+    const ModelCosts& costs = costs_of(candidate.micro_batch_size);
+    if (plan_.parameters == 0) {
+      for (const LayerCost& layer : costs.layers) plan_.parameters += layer.parameters;
+    }
+    if (candidate.stages > static_cast<int>(costs.layers.size())) {
+      throw std::invalid_argument("more stages than layers: the network has " +
+                                  std::to_string(costs.layers.size()));
+    }
+    if (left_out(planned, bound_s)) return;
+    const Schedule schedule = schedule_of(candidate);
+    if (!fit(planned, schedule, costs)) return;
+    if (left_out(planned, slowest_rank(candidate, schedule, costs))) return;
+    planned.prediction = predict(candidate, schedule, costs, request_.machine);
+    planned.prediction.timeline = {};
+    fastest_.insert(std::upper_bound(fastest_.begin(), fastest_.end(), planned.prediction.step_s),
+                    planned.prediction.step_s);
+  }
+
+  // Whether it cannot be one of those wanted, or would take too long to find out.
+  bool left_out(PlannedCandidate& planned, double bound_s) const {
+    const Candidate& c = planned.candidate;
+    constexpr int64_t kPerCell = 8;  // forward, backward in halves, recompute, four messages
+    const int64_t instructions = kPerCell * c.stages * c.micro_batches;
+    const auto wanted = static_cast<size_t>(std::max(1, request_.wanted));
+    if (fastest_.size() >= wanted && bound_s > fastest_[wanted - 1]) {
+      planned.reason = "cannot be faster than " + milliseconds(bound_s);
+    } else if (instructions > request_.most_instructions) {
+      planned.reason = "a step has about " + std::to_string(instructions) + " instructions";
+    } else {
+      return false;
+    }
+    planned.standing = Standing::NotSimulated;
+    return true;
+  }
+
+  bool fit(PlannedCandidate& planned, const Schedule& schedule, const ModelCosts& costs) const {
+    Candidate& candidate = planned.candidate;
+    const int64_t limit = request_.machine.memory_bytes;
+    if (!request_.split.empty()) {
+      candidate.split = request_.split;
+      planned.prediction.memory = predict_memory(candidate, schedule, costs);
+      planned.reason = lack_of_memory(planned.prediction.memory, limit);
+    } else {
+      ChosenSplit chosen = choose_split(candidate, schedule, costs, limit);
+      candidate.split = std::move(chosen.split);
+      planned.prediction.memory = std::move(chosen.memory);
+      planned.reason = std::move(chosen.reason);
+    }
+    if (!planned.reason.empty()) planned.standing = Standing::Infeasible;
+    return planned.reason.empty();
+  }
+
+  static double slowest_rank(const Candidate& candidate, const Schedule& schedule,
+                             const ModelCosts& costs) {
+    std::vector<double> work(schedule.ranks, 0.0);
+    std::span<const LayerCost> rest(costs.layers);
+    for (int s = 0; s < schedule.stages; ++s) {
+      const auto layers = rest.first(candidate.split[s]);
+      const StageTimes times = stage_times(layers, candidate.recompute);
+      const double backward =
+          std::min(times.backward, times.backward_input + times.backward_weight);
+      double& rank = work[schedule.rank_of_stage[s]];
+      rank += candidate.micro_batches * (times.forward + backward);
+      for (const LayerCost& layer : layers) rank += layer.update_s;
+      rest = rest.subspan(layers.size());
+    }
+    return *std::max_element(work.begin(), work.end());
+  }
+
+  const PlanRequest& request_;
+  std::map<int64_t, ModelCosts> costs_;
+  std::vector<Listed> listed_;
+  std::vector<double> fastest_;  // step times so far, ascending
+  Plan plan_;
+};
+
+}  // namespace
+
+Plan plan(const PlanRequest& request) {
+  if (request.ranks < 1 || request.mini_batch < 1) {
+    throw std::invalid_argument("a plan is made for at least 1 rank and 1 sample");
+  }
+  return Planner(request).run();
+}
+
+}  // namespace penstock

@@ -1,0 +1,160 @@
+#include "runtime/plan/predict.h"
+
+#include <algorithm>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+#include "runtime/partition/partition.h"
+#include "runtime/plan/stage_costs.h"
+#include "runtime/schedule/generators.h"
+#include "runtime/schedule/lower.h"
+#include "runtime/schedule/memory.h"
+#include "runtime/schedule/simulate.h"
+
+namespace penstock {
+namespace {
+
+// As in runtime/engine/gradient_buckets.h and runtime/comm/mpi_reduce.cpp: buckets, and lanes of
+// scratch memory for the other replicas' copies.
+constexpr double kBucketBytes = 4 << 20;
+constexpr int64_t kReduceScratch = 4 * (2 << 20);
+
+using Stages = std::vector<std::span<const LayerCost>>;
+
+Stages stages_of(const Candidate& candidate, const ModelCosts& costs) {
+  if (costs.micro_batch_size != candidate.micro_batch_size) {
+    throw std::invalid_argument("these are the costs of micro-batches of " +
+                                std::to_string(costs.micro_batch_size) + " samples, not of " +
+                                std::to_string(candidate.micro_batch_size));
+  }
+  const std::vector<int64_t> given(candidate.split.begin(), candidate.split.end());
+  (void)check_split(given, static_cast<int>(costs.layers.size()), candidate.stages);
+  Stages stages;
+  std::span<const LayerCost> rest(costs.layers);
+  for (const int layers : candidate.split) {
+    stages.push_back(rest.first(layers));
+    rest = rest.subspan(layers);
+  }
+  return stages;
+}
+
+bool runs(const Schedule& schedule, Op op) {
+  return std::any_of(schedule.program.begin(), schedule.program.end(), [&](const auto& program) {
+    return std::any_of(program.begin(), program.end(),
+                       [&](const Instruction& instruction) { return instruction.op == op; });
+  });
+}
+
+// Node by node in the order of world ranks (runtime/comm/grid.h).
+struct Nodes {
+  std::vector<int> of_rank;     // of the first replica's ranks
+  bool replicas_apart = false;  // some reduce group spans nodes
+};
+
+Nodes nodes_of(const Candidate& candidate, const Machine& machine) {
+  Nodes nodes;
+  if (machine.ranks_per_node <= 0) return nodes;
+  const int positions = candidate.ranks();
+  const int replicas = candidate.replicas;
+  const bool by_stages = machine.placement == "stages";
+  const auto node = [&](int position, int replica) {
+    const int world = by_stages ? replica * positions + position : position * replicas + replica;
+    return world / machine.ranks_per_node;
+  };
+  for (int position = 0; position < positions; ++position) {
+    nodes.of_rank.push_back(node(position, 0));
+    if (node(position, 0) != node(position, replicas - 1)) nodes.replicas_apart = true;
+  }
+  return nodes;
+}
+
+PipelineCosts pipeline_costs(const Candidate& candidate, const Schedule& schedule,
+                             const Stages& stages, const Machine& machine) {
+  PipelineCosts costs;
+  Nodes nodes = nodes_of(candidate, machine);
+  costs.within_node = machine.within_node;
+  costs.between_nodes = machine.between_nodes;
+  costs.node_of_rank = std::move(nodes.of_rank);
+  costs.replicas = candidate.replicas;
+  costs.replica_link = nodes.replicas_apart ? machine.between_nodes : machine.within_node;
+  costs.update.assign(schedule.ranks, 0.0);
+  const bool halves = runs(schedule, Op::BackwardWeight);
+  for (int s = 0; s < schedule.stages; ++s) {
+    costs.stage.push_back(stage_times(stages[s], candidate.recompute));
+    if (s > 0) {
+      costs.boundary_bytes.push_back(static_cast<double>(stages[s].front().input_bytes));
+    }
+    costs.reduce.push_back(gradient_buckets(stages[s], candidate.recompute, halves, kBucketBytes));
+    for (const LayerCost& layer : stages[s]) {
+      costs.update[schedule.rank_of_stage[s]] += layer.update_s;
+    }
+  }
+  return costs;
+}
+
+}  // namespace
+
+int Prediction::fullest_rank() const {
+  const auto fullest = std::max_element(
+      memory.begin(), memory.end(),
+      [](const RankMemory& a, const RankMemory& b) { return a.total() < b.total(); });
+  return static_cast<int>(fullest - memory.begin());
+}
+
+Schedule schedule_of(const Candidate& candidate) {
+  return lower(make_schedule(candidate.schedule, candidate.ranks(), candidate.micro_batches,
+                             candidate.chunks),
+               {.recompute = candidate.recompute != "none",
+                .keep_adjacent = candidate.recompute == "stage",
+                .reduce = candidate.replicas > 1,
+                .update = true});
+}
+
+std::vector<RankMemory> predict_memory(const Candidate& candidate, const Schedule& schedule,
+                                       const ModelCosts& costs) {
+  const Stages stages = stages_of(candidate, costs);
+  std::vector<StageMemory> of_stage;
+  std::vector<RankMemory> memory(schedule.ranks);
+  for (int s = 0; s < schedule.stages; ++s) {
+    of_stage.push_back(stage_memory(stages[s], candidate.recompute));
+    RankMemory& rank = memory[schedule.rank_of_stage[s]];
+    for (const LayerCost& layer : stages[s]) {
+      rank.parameters += layer.parameter_bytes;
+      rank.gradients += layer.gradient_bytes;
+      rank.optimizer += layer.optimizer_bytes;
+      rank.workspace += layer.workspace_bytes;
+    }
+  }
+  const std::vector<int64_t> activations = peak_bytes(schedule, of_stage);
+  for (int r = 0; r < schedule.ranks; ++r) {
+    memory[r].activations = activations[r];
+    memory[r].communication = kReduceScratch * (candidate.replicas - 1) / candidate.replicas;
+  }
+  return memory;
+}
+
+Prediction predict(const Candidate& candidate, const Schedule& schedule, const ModelCosts& costs,
+                   const Machine& machine) {
+  Prediction prediction;
+  prediction.memory = predict_memory(candidate, schedule, costs);
+  const PipelineCosts times =
+      pipeline_costs(candidate, schedule, stages_of(candidate, costs), machine);
+  prediction.timeline = simulate(schedule, times);
+  prediction.step_s = makespan(prediction.timeline);
+  prediction.exposed_communication_s =
+      prediction.step_s - makespan(simulate(schedule, without_communication(times)));
+  if (prediction.step_s > 0) {
+    const double samples = static_cast<double>(candidate.micro_batch_size) *
+                           candidate.micro_batches * candidate.replicas;
+    prediction.samples_per_s = samples / prediction.step_s;
+    prediction.bubble = makespan_bubble(prediction.timeline) / prediction.step_s;
+  }
+  return prediction;
+}
+
+Prediction predict(const Candidate& candidate, const ModelCosts& costs, const Machine& machine) {
+  return predict(candidate, schedule_of(candidate), costs, machine);
+}
+
+}  // namespace penstock

@@ -1,0 +1,52 @@
+// runtime/plan/predict.h -- how long a step would take and what it would need, without starting a
+// rank. Pure: the same schedule, lowered and verified as the engine does it, is simulated with the
+// costs of the layers.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/plan/candidate.h"
+#include "runtime/plan/layer_cost.h"
+#include "runtime/schedule/schedule.h"
+#include "runtime/schedule/timeline.h"
+
+namespace penstock {
+
+// Bytes, in the engine's accounts (kernels/memory.h). Activations are all that passes between
+// layers and stages, message buffers included.
+struct RankMemory {
+  int64_t parameters = 0, gradients = 0, optimizer = 0;
+  int64_t activations = 0, workspace = 0, communication = 0;
+  [[nodiscard]] int64_t total() const {
+    return parameters + gradients + optimizer + activations + workspace + communication;
+  }
+};
+
+struct Prediction {
+  double step_s = 0;
+  double samples_per_s = 0;
+  double bubble = 0;  // makespan bubble (timeline.h) as a share of the step
+  double exposed_communication_s = 0;
+  std::vector<RankMemory> memory;  // peaks, by rank of one pipeline
+  Timeline timeline;               // of one pipeline
+
+  [[nodiscard]] int fullest_rank() const;
+  [[nodiscard]] int64_t fullest_bytes() const { return memory[fullest_rank()].total(); }
+};
+
+// The training step of that candidate, ready to run; `split` is not looked at. Throws
+// std::invalid_argument as make_schedule() does.
+[[nodiscard]] Schedule schedule_of(const Candidate& candidate);
+
+// `costs` must be those of the candidate's micro-batch size, `schedule` its schedule_of(), and its
+// split one that adds up to the layers. Throws std::invalid_argument otherwise.
+[[nodiscard]] std::vector<RankMemory> predict_memory(const Candidate& candidate,
+                                                     const Schedule& schedule,
+                                                     const ModelCosts& costs);
+[[nodiscard]] Prediction predict(const Candidate& candidate, const Schedule& schedule,
+                                 const ModelCosts& costs, const Machine& machine);
+[[nodiscard]] Prediction predict(const Candidate& candidate, const ModelCosts& costs,
+                                 const Machine& machine);
+
+}  // namespace penstock

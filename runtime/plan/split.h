@@ -1,0 +1,30 @@
+// runtime/plan/split.h -- the split of a candidate's layers over its stages.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/plan/predict.h"
+
+namespace penstock {
+
+struct ChosenSplit {
+  std::vector<int> split;
+  double bottleneck_s = 0;  // of the slowest stage, one micro-batch forward and back
+  bool fits = true;
+  std::string reason;              // in words, where it does not fit
+  std::vector<RankMemory> memory;  // what the split needs
+};
+
+// The fastest split that fits the memory (runtime/partition/limited.h; where that is no more than
+// a search, the fastest found). What partitioning knows of memory is a sum over layers; the exact
+// peak of the schedule corrects it until both agree. `schedule` must be the candidate's. Throws
+// std::invalid_argument for more stages than layers.
+[[nodiscard]] ChosenSplit choose_split(const Candidate& candidate, const Schedule& schedule,
+                                       const ModelCosts& costs, int64_t memory_bytes);
+
+// "needs 95.2 GiB on rank 0, 80.0 GiB there", or "" when all ranks fit; 0: no limit.
+[[nodiscard]] std::string lack_of_memory(const std::vector<RankMemory>& memory,
+                                         int64_t memory_bytes);
+
+}  // namespace penstock

@@ -1,0 +1,34 @@
+// runtime/plan/stage_costs.h -- from the costs of layers to those of the stage they make, as
+// runtime/engine/stage.cpp runs it: `layers` are its consecutive layers, none empty, `recompute` is
+// none, stage or layer.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/plan/layer_cost.h"
+#include "runtime/schedule/costs.h"
+
+namespace penstock {
+
+// Seconds. Mode stage runs all layers again in its Recompute, mode layer the last one, and the
+// others inside the backward.
+[[nodiscard]] StageTimes stage_times(std::span<const LayerCost> layers,
+                                     const std::string& recompute);
+
+// Bytes. Tapes shrink layer by layer as the backward goes; a mode that recomputes keeps the input
+// of the stage or of every layer instead.
+[[nodiscard]] StageMemory stage_memory(std::span<const LayerCost> layers,
+                                       const std::string& recompute);
+
+// The gradients in the order in which replicas sum them: whole layers, the last ones first, at
+// least `bucket_bytes` each but for the one that holds the first layer
+// (runtime/engine/gradient_buckets.h). `halves`: the weight gradients are an instruction of their
+// own.
+[[nodiscard]] std::vector<ReduceBucket> gradient_buckets(std::span<const LayerCost> layers,
+                                                         const std::string& recompute, bool halves,
+                                                         double bucket_bytes);
+
+}  // namespace penstock
