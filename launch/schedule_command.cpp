@@ -6,8 +6,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/program_options.hpp>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include "kernels/error.h"
@@ -16,6 +19,7 @@
 #include "runtime/drawing/page.h"
 #include "runtime/drawing/svg.h"
 #include "runtime/drawing/terminal.h"
+#include "runtime/schedule/csv.h"
 #include "runtime/schedule/generators.h"
 #include "runtime/telemetry/trace_json.h"
 
@@ -57,6 +61,24 @@ void read_times(Request& request) {
   }
 }
 
+// A name of schedule_names() comes before a file that is called like it.
+bool is_file(const std::string& schedule) {
+  const std::vector<std::string> names = schedule_names();
+  if (std::find(names.begin(), names.end(), schedule) != names.end()) return false;
+  return schedule.find_first_of("/.") != std::string::npos;
+}
+
+// From then on the schedule is called by the name of the file alone.
+void read_csv(ScheduleSettings& settings) {
+  std::ifstream in(settings.schedule);
+  std::ostringstream text;
+  if (!(text << in.rdbuf())) {
+    fail_input("schedule: cannot read the schedule file '" + settings.schedule + "'");
+  }
+  settings.csv = std::move(text).str();
+  settings.schedule = std::filesystem::path(settings.schedule).filename();
+}
+
 Request parse(const std::vector<std::string>& arguments) {
   Request request;
   const po::options_description options = option_table(request);
@@ -76,20 +98,8 @@ Request parse(const std::vector<std::string>& arguments) {
   }
   if (values.count("json") > 0) request.format = "json";
   read_times(request);
+  if (is_file(request.settings.schedule)) read_csv(request.settings);
   return request;
-}
-
-// One line per rank, one compute instruction per cell: what other tools read and write.
-std::string as_csv(const Schedule& schedule) {
-  std::string csv;
-  for (const auto& program : schedule.program) {
-    std::vector<std::string> cells;
-    for (const Instruction& instruction : program) {
-      if (is_compute(instruction.op)) cells.push_back(text(instruction));
-    }
-    csv += fmt::format("{}\n", fmt::join(cells, ","));
-  }
-  return csv;
 }
 
 // The simulation as one step, a unit of time as a millisecond.
@@ -108,7 +118,7 @@ struct Format {
 constexpr Format kFormats[] = {
     {"text",
      [](const auto& answer, const auto& terminal) { return terminal_text(answer, terminal); }},
-    {"csv", [](const auto& answer, const auto&) { return as_csv(answer.schedule); }},
+    {"csv", [](const auto& answer, const auto&) { return to_csv(answer.schedule); }},
     {"svg", [](const auto& answer, const auto&) { return svg(answer); }},
     {"html", [](const auto& answer, const auto&) { return page(answer); }},
     {"json", [](const auto& answer, const auto&) { return answer_json(answer) + "\n"; }},
@@ -145,7 +155,8 @@ Prints what every rank would do in one step, proved free of deadlock, and how lo
 
   --stages K           parts of the network [4]
   --micro-batches M    of one step and replica [8]
-  --schedule NAME      {} [1f1b]
+  --schedule NAME      {} [1f1b];
+                       or a CSV file, as --format csv writes it, with its own sizes
   --chunks V           stages per rank; 0: what the schedule has [0]
   --recompute MODE     none | stage | layer [none]
   --times F,B,W        of a rank's layers on one micro-batch: forward, and the input and weight

@@ -6,11 +6,13 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 usage() {
   cat <<'END'
-usage: launch/setup.sh [PRESET] [--target NAME]... [--tools] [--configure-only] [--help]
+usage: launch/setup.sh [PRESET] [--target NAME]... [--tools] [--page] [--configure-only] [--help]
 
   PRESET            release (default), debug, asan or cuda: see CMakePresets.json
   --target NAME     build this target only, e.g. penstock
   --tools           also install clang-format and clang-tidy, for launch/check.sh
+  --page            also install emscripten, for the sliders of `penstock schedule --format html`, and chromium,
+                    which tests them (some 170 MB to fetch), where apt-get has them
   --configure-only  stop before compiling
 
 Missing packages come from apt-get, with sudo when not root. Environment:
@@ -31,14 +33,17 @@ packages=(
   libgtest-dev libgmock-dev
 )
 tools=(clang-format-14 clang-tidy-14 libomp-14-dev)  # the last for clang's own omp.h
+page=(emscripten chromium fonts-dejavu-core)               # nothing fails without them: a page without sliders, tests skipped
 
 preset=release
 targets=()
+extras=()
 configure_only=no
 while [ $# -gt 0 ]; do
   case $1 in
     --help | -h) usage; exit 0 ;;
     --tools) packages+=("${tools[@]}") ;;
+    --page) extras=("${page[@]}") ;;
     --configure-only) configure_only=yes ;;
     --target) targets+=(--target "${2:?--target needs a name}"); shift ;;
     release | debug | asan | cuda) preset=$1 ;;
@@ -75,25 +80,40 @@ as_root() {
   fi
 }
 
-missing_packages() {
+# missing PACKAGE...: those that are not installed.
+missing() {
   local installed
-  installed=$(dpkg-query --show --showformat='${db:Status-Status} ${Package}\n' "${packages[@]}" 2>/dev/null |
+  installed=$(dpkg-query --show --showformat='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null |
     sed -n 's/^installed //p') || true
-  printf '%s\n' "${packages[@]}" | grep --invert-match --line-regexp --fixed-strings "$installed" || true
+  printf '%s\n' "$@" | grep --invert-match --line-regexp --fixed-strings "$installed" | tr '\n' ' ' || true
+}
+
+# fetch PACKAGE...: by apt-get, with its talk in the log.
+fetch() {
+  local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300)
+  { as_root "${apt[@]}" update && as_root "${apt[@]}" install --no-install-recommends "$@"; } >"$log" 2>&1
 }
 
 install_packages() {
-  local missing apt
-  missing=$(missing_packages | tr '\n' ' ')
-  [ -n "$missing" ] || return 0
-  say "Installing with apt-get: $missing"
-  apt=(env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300)
+  local absent
+  absent=$(missing "${packages[@]}")
+  [ -n "$absent" ] || return 0
+  say "Installing with apt-get: $absent"
   # shellcheck disable=SC2086  # one word a package
-  if ! { as_root "${apt[@]}" update && as_root "${apt[@]}" install --no-install-recommends $missing; } \
-    >"$log" 2>&1; then
-    give_up 3 "these packages could not be installed: $missing" \
+  fetch $absent ||
+    give_up 3 "these packages could not be installed: $absent" \
       "install them by other means, or, where the libraries come from elsewhere, set PENSTOCK_INSTALL=no"
-  fi
+}
+
+# What a build can do without: where it cannot be had, that is said and nothing more.
+install_extras() {
+  local absent
+  [ ${#extras[@]} -gt 0 ] || return 0
+  absent=$(missing "${extras[@]}")
+  [ -n "$absent" ] || return 0
+  say "Installing with apt-get, for the page and its tests: $absent"
+  # shellcheck disable=SC2086
+  fetch $absent || say "They could not be installed; without them the page has no sliders, or its tests are skipped"
 }
 
 configure() {
@@ -130,6 +150,7 @@ compile() {
 
 if [ "${PENSTOCK_INSTALL:-yes}" != no ] && command -v apt-get >/dev/null; then
   install_packages
+  install_extras
 fi
 for program in cmake ninja c++ mpirun; do
   command -v "$program" >/dev/null || {

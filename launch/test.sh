@@ -30,7 +30,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-"$root/launch/setup.sh" "$preset"
+"$root/launch/setup.sh" "$preset" --page
 
 if [ "$(id -u)" -eq 0 ]; then  # containers and CI run as root, where mpirun asks for a double yes
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1

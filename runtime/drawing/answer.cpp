@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "runtime/schedule/costs.h"
+#include "runtime/schedule/csv.h"
 #include "runtime/schedule/generators.h"
 #include "runtime/schedule/lower.h"
 #include "runtime/schedule/simulate.h"
@@ -28,7 +29,9 @@ void check(const ScheduleSettings& settings) {
   }
 }
 
-Schedule generate(const ScheduleSettings& settings, int chunks) {
+Schedule generate(const ScheduleSettings& settings) {
+  if (!settings.csv.empty()) return parse_csv(settings.csv, settings.schedule);
+  const int chunks = settings.chunks > 0 ? settings.chunks : default_chunks(settings.schedule);
   if (settings.stages < 1 || settings.stages % chunks != 0) {
     throw std::invalid_argument("--stages must be a multiple of the " + std::to_string(chunks) +
                                 " stages that a rank holds with " + settings.schedule + ", not " +
@@ -71,13 +74,13 @@ std::vector<StashLevel> stash_levels(const std::vector<TimedInstruction>& spans)
 ScheduleAnswer answer(const ScheduleSettings& settings) {
   check(settings);
   ScheduleAnswer result;
+  result.schedule = lower(generate(settings), {.recompute = settings.recompute != "none",
+                                               .keep_adjacent = settings.recompute == "stage",
+                                               .update = true});
   result.settings = settings;
-  int& chunks = result.settings.chunks;
-  if (chunks <= 0) chunks = default_chunks(settings.schedule);
-  result.schedule =
-      lower(generate(settings, chunks), {.recompute = settings.recompute != "none",
-                                         .keep_adjacent = settings.recompute == "stage",
-                                         .update = true});
+  result.settings.stages = result.schedule.stages;
+  result.settings.micro_batches = result.schedule.micro_batches;
+  result.settings.chunks = result.schedule.stages / result.schedule.ranks;
   result.peak_stash = verify(result.schedule).peak_stash;
   result.timeline = simulate(result.schedule, costs_of(settings, result.schedule));
   for (const auto& spans : result.timeline.rank) result.stash.push_back(stash_levels(spans));

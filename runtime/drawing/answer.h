@@ -18,6 +18,9 @@ namespace penstock {
 // the time of a forward.
 struct ScheduleSettings {
   std::string schedule = "1f1b";
+  // A schedule of the user's (runtime/schedule/csv.h), which `schedule` then only gives a name to;
+  // stages, micro-batches and chunks are those it has.
+  std::string csv = {};
   int stages = 4;
   int micro_batches = 8;
   int chunks = 0;  // stages per rank; 0: the schedule's own
@@ -35,7 +38,7 @@ struct StashLevel {
 };
 
 struct ScheduleAnswer {
-  ScheduleSettings settings;                   // with the chunks that were chosen
+  ScheduleSettings settings;                   // with the sizes that it came to
   Schedule schedule;                           // lowered and verified
   Timeline timeline;                           // of the simulation
   std::vector<int> peak_stash;                 // by rank

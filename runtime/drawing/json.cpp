@@ -63,6 +63,7 @@ ScheduleSettings settings_from_json(const std::string& json) {
     const Json given = Json::parse(json);
     ScheduleSettings settings;
     settings.schedule = given.value("schedule", settings.schedule);
+    settings.csv = given.value("csv", settings.csv);
     settings.stages = given.value("stages", settings.stages);
     settings.micro_batches = given.value("micro_batches", settings.micro_batches);
     settings.chunks = given.value("chunks", settings.chunks);
@@ -80,6 +81,7 @@ ScheduleSettings settings_from_json(const std::string& json) {
 
 std::string settings_json(const ScheduleSettings& settings) {
   return Json{{"schedule", settings.schedule},
+              {"csv", settings.csv},
               {"stages", settings.stages},
               {"micro_batches", settings.micro_batches},
               {"chunks", settings.chunks},

@@ -9,7 +9,7 @@
 namespace penstock {
 
 // Keys as the options are called: schedule, stages, micro_batches, chunks, recompute, times
-// [F, B, W], latency; what is absent keeps its default. Throws std::invalid_argument.
+// [F, B, W], latency; and csv. What is absent keeps its default. Throws std::invalid_argument.
 [[nodiscard]] ScheduleSettings settings_from_json(const std::string& json);
 [[nodiscard]] std::string settings_json(const ScheduleSettings& settings);
 

@@ -49,7 +49,8 @@ Layout layout_of(const ScheduleAnswer& answer) {
 // How strongly a stage is coloured: the first of its rank fully, the last half.
 double strength(const Schedule& schedule, int stage) {
   const int chunks = schedule.stages / schedule.ranks;
-  return chunks > 1 ? 1.0 - 0.5 * (stage / schedule.ranks) / (chunks - 1) : 1.0;
+  const int chunk = stage / schedule.ranks;
+  return chunks > 1 ? 1.0 - 0.5 * chunk / (chunks - 1) : 1.0;
 }
 
 void draw_box(std::string& out, const Layout& layout, const Schedule& schedule,

@@ -1,7 +1,6 @@
 #include "runtime/schedule/draw.h"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "runtime/schedule/form.h"
@@ -56,19 +55,28 @@ std::string labelled(const std::vector<Cell>& row, size_t width) {
   return line;
 }
 
-// `scale` slots a letter: that of the op, or the blank, which most of them have.
+// One letter for slots of one column: the op, or the blank, that most of them have. Where several
+// ops are as frequent, columns take turns, so that a steady state looks like the mixture it is.
+char letter_for(const std::vector<char>& ops, size_t column, size_t scale) {
+  const auto count = [&](char op) { return std::count(ops.begin(), ops.end(), op); };
+  std::string most;
+  for (const char op : {'F', 'R', 'I', 'B', 'W'}) {
+    if (count(op) == 0 || (!most.empty() && count(op) < count(most[0]))) continue;
+    if (!most.empty() && count(op) > count(most[0])) most.clear();
+    most += op;
+  }
+  const auto idle = static_cast<std::ptrdiff_t>(scale - ops.size());
+  return most.empty() || count(most[0]) < idle ? ' ' : most[column % most.size()];
+}
+
 std::string condensed(const std::vector<Cell>& row, size_t scale) {
   std::string line;
   for (size_t i = 0; i < row.size();) {
     const size_t column = row[i].slot / scale;
-    std::array<size_t, 128> count = {};
-    size_t idle = scale;
-    for (; i < row.size() && row[i].slot / scale == column; ++i, --idle) {
-      ++count[static_cast<unsigned char>(row[i].label[0])];
-    }
-    const auto* const most = std::max_element(count.begin(), count.end());
+    std::vector<char> ops;
+    for (; i < row.size() && row[i].slot / scale == column; ++i) ops.push_back(row[i].label[0]);
     line.resize(column, ' ');
-    line += *most >= idle ? static_cast<char>(most - count.begin()) : ' ';
+    line += letter_for(ops, column, scale);
   }
   return line.substr(0, line.find_last_not_of(' ') + 1);
 }

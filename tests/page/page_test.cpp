@@ -147,6 +147,18 @@ TEST_F(PageInBrowser, DrawsEveryScheduleAndRecomputeModeAsTheProgramDoes) {
   }
 }
 
+TEST_F(PageInBrowser, DrawsAScheduleOfTheUsersOwn) {
+  // A name and a comment that must not end up as markup.
+  const std::string csv = "# </script><b>mine</b>\nF0.0,F0.1,B0.0,B0.1\nF1.0,F1.1,B1.0,B1.1\n";
+  const std::string file = folder_.write("<i>mine.csv", csv);
+  open({"--schedule", file, "--latency", "0.5"});
+  expect_drawn(json_of({"--schedule", file, "--latency", "0.5"}));
+  EXPECT_EQ(value("schedule"), "<i>mine.csv");
+  browser_->press("#latency", "Home");
+  expect_drawn(json_of({"--schedule", file}));
+  EXPECT_EQ(browser_->evaluate("document.querySelectorAll('i, b').length"), 0);
+}
+
 TEST_F(PageInBrowser, ComparesTwoSchedulesOnOneScale) {
   open({});
   go("schedule=zb-h1&compare=gpipe&ranks=4&micro_batches=8");

@@ -52,7 +52,7 @@ function drawLegend(list, ops) {
 function drawTable(table, rows, chosen) {
   const worst = Math.max(...rows.map(({ answer }) => answer.makespan ?? 0));
   const cells = rows.map(({ name, answer }) => {
-    const button = `<button type="button" data-schedule="${name}">${name}</button>`;
+    const button = `<button type="button" data-schedule="${escaped(name)}">${escaped(name)}</button>`;
     const head = `<tr${name === chosen ? ' class="chosen"' : ''}><th scope="row">${button}</th>`;
     if (answer.error) return `${head}<td colspan="5" class="none">${escaped(answer.error)}</td></tr>`;
     const { makespan, makespan_bubble: bubble } = answer;

@@ -6,19 +6,18 @@ const CONTROLS = ['schedule', 'compare', 'ranks', 'micro_batches', 'chunks', 're
   'backward_weight', 'latency'];
 const SECONDS_TO_PLAY = 12;
 
+// A schedule of the user's own stands in the menu beside the library's.
+if (data.settings.csv !== '') {
+  data.schedules.push({ name: data.settings.schedule, csv: data.settings.csv, chunks: data.settings.chunks, chunks_vary: false });
+}
+const menuEntry = (name) => data.schedules.find((schedule) => schedule.name === name);
+
 let answerTo = null;  // the library, once it runs
-let state = initialState(data.settings);
+let state = initialState(data.settings, menuEntry(data.settings.schedule));
 let shown = null;     // what is drawn: {answer, lanes, other: {answer, lanes} or null, until}
 let share = 0.5;      // of the time shown, where the cursor stands
 let followed = -1;
 let player = 0;
-
-const scheduleNamed = (name) => data.schedules.find((schedule) => schedule.name === name);
-
-// A schedule that is not in the menu is a file of the user's, and has the stages that it has.
-function menuEntry(name) {
-  return scheduleNamed(name) ?? { name, chunks: state.chunks, chunks_vary: false };
-}
 
 // Without the library there is the one answer that came with the page.
 function answerFor(name) {
@@ -26,10 +25,9 @@ function answerFor(name) {
 }
 
 function fillMenus() {
-  const options = data.schedules.map(({ name }) => `<option>${name}</option>`).join('');
+  const options = data.schedules.map(({ name }) => `<option>${escaped(name)}</option>`).join('');
   element('schedule').innerHTML = options;
   element('compare').innerHTML = `<option value="">nothing</option>${options}`;
-  if (!scheduleNamed(state.schedule)) element('schedule').append(new Option(state.schedule));
 }
 
 // Controls show the state; their outputs say it in words.
@@ -39,6 +37,7 @@ function showControls() {
   const chunks = chunksOf(state, schedule);
   element('chunks').value = chunks;
   element('chunks').disabled = !answerTo || !schedule.chunks_vary;
+  for (const id of ['ranks', 'micro_batches']) element(id).disabled = !answerTo || schedule.csv !== undefined;
   for (const output of element('controls').querySelectorAll('output')) {
     const id = output.htmlFor[0];
     output.value = id === 'chunks' ? chunks : number(Number(state[id]));
@@ -155,7 +154,7 @@ function listenToControls() {
     if (target.dataset.schedule) choose({ schedule: target.dataset.schedule });
   });
   window.addEventListener('hashchange', () => {
-    state = readAddress({ ...initialState(data.settings), schedule: state.schedule }, data.schedules);
+    state = readAddress({ ...initialState(data.settings, menuEntry(data.settings.schedule)), schedule: state.schedule }, data.schedules);
     update();
   });
 }

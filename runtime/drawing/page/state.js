@@ -5,11 +5,12 @@ const COUNTS = { ranks: [1, 32], micro_batches: [1, 64], chunks: [1, 8] };
 const TIMES = { forward: [0, 4], backward_input: [0, 4], backward_weight: [0, 4], latency: [0, 2] };
 const RECOMPUTE = ['none', 'stage', 'layer'];
 
-// From the settings that the page was made for. They may lie outside the sliders' limits.
-function initialState({ schedule, stages, micro_batches, chunks, recompute, times, latency }) {
+// From the settings that the page was made for. They may lie outside the sliders' limits. `entry` is the
+// schedule's in the menu.
+function initialState({ schedule, stages, micro_batches, chunks, recompute, times, latency }, entry) {
   const [forward, backward_input, backward_weight] = times;
-  return { schedule, compare: '', ranks: stages / chunks, micro_batches, chunks, recompute, forward, backward_input,
-    backward_weight, latency };
+  return { schedule, compare: '', ranks: stages / chunks, micro_batches, chunks: entry.chunks_vary ? chunks : 0, recompute,
+    forward, backward_input, backward_weight, latency };
 }
 
 // The state with what the address says, as far as it makes sense.
@@ -28,20 +29,20 @@ function readAddress(state, schedules) {
 }
 
 function writeAddress(state) {
-  const kept = Object.entries(state).filter(([, value]) => value !== '');
+  const kept = Object.entries(state).filter(([key, value]) => value !== '' && !(key === 'chunks' && value === 0));
   history.replaceState(null, '', '#' + new URLSearchParams(kept));
 }
 
-// Stages per rank that a schedule has, or may have.
+// Stages per rank: those chosen, where a schedule leaves the choice; 0 is no choice.
 function chunksOf(state, schedule) {
-  return schedule.chunks_vary ? Math.max(state.chunks, 1) : schedule.chunks;
+  return schedule.chunks_vary && state.chunks > 0 ? state.chunks : schedule.chunks;
 }
 
 // What the library is asked, for a schedule of the menu. Ranks are kept and stages follow, so that all
 // schedules compare on the same devices.
 function settingsOf(state, schedule) {
   const chunks = chunksOf(state, schedule);
-  return { schedule: schedule.name, stages: state.ranks * chunks, micro_batches: state.micro_batches, chunks,
+  return { schedule: schedule.name, csv: schedule.csv ?? '', stages: state.ranks * chunks, micro_batches: state.micro_batches, chunks,
     recompute: state.recompute, times: [state.forward, state.backward_input, state.backward_weight],
     latency: state.latency };
 }

@@ -62,6 +62,16 @@ TEST(ScheduleAnswer, LatencyAndUnevenTimesTakeEffect) {
   EXPECT_DOUBLE_EQ(makespan(answer(settings).timeline), 41);  // + m T_F: it hides p - 1 of them
 }
 
+TEST(ScheduleAnswer, TakesASchedulesOwnSizesFromItsCsv) {
+  const ScheduleAnswer a =
+      answer({.schedule = "mine.csv", .csv = "F0.0,F3.0,B3.0,B0.0\nF1.0,F2.0,B2.0,B1.0\n"});
+  EXPECT_EQ(title(a), "mine.csv: ranks 2, stages 4, micro-batches 1");
+  EXPECT_EQ(a.settings.stages, 4);
+  EXPECT_EQ(a.settings.micro_batches, 1);
+  EXPECT_EQ(a.settings.chunks, 2);
+  EXPECT_DOUBLE_EQ(makespan(a.timeline), 6);  // four stages of half a forward and half a backward
+}
+
 TEST(ScheduleAnswer, JsonHoldsTheContractAndWhatIsDrawn) {
   const Json json = Json::parse(answer_json(answer({.stages = 3, .micro_batches = 4})));
   EXPECT_EQ(json["ranks"], 3);
@@ -98,9 +108,10 @@ TEST(ScheduleSettings, ReadBackFromJson) {
                                   .latency = 0.125};
   const std::string json = settings_json(settings);
   EXPECT_EQ(settings_json(settings_from_json(json)), json);
-  EXPECT_EQ(json,
-            R"({"schedule":"zb-v","stages":6,"micro_batches":5,"chunks":2,"recompute":"layer",)"
-            R"("times":[1.5,2.0,0.25],"latency":0.125})");
+  EXPECT_EQ(
+      json,
+      R"({"schedule":"zb-v","csv":"","stages":6,"micro_batches":5,"chunks":2,"recompute":"layer",)"
+      R"("times":[1.5,2.0,0.25],"latency":0.125})");
   EXPECT_EQ(settings_json(settings_from_json("{}")), settings_json({}));
 }
 

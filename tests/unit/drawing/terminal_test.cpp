@@ -35,7 +35,7 @@ TEST(TerminalText, FitsNarrowTerminals) {
   EXPECT_THAT(terminal_text(a, {.columns = 36}), StartsWith("F0 F1 F2       B0"));
   EXPECT_THAT(terminal_text(a, {.columns = 35}),
               StartsWith("FFF  BFB B B\n FF BFBFB B\n  FBFBFBFB\n"));
-  EXPECT_THAT(terminal_text(a, {.columns = 6}), StartsWith("FFBBBB\nFFBBBB\n BBBB\n\n"));
+  EXPECT_THAT(terminal_text(a, {.columns = 6}), StartsWith("FFBBBB\nFFFBBB\n BFBF\n\n"));
 }
 
 }  // namespace

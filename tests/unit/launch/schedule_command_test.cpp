@@ -3,15 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "kernels/error.h"
+#include "tests/unit/launch/helpers.h"
 
 namespace penstock {
 namespace {
 
 using testing::HasSubstr;
+using testing::StartsWith;
 using Arguments = std::vector<std::string>;
 
 // The orders and figures of the 1F1B and zero-bubble papers, as JSON says them.
@@ -57,6 +60,46 @@ TEST(ScheduleCommand, DrawsAndWritesCsv) {
             "F0.0,B0.0,F0.1,B0.1\n");
 }
 
+TEST(ScheduleCommand, WritesEveryFormat) {
+  const auto written = [](const std::string& format) {
+    return schedule_text(
+        {"--schedule", "zb-h1", "--stages", "2", "--micro-batches", "3", "--format", format});
+  };
+  EXPECT_THAT(written("svg"), StartsWith("<svg xmlns="));
+  EXPECT_THAT(written("html"), StartsWith("<!doctype html>"));
+  EXPECT_EQ(nlohmann::json::parse(written("trace"))["otherData"]["schedule"], "zb-h1");
+  EXPECT_EQ(nlohmann::json::parse(written("json"))["ranks"], 2);
+  EXPECT_THAT(written("csv"), StartsWith("F0.0,F0.1,I0.0"));
+  EXPECT_THAT(written("text"), StartsWith("F0 F1"));
+  for (const char* format : {"text", "csv", "svg", "html", "json", "trace"}) {
+    EXPECT_THAT(schedule_help(), HasSubstr(std::string(format) + "  "));
+  }
+}
+
+TEST(ScheduleCommand, TraceHasAUnitOfTimeAsAMillisecond) {
+  const auto trace = nlohmann::json::parse(schedule_text({"--stages", "2", "--format", "trace"}));
+  double last = 0;
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["ph"] != "X" || event["cat"] != "compute") continue;
+    last = std::max(last, event["ts"].get<double>() + event["dur"].get<double>());
+  }
+  EXPECT_EQ(last, 27'000);  // (m + p - 1)(T_F + T_B) = 9 x 3 ms, in microseconds
+}
+
+// What --format csv writes is a schedule that can be given by its file.
+TEST(ScheduleCommand, ReadsSchedulesBackFromCsv) {
+  const Folder folder;
+  const Arguments zb_v = {"--schedule", "zb-v", "--stages", "6", "--micro-batches", "5"};
+  const auto with = [](Arguments arguments, const std::string& format) {
+    arguments.insert(arguments.end(), {"--format", format});
+    return schedule_text(arguments);
+  };
+  const std::string file = folder.write("mine.csv", with(zb_v, "csv"));
+  EXPECT_EQ(with({"--schedule", file}, "json"), with(zb_v, "json"));
+  EXPECT_THAT(with({"--schedule", file}, "text"),
+              HasSubstr("mine.csv: ranks 3, stages 6, micro-batches 5"));
+}
+
 std::string refusal(const Arguments& arguments) {
   try {
     return "accepted: " + schedule_text(arguments);
@@ -78,6 +121,17 @@ TEST(ScheduleCommand, RefusesWhatMakesNoSense) {
   EXPECT_THAT(refusal({"--format", "png"}), HasSubstr("--format"));
   EXPECT_THAT(refusal({"--recompute", "all"}), HasSubstr("--recompute"));
   EXPECT_THAT(refusal({"run.toml"}), HasSubstr("positional"));
+  EXPECT_THAT(refusal({"--latency", "-1"}), HasSubstr("--latency"));
+  EXPECT_THAT(refusal({"--micro-batches", "0"}), HasSubstr("0"));
+  EXPECT_THAT(refusal({"--schedule", "no/such.csv"}), HasSubstr("cannot read"));
+  EXPECT_THAT(refusal({"--schedule", "."}), HasSubstr("cannot read"));
+  const Folder folder;
+  const std::string broken = folder.write("broken.csv", "F0.0,B0.0\nF1.0,B1.1\n");
+  EXPECT_THAT(refusal({"--schedule", broken}), HasSubstr("broken.csv"));
+  for (const Arguments& arguments :
+       {Arguments{"--schedule", "2f2b"}, {"--times", "1,2"}, {"--schedule", broken}}) {
+    EXPECT_EQ(refusal(arguments).find('\n'), std::string::npos) << refusal(arguments);
+  }
 }
 
 }  // namespace
