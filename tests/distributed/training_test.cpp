@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "runtime/schedule/csv.h"
 #include "runtime/schedule/generators.h"
 #include "tests/distributed/job.h"
 
@@ -132,25 +133,50 @@ void expect_rounding(const Trajectory& a, const Trajectory& b, const std::string
 
 class Promise : public testing::TestWithParam<Network> {};
 
-TEST_P(Promise, StagesScheduleAndRecomputeChangeNoBit) {
-  const Scratch scratch(std::string("promise-") + GetParam().name);
-  const std::string run_file = write_run_file(scratch, GetParam());
+// The network and the ranks of the pipeline.
+class EverySchedule : public testing::TestWithParam<std::tuple<Network, int>> {};
+
+TEST_P(EverySchedule, AndRecomputeModeGivesTheBitsOfOneRank) {
+  const auto [network, ranks] = GetParam();
+  const Scratch scratch("schedules-" + std::string(network.name) + std::to_string(ranks));
+  const std::string run_file = write_run_file(scratch, network);
   const Trajectory one = train(scratch, run_file, 1, "--schedule gpipe --recompute none");
   ASSERT_EQ(one.losses.size(), 10U);
   ASSERT_FALSE(one.tensors.empty());
   EXPECT_NE(one.losses.front(), one.losses.back());
-  for (const char* mode : {"none", "stage", "layer"}) {
-    const std::string options = std::string("--recompute ") + mode;
-    expect_same_bits(one, train(scratch, run_file, 1, options), options);
-    for (int ranks : {2, 3, 4}) {
-      for (const std::string& schedule : schedule_names()) {
-        const int stages = ranks * default_chunks(schedule);
-        const std::string all =
-            "--schedule " + schedule + " --stages " + std::to_string(stages) + " " + options;
-        expect_same_bits(one, train(scratch, run_file, ranks, all), all);
-      }
+  for (const std::string& schedule : schedule_names()) {
+    const int stages = ranks * default_chunks(schedule);
+    for (const char* mode : {"none", "stage", "layer"}) {
+      const std::string options =
+          "--schedule " + schedule + " --stages " + std::to_string(stages) + " --recompute " + mode;
+      expect_same_bits(one, train(scratch, run_file, ranks, options), options);
     }
   }
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, EverySchedule,
+                         testing::Combine(testing::ValuesIn(kNetworks), testing::Values(2, 3, 4)),
+                         [](const auto& test) {
+                           return std::string(std::get<0>(test.param).name) + "_on_" +
+                                  std::to_string(std::get<1>(test.param)) + "_ranks";
+                         });
+
+TEST_P(Promise, RecomputeModesOfOneRankGiveTheSameBits) {
+  const Scratch scratch(std::string("promise-") + GetParam().name);
+  const std::string run_file = write_run_file(scratch, GetParam());
+  const Trajectory one = train(scratch, run_file, 1, "--schedule gpipe --recompute none");
+  for (const char* options : {"--recompute none", "--recompute stage", "--recompute layer"}) {
+    expect_same_bits(one, train(scratch, run_file, 1, options), options);
+  }
+}
+
+// The schedule of a user: what a generator writes, read back from a file.
+TEST_P(Promise, ScheduleFromAFileGivesTheSameBits) {
+  const Scratch scratch(std::string("file-") + GetParam().name);
+  const std::string run_file = write_run_file(scratch, GetParam());
+  const std::string csv = scratch.write("mine.csv", to_csv(make_schedule("zb-v", 2, 3)));
+  expect_same_bits(train(scratch, run_file, 1, "--schedule gpipe"),
+                   train(scratch, run_file, 2, "--schedule " + csv), csv);
 }
 
 // The comparison above must be able to fail: another seed is another result.
