@@ -22,10 +22,8 @@ std::string left_column(const Option& option) {
 std::string right_column(const Option& option) {
   std::string text = option.help;
   if (!option.limits.choices.empty()) {
-    text += ": ";
-    for (const std::string& choice : option.limits.choices) {
-      text += choice + (&choice == &option.limits.choices.back() ? "" : " | ");
-    }
+    text += fmt::format(": {}", fmt::join(option.limits.choices, " | "));
+    if (!option.limits.or_file.empty()) text += " | FILE" + option.limits.or_file;
   }
   const std::string value = text_of(default_of(option));
   return text + (value.empty() ? "" : fmt::format(" [{}]", value));

@@ -8,7 +8,7 @@
 #include "launch/failure.h"
 #include "launch/setup.h"
 #include "launch/version.h"
-#include "runtime/engine/layout.h"
+#include "runtime/engine/programs.h"
 
 namespace penstock {
 namespace {

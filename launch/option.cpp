@@ -25,7 +25,7 @@ bool within(const Limits& limits, double value) {
 }
 
 bool within(const Limits& limits, const std::string& value) {
-  return limits.choices.empty() ||
+  return limits.choices.empty() || (!limits.or_file.empty() && value.ends_with(limits.or_file)) ||
          std::find(limits.choices.begin(), limits.choices.end(), value) != limits.choices.end();
 }
 
@@ -75,7 +75,8 @@ bool is_flag(const Option& option) {
 
 std::string allowed(const Option& option) {
   const std::string range = range_text(option.limits);
-  const std::string choices = fmt::format("one of {}", fmt::join(option.limits.choices, ", "));
+  std::string choices = fmt::format("one of {}", fmt::join(option.limits.choices, ", "));
+  if (!option.limits.or_file.empty()) choices += " or a " + option.limits.or_file + " file";
   return std::visit(
       Overload{
           [](bool) { return std::string("true or false"); },

@@ -168,10 +168,12 @@ void add_pipeline(std::vector<Option>& table) {
   rows.add("micro_batches", "micro-batches", &P::micro_batches, "M", between(1, kMostRanks), "per replica and step");
   rows.add("micro_batch_size", "micro-batch-size", &P::micro_batch_size, "b", between(1, kMostSamples), "samples; a step takes D x M x b");
   rows.add("mini_batch", "mini-batch", &P::mini_batch, "B", between(0, 4e18), "D x M x b: gives M, or is checked; 0: what follows");
-  rows.add("schedule", "schedule", &P::schedule, "NAME", one_of(schedule_names()), "order of forwards and backwards");
+  rows.add("schedule", "schedule", &P::schedule, "NAME", {.choices = schedule_names(), .or_file = ".csv"}, "order of forwards and backwards");
   rows.add("chunks", &P::chunks, "V", between(0, kMostRanks), "stages per rank; 0: what the schedule has; K / V ranks a replica");
   rows.add("recompute", "recompute", &P::recompute, "MODE", one_of({"none", "stage", "layer"}), "what is computed again instead of kept");
   rows.add("split", "split", &P::split, "N,..", between(1, 1e6), "layers of each stage; empty: balanced by cost");
+  rows.add("auto", &P::automatic, "", any(), "choose all of this for the same mini-batch, but for what the command line says: see penstock plan");
+  rows.add("profile", &P::profile, "PATH", any(), "times measured by penstock profile, for split, auto and predictions; empty: counted");
   rows.add("placement", "placement", &P::placement, "NAME", one_of({"stages", "replicas"}), "which neighbours share a node");
 }
 

@@ -26,6 +26,7 @@ struct Limits {
   bool minimum_excluded = false;
   bool maximum_excluded = false;
   std::vector<std::string> choices = {};  // of a text; empty: any text
+  std::string or_file = {};               // ".csv": or a path that ends so
 };
 
 struct Option {

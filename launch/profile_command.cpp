@@ -126,7 +126,7 @@ int profile_command(Session& session, const Arguments& arguments, const ModelMak
     measure_links(*network, session, *device, profile);
     (void)on_first_rank(world, [&] {
       replace_file(request.out, profile_text(profile));
-      fmt::print("{}\nwritten to {}\n", profile_table(profile), request.out);
+      fmt::print("{}written to {}\n", profile_table(profile), request.out);
       return std::string();
     });
   } catch (...) {

@@ -144,7 +144,7 @@ LinkTimes read_link(const Object& object) {
 Json parsed(const std::string& path) {
   std::ifstream file(path);
   if (!file) fail_input(fmt::format("there is no profile '{}' that can be read", path));
-  const Json json = Json::parse(file, nullptr, false);
+  Json json = Json::parse(file, nullptr, false);
   if (json.is_discarded()) fail_input(fmt::format("{}: this is no JSON", path));
   return json;
 }
@@ -254,7 +254,7 @@ std::string profile_table(const Profile& profile) {
       profile.costs.micro_batch_size, "layer", name_width, "kind", kind_width, "parameters", "F ms",
       "B ms", "W ms", "update ms", "tape", "boundary");
   for (const Row& row : rows) text += line(row, name_width, kind_width);
-  text += line(total, name_width, kind_width) + "\n";
+  text += line(total, name_width, kind_width);
   return text + line("within a host", profile.within_node) +
          line("between hosts", profile.between_nodes);
 }

@@ -4,12 +4,16 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <fstream>
+#include <iterator>
 #include <limits>
 #include <optional>
+#include <stdexcept>
 #include <vector>
 
 #include "kernels/error.h"
 #include "launch/suggest.h"
+#include "runtime/schedule/csv.h"
 
 namespace penstock {
 namespace {
@@ -91,6 +95,34 @@ void settle_data_paths(Settings& settings) {
   }
 }
 
+std::string text_of_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file.good() && !file.eof()) fail_input(fmt::format("cannot read '{}'", path.string()));
+  return text;
+}
+
+// A schedule is a name or a file; a file says for how many stages and micro-batches it is.
+void settle_schedule(Settings& settings) {
+  PipelineConfig& pipeline = settings.config.pipeline;
+  if (!pipeline.schedule.ends_with(".csv")) return;
+  const fs::path path = found(settings, "pipeline.schedule", pipeline.schedule);
+  pipeline.schedule = path.string();
+  pipeline.schedule_csv = text_of_file(path);
+  try {
+    const Schedule schedule = parse_csv(pipeline.schedule_csv, pipeline.schedule);
+    if (!settings.given("pipeline.stages")) pipeline.stages = schedule.stages;
+    if (!settings.given("pipeline.micro_batches")) pipeline.micro_batches = schedule.micro_batches;
+  } catch (const std::invalid_argument& refusal) {
+    fail_input(refusal.what());
+  }
+}
+
+void settle_profile(Settings& settings) {
+  std::string& profile = settings.config.pipeline.profile;
+  if (!profile.empty()) profile = found(settings, "pipeline.profile", profile).string();
+}
+
 void check_layers(const Settings& settings) {
   const ModelConfig& model = settings.config.model;
   const bool sequential = model.kind == "sequential";
@@ -131,6 +163,8 @@ void assign(Settings& settings, const Option& option, const OptionValue& value,
 }
 
 void complete(Settings& settings) {
+  settle_schedule(settings);
+  settle_profile(settings);
   settle_mini_batch(settings);
   check_layers(settings);
   settle_data_paths(settings);

@@ -8,7 +8,7 @@
 #include "launch/command_line.h"
 #include "launch/failure.h"
 #include "launch/run_file.h"
-#include "runtime/engine/layout.h"
+#include "runtime/engine/programs.h"
 
 namespace penstock {
 
@@ -16,13 +16,26 @@ std::unique_ptr<Network> starting_network(const Session& session) {
   return make_mpi_network(session, {.positions = session.ranks()});
 }
 
-Config shared_config(Collective& world, const std::vector<std::string>& arguments,
-                     bool run_file_required) {
-  const std::string text = on_first_rank(
-      world, [&] { return write_run_file(read_settings(arguments, run_file_required).config); });
+Config share(Collective& world, const std::function<Config()>& make) {
+  std::string schedule_csv;
+  const std::string text = on_first_rank(world, [&] {
+    const Config config = make();
+    schedule_csv = config.pipeline.schedule_csv;
+    return write_run_file(config);
+  });
   Settings settings;
   parse_run_file(text, "run.toml", settings);
+  settings.config.pipeline.schedule_csv = world.broadcast(schedule_csv, 0);
   return settings.config;
+}
+
+Config shared_config(Collective& world, const std::vector<std::string>& arguments,
+                     bool run_file_required, Settings* origins) {
+  return share(world, [&] {
+    const Settings settings = read_settings(arguments, run_file_required);
+    if (origins != nullptr) *origins = settings;
+    return settings.config;
+  });
 }
 
 Grid grid_of(const Config& config, int ranks) {

@@ -2,11 +2,13 @@
 // its threads, its devices. Shared by the commands that start ranks.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "kernels/device.h"
+#include "launch/settings.h"
 #include "launch/threads.h"
 #include "runtime/comm/grid.h"
 #include "runtime/comm/network.h"
@@ -18,10 +20,13 @@ namespace penstock {
 // All ranks in a row, for what must be agreed before the grid is known.
 [[nodiscard]] std::unique_ptr<Network> starting_network(const Session& session);
 
-// Rank 0 reads run file and arguments; all ranks get the same Config, data paths absolute.
-// Collective; what it throws, all ranks throw.
+// Rank 0 reads run file and arguments; all ranks get the same Config, data paths absolute, and rank
+// 0 in `origins` (may be null) where each value came from. Collective; what it throws, all ranks
+// throw.
 [[nodiscard]] Config shared_config(Collective& world, const std::vector<std::string>& arguments,
-                                   bool run_file_required);
+                                   bool run_file_required, Settings* origins = nullptr);
+// Rank 0's configuration on every rank. Collective, errors likewise.
+[[nodiscard]] Config share(Collective& world, const std::function<Config()>& make);
 
 // Throws on every rank when there are too few or too many, with the mpirun line that fits.
 [[nodiscard]] Grid grid_of(const Config& config, int ranks);

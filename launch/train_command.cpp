@@ -3,6 +3,7 @@
 
 #include "launch/commands.h"
 #include "launch/failure.h"
+#include "launch/planned_run.h"
 #include "launch/run_directory.h"
 #include "launch/run_file.h"
 #include "launch/setup.h"
@@ -14,7 +15,7 @@ namespace {
 
 // The run directory and the reporter, on rank 0; nothing elsewhere.
 std::unique_ptr<Reporter> open_report(Collective& world, const Config& config,
-                                      const ThreadPlan& plan) {
+                                      const ThreadPlan& plan, const std::string& planned) {
   std::unique_ptr<Reporter> reporter;
   (void)on_first_rank(world, [&] {
     prepare_run_directory(config);
@@ -23,6 +24,7 @@ std::unique_ptr<Reporter> open_report(Collective& world, const Config& config,
                                                             .log_every = config.run.log_every,
                                                             .tokens = config.data.kind == "text"});
     if (!plan.warning.empty()) reporter->note("note: " + plan.warning);
+    if (!planned.empty()) reporter->note(planned);
     return std::string();
   });
   return reporter;
@@ -31,25 +33,27 @@ std::unique_ptr<Reporter> open_report(Collective& world, const Config& config,
 }  // namespace
 
 int train_command(Session& session, const Arguments& arguments, const ModelMaker& models) {
-  Config config;
+  PlannedRun run;
   Grid grid;
   ThreadPlan plan;
   std::unique_ptr<Device> device;
   {
     const std::unique_ptr<Network> all = starting_network(session);
     Collective& world = all->world();
-    config = shared_config(world, arguments, true);
-    grid = grid_of(config, session.ranks());
+    Settings settings;
+    Config config = shared_config(world, arguments, true, &settings);
     plan = shared_threads(world, session, config.run.threads);
     config.run.threads = plan.threads;
+    run = planned_run(session, world, settings, config, plan.threads, models);
+    grid = grid_of(run.config, session.ranks());
     agree(world, name_of_rank(session, grid),
-          [&] { device = open_device(config.run.device, plan.threads, session); });
+          [&] { device = open_device(run.config.run.device, plan.threads, session); });
   }
   const std::unique_ptr<Network> network = make_mpi_network(session, grid);
-  std::unique_ptr<Reporter> reporter = open_report(network->world(), config, plan);
+  std::unique_ptr<Reporter> reporter = open_report(network->world(), run.config, plan, run.note);
   try {
-    (void)train(config, models, write_run_file(config), session, *network, grid, *device,
-                reporter.get());
+    (void)train(run.config, models, write_run_file(run.config), session, *network, grid, *device,
+                reporter.get(), run.profile ? &*run.profile : nullptr);
   } catch (...) {
     if (session.ranks() == 1) throw;
     rethrow_naming(name_of_rank(session, grid));

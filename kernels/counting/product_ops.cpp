@@ -151,7 +151,8 @@ class CountingAttention final : public AttentionOps {
     return options.causal ? all / 2 : all;
   }
   static double product(const Tensor& q, const Tensor& k, const AttentionOptions& options) {
-    return 2 * scores(q, k, options) * static_cast<double>(q.dim(2) / options.heads);
+    const int64_t depth = q.dim(2) / options.heads;
+    return 2 * scores(q, k, options) * static_cast<double>(depth);
   }
 
   Tally& tally_;

@@ -18,10 +18,13 @@ struct PipelineConfig {
   int micro_batches = 4;            // M, of each replica
   int64_t micro_batch_size = 1;     // b; a step takes D x M x b samples
   int64_t mini_batch = 0;           // 0, or D x M x b: checked, or M follows from it when not given
-  std::string schedule = "1f1b";    // gpipe | 1f1b | a CSV file later
+  std::string schedule = "1f1b";    // a name (schedule_names()) or a CSV file
+  std::string schedule_csv;         // what that file says; empty for a name
   int chunks = 0;                   // stages per rank; 0: what the schedule has, 1 for most
   std::string recompute = "stage";  // none | stage | layer
   std::vector<int64_t> split;       // layers per stage; empty: balanced by cost
+  bool automatic = false;           // all of this chosen by the planner, for the same mini-batch
+  std::string profile;              // file of measured costs; empty: counted
   std::string placement = "stages";  // stages | replicas
 };
 

@@ -106,8 +106,7 @@ LayerCost cost_of(const Layer& layer, const Found& found) {
   cost.backward_weight_s = t.backward_weight.seconds;
   cost.backward_s = t.backward.seconds;
   cost.forward_flops = t.forward.flops;
-  // The first reading of changed weights makes their copies anew: that happens once per step.
-  cost.update_s = t.update_s + std::max(0.0, t.fresh_s - t.forward.seconds - t.backward.seconds);
+  cost.update_s = t.update_s + std::max(0.0, t.copies_s);
   cost.forward_peak_bytes = m.forward_peak;
   cost.record_peak_bytes = m.record_peak;
   cost.backward_peak_bytes = m.backward_peak;
@@ -196,6 +195,7 @@ double median(std::vector<double> values) {
 ProbeTimes medians(const std::vector<ProbeTimes>& all) {
   const auto of = [&](const auto& part) {
     std::vector<double> values;
+    values.reserve(all.size());
     for (const ProbeTimes& times : all) values.push_back(part(times));
     return median(std::move(values));
   };
@@ -205,13 +205,13 @@ ProbeTimes medians(const std::vector<ProbeTimes>& all) {
   times.backward_input.seconds = of([](const ProbeTimes& t) { return t.backward_input.seconds; });
   times.backward_weight.seconds = of([](const ProbeTimes& t) { return t.backward_weight.seconds; });
   times.update_s = of([](const ProbeTimes& t) { return t.update_s; });
-  times.fresh_s = of([](const ProbeTimes& t) { return t.fresh_s; });
+  times.copies_s = of([](const ProbeTimes& t) { return t.copies_s; });
   return times;
 }
 
-// At least five runs and 50 ms; three are enough of a layer that takes seconds.
+// At least five runs and a fifth of a second; three are enough of a layer that takes seconds.
 ProbeTimes repeat(LayerProbe& probe, const Meter& meter, const std::function<void()>& chill) {
-  constexpr double kEnough = 0.05;
+  constexpr double kEnough = 0.2;
   constexpr double kLong = 2.0;
   std::vector<ProbeTimes> all;
   const double start = meter().seconds;

@@ -239,9 +239,10 @@ ProbeTimes LayerProbe::times(const Meter& meter, const std::function<void()>& ch
   };
   ProbeTimes times;
   times.update_s = timed([&] { update(); }).seconds;
-  times.fresh_s = forward().seconds + backward(true).seconds;
+  const double fresh = forward().seconds + backward(true).seconds;
   times.forward = forward();
   times.backward = backward(true);
+  times.copies_s = fresh - times.forward.seconds - times.backward.seconds;
   (void)forward();
   times.backward_input = backward(false);
   times.backward_weight = timed([&] { stage_.backward_weight(moment_); });

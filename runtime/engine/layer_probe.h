@@ -33,7 +33,9 @@ using Meter = std::function<Reading()>;
 struct ProbeTimes {
   Reading forward, backward, backward_input, backward_weight;
   double update_s = 0;
-  double fresh_s = 0;  // forward and backward when the weights have just changed
+  // What forward and backward take more when the weights have just changed: their copies in the
+  // library's layouts are made anew. Noise may make it negative.
+  double copies_s = 0;
 };
 
 // Bytes that stay in use between two verbs. Tensors that enter or leave the layer are told apart

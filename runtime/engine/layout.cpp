@@ -5,8 +5,9 @@
 
 #include "kernels/philox.h"
 #include "runtime/engine/layer_costs.h"
+#include "runtime/engine/plan_request.h"
 #include "runtime/partition/partition.h"
-#include "runtime/schedule/generators.h"
+#include "runtime/plan/split.h"
 
 namespace penstock {
 namespace {
@@ -17,19 +18,13 @@ Shapes input_shapes(const ModelInput& input, int64_t batch) {
   return {Shape(std::span<const int64_t>(extents))};
 }
 
-// By layer: seconds of a step, counted for a processor. Only the balance between layers of many
-// FLOPs and layers of many parameters hangs on which.
-std::vector<double> step_costs(const Sequential& model, const ModelInput& input,
-                               const PipelineConfig& pipeline) {
-  const double forwards = pipeline.recompute == "none" ? 1.0 : 2.0;
-  const ModelCosts counted = counted_costs(model, input, pipeline.micro_batch_size, DType::F32, {},
-                                           device_model_named("cpu"));
-  std::vector<double> costs;
-  for (const LayerCost& layer : counted.layers) {
-    const double passes = forwards * layer.forward_s + layer.backward_s;
-    costs.push_back(pipeline.micro_batches * passes + layer.update_s);
-  }
-  return costs;
+std::vector<int> balanced(const Sequential& model, const ModelInput& input, const Config& config,
+                          const Schedule& training) {
+  const Candidate candidate = candidate_of(config.pipeline);
+  const ModelCosts counted = counted_costs(model, input, candidate.micro_batch_size, DType::F32,
+                                           config.optimizer, device_model_named("cpu"));
+  constexpr int64_t kNoLimit = 0;
+  return choose_split(candidate, training, counted, kNoLimit).split;
 }
 
 void count_parameters(const Sequential& model, Layout& layout) {
@@ -57,28 +52,24 @@ size_t Layout::tensors_before(int stage) const {
   return std::accumulate(tensors.begin(), end, size_t{0});
 }
 
-int ranks_per_pipeline(const PipelineConfig& pipeline) {
-  try {
-    const int chunks = pipeline.chunks > 0 ? pipeline.chunks : default_chunks(pipeline.schedule);
-    if (pipeline.stages % chunks != 0) {
-      fail_input("pipeline.stages is " + std::to_string(pipeline.stages) +
-                 ", but with the schedule " + pipeline.schedule + " every rank holds " +
-                 std::to_string(chunks) + " stages: take a multiple");
-    }
-    return pipeline.stages / chunks;
-  } catch (const std::invalid_argument& refusal) {
-    fail_input(refusal.what());
+std::vector<int> Layout::split() const {
+  std::vector<int> layers;
+  for (size_t s = 0; s + 1 < first_layer.size(); ++s) {
+    layers.push_back(static_cast<int>(first_layer[s + 1] - first_layer[s]));
   }
+  return layers;
 }
 
-Layout lay_out(const Sequential& model, const ModelInput& input, const PipelineConfig& pipeline) {
+Layout lay_out(const Sequential& model, const ModelInput& input, const Config& config,
+               const Schedule& training) {
+  const PipelineConfig& pipeline = config.pipeline;
   Layout layout;
   layout.stages = pipeline.stages;
   count_parameters(model, layout);
   const int layers = static_cast<int>(model.layers.size());
   std::vector<int> counts;
   try {
-    counts = pipeline.split.empty() ? balance(step_costs(model, input, pipeline), pipeline.stages)
+    counts = pipeline.split.empty() ? balanced(model, input, config, training)
                                     : check_split(pipeline.split, layers, pipeline.stages);
   } catch (const std::invalid_argument& refusal) {
     fail_input(refusal.what());

@@ -10,6 +10,7 @@
 #include "runtime/engine/config.h"
 #include "runtime/layers/layer.h"
 #include "runtime/models/models.h"
+#include "runtime/schedule/schedule.h"
 
 namespace penstock {
 
@@ -24,20 +25,18 @@ struct Layout {
     const auto s = static_cast<size_t>(stage);
     return std::span(model.layers).subspan(first_layer[s], first_layer[s + 1] - first_layer[s]);
   }
+  [[nodiscard]] std::vector<int> split() const;  // layers of each stage
   [[nodiscard]] int64_t total_parameters() const;
   // Named tensors of all layers before stage s; of all layers for s = stages.
   [[nodiscard]] size_t tensors_before(int stage) const;
 };
 
-// Ranks of one pipeline: stages / chunks. Throws Error(Input) when the schedule's chunks do not
-// divide the stages, or it is unknown.
-[[nodiscard]] int ranks_per_pipeline(const PipelineConfig& pipeline);
-
-// The split given by hand (pipeline.split), or the one with the smallest largest stage, by the
-// counted time of a step (layer_costs.h, whose caution goes for this too). Throws Error(Input) when
-// there are more stages than layers, or a layer does not fit the one before it.
-[[nodiscard]] Layout lay_out(const Sequential& model, const ModelInput& input,
-                             const PipelineConfig& pipeline);
+// The split given by hand (pipeline.split), or the one whose slowest stage is as fast as possible
+// in this schedule, by times counted for a processor: only the balance between layers of many FLOPs
+// and layers of many parameters hangs on which. Throws Error(Input) when there are more stages than
+// layers, or a layer does not fit the one before it. `model` must be declared again afterwards.
+[[nodiscard]] Layout lay_out(const Sequential& model, const ModelInput& input, const Config& config,
+                             const Schedule& training);
 
 // What enters each stage for micro-batches of `batch` samples: [stage] -> tensors. Entry 0 is the
 // data.

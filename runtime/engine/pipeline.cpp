@@ -1,12 +1,9 @@
 #include "runtime/engine/pipeline.h"
 
 #include <algorithm>
-#include <stdexcept>
 
-#include "runtime/schedule/generators.h"
-#include "runtime/schedule/lower.h"
+#include "runtime/engine/programs.h"
 #include "runtime/schedule/simulate.h"
-#include "runtime/schedule/verify.h"
 
 namespace penstock {
 namespace {
@@ -15,28 +12,6 @@ DType dtype_named(const std::string& precision) {
   if (precision == "fp32") return DType::F32;
   if (precision == "bf16") return DType::BF16;
   fail_input("unknown run.precision '" + precision + "'; known are fp32 and bf16");
-}
-
-struct Programs {
-  Schedule training, evaluation;
-};
-
-Programs make_programs(const PipelineConfig& pipeline) {
-  try {
-    const Schedule plain = make_schedule(pipeline.schedule, ranks_per_pipeline(pipeline),
-                                         pipeline.micro_batches, pipeline.chunks);
-    Programs programs;
-    programs.training = lower(plain, {.recompute = pipeline.recompute != "none",
-                                      .keep_adjacent = pipeline.recompute == "stage",
-                                      .reduce = pipeline.replicas > 1,
-                                      .update = true});
-    programs.evaluation = lower(forward_only(plain), {});
-    verify(programs.training);
-    verify(programs.evaluation);
-    return programs;
-  } catch (const std::invalid_argument& refusal) {
-    fail_input(refusal.what());
-  }
 }
 
 // Messages of unequal sizes would be cut or overrun: better to say so before the first one.
@@ -80,8 +55,8 @@ Pipeline::Pipeline(const Config& config, const ModelMaker& models, int64_t vocab
     input_ = models.input(config.model);
     model_ = models.build(config.model, vocabulary, classes);
     check_model(model_, input_, config.pipeline.micro_batch_size);
-    layout_ = lay_out(model_, input_, config.pipeline);
     Programs programs = make_programs(config.pipeline);
+    layout_ = lay_out(model_, input_, config, programs.training);
     training_ = std::move(programs.training);
     evaluation_ = std::move(programs.evaluation);
   });

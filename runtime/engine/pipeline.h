@@ -38,6 +38,7 @@ class Pipeline {
 
   [[nodiscard]] const Layout& layout() const { return layout_; }
   [[nodiscard]] const ModelInput& input() const { return input_; }
+  [[nodiscard]] const Schedule& training_schedule() const { return training_; }
   [[nodiscard]] int position() const { return position_; }
   // The bubble of the schedule when all stages take the same time and messages none: a share of the
   // step. (K - 1) / (M + K - 1) for gpipe and 1f1b.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/engine/layer_costs.h"
+#include "runtime/engine/programs.h"
 #include "runtime/schedule/generators.h"
 
 namespace penstock {
@@ -45,7 +46,7 @@ Candidate candidate_of(const PipelineConfig& pipeline) {
   Candidate candidate;
   candidate.stages = pipeline.stages;
   candidate.replicas = pipeline.replicas;
-  candidate.chunks = pipeline.chunks > 0 ? pipeline.chunks : default_chunks(pipeline.schedule);
+  candidate.chunks = stages_per_rank(pipeline);
   candidate.micro_batches = pipeline.micro_batches;
   candidate.micro_batch_size = pipeline.micro_batch_size;
   candidate.schedule = pipeline.schedule;
@@ -93,6 +94,17 @@ PlanRequest plan_request(const Config& config, int ranks, const Machine& machine
   request.machine.placement = pipeline.placement;
   request.costs = std::move(costs);
   return request;
+}
+
+Machine machine_of(const DeviceModel& device, const Profile* profile) {
+  Machine machine = usual_machine(device);
+  if (profile == nullptr) return machine;
+  const auto measured = [](const LinkTimes& link) {
+    return link.latency > 0 || link.seconds_per_byte > 0;
+  };
+  if (measured(profile->within_node)) machine.within_node = profile->within_node;
+  if (measured(profile->between_nodes)) machine.between_nodes = profile->between_nodes;
+  return machine;
 }
 
 Machine usual_machine(const DeviceModel& device) {

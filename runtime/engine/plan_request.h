@@ -30,6 +30,9 @@ using CostsBySize = std::function<ModelCosts(int64_t micro_batch_size)>;
 [[nodiscard]] PlanRequest plan_request(const Config& config, int ranks, const Machine& machine,
                                        CostsBySize costs);
 
+// The links that were measured, if they were, else the usual ones.
+[[nodiscard]] Machine machine_of(const DeviceModel& device, const Profile* profile);
+
 // What links such devices usually have: figures of vendors, and the share of them that large
 // messages reach.
 [[nodiscard]] Machine usual_machine(const DeviceModel& device);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "runtime/telemetry/rank_record_json.h"
@@ -14,6 +15,14 @@ double quantile(std::vector<double> values, double q) {
   std::sort(values.begin(), values.end());
   const long at = std::lround(q * static_cast<double>(values.size() - 1));
   return values[static_cast<size_t>(at)];
+}
+
+double first_start(const Timeline& timeline) {
+  double first = std::numeric_limits<double>::infinity();
+  for (const auto& events : timeline.rank) {
+    if (!events.empty()) first = std::min(first, events.front().start);
+  }
+  return std::isfinite(first) ? first : 0.0;
 }
 
 }  // namespace
@@ -40,29 +49,41 @@ std::string RunReport::headline() const {
          network_.description();
 }
 
-Trace RunReport::describe_trace() const {
-  const PipelineConfig& pipeline = config_.pipeline;
-  return {.about = {{"model", config_.model.kind},
-                    {"schedule", pipeline.schedule},
-                    {"stages", std::to_string(pipeline.stages)},
-                    {"replicas", std::to_string(pipeline.replicas)},
-                    {"micro_batches", std::to_string(pipeline.micro_batches)},
-                    {"micro_batch_size", std::to_string(pipeline.micro_batch_size)},
-                    {"recompute", pipeline.recompute},
-                    {"device", device_.description()}}};
+std::string RunReport::name_of_rank(int rank) const {
+  const std::string name = "rank " + std::to_string(rank);
+  if (grid_.replicas == 1) return name;
+  return name + " (position " + std::to_string(grid_.position_of(rank)) + ", replica " +
+         std::to_string(grid_.replica_of(rank)) + ")";
 }
 
-std::vector<std::string> RunReport::rank_names() const {
-  std::vector<std::string> names;
-  for (int rank = 0; rank < grid_.ranks(); ++rank) {
-    std::string name = "rank " + std::to_string(rank);
-    if (grid_.replicas > 1) {
-      name += " (replica " + std::to_string(grid_.replica_of(rank)) + ", position " +
-              std::to_string(grid_.position_of(rank)) + ")";
+Trace RunReport::trace(std::vector<TracedStep> measured) const {
+  const PipelineConfig& pipeline = config_.pipeline;
+  Trace trace;
+  trace.about = {{"model", config_.model.kind},
+                 {"schedule", pipeline.schedule},
+                 {"stages", std::to_string(pipeline.stages)},
+                 {"replicas", std::to_string(pipeline.replicas)},
+                 {"micro_batches", std::to_string(pipeline.micro_batches)},
+                 {"micro_batch_size", std::to_string(pipeline.micro_batch_size)},
+                 {"recompute", pipeline.recompute},
+                 {"device", device_.description()}};
+  TracedProcess as_run{.name = "measured"};
+  TracedProcess expected{.name = "predicted"};
+  for (int rank = 0; rank < grid_.ranks(); ++rank) as_run.rank_names.push_back(name_of_rank(rank));
+  expected.rank_names = as_run.rank_names;
+  for (const TracedStep& step : measured) {
+    if (!forecast_) break;
+    TracedStep& same = expected.steps.emplace_back(
+        TracedStep{.step = step.step, .start = first_start(step.timeline)});
+    for (int rank = 0; rank < grid_.ranks(); ++rank) {
+      const auto position = static_cast<size_t>(grid_.position_of(rank));
+      same.timeline.rank.push_back(forecast_->prediction.timeline.rank[position]);
     }
-    names.push_back(std::move(name));
   }
-  return names;
+  as_run.steps = std::move(measured);
+  trace.processes.push_back(std::move(as_run));
+  if (forecast_) trace.processes.push_back(std::move(expected));
+  return trace;
 }
 
 RunReport::Counters RunReport::counters() const {
@@ -129,6 +150,18 @@ void RunReport::add_rates(RunSummary& summary) const {
   summary.bubble_predicted = pipeline_.ideal_bubble();
 }
 
+void RunReport::add_forecast(RunSummary& summary) const {
+  const Prediction& prediction = forecast_->prediction;
+  summary.bubble_predicted = prediction.bubble;
+  summary.forecast = {.basis = forecast_->basis,
+                      .step_ms = 1e3 * prediction.step_s,
+                      .exposed_communication_ms = 1e3 * prediction.exposed_communication_s};
+  for (RankRecord& rank : summary.ranks_detail) {
+    const auto position = static_cast<size_t>(grid_.position_of(rank.rank));
+    rank.predicted_peak_bytes = prediction.memory[position].total();
+  }
+}
+
 RunSummary RunReport::summary(double final_loss, double seconds, double data_wait_s) {
   RunSummary summary;
   summary.ranks = session_.ranks();
@@ -151,6 +184,7 @@ RunSummary RunReport::summary(double final_loss, double seconds, double data_wai
     summary.ranks_detail.push_back(rank_record_from_json(text));
   }
   if (session_.rank() == 0) add_rates(summary);
+  if (forecast_) add_forecast(summary);
   return summary;
 }
 

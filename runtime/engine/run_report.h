@@ -8,6 +8,7 @@
 #include "runtime/comm/network.h"
 #include "runtime/comm/session.h"
 #include "runtime/engine/config.h"
+#include "runtime/engine/forecast.h"
 #include "runtime/engine/pipeline.h"
 #include "runtime/telemetry/records.h"
 #include "runtime/telemetry/trace_json.h"
@@ -24,9 +25,10 @@ class RunReport {
 
   // One line that says what is about to run.
   [[nodiscard]] std::string headline() const;
-  // What the run is, for whoever opens its trace; without any process yet.
-  [[nodiscard]] Trace describe_trace() const;
-  [[nodiscard]] std::vector<std::string> rank_names() const;
+  // What the planner thinks of this run; on rank 0.
+  void expect(Forecast forecast) { forecast_ = std::move(forecast); }
+  // On rank 0: the recorded steps beside the forecast of each.
+  [[nodiscard]] Trace trace(std::vector<TracedStep> measured) const;
   void begin_step();
   void end_step(double step_ms, const Executor& executor);
   void evaluated(const EvalRecord& record) { evaluation_ = record; }
@@ -41,6 +43,8 @@ class RunReport {
   [[nodiscard]] Counters counters() const;
   [[nodiscard]] RankRecord rank_record(double data_wait_s) const;
   void add_rates(RunSummary& summary) const;
+  void add_forecast(RunSummary& summary) const;
+  [[nodiscard]] std::string name_of_rank(int rank) const;
 
   const Config& config_;
   const Session& session_;
@@ -55,6 +59,7 @@ class RunReport {
   double span_s_ = 0.0;          // of the pipeline phase, after the warm-up
   std::vector<double> step_ms_;  // after the warm-up; of all steps when there are no others
   std::optional<EvalRecord> evaluation_;
+  std::optional<Forecast> forecast_;
 };
 
 }  // namespace penstock

@@ -6,6 +6,7 @@
 
 #include "runtime/data/loader.h"
 #include "runtime/engine/data_source.h"
+#include "runtime/engine/forecast.h"
 #include "runtime/engine/metrics.h"
 #include "runtime/engine/pipeline.h"
 #include "runtime/engine/run_report.h"
@@ -29,7 +30,7 @@ class Trainer {
  public:
   Trainer(const Config& config, const ModelMaker& models, std::string run_file,
           const Session& session, Network& network, const Grid& grid, Device& device,
-          Reporter* reporter)
+          Reporter* reporter, const Profile* profile)
       : config_(config),
         network_(network),
         grid_(grid),
@@ -52,6 +53,12 @@ class Trainer {
     }
     source_.open(pipeline_.fields());
     loader_ = source_.training_loader(loader_config(), *host_);
+    if (session.rank() == 0) {
+      report_.expect(forecast(
+          config, models.build(config.model, source_.facts().vocabulary, source_.facts().classes),
+          pipeline_.input(), pipeline_.layout(), pipeline_.training_schedule(),
+          device_model_named("cpu", config.run.threads), profile, session.local_ranks()));
+    }
     device.memory().reset_peaks();
   }
 
@@ -196,11 +203,8 @@ class Trainer {
 
   void write_trace() {
     if (trace_.empty()) return;
-    Trace trace = report_.describe_trace();
-    trace.processes.push_back({.name = "measured",
-                               .rank_names = report_.rank_names(),
-                               .steps = trace_.gather(network_.world())});
-    if (reporter_ != nullptr) reporter_->traced(trace);
+    std::vector<TracedStep> steps = trace_.gather(network_.world());
+    if (reporter_ != nullptr) reporter_->traced(report_.trace(std::move(steps)));
   }
 
   void save(int64_t step) {
@@ -249,8 +253,8 @@ class Trainer {
 
 RunSummary train(const Config& config, const ModelMaker& models, const std::string& run_file,
                  const Session& session, Network& network, const Grid& grid, Device& device,
-                 Reporter* reporter) {
-  return Trainer(config, models, run_file, session, network, grid, device, reporter).run();
+                 Reporter* reporter, const Profile* profile) {
+  return Trainer(config, models, run_file, session, network, grid, device, reporter, profile).run();
 }
 
 }  // namespace penstock

@@ -6,10 +6,11 @@
 //   * on every rank each instruction comes after those it needs
 //   * forwards, input gradients and weight gradients of a stage run in ascending micro-batch order,
 //     so that sums have one order in every schedule
-//   * every message has both ends, and both ends of a directed edge agree on the order of messages
+//   * every message, between neighbours and over skips, has both ends, leaves after what it carries
+//     was made and arrives before that is needed; both ends of a directed edge agree on the order
 //   * no deadlock, when sends are posted and receives wait
-//   * ReduceGradients, if any, once for every stage and after its last weight gradient;
-//     OptimizerStep, if any, once on every rank and last
+//   * ReduceGradients, if any, once for every stage, between its last weight gradient and the one
+//     before; OptimizerStep, if any, once on every rank and last
 // A schedule without any backward is an evaluation: forwards and their messages, nothing else.
 #pragma once
 

@@ -12,14 +12,15 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kColumns = 13;
+constexpr size_t kColumns = 14;
 constexpr size_t kLayers = 3;     // the one column of text: aligned left
 constexpr size_t kMostRows = 64;  // summary.json has them all
 using Row = std::array<std::string, kColumns>;
 
 Row heading() {
-  return {"rank",      "stage",       "replica",   "layers",   "parameters", "weights", "gradients",
-          "optimizer", "activations", "workspace", "messages", "peak",       "busy"};
+  return {"rank",     "stage",     "replica",   "layers",      "parameters",
+          "weights",  "gradients", "optimizer", "activations", "workspace",
+          "messages", "peak",      "predicted", "busy"};
 }
 
 Row row_of(const RankRecord& record) {
@@ -36,6 +37,7 @@ Row row_of(const RankRecord& record) {
           peak(Purpose::Workspace),
           peak(Purpose::Communication),
           bytes_text(record.memory.total_peak),
+          record.predicted_peak_bytes ? bytes_text(*record.predicted_peak_bytes) : "-",
           percent_text(record.busy_fraction)};
 }
 
@@ -65,11 +67,13 @@ std::string totals(const RunSummary& summary) {
       fmt::format("\nstep        {} median, {} 95th percentile; {} steps in {}",
                   milliseconds_text(summary.step_ms_median), milliseconds_text(summary.step_ms_p95),
                   summary.steps, seconds_text(summary.seconds));
-  const bool closed_form = summary.schedule == "gpipe" || summary.schedule == "1f1b";
-  text += fmt::format("\nbubble      {} measured, {} with equal stages{} for K = {}, M = {} ({})",
+  if (summary.forecast) {
+    text += fmt::format("\npredicted   {} a step ({})",
+                        milliseconds_text(summary.forecast->step_ms), summary.forecast->basis);
+  }
+  text += fmt::format("\nbubble      {} measured, {} predicted for K = {}, M = {} ({})",
                       percent_text(summary.bubble_measured), percent_text(summary.bubble_predicted),
-                      closed_form ? ": (K - 1) / (M + K - 1)" : "", summary.stages,
-                      summary.micro_batches, summary.schedule);
+                      summary.stages, summary.micro_batches, summary.schedule);
   text += fmt::format("\nloss        {:.4f}", summary.final_loss);
   if (summary.final_eval) {
     text += fmt::format(", {:.4f} on validation data", summary.final_eval->loss);

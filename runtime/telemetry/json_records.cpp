@@ -30,7 +30,7 @@ Json memory_json(const MemoryUse& memory) {
 }
 
 Json rank_json(const RankRecord& record) {
-  return {
+  Json json = {
       {"rank", record.rank},
       {"stage", record.stage},
       {"replica", record.replica},
@@ -46,6 +46,8 @@ Json rank_json(const RankRecord& record) {
       {"primitives_per_step", record.primitives_per_step},
       {"requests_per_step", record.requests_per_step},
   };
+  if (record.predicted_peak_bytes) json["predicted_peak_bytes"] = *record.predicted_peak_bytes;
+  return json;
 }
 
 Json eval_json(const EvalRecord& record) {
@@ -95,6 +97,11 @@ std::string json_text(const RunSummary& summary) {
   if (summary.tokens_per_s) json["tokens_per_s"] = *summary.tokens_per_s;
   json["bubble"] = {{"measured", summary.bubble_measured}, {"predicted", summary.bubble_predicted}};
   json["step_ms"] = {{"median", summary.step_ms_median}, {"p95", summary.step_ms_p95}};
+  if (summary.forecast) {
+    json["step_ms"]["predicted"] = summary.forecast->step_ms;
+    json["exposed_communication_ms"] = {{"predicted", summary.forecast->exposed_communication_ms}};
+    json["predicted_from"] = summary.forecast->basis;
+  }
   json["seconds"] = summary.seconds;
   if (summary.final_eval) json["final_eval"] = eval_json(*summary.final_eval);
   json["ranks_detail"] = Json::array();

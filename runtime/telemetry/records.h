@@ -39,9 +39,16 @@ struct RankRecord {  // an entry of summary.json's ranks_detail
   double busy_fraction =
       0.0;                    // share of the pipeline phase spent computing, warm-up steps left out
   double data_wait_ms = 0.0;  // per step, waiting for the loader
-  int64_t allocations_per_step = 0;  // largest seen from step 3 on
-  int64_t primitives_per_step = 0;   // likewise
-  int64_t requests_per_step = 0;     // MPI requests made, likewise
+  std::optional<int64_t> predicted_peak_bytes;  // of memory.total_peak
+  int64_t allocations_per_step = 0;             // largest seen from step 3 on
+  int64_t primitives_per_step = 0;              // likewise
+  int64_t requests_per_step = 0;                // MPI requests made, likewise
+};
+
+struct ForecastRecord {  // what the planner expected of the run
+  std::string basis;     // "counted for cpu", "measured: profile.json"
+  double step_ms = 0.0;
+  double exposed_communication_ms = 0.0;
 };
 
 struct RunSummary {  // summary.json
@@ -56,7 +63,9 @@ struct RunSummary {  // summary.json
   double samples_per_s = 0.0;
   std::optional<double> tokens_per_s;
   double bubble_measured = 0.0;
-  double bubble_predicted = 0.0;  // with equal stages and no time for messages
+  // By the forecast; without one, with equal stages and no time for messages.
+  double bubble_predicted = 0.0;
+  std::optional<ForecastRecord> forecast;
   double step_ms_median = 0.0, step_ms_p95 = 0.0;
   double seconds = 0.0;  // of the whole run
   std::vector<RankRecord> ranks_detail;

@@ -76,6 +76,30 @@ TEST_F(Program, RefusesBadKeys) {
   expect_refusal(1, "trian x.toml", 2, {"trian", "train"});
 }
 
+TEST_F(Program, ProfilesLayersAndLinks) {
+  const std::string out = scratch_.path("profile.json");
+  const JobResult job = run_penstock(2, "profile " + file() + " --profile-out " + out);
+  EXPECT_EQ(job.exit_code, 0) << job.output;
+  EXPECT_THAT(job.output, HasSubstr("blocks.0 .. blocks.1 (2)"));
+  EXPECT_THAT(job.output, HasSubstr("link within a host"));
+  const auto json = nlohmann::json::parse(read_file(out));
+  EXPECT_EQ(json["micro_batch_size"], 2);
+  EXPECT_EQ(json["precision"], "fp32");
+  ASSERT_EQ(json["layers"].size(), 5U);  // embedding, two blocks, norm, classifier
+  for (const auto& layer : json["layers"]) {
+    EXPECT_GT(layer["forward_s"], 0.0) << layer;
+    EXPECT_GT(layer["backward_s"], 0.0) << layer;
+    EXPECT_GT(layer["parameters"], 0) << layer;
+  }
+  EXPECT_EQ(json["layers"][1]["output_bytes"], 2 * 8 * 16 * 4);
+  EXPECT_GT(json["links"]["within_node"]["seconds_per_byte"], 0.0);
+  EXPECT_EQ(json["links"]["between_nodes"]["seconds_per_byte"], 0.0);
+  expect_refusal(2, "profile " + file() + " --profile-out", 2, {"--profile-out"});
+  expect_refusal(2, "profile " + file() + " --profile-out " + scratch_.path("no/such/p.json"), 3,
+                 {"no/such/p.json"});
+  expect_refusal(1, "profile", 2, {"run file"});
+}
+
 TEST_F(Program, RefusesImpossibleShapes) {
   expect_refusal(3, train("--stages 2"), 2, {"2 stages", "3", "mpirun -n 2"});
   expect_refusal(4, train("--stages 4 --replicas 2"), 2, {"8 ranks"});

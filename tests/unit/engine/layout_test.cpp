@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/engine/programs.h"
+
 namespace penstock {
 namespace {
 
@@ -29,7 +31,9 @@ Laid lay(const ModelConfig& model, const PipelineConfig& pipeline) {
   laid.input = input_of(model);
   laid.model = build_model(model, 0, 0);
   check_model(laid.model, laid.input, pipeline.micro_batch_size);
-  laid.layout = lay_out(laid.model, laid.input, pipeline);
+  Config config;
+  config.pipeline = pipeline;
+  laid.layout = lay_out(laid.model, laid.input, config, make_programs(pipeline).training);
   return laid;
 }
 
@@ -68,7 +72,7 @@ TEST(Layout, BalancedSplitIsEven) {
 TEST(Layout, MoreStagesThanLayersAreRefused) {
   PipelineConfig pipeline;
   pipeline.stages = 8;
-  EXPECT_THAT(refusal(small_transformer(), pipeline), HasSubstr("has 7"));
+  EXPECT_THAT(refusal(small_transformer(), pipeline), HasSubstr("of 7 layers has 1 to 7 stages, not 8"));
 }
 
 TEST(Layout, WrongSplitsAreRefused) {

@@ -67,11 +67,11 @@ TEST(Csv, StagesMayLieOnRanksInAnyWay) {
 
 TEST(Csv, ToleratesWhatEditorsAndSpreadsheetsDo) {
   const Schedule expected = one_f_one_b(2, 1);
+  const std::string byte_order_mark = "\xEF\xBB\xBF";
+  expect_same(parse(byte_order_mark + "F0.0,B0.0\nF1.0,B1.0\n"), expected);
   for (const std::string text : {
-           "F0.0,B0.0\nF1.0,B1.0",        // no newline at the end
-           "F0.0,B0.0\r\nF1.0,B1.0\r\n",  // as on Windows
-           "\xEF\xBB\xBF"
-           "F0.0,B0.0\nF1.0,B1.0\n",                       // a byte order mark
+           "F0.0,B0.0\nF1.0,B1.0",                         // no newline at the end
+           "F0.0,B0.0\r\nF1.0,B1.0\r\n",                   // as on Windows
            "F0.0 , ,,\tB0.0,\n,F1.0,B1.0,,\n",             // idle slots
            "F0.0,B0.0\nF1.0,B1.0\n\n  \n,,,\n\r\n",        // empty lines and cells at the end
            "# mine\n  # too\nF0.0,B0.0\n#\nF1.0,B1.0\n#",  // comments

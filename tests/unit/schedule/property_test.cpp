@@ -72,7 +72,7 @@ Schedule thrown_together(const Schedule& s, int ranks, Random& random) {
 
 Schedule random_schedule(Random& random, int most_micro_batches) {
   const std::vector<std::string> names = schedule_names();
-  const std::string name = names[between(random, 0, static_cast<int>(names.size()) - 1)];
+  const std::string& name = names[between(random, 0, static_cast<int>(names.size()) - 1)];
   const int micro_batches = between(random, 1, most_micro_batches);
   const bool any_chunks = name == "interleaved-1f1b" || name == "looped-bfs";
   const int ranks = between(random, 1, 5);

@@ -32,19 +32,28 @@ RunSummary example() {
     rank.busy_fraction = 0.78;
     summary.ranks_detail.push_back(rank);
   }
+  summary.ranks_detail[0].predicted_peak_bytes = 15000000;
+  summary.forecast = ForecastRecord{.basis = "measured: p.json", .step_ms = 81.0};
   return summary;
 }
 
 TEST(ClosingTable, IsAligned) {
   EXPECT_EQ(
       closing_table(example()),
-      R"(rank  stage  replica  layers                 parameters   weights  gradients  optimizer  activations  workspace  messages      peak    busy
-   0      0        0  embedding .. blocks.1       400 k  1.53 MiB   1.53 MiB   3.05 MiB     8.58 MiB      500 B       0 B  15.2 MiB  78.0 %
-   1      1        0  blocks.2 .. loss            400 k  1.53 MiB   1.53 MiB   3.05 MiB     8.58 MiB      500 B       0 B  15.2 MiB  78.0 %
+      R"(rank  stage  replica  layers                 parameters   weights  gradients  optimizer  activations  workspace  messages      peak  predicted    busy
+   0      0        0  embedding .. blocks.1       400 k  1.53 MiB   1.53 MiB   3.05 MiB     8.58 MiB      500 B       0 B  15.2 MiB   14.3 MiB  78.0 %
+   1      1        0  blocks.2 .. loss            400 k  1.53 MiB   1.53 MiB   3.05 MiB     8.58 MiB      500 B       0 B  15.2 MiB          -  78.0 %
 throughput  569 samples/s, 36.4 k tokens/s
 step        84.3 ms median, 91.0 ms 95th percentile; 2000 steps in 2 min 49 s
-bubble      24.1 % measured, 20.0 % with equal stages: (K - 1) / (M + K - 1) for K = 2, M = 4 (1f1b)
+predicted   81.0 ms a step (measured: p.json)
+bubble      24.1 % measured, 20.0 % predicted for K = 2, M = 4 (1f1b)
 loss        1.7500, 1.8812 on validation data)");
+}
+
+TEST(ClosingTable, HasNoPredictionWhereThereIsNone) {
+  RunSummary summary = example();
+  summary.forecast.reset();
+  EXPECT_THAT(closing_table(summary), ::testing::Not(::testing::HasSubstr("a step (")));
 }
 
 TEST(ClosingTable, CountsTheRanksItLeavesOut) {

@@ -1,0 +1,136 @@
+// launch/planned_run.cpp -- see planned_run.h.
+#include "launch/planned_run.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+#include <stdexcept>
+
+#include "kernels/device_model.h"
+#include "launch/profile_file.h"
+#include "launch/setup.h"
+#include "runtime/engine/data_source.h"
+#include "runtime/engine/plan_request.h"
+
+namespace penstock {
+namespace {
+
+int64_t memory_per_rank(const Session& session) {
+  return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) /
+         session.local_ranks();
+}
+
+// All that pipeline.auto may choose.
+void pin_everything(const PipelineConfig& pipeline, PlanRequest& plan) {
+  const Candidate given = candidate_of(pipeline);
+  plan.stages = given.stages;
+  plan.replicas = given.replicas;
+  plan.chunks = given.chunks;
+  plan.micro_batches = given.micro_batches;
+  plan.micro_batch_size = given.micro_batch_size;
+  plan.schedule = given.schedule;
+  plan.recompute = given.recompute;
+}
+
+std::string describe(const Candidate& chosen, const Prediction& prediction,
+                     const std::string& basis) {
+  return fmt::format(
+      "planned: {} stages x {} replicas, {} micro-batches of {}, schedule {}, recompute {}, layers "
+      "{}: {:.4g} ms a step predicted ({})",
+      chosen.stages, chosen.replicas, chosen.micro_batches, chosen.micro_batch_size,
+      chosen.schedule, chosen.recompute, fmt::join(chosen.split, ","), 1e3 * prediction.step_s,
+      basis);
+}
+
+// On rank 0 only.
+class Planner {
+ public:
+  Planner(const Session& session, const Settings& settings, const ModelMaker& models,
+          const DataFacts& facts, const DeviceModel& device, const Profile* profile)
+      : config_(settings.config) {
+    auto model =
+        std::make_shared<Sequential>(models.build(config_.model, facts.vocabulary, facts.classes));
+    Machine machine = machine_of(device, profile);
+    machine.ranks_per_node = session.local_ranks();
+    machine.memory_bytes = memory_per_rank(session);
+    request_ = plan_request(
+        config_, session.ranks(), machine,
+        costs_by_size(config_, std::move(model), models.input(config_.model), device, profile));
+    request_.wanted = 1;
+    if (config_.pipeline.automatic) {
+      pin_what_was_asked_for(settings, request_);
+    } else {
+      pin_everything(config_.pipeline, request_);
+    }
+    basis_ =
+        profile == nullptr ? "counted for " + device.name : "measured: " + config_.pipeline.profile;
+  }
+
+  PlannedRun run() {
+    const Plan found = plan(request_);
+    const PlannedCandidate* best = found.best();
+    if (best == nullptr) {
+      const std::string why =
+          found.candidates.empty() ? "there is no way to do it" : found.candidates[0].reason;
+      fail_input(fmt::format("pipeline.auto: nothing fits {} ranks: {}", request_.ranks, why));
+    }
+    PlannedRun result{.config = config_,
+                      .note = describe(best->candidate, best->prediction, basis_)};
+    apply(best->candidate, result.config.pipeline);
+    result.config.pipeline.automatic = false;
+    return result;
+  }
+
+ private:
+  Config config_;
+  PlanRequest request_;
+  std::string basis_;
+};
+
+}  // namespace
+
+void pin_what_was_asked_for(const Settings& settings, PlanRequest& plan) {
+  const PipelineConfig& pipeline = settings.config.pipeline;
+  const auto asked = [&](const char* key) {
+    const std::string name = std::string("pipeline.") + key;
+    return settings.given(name) && settings.place_of(name).starts_with("--");
+  };
+  if (asked("stages")) plan.stages = pipeline.stages;
+  if (asked("replicas")) plan.replicas = pipeline.replicas;
+  if (asked("chunks")) plan.chunks = pipeline.chunks;
+  if (asked("micro_batches")) plan.micro_batches = pipeline.micro_batches;
+  if (asked("micro_batch_size")) plan.micro_batch_size = pipeline.micro_batch_size;
+  if (asked("schedule")) plan.schedule = pipeline.schedule;
+  if (asked("recompute")) plan.recompute = pipeline.recompute;
+  if (asked("split")) plan.split.assign(pipeline.split.begin(), pipeline.split.end());
+}
+
+PlannedRun planned_run(const Session& session, Collective& world, const Settings& settings,
+                       const Config& config, int threads, const ModelMaker& models) {
+  PlannedRun result{.config = config, .profile = {}, .note = {}};
+  const PipelineConfig& pipeline = config.pipeline;
+  const bool splits =
+      !pipeline.profile.empty() && pipeline.split.empty() && pipeline.schedule_csv.empty();
+  if (!pipeline.automatic && pipeline.profile.empty()) return result;
+  const DataSource source(config, models, world);
+  result.config = share(world, [&] {
+    if (!pipeline.profile.empty()) result.profile = read_profile(pipeline.profile);
+    if (!pipeline.automatic && !splits) return config;
+    Settings here = settings;
+    here.config = config;
+    try {
+      PlannedRun planned =
+          Planner(session, here, models, source.facts(), device_model_named("cpu", threads),
+                  result.profile ? &*result.profile : nullptr)
+              .run();
+      result.note = planned.note;
+      return planned.config;
+    } catch (const std::invalid_argument& refusal) {
+      fail_input(refusal.what());
+    }
+  });
+  return result;
+}
+
+}  // namespace penstock

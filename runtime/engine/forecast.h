@@ -1,0 +1,28 @@
+// runtime/engine/forecast.h -- what the planner expects of the run that is about to start, so that
+// its report can put measured beside predicted.
+#pragma once
+
+#include <string>
+
+#include "kernels/device_model.h"
+#include "runtime/engine/config.h"
+#include "runtime/engine/layout.h"
+#include "runtime/models/models.h"
+#include "runtime/plan/predict.h"
+#include "runtime/plan/profile.h"
+
+namespace penstock {
+
+struct Forecast {
+  Prediction prediction;
+  std::string basis;  // "counted for cpu, 2 threads", "measured: profile.json"
+};
+
+// `model` must not be the one that trains (layer_costs.h). `training` is lowered, of one replica.
+// `profile` may be null. Throws Error(Input) when the profile is of another network.
+[[nodiscard]] Forecast forecast(const Config& config, Sequential model, const ModelInput& input,
+                                const Layout& layout, const Schedule& training,
+                                const DeviceModel& device, const Profile* profile,
+                                int ranks_per_node);
+
+}  // namespace penstock

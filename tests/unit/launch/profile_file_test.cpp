@@ -1,0 +1,121 @@
+// A profile goes through its file unchanged; a bad file is refused by name and key.
+#include "launch/profile_file.h"
+
+#include <nlohmann/json.hpp>
+
+#include "tests/unit/launch/helpers.h"
+
+namespace penstock {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+LayerCost layer(const std::string& name) {
+  LayerCost cost;
+  cost.name = name;
+  cost.kind = "block";
+  cost.parameters = 1000;
+  cost.forward_s = 0.1 + 0.2;  // a number that few digits do not hold
+  cost.backward_input_s = 2e-3;
+  cost.backward_weight_s = 3e-3;
+  cost.backward_s = 5e-3;
+  cost.update_s = 1e-3;
+  cost.forward_flops = 1e9;
+  cost.input_bytes = 64;
+  cost.output_bytes = 128;
+  cost.tape_bytes = int64_t{5} << 40;
+  cost.shared_input_bytes = 1;
+  cost.weight_half_bytes = 2;
+  cost.forward_peak_bytes = 3;
+  cost.record_peak_bytes = 4;
+  cost.backward_peak_bytes = 5;
+  cost.backward_input_peak_bytes = 6;
+  cost.parameter_bytes = 7;
+  cost.gradient_bytes = 8;
+  cost.optimizer_bytes = 9;
+  cost.workspace_bytes = 10;
+  return cost;
+}
+
+Profile profile() {
+  Profile all;
+  all.costs.device = "a machine";
+  all.costs.micro_batch_size = 4;
+  all.costs.layers = {layer("first"), layer("blocks.0"), layer("blocks.1")};
+  all.costs.layers[0].kind = "embedding";
+  all.within_node = {
+      .latency = 1e-6, .seconds_per_byte = 1e-10, .overhead = 2e-6, .receiver_copies = true};
+  all.between_nodes = {.latency = 2e-6, .seconds_per_byte = 1e-9, .overhead = 3e-6};
+  all.threads = 2;
+  all.precision = "bf16";
+  return all;
+}
+
+TEST(ProfileFile, ReadsBackWhatWasWritten) {
+  const Folder folder;
+  const std::string text = profile_text(profile());
+  const Profile read = read_profile(folder.write("profile.json", text));
+  EXPECT_EQ(profile_text(read), text);
+  EXPECT_EQ(read.costs.layers[1].forward_s, 0.1 + 0.2);
+  EXPECT_EQ(read.costs.layers[2].tape_bytes, int64_t{5} << 40);
+  EXPECT_EQ(read.costs.layers[2].name, "blocks.1");
+  EXPECT_TRUE(read.within_node.receiver_copies);
+  EXPECT_EQ(read.between_nodes.overhead, 3e-6);
+  EXPECT_EQ(read.threads, 2);
+  EXPECT_EQ(read.precision, "bf16");
+}
+
+// No two figures of a layer share a name, and none is left out.
+TEST(ProfileFile, KeepsEveryFigureOfALayerApart) {
+  const auto json = nlohmann::json::parse(profile_text(profile()));
+  EXPECT_EQ(json["layers"][0].size() * sizeof(double),
+            sizeof(LayerCost) - 2 * sizeof(std::string) + 2 * sizeof(double));
+  EXPECT_EQ(json["layers"][0]["shared_input_bytes"], 1);
+  EXPECT_EQ(json["layers"][0]["workspace_bytes"], 10);
+}
+
+TEST(ProfileFile, RefusesBadFilesByNameAndKey) {
+  const Folder folder;
+  const auto refusal = [&](const std::string& text) {
+    return input_error([&] { (void)read_profile(folder.write("p.json", text)); });
+  };
+  const auto changed = [&](const std::function<void(nlohmann::json&)>& change) {
+    auto json = nlohmann::json::parse(profile_text(profile()));
+    change(json);
+    return refusal(json.dump());
+  };
+  EXPECT_THAT(input_error([&] { (void)read_profile((folder.path() / "absent.json").string()); }),
+              HasSubstr("absent.json"));
+  EXPECT_THAT(refusal("{\"version\": 1,"), AllOf(HasSubstr("p.json"), HasSubstr("no JSON")));
+  EXPECT_THAT(refusal("[1]"), HasSubstr("is no object"));
+  EXPECT_THAT(changed([](auto& json) { json["version"] = 2; }),
+              AllOf(HasSubstr("p.json: 'version' is not 1"), HasSubstr("penstock profile")));
+  EXPECT_THAT(changed([](auto& json) { json.erase("device"); }), HasSubstr("'device' is missing"));
+  EXPECT_THAT(changed([](auto& json) { json["layers"][2].erase("forward_s"); }),
+              HasSubstr("'layers'[2] 'forward_s' is missing"));
+  EXPECT_THAT(changed([](auto& json) { json["layers"][1]["tape_bytes"] = "many"; }),
+              HasSubstr("'layers'[1] 'tape_bytes' is no integer"));
+  EXPECT_THAT(changed([](auto& json) { json["layers"][1]["update_s"] = -1; }),
+              HasSubstr("'update_s' is below 0"));
+  EXPECT_THAT(changed([](auto& json) { json["links"]["within_node"]["latency_s"] = true; }),
+              HasSubstr("'links' 'within_node' 'latency_s' is no number"));
+  EXPECT_THAT(changed([](auto& json) { json["micro_batch_size"] = 0; }),
+              HasSubstr("'micro_batch_size' is below 1"));
+}
+
+TEST(ProfileFile, TableKeepsEqualLayersTogether) {
+  const std::string table = profile_table(profile());
+  EXPECT_THAT(table, HasSubstr("blocks.0 .. blocks.1 (2)"));
+  EXPECT_THAT(table, HasSubstr("2 threads, bf16, micro-batches of 4"));
+  EXPECT_THAT(table, HasSubstr("600.000"));  // forwards of both
+  EXPECT_THAT(table, HasSubstr("10.00 GB/s"));
+  EXPECT_THAT(table, HasSubstr("between hosts"));
+  Profile alone = profile();
+  alone.between_nodes = {};
+  EXPECT_THAT(profile_table(alone), Not(HasSubstr("between hosts")));
+}
+
+}  // namespace
+}  // namespace penstock
