@@ -12,7 +12,7 @@ usage: launch/setup.sh [PRESET] [--target NAME]... [--tools] [--page] [--configu
   --target NAME     build this target only, e.g. penstock
   --tools           also install clang-format and clang-tidy, for launch/check.sh
   --page            also install emscripten, for the sliders of `penstock schedule --format html`, and chromium,
-                    which tests them (some 170 MB to fetch), where apt-get has them
+                    which tests them (380 MB to fetch, 1.8 GB on disk), where apt-get has them
   --configure-only  stop before compiling
 
 Missing packages come from apt-get, with sudo when not root. Environment:

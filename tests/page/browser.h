@@ -6,7 +6,6 @@
 
 #include <sys/types.h>
 
-#include <deque>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>

@@ -35,9 +35,11 @@ function boxOf({ name, cat, ts, dur, args = {} }) {
     start: ts / 1000, end: (ts + (dur ?? 0)) / 1000 };
 }
 
-// One step of a process with its own time 0, its makespan, and the share of it that ranks compute.
+// One step of a process with its own time 0, its makespan, and the share of it that ranks compute. A process
+// with a single step, such as a prediction, has it for all.
 function stepOf({ name, ranks }, step) {
-  const chosen = ranks.map((lane) => ({ name: lane.name, boxes: lane.boxes.filter((box) => box.step === step) }));
+  const single = new Set(ranks.flatMap((lane) => lane.boxes.map((box) => box.step))).size === 1;
+  const chosen = ranks.map((lane) => ({ name: lane.name, boxes: lane.boxes.filter((box) => single || box.step === step) }));
   const all = chosen.flatMap((lane) => lane.boxes);
   if (all.length === 0) return null;
   const first = all.reduce((least, box) => Math.min(least, box.start), Infinity);
