@@ -14,6 +14,7 @@
 #include "launch/command_line.h"
 #include "launch/plan_json.h"
 #include "launch/plan_table.h"
+#include "launch/planned_run.h"
 #include "launch/profile_file.h"
 #include "runtime/engine/layout.h"
 #include "runtime/engine/plan_request.h"
@@ -66,34 +67,8 @@ Request parse(const std::vector<std::string>& arguments) {
   return request;
 }
 
-// What the command line fixes is not varied; what the run file says is where we start from.
-void pin(const Settings& settings, PlanRequest& plan) {
-  const PipelineConfig& pipeline = settings.config.pipeline;
-  const auto asked = [&](const char* key) {
-    const std::string name = std::string("pipeline.") + key;
-    return settings.given(name) && settings.place_of(name).starts_with("--");
-  };
-  if (asked("stages")) plan.stages = pipeline.stages;
-  if (asked("replicas")) plan.replicas = pipeline.replicas;
-  if (asked("chunks")) plan.chunks = pipeline.chunks;
-  if (asked("micro_batches")) plan.micro_batches = pipeline.micro_batches;
-  if (asked("micro_batch_size")) plan.micro_batch_size = pipeline.micro_batch_size;
-  if (asked("schedule")) plan.schedule = pipeline.schedule;
-  if (asked("recompute")) plan.recompute = pipeline.recompute;
-  if (asked("split")) plan.split.assign(pipeline.split.begin(), pipeline.split.end());
-}
-
-Machine machine_of(const Request& request, const DeviceModel& device, const Profile* profile) {
-  Machine machine = usual_machine(device);
-  const auto measured = [](const LinkTimes& link) {
-    return link.latency > 0 || link.seconds_per_byte > 0;
-  };
-  if (profile != nullptr && measured(profile->within_node)) {
-    machine.within_node = profile->within_node;
-  }
-  if (profile != nullptr && measured(profile->between_nodes)) {
-    machine.between_nodes = profile->between_nodes;
-  }
+Machine described(const Request& request, const DeviceModel& device, const Profile* profile) {
+  Machine machine = machine_of(device, profile);
   machine.ranks_per_node = request.ranks_per_node;
   if (!request.memory.empty()) machine.memory_bytes = parse_bytes(request.memory);
   return machine;
@@ -145,9 +120,9 @@ std::string plan_text(const std::vector<std::string>& arguments, const ModelMake
       std::make_shared<Sequential>(models.build(config.model, vocabulary, config.model.classes));
   check_model(*model, input, config.pipeline.micro_batch_size);
 
-  PlanRequest asked = plan_request(config, request.ranks, machine_of(request, device, known),
+  PlanRequest asked = plan_request(config, request.ranks, described(request, device, known),
                                    costs_by_size(config, model, input, device, known));
-  pin(settings, asked);
+  pin_what_was_asked_for(settings, asked);
   asked.wanted = static_cast<int>(request.top);
   const Plan found = plan(asked);
   if (request.json) return plan_json(found);

@@ -1,0 +1,124 @@
+// Plans: complete, ranked, honest about what was left out.
+#include "runtime/plan/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+#include <string>
+
+namespace penstock {
+namespace {
+
+using ::testing::HasSubstr;
+
+ModelCosts network(int64_t b) {
+  ModelCosts costs{.device = "test", .micro_batch_size = b, .layers = {}};
+  LayerCost layer;
+  const auto size = static_cast<double>(b);
+  layer.parameters = 10;
+  layer.forward_s = 0.1 + size;
+  layer.backward_input_s = layer.backward_weight_s = 0.1 + size;
+  layer.backward_s = 2 * layer.backward_input_s;
+  layer.input_bytes = layer.output_bytes = 100 * b;
+  layer.tape_bytes = 1000 * b;
+  layer.record_peak_bytes = 1200 * b;
+  layer.parameter_bytes = layer.gradient_bytes = 4000;
+  costs.layers.assign(8, layer);
+  costs.layers.front().input_bytes = 0;
+  costs.layers.back().output_bytes = 0;
+  return costs;
+}
+
+PlanRequest request(int ranks) {
+  PlanRequest r;
+  r.ranks = ranks;
+  r.mini_batch = 16;
+  r.costs = network;
+  r.wanted = 1000;
+  return r;
+}
+
+TEST(Plan, EveryCandidateTakesTheSameMiniBatchOnAllRanks) {
+  const Plan made = plan(request(4));
+  EXPECT_EQ(made.parameters, 80);
+  std::set<std::string> schedules;
+  std::set<int> stages;
+  double last = 0;
+  for (const PlannedCandidate& planned : made.candidates) {
+    const Candidate& c = planned.candidate;
+    EXPECT_EQ(c.ranks() * c.replicas, 4);
+    EXPECT_EQ(c.replicas * c.micro_batches * c.micro_batch_size, 16);
+    schedules.insert(c.schedule);
+    stages.insert(c.stages);
+    if (planned.standing != Standing::Ranked) {
+      EXPECT_NE(planned.reason, "");
+      continue;
+    }
+    EXPECT_EQ(planned.reason, "");
+    EXPECT_GE(planned.prediction.step_s, last);  // fastest first
+    last = planned.prediction.step_s;
+  }
+  EXPECT_TRUE(stages.contains(1) && stages.contains(2) && stages.contains(4));
+  for (const char* name : {"gpipe", "1f1b", "1f1b-deep", "interleaved-1f1b", "zb-h1", "zb-v"}) {
+    EXPECT_TRUE(schedules.contains(name)) << name;
+  }
+}
+
+TEST(Plan, LeavesOutOnlyWhatCannotWin) {
+  PlanRequest r = request(8);
+  const Plan all = plan(r);
+  r.wanted = 3;
+  const Plan three = plan(r);
+  ASSERT_EQ(all.candidates.size(), three.candidates.size());
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(all.candidates[i].prediction.step_s, three.candidates[i].prediction.step_s);
+  }
+  const auto left_out =
+      std::count_if(three.candidates.begin(), three.candidates.end(),
+                    [](const PlannedCandidate& c) { return c.standing == Standing::NotSimulated; });
+  EXPECT_GT(left_out, 0);
+}
+
+TEST(Plan, SaysWhyNot) {
+  PlanRequest r = request(16);
+  r.machine.memory_bytes = 9000;
+  bool layers = false;
+  bool memory = false;
+  for (const PlannedCandidate& c : plan(r).candidates) {
+    if (c.standing != Standing::Infeasible) continue;
+    layers = layers || c.reason.find("more stages than layers") != std::string::npos;
+    memory = memory || c.reason.starts_with("needs ");
+  }
+  EXPECT_TRUE(layers);
+  EXPECT_TRUE(memory);
+}
+
+TEST(Plan, KeepsWhatIsPinned) {
+  PlanRequest r = request(4);
+  r.stages = 4;
+  r.schedule = "zb-h1";
+  r.recompute = "none";
+  r.micro_batches = 8;
+  const Plan made = plan(r);
+  ASSERT_EQ(made.candidates.size(), 1U);
+  EXPECT_EQ(made.candidates[0].candidate.schedule, "zb-h1");
+  EXPECT_EQ(made.candidates[0].candidate.micro_batch_size, 2);
+  EXPECT_EQ(made.best(), &made.candidates[0]);
+}
+
+TEST(Plan, RefusesWhatNoCandidateMeets) {
+  PlanRequest r = request(4);
+  r.stages = 3;
+  try {
+    (void)plan(r);
+    FAIL();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_THAT(error.what(), HasSubstr("no pipeline on 4 ranks"));
+  }
+}
+
+}  // namespace
+}  // namespace penstock

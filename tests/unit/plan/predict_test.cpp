@@ -1,0 +1,170 @@
+// Predictions against what can be worked out by hand.
+#include "runtime/plan/predict.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <vector>
+
+#include "runtime/plan/split.h"
+#include "runtime/plan/stage_costs.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Forward 1 s, backward 2 s; 100 bytes pass between layers, 1000 stay on a layer's tape.
+LayerCost layer() {
+  LayerCost cost;
+  cost.parameters = 5;
+  cost.forward_s = 1;
+  cost.backward_input_s = 1;
+  cost.backward_weight_s = 1;
+  cost.backward_s = 2;
+  cost.input_bytes = 100;
+  cost.output_bytes = 100;
+  cost.tape_bytes = 1000;
+  cost.weight_half_bytes = 300;
+  cost.forward_peak_bytes = 200;
+  cost.record_peak_bytes = 1200;
+  cost.backward_peak_bytes = 200;
+  cost.backward_input_peak_bytes = 200;
+  cost.parameter_bytes = 20;
+  cost.gradient_bytes = 20;
+  cost.optimizer_bytes = 40;
+  return cost;
+}
+
+ModelCosts network(int layers) {
+  ModelCosts costs{.device = "test", .micro_batch_size = 2, .layers = {}};
+  costs.layers.assign(layers, layer());
+  costs.layers.front().input_bytes = 0;
+  costs.layers.back().output_bytes = 0;
+  return costs;
+}
+
+Candidate candidate(const char* schedule, const char* recompute) {
+  return {.stages = 4,
+          .micro_batches = 8,
+          .micro_batch_size = 2,
+          .schedule = schedule,
+          .recompute = recompute,
+          .split = {2, 2, 2, 2}};
+}
+
+TEST(Predict, TakesTheTimesOfTheClosedForms) {
+  for (const char* schedule : {"gpipe", "1f1b"}) {
+    const Prediction p = predict(candidate(schedule, "none"), network(8), {});
+    EXPECT_EQ(p.step_s, 11 * 6.0) << schedule;
+    EXPECT_EQ(p.bubble, 3.0 / 11) << schedule;
+    EXPECT_EQ(p.samples_per_s, 16 / 66.0);
+    EXPECT_EQ(p.exposed_communication_s, 0);
+  }
+  // T = (M + K - 1) F + M (R + B) + (K - 1) B, gpipe.md 1.5.
+  EXPECT_EQ(predict(candidate("gpipe", "stage"), network(8), {}).step_s, 2 * 41);
+}
+
+TEST(Predict, ModeLayerRunsAllButTheLastLayerInsideTheBackward) {
+  const StageTimes times = stage_times(network(3).layers, "layer");
+  EXPECT_EQ(times.forward, 3);
+  EXPECT_EQ(times.recompute, 1);
+  EXPECT_EQ(times.backward, 6 + 2);
+  EXPECT_EQ(times.backward_input, 3 + 2);
+  EXPECT_EQ(times.backward_weight, 3);
+}
+
+TEST(Predict, CountsWhatEveryRankHolds) {
+  const std::vector<RankMemory> memory = predict(candidate("1f1b", "none"), network(8), {}).memory;
+  ASSERT_EQ(memory.size(), 4U);
+  EXPECT_EQ(memory[0].parameters, 40);
+  EXPECT_EQ(memory[0].optimizer, 80);
+  EXPECT_EQ(memory[0].communication, 0);
+  for (int r = 0; r < 4; ++r) {  // p - r tapes, and less than one more for what is at work
+    EXPECT_GE(memory[r].activations, (4 - r) * 2000);
+    EXPECT_LT(memory[r].activations, (5 - r) * 2000);
+  }
+}
+
+TEST(Predict, EveryVerbEndsWithWhatItFound) {
+  for (const char* recompute : {"none", "stage", "layer"}) {
+    const std::vector<LayerCost> layers(3, layer());
+    const StageMemory m = stage_memory(layers, recompute);
+    // Outputs go and their gradient comes, as large; of the inputs likewise.
+    EXPECT_EQ(m.forward.held + m.recompute.held + m.backward.held, 0) << recompute;
+    EXPECT_EQ(m.backward.held, m.backward_input.held + m.backward_weight.held) << recompute;
+    if (std::string(recompute) != "layer") {
+      EXPECT_EQ(m.forward_keep.held, m.forward.held + m.recompute.held) << recompute;
+    }
+  }
+}
+
+TEST(Predict, RecomputingTradesTapesForInputs) {
+  const auto activations = [](const char* mode) {
+    return predict(candidate("gpipe", mode), network(8), {}).memory[1].activations;
+  };
+  EXPECT_LT(activations("stage"), activations("none") / 3);
+  EXPECT_LT(activations("layer"), activations("none") / 3);
+}
+
+TEST(Predict, GradientsAreSummedInBucketsFromTheLastLayerOn) {
+  std::vector<LayerCost> layers(4, layer());
+  const auto buckets = gradient_buckets(layers, "none", false, 40);
+  ASSERT_EQ(buckets.size(), 2U);
+  EXPECT_EQ(buckets[0].ready, 0.5);
+  EXPECT_EQ(buckets[0].bytes, 40);
+  EXPECT_EQ(buckets[1].ready, 1.0);
+  EXPECT_THAT(gradient_buckets(layers, "none", false, 1e9).size(), 1U);
+}
+
+TEST(Predict, NodesDecideWhichLinkAMessageTakes) {
+  Machine machine;
+  machine.between_nodes.latency = 0.25;
+  Candidate c = candidate("gpipe", "none");
+  EXPECT_EQ(predict(c, network(8), machine).exposed_communication_s, 0);
+  machine.ranks_per_node = 2;
+  EXPECT_EQ(predict(c, network(8), machine).exposed_communication_s, 2 * 0.25);
+  c.replicas = 2;  // by replicas, neighbours of a pipeline are on 4 nodes
+  machine.placement = "replicas";
+  EXPECT_GE(predict(c, network(8), machine).exposed_communication_s, 3 * 2 * 0.25);
+}
+
+TEST(Predict, RefusesCostsAndSplitsOfAnotherRun) {
+  const auto message = [](const Candidate& c) -> std::string {
+    try {
+      (void)predict(c, network(8), {});
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "";
+  };
+  Candidate c = candidate("gpipe", "none");
+  EXPECT_EQ(message(c), "");
+  c.micro_batch_size = 4;
+  EXPECT_THAT(message(c), HasSubstr("micro-batches of 2 samples, not of 4"));
+  c = candidate("gpipe", "none");
+  c.split = {2, 2, 2, 1};
+  EXPECT_THAT(message(c), HasSubstr("add up to 8"));
+}
+
+TEST(ChooseSplit, GivesTheFirstStagesLessWhereMemoryIsShort) {
+  Candidate c = candidate("1f1b", "none");
+  c.stages = 2;
+  c.split = {};
+  const ModelCosts costs = network(8);
+  const Schedule schedule = schedule_of(c);
+  const ChosenSplit free = choose_split(c, schedule, costs, 0);
+  EXPECT_THAT(free.split, ElementsAre(4, 4));
+  const int64_t tight = free.memory[0].total() - 100;
+  const ChosenSplit fitted = choose_split(c, schedule, costs, tight);
+  EXPECT_TRUE(fitted.fits) << fitted.reason;
+  EXPECT_THAT(fitted.split, ElementsAre(3, 5));
+  const ChosenSplit none = choose_split(c, schedule, costs, 2000);
+  EXPECT_FALSE(none.fits);
+  EXPECT_THAT(none.reason, HasSubstr("needs 0.0 MiB on rank"));
+}
+
+}  // namespace
+}  // namespace penstock
