@@ -1,11 +1,14 @@
 #include "runtime/engine/run_report.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
 #include "runtime/telemetry/rank_record_json.h"
+#include "runtime/telemetry/units.h"
 
 namespace penstock {
 namespace {
@@ -89,6 +92,27 @@ Trace RunReport::trace(std::vector<TracedStep> measured) const {
 RunReport::Counters RunReport::counters() const {
   return {device_.memory().use().system_allocations, device_.primitives_created(),
           network_.requests_made()};
+}
+
+std::string RunReport::expect(Forecast forecast) {
+  const Prediction& prediction = forecast.prediction;
+  std::string line = "predicted: " + milliseconds_text(1e3 * prediction.step_s) +
+                     " a step, bubble " + percent_text(prediction.bubble) + ", " +
+                     bytes_text(prediction.fullest_bytes()) + " on the fullest rank (" +
+                     forecast.basis + ")";
+  int64_t here = 0;
+  for (int rank = 0; rank < session_.local_ranks(); ++rank) {
+    const auto position = static_cast<size_t>(grid_.position_of(rank));
+    here += prediction.memory[position].total();
+  }
+  const int64_t host = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+  if (here > host) {
+    line += "\nwarning: the " + std::to_string(session_.local_ranks()) +
+            " ranks of this host need " + bytes_text(here) + ", it has " + bytes_text(host) +
+            ": use more hosts, more stages, smaller micro-batches or --recompute stage";
+  }
+  forecast_ = std::move(forecast);
+  return line;
 }
 
 void RunReport::begin_step() {

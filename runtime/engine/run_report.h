@@ -25,8 +25,9 @@ class RunReport {
 
   // One line that says what is about to run.
   [[nodiscard]] std::string headline() const;
-  // What the planner thinks of this run; on rank 0.
-  void expect(Forecast forecast) { forecast_ = std::move(forecast); }
+  // What the planner thinks of this run; on rank 0. Returns it as a line, with a warning where this
+  // host has less memory than its ranks will need.
+  std::string expect(Forecast forecast);
   // On rank 0: the recorded steps beside the forecast of each.
   [[nodiscard]] Trace trace(std::vector<TracedStep> measured) const;
   void begin_step();

@@ -53,12 +53,7 @@ class Trainer {
     }
     source_.open(pipeline_.fields());
     loader_ = source_.training_loader(loader_config(), *host_);
-    if (session.rank() == 0) {
-      report_.expect(forecast(
-          config, models.build(config.model, source_.facts().vocabulary, source_.facts().classes),
-          pipeline_.input(), pipeline_.layout(), pipeline_.training_schedule(),
-          device_model_named("cpu", config.run.threads), profile, session.local_ranks()));
-    }
+    if (session.rank() == 0) expect(models, session, profile);
     device.memory().reset_peaks();
   }
 
@@ -66,6 +61,7 @@ class Trainer {
     const auto start = Clock::now();
     if (reporter_ != nullptr) {
       reporter_->note(report_.headline());
+      reporter_->note(expected_);
       if (config_.run.precision == "bf16" && !device_.native_bf16()) {
         reporter_->note(
             "note: this processor has no bf16 arithmetic; products run in fp32 and are rounded, "
@@ -96,6 +92,14 @@ class Trainer {
   }
 
  private:
+  void expect(const ModelMaker& models, const Session& session, const Profile* profile) {
+    const DataFacts& facts = source_.facts();
+    expected_ = report_.expect(
+        forecast(config_, models.build(config_.model, facts.vocabulary, facts.classes),
+                 pipeline_.input(), pipeline_.layout(), pipeline_.training_schedule(),
+                 device_model_named("cpu", config_.run.threads), profile, session.local_ranks()));
+  }
+
   [[nodiscard]] LoaderConfig loader_config() const {
     const PipelineConfig& pipeline = config_.pipeline;
     LoaderConfig loader;
@@ -246,6 +250,7 @@ class Trainer {
   std::vector<Batch> no_data_;
   Saver saver_;
   RunReport report_;
+  std::string expected_;  // the planner's line, on rank 0
   TraceRecorder trace_;
 };
 

@@ -28,11 +28,7 @@ void check_list(const std::vector<double>& list, size_t layers, const char* what
 
 void check(const LayerLoads& layers, std::span<const StageLoads> stages, double limit) {
   const size_t n = layers.time.size();
-  if (stages.empty() || stages.size() > n) {
-    throw std::invalid_argument("a network of " + std::to_string(n) + " layers has 1 to " +
-                                std::to_string(n) + " stages, not " +
-                                std::to_string(stages.size()));
-  }
+  check_counts(static_cast<int>(n), static_cast<int>(stages.size()));
   check_list(layers.time, n, "time");
   check_list(layers.recompute, n, "recompute time");
   check_list(layers.fixed, n, "fixed bytes");

@@ -13,6 +13,9 @@ namespace penstock {
 
 inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
+// Throws std::invalid_argument for fewer than 1 stage or more stages than layers (partition.cpp).
+void check_counts(int layers, int stages);
+
 inline std::vector<double> running_sums(const std::vector<double>& list) {
   std::vector<double> sums{0.0};
   sums.reserve(list.size() + 1);

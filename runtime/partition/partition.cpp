@@ -8,22 +8,12 @@
 #include <stdexcept>
 #include <string>
 
+#include "runtime/partition/loads.h"
+
 namespace penstock {
 namespace {
 
 using Costs = std::span<const double>;
-
-void check_counts(int layers, int stages) {
-  if (stages < 1) {
-    throw std::invalid_argument("a network is split into at least 1 stage, not " +
-                                std::to_string(stages));
-  }
-  if (stages > layers) {
-    throw std::invalid_argument(
-        std::to_string(stages) + " stages need at least as many layers, but the network has " +
-        std::to_string(layers) + "; use at most " + std::to_string(layers) + " stages");
-  }
-}
 
 void check_costs(Costs costs) {
   double sum = 0;
@@ -162,6 +152,18 @@ class LeastSquares {
 };
 
 }  // namespace
+
+void check_counts(int layers, int stages) {
+  if (stages < 1) {
+    throw std::invalid_argument("a network is split into at least 1 stage, not " +
+                                std::to_string(stages));
+  }
+  if (stages > layers) {
+    throw std::invalid_argument(
+        std::to_string(stages) + " stages need at least as many layers, but the network has " +
+        std::to_string(layers) + "; use at most " + std::to_string(layers) + " stages");
+  }
+}
 
 std::vector<int> balance(std::span<const double> costs, int stages) {
   check_counts(static_cast<int>(costs.size()), stages);
