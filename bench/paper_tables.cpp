@@ -195,7 +195,7 @@ void print_table_2() {
 published: the last stage recomputes too; here it does not where it turns round at once (M = 1).
 The mini-batch is always {}; the paper changed it to fit the memory, and its row M = 4 is above
 what this schedule can do with one mini-batch.
-Whole blocks and a classifier of the size of 1.3 do not divide evenly: slowest stage / mean.
+Whole blocks and a classifier that takes the time of 1.2 do not divide evenly: slowest stage / mean.
 )",
              kMiniBatch);
 }
