@@ -1,0 +1,143 @@
+#include "bench/paper_runs.h"
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "runtime/engine/layer_costs.h"
+#include "runtime/engine/plan_request.h"
+#include "runtime/models/models.h"
+#include "runtime/plan/plan.h"
+#include "runtime/plan/split.h"
+#include "runtime/plan/stage_costs.h"
+#include "runtime/schedule/generators.h"
+#include "runtime/schedule/lower.h"
+
+namespace penstock::paper {
+namespace {
+
+// Biases everywhere, a softmax matrix of its own and no norm before it give the paper's counts to
+// the last digit it prints.
+ModelConfig transformer(int64_t layers) {
+  ModelConfig config;
+  config.layers = layers;
+  config.width = 2048;
+  config.hidden = 8192;
+  config.heads = kHeads;
+  config.context = kContext;
+  config.vocabulary = 32000;
+  config.final_norm = false;
+  return config;
+}
+
+// RMSProp without momentum, fp32: the paper's 12 bytes a parameter.
+ModelCosts costs_of(const DeviceModel& device, int64_t layers, int64_t micro_batch_size) {
+  const ModelConfig config = transformer(layers);
+  OptimizerConfig optimizer;
+  optimizer.kind = "rmsprop";
+  optimizer.momentum = 0;
+  return counted_costs(build_model(config, 0, 0), input_of(config), micro_batch_size, DType::F32,
+                       optimizer, device);
+}
+
+double imbalance(const Candidate& candidate, const Schedule& schedule, const ModelCosts& costs) {
+  std::vector<double> work(schedule.ranks, 0.0);
+  std::span<const LayerCost> rest(costs.layers);
+  for (int s = 0; s < schedule.stages; ++s) {
+    const StageTimes times = stage_times(rest.first(candidate.split[s]), candidate.recompute);
+    work[schedule.rank_of_stage[s]] += times.forward + times.backward;
+    rest = rest.subspan(candidate.split[s]);
+  }
+  const double all = std::accumulate(work.begin(), work.end(), 0.0);
+  return *std::max_element(work.begin(), work.end()) * schedule.ranks / all;
+}
+
+Schedule published(const Candidate& candidate) {
+  return lower(gpipe(candidate.stages, candidate.micro_batches),
+               {.recompute = true, .update = true});
+}
+
+}  // namespace
+
+int64_t count_parameters(int64_t layers) {
+  const Sequential model = build_model(transformer(layers), 0, 0);
+  ParameterSet set;
+  for (const auto& layer : model.layers) layer->declare(set);
+  return set.elements();
+}
+
+Candidate gpipe_run(int stages, int micro_batches) {
+  const bool naive = stages == 1 && micro_batches == 1;
+  return {.stages = stages,
+          .micro_batches = micro_batches,
+          .micro_batch_size = kMiniBatch / micro_batches,
+          .schedule = "gpipe",
+          .recompute = naive ? "none" : "stage"};
+}
+
+Bytes bytes_of(const Candidate& candidate, const DeviceModel& device, int64_t layers) {
+  const ModelCosts costs = costs_of(device, layers, candidate.micro_batch_size);
+  const ChosenSplit chosen =
+      choose_split(candidate, schedule_of(candidate), costs, device.memory_bytes);
+  Bytes bytes;
+  bytes.fits = chosen.fits;
+  for (const RankMemory& rank : chosen.memory) {
+    bytes.parameters += rank.parameters + rank.gradients + rank.optimizer;
+    bytes.activations += rank.activations;
+    bytes.fullest = std::max(bytes.fullest, rank.total());
+  }
+  return bytes;
+}
+
+int64_t most_layers(const Candidate& candidate, const DeviceModel& device) {
+  const auto fits = [&](int64_t layers) {
+    const int64_t parts = layers + 2;  // embedding and classifier
+    return parts < candidate.stages || bytes_of(candidate, device, layers).fits;
+  };
+  int64_t most = 0;
+  int64_t too_many = 1;
+  while (fits(too_many)) most = std::exchange(too_many, 2 * too_many);
+  while (too_many - most > 1) {
+    const int64_t middle = (most + too_many) / 2;
+    (fits(middle) ? most : too_many) = middle;
+  }
+  return most;
+}
+
+Speed simulated(Candidate candidate, const DeviceModel& device, int64_t layers, bool as_published) {
+  const ModelCosts costs = costs_of(device, layers, candidate.micro_batch_size);
+  const Schedule schedule = as_published ? published(candidate) : schedule_of(candidate);
+  candidate.split = choose_split(candidate, schedule, costs, 0).split;
+  const Prediction prediction = predict(candidate, schedule, costs, usual_machine(device));
+  return {.samples_per_s = prediction.samples_per_s,
+          .fits = prediction.fullest_bytes() <= device.memory_bytes,
+          .imbalance = imbalance(candidate, schedule, costs),
+          .candidate = candidate};
+}
+
+Speed planned(const Candidate& as, const DeviceModel& device, int64_t layers) {
+  PlanRequest request;
+  request.ranks = as.ranks();
+  request.mini_batch = kMiniBatch;
+  request.machine = usual_machine(device);
+  request.costs = [&](int64_t size) { return costs_of(device, layers, size); };
+  request.replicas = 1;
+  request.micro_batches = as.micro_batches;
+  request.wanted = 1;
+  Plan found = plan(request);
+  const bool fits = found.best() != nullptr;
+  if (!fits) {
+    request.machine.memory_bytes = 0;
+    found = plan(request);
+  }
+  const PlannedCandidate& best = *found.best();
+  return {.samples_per_s = best.prediction.samples_per_s,
+          .fits = fits,
+          .imbalance = imbalance(best.candidate, schedule_of(best.candidate),
+                                 costs_of(device, layers, best.candidate.micro_batch_size)),
+          .candidate = best.candidate};
+}
+
+}  // namespace penstock::paper
