@@ -284,7 +284,7 @@ TEST(Limited, RefusesWhatMakesNoSense) {
   using L = LayerLoads;
   using S = std::vector<StageLoads>;
   EXPECT_EQ(message([](L&, S&, double&) {}), "");
-  EXPECT_THAT(message([](L&, S& s, double&) { s.resize(5); }), HasSubstr("not 5"));
+  EXPECT_THAT(message([](L&, S& s, double&) { s.resize(5); }), HasSubstr("5 stages"));
   EXPECT_THAT(message([](L&, S& s, double&) { s.clear(); }), HasSubstr("not 0"));
   EXPECT_THAT(message([](L& l, S&, double&) { l.tape.pop_back(); }), HasSubstr("3 values"));
   EXPECT_THAT(message([](L& l, S&, double&) { l.fixed[2] = -1; }), HasSubstr("of layer 2"));
