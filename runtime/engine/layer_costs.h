@@ -26,9 +26,9 @@ namespace penstock {
                                        int64_t micro_batch_size, DType dtype,
                                        const OptimizerConfig& optimizer, const DeviceModel& device);
 
-// By the clock: medians over repetitions, each of which finds the caches filled with other data, as
-// a layer in a training step does. FLOPs are counted. `before_layer`, where given, runs before each
-// layer that is measured: ranks that measure together meet there.
+// By the clock: the lower quartile of repetitions, each of which finds the caches filled with other
+// data, as a layer in a training step does. FLOPs are counted. `before_layer`, where given, runs
+// before each layer that is measured: ranks that measure together meet there.
 [[nodiscard]] ModelCosts measured_costs(const Sequential& model, const ModelInput& input,
                                         int64_t micro_batch_size, DType dtype,
                                         const OptimizerConfig& optimizer, Device& device,
