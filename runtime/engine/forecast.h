@@ -5,9 +5,8 @@
 #include <string>
 
 #include "kernels/device_model.h"
+#include "runtime/engine/blueprint.h"
 #include "runtime/engine/config.h"
-#include "runtime/engine/layout.h"
-#include "runtime/models/models.h"
 #include "runtime/plan/predict.h"
 #include "runtime/plan/profile.h"
 
@@ -18,10 +17,9 @@ struct Forecast {
   std::string basis;  // "counted for cpu, 2 threads", "measured: profile.json"
 };
 
-// `model` must not be the one that trains (layer_costs.h). `training` is lowered, of one replica.
-// `profile` may be null. Throws Error(Input) when the profile is of another network.
-[[nodiscard]] Forecast forecast(const Config& config, Sequential model, const ModelInput& input,
-                                const Layout& layout, const Schedule& training,
+// To be asked before the blueprint's layers belong to a pipeline (layer_costs.h). `profile` may be
+// null. Throws Error(Input) when the profile is of another network.
+[[nodiscard]] Forecast forecast(const Config& config, Blueprint& blueprint,
                                 const DeviceModel& device, const Profile* profile,
                                 int ranks_per_node);
 

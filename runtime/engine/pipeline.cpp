@@ -2,9 +2,6 @@
 
 #include <algorithm>
 
-#include "runtime/engine/programs.h"
-#include "runtime/schedule/simulate.h"
-
 namespace penstock {
 namespace {
 
@@ -44,45 +41,36 @@ int most_in_flight(const Schedule& schedule, int s) {
 
 }  // namespace
 
-Pipeline::Pipeline(const Config& config, const ModelMaker& models, int64_t vocabulary,
-                   int64_t classes, const Grid& grid, Network& network, Device& device)
-    : replicas_(grid.replicas), device_(device) {
+Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid& grid,
+                   Network& network, Device& device)
+    : blueprint_(blueprint), replicas_(grid.replicas), device_(device) {
   const int64_t evaluation_batch =
       config.run.eval_batch > 0 ? config.run.eval_batch : config.pipeline.micro_batch_size;
-  DType dtype = DType::F32;
-  on_every_rank([&] {
-    dtype = dtype_named(config.run.precision);
-    input_ = models.input(config.model);
-    model_ = models.build(config.model, vocabulary, classes);
-    check_model(model_, input_, config.pipeline.micro_batch_size);
-    Programs programs = make_programs(config.pipeline);
-    layout_ = lay_out(model_, input_, config, programs.training);
-    training_ = std::move(programs.training);
-    evaluation_ = std::move(programs.evaluation);
-  });
+  const DType dtype = dtype_named(config.run.precision);
+  const auto& [input, model, layout, programs] = blueprint;
   position_ = network.pipeline().rank();
   Executor::Parts parts;
-  parts.boundaries = boundaries(model_, layout_, input_, config.pipeline.micro_batch_size, dtype);
-  check_agreement(fingerprint(model_, layout_, parts.boundaries), network.world());
+  parts.boundaries = boundaries(model, layout, input, config.pipeline.micro_batch_size, dtype);
+  check_agreement(fingerprint(model, layout, parts.boundaries), network.world());
   make_stages(config, device);
 
-  links_ = std::make_unique<Links>(network, training_, device);
+  links_ = std::make_unique<Links>(network, programs.training, device);
   if (replicas_ > 1) reduce_ = network.reduce_group(device);
   parts.stages = stages_by_index_;
-  parts.inputs = model_.inputs;
+  parts.inputs = model.inputs;
   parts.links = links_.get();
   parts.reduce = reduce_.get();
-  for (int s = 0; s + 1 < layout_.stages; ++s) {
+  for (int s = 0; s + 1 < layout.stages; ++s) {
     const Boundary& boundary = links_->boundary(s);
     if (boundary.send_activation == nullptr && boundary.send_gradient == nullptr) continue;
     for (const TensorSpec& spec : parts.boundaries[static_cast<size_t>(s) + 1]) {
       sent_.push_back({static_cast<size_t>(spec.shape.elements()) * size_of(spec.dtype),
-                       most_in_flight(training_, s)});
+                       most_in_flight(programs.training, s)});
     }
   }
-  train_ = std::make_unique<Executor>(training_, position_, parts);
-  parts.boundaries = boundaries(model_, layout_, input_, evaluation_batch, dtype);
-  evaluate_ = std::make_unique<Executor>(evaluation_, position_, parts);
+  train_ = std::make_unique<Executor>(programs.training, position_, parts);
+  parts.boundaries = boundaries(model, layout, input, evaluation_batch, dtype);
+  evaluate_ = std::make_unique<Executor>(programs.evaluation, position_, parts);
   for (auto& stage : stages_) {
     stage->set_progress([executor = train_.get()] { executor->progress(); });
   }
@@ -90,17 +78,17 @@ Pipeline::Pipeline(const Config& config, const ModelMaker& models, int64_t vocab
 
 void Pipeline::make_stages(const Config& config, Device& device) {
   const DType dtype = dtype_named(config.run.precision);
-  stages_by_index_.assign(static_cast<size_t>(layout_.stages), nullptr);
-  for (int s = 0; s < layout_.stages; ++s) {
-    if (training_.rank_of_stage[static_cast<size_t>(s)] != position_) continue;
-    stages_.push_back(std::make_unique<Stage>(layout_.layers_of(model_, s),
+  stages_by_index_.assign(static_cast<size_t>(blueprint_.layout.stages), nullptr);
+  for (int s = 0; s < blueprint_.layout.stages; ++s) {
+    if (blueprint_.programs.training.rank_of_stage[static_cast<size_t>(s)] != position_) continue;
+    stages_.push_back(std::make_unique<Stage>(blueprint_.layout.layers_of(blueprint_.model, s),
                                               recompute_mode_named(config.pipeline.recompute),
                                               config.pipeline.micro_batches, dtype, device));
     Stage& stage = *stages_.back();
     stage.set_first(s == 0);
     stage.allocate(config.run.seed);
     stages_by_index_[static_cast<size_t>(s)] = &stage;
-    size_t place = layout_.tensors_before(s);
+    size_t place = blueprint_.layout.tensors_before(s);
     for (Parameter* parameter : stage.parameters()) {
       parameters_.push_back(parameter);
       places_.push_back(place++);
@@ -120,16 +108,9 @@ void Pipeline::end_step() {
   for (auto& stage : stages_) stage->end_step(replicas_);
 }
 
-double Pipeline::ideal_bubble() const {
-  PipelineCosts costs;
-  costs.stage.assign(static_cast<size_t>(training_.stages), StageTimes{.recompute = 0.0});
-  const Timeline timeline = simulate(training_, costs);
-  return makespan_bubble(timeline) / makespan(timeline);
-}
-
 std::vector<std::string> Pipeline::fields() const {
   std::vector<std::string> all;
-  if (stages_by_index_.front() != nullptr) all = model_.inputs;
+  if (stages_by_index_.front() != nullptr) all = blueprint_.model.inputs;
   for (const auto& stage : stages_) {
     for (const std::string& field : stage->reads()) {
       if (std::find(all.begin(), all.end(), field) == all.end()) all.push_back(field);

@@ -10,19 +10,18 @@
 #include <vector>
 
 #include "runtime/comm/network.h"
+#include "runtime/engine/blueprint.h"
 #include "runtime/engine/config.h"
 #include "runtime/engine/executor.h"
-#include "runtime/engine/layout.h"
 #include "runtime/engine/stage.h"
 
 namespace penstock {
 
 class Pipeline {
  public:
-  // Collective. Builds, splits, schedules and verifies before it allocates or connects anything;
-  // those errors are thrown by every rank alike.
-  Pipeline(const Config& config, const ModelMaker& models, int64_t vocabulary, int64_t classes,
-           const Grid& grid, Network& network, Device& device);
+  // Collective. `blueprint` must outlive the pipeline, to which its layers then belong.
+  Pipeline(const Config& config, const Blueprint& blueprint, const Grid& grid, Network& network,
+           Device& device);
 
   // Runs one training step (input.training) or one evaluation pass.
   void run(const StepInput& input) { (input.training ? *train_ : *evaluate_).run(input); }
@@ -36,13 +35,9 @@ class Pipeline {
   // than it did so far, so that the steady state asks the system for nothing.
   void reserve_for_messages();
 
-  [[nodiscard]] const Layout& layout() const { return layout_; }
-  [[nodiscard]] const ModelInput& input() const { return input_; }
-  [[nodiscard]] const Schedule& training_schedule() const { return training_; }
+  [[nodiscard]] const Layout& layout() const { return blueprint_.layout; }
+  [[nodiscard]] const ModelInput& input() const { return blueprint_.input; }
   [[nodiscard]] int position() const { return position_; }
-  // The bubble of the schedule when all stages take the same time and messages none: a share of the
-  // step. (K - 1) / (M + K - 1) for gpipe and 1f1b.
-  [[nodiscard]] double ideal_bubble() const;
   // Batch fields that this rank's stages read; empty on most.
   [[nodiscard]] std::vector<std::string> fields() const;
   [[nodiscard]] bool has_loss() const { return stages_by_index_.back() != nullptr; }
@@ -51,15 +46,12 @@ class Pipeline {
   // This rank's parameters, and the place of each among those of the whole network in layer order.
   [[nodiscard]] const std::vector<Parameter*>& parameters() const { return parameters_; }
   [[nodiscard]] const std::vector<size_t>& parameter_places() const { return places_; }
-  [[nodiscard]] size_t total_places() const { return layout_.tensors_before(layout_.stages); }
+  [[nodiscard]] size_t total_places() const { return layout().tensors_before(layout().stages); }
 
  private:
   void make_stages(const Config& config, Device& device);
 
-  ModelInput input_;
-  Sequential model_;
-  Layout layout_;
-  Schedule training_, evaluation_;
+  const Blueprint& blueprint_;
   int position_ = 0;
   int replicas_ = 1;
   Device& device_;

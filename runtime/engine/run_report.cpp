@@ -30,26 +30,48 @@ double first_start(const Timeline& timeline) {
 
 }  // namespace
 
+std::string headline(const Config& config, const Layout& layout, Network& network, Device& device) {
+  const PipelineConfig& pipeline = config.pipeline;
+  return config.model.kind + ", " + std::to_string(layout.total_parameters()) + " parameters in " +
+         std::to_string(layout.parameters.size()) + " layers; " + std::to_string(pipeline.stages) +
+         " stages x " + std::to_string(pipeline.replicas) + " replicas, " +
+         std::to_string(pipeline.micro_batches) + " micro-batches of " +
+         std::to_string(pipeline.micro_batch_size) + ", schedule " + pipeline.schedule +
+         ", recompute " + pipeline.recompute + "; " + device.description() + ", " +
+         network.description();
+}
+
+std::string outlook(const Forecast& forecast, const Session& session, const Grid& grid) {
+  const Prediction& prediction = forecast.prediction;
+  std::string line = "predicted: " + milliseconds_text(1e3 * prediction.step_s) +
+                     " a step, bubble " + percent_text(prediction.bubble) + ", " +
+                     bytes_text(prediction.fullest_bytes()) + " on the fullest rank (" +
+                     forecast.basis + ")";
+  int64_t here = 0;
+  for (int rank = 0; rank < session.local_ranks(); ++rank) {
+    const auto position = static_cast<size_t>(grid.position_of(rank));
+    here += prediction.memory[position].total();
+  }
+  const int64_t host = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+  if (here > host) {
+    line += "\nwarning: the " + std::to_string(session.local_ranks()) +
+            " ranks of this host need " + bytes_text(here) + ", it has " + bytes_text(host) +
+            ": use more hosts, more stages, smaller micro-batches or --recompute stage";
+  }
+  return line;
+}
+
 RunReport::RunReport(const Config& config, const Session& session, Network& network,
-                     const Grid& grid, const Pipeline& pipeline, Device& device)
+                     const Grid& grid, const Pipeline& pipeline, Device& device,
+                     std::optional<Forecast> forecast)
     : config_(config),
       session_(session),
       network_(network),
       grid_(grid),
       pipeline_(pipeline),
-      device_(device) {
+      device_(device),
+      forecast_(std::move(forecast)) {
   step_ms_.reserve(static_cast<size_t>(config.run.steps));
-}
-
-std::string RunReport::headline() const {
-  const PipelineConfig& pipeline = config_.pipeline;
-  return config_.model.kind + ", " + std::to_string(pipeline_.layout().total_parameters()) +
-         " parameters in " + std::to_string(pipeline_.layout().parameters.size()) + " layers; " +
-         std::to_string(pipeline.stages) + " stages x " + std::to_string(pipeline.replicas) +
-         " replicas, " + std::to_string(pipeline.micro_batches) + " micro-batches of " +
-         std::to_string(pipeline.micro_batch_size) + ", schedule " + pipeline.schedule +
-         ", recompute " + pipeline.recompute + "; " + device_.description() + ", " +
-         network_.description();
 }
 
 std::string RunReport::name_of_rank(int rank) const {
@@ -92,27 +114,6 @@ Trace RunReport::trace(std::vector<TracedStep> measured) const {
 RunReport::Counters RunReport::counters() const {
   return {device_.memory().use().system_allocations, device_.primitives_created(),
           network_.requests_made()};
-}
-
-std::string RunReport::expect(Forecast forecast) {
-  const Prediction& prediction = forecast.prediction;
-  std::string line = "predicted: " + milliseconds_text(1e3 * prediction.step_s) +
-                     " a step, bubble " + percent_text(prediction.bubble) + ", " +
-                     bytes_text(prediction.fullest_bytes()) + " on the fullest rank (" +
-                     forecast.basis + ")";
-  int64_t here = 0;
-  for (int rank = 0; rank < session_.local_ranks(); ++rank) {
-    const auto position = static_cast<size_t>(grid_.position_of(rank));
-    here += prediction.memory[position].total();
-  }
-  const int64_t host = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
-  if (here > host) {
-    line += "\nwarning: the " + std::to_string(session_.local_ranks()) +
-            " ranks of this host need " + bytes_text(here) + ", it has " + bytes_text(host) +
-            ": use more hosts, more stages, smaller micro-batches or --recompute stage";
-  }
-  forecast_ = std::move(forecast);
-  return line;
 }
 
 void RunReport::begin_step() {
@@ -171,7 +172,6 @@ void RunReport::add_rates(RunSummary& summary) const {
   for (const RankRecord& rank : summary.ranks_detail) busy += rank.busy_fraction;
   const auto ranks = static_cast<double>(std::max<size_t>(summary.ranks_detail.size(), 1));
   if (span_s_ > 0.0) summary.bubble_measured = 1.0 - busy / ranks;
-  summary.bubble_predicted = pipeline_.ideal_bubble();
 }
 
 void RunReport::add_forecast(RunSummary& summary) const {

@@ -15,19 +15,22 @@
 
 namespace penstock {
 
+// One line that says what is about to run.
+[[nodiscard]] std::string headline(const Config& config, const Layout& layout, Network& network,
+                                   Device& device);
+// What the planner thinks of it, with a warning where this host has less memory than its ranks will
+// need.
+[[nodiscard]] std::string outlook(const Forecast& forecast, const Session& session,
+                                  const Grid& grid);
+
 class RunReport {
  public:
   // Shapes repeat from the first step on, but caches fill during the first ones.
   static constexpr int64_t kWarmUpSteps = 2;
 
   RunReport(const Config& config, const Session& session, Network& network, const Grid& grid,
-            const Pipeline& pipeline, Device& device);
+            const Pipeline& pipeline, Device& device, std::optional<Forecast> forecast);
 
-  // One line that says what is about to run.
-  [[nodiscard]] std::string headline() const;
-  // What the planner thinks of this run; on rank 0. Returns it as a line, with a warning where this
-  // host has less memory than its ranks will need.
-  std::string expect(Forecast forecast);
   // On rank 0: the recorded steps beside the forecast of each.
   [[nodiscard]] Trace trace(std::vector<TracedStep> measured) const;
   void begin_step();

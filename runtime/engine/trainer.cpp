@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <optional>
 
 #include "runtime/data/loader.h"
+#include "runtime/engine/blueprint.h"
 #include "runtime/engine/data_source.h"
 #include "runtime/engine/forecast.h"
 #include "runtime/engine/metrics.h"
@@ -38,13 +40,16 @@ class Trainer {
         reporter_(reporter),
         host_(make_cpu_device(1)),
         source_(config, models, network.world()),
-        pipeline_(config, models, source_.facts().vocabulary, source_.facts().classes, grid,
-                  network, device),
+        blueprint_(on_every_rank([&] {
+          return draw_up(config, models, source_.facts().vocabulary, source_.facts().classes);
+        })),
+        forecast_(look_ahead(session, profile)),
+        pipeline_(config, blueprint_, grid, network, device),
         norm_(pipeline_, device),
         optimizer_(on_every_rank([&] { return make_optimizer(config.optimizer); })),
         no_data_(static_cast<size_t>(config.pipeline.micro_batches)),
         saver_(config, std::move(run_file), network.world(), device),
-        report_(config, session, network, grid, pipeline_, device),
+        report_(config, session, network, grid, pipeline_, device, std::move(forecast_)),
         trace_(config.run.trace, RunReport::kWarmUpSteps + 1, config.run.steps) {
     optimizer_->allocate(pipeline_.parameters(), device);
     if (config.optimizer.moving_average > 0.0) {
@@ -53,15 +58,12 @@ class Trainer {
     }
     source_.open(pipeline_.fields());
     loader_ = source_.training_loader(loader_config(), *host_);
-    if (session.rank() == 0) expect(models, session, profile);
     device.memory().reset_peaks();
   }
 
   RunSummary run() {
     const auto start = Clock::now();
     if (reporter_ != nullptr) {
-      reporter_->note(report_.headline());
-      reporter_->note(expected_);
       if (config_.run.precision == "bf16" && !device_.native_bf16()) {
         reporter_->note(
             "note: this processor has no bf16 arithmetic; products run in fp32 and are rounded, "
@@ -92,12 +94,17 @@ class Trainer {
   }
 
  private:
-  void expect(const ModelMaker& models, const Session& session, const Profile* profile) {
-    const DataFacts& facts = source_.facts();
-    expected_ = report_.expect(
-        forecast(config_, models.build(config_.model, facts.vocabulary, facts.classes),
-                 pipeline_.input(), pipeline_.layout(), pipeline_.training_schedule(),
-                 device_model_named("cpu", config_.run.threads), profile, session.local_ranks()));
+  // On rank 0, before anything is allocated: what is about to run, what it should take, and whether
+  // there is memory for it.
+  [[nodiscard]] std::optional<Forecast> look_ahead(const Session& session, const Profile* profile) {
+    if (session.rank() != 0) return std::nullopt;
+    const DeviceModel device = device_model_named("cpu", config_.run.threads);
+    Forecast ahead = forecast(config_, blueprint_, device, profile, session.local_ranks());
+    if (reporter_ != nullptr) {
+      reporter_->note(headline(config_, blueprint_.layout, network_, device_));
+      reporter_->note(outlook(ahead, session, grid_));
+    }
+    return ahead;
   }
 
   [[nodiscard]] LoaderConfig loader_config() const {
@@ -242,6 +249,8 @@ class Trainer {
   Reporter* reporter_;
   std::unique_ptr<Device> host_;  // batches live in host memory
   DataSource source_;
+  Blueprint blueprint_;
+  std::optional<Forecast> forecast_;  // until the report has it
   Pipeline pipeline_;
   GradientNorm norm_;
   std::unique_ptr<Optimizer> optimizer_;
@@ -250,7 +259,6 @@ class Trainer {
   std::vector<Batch> no_data_;
   Saver saver_;
   RunReport report_;
-  std::string expected_;  // the planner's line, on rank 0
   TraceRecorder trace_;
 };
 

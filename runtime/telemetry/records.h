@@ -63,7 +63,6 @@ struct RunSummary {  // summary.json
   double samples_per_s = 0.0;
   std::optional<double> tokens_per_s;
   double bubble_measured = 0.0;
-  // By the forecast; without one, with equal stages and no time for messages.
   double bubble_predicted = 0.0;
   std::optional<ForecastRecord> forecast;
   double step_ms_median = 0.0, step_ms_p95 = 0.0;
