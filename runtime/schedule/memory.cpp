@@ -131,6 +131,7 @@ std::vector<int64_t> peak_bytes(const Schedule& lowered, std::span<const StageMe
   const Uses uses = uses_of(lowered);
   check(lowered, uses, memory, skip_bytes);
   std::vector<int64_t> peaks;
+  peaks.reserve(lowered.ranks);
   for (int rank = 0; rank < lowered.ranks; ++rank) {
     peaks.push_back(Walk(lowered, uses, memory, skip_bytes).peak(rank));
   }
