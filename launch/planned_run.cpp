@@ -101,7 +101,15 @@ void pin_what_was_asked_for(const Settings& settings, PlanRequest& plan) {
   if (asked("chunks")) plan.chunks = pipeline.chunks;
   if (asked("micro_batches")) plan.micro_batches = pipeline.micro_batches;
   if (asked("micro_batch_size")) plan.micro_batch_size = pipeline.micro_batch_size;
-  if (asked("schedule")) plan.schedule = pipeline.schedule;
+  if (asked("schedule")) {
+    if (!pipeline.schedule_csv.empty()) {
+      fail_input(
+          fmt::format("{} cannot be planned for: a plan takes schedules by name, and runs "
+                      "without pipeline.auto take files",
+                      pipeline.schedule));
+    }
+    plan.schedule = pipeline.schedule;
+  }
   if (asked("recompute")) plan.recompute = pipeline.recompute;
   if (asked("split")) plan.split.assign(pipeline.split.begin(), pipeline.split.end());
 }

@@ -61,6 +61,7 @@ void apply(const Candidate& candidate, PipelineConfig& pipeline) {
   pipeline.chunks = candidate.chunks == default_chunks(candidate.schedule) ? 0 : candidate.chunks;
   pipeline.micro_batches = candidate.micro_batches;
   pipeline.micro_batch_size = candidate.micro_batch_size;
+  if (candidate.schedule != pipeline.schedule) pipeline.schedule_csv.clear();
   pipeline.schedule = candidate.schedule;
   pipeline.recompute = candidate.recompute;
   pipeline.split.assign(candidate.split.begin(), candidate.split.end());
