@@ -78,9 +78,7 @@ CostsBySize costs_by_size(const Config& config, std::shared_ptr<Sequential> mode
   if (profile == nullptr) return counted;
   const ModelCosts at_profile = counted(profile->costs.micro_batch_size);
   return [counted, at_profile, measured = profile->costs](int64_t batch) {
-    ModelCosts costs = calibrated(counted(batch), at_profile, measured);
-    costs.micro_batch_size = batch;
-    return costs;
+    return calibrated(counted(batch), at_profile, measured);
   };
 }
 

@@ -101,6 +101,10 @@ TEST_F(PlanCommand, KeepsWhatTheCommandLineSays) {
   for (const Json& c : candidates({"--ranks", "2", "--schedule", "gpipe"})) {
     EXPECT_EQ(c["schedule"], "gpipe");
   }
+  for (const Json& c : candidates({"--ranks", "2", "--pipeline.chunks", "4"})) {
+    EXPECT_EQ(c["chunks"], 4);
+  }
+  EXPECT_EQ(candidates({"--ranks", "2", "--pipeline.chunks", "0"}), candidates({"--ranks", "2"}));
 }
 
 TEST_F(PlanCommand, TakesTimesFromAProfile) {
