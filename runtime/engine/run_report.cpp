@@ -50,7 +50,7 @@ std::string RunReport::headline() const {
 }
 
 std::string RunReport::name_of_rank(int rank) const {
-  const std::string name = "rank " + std::to_string(rank);
+  std::string name = "rank " + std::to_string(rank);
   if (grid_.replicas == 1) return name;
   return name + " (position " + std::to_string(grid_.position_of(rank)) + ", replica " +
          std::to_string(grid_.replica_of(rank)) + ")";

@@ -15,7 +15,6 @@
 namespace penstock {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 Candidate chunked() {

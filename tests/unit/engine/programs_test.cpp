@@ -101,7 +101,7 @@ TEST(Programs, RefuseWhatIsNoSchedule) {
   pipeline.schedule_csv = "F0.0,B0.0\nF1.0,X1.0\n";
   EXPECT_THAT(refusal(pipeline), AllOf(HasSubstr("mine.csv"), HasSubstr("X1.0")));
   pipeline.schedule_csv = "F0.0,B0.0\nF1.0\n";  // stage 1 never goes back
-  EXPECT_THAT(refusal(pipeline), HasSubstr("1"));
+  EXPECT_THAT(refusal(pipeline), HasSubstr("stage 1"));
   EXPECT_THAT(refusal(named("2f2b", 2, 2)), HasSubstr("2f2b"));
 }
 

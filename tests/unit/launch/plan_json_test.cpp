@@ -60,7 +60,8 @@ TEST(PlanJson, EveryCandidateHasTheKeysOfTheContract) {
                                   "exposed_communication_ms", "peak_bytes"));
     EXPECT_TRUE(candidate["feasible"].is_boolean()) << candidate;
     EXPECT_TRUE(candidate["simulated"].is_boolean()) << candidate;
-    EXPECT_EQ(candidate["feasible"].get<bool>(), candidate["reason"] == "") << candidate;
+    EXPECT_EQ(candidate["feasible"].get<bool>(), candidate["reason"].get<std::string>().empty())
+        << candidate;
   }
 }
 

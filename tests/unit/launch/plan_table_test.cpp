@@ -72,7 +72,7 @@ TEST(PlanTable, ColumnsStandUnderTheirHeads) {
   EXPECT_EQ(end_of(lines[2], "1.235e+08"), end_of(lines[0], "step ms"));
   EXPECT_EQ(end_of(lines[1], "25.0"), end_of(lines[0], "bubble%"));
   EXPECT_EQ(end_of(lines[2], "5.00 MiB"), end_of(lines[0], "memory"));
-  EXPECT_EQ(lines[1].rfind("9"), lines[0].find("layers per stage"));
+  EXPECT_EQ(lines[1].rfind('9'), lines[0].find("layers per stage"));
   EXPECT_EQ(lines[2].find("1024x9"), lines[0].find("layers per stage"));
 }
 

@@ -50,7 +50,7 @@ TEST(Plan, EveryCandidateTakesTheSameMiniBatchOnAllRanks) {
   for (const PlannedCandidate& planned : made.candidates) {
     const Candidate& c = planned.candidate;
     EXPECT_EQ(c.ranks() * c.replicas, 4);
-    EXPECT_EQ(c.replicas * c.micro_batches * c.micro_batch_size, 16);
+    EXPECT_EQ(c.micro_batch_size * c.replicas * c.micro_batches, 16);
     schedules.insert(c.schedule);
     stages.insert(c.stages);
     if (planned.standing != Standing::Ranked) {
