@@ -187,7 +187,7 @@ Settings read_settings(const std::vector<std::string>& arguments, bool required)
         fmt::format("one run file at a time, not '{}' and '{}'", run_files[0], run_files[1]));
   }
   if (run_files.empty() && required) {
-    fail_input("no run file given: penstock train RUNFILE.toml [--section.key value ...]");
+    fail_input("no run file given: penstock COMMAND RUNFILE.toml [--section.key value ...]");
   }
   Settings settings;
   if (!run_files.empty()) read_run_file(run_files.front(), settings);

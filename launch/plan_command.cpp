@@ -76,9 +76,9 @@ Machine described(const Request& request, const DeviceModel& device, const Profi
 
 std::string heading(const Config& config, const Request& request, const PlanRequest& plan_for,
                     const Plan& plan, const DeviceModel& device) {
-  return fmt::format("{} with {:.4g} M parameters, mini-batch {} on {} ranks ({}{})\n",
+  return fmt::format("{} with {:.4g} M parameters, mini-batch {} on {} rank{} ({}{})\n",
                      config.model.kind, static_cast<double>(plan.parameters) / 1e6,
-                     plan_for.mini_batch, request.ranks, device.name,
+                     plan_for.mini_batch, request.ranks, request.ranks == 1 ? "" : "s", device.name,
                      request.profile.empty() ? ", counted" : ", measured: " + request.profile);
 }
 

@@ -8,11 +8,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json feasible(Standing standing) {
-  if (standing == Standing::NotSimulated) return nullptr;
-  return standing == Standing::Ranked;
-}
-
 Json candidate_json(const PlannedCandidate& planned) {
   const Candidate& c = planned.candidate;
   const Prediction& p = planned.prediction;
@@ -28,7 +23,7 @@ Json candidate_json(const PlannedCandidate& planned) {
           {"schedule", c.schedule},
           {"recompute", c.recompute},
           {"split", c.split},
-          {"feasible", feasible(planned.standing)},
+          {"feasible", simulated},
           {"simulated", simulated},
           {"reason", planned.reason},
           {"step_ms", known(p.step_s * 1e3)},

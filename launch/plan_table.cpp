@@ -29,7 +29,7 @@ std::string row(size_t place, const PlannedCandidate& planned) {
 std::string kind_of(const PlannedCandidate& planned) {
   if (planned.standing == Standing::NotSimulated) {
     return planned.reason.starts_with("cannot") ? "not simulated: cannot be among the fastest"
-                                                : "not simulated: " + planned.reason;
+                                                : "not simulated: too many instructions";
   }
   return planned.reason.starts_with("needs") ? "not enough memory" : planned.reason;
 }

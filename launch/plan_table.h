@@ -8,8 +8,7 @@
 
 namespace penstock {
 
-// The `top` fastest, one a line, with a run's options for the first; then what was left out or does
-// not fit, grouped by reason.
+// The `top` fastest, one a line; then what was left out or does not fit, grouped by reason.
 [[nodiscard]] std::string plan_table(const Plan& plan, size_t top);
 
 // "4 8x6 4": layers per stage, equal neighbours together.

@@ -73,7 +73,9 @@ class Planner {
     if (best == nullptr) {
       const std::string why =
           found.candidates.empty() ? "there is no way to do it" : found.candidates[0].reason;
-      fail_input(fmt::format("pipeline.auto: nothing fits {} ranks: {}", request_.ranks, why));
+      fail_input(fmt::format("{}: nothing fits {} ranks: {}",
+                             config_.pipeline.automatic ? "pipeline.auto" : "pipeline.profile",
+                             request_.ranks, why));
     }
     PlannedRun result{.config = config_,
                       .note = describe(best->candidate, best->prediction, basis_)};
@@ -98,10 +100,18 @@ void pin_what_was_asked_for(const Settings& settings, PlanRequest& plan) {
   };
   if (asked("stages")) plan.stages = pipeline.stages;
   if (asked("replicas")) plan.replicas = pipeline.replicas;
-  if (asked("chunks")) plan.chunks = pipeline.chunks;
+  if (asked("chunks") && pipeline.chunks > 0) plan.chunks = pipeline.chunks;
   if (asked("micro_batches")) plan.micro_batches = pipeline.micro_batches;
   if (asked("micro_batch_size")) plan.micro_batch_size = pipeline.micro_batch_size;
-  if (asked("schedule")) plan.schedule = pipeline.schedule;
+  if (asked("schedule")) {
+    if (!pipeline.schedule_csv.empty()) {
+      fail_input(
+          fmt::format("{} cannot be planned for: a plan takes schedules by name, and runs "
+                      "without pipeline.auto take files",
+                      pipeline.schedule));
+    }
+    plan.schedule = pipeline.schedule;
+  }
   if (asked("recompute")) plan.recompute = pipeline.recompute;
   if (asked("split")) plan.split.assign(pipeline.split.begin(), pipeline.split.end());
 }
@@ -113,6 +123,7 @@ PlannedRun planned_run(const Session& session, Collective& world, const Settings
   const bool splits =
       !pipeline.profile.empty() && pipeline.split.empty() && pipeline.schedule_csv.empty();
   if (!pipeline.automatic && pipeline.profile.empty()) return result;
+  if (!pipeline.automatic) (void)grid_of(config, session.ranks());  // refuses other ranks
   const DataSource source(config, models, world);
   result.config = share(world, [&] {
     if (!pipeline.profile.empty()) result.profile = read_profile(pipeline.profile);

@@ -16,6 +16,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Of an earlier run here: this one writes them at its end, or not at all.
+void remove_results(const fs::path& folder) {
+  std::error_code error;
+  for (const char* file : {"summary.json", "trace.json"}) {
+    fs::remove(folder / file, error);
+    if (error) fail_resource(fmt::format("{}: {}", (folder / file).string(), error.message()));
+  }
+}
+
 bool is_ours(const fs::path& file) {
   std::ifstream stream(file);
   std::string first;
@@ -34,10 +43,13 @@ void prepare_run_directory(const Config& config) {
                               folder.string(), error ? error.message() : "it is a file"));
   }
   const fs::path file = folder / "run.toml";
-  if (fs::exists(file, error) && !is_ours(file)) {
-    fail_input(fmt::format(
-        "{}: was not written by penstock and would be overwritten; choose another --out",
-        file.string()));
+  if (fs::exists(file, error)) {
+    if (!is_ours(file)) {
+      fail_input(fmt::format(
+          "{}: was not written by penstock and would be overwritten; choose another --out",
+          file.string()));
+    }
+    remove_results(folder);
   }
   replace_file(file.string(), write_run_file(config));
 }

@@ -5,8 +5,9 @@
 
 namespace penstock {
 
-// Makes config.run.out and writes the effective configuration there. Throws Error(Resource) when it
-// cannot, and Error(Input) rather than write over a run.toml that a person wrote.
+// Makes config.run.out and writes the effective configuration there; the summary and trace of an
+// earlier run are removed. Throws Error(Resource) when it cannot, and Error(Input) rather than
+// write over a run.toml that a person wrote.
 void prepare_run_directory(const Config& config);
 
 }  // namespace penstock

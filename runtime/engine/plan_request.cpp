@@ -61,6 +61,7 @@ void apply(const Candidate& candidate, PipelineConfig& pipeline) {
   pipeline.chunks = candidate.chunks == default_chunks(candidate.schedule) ? 0 : candidate.chunks;
   pipeline.micro_batches = candidate.micro_batches;
   pipeline.micro_batch_size = candidate.micro_batch_size;
+  if (candidate.schedule != pipeline.schedule) pipeline.schedule_csv.clear();
   pipeline.schedule = candidate.schedule;
   pipeline.recompute = candidate.recompute;
   pipeline.split.assign(candidate.split.begin(), candidate.split.end());
@@ -77,9 +78,7 @@ CostsBySize costs_by_size(const Config& config, std::shared_ptr<Sequential> mode
   if (profile == nullptr) return counted;
   const ModelCosts at_profile = counted(profile->costs.micro_batch_size);
   return [counted, at_profile, measured = profile->costs](int64_t batch) {
-    ModelCosts costs = calibrated(counted(batch), at_profile, measured);
-    costs.micro_batch_size = batch;
-    return costs;
+    return calibrated(counted(batch), at_profile, measured);
   };
 }
 

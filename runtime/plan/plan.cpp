@@ -130,7 +130,7 @@ class Planner {
   void judge(const Listed& listed) {
     PlannedCandidate planned{.candidate = listed.candidate};
     try {
-      evaluate(planned, listed.bound_s);
+      if (!evaluate(planned, listed.bound_s)) return;
     } catch (const std::invalid_argument& refusal) {
       planned.standing = Standing::Infeasible;
       planned.reason = refusal.what();
@@ -138,7 +138,8 @@ class Planner {
     plan_.candidates.push_back(std::move(planned));
   }
 
-  void evaluate(PlannedCandidate& planned, double bound_s) {
+  // False for what is another candidate once more.
+  bool evaluate(PlannedCandidate& planned, double bound_s) {
     Candidate& candidate = planned.candidate;
     const ModelCosts& costs = costs_of(candidate.micro_batch_size);
     if (plan_.parameters == 0) {
@@ -148,14 +149,29 @@ class Planner {
       throw std::invalid_argument("more stages than layers: the network has " +
                                   std::to_string(costs.layers.size()));
     }
-    if (left_out(planned, bound_s)) return;
+    if (left_out(planned, bound_s)) return true;
     const Schedule schedule = schedule_of(candidate);
-    if (!fit(planned, schedule, costs)) return;
-    if (left_out(planned, slowest_rank(candidate, schedule, costs))) return;
+    if (is_mode_none_again(candidate, schedule)) return false;
+    if (!fit(planned, schedule, costs)) return true;
+    if (left_out(planned, slowest_rank(candidate, schedule, costs))) return true;
     planned.prediction = predict(candidate, schedule, costs, request_.machine);
     planned.prediction.timeline = {};
     fastest_.insert(std::upper_bound(fastest_.begin(), fastest_.end(), planned.prediction.step_s),
                     planned.prediction.step_s);
+    return true;
+  }
+
+  // Mode stage keeps the tape of a stage that turns around at once (lower.h). Where every stage
+  // does, as on one rank, nothing is computed again: that is mode none, tried by itself.
+  [[nodiscard]] bool is_mode_none_again(const Candidate& candidate,
+                                        const Schedule& schedule) const {
+    if (candidate.recompute != "stage" || !allowed(request_.recompute, std::string("none"))) {
+      return false;
+    }
+    return std::none_of(schedule.program.begin(), schedule.program.end(), [](const auto& program) {
+      return std::any_of(program.begin(), program.end(),
+                         [](const Instruction& i) { return i.op == Op::Recompute; });
+    });
   }
 
   // Whether it cannot be one of those wanted, or would take too long to find out.

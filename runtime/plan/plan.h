@@ -56,9 +56,10 @@ struct Plan {
 // Tries every K and D with K x D / chunks = ranks, every size of micro-batches that divides the
 // replica's share of the mini-batch, every schedule (those that take any number of chunks with 2
 // and 4), and every recompute mode; a pipeline of one rank has no order to choose and is tried with
-// 1f1b only. Never simulates what a lower bound, the work of the slowest rank, excludes from the
-// `wanted` fastest. Throws std::invalid_argument for a request that no candidate meets, or what
-// costs() throws.
+// 1f1b only. Where mode stage recomputes nothing it is mode none again, and not ranked beside it.
+// Never simulates what a lower bound, the work of the slowest rank, excludes from the `wanted`
+// fastest. Throws std::invalid_argument for a request that no candidate meets, or what costs()
+// throws.
 [[nodiscard]] Plan plan(const PlanRequest& request);
 
 }  // namespace penstock

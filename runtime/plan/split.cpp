@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <limits>
 
 #include "runtime/partition/limited.h"
@@ -85,14 +86,14 @@ std::vector<double> counted(const LayerLoads& layers, const std::vector<StageLoa
   return bytes;
 }
 
-std::string in_gib(int64_t bytes) {
+// Four digits: enough to tell what is needed from what is there when it is a near miss.
+std::string in_words(int64_t bytes) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB"};
+  auto size = static_cast<double>(bytes);
+  size_t unit = 0;
+  for (; size >= 1024 && unit + 1 < std::size(kUnits); ++unit) size /= 1024;
   char text[32];
-  constexpr double kGib = 1 << 30;
-  constexpr double kMib = 1 << 20;
-  const auto size = static_cast<double>(bytes);
-  const bool large = size >= kGib;
-  (void)std::snprintf(text, sizeof text, "%.1f %s", size / (large ? kGib : kMib),
-                      large ? "GiB" : "MiB");
+  (void)std::snprintf(text, sizeof text, "%.4g %s", size, kUnits[unit]);
   return text;
 }
 
@@ -104,8 +105,8 @@ std::string lack_of_memory(const std::vector<RankMemory>& memory, int64_t memory
       memory.begin(), memory.end(),
       [](const RankMemory& a, const RankMemory& b) { return a.total() < b.total(); });
   if (fullest->total() <= memory_bytes) return "";
-  return "needs " + in_gib(fullest->total()) + " on rank " +
-         std::to_string(fullest - memory.begin()) + ", " + in_gib(memory_bytes) + " there";
+  return "needs " + in_words(fullest->total()) + " on rank " +
+         std::to_string(fullest - memory.begin()) + ", " + in_words(memory_bytes) + " there";
 }
 
 ChosenSplit choose_split(const Candidate& candidate, const Schedule& schedule,

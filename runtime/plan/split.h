@@ -23,7 +23,7 @@ struct ChosenSplit {
 [[nodiscard]] ChosenSplit choose_split(const Candidate& candidate, const Schedule& schedule,
                                        const ModelCosts& costs, int64_t memory_bytes);
 
-// "needs 95.2 GiB on rank 0, 80.0 GiB there", or "" when all ranks fit; 0: no limit.
+// "needs 95.23 GiB on rank 0, 80 GiB there", or "" when all ranks fit; 0: no limit.
 [[nodiscard]] std::string lack_of_memory(const std::vector<RankMemory>& memory,
                                          int64_t memory_bytes);
 

@@ -1,14 +1,19 @@
 // Arguments win over the run file, the run file over defaults; what is wrong is named.
 #include "launch/command_line.h"
 
+#include <sstream>
+
 #include "helpers.h"
+#include "kernels/device_model.h"
 #include "launch/help.h"
+#include "launch/plan_command.h"
 
 namespace penstock {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 Config configured(const std::vector<std::string>& arguments) {
   return read_settings(arguments, false).config;
@@ -99,6 +104,34 @@ TEST(Help, ListsEveryKeyWithShorthandAndDefault) {
     EXPECT_THAT(help, HasSubstr("--" + option.shorthand));
   }
   EXPECT_THAT(help, AllOf(HasSubstr("[1f1b]"), HasSubstr("gpipe | 1f1b")));
+}
+
+TEST(Help, ListsTheCommands) {
+  for (const char* command : {"train", "profile", "info", "schedule", "plan"}) {
+    EXPECT_THAT(general_help(), HasSubstr(std::string("\n  ") + command + " ")) << command;
+  }
+}
+
+TEST(Help, OfACommandSaysHowToCallIt) {
+  EXPECT_THAT(plan_help(),
+              AllOf(StartsWith("usage: penstock plan RUNFILE.toml --ranks N"),
+                    HasSubstr("--device-memory SIZE"), HasSubstr("--device-model NAME"),
+                    HasSubstr("--profile FILE"), HasSubstr("--nodes N"), HasSubstr("--top N"),
+                    HasSubstr("--json")));
+  EXPECT_THAT(profile_help(), AllOf(HasSubstr("penstock profile RUNFILE.toml"),
+                                    HasSubstr("--profile-out FILE"), HasSubstr("[profile.json]")));
+}
+
+// What the help offers is what device_model_named() knows.
+TEST(Help, OfPlanNamesEveryDeviceModel) {
+  const std::string refusal = input_error([] { (void)device_model_named("none"); });
+  std::istringstream known(refusal.substr(refusal.find("known are ") + 10));
+  int names = 0;
+  for (std::string name; std::getline(known >> std::ws, name, ',');) {
+    EXPECT_THAT(plan_help(), HasSubstr(" " + name + " ")) << name;
+    ++names;
+  }
+  EXPECT_GE(names, 8);
 }
 
 }  // namespace

@@ -28,6 +28,23 @@ TEST(RunDirectory, HoldsTheEffectiveConfiguration) {
   EXPECT_EQ(text_in(folder.path() / "deep/er/run.toml"), write_run_file(config));
 }
 
+// A run that ends early, or traces nothing, must not seem to have left what an earlier one did.
+TEST(RunDirectory, ForgetsTheResultsOfAnEarlierRun) {
+  const Folder folder;
+  Config config;
+  config.run.out = folder.path();
+  const auto is_there = [&](const char* file) {
+    return std::filesystem::exists(folder.path() / file);
+  };
+  for (const char* file : {"summary.json", "trace.json"}) (void)folder.write(file, "{}");
+  prepare_run_directory(config);  // nobody says that these are of a run
+  EXPECT_TRUE(is_there("summary.json") && is_there("trace.json"));
+  (void)folder.write("checkpoints/x", "");
+  prepare_run_directory(config);
+  EXPECT_FALSE(is_there("summary.json") || is_there("trace.json"));
+  EXPECT_TRUE(is_there("checkpoints/x"));
+}
+
 TEST(RunDirectory, KeepsARunFileThatAPersonWrote) {
   const Folder folder;
   folder.write("run.toml", "# mine\n");

@@ -1,0 +1,171 @@
+// Runs that the planner has a say in: pipeline.auto, schedules from files, profiles, and what the
+// summary then says of the prediction.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/schedule/csv.h"
+#include "runtime/schedule/generators.h"
+#include "tests/distributed/job.h"
+
+namespace penstock {
+namespace {
+
+using Json = nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+
+// A step takes eight samples.
+constexpr const char* kNetwork = R"([model]
+kind = "transformer-lm"
+layers = 4
+width = 64
+heads = 4
+context = 32
+vocabulary = 100
+dropout = 0.1
+[data]
+kind = "synthetic"
+[run]
+steps = 4
+threads = 1
+)";
+constexpr const char* kEight = "\n[pipeline]\nmicro_batches = 4\nmicro_batch_size = 2\n";
+
+class PlannedRuns : public testing::Test {
+ protected:
+  JobResult start(int ranks, const std::string& run_file, const std::string& options) {
+    std::filesystem::remove_all(scratch_.path("run"));
+    return run_penstock(ranks,
+                        "train " + run_file + " --out " + scratch_.path("run") + " " + options);
+  }
+  Json train(int ranks, const std::string& run_file, const std::string& options) {
+    const JobResult job = start(ranks, run_file, options);
+    EXPECT_EQ(job.exit_code, 0) << options << "\n" << job.output;
+    return job.exit_code == 0 ? Json::parse(read_file(scratch_.path("run/summary.json"))) : Json();
+  }
+  void expect_refusal(int ranks, const std::string& run_file, const std::string& options,
+                      const testing::Matcher<std::string>& says) {
+    const JobResult job = start(ranks, run_file, options);
+    EXPECT_EQ(job.exit_code, 2) << options << "\n" << job.output;
+    const size_t at = job.output.find("penstock: error:");
+    ASSERT_NE(at, std::string::npos) << job.output;
+    EXPECT_EQ(job.output.find("penstock: error:", at + 1), std::string::npos) << job.output;
+    EXPECT_THAT(job.output.substr(at), says);
+  }
+  std::string run_file_of_eight() {
+    return scratch_.write("run.toml", kNetwork + std::string(kEight));
+  }
+
+  Scratch scratch_{"planned"};
+};
+
+int64_t mini_batch(const Json& summary) {
+  return summary["replicas"].get<int64_t>() * summary["micro_batches"].get<int64_t>() *
+         summary["micro_batch_size"].get<int64_t>();
+}
+
+TEST_F(PlannedRuns, AutoUsesAllRanksAndCanBeRepeated) {
+  const Json chosen = train(2, run_file_of_eight(), "--pipeline.auto");
+  EXPECT_EQ(chosen["ranks"], 2);
+  EXPECT_EQ(chosen["ranks_detail"].size(), 2U);
+  EXPECT_EQ(mini_batch(chosen), 8);
+  EXPECT_NE(chosen["stages"].get<int>() * chosen["replicas"].get<int>(), 1);
+  const std::vector<double> losses = read_trajectory(scratch_.path("run")).losses;
+  ASSERT_EQ(losses.size(), 4U);
+
+  const std::string effective = read_file(scratch_.path("run/run.toml"));
+  EXPECT_THAT(effective, HasSubstr("auto = false"));
+  EXPECT_THAT(effective, HasSubstr("split = ["));
+  const Json again = train(2, scratch_.write("again.toml", effective), "");
+  EXPECT_EQ(read_trajectory(scratch_.path("run")).losses, losses);
+  for (const char* key :
+       {"stages", "replicas", "micro_batches", "micro_batch_size", "schedule", "recompute"}) {
+    EXPECT_EQ(again[key], chosen[key]) << key;
+  }
+}
+
+TEST_F(PlannedRuns, AutoKeepsWhatTheCommandLineSays) {
+  const Json gpipe = train(2, run_file_of_eight(), "--pipeline.auto --schedule gpipe");
+  EXPECT_EQ(gpipe["schedule"], "gpipe");
+  EXPECT_EQ(mini_batch(gpipe), 8);
+  const Json replicas =
+      train(2, run_file_of_eight(), "--pipeline.auto --replicas 2 --recompute layer");
+  EXPECT_EQ(replicas["stages"], 1);
+  EXPECT_EQ(replicas["replicas"], 2);
+  EXPECT_EQ(replicas["recompute"], "layer");
+  expect_refusal(2, run_file_of_eight(), "--pipeline.auto --stages 3",
+                 HasSubstr("no pipeline on 2 ranks"));
+}
+
+// A file says for how many stages and micro-batches it is; who says otherwise is told.
+TEST_F(PlannedRuns, AScheduleFileSetsStagesAndMicroBatches) {
+  const std::string csv = scratch_.write("mine.csv", to_csv(make_schedule("zb-v", 2, 3)));
+  const std::string open = scratch_.write("open.toml", kNetwork);
+  const Json summary = train(2, open, "--schedule " + csv);
+  EXPECT_EQ(summary["stages"], 4);
+  EXPECT_EQ(summary["micro_batches"], 3);
+  EXPECT_THAT(summary["schedule"].get<std::string>(), HasSubstr("mine.csv"));
+  expect_refusal(2, run_file_of_eight(), "--schedule " + csv,
+                 AllOf(HasSubstr("mine.csv is a schedule of 4 stages and 3 micro-batches"),
+                       HasSubstr("--stages 4 --micro-batches 3")));
+  expect_refusal(2, open, "--pipeline.auto --schedule " + csv,
+                 AllOf(HasSubstr("mine.csv"), HasSubstr("by name")));
+}
+
+// What a plan may replace, it replaces: the file of the run file too.
+TEST_F(PlannedRuns, AutoReplacesAScheduleFile) {
+  const std::string csv = scratch_.write("mine.csv", to_csv(make_schedule("gpipe", 2, 3)));
+  const Json summary =
+      train(2,
+            scratch_.write("filed.toml",
+                           kNetwork + std::string("[pipeline]\nschedule = '" + csv + "'\n")),
+            "--pipeline.auto");
+  EXPECT_EQ(mini_batch(summary), 3);
+  EXPECT_EQ(summary["schedule"].get<std::string>().find("mine.csv"), std::string::npos);
+}
+
+// Memory is counted, so it may be held to its prediction; times never.
+TEST_F(PlannedRuns, SummaryHoldsThePrediction) {
+  for (const char* how :
+       {"--stages 2 --recompute none", "--stages 2 --recompute stage --schedule gpipe",
+        "--stages 2 --recompute layer", "--stages 4 --schedule zb-v", "--replicas 2"}) {
+    SCOPED_TRACE(how);
+    const Json summary = train(2, run_file_of_eight(), std::string("--micro-batch-size 8 ") + how);
+    EXPECT_GT(summary["step_ms"]["predicted"].get<double>(), 0.0);
+    EXPECT_GE(summary["bubble"]["predicted"].get<double>(), 0.0);
+    EXPECT_LT(summary["bubble"]["predicted"].get<double>(), 1.0);
+    EXPECT_EQ(summary["bubble"]["predicted"] == 0.0, summary["stages"] == 1);
+    EXPECT_THAT(summary["predicted_from"].get<std::string>(), HasSubstr("counted for cpu"));
+    for (const Json& rank : summary["ranks_detail"]) {
+      const auto real = rank["peak_bytes"]["total"].get<double>();
+      EXPECT_NEAR(rank["predicted_peak_bytes"].get<double>(), real, 0.05 * real) << rank["rank"];
+    }
+  }
+}
+
+TEST_F(PlannedRuns, TakeTimesFromAProfile) {
+  const std::string run_file = run_file_of_eight();
+  const std::string profile = scratch_.path("profile.json");
+  const JobResult job = run_penstock(2, "profile " + run_file + " --profile-out " + profile);
+  ASSERT_EQ(job.exit_code, 0) << job.output;
+  for (const char* how : {"--stages 2", "--pipeline.auto"}) {
+    const Json summary = train(2, run_file, std::string(how) + " --pipeline.profile " + profile);
+    EXPECT_EQ(summary["predicted_from"], "measured: " + profile) << how;
+    EXPECT_GT(summary["step_ms"]["predicted"].get<double>(), 0.0) << how;
+  }
+  for (const char* how : {"--stages 2", "--pipeline.auto", "--stages 2 --pipeline.split 3,3"}) {
+    expect_refusal(2, run_file,
+                   std::string(how) + " --model.layers 3 --pipeline.profile " + profile,
+                   AllOf(HasSubstr("the profile is of another network"),
+                         HasSubstr("it has 7 layers, this one 6")));
+  }
+  expect_refusal(2, run_file, "--stages 2 --pipeline.profile no/such.json",
+                 HasSubstr("no/such.json"));
+  expect_refusal(1, run_file, "--stages 2 --pipeline.profile " + profile,
+                 HasSubstr("need 2 ranks, but there is 1: mpirun -n 2"));
+}
+
+}  // namespace
+}  // namespace penstock

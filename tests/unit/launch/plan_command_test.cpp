@@ -1,0 +1,200 @@
+// `penstock plan`: what it answers for a small network, and what it refuses in which words.
+#include "launch/plan_command.h"
+
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "launch/profile_file.h"
+#include "runtime/engine/layer_costs.h"
+#include "tests/unit/launch/helpers.h"
+
+namespace penstock {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+using Json = nlohmann::json;
+
+constexpr const char* kSmall = R"([model]
+kind = "transformer-lm"
+layers = 4
+width = 32
+heads = 4
+context = 16
+vocabulary = 50
+[data]
+kind = "synthetic"
+[pipeline]
+micro_batches = 4
+micro_batch_size = 2
+)";
+
+class PlanCommand : public testing::Test {
+ protected:
+  [[nodiscard]] std::string answer(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), run_file_);
+    return plan_text(arguments, built_in_models());
+  }
+  [[nodiscard]] std::vector<Json> candidates(std::vector<std::string> arguments) const {
+    arguments.emplace_back("--json");
+    return Json::parse(answer(arguments)).at("candidates").get<std::vector<Json>>();
+  }
+  [[nodiscard]] std::string refusal(const std::vector<std::string>& arguments) const {
+    try {
+      return "accepted: " + answer(arguments);
+    } catch (const std::exception& error) {
+      EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
+      return error.what();
+    }
+  }
+  // Of this network, counted: a file as `penstock profile` writes it.
+  [[nodiscard]] static Profile profile() {
+    const Config config = parsed(kSmall).config;
+    Profile measured;
+    measured.costs = counted_costs(build_model(config.model, 0, 0), input_of(config.model), 2,
+                                   DType::F32, config.optimizer, device_model_named("cpu"));
+    return measured;
+  }
+  [[nodiscard]] std::string file_of(const Profile& profile) const {
+    return folder_.write("profile.json", profile_text(profile));
+  }
+
+  Folder folder_;
+  std::string run_file_ = folder_.write("run.toml", kSmall);
+};
+
+TEST_F(PlanCommand, RanksEveryWayToRunTheMiniBatch) {
+  EXPECT_THAT(answer({"--ranks", "2"}),
+              AllOf(StartsWith("transformer-lm with 0.05413 M parameters, mini-batch 8 on 2 ranks "
+                               "(cpu, counted)\n"),
+                    HasSubstr("K x D"), HasSubstr("zb-h1"), HasSubstr("more stages than layers")));
+  EXPECT_THAT(answer({"--ranks", "1"}), HasSubstr("on 1 rank ("));
+  double last = 0;
+  bool replicas = false;
+  const auto all = candidates({"--ranks", "4", "--top", "10000"});
+  for (const Json& c : all) {
+    EXPECT_EQ(c["stages"].get<int>() * c["replicas"].get<int>() / c["chunks"].get<int>(), 4) << c;
+    EXPECT_EQ(
+        c["replicas"].get<int>() * c["micro_batches"].get<int>() * c["micro_batch_size"].get<int>(),
+        8)
+        << c;
+    replicas = replicas || c["replicas"] == 4;
+    if (!c["simulated"]) continue;
+    EXPECT_GE(c["step_ms"].get<double>(), last);
+    last = c["step_ms"];
+  }
+  EXPECT_TRUE(replicas);
+  EXPECT_GT(last, 0);
+}
+
+TEST_F(PlanCommand, KeepsWhatTheCommandLineSays) {
+  const auto only =
+      candidates({"--ranks", "2", "--stages", "2", "--schedule", "gpipe", "--micro-batches", "4",
+                  "--recompute", "layer", "--pipeline.split", "3,4"});
+  ASSERT_EQ(only.size(), 1U);
+  EXPECT_EQ(only[0]["schedule"], "gpipe");
+  EXPECT_EQ(only[0]["recompute"], "layer");
+  EXPECT_EQ(only[0]["micro_batches"], 4);
+  EXPECT_EQ(only[0]["split"], (std::vector<int>{3, 4}));
+  for (const Json& c : candidates({"--ranks", "2", "--schedule", "gpipe"})) {
+    EXPECT_EQ(c["schedule"], "gpipe");
+  }
+  for (const Json& c : candidates({"--ranks", "2", "--pipeline.chunks", "4"})) {
+    EXPECT_EQ(c["chunks"], 4);
+  }
+  EXPECT_EQ(candidates({"--ranks", "2", "--pipeline.chunks", "0"}), candidates({"--ranks", "2"}));
+}
+
+TEST_F(PlanCommand, TakesTimesFromAProfile) {
+  Profile slow = profile();
+  for (LayerCost& layer : slow.costs.layers) {
+    for (double LayerCost::*time :
+         {&LayerCost::forward_s, &LayerCost::backward_input_s, &LayerCost::backward_weight_s,
+          &LayerCost::backward_s, &LayerCost::update_s}) {
+      layer.*time *= 1000;
+    }
+  }
+  const std::string file = file_of(slow);
+  const std::vector<std::string> one = {"--ranks", "1",           "--micro-batches",
+                                        "4",       "--recompute", "none"};
+  auto measured = one;
+  measured.insert(measured.end(), {"--profile", file});
+  EXPECT_NEAR(candidates(measured)[0]["step_ms"].get<double>(),
+              1000 * candidates(one)[0]["step_ms"].get<double>(), 1e-6);
+  EXPECT_THAT(answer(measured), HasSubstr("measured: " + file));
+}
+
+TEST_F(PlanCommand, SaysWhatLacksWhereWhenNothingFits) {
+  const std::vector<std::string> tight = {"--ranks", "2", "--device-memory", "256000"};
+  EXPECT_THAT(answer(tight),
+              AllOf(HasSubstr("nothing fits\n"), HasSubstr(" x not enough memory\n"),
+                    HasSubstr("the nearest: "),
+                    testing::ContainsRegex("needs [0-9.]+ KiB on rank [01], 250 KiB there")));
+  for (const Json& c : candidates(tight)) {
+    EXPECT_FALSE(c["feasible"]) << c;
+    EXPECT_NE(c["reason"], "") << c;
+  }
+}
+
+TEST_F(PlanCommand, RefusesWhatMakesNoSense) {
+  EXPECT_THAT(refusal({}), AllOf(HasSubstr("how many ranks"), HasSubstr("--ranks N")));
+  EXPECT_THAT(refusal({"--ranks", "0"}), HasSubstr("at least 1"));
+  EXPECT_THAT(refusal({"--ranks", "two"}), AllOf(HasSubstr("two"), HasSubstr("--ranks")));
+  EXPECT_THAT(refusal({"--ranks", "2", "--top", "0"}), HasSubstr("--top"));
+  EXPECT_THAT(refusal({"--ranks", "2", "--nodes", "-1"}), HasSubstr("--nodes"));
+  EXPECT_THAT(refusal({"--ranks", "2", "--device-model", "h1000"}),
+              HasSubstr("unknown device model 'h1000'; known are h100, a100"));
+  EXPECT_THAT(refusal({"--ranks", "2", "--device-memory", "lots"}), HasSubstr("not lots"));
+  EXPECT_THAT(refusal({"--ranks", "2", "--stages", "3"}),
+              HasSubstr("no pipeline on 2 ranks takes a mini-batch of 8 samples"));
+  EXPECT_THAT(refusal({"--ranks", "2", "--stagse", "2"}), HasSubstr("did you mean '--stages'?"));
+  EXPECT_THAT(input_error([] {
+                (void)plan_text({"--ranks", "2"}, built_in_models());
+              }),
+              AllOf(HasSubstr("no run file given"), Not(HasSubstr("train"))));
+}
+
+TEST_F(PlanCommand, RefusesAScheduleOfItsOwn) {
+  const std::string csv = folder_.write("mine.csv", "F0.0,,,B0.0\n,F1.0,B1.0\n");
+  EXPECT_THAT(refusal({"--ranks", "2", "--schedule", csv}),
+              AllOf(HasSubstr("mine.csv"), HasSubstr("by name")));
+}
+
+TEST_F(PlanCommand, RefusesProfilesThatAreNotOfThisNetwork) {
+  EXPECT_THAT(refusal({"--ranks", "2", "--profile", "no/such.json"}),
+              HasSubstr("there is no profile 'no/such.json'"));
+  Profile other = profile();
+  other.costs.layers[2].name = "blocks.other";
+  EXPECT_THAT(refusal({"--ranks", "2", "--profile", file_of(other)}),
+              AllOf(HasSubstr("the profile is of another network"), HasSubstr("'blocks.1' of "),
+                    HasSubstr("'blocks.other'")));
+  other = profile();
+  other.costs.layers.pop_back();
+  EXPECT_THAT(refusal({"--ranks", "2", "--profile", file_of(other)}),
+              HasSubstr("it has 6 layers, this one 7"));
+}
+
+TEST(ParseBytes, KnowsUnits) {
+  EXPECT_EQ(parse_bytes("1"), 1);
+  EXPECT_EQ(parse_bytes("300B"), 300);
+  EXPECT_EQ(parse_bytes("16GB"), 16'000'000'000);
+  EXPECT_EQ(parse_bytes("1.5MB"), 1'500'000);
+  EXPECT_EQ(parse_bytes("2TB"), 2'000'000'000'000);
+  EXPECT_EQ(parse_bytes("512MiB"), int64_t{512} << 20);
+  EXPECT_EQ(parse_bytes("80GiB"), int64_t{80} << 30);
+  EXPECT_EQ(parse_bytes("1TiB"), int64_t{1} << 40);
+}
+
+TEST(ParseBytes, RefusesWhatIsNoAmount) {
+  for (const char* text : {"", "0", "-1GiB", "GiB", "80 GiB", "80gib", "1e400", "nan", "inf", "0.4",
+                           "99999999999TiB", "16GBs", " 16GB"}) {
+    EXPECT_THAT(input_error([&] { (void)parse_bytes(text); }),
+                HasSubstr(std::string("not ") + text))
+        << text;
+  }
+}
+
+}  // namespace
+}  // namespace penstock

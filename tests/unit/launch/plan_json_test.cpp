@@ -1,0 +1,86 @@
+// A plan as programs read it: the keys of the contract, every candidate with the same ones.
+#include "launch/plan_json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace penstock {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using testing::ElementsAre;
+
+// One candidate of each standing.
+Plan three_standings() {
+  PlannedCandidate ranked{.candidate = {.stages = 4,
+                                        .replicas = 2,
+                                        .chunks = 2,
+                                        .micro_batches = 8,
+                                        .micro_batch_size = 3,
+                                        .schedule = "zb-v",
+                                        .recompute = "layer",
+                                        .split = {1, 2, 2, 1}}};
+  ranked.prediction.step_s = 0.25;
+  ranked.prediction.samples_per_s = 192;
+  ranked.prediction.bubble = 0.125;
+  ranked.prediction.exposed_communication_s = 0.5e-3;
+  ranked.prediction.memory = {{.parameters = 100, .activations = 20}, {.workspace = 7}};
+  const PlannedCandidate left_out{.candidate = {.stages = 8},
+                                  .standing = Standing::NotSimulated,
+                                  .reason = "cannot be faster than 300 ms"};
+  PlannedCandidate too_large{.candidate = {.stages = 2, .split = {3, 3}},
+                             .standing = Standing::Infeasible,
+                             .reason = "needs 9 GiB on rank 1, 8 GiB there"};
+  too_large.prediction.memory = {{.parameters = 1}, {.parameters = 9}};
+  return {.parameters = int64_t{5} << 40, .candidates = {ranked, left_out, too_large}};
+}
+
+TEST(PlanJson, SaysWhatIsKnownOfTheBest) {
+  const Json json = Json::parse(plan_json(three_standings()));
+  EXPECT_EQ(json["parameters"], int64_t{5} << 40);
+  EXPECT_EQ(json["candidates"][0], Json::parse(R"({
+      "stages": 4, "replicas": 2, "chunks": 2, "micro_batches": 8, "micro_batch_size": 3,
+      "schedule": "zb-v", "recompute": "layer", "split": [1, 2, 2, 1],
+      "feasible": true, "simulated": true, "reason": "",
+      "step_ms": 250.0, "samples_per_s": 192.0, "bubble": 0.125, "exposed_communication_ms": 0.5,
+      "peak_bytes": [120, 7]})"));
+}
+
+TEST(PlanJson, EveryCandidateHasTheKeysOfTheContract) {
+  const Json json = Json::parse(plan_json(three_standings()));
+  ASSERT_EQ(json["candidates"].size(), 3U);
+  for (const Json& candidate : json["candidates"]) {
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : candidate.items()) keys.push_back(key);
+    EXPECT_THAT(keys, ElementsAre("stages", "replicas", "chunks", "micro_batches",
+                                  "micro_batch_size", "schedule", "recompute", "split", "feasible",
+                                  "simulated", "reason", "step_ms", "samples_per_s", "bubble",
+                                  "exposed_communication_ms", "peak_bytes"));
+    EXPECT_TRUE(candidate["feasible"].is_boolean()) << candidate;
+    EXPECT_TRUE(candidate["simulated"].is_boolean()) << candidate;
+    EXPECT_EQ(candidate["feasible"].get<bool>(), candidate["reason"].get<std::string>().empty())
+        << candidate;
+  }
+}
+
+// What was not simulated has no times, and nobody knows that it fits.
+TEST(PlanJson, UnknownTimesAreNull) {
+  const Json candidates = Json::parse(plan_json(three_standings()))["candidates"];
+  for (size_t i : {1U, 2U}) {
+    EXPECT_FALSE(candidates[i]["feasible"]);
+    EXPECT_FALSE(candidates[i]["simulated"]);
+    for (const char* time : {"step_ms", "samples_per_s", "bubble", "exposed_communication_ms"}) {
+      EXPECT_TRUE(candidates[i][time].is_null()) << time;
+    }
+  }
+  EXPECT_EQ(candidates[1]["reason"], "cannot be faster than 300 ms");
+  EXPECT_EQ(candidates[1]["split"], Json::array());
+  EXPECT_EQ(candidates[1]["peak_bytes"], Json::array());
+  EXPECT_EQ(candidates[2]["reason"], "needs 9 GiB on rank 1, 8 GiB there");
+  EXPECT_EQ(candidates[2]["peak_bytes"], Json::parse("[1, 9]"));
+}
+
+}  // namespace
+}  // namespace penstock
