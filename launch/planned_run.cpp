@@ -53,7 +53,8 @@ class Planner {
         std::make_shared<Sequential>(models.build(config_.model, facts.vocabulary, facts.classes));
     Machine machine = machine_of(device, profile);
     machine.ranks_per_node = session.local_ranks();
-    machine.memory_bytes = memory_per_rank(session);
+    // What the user has settled is not refused: the forecast warns where memory is short.
+    machine.memory_bytes = config_.pipeline.automatic ? memory_per_rank(session) : 0;
     request_ = plan_request(
         config_, session.ranks(), machine,
         costs_by_size(config_, std::move(model), models.input(config_.model), device, profile));

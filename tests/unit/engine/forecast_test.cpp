@@ -31,10 +31,8 @@ class Forecasts : public testing::Test {
                          device_, profile);
   }
   [[nodiscard]] Forecast forecast_of_run(const Profile* profile, int ranks_per_node = 2) const {
-    const Schedule training = make_programs(config_.pipeline).training;
-    const ModelInput input = input_of(config_.model);
-    const Layout layout = lay_out(model(), input, config_, training);
-    return forecast(config_, model(), input, layout, training, device_, profile, ranks_per_node);
+    Blueprint blueprint = draw_up(config_, built_in_models(), 0, 0);
+    return forecast(config_, blueprint, device_, profile, ranks_per_node);
   }
   [[nodiscard]] Prediction predicted(const Profile* profile, int ranks_per_node = 2) const {
     Machine machine = machine_of(device_, profile);
