@@ -64,6 +64,10 @@ Prepared::Prepared(OneDnn::State& state, dnnl::primitive primitive, const dnnl_a
   ++state.primitives_created;
 }
 
+void OneDnn::State::use_threads() const {
+  omp_set_num_threads(threads);
+}
+
 void Prepared::run(OneDnn::State& state, std::initializer_list<const void*> buffers) {
   // The C calls: the C++ execute() copies its arguments into new memory at every call.
   auto point = [](dnnl_memory_t memory, const void* buffer) {
@@ -77,7 +81,7 @@ void Prepared::run(OneDnn::State& state, std::initializer_list<const void*> buff
     point(arguments_[i++].memory, scratch.raw());
   }
   if (i != arguments_.size()) fail_internal("a oneDNN primitive was run with missing buffers");
-  omp_set_num_threads(state.threads);  // of the calling thread; the primitive was made for so many
+  state.use_threads();
   check(dnnl_primitive_execute(primitive_.get(), state.stream.get(), static_cast<int>(i),
                                arguments_.data()),
         "the execution of a primitive");

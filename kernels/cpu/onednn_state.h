@@ -118,8 +118,12 @@ struct OneDnn::State {
   template <class Plan, class Entry, class Make>
   Entry& entry(std::unordered_map<Plan, Entry, PlanHash>& cache, const Plan& plan, Make make) {
     if (const auto found = cache.find(plan); found != cache.end()) return found->second;
+    use_threads();
     return cache.emplace(plan, make(*this, plan)).first->second;
   }
+  // For the calling thread. A primitive is made for the number of threads there is at that moment,
+  // whatever there is when it runs.
+  void use_threads() const;
   [[nodiscard]] Tensor scratch(int64_t elements, DType type) {
     const size_t size_bytes = static_cast<size_t>(elements) * size_of(type);
     return {memory.take(size_bytes, Purpose::Workspace), Shape{elements}, type};

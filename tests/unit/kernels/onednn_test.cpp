@@ -1,6 +1,10 @@
 // The door itself: strided plans, activations, what it refuses and what it says of itself.
 #include <gtest/gtest.h>
+#include <omp.h>
 
+#include <filesystem>
+
+#include "kernels/ops/dense.h"
 #include "tests/unit/kernels/reference.h"
 
 namespace penstock {
@@ -26,6 +30,28 @@ double activation(double x, Activation f) {
 
 constexpr Activation kActivations[] = {Activation::Relu, Activation::Gelu, Activation::GeluTanh,
                                        Activation::Silu, Activation::Tanh};
+
+int threads_of_this_process() {
+  int count = 0;
+  for ([[maybe_unused]] const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    ++count;
+  }
+  return count;
+}
+
+// The library divides a primitive's work by the threads there are when it is made. The first one of
+// a device of one thread was once made for all cores: two ranks then fought for them, and its bits
+// hung on OMP_NUM_THREADS.
+TEST(OneDnn, MakesPrimitivesForTheThreadsOfItsDevice) {
+  omp_set_num_threads(4);
+  const auto device = make_cpu_device(1);
+  const Tensor x = device->zeros({64, 512}, DType::F32, Purpose::Activations);
+  Tensor y = device->zeros({64, 512}, DType::F32, Purpose::Activations);
+  Weight w(device->zeros({512, 512}, DType::F32, Purpose::Parameters));
+  const int before = threads_of_this_process();
+  device->dense().linear_forward(y, x, w, nullptr, Fused::None);
+  EXPECT_EQ(threads_of_this_process(), before);
+}
 
 // The scores of two sequences with three heads: q k^T / sqrt(d), read in place from [b, t, heads
 // d].
