@@ -65,8 +65,9 @@ class SharedSearch {
       keep(found);
       if (found.fits) return Verdict::Found;
       const std::vector<double> bytes = bytes_of_ranks(found.split);
+      const int calm = 1 + round / 4;  // smaller steps every few rounds
       for (int r = 0; r < ranks_; ++r) {
-        if (bytes[r] > 0) price[r] *= std::pow(bytes[r] / limit_, 2.0 / (1 + round / 4));
+        if (bytes[r] > 0) price[r] *= std::pow(bytes[r] / limit_, 2.0 / calm);
       }
     }
     return Verdict::Unknown;
