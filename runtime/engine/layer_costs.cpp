@@ -228,6 +228,18 @@ ProbeTimes repeat(LayerProbe& probe, const Meter& meter, const std::function<voi
   return typical(all);
 }
 
+// What a step touches before a layer runs again, and so what the caches hold when it does: the data
+// of the other layers. More than the last-level cache of any processor would tell no more.
+int64_t swept_bytes(const ModelCosts& costs) {
+  constexpr int64_t kLeast = int64_t{1} << 20;
+  constexpr int64_t kMost = int64_t{64} << 20;
+  int64_t bytes = 0;
+  for (const LayerCost& layer : costs.layers) {
+    bytes += layer.tape_bytes + layer.parameter_bytes + layer.workspace_bytes;
+  }
+  return std::clamp(bytes / 64 * 64, kLeast, kMost);
+}
+
 }  // namespace
 
 ModelCosts counted_costs(const Sequential& model, const ModelInput& input, int64_t micro_batch_size,
@@ -244,10 +256,9 @@ ModelCosts counted_costs(const Sequential& model, const ModelInput& input, int64
 ModelCosts measured_costs(const Sequential& model, const ModelInput& input,
                           int64_t micro_batch_size, DType dtype, const OptimizerConfig& optimizer,
                           Device& device, const std::function<void()>& before_layer) {
-  // Larger than the second-level caches of all processors, on accelerators than the last: in a
-  // training step the other layers' data have been there since a layer last ran.
-  constexpr int64_t kSweptBytes = int64_t{64} << 20;
-  Tensor swept = device.empty({kSweptBytes / 4}, DType::F32, Purpose::Workspace);
+  const ModelCosts counted =
+      counted_costs(model, input, micro_batch_size, dtype, optimizer, device_model_named("cpu"));
+  Tensor swept = device.empty({swept_bytes(counted) / 4}, DType::F32, Purpose::Workspace);
   const Meter meter = clock_of(device);
   ModelCosts costs =
       walk_layers({.model = model,
@@ -258,8 +269,6 @@ ModelCosts measured_costs(const Sequential& model, const ModelInput& input,
                          return repeat(probe, meter, [&] { device.pointwise().fill(swept, 0.0F); });
                        },
                    .before_layer = before_layer});
-  const ModelCosts counted =
-      counted_costs(model, input, micro_batch_size, dtype, optimizer, device_model_named("cpu"));
   for (size_t i = 0; i < costs.layers.size(); ++i) {
     costs.layers[i].forward_flops = counted.layers[i].forward_flops;
   }
