@@ -10,6 +10,9 @@ target_compile_options(
             $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
             # Floating point keeps IEEE meaning (NaN checks, fixed order of sums); only traps and errno are given up.
             $<$<COMPILE_LANGUAGE:CXX>:-march=${PENSTOCK_ARCH} -fno-math-errno -fno-trapping-math>)
+target_compile_options(
+  penstock_options INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra --expt-relaxed-constexpr>
+                             $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${PENSTOCK_WERROR}>>:-Werror=all-warnings -Xcompiler=-Werror>)
 if(PENSTOCK_SANITIZE)
   target_compile_options(penstock_options INTERFACE -fsanitize=${PENSTOCK_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(penstock_options INTERFACE -fsanitize=${PENSTOCK_SANITIZE})
@@ -20,4 +23,10 @@ function(penstock_room name)
   cmake_parse_arguments(ROOM "" "" "SOURCES;LINKS" ${ARGN})
   add_library(penstock_${name} STATIC ${ROOM_SOURCES})
   target_link_libraries(penstock_${name} PUBLIC penstock_options ${ROOM_LINKS})
+endfunction()
+
+# penstock_accelerated(TARGET): gives a program the accelerator backend that was configured. Its files are linked into programs,
+# not into rooms, so that a test can put others in their place.
+function(penstock_accelerated target)
+  target_link_libraries(${target} PRIVATE penstock_cuda penstock_comm_cuda)
 endfunction()

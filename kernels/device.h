@@ -37,7 +37,17 @@ class Device {
   virtual void synchronize() = 0;
   // Copies size_bytes between host memory and this device's, in issue order with the ops.
   virtual void copy_from_host(Tensor& to, const void* from, size_t size_bytes) = 0;
+  // They have done with the host's bytes when they return.
   virtual void copy_to_host(void* to, const Tensor& from, size_t size_bytes) = 0;
+  // The whole of `from`, a tensor in host_memory(), in issue order with the ops, without waiting:
+  // `from` must stay as it is until the next synchronize() or copy_to_host().
+  virtual void upload(Tensor& to, const Tensor& from) {
+    copy_from_host(to, from.raw(), from.size_bytes());
+  }
+  // Ops between the two come in the same order in every step, under the same `key`: a device may
+  // then replay them as one. Sections do not nest; results are the same with and without.
+  virtual void begin_section(int64_t /*key*/) {}
+  virtual void end_section() {}
   // Kernel-library primitives (plans, descriptors) made since the start; flat in the steady state.
   [[nodiscard]] virtual int64_t primitives_created() const = 0;
 
@@ -52,6 +62,8 @@ class Device {
   virtual TokenOps& token() = 0;          // embedding, cross-entropy
   virtual UpdateOps& update() = 0;        // optimizer arithmetic
   virtual Memory& memory() = 0;
+  // Memory that the host reads and writes and that this device copies from and to fastest.
+  virtual Memory& host_memory() { return memory(); }
 
   // A new tensor with undefined contents; `zeros` fills it. Throws Error(Resource) when full.
   [[nodiscard]] Tensor empty(const Shape& shape, DType dtype, Purpose purpose) {
@@ -67,7 +79,8 @@ class Device {
 // One line per accelerator that the CUDA backend can use; empty without one (or without the
 // backend).
 [[nodiscard]] std::vector<std::string> cuda_devices();
+// The GPU of that ordinal among the visible ones. `graphs`: sections are replayed as CUDA graphs.
 // Throws Error(Resource) in a build without CUDA (naming the option) and where there is no device.
-[[nodiscard]] std::unique_ptr<Device> make_cuda_device(int ordinal);
+[[nodiscard]] std::unique_ptr<Device> make_cuda_device(int ordinal, bool graphs = true);
 
 }  // namespace penstock

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 
 #include "kernels/error.h"
 
@@ -116,6 +117,14 @@ void Memory::put_back(Block* block) noexcept {
   use_.current[static_cast<size_t>(block->purpose)] -= static_cast<int64_t>(block->size_bytes);
   use_.total_current -= static_cast<int64_t>(block->size_bytes);
   cached_[block->size_bytes].push_back(block);
+}
+
+void Memory::order_cache() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [size, list] : cached_) {
+    std::sort(list.begin(), list.end(),
+              [](const Block* a, const Block* b) { return std::less<>()(b->data, a->data); });
+  }
 }
 
 MemoryUse Memory::use() const {

@@ -85,6 +85,10 @@ class Memory {
   // little from step to step. Throws as take().
   void add_spare(size_t size_bytes, int count);
 
+  // Puts the cached blocks into one fixed order, so that the same takes from here on get the same
+  // blocks: a step that repeats the last one finds its tensors at the same addresses.
+  void order_cache();
+
   [[nodiscard]] MemoryUse use() const;
   void reset_peaks();  // peaks start again at the current values
   void trim();         // gives cached blocks back to the system

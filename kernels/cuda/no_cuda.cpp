@@ -1,5 +1,4 @@
-// kernels/cuda/no_cuda.cpp -- where the CUDA backend will stand: kernels/CMakeLists.txt takes its
-// files instead of this one when there is a toolkit. Until then there are no CUDA devices.
+// kernels/cuda/no_cuda.cpp -- stands for the CUDA backend in a build without the toolkit.
 #include "kernels/device.h"
 
 namespace penstock {
@@ -8,8 +7,10 @@ std::vector<std::string> cuda_devices() {
   return {};
 }
 
-std::unique_ptr<Device> make_cuda_device(int /*ordinal*/) {
-  fail_resource("this version of Penstock has no CUDA backend yet: use --device cpu");
+std::unique_ptr<Device> make_cuda_device(int /*ordinal*/, bool /*graphs*/) {
+  fail_resource(
+      "this program was built without the CUDA backend: install the CUDA toolkit, cuDNN and NCCL "
+      "and configure with -DPENSTOCK_CUDA=ON, or use --device cpu");
 }
 
 }  // namespace penstock

@@ -1,0 +1,144 @@
+// kernels/cuda/cuda_device.cpp -- the CUDA backend: the op families over one queue and one pool.
+#include "kernels/cuda/cuda_device.h"
+
+#include "kernels/cuda/memory_source.h"
+
+namespace penstock {
+namespace {
+
+int visible_devices() {
+  int count = 0;
+  // Without a driver the count is left untouched and the status says why: no devices, no error.
+  if (cudaGetDeviceCount(&count) != cudaSuccess) {
+    (void)cudaGetLastError();
+    return 0;
+  }
+  return count;
+}
+
+cudaDeviceProp properties_of(int ordinal) {
+  cudaDeviceProp properties{};
+  PENSTOCK_CUDA(cudaGetDeviceProperties(&properties, ordinal));
+  return properties;
+}
+
+std::string describe(const cudaDeviceProp& properties) {
+  return std::string(properties.name) + ", compute " + std::to_string(properties.major) + "." +
+         std::to_string(properties.minor) + ", " + std::to_string(properties.totalGlobalMem >> 30) +
+         " GiB";
+}
+
+// Chosen before anything else of the device is made: streams belong to the current device.
+int made_current(int ordinal) {
+  PENSTOCK_CUDA(cudaSetDevice(ordinal));
+  return ordinal;
+}
+
+class OneGpu final : public CudaDevice {
+ public:
+  OneGpu(int ordinal, bool graphs)
+      : ordinal_(made_current(ordinal)),
+        properties_(properties_of(ordinal)),
+        queue_(graphs),
+        memory_(device_memory_source(queue_.stream())),
+        pinned_(pinned_memory_source()),
+        context_{queue_, memory_, trouble_, properties_, primitives_created_},
+        dense_(cuda_dense_ops(context_)),
+        image_(cuda_image_ops(context_)),
+        norm_(cuda_norm_ops(context_)),
+        pointwise_(cuda_pointwise_ops(context_)),
+        layout_(cuda_layout_ops(context_)),
+        attention_(cuda_attention_ops(context_)),
+        token_(cuda_token_ops(context_)),
+        update_(cuda_update_ops(context_)) {}
+
+  [[nodiscard]] std::string description() const override {
+    return "cuda:" + std::to_string(ordinal_) + " (" + describe(properties_) + ")";
+  }
+  [[nodiscard]] bool native_bf16() const override { return properties_.major >= 8; }
+  [[nodiscard]] bool host_addressable() const override { return false; }
+  void synchronize() override {
+    queue_.synchronize();
+    trouble_.check();
+  }
+  void copy_from_host(Tensor& to, const void* from, size_t size_bytes) override {
+    queue_.flush();
+    PENSTOCK_CUDA(
+        cudaMemcpyAsync(to.raw(), from, size_bytes, cudaMemcpyHostToDevice, queue_.stream()));
+    synchronize();
+  }
+  void copy_to_host(void* to, const Tensor& from, size_t size_bytes) override {
+    queue_.flush();
+    PENSTOCK_CUDA(
+        cudaMemcpyAsync(to, from.raw(), size_bytes, cudaMemcpyDeviceToHost, queue_.stream()));
+    synchronize();
+  }
+  void upload(Tensor& to, const Tensor& from) override {
+    queue_.flush();
+    PENSTOCK_CUDA(cudaMemcpyAsync(to.raw(), from.raw(), from.size_bytes(), cudaMemcpyHostToDevice,
+                                  queue_.stream()));
+  }
+  void begin_section(int64_t key) override { queue_.begin_section(key); }
+  void end_section() override { queue_.end_section(); }
+  [[nodiscard]] int64_t primitives_created() const override { return primitives_created_; }
+
+  DenseOps& dense() override { return *dense_; }
+  ImageOps& image() override { return *image_; }
+  NormOps& norm() override { return *norm_; }
+  PointwiseOps& pointwise() override { return *pointwise_; }
+  LayoutOps& layout() override { return *layout_; }
+  AttentionOps& attention() override { return *attention_; }
+  TokenOps& token() override { return *token_; }
+  UpdateOps& update() override { return *update_; }
+  Memory& memory() override { return memory_; }
+  Memory& host_memory() override { return pinned_; }
+
+  Queue& queue() override { return queue_; }
+  [[nodiscard]] int ordinal() const override { return ordinal_; }
+
+ private:
+  int ordinal_;
+  cudaDeviceProp properties_;
+  Queue queue_;  // first in, last out: memory goes back in its stream's order
+  Memory memory_;
+  Memory pinned_;
+  Trouble trouble_;
+  int64_t primitives_created_ = 0;
+  CudaContext context_;
+  std::unique_ptr<DenseOps> dense_;
+  std::unique_ptr<ImageOps> image_;
+  std::unique_ptr<NormOps> norm_;
+  std::unique_ptr<PointwiseOps> pointwise_;
+  std::unique_ptr<LayoutOps> layout_;
+  std::unique_ptr<AttentionOps> attention_;
+  std::unique_ptr<TokenOps> token_;
+  std::unique_ptr<UpdateOps> update_;
+};
+
+}  // namespace
+
+std::vector<std::string> cuda_devices() {
+  std::vector<std::string> lines;
+  for (int ordinal = 0; ordinal < visible_devices(); ++ordinal) {
+    lines.push_back(describe(properties_of(ordinal)));
+  }
+  return lines;
+}
+
+std::unique_ptr<Device> make_cuda_device(int ordinal, bool graphs) {
+  const int visible = visible_devices();
+  if (ordinal < 0 || ordinal >= visible) {
+    fail_resource("there is no CUDA device " + std::to_string(ordinal) +
+                  " here (visible: " + std::to_string(visible) +
+                  "): start fewer ranks per host, check CUDA_VISIBLE_DEVICES, or use --device cpu");
+  }
+  return std::make_unique<OneGpu>(ordinal, graphs);
+}
+
+CudaDevice& as_cuda(Device& device) {
+  auto* cuda = dynamic_cast<CudaDevice*>(&device);
+  if (cuda == nullptr) fail_internal("a CUDA link was asked to serve " + device.description());
+  return *cuda;
+}
+
+}  // namespace penstock

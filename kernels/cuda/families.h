@@ -1,0 +1,46 @@
+// kernels/cuda/families.h -- the CUDA op families, one file each, and what they share.
+// Private to kernels/cuda and its tests; everyone else calls make_cuda_device().
+//
+// An op computes shapes and addresses on the host, takes scratch tensors where it needs them and
+// submits commands; it never waits. Results depend on shapes alone: no floating-point atomics, and
+// library algorithms are chosen by shape, never by timing or address, so that every rank, step and
+// recompute gets the same bits.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <memory>
+
+#include "kernels/cuda/queue.h"
+#include "kernels/cuda/trouble.h"
+#include "kernels/memory.h"
+#include "kernels/ops.h"
+#include "kernels/tensor.h"
+
+namespace penstock {
+
+struct CudaContext {
+  Queue& queue;
+  Memory& memory;    // device memory: scratch tensors, Purpose::Workspace
+  Trouble& trouble;  // where kernels report bad ids
+  const cudaDeviceProp& properties;
+  int64_t& primitives_created;  // plans and descriptors: count up when one is made
+
+  // A new scratch tensor; stream order lets it go out of scope as soon as its users are submitted.
+  [[nodiscard]] Tensor scratch(const Shape& shape, DType dtype) const {
+    const size_t size_bytes = static_cast<size_t>(shape.elements()) * size_of(dtype);
+    return {memory.take(size_bytes, Purpose::Workspace), shape, dtype};
+  }
+};
+
+// The context must outlive the ops.
+[[nodiscard]] std::unique_ptr<DenseOps> cuda_dense_ops(CudaContext& context);
+[[nodiscard]] std::unique_ptr<ImageOps> cuda_image_ops(CudaContext& context);
+[[nodiscard]] std::unique_ptr<NormOps> cuda_norm_ops(CudaContext& context);
+[[nodiscard]] std::unique_ptr<PointwiseOps> cuda_pointwise_ops(CudaContext& context);
+[[nodiscard]] std::unique_ptr<LayoutOps> cuda_layout_ops(CudaContext& context);
+[[nodiscard]] std::unique_ptr<AttentionOps> cuda_attention_ops(CudaContext& context);
+[[nodiscard]] std::unique_ptr<TokenOps> cuda_token_ops(CudaContext& context);
+[[nodiscard]] std::unique_ptr<UpdateOps> cuda_update_ops(CudaContext& context);
+
+}  // namespace penstock

@@ -1,0 +1,28 @@
+// kernels/cuda/status.h -- no status of CUDA, cuBLAS or cuDNN is dropped: each failure becomes an
+// Error. Out of memory is Error(Resource); anything else is a broken device or a bug of ours.
+#pragma once
+
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+#include <cudnn.h>
+
+namespace penstock {
+
+// Throw "cudaMalloc(...): out of memory (cudaErrorMemoryAllocation)".
+[[noreturn]] void fail_cuda(const char* call, cudaError_t status);
+[[noreturn]] void fail_cublas(const char* call, cublasStatus_t status);
+[[noreturn]] void fail_cudnn(const char* call, cudnnStatus_t status);
+
+inline void check_status(const char* call, cudaError_t status) {
+  if (status != cudaSuccess) fail_cuda(call, status);
+}
+inline void check_status(const char* call, cublasStatus_t status) {
+  if (status != CUBLAS_STATUS_SUCCESS) fail_cublas(call, status);
+}
+inline void check_status(const char* call, cudnnStatus_t status) {
+  if (status != CUDNN_STATUS_SUCCESS) fail_cudnn(call, status);
+}
+
+}  // namespace penstock
+
+#define PENSTOCK_CUDA(call) ::penstock::check_status(#call, call)

@@ -1,0 +1,63 @@
+// kernels/cuda/stream.h -- owners of CUDA streams and events: moved, never copied, freed once.
+#pragma once
+
+#include <utility>
+
+#include "kernels/cuda/status.h"
+
+namespace penstock {
+
+class Stream {
+ public:
+  // On the current device; does not synchronise with the legacy default stream.
+  Stream() { PENSTOCK_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+  Stream(Stream&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
+  Stream& operator=(Stream&& other) noexcept {
+    std::swap(stream_, other.stream_);
+    return *this;
+  }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  ~Stream() {
+    if (stream_ != nullptr) (void)cudaStreamDestroy(stream_);  // nothing can be thrown here
+  }
+  [[nodiscard]] cudaStream_t get() const { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+// A point in a stream: that everything issued to it before has ended.
+class Event {
+ public:
+  Event() { PENSTOCK_CUDA(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming)); }
+  Event(Event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
+  Event& operator=(Event&& other) noexcept {
+    std::swap(event_, other.event_);
+    return *this;
+  }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  ~Event() {
+    if (event_ != nullptr) (void)cudaEventDestroy(event_);
+  }
+
+  void record(cudaStream_t stream) { PENSTOCK_CUDA(cudaEventRecord(event_, stream)); }
+  // True when the last recorded point has been passed (or none was recorded).
+  [[nodiscard]] bool passed() const {
+    const cudaError_t status = cudaEventQuery(event_);
+    if (status == cudaErrorNotReady) return false;
+    check_status("cudaEventQuery", status);
+    return true;
+  }
+  void wait_on_host() const { PENSTOCK_CUDA(cudaEventSynchronize(event_)); }
+  // What is issued to `stream` from here on starts after the recorded point.
+  void hold_back(cudaStream_t stream) const {
+    PENSTOCK_CUDA(cudaStreamWaitEvent(stream, event_, 0));
+  }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+}  // namespace penstock
