@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/clock.h"
 #include "kernels/memory.h"
 #include "kernels/tensor.h"
 
@@ -48,6 +49,10 @@ class Device {
   // then replay them as one. Sections do not nest; results are the same with and without.
   virtual void begin_section(int64_t /*key*/) {}
   virtual void end_section() {}
+  // A clock with that many points, from now on.
+  [[nodiscard]] virtual std::unique_ptr<DeviceClock> make_clock(size_t points) {
+    return std::make_unique<HostClock>(points);
+  }
   // Kernel-library primitives (plans, descriptors) made since the start; flat in the steady state.
   [[nodiscard]] virtual int64_t primitives_created() const = 0;
 
