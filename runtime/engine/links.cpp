@@ -2,15 +2,15 @@
 
 namespace penstock {
 
-Links::Links(Network& network, const Schedule& schedule, Device& device) {
+Links::Links(Network& network, const Schedule& schedule, int window, Device& device) {
   std::vector<Edge> edges;
   const auto rank_of = [&](int stage) {
     return schedule.rank_of_stage[static_cast<size_t>(stage)];
   };
   for (int s = 0; s + 1 < schedule.stages; ++s) {
     if (rank_of(s) == rank_of(s + 1)) continue;
-    edges.push_back({s, s + 1, rank_of(s), rank_of(s + 1), Direction::Activation});
-    edges.push_back({s + 1, s, rank_of(s + 1), rank_of(s), Direction::Gradient});
+    edges.push_back({s, s + 1, rank_of(s), rank_of(s + 1), Direction::Activation, window});
+    edges.push_back({s + 1, s, rank_of(s + 1), rank_of(s), Direction::Gradient, window});
   }
   ends_ = network.connect(edges, device);
   boundaries_.resize(static_cast<size_t>(schedule.stages));
@@ -28,6 +28,10 @@ Links::Links(Network& network, const Schedule& schedule, Device& device) {
 void Links::progress() {
   for (SendLink* sender : senders_) sender->progress();
   for (ReceiveLink* receiver : receivers_) receiver->progress();
+}
+
+void Links::hand_over() {
+  for (SendLink* sender : senders_) sender->hand_over();
 }
 
 void Links::drain() {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/schedule/window.h"
+
 namespace penstock {
 namespace {
 
@@ -54,7 +56,9 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
   check_agreement(fingerprint(model, layout, parts.boundaries), network.world());
   make_stages(config, device);
 
-  links_ = std::make_unique<Links>(network, programs.training, device);
+  const int window =
+      std::max(message_window(programs.training), message_window(programs.evaluation));
+  links_ = std::make_unique<Links>(network, programs.training, window, device);
   if (replicas_ > 1) reduce_ = network.reduce_group(device);
   parts.stages = stages_by_index_;
   parts.inputs = model.inputs;
@@ -63,11 +67,11 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
   parts.device = &device;
   for (int s = 0; s + 1 < layout.stages; ++s) {
     const Boundary& boundary = links_->boundary(s);
-    if (boundary.send_activation == nullptr && boundary.send_gradient == nullptr) continue;
-    for (const TensorSpec& spec : parts.boundaries[static_cast<size_t>(s) + 1]) {
-      sent_.push_back({static_cast<size_t>(spec.shape.elements()) * size_of(spec.dtype),
-                       most_in_flight(programs.training, s)});
-    }
+    SendLink* link =
+        boundary.send_activation != nullptr ? boundary.send_activation : boundary.send_gradient;
+    if (link == nullptr) continue;
+    sent_.push_back(
+        {link, parts.boundaries[static_cast<size_t>(s) + 1], most_in_flight(programs.training, s)});
   }
   train_ = std::make_unique<Executor>(programs.training, position_, parts);
   parts.boundaries = boundaries(model, layout, input, evaluation_batch, dtype);
@@ -100,7 +104,7 @@ void Pipeline::make_stages(const Config& config, Device& device) {
 }
 
 void Pipeline::reserve_for_messages() {
-  for (const Message& message : sent_) device_.memory().add_spare(message.size_bytes, message.most);
+  for (const Message& message : sent_) message.link->reserve(message.tensors, message.most);
 }
 
 void Pipeline::begin_step() {
