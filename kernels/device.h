@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/clock.h"
+#include "kernels/device_model.h"
 #include "kernels/memory.h"
 #include "kernels/tensor.h"
 
@@ -28,6 +29,8 @@ class Device {
 
   // "cpu (avx512_core_bf16, 2 threads)"
   [[nodiscard]] virtual std::string description() const = 0;
+  // What plans and forecasts reckon with.
+  [[nodiscard]] virtual DeviceModel model() const = 0;
   // True when bf16 matrix products run at the hardware's own speed.
   [[nodiscard]] virtual bool native_bf16() const = 0;
   // True when the host may read and write tensor memory directly.

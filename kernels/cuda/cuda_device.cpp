@@ -1,6 +1,7 @@
 // kernels/cuda/cuda_device.cpp -- the CUDA backend: the op families over one queue and one pool.
 #include "kernels/cuda/cuda_device.h"
 
+#include "kernels/cuda/cuda_device_model.h"
 #include "kernels/cuda/event_clock.h"
 #include "kernels/cuda/memory_source.h"
 
@@ -55,6 +56,9 @@ class OneGpu final : public CudaDevice {
 
   [[nodiscard]] std::string description() const override {
     return "cuda:" + std::to_string(ordinal_) + " (" + describe(properties_) + ")";
+  }
+  [[nodiscard]] DeviceModel model() const override {
+    return cuda_device_model(properties_, ordinal_);
   }
   [[nodiscard]] bool native_bf16() const override { return properties_.major >= 8; }
   [[nodiscard]] bool host_addressable() const override { return false; }

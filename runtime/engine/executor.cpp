@@ -56,10 +56,10 @@ void Executor::run(const StepInput& input) {
   }
   clock_->mark(0);
   for (size_t i = 0; i < program_.size(); ++i) {
-    const bool compute = is_compute(program_[i].op);
-    if (compute) parts_.device->begin_section(parts_.first_section + static_cast<int64_t>(i));
+    const bool computes = is_compute(program_[i].op) || program_[i].op == Op::OptimizerStep;
+    if (computes) parts_.device->begin_section(parts_.first_section + static_cast<int64_t>(i));
     execute(program_[i], input);
-    if (compute) parts_.device->end_section();
+    if (computes) parts_.device->end_section();
     clock_->mark(i + 1);
   }
   parts_.links->hand_over();

@@ -98,8 +98,7 @@ class Trainer {
   // there is memory for it.
   [[nodiscard]] std::optional<Forecast> look_ahead(const Session& session, const Profile* profile) {
     if (session.rank() != 0) return std::nullopt;
-    const DeviceModel device = device_model_named("cpu", config_.run.threads);
-    Forecast ahead = forecast(config_, blueprint_, device, profile, session.local_ranks());
+    Forecast ahead = forecast(config_, blueprint_, device_.model(), profile, session.local_ranks());
     if (reporter_ != nullptr) {
       reporter_->note(headline(config_, blueprint_.layout, network_, device_));
       reporter_->note(outlook(ahead, session, grid_));
