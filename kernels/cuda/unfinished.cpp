@@ -10,12 +10,6 @@ std::unique_ptr<DenseOps> cuda_dense_ops(CudaContext&) {
 std::unique_ptr<ImageOps> cuda_image_ops(CudaContext&) {
   fail_internal("no CUDA image ops yet");
 }
-std::unique_ptr<NormOps> cuda_norm_ops(CudaContext&) {
-  fail_internal("no CUDA norm ops yet");
-}
-std::unique_ptr<PointwiseOps> cuda_pointwise_ops(CudaContext&) {
-  fail_internal("no CUDA pointwise ops yet");
-}
 std::unique_ptr<LayoutOps> cuda_layout_ops(CudaContext&) {
   fail_internal("no CUDA layout ops yet");
 }
