@@ -60,8 +60,7 @@ void choose_pack(CudaContext& context, const Tensor& y, const Tensor* bias, Fuse
 
 void apply_bias_function(CudaContext& context, Tensor& y, const Tensor* bias, Fused f) {
   if (bias == nullptr && f == Fused::None) return;
-  if (y.dtype() == DType::BF16) return choose_pack<__nv_bfloat16>(context, y, bias, f);
-  choose_pack<float>(context, y, bias, f);
+  with_elements(y, [&]<class T>(T*) { choose_pack<T>(context, y, bias, f); });
 }
 
 }  // namespace penstock

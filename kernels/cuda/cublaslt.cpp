@@ -9,6 +9,7 @@
 #include <array>
 #include <string>
 
+#include "kernels/cuda/owned.h"
 #include "kernels/error.h"
 
 namespace penstock {
@@ -19,15 +20,6 @@ constexpr uint32_t kAlignment = 16;
 // Enough for split sums on Hopper; what a plan really needs is often nothing.
 constexpr uint64_t kWorkspaceLimit = uint64_t{32} << 20;
 
-template <auto Destroy>
-struct Destroyer {
-  template <class T>
-  void operator()(T* descriptor) const {
-    (void)Destroy(descriptor);  // nothing can be thrown here
-  }
-};
-template <class Handle, auto Destroy>
-using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroyer<Destroy>>;
 using Operation = Owned<cublasLtMatmulDesc_t, &cublasLtMatmulDescDestroy>;
 using Layout = Owned<cublasLtMatrixLayout_t, &cublasLtMatrixLayoutDestroy>;
 using Preference = Owned<cublasLtMatmulPreference_t, &cublasLtMatmulPreferenceDestroy>;

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "kernels/tensor.h"
+
 namespace penstock {
 
 template <class T, int kCount>
@@ -29,6 +31,19 @@ __device__ inline float narrow<float>(float x) {
 template <>
 __device__ inline __nv_bfloat16 narrow<__nv_bfloat16>(float x) {
   return __float2bfloat16_rn(x);
+}
+
+// Calls f with the tensor's address, typed as kernels see it. fp32 and bf16 only.
+template <class F>
+void with_elements(const Tensor& tensor, const F& f) {
+  switch (tensor.dtype()) {
+    case DType::F32:
+      return f(static_cast<float*>(tensor.raw()));
+    case DType::BF16:
+      return f(static_cast<__nv_bfloat16*>(tensor.raw()));
+    default:
+      fail_internal(std::string("this CUDA op does not compute in ") + name_of(tensor.dtype()));
+  }
 }
 
 }  // namespace penstock

@@ -4,9 +4,6 @@
 
 namespace penstock {
 
-std::unique_ptr<ImageOps> cuda_image_ops(CudaContext&) {
-  fail_internal("no CUDA image ops yet");
-}
 std::unique_ptr<NormOps> cuda_norm_ops(CudaContext&) {
   fail_internal("no CUDA norm ops yet");
 }
