@@ -1,4 +1,6 @@
 // launch/train_command.cpp -- `penstock train`: everything around the trainer.
+#include <fmt/format.h>
+
 #include <memory>
 
 #include "launch/commands.h"
@@ -44,10 +46,10 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
     Config config = shared_config(world, arguments, true, &settings);
     plan = shared_threads(world, session, config.run.threads);
     config.run.threads = plan.threads;
-    run = planned_run(session, world, settings, config, plan.threads, models);
+    agree(world, fmt::format("rank {} (host {})", session.rank(), session.host()),
+          [&] { device = open_device(config.run.device, plan.threads, session); });
+    run = planned_run(session, world, settings, config, device->model(), models);
     grid = grid_of(run.config, session.ranks());
-    agree(world, name_of_rank(session, grid),
-          [&] { device = open_device(run.config.run.device, plan.threads, session); });
   }
   const std::unique_ptr<Network> network = make_mpi_network(session, grid);
   std::unique_ptr<Reporter> reporter = open_report(network->world(), run.config, plan, run.note);

@@ -1,6 +1,8 @@
 // kernels/cuda/cuda_device.cpp -- the CUDA backend: the op families over one queue and one pool.
 #include "kernels/cuda/cuda_device.h"
 
+#include "kernels/cuda/cuda_device_model.h"
+#include "kernels/cuda/event_clock.h"
 #include "kernels/cuda/memory_source.h"
 
 namespace penstock {
@@ -55,6 +57,9 @@ class OneGpu final : public CudaDevice {
   [[nodiscard]] std::string description() const override {
     return "cuda:" + std::to_string(ordinal_) + " (" + describe(properties_) + ")";
   }
+  [[nodiscard]] DeviceModel model() const override {
+    return cuda_device_model(properties_, ordinal_);
+  }
   [[nodiscard]] bool native_bf16() const override { return properties_.major >= 8; }
   [[nodiscard]] bool host_addressable() const override { return false; }
   void synchronize() override {
@@ -80,6 +85,9 @@ class OneGpu final : public CudaDevice {
   }
   void begin_section(int64_t key) override { queue_.begin_section(key); }
   void end_section() override { queue_.end_section(); }
+  [[nodiscard]] std::unique_ptr<DeviceClock> make_clock(size_t points) override {
+    return std::make_unique<EventClock>(points, queue_);
+  }
   [[nodiscard]] int64_t primitives_created() const override { return primitives_created_; }
 
   DenseOps& dense() override { return *dense_; }

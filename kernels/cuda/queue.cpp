@@ -7,7 +7,8 @@
 namespace penstock {
 namespace {
 
-// A part that keeps changing is not worth its captures.
+// A graph costs some launches to make, and a part that keeps changing is not worth its captures.
+constexpr int kPaidAfter = 8;  // replays
 constexpr int kPatience = 3;
 
 }  // namespace
@@ -57,7 +58,7 @@ void Queue::finish_part() {
   Part& part = parts[part_++];
   const Match match = compare(part);
   if (match == Match::Different || part.failures > kPatience) {
-    if (part.graph != nullptr) ++part.failures;
+    if (part.graph != nullptr && part.replays < kPaidAfter) ++part.failures;
     drop(part);
     remember(part);
     issue_pending();
@@ -70,6 +71,7 @@ void Queue::finish_part() {
     patch(part);
   }
   PENSTOCK_CUDA(cudaGraphLaunch(part.graph, stream()));
+  ++part.replays;
   ++replayed_;
   commands_.clear();
   bytes_.clear();
@@ -134,6 +136,7 @@ void Queue::patch(Part& part) {
 void Queue::drop(Part& part) {
   if (part.graph != nullptr) (void)cudaGraphExecDestroy(part.graph);
   part.graph = nullptr;
+  part.replays = 0;
   part.nodes.clear();
 }
 

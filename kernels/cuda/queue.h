@@ -118,7 +118,8 @@ class Queue {
     std::vector<std::byte> bytes;
     cudaGraphExec_t graph = nullptr;
     std::vector<cudaGraphNode_t> nodes;  // one per command; null where it is no single kernel
-    int failures = 0;                    // times the graph had to be thrown away
+    int replays = 0;                     // of this graph
+    int failures = 0;                    // graphs that were thrown away before they had paid
   };
   enum class Match : uint8_t { Same, Patchable, Different };
 

@@ -18,6 +18,7 @@ Executor::Executor(const Schedule& schedule, int rank, Parts parts)
   activation_inlets_.resize(static_cast<size_t>(schedule.stages));
   gradient_inlets_.resize(static_cast<size_t>(schedule.stages));
   events_.reserve(program_.size());
+  clock_ = parts_.device->make_clock(program_.size() + 1);
   for (const Instruction& instruction : program_) {
     const auto s = static_cast<size_t>(std::max(instruction.stage, 0));
     if (instruction.op == Op::Recompute) keep_tape_[at(instruction)] = 0;
@@ -41,12 +42,10 @@ size_t Executor::at(const Instruction& instruction) const {
          static_cast<size_t>(instruction.micro_batch);
 }
 
-double Executor::now_s() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - epoch_).count();
-}
-
 void Executor::run(const StepInput& input) {
   events_.clear();
+  if (!parts_.device->host_addressable()) upload(input.batches);
+  batches_ = uploaded_.empty() ? input.batches : uploaded_;
   for (Inlet& inlet : activation_inlets_) {
     inlet.left = inlet.per_run;
     announce(inlet);
@@ -55,10 +54,33 @@ void Executor::run(const StepInput& input) {
     inlet.left = inlet.per_run;
     announce(inlet);
   }
-  for (const Instruction& instruction : program_) {
-    const double start = now_s();
-    execute(instruction, input);
-    events_.push_back({instruction, start, now_s()});
+  clock_->mark(0);
+  for (size_t i = 0; i < program_.size(); ++i) {
+    const bool computes = is_compute(program_[i].op) || program_[i].op == Op::OptimizerStep;
+    if (computes) parts_.device->begin_section(parts_.first_section + static_cast<int64_t>(i));
+    execute(program_[i], input);
+    if (computes) parts_.device->end_section();
+    clock_->mark(i + 1);
+  }
+  // The caller may refill its batches. An update has waited for the device already, to read the
+  // loss.
+  if (!uploaded_.empty() && !input.update) parts_.device->synchronize();
+  for (Batch& batch : uploaded_) batch.tensors.clear();
+}
+
+void Executor::upload(std::span<const Batch> batches) {
+  Device& device = *parts_.device;
+  uploaded_.resize(batches.size());
+  for (size_t m = 0; m < batches.size(); ++m) {
+    Batch& copy = uploaded_[m];
+    copy.names = batches[m].names;
+    copy.samples = batches[m].samples;
+    copy.tensors.clear();
+    for (const Tensor& field : batches[m].tensors) {
+      Tensor there = device.empty(field.shape(), field.dtype(), Purpose::Workspace);
+      device.upload(there, field);
+      copy.tensors.push_back(std::move(there));
+    }
   }
 }
 
@@ -115,7 +137,7 @@ void Executor::execute(const Instruction& instruction, const StepInput& input) {
 }
 
 Moment Executor::moment_of(const Instruction& instruction, const StepInput& input) const {
-  const Batch& batch = input.batches[static_cast<size_t>(instruction.micro_batch)];
+  const Batch& batch = batches_[static_cast<size_t>(instruction.micro_batch)];
   return {.training = input.training,
           .seed = input.seed,
           .step = input.step,
@@ -126,9 +148,9 @@ Moment Executor::moment_of(const Instruction& instruction, const StepInput& inpu
           .fields = &batch.tensors};
 }
 
-Tensors Executor::take_inputs(const Instruction& instruction, const StepInput& input) {
+Tensors Executor::take_inputs(const Instruction& instruction) {
   if (instruction.stage > 0) return std::move(activations_[at(instruction)]);
-  const Batch& batch = input.batches[static_cast<size_t>(instruction.micro_batch)];
+  const Batch& batch = batches_[static_cast<size_t>(instruction.micro_batch)];
   Tensors inputs;
   for (const std::string& field : parts_.inputs) inputs.push_back(batch.field(field));
   return inputs;
@@ -137,8 +159,8 @@ Tensors Executor::take_inputs(const Instruction& instruction, const StepInput& i
 void Executor::forward(const Instruction& instruction, const StepInput& input) {
   Stage& stage = *parts_.stages[static_cast<size_t>(instruction.stage)];
   const size_t cell = at(instruction);
-  Tensors outputs = stage.forward(moment_of(instruction, input), take_inputs(instruction, input),
-                                  keep_tape_[cell] != 0);
+  Tensors outputs =
+      stage.forward(moment_of(instruction, input), take_inputs(instruction), keep_tape_[cell] != 0);
   const auto next = static_cast<size_t>(instruction.stage) + 1;
   const bool here = next < parts_.stages.size() && parts_.stages[next] != nullptr;
   if (here) {
@@ -176,16 +198,25 @@ void Executor::progress() {
   if (parts_.reduce != nullptr) parts_.reduce->progress();
 }
 
-double Executor::busy_s() const {
+std::span<const TimedInstruction> Executor::events() {
+  if (events_.empty()) {
+    for (size_t i = 0; i < program_.size(); ++i) {
+      events_.push_back({program_[i], clock_->seconds(i), clock_->seconds(i + 1)});
+    }
+  }
+  return events_;
+}
+
+double Executor::busy_s() {
   double total = 0.0;
-  for (const TimedInstruction& event : events_) {
+  for (const TimedInstruction& event : events()) {
     if (is_compute(event.instruction.op)) total += event.end - event.start;
   }
   return total;
 }
 
-double Executor::span_s() const {
-  if (events_.empty()) return 0.0;
+double Executor::span_s() {
+  if (events().empty()) return 0.0;
   const TimedInstruction& last = events_.back();
   const bool update = last.instruction.op == Op::OptimizerStep;
   return (update ? last.start : last.end) - events_.front().start;

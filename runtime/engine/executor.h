@@ -6,9 +6,9 @@
 // edge is announced as soon as the one before has come, so that it arrives during computation.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -38,6 +38,8 @@ class Executor {
     std::vector<std::string> inputs;                  // batch fields that enter stage 0
     Links* links = nullptr;
     ReduceGroup* reduce = nullptr;  // null: no replicas
+    Device* device = nullptr;
+    int64_t first_section = 0;  // keys of Device::begin_section, one per instruction, from here on
   };
   // `schedule` is lowered and verified; `rank` is this rank's position in its pipeline.
   Executor(const Schedule& schedule, int rank, Parts parts);
@@ -47,13 +49,14 @@ class Executor {
   void progress();
 
   // From here on times count from zero.
-  void reset_clock() { epoch_ = std::chrono::steady_clock::now(); }
-  // Of the last run, in seconds since the executor was made or its clock reset.
-  [[nodiscard]] std::span<const TimedInstruction> events() const { return events_; }
+  void reset_clock() { clock_->restart(); }
+  // Of the last run, in seconds since the executor was made or its clock reset: when the device
+  // did it. Waits for its end.
+  [[nodiscard]] std::span<const TimedInstruction> events();
   // Of the last run: seconds in compute instructions, and from its start to the update (or the
   // end).
-  [[nodiscard]] double busy_s() const;
-  [[nodiscard]] double span_s() const;
+  [[nodiscard]] double busy_s();
+  [[nodiscard]] double span_s();
 
  private:
   // A receiving edge and how many messages this program still takes from it.
@@ -65,14 +68,15 @@ class Executor {
   };
 
   void execute(const Instruction& instruction, const StepInput& input);
+  // The fields that this rank reads, on the device.
+  void upload(std::span<const Batch> batches);
   [[nodiscard]] Moment moment_of(const Instruction& instruction, const StepInput& input) const;
-  [[nodiscard]] Tensors take_inputs(const Instruction& instruction, const StepInput& input);
+  [[nodiscard]] Tensors take_inputs(const Instruction& instruction);
   void forward(const Instruction& instruction, const StepInput& input);
   void hand_back(const Instruction& instruction, Tensors gradients);
   void announce(Inlet& inlet);
   void receive(Inlet& inlet, Tensors& into);
   [[nodiscard]] size_t at(const Instruction& instruction) const;
-  [[nodiscard]] double now_s() const;
 
   std::vector<Instruction> program_;
   int micro_batches_;
@@ -84,8 +88,10 @@ class Executor {
   std::vector<Tensors> gradients_;        // by at(): of the stage's outputs
   std::vector<Tensors> input_gradients_;  // by at(): to be sent
   std::vector<Inlet> activation_inlets_, gradient_inlets_;  // by stage
-  std::vector<TimedInstruction> events_;
-  std::chrono::steady_clock::time_point epoch_ = std::chrono::steady_clock::now();
+  std::span<const Batch> batches_;  // of this run, where the device reads them
+  std::vector<Batch> uploaded_;     // by micro-batch, during a run; empty where the host's will do
+  std::unique_ptr<DeviceClock> clock_;    // point i is the start of instruction i
+  std::vector<TimedInstruction> events_;  // read off the clock when somebody asks
 };
 
 }  // namespace penstock

@@ -180,9 +180,9 @@ Meter count_of(const CountingDevice& device) {
 }
 
 Meter clock_of(Device& device) {
-  return [&device] {
-    device.synchronize();
-    return Reading{std::chrono::duration<double>(Clock::now().time_since_epoch()).count(), 0};
+  return [clock = std::shared_ptr<DeviceClock>(device.make_clock(1))] {
+    clock->mark(0);
+    return Reading{clock->seconds(0), 0};
   };
 }
 

@@ -60,6 +60,7 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
   parts.inputs = model.inputs;
   parts.links = links_.get();
   parts.reduce = reduce_.get();
+  parts.device = &device;
   for (int s = 0; s + 1 < layout.stages; ++s) {
     const Boundary& boundary = links_->boundary(s);
     if (boundary.send_activation == nullptr && boundary.send_gradient == nullptr) continue;
@@ -70,6 +71,8 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
   }
   train_ = std::make_unique<Executor>(programs.training, position_, parts);
   parts.boundaries = boundaries(model, layout, input, evaluation_batch, dtype);
+  parts.first_section =
+      static_cast<int64_t>(programs.training.program[static_cast<size_t>(position_)].size());
   evaluate_ = std::make_unique<Executor>(programs.evaluation, position_, parts);
   for (auto& stage : stages_) {
     stage->set_progress([executor = train_.get()] { executor->progress(); });
@@ -101,6 +104,7 @@ void Pipeline::reserve_for_messages() {
 }
 
 void Pipeline::begin_step() {
+  device_.memory().order_cache();
   for (auto& stage : stages_) stage->begin_step();
 }
 
