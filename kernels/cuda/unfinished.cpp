@@ -4,12 +4,6 @@
 
 namespace penstock {
 
-std::unique_ptr<NormOps> cuda_norm_ops(CudaContext&) {
-  fail_internal("no CUDA norm ops yet");
-}
-std::unique_ptr<PointwiseOps> cuda_pointwise_ops(CudaContext&) {
-  fail_internal("no CUDA pointwise ops yet");
-}
 std::unique_ptr<LayoutOps> cuda_layout_ops(CudaContext&) {
   fail_internal("no CUDA layout ops yet");
 }
