@@ -55,6 +55,7 @@ void Executor::run(const StepInput& input) {
     if (computes) parts_.device->end_section();
     clock_->mark(i + 1);
   }
+  parts_.links->hand_over();
   // The caller may refill its batches. An update has waited for the device already, to read the
   // loss.
   if (!uploaded_.empty() && !input.update) parts_.device->synchronize();
@@ -121,6 +122,7 @@ void Executor::execute(const Instruction& instruction, const StepInput& input) {
       }
       return;
     case Op::OptimizerStep:
+      parts_.links->hand_over();
       if (parts_.reduce != nullptr) parts_.reduce->finish();
       input.update();
       return;

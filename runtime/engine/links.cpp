@@ -4,7 +4,7 @@
 
 namespace penstock {
 
-Links::Links(Network& network, const Schedule& schedule, Device& device) {
+Links::Links(Network& network, const Schedule& schedule, int window, Device& device) {
   const Edges between(schedule);
   std::vector<Edge> wires;
   std::vector<int> edge_of_wire;
@@ -14,8 +14,8 @@ Links::Links(Network& network, const Schedule& schedule, Device& device) {
   for (int e = 0; e < between.count(); ++e) {
     const auto [from, to] = between.ends(e);
     if (rank_of(from) == rank_of(to)) continue;
-    wires.push_back({from, to, rank_of(from), rank_of(to), Direction::Activation});
-    wires.push_back({to, from, rank_of(to), rank_of(from), Direction::Gradient});
+    wires.push_back({from, to, rank_of(from), rank_of(to), Direction::Activation, window});
+    wires.push_back({to, from, rank_of(to), rank_of(from), Direction::Gradient, window});
     edge_of_wire.insert(edge_of_wire.end(), 2, e);
   }
   ends_ = network.connect(wires, device);
@@ -33,6 +33,10 @@ Links::Links(Network& network, const Schedule& schedule, Device& device) {
 void Links::progress() {
   for (SendLink* sender : senders_) sender->progress();
   for (ReceiveLink* receiver : receivers_) receiver->progress();
+}
+
+void Links::hand_over() {
+  for (SendLink* sender : senders_) sender->hand_over();
 }
 
 void Links::drain() {

@@ -19,12 +19,13 @@ struct EdgeLinks {
 
 class Links {
  public:
-  // Collective over the pipeline: the same schedule on every rank.
-  Links(Network& network, const Schedule& schedule, Device& device);
+  // Collective over the pipeline: the same schedule on every rank. `window` is that of Edge.
+  Links(Network& network, const Schedule& schedule, int window, Device& device);
 
   [[nodiscard]] const EdgeLinks& of(int edge) const { return links_[static_cast<size_t>(edge)]; }
   void progress();
-  void drain();  // until everything sent has left
+  void hand_over();  // before this rank waits for anything but a message
+  void drain();      // until everything sent has left
 
  private:
   Network::Ends ends_;

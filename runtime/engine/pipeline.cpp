@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/schedule/window.h"
+
 namespace penstock {
 namespace {
 
@@ -56,7 +58,9 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
   parts.skips = std::move(passing.skips);
   make_stages(config, device);
 
-  links_ = std::make_unique<Links>(network, programs.training, device);
+  const int window =
+      std::max(message_window(programs.training), message_window(programs.evaluation));
+  links_ = std::make_unique<Links>(network, programs.training, window, device);
   if (replicas_ > 1) reduce_ = network.reduce_group(device);
   parts.stages = stages_by_index_;
   parts.inputs = model.inputs;
@@ -78,13 +82,12 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
 
 void Pipeline::note_messages(const Executor& executor) {
   for (size_t e = 0; e < executor.tuples().size(); ++e) {
-    const EdgeLinks& links = links_->of(static_cast<int>(e));
-    if (links.send_activation == nullptr && links.send_gradient == nullptr) continue;
-    for (const TensorSpec& spec : executor.tuples()[e]) {
-      sent_.push_back({static_cast<size_t>(spec.shape.elements()) * size_of(spec.dtype),
-                       most_in_flight(blueprint_.programs.training,
-                                      executor.edges().ends(static_cast<int>(e)))});
-    }
+    const int edge = static_cast<int>(e);
+    const EdgeLinks& links = links_->of(edge);
+    SendLink* link = links.send_activation != nullptr ? links.send_activation : links.send_gradient;
+    if (link == nullptr) continue;
+    sent_.push_back({link, executor.tuples()[e],
+                     most_in_flight(blueprint_.programs.training, executor.edges().ends(edge))});
   }
 }
 
@@ -109,7 +112,7 @@ void Pipeline::make_stages(const Config& config, Device& device) {
 }
 
 void Pipeline::reserve_for_messages() {
-  for (const Message& message : sent_) device_.memory().add_spare(message.size_bytes, message.most);
+  for (const Message& message : sent_) message.link->reserve(message.tensors, message.most);
 }
 
 void Pipeline::begin_step() {
