@@ -50,6 +50,7 @@ class Pipeline {
 
  private:
   void make_stages(const Config& config, Device& device);
+  void note_messages(const Executor& executor);
 
   const Blueprint& blueprint_;
   int position_ = 0;
