@@ -4,18 +4,6 @@
 
 namespace penstock {
 
-std::unique_ptr<DenseOps> cuda_dense_ops(CudaContext&) {
-  fail_internal("no CUDA dense ops yet");
-}
-std::unique_ptr<ImageOps> cuda_image_ops(CudaContext&) {
-  fail_internal("no CUDA image ops yet");
-}
-std::unique_ptr<NormOps> cuda_norm_ops(CudaContext&) {
-  fail_internal("no CUDA norm ops yet");
-}
-std::unique_ptr<PointwiseOps> cuda_pointwise_ops(CudaContext&) {
-  fail_internal("no CUDA pointwise ops yet");
-}
 std::unique_ptr<LayoutOps> cuda_layout_ops(CudaContext&) {
   fail_internal("no CUDA layout ops yet");
 }
