@@ -10,14 +10,8 @@ std::unique_ptr<DenseOps> cuda_dense_ops(CudaContext&) {
 std::unique_ptr<ImageOps> cuda_image_ops(CudaContext&) {
   fail_internal("no CUDA image ops yet");
 }
-std::unique_ptr<LayoutOps> cuda_layout_ops(CudaContext&) {
-  fail_internal("no CUDA layout ops yet");
-}
 std::unique_ptr<AttentionOps> cuda_attention_ops(CudaContext&) {
   fail_internal("no CUDA attention ops yet");
-}
-std::unique_ptr<TokenOps> cuda_token_ops(CudaContext&) {
-  fail_internal("no CUDA token ops yet");
 }
 std::unique_ptr<UpdateOps> cuda_update_ops(CudaContext&) {
   fail_internal("no CUDA update ops yet");
