@@ -117,6 +117,7 @@ class Queue {
     std::vector<Command> commands;
     std::vector<std::byte> bytes;
     cudaGraphExec_t graph = nullptr;
+    cudaGraph_t captured = nullptr;      // what it was made from, and what `nodes` are of
     std::vector<cudaGraphNode_t> nodes;  // one per command; null where it is no single kernel
     int replays = 0;                     // of this graph
     int failures = 0;                    // graphs that were thrown away before they had paid
