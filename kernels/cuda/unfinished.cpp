@@ -7,9 +7,6 @@ namespace penstock {
 std::unique_ptr<LayoutOps> cuda_layout_ops(CudaContext&) {
   fail_internal("no CUDA layout ops yet");
 }
-std::unique_ptr<AttentionOps> cuda_attention_ops(CudaContext&) {
-  fail_internal("no CUDA attention ops yet");
-}
 std::unique_ptr<TokenOps> cuda_token_ops(CudaContext&) {
   fail_internal("no CUDA token ops yet");
 }
