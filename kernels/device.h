@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/clock.h"
+#include "kernels/device_model.h"
 #include "kernels/memory.h"
 #include "kernels/tensor.h"
 
@@ -27,6 +29,8 @@ class Device {
 
   // "cpu (avx512_core_bf16, 2 threads)"
   [[nodiscard]] virtual std::string description() const = 0;
+  // What plans and forecasts reckon with.
+  [[nodiscard]] virtual DeviceModel model() const = 0;
   // True when bf16 matrix products run at the hardware's own speed.
   [[nodiscard]] virtual bool native_bf16() const = 0;
   // True when the host may read and write tensor memory directly.
@@ -48,6 +52,10 @@ class Device {
   // then replay them as one. Sections do not nest; results are the same with and without.
   virtual void begin_section(int64_t /*key*/) {}
   virtual void end_section() {}
+  // A clock with that many points, from now on.
+  [[nodiscard]] virtual std::unique_ptr<DeviceClock> make_clock(size_t points) {
+    return std::make_unique<HostClock>(points);
+  }
   // Kernel-library primitives (plans, descriptors) made since the start; flat in the steady state.
   [[nodiscard]] virtual int64_t primitives_created() const = 0;
 
@@ -79,6 +87,16 @@ class Device {
 // One line per accelerator that the CUDA backend can use; empty without one (or without the
 // backend).
 [[nodiscard]] std::vector<std::string> cuda_devices();
+// Why there is none of them: what the driver says, or that this build has no backend; empty when
+// there is one.
+[[nodiscard]] std::string why_no_cuda();
+// Which GPU that ordinal is: an identity that no other in the world has, and its place on the
+// host's bus, which the parts of one GPU (MIG) have in common.
+struct GpuIdentity {
+  std::string uuid;  // "GPU-3f8a..."
+  std::string bus;   // "0000:17:00"
+};
+[[nodiscard]] GpuIdentity cuda_identity(int ordinal);
 // The GPU of that ordinal among the visible ones. `graphs`: sections are replayed as CUDA graphs.
 // Throws Error(Resource) in a build without CUDA (naming the option) and where there is no device.
 [[nodiscard]] std::unique_ptr<Device> make_cuda_device(int ordinal, bool graphs = true);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <functional>
 
 #include "kernels/error.h"
 
@@ -78,7 +77,7 @@ Block* Memory::obtain(size_t size_bytes, Purpose purpose) {
   block->size_bytes = size_bytes;
   block->memory = this;
   use_.reserved += static_cast<int64_t>(size_bytes);
-  ++use_.system_allocations;
+  block->serial = ++use_.system_allocations;
   return block;
 }
 
@@ -123,7 +122,7 @@ void Memory::order_cache() {
   const std::lock_guard lock(mutex_);
   for (auto& [size, list] : cached_) {
     std::sort(list.begin(), list.end(),
-              [](const Block* a, const Block* b) { return std::less<>()(b->data, a->data); });
+              [](const Block* a, const Block* b) { return a->serial > b->serial; });
   }
 }
 

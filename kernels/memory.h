@@ -52,6 +52,7 @@ struct Block {
   std::byte* data = nullptr;
   size_t size_bytes = 0;  // rounded up to 64
   Purpose purpose = Purpose::Workspace;
+  int64_t serial = 0;  // blocks are numbered as they are obtained
   std::atomic<int32_t> references{0};
   Memory* memory = nullptr;
 };
@@ -85,8 +86,9 @@ class Memory {
   // little from step to step. Throws as take().
   void add_spare(size_t size_bytes, int count);
 
-  // Puts the cached blocks into one fixed order, so that the same takes from here on get the same
-  // blocks: a step that repeats the last one finds its tensors at the same addresses.
+  // Puts the cached blocks into the order in which they were obtained, so that the same takes from
+  // here on get the same blocks: a step that repeats the last one finds its tensors at the same
+  // addresses, also when others (an evaluation) have added to the cache in between.
   void order_cache();
 
   [[nodiscard]] MemoryUse use() const;

@@ -118,7 +118,7 @@ void pin_what_was_asked_for(const Settings& settings, PlanRequest& plan) {
 }
 
 PlannedRun planned_run(const Session& session, Collective& world, const Settings& settings,
-                       const Config& config, int threads, const ModelMaker& models) {
+                       const Config& config, const DeviceModel& device, const ModelMaker& models) {
   PlannedRun result{.config = config, .profile = {}, .note = {}};
   const PipelineConfig& pipeline = config.pipeline;
   const bool splits =
@@ -132,10 +132,9 @@ PlannedRun planned_run(const Session& session, Collective& world, const Settings
     Settings here = settings;
     here.config = config;
     try {
-      PlannedRun planned =
-          Planner(session, here, models, source.facts(), device_model_named("cpu", threads),
-                  result.profile ? &*result.profile : nullptr)
-              .run();
+      PlannedRun planned = Planner(session, here, models, source.facts(), device,
+                                   result.profile ? &*result.profile : nullptr)
+                               .run();
       result.note = planned.note;
       return planned.config;
     } catch (const std::invalid_argument& refusal) {

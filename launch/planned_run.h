@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "kernels/device_model.h"
 #include "launch/settings.h"
 #include "runtime/comm/network.h"
 #include "runtime/comm/session.h"
@@ -26,7 +27,7 @@ struct PlannedRun {
 // Collective. `settings` must be that of rank 0 there, with origins; `config` the same everywhere.
 // Throws on every rank when nothing fits or the profile is of another network.
 [[nodiscard]] PlannedRun planned_run(const Session& session, Collective& world,
-                                     const Settings& settings, const Config& config, int threads,
-                                     const ModelMaker& models);
+                                     const Settings& settings, const Config& config,
+                                     const DeviceModel& device, const ModelMaker& models);
 
 }  // namespace penstock

@@ -26,6 +26,9 @@ class CpuDevice final : public Device {
     return "cpu (" + dnn_.isa() + ", " + std::to_string(context_.threads) +
            (context_.threads == 1 ? " thread)" : " threads)");
   }
+  [[nodiscard]] DeviceModel model() const override {
+    return device_model_named("cpu", context_.threads);
+  }
   [[nodiscard]] bool native_bf16() const override { return dnn_.native_bf16(); }
   [[nodiscard]] bool host_addressable() const override { return true; }
   void synchronize() override {}  // every op has ended when it returns

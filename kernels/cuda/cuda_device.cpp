@@ -1,6 +1,8 @@
 // kernels/cuda/cuda_device.cpp -- the CUDA backend: the op families over one queue and one pool.
 #include "kernels/cuda/cuda_device.h"
 
+#include "kernels/cuda/cuda_device_model.h"
+#include "kernels/cuda/event_clock.h"
 #include "kernels/cuda/memory_source.h"
 
 namespace penstock {
@@ -20,6 +22,13 @@ cudaDeviceProp properties_of(int ordinal) {
   cudaDeviceProp properties{};
   PENSTOCK_CUDA(cudaGetDeviceProperties(&properties, ordinal));
   return properties;
+}
+
+std::string hexadecimal(int number, int digits) {
+  constexpr const char* kDigits = "0123456789abcdef";
+  std::string text;
+  for (int digit = digits - 1; digit >= 0; --digit) text += kDigits[(number >> (4 * digit)) & 15];
+  return text;
 }
 
 std::string describe(const cudaDeviceProp& properties) {
@@ -55,6 +64,9 @@ class OneGpu final : public CudaDevice {
   [[nodiscard]] std::string description() const override {
     return "cuda:" + std::to_string(ordinal_) + " (" + describe(properties_) + ")";
   }
+  [[nodiscard]] DeviceModel model() const override {
+    return cuda_device_model(properties_, ordinal_);
+  }
   [[nodiscard]] bool native_bf16() const override { return properties_.major >= 8; }
   [[nodiscard]] bool host_addressable() const override { return false; }
   void synchronize() override {
@@ -80,6 +92,9 @@ class OneGpu final : public CudaDevice {
   }
   void begin_section(int64_t key) override { queue_.begin_section(key); }
   void end_section() override { queue_.end_section(); }
+  [[nodiscard]] std::unique_ptr<DeviceClock> make_clock(size_t points) override {
+    return std::make_unique<EventClock>(points, queue_);
+  }
   [[nodiscard]] int64_t primitives_created() const override { return primitives_created_; }
 
   DenseOps& dense() override { return *dense_; }
@@ -125,8 +140,29 @@ std::vector<std::string> cuda_devices() {
   return lines;
 }
 
+std::string why_no_cuda() {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaSuccess && count > 0) return {};
+  (void)cudaGetLastError();
+  const std::string words = status == cudaSuccess ? "none is visible (CUDA_VISIBLE_DEVICES)"
+                                                  : std::string(cudaGetErrorString(status)) + " (" +
+                                                        cudaGetErrorName(status) + ")";
+  const bool driver = status == cudaErrorInsufficientDriver;
+  return "no CUDA device: " + words + (driver ? ": install NVIDIA's driver, or a newer one" : "");
+}
+
+GpuIdentity cuda_identity(int ordinal) {
+  const cudaDeviceProp properties = properties_of(ordinal);
+  std::string uuid = "GPU-";
+  for (const char byte : properties.uuid.bytes) uuid += hexadecimal(byte, 2);
+  return {uuid, hexadecimal(properties.pciDomainID, 4) + ":" + hexadecimal(properties.pciBusID, 2) +
+                    ":" + hexadecimal(properties.pciDeviceID, 2)};
+}
+
 std::unique_ptr<Device> make_cuda_device(int ordinal, bool graphs) {
   const int visible = visible_devices();
+  if (visible == 0) fail_resource(why_no_cuda() + ", or use --device cpu");
   if (ordinal < 0 || ordinal >= visible) {
     fail_resource("there is no CUDA device " + std::to_string(ordinal) +
                   " here (visible: " + std::to_string(visible) +

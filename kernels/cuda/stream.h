@@ -30,7 +30,8 @@ class Stream {
 // A point in a stream: that everything issued to it before has ended.
 class Event {
  public:
-  Event() { PENSTOCK_CUDA(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming)); }
+  enum Kind : unsigned { Plain = cudaEventDisableTiming, Timed = cudaEventDefault };
+  explicit Event(Kind kind = Plain) { PENSTOCK_CUDA(cudaEventCreateWithFlags(&event_, kind)); }
   Event(Event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
   Event& operator=(Event&& other) noexcept {
     std::swap(event_, other.event_);
@@ -54,6 +55,12 @@ class Event {
   // What is issued to `stream` from here on starts after the recorded point.
   void hold_back(cudaStream_t stream) const {
     PENSTOCK_CUDA(cudaStreamWaitEvent(stream, event_, 0));
+  }
+  // Both Timed and passed.
+  [[nodiscard]] static double seconds_between(const Event& first, const Event& second) {
+    float milliseconds = 0.0F;
+    PENSTOCK_CUDA(cudaEventElapsedTime(&milliseconds, first.event_, second.event_));
+    return 1e-3 * static_cast<double>(milliseconds);
   }
 
  private:

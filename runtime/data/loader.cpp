@@ -94,13 +94,13 @@ struct Loader::State {
     return std::clamp<int64_t>(dataset->size() - first, 0, config.micro_batch_size);
   }
 
-  void allocate(Device& host);
+  void allocate(Memory& host);
   void read_sample(const Batch& batch, int64_t place, int64_t global_index);
   void fill(std::vector<Batch>& batches, int64_t step);
   void run();
 };
 
-void Loader::State::allocate(Device& host) {
+void Loader::State::allocate(Memory& host) {
   for (const std::string& name : config.fields) {
     const size_t source = find_field(*dataset, name);
     if (std::ranges::count(config.fields, name) > 1)
@@ -117,8 +117,9 @@ void Loader::State::allocate(Device& host) {
       batch.names = config.fields;
       for (const WantedField& w : wanted) {
         const Field& field = dataset->fields()[w.source];
-        batch.tensors.push_back(host.empty(batched(config.micro_batch_size, field.shape),
-                                           field.dtype, Purpose::Workspace));
+        const Shape shape = batched(config.micro_batch_size, field.shape);
+        const size_t size_bytes = static_cast<size_t>(shape.elements()) * size_of(field.dtype);
+        batch.tensors.emplace_back(host.take(size_bytes, Purpose::Workspace), shape, field.dtype);
       }
     }
   }
@@ -174,10 +175,9 @@ void Loader::State::run() {
   }
 }
 
-Loader::Loader(std::shared_ptr<const Dataset> dataset, LoaderConfig config, Device& host)
+Loader::Loader(std::shared_ptr<const Dataset> dataset, LoaderConfig config, Memory& host)
     : state_(std::make_unique<State>()) {
   check(config);
-  if (!host.host_addressable()) fail_internal("batches are decoded into host memory");
   state_->dataset = std::move(dataset);
   state_->config = std::move(config);
   state_->allocate(host);

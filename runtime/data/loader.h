@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/device.h"
+#include "kernels/memory.h"
 #include "runtime/data/dataset.h"
 #include "runtime/data/sampler.h"  // IWYU pragma: export
 
@@ -32,8 +32,9 @@ struct LoaderConfig {
 
 class Loader {
  public:
-  // `host` allocates the batches (Purpose::Workspace) once; they are refilled.
-  Loader(std::shared_ptr<const Dataset> dataset, LoaderConfig config, Device& host);
+  // `host`, memory of the host that outlives the loader, holds the batches (Purpose::Workspace):
+  // taken once, refilled.
+  Loader(std::shared_ptr<const Dataset> dataset, LoaderConfig config, Memory& host);
   ~Loader();  // stops the thread
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;

@@ -81,12 +81,12 @@ void DataSource::open(const std::vector<std::string>& fields) {
   }
 }
 
-std::unique_ptr<Loader> DataSource::training_loader(const LoaderConfig& config, Device& host) {
+std::unique_ptr<Loader> DataSource::training_loader(const LoaderConfig& config, Memory& host) {
   if (!datasets_.train) return nullptr;
   return std::make_unique<Loader>(datasets_.train, config, host);
 }
 
-std::unique_ptr<Loader> DataSource::validation_loader(const LoaderConfig& config, Device& host) {
+std::unique_ptr<Loader> DataSource::validation_loader(const LoaderConfig& config, Memory& host) {
   if (!datasets_.validation) return nullptr;
   return std::make_unique<Loader>(datasets_.validation, config, host);
 }

@@ -30,8 +30,8 @@ class DataSource {
   [[nodiscard]] int64_t mini_batch() const;  // samples of a step, over all replicas
   // Opens the data here when `fields` is not empty. Without it there are no loaders (null).
   void open(const std::vector<std::string>& fields);
-  [[nodiscard]] std::unique_ptr<Loader> training_loader(const LoaderConfig& config, Device& host);
-  [[nodiscard]] std::unique_ptr<Loader> validation_loader(const LoaderConfig& config, Device& host);
+  [[nodiscard]] std::unique_ptr<Loader> training_loader(const LoaderConfig& config, Memory& host);
+  [[nodiscard]] std::unique_ptr<Loader> validation_loader(const LoaderConfig& config, Memory& host);
   // Passes of that loader over all replicas that cover the validation data once.
   [[nodiscard]] int64_t validation_passes(const LoaderConfig& config) const;
 

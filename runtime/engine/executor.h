@@ -6,14 +6,15 @@
 // edge is announced as soon as the one before has come, so that it arrives during computation.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "runtime/data/dataset.h"
 #include "runtime/engine/links.h"
+#include "runtime/engine/mailbox.h"
 #include "runtime/engine/stage.h"
 #include "runtime/schedule/timeline.h"
 
@@ -34,10 +35,13 @@ class Executor {
  public:
   struct Parts {
     std::vector<Stage*> stages;                       // by stage; null on other ranks
-    std::vector<std::vector<TensorSpec>> boundaries;  // what enters each stage
-    std::vector<std::string> inputs;                  // batch fields that enter stage 0
+    std::vector<std::vector<TensorSpec>> boundaries;  // what enters each stage, but for skips
+    std::vector<SkipRoute> skips;
+    std::vector<std::string> inputs;  // batch fields that enter stage 0
     Links* links = nullptr;
     ReduceGroup* reduce = nullptr;  // null: no replicas
+    Device* device = nullptr;
+    int64_t first_section = 0;  // keys of Device::begin_section, one per instruction, from here on
   };
   // `schedule` is lowered and verified; `rank` is this rank's position in its pipeline.
   Executor(const Schedule& schedule, int rank, Parts parts);
@@ -46,14 +50,19 @@ class Executor {
   // Between ops of a long computation: moves messages. Stages are given this.
   void progress();
 
+  // Which stages hand something to which, and what.
+  [[nodiscard]] const Edges& edges() const { return mailbox_.edges(); }
+  [[nodiscard]] const std::vector<std::vector<TensorSpec>>& tuples() const { return tuples_; }
+
   // From here on times count from zero.
-  void reset_clock() { epoch_ = std::chrono::steady_clock::now(); }
-  // Of the last run, in seconds since the executor was made or its clock reset.
-  [[nodiscard]] std::span<const TimedInstruction> events() const { return events_; }
+  void reset_clock() { clock_->restart(); }
+  // Of the last run, in seconds since the executor was made or its clock reset: when the device
+  // did it. Waits for its end.
+  [[nodiscard]] std::span<const TimedInstruction> events();
   // Of the last run: seconds in compute instructions, and from its start to the update (or the
   // end).
-  [[nodiscard]] double busy_s() const;
-  [[nodiscard]] double span_s() const;
+  [[nodiscard]] double busy_s();
+  [[nodiscard]] double span_s();
 
  private:
   // A receiving edge and how many messages this program still takes from it.
@@ -65,27 +74,28 @@ class Executor {
   };
 
   void execute(const Instruction& instruction, const StepInput& input);
+  // The fields that this rank reads, on the device.
+  void upload(std::span<const Batch> batches);
   [[nodiscard]] Moment moment_of(const Instruction& instruction, const StepInput& input) const;
-  [[nodiscard]] Tensors take_inputs(const Instruction& instruction, const StepInput& input);
+  [[nodiscard]] Tensors take_inputs(const Instruction& instruction);
   void forward(const Instruction& instruction, const StepInput& input);
-  void hand_back(const Instruction& instruction, Tensors gradients);
+  static void send(SendLink& link, Tensors& message);
   void announce(Inlet& inlet);
   void receive(Inlet& inlet, Tensors& into);
   [[nodiscard]] size_t at(const Instruction& instruction) const;
-  [[nodiscard]] double now_s() const;
 
   std::vector<Instruction> program_;
   int micro_batches_;
   std::vector<int> rank_of_stage_;
   Parts parts_;
-  std::vector<uint8_t> keep_tape_;        // by at(): no Recompute will come
-  std::vector<Tensors> activations_;      // by at(): has entered the stage, not yet forwarded
-  std::vector<Tensors> outputs_;          // by at(): to be sent, or handed to the next stage here
-  std::vector<Tensors> gradients_;        // by at(): of the stage's outputs
-  std::vector<Tensors> input_gradients_;  // by at(): to be sent
-  std::vector<Inlet> activation_inlets_, gradient_inlets_;  // by stage
-  std::vector<TimedInstruction> events_;
-  std::chrono::steady_clock::time_point epoch_ = std::chrono::steady_clock::now();
+  std::vector<uint8_t> keep_tape_;  // by at(): no Recompute will come
+  Mailbox mailbox_;
+  std::vector<std::vector<TensorSpec>> tuples_;             // what goes along each edge
+  std::vector<Inlet> activation_inlets_, gradient_inlets_;  // by edge
+  std::span<const Batch> batches_;  // of this run, where the device reads them
+  std::vector<Batch> uploaded_;     // by micro-batch, during a run; empty where the host's will do
+  std::unique_ptr<DeviceClock> clock_;    // point i is the start of instruction i
+  std::vector<TimedInstruction> events_;  // read off the clock when somebody asks
 };
 
 }  // namespace penstock

@@ -33,6 +33,8 @@ constexpr Interconnect kInterconnects[] = {
     // a pod is one network.
     {"tpu-v2", 62e9, 62e9, false},
     {"tpu-v3", 82e9, 82e9, false},
+    // Any other GPU: PCIe 4.0 x16 through the host.
+    {"gpu", 31.5e9, 12.5e9, false},
     // Host memory, copied once by the receiver; between nodes InfiniBand HDR100.
     {"cpu", 10e9, 12.5e9, true},
 };

@@ -120,7 +120,7 @@ void RunReport::begin_step() {
   before_ = counters();
 }
 
-void RunReport::end_step(double step_ms, const Executor& executor) {
+void RunReport::end_step(double step_ms, Executor& executor) {
   ++steps_;
   if (steps_ == kWarmUpSteps + 1) step_ms_.clear();
   step_ms_.push_back(step_ms);

@@ -34,7 +34,7 @@ class RunReport {
   // On rank 0: the recorded steps beside the forecast of each.
   [[nodiscard]] Trace trace(std::vector<TracedStep> measured) const;
   void begin_step();
-  void end_step(double step_ms, const Executor& executor);
+  void end_step(double step_ms, Executor& executor);
   void evaluated(const EvalRecord& record) { evaluation_ = record; }
   [[nodiscard]] const std::optional<EvalRecord>& last_evaluation() const { return evaluation_; }
   // Collective over all ranks; complete on rank 0.

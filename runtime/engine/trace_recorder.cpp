@@ -17,9 +17,10 @@ void TraceRecorder::begin_step(int64_t step, Executor& executor, Collective& wor
   executor.reset_clock();
 }
 
-void TraceRecorder::end_step(int64_t step, const Executor& executor) {
+void TraceRecorder::end_step(int64_t step, Executor& executor) {
   if (!records(step)) return;
-  here_.insert(here_.end(), executor.events().begin(), executor.events().end());
+  const std::span<const TimedInstruction> events = executor.events();
+  here_.insert(here_.end(), events.begin(), events.end());
 }
 
 std::vector<TracedStep> TraceRecorder::gather(Collective& world) const {

@@ -21,7 +21,7 @@ class TraceRecorder {
   // Collective over `world` before the first step that is recorded: sets all clocks to zero
   // together. Ranks of one host agree to some microseconds, others to about the network's latency.
   void begin_step(int64_t step, Executor& executor, Collective& world);
-  void end_step(int64_t step, const Executor& executor);
+  void end_step(int64_t step, Executor& executor);
 
   // Collective over `world`: on rank 0 every recorded step of every rank; elsewhere empty.
   [[nodiscard]] std::vector<TracedStep> gather(Collective& world) const;

@@ -38,7 +38,7 @@ class Trainer {
         grid_(grid),
         device_(device),
         reporter_(reporter),
-        host_(make_cpu_device(1)),
+        host_(host_memory_source()),
         source_(config, models, network.world()),
         blueprint_(on_every_rank([&] {
           return draw_up(config, models, source_.facts().vocabulary, source_.facts().classes);
@@ -57,7 +57,7 @@ class Trainer {
       average_->allocate(pipeline_.parameters(), device);
     }
     source_.open(pipeline_.fields());
-    loader_ = source_.training_loader(loader_config(), *host_);
+    loader_ = source_.training_loader(loader_config(), batch_memory());
     device.memory().reset_peaks();
   }
 
@@ -98,8 +98,7 @@ class Trainer {
   // there is memory for it.
   [[nodiscard]] std::optional<Forecast> look_ahead(const Session& session, const Profile* profile) {
     if (session.rank() != 0) return std::nullopt;
-    const DeviceModel device = device_model_named("cpu", config_.run.threads);
-    Forecast ahead = forecast(config_, blueprint_, device, profile, session.local_ranks());
+    Forecast ahead = forecast(config_, blueprint_, device_.model(), profile, session.local_ranks());
     if (reporter_ != nullptr) {
       reporter_->note(headline(config_, blueprint_.layout, network_, device_));
       reporter_->note(outlook(ahead, session, grid_));
@@ -119,6 +118,10 @@ class Trainer {
     loader.shuffle = config_.data.shuffle;
     loader.prefetch = config_.data.prefetch;
     return loader;
+  }
+
+  [[nodiscard]] Memory& batch_memory() {
+    return device_.host_addressable() ? host_ : device_.host_memory();
   }
 
   // The micro-batches of the next step or pass; empty ones on ranks whose stages read no data.
@@ -192,7 +195,7 @@ class Trainer {
     if (config_.run.eval_batch > 0) how.micro_batch_size = config_.run.eval_batch;
     how.shuffle = false;
     how.wrap = false;
-    const auto loader = source_.validation_loader(how, *host_);
+    const auto loader = source_.validation_loader(how, batch_memory());
     LossSums total;
     for (int64_t pass = 0; pass < source_.validation_passes(how); ++pass) {
       pipeline_.run(step_input(step, false, next(loader)));
@@ -247,7 +250,7 @@ class Trainer {
   Grid grid_;
   Device& device_;
   Reporter* reporter_;
-  std::unique_ptr<Device> host_;  // batches live in host memory
+  Memory host_;  // of the batches, where the device's own host memory is what it computes in
   DataSource source_;
   Blueprint blueprint_;
   std::optional<Forecast> forecast_;  // until the report has it

@@ -17,6 +17,7 @@ class HostDevice final : public Device {
       : memory_(host_memory_source()), host_addressable_(host_addressable) {}
 
   [[nodiscard]] std::string description() const override { return "memory without ops"; }
+  [[nodiscard]] DeviceModel model() const override { return device_model_named("cpu"); }
   [[nodiscard]] bool native_bf16() const override { return false; }
   [[nodiscard]] bool host_addressable() const override { return host_addressable_; }
   void synchronize() override {}

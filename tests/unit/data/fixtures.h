@@ -45,6 +45,7 @@ void write_archive(const std::string& path, const Files& files, Compression comp
 class HostDevice final : public Device {
  public:
   [[nodiscard]] std::string description() const override { return "host memory"; }
+  [[nodiscard]] DeviceModel model() const override { return device_model_named("cpu"); }
   [[nodiscard]] bool native_bf16() const override { return false; }
   [[nodiscard]] bool host_addressable() const override { return true; }
   void synchronize() override {}

@@ -54,7 +54,7 @@ std::vector<int32_t> ints(const Batch& batch, const std::string& field) {
 // The given field of every sample of a step, over all replicas, in global order.
 std::vector<int32_t> global_step(const std::shared_ptr<Numbers>& data, LoaderConfig config,
                                  int64_t step, const std::string& field) {
-  test::HostDevice host;
+  Memory host(host_memory_source());
   std::vector<int32_t> all;
   config.fields = {field};
   config.first_step = step;
@@ -85,7 +85,7 @@ TEST(Loader, GlobalOrderDoesNotDependOnReplicas) {
 TEST(Loader, StartsInTheMiddleAsIfItHadRun) {
   const auto data = std::make_shared<Numbers>(10);
   const LoaderConfig config{.fields = {"labels"}, .micro_batch_size = 4, .seed = 5};
-  test::HostDevice host;
+  Memory host(host_memory_source());
   Loader loader(data, config, host);
   for (int64_t step = 0; step < 12; ++step) {
     EXPECT_EQ(ints(loader.next()[0], "labels"), global_step(data, config, step, "labels"));
@@ -94,7 +94,7 @@ TEST(Loader, StartsInTheMiddleAsIfItHadRun) {
 
 TEST(Loader, EveryEpochVisitsEverySampleOnceInAnotherOrder) {
   const auto data = std::make_shared<Numbers>(10);
-  test::HostDevice host;
+  Memory host(host_memory_source());
   Loader loader(data, {.fields = {"labels"}, .micro_batch_size = 3, .seed = 1}, host);
   std::vector<int32_t> all;
   for (int step = 0; step < 10; ++step) {
@@ -112,7 +112,7 @@ TEST(Loader, EveryEpochVisitsEverySampleOnceInAnotherOrder) {
 
 TEST(Loader, DrawsAnewForTheSameSampleInTheNextEpoch) {
   const auto data = std::make_shared<Numbers>(1);
-  test::HostDevice host;
+  Memory host(host_memory_source());
   Loader loader(data, {.fields = {"draws"}, .micro_batch_size = 2}, host);
   const auto draws = ints(loader.next()[0], "draws");
   EXPECT_NE(draws[0], draws[1]);
@@ -120,7 +120,7 @@ TEST(Loader, DrawsAnewForTheSameSampleInTheNextEpoch) {
 
 TEST(Loader, EvaluationReadsEachSampleOnceAndPadsTheRest) {
   const auto data = std::make_shared<Numbers>(7);
-  test::HostDevice host;
+  Memory host(host_memory_source());
   const LoaderConfig config{.fields = {"values", "labels"},
                             .micro_batch_size = 2,
                             .micro_batches = 2,
@@ -144,7 +144,7 @@ TEST(Loader, EvaluationReadsEachSampleOnceAndPadsTheRest) {
 
 TEST(Loader, ReplicasPadTheirOwnShares) {
   const auto data = std::make_shared<Numbers>(5);
-  test::HostDevice host;
+  Memory host(host_memory_source());
   Loader loader(data,
                 {.fields = {"labels"},
                  .micro_batch_size = 4,
@@ -161,7 +161,7 @@ TEST(Loader, ReplicasPadTheirOwnShares) {
 
 TEST(Loader, ReadsOnlyTheFieldsThatAreWanted) {
   const auto data = std::make_shared<Numbers>(8);
-  test::HostDevice host;
+  Memory host(host_memory_source());
   Loader loader(data, {.fields = {"labels"}, .micro_batch_size = 4}, host);
   (void)loader.next();
   EXPECT_GE(data->reads, 4);
@@ -170,7 +170,7 @@ TEST(Loader, ReadsOnlyTheFieldsThatAreWanted) {
 
 TEST(Loader, WithoutFieldsCountsSamplesAndReadsNothing) {
   const auto data = std::make_shared<Numbers>(5);
-  test::HostDevice host;
+  Memory host(host_memory_source());
   Loader loader(data, {.micro_batch_size = 2, .micro_batches = 2, .wrap = false}, host);
   auto step = loader.next();
   ASSERT_EQ(step.size(), 2U);
@@ -184,7 +184,7 @@ TEST(Loader, WithoutFieldsCountsSamplesAndReadsNothing) {
 
 TEST(Loader, KeepsABatchUntilTheNextCall) {
   const auto data = std::make_shared<Numbers>(1000);
-  test::HostDevice host;
+  Memory host(host_memory_source());
   Loader loader(
       data, {.fields = {"labels"}, .micro_batch_size = 1, .shuffle = false, .prefetch = 1}, host);
   for (int32_t i = 0; i < 500; ++i) {
@@ -196,22 +196,22 @@ TEST(Loader, KeepsABatchUntilTheNextCall) {
 
 TEST(Loader, ReusesItsMemory) {
   const auto data = std::make_shared<Numbers>(100);
-  test::HostDevice host;
+  Memory host(host_memory_source());
   {
     Loader loader(data, {.fields = {"values"}, .micro_batch_size = 4, .prefetch = 2}, host);
-    const MemoryUse before = host.memory().use();
+    const MemoryUse before = host.use();
     EXPECT_EQ(before.current_of(Purpose::Workspace), 3 * 64) << "3 slots of 32 bytes, rounded up";
     std::set<const void*> addresses;
     for (int i = 0; i < 30; ++i) addresses.insert(loader.next()[0].field("values").raw());
     EXPECT_EQ(addresses.size(), 3U);
-    EXPECT_EQ(host.memory().use().system_allocations, before.system_allocations);
+    EXPECT_EQ(host.use().system_allocations, before.system_allocations);
   }
-  EXPECT_EQ(host.memory().use().total_current, 0);
+  EXPECT_EQ(host.use().total_current, 0);
 }
 
 TEST(Loader, RethrowsWhatReadingThrewAtTheStepThatNeedsIt) {
   const auto data = std::make_shared<Numbers>(10, 5);
-  test::HostDevice host;
+  Memory host(host_memory_source());
   Loader loader(data, {.fields = {"labels"}, .micro_batch_size = 2, .shuffle = false}, host);
   EXPECT_THAT(ints(loader.next()[0], "labels"), ElementsAre(0, 1));
   EXPECT_THAT(ints(loader.next()[0], "labels"), ElementsAre(2, 3));
@@ -254,7 +254,7 @@ class Gated final : public Dataset {
 
 TEST(Loader, EndsWhileItsThreadWaitsForAFreeSlot) {
   const auto data = std::make_shared<Numbers>(10);
-  test::HostDevice host;
+  Memory host(host_memory_source());
   {
     const Loader loader(data, {.fields = {"labels"}, .micro_batch_size = 2, .prefetch = 1}, host);
     while (data->reads < 4) std::this_thread::yield();  // both slots are full, or about to be
@@ -264,7 +264,7 @@ TEST(Loader, EndsWhileItsThreadWaitsForAFreeSlot) {
 
 TEST(Loader, WaitsForTheReadUnderWayWhenItEnds) {
   const auto data = std::make_shared<Gated>();
-  test::HostDevice host;
+  Memory host(host_memory_source());
   std::thread opener;
   {
     const Loader loader(data, {.fields = {"labels"}}, host);
@@ -278,7 +278,7 @@ TEST(Loader, WaitsForTheReadUnderWayWhenItEnds) {
 TEST(Loader, DoesNotFinishTheStepWhenItEnds) {
   const auto data = std::make_shared<Gated>();
   data->open();
-  test::HostDevice host;
+  Memory host(host_memory_source());
   constexpr int kLongStep = 1 << 20;  // two minutes of reading
   {
     const Loader loader(data, {.fields = {"labels"}, .micro_batch_size = kLongStep}, host);
@@ -289,7 +289,7 @@ TEST(Loader, DoesNotFinishTheStepWhenItEnds) {
 
 TEST(Loader, CountsTheTimeItWaited) {
   const auto data = std::make_shared<Gated>();
-  test::HostDevice host;
+  Memory host(host_memory_source());
   Loader loader(data, {.fields = {"labels"}}, host);
   EXPECT_EQ(loader.seconds_waited(), 0);
   std::thread opener = data->open_soon();
@@ -300,7 +300,7 @@ TEST(Loader, CountsTheTimeItWaited) {
 
 TEST(Loader, RefusesWhatItCannotDo) {
   const auto data = std::make_shared<Numbers>(10);
-  test::HostDevice host;
+  Memory host(host_memory_source());
   const auto make = [&](const LoaderConfig& config) { const Loader loader(data, config, host); };
   make({.fields = {"labels"}});
   expect_error(ErrorKind::Input, {"'pixels'", "values, labels, draws"},

@@ -18,6 +18,7 @@ class HostDevice final : public Device {
   explicit HostDevice(bool addressable = true) : addressable_(addressable) {}
 
   [[nodiscard]] std::string description() const override { return "the CPU's update ops"; }
+  [[nodiscard]] DeviceModel model() const override { return device_model_named("cpu"); }
   [[nodiscard]] bool native_bf16() const override { return false; }
   [[nodiscard]] bool host_addressable() const override { return addressable_; }
   void synchronize() override {}

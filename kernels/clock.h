@@ -1,0 +1,37 @@
+// kernels/clock.h -- DeviceClock: when the work issued to a device was done, as opposed to when the
+// host issued it.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <vector>
+
+namespace penstock {
+
+class DeviceClock {
+ public:
+  virtual ~DeviceClock() = default;
+  virtual void restart() = 0;  // time zero is now; waits for the device
+  // Notes the moment at which everything issued so far has ended, without waiting for it.
+  virtual void mark(size_t point) = 0;
+  // Of the last mark() of that point, since time zero. Waits until it has come.
+  [[nodiscard]] virtual double seconds(size_t point) = 0;
+};
+
+// For devices whose ops have ended when they return.
+class HostClock final : public DeviceClock {
+ public:
+  explicit HostClock(size_t points) : marks_(points) {}
+  void restart() override { zero_ = Clock::now(); }
+  void mark(size_t point) override { marks_[point] = Clock::now(); }
+  [[nodiscard]] double seconds(size_t point) override {
+    return std::chrono::duration<double>(marks_[point] - zero_).count();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point zero_ = Clock::now();
+  std::vector<Clock::time_point> marks_;
+};
+
+}  // namespace penstock

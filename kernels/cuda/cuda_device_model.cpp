@@ -1,0 +1,59 @@
+#include "kernels/cuda/cuda_device_model.h"
+
+#include <array>
+#include <cstring>
+
+#include "kernels/cuda/status.h"
+
+namespace penstock {
+namespace {
+
+// FLOPs of a multiprocessor in a cycle: fp32 multiply-adds, and dense bf16 products with fp32 sums
+// (CUDA C++ Programming Guide, arithmetic instructions; NVIDIA's architecture white papers).
+struct Generation {
+  int compute;  // 10 x major + minor, this or newer
+  double fp32, bf16;
+};
+constexpr std::array kGenerations = {
+    Generation{100, 256, 8192}, Generation{90, 256, 4096}, Generation{89, 256, 1024},
+    Generation{86, 256, 1024},  Generation{80, 128, 2048}, Generation{0, 128, 128},
+};
+
+// Parts of the names that cards have, and the models of kernels/device_model.
+constexpr std::array<std::array<const char*, 2>, 5> kNames = {{{"H100", "h100"},
+                                                               {"A100", "a100"},
+                                                               {"V100-SXM2-16GB", "v100-16gb"},
+                                                               {"V100-SXM2-32GB", "v100-32gb"},
+                                                               {"P100", "p100"}}};
+
+double attribute(cudaDeviceAttr which, int ordinal) {
+  int value = 0;
+  PENSTOCK_CUDA(cudaDeviceGetAttribute(&value, which, ordinal));
+  return value;
+}
+
+}  // namespace
+
+DeviceModel cuda_device_model(const cudaDeviceProp& properties, int ordinal) {
+  DeviceModel model = device_model_named("h100");  // for the assumed efficiencies
+  model.name = "gpu";
+  for (const auto& [part, name] : kNames) {
+    if (std::strstr(properties.name, part) != nullptr) model.name = name;
+  }
+  const int compute = 10 * properties.major + properties.minor;
+  const double cycles = 1e3 * attribute(cudaDevAttrClockRate, ordinal) *
+                        properties.multiProcessorCount;  // of all multiprocessors in a second
+  for (const Generation& generation : kGenerations) {
+    if (compute < generation.compute) continue;
+    model.matmul_flops_fp32 = cycles * generation.fp32;
+    model.matmul_flops_bf16 = cycles * generation.bf16;
+    break;
+  }
+  // Two transfers in a cycle of the memory clock.
+  model.memory_bytes_per_s = 2.0 * 1e3 * attribute(cudaDevAttrMemoryClockRate, ordinal) *
+                             attribute(cudaDevAttrGlobalMemoryBusWidth, ordinal) / 8.0;
+  model.memory_bytes = static_cast<int64_t>(properties.totalGlobalMem);
+  return model;
+}
+
+}  // namespace penstock
