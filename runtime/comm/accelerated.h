@@ -1,11 +1,10 @@
-// runtime/comm/accelerated.h -- links and sums for devices whose memory the host cannot read, and
-// what `penstock info` says of them. Defined in runtime/comm/cuda, which a program links beside
-// kernels/cuda; in a build without CUDA every maker throws.
+// runtime/comm/accelerated.h -- links and sums for devices whose memory the host cannot read.
+// Defined in runtime/comm/cuda, which a program links beside kernels/cuda; in a build without CUDA
+// every maker throws.
 #pragma once
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "runtime/comm/mpi_link.h"
 #include "runtime/comm/mpi_reduce.h"
@@ -37,11 +36,5 @@ namespace penstock {
                                                         Pollers& pollers);
 [[nodiscard]] std::unique_ptr<ReduceGroup> nccl_sums(CommHandle comm, const std::string& name,
                                                      Device& device, Pollers& pollers);
-
-// "2.28.9"; empty in a build without CUDA.
-[[nodiscard]] std::string nccl_version();
-// One line for each CUDA library: what we were compiled with and what is there; empty in a build
-// without CUDA.
-[[nodiscard]] std::vector<std::string> cuda_library_versions();
 
 }  // namespace penstock

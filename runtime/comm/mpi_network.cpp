@@ -11,6 +11,7 @@
 
 #include "kernels/error.h"
 #include "runtime/comm/accelerated.h"
+#include "runtime/comm/cuda_versions.h"
 #include "runtime/comm/handle.h"
 #include "runtime/comm/mpi_check.h"
 #include "runtime/comm/mpi_collective.h"

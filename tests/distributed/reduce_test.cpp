@@ -142,19 +142,6 @@ TEST_F(Reduce, SteadyStateMakesNoRequestsAndNoMemory) {
   EXPECT_EQ(device_.memory().use().system_allocations, allocations);
 }
 
-TEST_F(Reduce, SumsBuffersOfADeviceThatMpiCannotRead) {
-  HostDevice accelerator(false);
-  const auto group = network_->reduce_group(accelerator);
-  const Tensor tensor = accelerator.empty({1000}, DType::F32, Purpose::Gradients);
-  for (int step = 0; step < 3; ++step) {
-    fill(tensor);
-    group->start(tensor);
-    group->progress();
-    group->finish();
-    expect_sums(tensor);
-  }
-}
-
 TEST_F(Reduce, RefusesWhatIsNoGradientBuffer) {
   EXPECT_THROW(group_->start(device_.empty({4}, DType::BF16, Purpose::Gradients)), Error);
   EXPECT_THROW(group_->start(device_.empty({4, 4}, DType::F32, Purpose::Gradients)), Error);

@@ -2,6 +2,7 @@
 // device that would need them cannot be made there, so being asked for one is a bug.
 #include "kernels/error.h"
 #include "runtime/comm/accelerated.h"
+#include "runtime/comm/cuda_versions.h"
 
 namespace penstock {
 namespace {
