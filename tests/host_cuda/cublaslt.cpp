@@ -58,8 +58,6 @@ struct Algorithm {
   uint32_t alignment[4];
   uint64_t m, n, k;
 };
-  uint64_t m = 0, n = 0, k = 0;
-};
 constexpr uint64_t kMark = 0x50656e73746f636b;
 static_assert(sizeof(Algorithm) <= sizeof(cublasLtMatmulAlgo_t));
 
