@@ -1,66 +1,54 @@
+#include "kernels/checks.h"
 #include "kernels/cuda/bias_function.h"
-#include "kernels/cuda/element.h"
-#include "kernels/cuda/launch.h"
+#include "kernels/cuda/columns.h"
 
 namespace penstock {
 namespace {
 
-constexpr int kThreads = 256;
-
-__device__ float applied(Fused f, float value) {
+__device__ float applied(Fused f, float x) {
   switch (f) {
     case Fused::Relu:
-      return value < 0.0F ? 0.0F : value;  // keeps a NaN visible
+      return x <= 0.0F ? 0.0F : x;  // keeps a NaN
     case Fused::Tanh:
-      return tanhf(value);
+      return tanhf(x);
     default:
-      return value;
+      return x;
   }
-}
-
-// A thread owns one pack of neighbouring columns and walks down the rows, so its bias is read once.
-template <class T, int kPack>
-__global__ void bias_function(T* y, const float* bias, int64_t rows, int64_t columns, Fused f) {
-  const int64_t column = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) * kPack;
-  if (column >= columns) return;
-  float added[kPack];
-  for (int i = 0; i < kPack; ++i) added[i] = bias == nullptr ? 0.0F : bias[column + i];
-  for (int64_t row = blockIdx.y; row < rows; row += gridDim.y) {
-    auto* at = reinterpret_cast<Pack<T, kPack>*>(y + row * columns + column);
-    Pack<T, kPack> pack = *at;
-    for (int i = 0; i < kPack; ++i) {
-      pack.element[i] = narrow<T>(applied(f, wide(pack.element[i]) + added[i]));
-    }
-    *at = pack;
-  }
-}
-
-template <class T, int kPack>
-void launch_bias_function(CudaContext& context, const Tensor& y, const Tensor* bias, Fused f) {
-  const int64_t columns = y.shape().back();
-  const int64_t rows = y.shape().rows();
-  const auto rows_at_once = static_cast<uint32_t>(std::min<int64_t>(rows, 1024));
-  const LaunchShape shape{.grid = {blocks_for(columns, kThreads * kPack), rows_at_once, 1},
-                          .block = {kThreads, 1, 1}};
-  launch(context.queue, &bias_function<T, kPack>, shape, static_cast<T*>(y.raw()),
-         bias == nullptr ? nullptr : bias->data<float>(), rows, columns, f);
 }
 
 template <class T>
-void choose_pack(CudaContext& context, const Tensor& y, const Tensor* bias, Fused f) {
-  constexpr int kPack = 16 / sizeof(T);
-  if (y.shape().back() % kPack == 0 && reinterpret_cast<uintptr_t>(y.raw()) % 16 == 0) {
-    launch_bias_function<T, kPack>(context, y, bias, f);
-  } else {
-    launch_bias_function<T, 1>(context, y, bias, f);
+struct BiasFunction {
+  static constexpr int kWide = kGroup<T>;
+  T* y;
+  const float* bias;  // or null
+  int64_t f;          // a Fused, without padding
+
+  [[nodiscard]] bool aligned() const { return is_aligned<kWide>(y); }
+  template <int N>
+  __device__ Floats<N> columns(int64_t j, int64_t columns) const {
+    return bias == nullptr ? Floats<N>{} : repeated<N>(bias, j, columns);
   }
-}
+  template <int N>
+  __device__ Floats<N> load(int64_t i) const {
+    return penstock::load<N>(y + i);
+  }
+  template <int N>
+  __device__ void finish(int64_t i, const Floats<N>& in, const Floats<N>& added) const {
+    Floats<N> out;
+    for (int k = 0; k < N; ++k) out[k] = applied(static_cast<Fused>(f), in[k] + added[k]);
+    store<N>(y + i, out);
+  }
+};
 
 }  // namespace
 
 void apply_bias_function(CudaContext& context, Tensor& y, const Tensor* bias, Fused f) {
   if (bias == nullptr && f == Fused::None) return;
-  with_elements(y, [&]<class T>(T*) { choose_pack<T>(context, y, bias, f); });
+  const float* added = bias == nullptr ? nullptr : bias->data<float>();
+  with_element_type(y.dtype(), "a bias", [&]<class T>(T) {
+    const BiasFunction<T> body{y.data<T>(), added, static_cast<int64_t>(f)};
+    launch_columns(context, body, y.elements(), y.shape().back());
+  });
 }
 
 }  // namespace penstock

@@ -1,6 +1,7 @@
+#include "kernels/checks.h"
 #include "kernels/cuda/direct_convolution.h"
-#include "kernels/cuda/element.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/vector.h"
 
 namespace penstock {
 namespace {
@@ -56,11 +57,11 @@ __global__ void forward(T* y, const T* x, const float* filter, Extents e) {
       if (ix < 0) continue;
       const T* from = x + ((n * e.h + iy) * e.w + ix) * e.in + first;
       for (int64_t c = 0; c < e.group_in; ++c) {
-        sum += wide(from[c]) * filter[filter_at(e, o, c, ky, kx)];
+        sum += widened(from[c]) * filter[filter_at(e, o, c, ky, kx)];
       }
     }
   }
-  y[i] = narrow<T>(sum);
+  narrow_to(y + i, sum);
 }
 
 template <class T>
@@ -82,11 +83,11 @@ __global__ void backward_input(T* dx, const T* g, const float* filter, Extents e
       if (ox < 0) continue;
       const T* from = g + ((n * e.oh + oy) * e.ow + ox) * e.out + first;
       for (int64_t o = 0; o < e.group_out; ++o) {
-        sum += wide(from[o]) * filter[filter_at(e, first + o, c % e.group_in, ky, kx)];
+        sum += widened(from[o]) * filter[filter_at(e, first + o, c % e.group_in, ky, kx)];
       }
     }
   }
-  dx[i] = narrow<T>(sum);
+  narrow_to(dx + i, sum);
 }
 
 // A block owns one element of the filter: its threads share the output positions, and their sums
@@ -107,12 +108,12 @@ __global__ void backward_weight(float* dw, const T* x, const T* g, Extents e) {
     const int64_t ix = seen(at % e.ow, kx, window.stride_w, window.pad_left, e.w);
     if (iy < 0 || ix < 0) continue;
     const int64_t n = at / e.ow / e.oh;
-    sum += wide(x[((n * e.h + iy) * e.w + ix) * e.in + channel]) * wide(g[at * e.out + o]);
+    sum += widened(x[((n * e.h + iy) * e.w + ix) * e.in + channel]) * widened(g[at * e.out + o]);
   }
   sums[threadIdx.x] = sum;
   for (int half = kThreads / 2; half > 0; half /= 2) {
     __syncthreads();
-    if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+    if (static_cast<int>(threadIdx.x) < half) sums[threadIdx.x] += sums[threadIdx.x + half];
   }
   if (threadIdx.x == 0) dw[i] += sums[0];
 }
@@ -139,18 +140,18 @@ LaunchShape one_thread_each(int64_t elements) {
 void direct_forward(CudaContext& context, const Tensor& y, const Tensor& x, const Tensor& filter,
                     const Window& window, int groups) {
   const Extents e = extents(x, y, window, groups);
-  with_elements(y, [&]<class T>(T* to) {
-    launch(context.queue, &forward<T>, one_thread_each(e.output_elements()), to,
-           static_cast<const T*>(x.raw()), filter.data<float>(), e);
+  with_element_type(y.dtype(), "a convolution", [&]<class T>(T) {
+    launch(context.queue, &forward<T>, one_thread_each(e.output_elements()), y.data<T>(),
+           x.data<T>(), filter.data<float>(), e);
   });
 }
 
 void direct_backward_input(CudaContext& context, const Tensor& dx, const Tensor& g,
                            const Tensor& filter, const Window& window, int groups) {
   const Extents e = extents(dx, g, window, groups);
-  with_elements(dx, [&]<class T>(T* to) {
-    launch(context.queue, &backward_input<T>, one_thread_each(e.input_elements()), to,
-           static_cast<const T*>(g.raw()), filter.data<float>(), e);
+  with_element_type(dx.dtype(), "a convolution", [&]<class T>(T) {
+    launch(context.queue, &backward_input<T>, one_thread_each(e.input_elements()), dx.data<T>(),
+           g.data<T>(), filter.data<float>(), e);
   });
 }
 
@@ -159,9 +160,9 @@ void direct_backward_weight(CudaContext& context, const Tensor& dw, const Tensor
   const Extents e = extents(x, g, window, groups);
   const LaunchShape one_block_each{.grid = {static_cast<uint32_t>(e.filter_elements()), 1, 1},
                                    .block = {kThreads, 1, 1}};
-  with_elements(x, [&]<class T>(T* from) {
-    launch(context.queue, &backward_weight<T>, one_block_each, dw.data<float>(), from,
-           static_cast<const T*>(g.raw()), e);
+  with_element_type(x.dtype(), "a convolution", [&]<class T>(T) {
+    launch(context.queue, &backward_weight<T>, one_block_each, dw.data<float>(), x.data<T>(),
+           g.data<T>(), e);
   });
 }
 

@@ -1,6 +1,7 @@
-#include "kernels/cuda/element.h"
+#include "kernels/checks.h"
 #include "kernels/cuda/filter_layout.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/vector.h"
 
 namespace penstock {
 namespace {
@@ -19,14 +20,14 @@ template <class T>
 __global__ void pack(T* packed, const float* filter, int64_t elements, int64_t channels,
                      int64_t taps) {
   const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < elements) packed[packed_index(i, channels, taps)] = narrow<T>(filter[i]);
+  if (i < elements) narrow_to(packed + packed_index(i, channels, taps), filter[i]);
 }
 
 template <class T>
 __global__ void add_packed(float* gradient, const T* packed, int64_t elements, int64_t channels,
                            int64_t taps) {
   const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < elements) gradient[i] += wide(packed[packed_index(i, channels, taps)]);
+  if (i < elements) gradient[i] += widened(packed[packed_index(i, channels, taps)]);
 }
 
 LaunchShape shape_for(int64_t elements) {
@@ -36,19 +37,18 @@ LaunchShape shape_for(int64_t elements) {
 }  // namespace
 
 void pack_filter(CudaContext& context, const Tensor& packed, const Tensor& filter) {
-  const auto run = [&]<class T>(T* to) {
-    launch(context.queue, &pack<T>, shape_for(filter.elements()), to, filter.data<float>(),
-           filter.elements(), filter.dim(1), filter.dim(2) * filter.dim(3));
-  };
-  with_elements(packed, run);
+  with_element_type(packed.dtype(), "a filter", [&]<class T>(T) {
+    launch(context.queue, &pack<T>, shape_for(filter.elements()), packed.data<T>(),
+           filter.data<float>(), filter.elements(), filter.dim(1), filter.dim(2) * filter.dim(3));
+  });
 }
 
 void add_packed_filter(CudaContext& context, const Tensor& gradient, const Tensor& packed) {
-  const auto run = [&]<class T>(T* from) {
+  with_element_type(packed.dtype(), "a filter", [&]<class T>(T) {
     launch(context.queue, &add_packed<T>, shape_for(gradient.elements()), gradient.data<float>(),
-           from, gradient.elements(), gradient.dim(1), gradient.dim(2) * gradient.dim(3));
-  };
-  with_elements(packed, run);
+           packed.data<T>(), gradient.elements(), gradient.dim(1),
+           gradient.dim(2) * gradient.dim(3));
+  });
 }
 
 }  // namespace penstock
