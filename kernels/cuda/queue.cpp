@@ -7,7 +7,8 @@
 namespace penstock {
 namespace {
 
-// A part that keeps changing is not worth its captures.
+// A graph costs some launches to make, and a part that keeps changing is not worth its captures.
+constexpr int kPaidAfter = 8;  // replays
 constexpr int kPatience = 3;
 
 }  // namespace
@@ -57,7 +58,7 @@ void Queue::finish_part() {
   Part& part = parts[part_++];
   const Match match = compare(part);
   if (match == Match::Different || part.failures > kPatience) {
-    if (part.graph != nullptr) ++part.failures;
+    if (part.graph != nullptr && part.replays < kPaidAfter) ++part.failures;
     drop(part);
     remember(part);
     issue_pending();
@@ -70,6 +71,7 @@ void Queue::finish_part() {
     patch(part);
   }
   PENSTOCK_CUDA(cudaGraphLaunch(part.graph, stream()));
+  ++part.replays;
   ++replayed_;
   commands_.clear();
   bytes_.clear();
@@ -114,11 +116,8 @@ void Queue::capture(Part& part) {
     const bool kernel = command.kind->patch != nullptr && count == 1;
     part.nodes.push_back(kernel ? last[0] : nullptr);
   }
-  cudaGraph_t graph = nullptr;
-  PENSTOCK_CUDA(cudaStreamEndCapture(stream(), &graph));
-  const cudaError_t status = cudaGraphInstantiate(&part.graph, graph, 0);
-  (void)cudaGraphDestroy(graph);  // the instance has its own copy
-  check_status("cudaGraphInstantiate", status);
+  PENSTOCK_CUDA(cudaStreamEndCapture(stream(), &part.captured));
+  PENSTOCK_CUDA(cudaGraphInstantiate(&part.graph, part.captured, 0));
 }
 
 void Queue::patch(Part& part) {
@@ -133,7 +132,10 @@ void Queue::patch(Part& part) {
 
 void Queue::drop(Part& part) {
   if (part.graph != nullptr) (void)cudaGraphExecDestroy(part.graph);
+  if (part.captured != nullptr) (void)cudaGraphDestroy(part.captured);
   part.graph = nullptr;
+  part.captured = nullptr;
+  part.replays = 0;
   part.nodes.clear();
 }
 

@@ -6,6 +6,7 @@
 // gradients by addition into Parameter::gradient.
 #pragma once
 
+#include <array>
 #include <span>
 
 #include "kernels/ops.h"
@@ -42,6 +43,10 @@ namespace penstock {
 [[nodiscard]] Variable add_constant(Tape& tape, const Variable& x, const Tensor& table);
 [[nodiscard]] Variable dropout(Tape& tape, const Variable& x, float rate,
                                const RandomStream& stream);
+
+// x twice, for two users: dx = the first's gradient + the second's, added in that order wherever
+// the two are and whichever comes first.
+[[nodiscard]] std::array<Variable, 2> duplicate(Tape& tape, const Variable& x);
 
 // ---- layout
 [[nodiscard]] Variable reshape(Tape& tape, const Variable& x, const Shape& shape);
