@@ -44,7 +44,7 @@ double GradientNorm::compute(Collective& pipeline_ranks) {
   for (const Parameter* parameter : pipeline_.owned()) {
     gradients_.push_back(parameter->gradient);
   }
-  device_.update().sum_of_squares(squares_, gradients_);
+  device_.update().sum_of_squares(squares_, {gradients_.data(), gradients_.size()});
   gradients_.clear();
   device_.copy_to_host(here_.data(), squares_, here_.size() * sizeof(double));
   std::fill(all_.begin(), all_.end(), 0.0);
