@@ -58,14 +58,18 @@ closure() {
 echo "== Gathering packages in $into"
 # A machine that compiles has what a compiler needs: above all, its own C library.
 closure build-essential >"$work/there"
-closure "${libraries[@]}" | comm -13 "$work/there" - >"$work/wanted"
+closure "${libraries[@]}" >"$work/needed"
+comm -13 "$work/there" "$work/needed" >"$work/wanted"
+grep '^libssl3' "$work/needed" >>"$work/wanted" || true  # every system has it, but here a linker's link points beside itself
 [ -s "$work/wanted" ] || { echo "bundle.sh: apt-get knows none of: ${libraries[*]} (try apt-get update)" >&2; exit 3; }
 rm -f "$into"/*.deb
+wanted=()
 while IFS='=' read -r name version; do
   if [[ $name =~ $needless && ! $name =~ $kept ]]; then continue; fi
-  (cd "$into" && apt-get download -q "$name=$version") >"$work/log" 2>&1 ||
-    { cat "$work/log" >&2; echo "bundle.sh: $name $version could not be fetched" >&2; exit 3; }
+  wanted+=("$name=$version")
 done <"$work/wanted"
+(cd "$into" && apt-get download -q "${wanted[@]}") >"$work/log" 2>&1 ||
+  { cat "$work/log" >&2; echo "bundle.sh: these could not all be fetched: ${wanted[*]}" >&2; exit 3; }
 
 if [ "$frontend" = yes ]; then
   if python3 -m pip download -q --no-deps --only-binary=:all: -d "$work" nvidia-cudnn-frontend &&

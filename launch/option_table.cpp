@@ -110,6 +110,7 @@ void add_model(std::vector<Option>& table) {
   rows.add("attention_bias", &M::attention_bias, "", any(), "transformer-lm: biases in attention");
   rows.add("bias", &M::bias, "", any(), "biases in feed-forward layers and softmax");
   rows.add("final_norm", &M::final_norm, "", any(), "transformer-lm: layer norm before the softmax");
+  rows.add("tied_embedding", &M::tied_embedding, "", any(), "transformer-lm: the softmax matrix is the embedding table, one parameter");
   rows.add("depth_scaled_init", &M::depth_scaled_init, "", any(), "scale feed-forward weights down by depth");
   rows.add("dropout", &M::dropout, "P", share(), "share of activations set to zero in training");
   rows.add("label_smoothing", &M::label_smoothing, "P", share(), "share of the target spread over all classes");

@@ -113,7 +113,7 @@ __global__ void backward_weight(float* dw, const T* x, const T* g, Extents e) {
   sums[threadIdx.x] = sum;
   for (int half = kThreads / 2; half > 0; half /= 2) {
     __syncthreads();
-    if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+    if (static_cast<int>(threadIdx.x) < half) sums[threadIdx.x] += sums[threadIdx.x + half];
   }
   if (threadIdx.x == 0) dw[i] += sums[0];
 }

@@ -21,12 +21,13 @@ std::string name_of(std::span<const RankFacts> ranks, int rank) {
 
 // NCCL gives every rank of a communicator a GPU of its own.
 Obstacle obstacle_to_nccl(std::span<const RankFacts> ranks, std::span<const int> members) {
-  std::map<std::pair<std::string, std::string>, int> users;
+  std::map<std::string, int> users;  // of an identity, and of a place on a host's bus
   for (const int rank : members) {
     const RankFacts& facts = ranks[static_cast<size_t>(rank)];
     if (facts.gpu.empty()) return name_of(ranks, rank) + " computes on its CPU";
-    const auto [user, is_new] = users.try_emplace({facts.host, facts.bus}, rank);
-    if (!is_new) {
+    for (const std::string& gpu : {facts.gpu, facts.host + ' ' + facts.bus}) {
+      const auto [user, is_new] = users.try_emplace(gpu, rank);
+      if (is_new) continue;
       return "ranks " + std::to_string(user->second) + " and " + std::to_string(rank) +
              " share a GPU of host " + facts.host;
     }

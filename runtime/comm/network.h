@@ -121,6 +121,21 @@ class Network {
   struct Ends {
     std::vector<std::unique_ptr<SendLink>> send;
     std::vector<std::unique_ptr<ReceiveLink>> receive;
+
+    Ends() = default;
+    Ends(Ends&&) = default;
+    Ends& operator=(Ends&& other) noexcept {
+      send.swap(other.send);
+      receive.swap(other.receive);
+      return *this;
+    }
+    // Edge by edge: to leave a communicator of NCCL is collective, too.
+    ~Ends() {
+      for (size_t e = 0; e < send.size(); ++e) {
+        send[e].reset();
+        receive[e].reset();
+      }
+    }
   };
   [[nodiscard]] virtual Ends connect(std::span<const Edge> edges, Device& device) = 0;
   [[nodiscard]] virtual std::unique_ptr<ReduceGroup> reduce_group(Device& device) = 0;

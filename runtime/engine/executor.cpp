@@ -124,6 +124,7 @@ void Executor::execute(const Instruction& instruction, const StepInput& input) {
     case Op::OptimizerStep:
       parts_.links->hand_over();
       if (parts_.reduce != nullptr) parts_.reduce->finish();
+      if (parts_.tied != nullptr) parts_.tied->add_up();
       input.update();
       return;
   }

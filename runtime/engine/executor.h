@@ -16,6 +16,7 @@
 #include "runtime/engine/links.h"
 #include "runtime/engine/mailbox.h"
 #include "runtime/engine/stage.h"
+#include "runtime/engine/tied_gradients.h"
 #include "runtime/schedule/timeline.h"
 
 namespace penstock {
@@ -40,6 +41,7 @@ class Executor {
     std::vector<std::string> inputs;  // batch fields that enter stage 0
     Links* links = nullptr;
     ReduceGroup* reduce = nullptr;  // null: no replicas
+    TiedGradients* tied = nullptr;  // null: no parameter has several holders
     Device* device = nullptr;
     int64_t first_section = 0;  // keys of Device::begin_section, one per instruction, from here on
   };

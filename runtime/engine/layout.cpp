@@ -29,17 +29,26 @@ std::vector<int> balanced(const Sequential& model, const ModelInput& input, cons
   return choose_split(candidate, training, counted, kNoLimit).split;
 }
 
+void note_tie(const Parameter& parameter, size_t layer, std::vector<LayerTie>& ties) {
+  auto tie = std::find_if(ties.begin(), ties.end(),
+                          [&](const LayerTie& known) { return known.name == parameter.name; });
+  if (tie == ties.end()) tie = ties.insert(ties.end(), {parameter.name, parameter.shape, {}});
+  tie->layers.push_back(layer);
+}
+
 void count_parameters(const Sequential& model, Layout& layout) {
-  ParameterSet all;  // one set for all layers: names must not repeat
-  for (const auto& layer : model.layers) {
-    const size_t tensors = all.parameters().size();
-    layer->declare(all);
-    layout.tensors.push_back(all.parameters().size() - tensors);
-    layout.parameters.push_back(0);
-    for (size_t i = tensors; i < all.parameters().size(); ++i) {
-      layout.parameters.back() += all.parameters()[i].elements();
+  ParameterSet all;  // one set for all layers: names must not repeat, unless they are shared
+  for (size_t layer = 0; layer < model.layers.size(); ++layer) {
+    const size_t first = all.parameters().size();
+    const int64_t before = all.elements();
+    model.layers[layer]->declare(all);
+    layout.tensors.push_back(all.parameters().size() - first);
+    layout.parameters.push_back(all.elements() - before);
+    for (size_t i = first; i < all.parameters().size(); ++i) {
+      if (all.parameters()[i].tied) note_tie(all.parameters()[i], layer, layout.ties);
     }
   }
+  std::erase_if(layout.ties, [](const LayerTie& tie) { return tie.layers.size() == 1; });
 }
 
 }  // namespace

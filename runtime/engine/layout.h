@@ -15,12 +15,20 @@
 
 namespace penstock {
 
+// A parameter that several layers hold (ParameterSet::share).
+struct LayerTie {
+  std::string name;
+  Shape shape;
+  std::vector<size_t> layers;  // its holders, ascending; a layer twice if it holds it twice
+};
+
 struct Layout {
   int stages = 1;
   std::vector<size_t> first_layer;  // stages + 1 entries: stage s has layers [s], [s + 1)
   std::vector<int64_t> parameters;  // numbers trained, by layer
   std::vector<size_t> tensors;      // parameters (named tensors), by layer
   std::vector<SkipPath> skips;      // all of the network's
+  std::vector<LayerTie> ties;       // likewise
 
   [[nodiscard]] std::span<const std::unique_ptr<Layer>> layers_of(const Sequential& model,
                                                                   int stage) const {

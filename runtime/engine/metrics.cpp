@@ -35,13 +35,13 @@ double count_targets(const Pipeline& pipeline, std::span<const Batch> batches,
 GradientNorm::GradientNorm(const Pipeline& pipeline, Device& device)
     : pipeline_(pipeline),
       device_(device),
-      squares_(device.empty({static_cast<int64_t>(pipeline.parameters().size())}, DType::F64,
+      squares_(device.empty({static_cast<int64_t>(pipeline.owned().size())}, DType::F64,
                             Purpose::Workspace)),
-      here_(pipeline.parameters().size()),
+      here_(pipeline.owned().size()),
       all_(pipeline.total_places()) {}
 
 double GradientNorm::compute(Collective& pipeline_ranks) {
-  const auto& parameters = pipeline_.parameters();
+  const auto& parameters = pipeline_.owned();
   for (size_t i = 0; i < parameters.size(); ++i) {
     Tensor square = squares_.view(static_cast<int64_t>(i), {1});
     device_.update().sum_of_squares(square, parameters[i]->gradient);

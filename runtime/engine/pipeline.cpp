@@ -66,6 +66,11 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
   parts.inputs = model.inputs;
   parts.links = links_.get();
   parts.reduce = reduce_.get();
+  if (!layout.ties.empty()) {
+    tied_ = std::make_unique<TiedGradients>(layout, programs.training.rank_of_stage,
+                                            stages_by_index_, network, device);
+  }
+  parts.tied = tied_.get();
   parts.device = &device;
   train_ = std::make_unique<Executor>(programs.training, position_, parts);
   note_messages(*train_);
@@ -103,11 +108,25 @@ void Pipeline::make_stages(const Config& config, Device& device) {
     stage.set_first(s == 0);
     stage.allocate(config.run.seed);
     stages_by_index_[static_cast<size_t>(s)] = &stage;
-    size_t place = blueprint_.layout.tensors_before(s);
-    for (Parameter* parameter : stage.parameters()) {
-      parameters_.push_back(parameter);
-      places_.push_back(place++);
-    }
+    list_parameters(s, stage);
+  }
+}
+
+void Pipeline::list_parameters(int s, Stage& stage) {
+  const Layout& layout = blueprint_.layout;
+  const auto first_holder_is_before = [&](const Parameter& parameter) {
+    const auto tie = std::find_if(layout.ties.begin(), layout.ties.end(),
+                                  [&](const LayerTie& t) { return t.name == parameter.name; });
+    return tie != layout.ties.end() && layout.stage_of(tie->layers.front()) < s;
+  };
+  size_t place = layout.tensors_before(s);
+  for (Parameter& parameter : stage.set().parameters()) {
+    const size_t here = place++;
+    if (parameter.first != nullptr) continue;
+    parameters_.push_back(&parameter);
+    if (parameter.tied && first_holder_is_before(parameter)) continue;
+    owned_.push_back(&parameter);
+    places_.push_back(here);
   }
 }
 

@@ -33,36 +33,54 @@ Stage::Stage(std::span<const std::unique_ptr<Layer>> layers, RecomputeMode mode,
     first_parameter_.push_back(set_.parameters().size());
     layer->declare(set_);
   }
-  for (Parameter& parameter : set_.parameters()) parameters_.push_back(&parameter);
+  for (Parameter& parameter : set_.parameters()) {
+    if (parameter.first == nullptr) parameters_.push_back(&parameter);
+    if (parameter.tied) tied_.push_back(&parameter);
+  }
 }
 
 void Stage::allocate(uint64_t seed) {
   int64_t weights = 0;
   for (const Parameter* parameter : parameters_) weights += padded(parameter->elements());
-  int64_t sums = 0;
-  for (const StepSums& step_sums : set_.step_sums()) sums += padded(step_sums.shape.elements());
   weights_ = device_.zeros({weights}, DType::F32, Purpose::Parameters);
-  gradients_ = device_.zeros({weights + sums}, DType::F32, Purpose::Gradients);
   int64_t at = 0;
-  std::vector<int64_t> starts;  // of each parameter, and one past the last
   for (Parameter* parameter : parameters_) {
-    starts.push_back(at);
     parameter->weight = Weight(weights_.view(at, parameter->shape));
-    parameter->gradient = gradients_.view(at, parameter->shape);
     at += padded(parameter->elements());
     fill_initial_values(*parameter, seed, device_);
   }
-  starts.push_back(at);
+  allocate_gradients();
+  for (Parameter* parameter : tied_) {
+    if (parameter->first != nullptr) parameter->weight = parameter->first->weight.shared();
+  }
+  for (Buffer& buffer : set_.buffers()) {
+    buffer.value = device_.empty(buffer.shape, DType::F32, Purpose::Parameters);
+    device_.pointwise().fill(buffer.value, buffer.initial);
+  }
+}
+
+// One vector for all gradients, in layer order, and the step sums behind them.
+void Stage::allocate_gradients() {
+  int64_t total = 0;
+  std::vector<int64_t> starts;  // of each parameter's, and one past the last
+  for (const Parameter& parameter : set_.parameters()) {
+    starts.push_back(total);
+    total += padded(parameter.elements());
+  }
+  starts.push_back(total);
+  int64_t at = total;
+  for (const StepSums& step_sums : set_.step_sums()) total += padded(step_sums.shape.elements());
+  gradients_ = device_.zeros({total}, DType::F32, Purpose::Gradients);
+  for (size_t i = 0; i < set_.parameters().size(); ++i) {
+    Parameter& parameter = set_.parameters()[i];
+    parameter.gradient = gradients_.view(starts[i], parameter.shape);
+  }
   std::vector<int64_t> first_of_layer;
   for (const size_t first : first_parameter_) first_of_layer.push_back(starts[first]);
   buckets_ = GradientBuckets(gradients_, first_of_layer);
   for (StepSums& step_sums : set_.step_sums()) {
     step_sums.value = gradients_.view(at, step_sums.shape);
     at += padded(step_sums.shape.elements());
-  }
-  for (Buffer& buffer : set_.buffers()) {
-    buffer.value = device_.empty(buffer.shape, DType::F32, Purpose::Parameters);
-    device_.pointwise().fill(buffer.value, buffer.initial);
   }
 }
 

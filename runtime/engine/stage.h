@@ -78,7 +78,10 @@ class Stage {
   [[nodiscard]] ParameterSet& set() { return set_; }
   // All gradients and step sums, one fp32 vector: what replicas add up.
   [[nodiscard]] const Tensor& gradients() const { return gradients_; }
+  // What this stage trains, in layer order; a tied parameter once, in its first holder here.
   [[nodiscard]] std::span<Parameter* const> parameters() const { return parameters_; }
+  // Every holder of a tied parameter here, in layer order.
+  [[nodiscard]] std::span<Parameter* const> tied() const { return tied_; }
   [[nodiscard]] std::vector<std::string> reads() const;
   [[nodiscard]] const std::string& first_layer() const { return layers_.front()->name(); }
   [[nodiscard]] const std::string& last_layer() const { return layers_.back()->name(); }
@@ -96,6 +99,7 @@ class Stage {
     std::deque<Segment> segments;
   };
 
+  void allocate_gradients();
   Stash& take_stash(int index);
   Stash& stash_of(int index);
   void release_stash(int index);
@@ -116,7 +120,7 @@ class Stage {
   StagePlan plan_;
   std::function<void()> progress_;
   ParameterSet set_;
-  std::vector<Parameter*> parameters_;
+  std::vector<Parameter*> parameters_, tied_;
   std::vector<size_t> first_parameter_;  // by layer
   Tensor weights_, gradients_;
   GradientBuckets buckets_;

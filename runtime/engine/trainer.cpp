@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <optional>
+#include <unordered_set>
 
 #include "runtime/data/loader.h"
 #include "runtime/engine/blueprint.h"
@@ -224,25 +225,30 @@ class Trainer {
   void save(int64_t step) {
     CheckpointRequest request;
     if (network_.replicas().rank() == 0) {
+      for (const Parameter* parameter : pipeline_.owned()) {
+        request.model.push_back({parameter->name, parameter->weight.value()});
+      }
       for (const auto& stage : pipeline_.stages()) {
-        for (Parameter* parameter : stage->parameters()) {
-          request.model.push_back({parameter->name, parameter->weight.value()});
-        }
         for (const Buffer& buffer : stage->set().buffers()) {
           request.model.push_back({buffer.name, buffer.value});
         }
       }
-      for (const StateTensor& state : optimizer_->state()) {
-        request.optimizer.push_back({state.name(), state.tensor});
-      }
-      if (average_) {
-        for (const StateTensor& state : average_->state()) {
-          request.optimizer.push_back({state.name(), state.tensor});
-        }
-      }
+      add_owned(optimizer_->state(), request);
+      if (average_) add_owned(average_->state(), request);
     }
     const std::string warning = saver_.save(std::move(request), step, step * source_.mini_batch());
     if (!warning.empty() && reporter_ != nullptr) reporter_->note("warning: " + warning);
+  }
+
+  // Of a tied parameter only the owner writes, and once: the other holders have the same bits.
+  void add_owned(const std::vector<StateTensor>& states, CheckpointRequest& request) const {
+    std::unordered_set<std::string> owned;
+    for (const Parameter* parameter : pipeline_.owned()) owned.insert(parameter->name);
+    std::unordered_set<std::string> written;
+    for (const StateTensor& state : states) {
+      if (!owned.contains(state.parameter) || !written.insert(state.name()).second) continue;
+      request.optimizer.push_back({state.name(), state.tensor});
+    }
   }
 
   const Config& config_;

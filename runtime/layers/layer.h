@@ -38,6 +38,9 @@ class ParameterSet {
  public:
   // Throws Error(Input) when the name is taken.
   Parameter& add(const std::string& name, const Shape& shape, const Initializer& init);
+  // A parameter that other layers hold too, in this set or another, under the same name, shape and
+  // initialiser. Throws Error(Input) when an earlier holder's shape differs.
+  Parameter& share(const std::string& name, const Shape& shape, const Initializer& init);
   Buffer& add_buffer(const std::string& name, const Shape& shape, float initial);
   StepSums& add_step_sums(const Shape& shape);
 
@@ -45,7 +48,7 @@ class ParameterSet {
   [[nodiscard]] const std::deque<Parameter>& parameters() const { return parameters_; }
   [[nodiscard]] std::deque<Buffer>& buffers() { return buffers_; }
   [[nodiscard]] std::deque<StepSums>& step_sums() { return step_sums_; }
-  [[nodiscard]] int64_t elements() const;  // numbers trained
+  [[nodiscard]] int64_t elements() const;  // numbers trained; shared ones once
 
  private:
   void claim(const std::string& name);

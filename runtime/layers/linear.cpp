@@ -34,8 +34,10 @@ Linear::Linear(std::string name, const Options& options)
 }
 
 void Linear::declare(ParameterSet& set) {
-  weight_ = &set.add(name() + ".weight", {options_.out, options_.in},
-                     fan_in_normal(options_.in, options_.init_factor));
+  const Shape shape = {options_.out, options_.in};
+  weight_ = options_.shared ? &set.share(options_.shared->name, shape, options_.shared->init)
+                            : &set.add(name() + ".weight", shape,
+                                       fan_in_normal(options_.in, options_.init_factor));
   if (options_.bias) bias_ = &set.add(name() + ".bias", {options_.out}, {});
 }
 

@@ -12,7 +12,8 @@ ClassifierLoss::ClassifierLoss(const std::string& name, const Options& options)
                      .out = std::max<int64_t>(options.classes, 1),
                      .bias = options.bias,
                      .activation = std::nullopt,
-                     .init_factor = 1.0}) {
+                     .init_factor = 1.0,
+                     .shared = options.shared}) {
   if (options.classes < 2) misfit("needs at least 2 classes");
 }
 

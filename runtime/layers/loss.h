@@ -17,6 +17,7 @@ class ClassifierLoss final : public Layer {
     bool bias = true;
     std::string labels = "labels";
     CrossEntropyOptions loss = {};
+    std::optional<SharedWeight> shared = std::nullopt;  // the embedding table, as [classes, width]
   };
   ClassifierLoss(const std::string& name, const Options& options);
   [[nodiscard]] std::string kind() const override { return "classifier"; }

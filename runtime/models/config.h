@@ -34,6 +34,7 @@ struct ModelConfig {
   bool attention_bias = true;
   bool bias = true;  // feed-forward, softmax
   bool final_norm = true;
+  bool tied_embedding = false;  // the softmax matrix is the embedding table
   bool depth_scaled_init = false;  // feed-forward layers scaled down by depth (gpipe.md 3.2)
   double dropout = 0.0;
   double label_smoothing = 0.0;

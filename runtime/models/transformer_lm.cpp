@@ -1,6 +1,7 @@
 // A decoder-only Transformer language model: the layout of GPipe's Transformer-L, which reproduces
 // the parameter counts of the paper's Table 1 (embedding, L pre-norm blocks, separate softmax
-// matrix). GELU, learned positions, missing biases and a final norm are options.
+// matrix). A tied softmax matrix, GELU, learned positions, missing biases and a final norm are
+// options.
 #include <cmath>
 
 #include "runtime/layers/attention.h"
@@ -78,13 +79,19 @@ Sequential transformer_lm(const ModelConfig& config, int64_t vocabulary) {
   widths.width = config.width > 0 ? config.width : 128;
   widths.hidden = config.hidden > 0 ? config.hidden : 4 * widths.width;
 
+  Embedding::Options table = {.vocabulary = vocabulary,
+                              .width = widths.width,
+                              .context = config.context,
+                              .positions = positions_of(config)};
+  std::optional<SharedWeight> shared;
+  if (config.tied_embedding) {
+    table.shared = "embedding.token.weight";
+    shared = SharedWeight{table.shared, Embedding::table_initializer(table)};
+  }
+
   Sequential model;
   Layers front;
-  front.push_back(std::make_unique<Embedding>(
-      "embedding", Embedding::Options{.vocabulary = vocabulary,
-                                      .width = widths.width,
-                                      .context = config.context,
-                                      .positions = positions_of(config)}));
+  front.push_back(std::make_unique<Embedding>("embedding", table));
   if (config.dropout > 0.0) {
     front.push_back(std::make_unique<Dropout>("embedding.dropout", config.dropout));
   }
@@ -100,7 +107,8 @@ Sequential transformer_lm(const ModelConfig& config, int64_t vocabulary) {
                         .bias = config.bias,
                         .labels = "labels",
                         .loss = {.label_smoothing = static_cast<float>(config.label_smoothing),
-                                 .clip = static_cast<float>(config.logit_clip)}}));
+                                 .clip = static_cast<float>(config.logit_clip)},
+                        .shared = shared}));
   return model;
 }
 

@@ -53,6 +53,19 @@ activation = "gelu"
 positions = "learned"
 label_smoothing = 0.1
 )"},
+    // One parameter at both ends of the pipeline.
+    {"tied_transformer", R"([model]
+kind = "transformer-lm"
+layers = 6
+width = 32
+heads = 4
+hidden = 48
+context = 11
+vocabulary = 50
+dropout = 0.2
+positions = "learned"
+tied_embedding = true
+)"},
     {"resnet", R"([model]
 kind = "resnet"
 depth = 14

@@ -17,7 +17,7 @@ struct Case {
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = {
       {"one tile", 1, 64, 64, 1, 64},
-      {"one position", 1, 1, 1, 1, 8},
+      {"one query", 1, 1, 5, 1, 8},
       {"several causal tiles", 1, 150, 150, 2, 64, true},
       {"deep heads", 1, 70, 70, 1, 128, true},
       {"padded heads", 2, 33, 33, 3, 24, true},

@@ -15,10 +15,10 @@ constexpr Extents kExtents[] = {{64, 64, 64}, {1, 1, 1}, {37, 129, 65}, {5, 40, 
 struct TwinWeight {
   TwinWeight(const Shape& shape, DType type, uint64_t seed)
       : values(from_values(values_of(cpu(), random(shape, type, seed).cpu), shape, DType::F32)),
-        gpu(values.gpu),
-        cpu(values.cpu) {}
+        on_gpu(values.gpu),
+        on_cpu(values.cpu) {}
   Twin values;
-  Weight gpu, cpu;
+  Weight on_gpu, on_cpu;
 };
 
 std::string text(const Extents& e) {
@@ -39,8 +39,8 @@ TEST_P(GpuDense, LinearForward) {
     for (const Fused f : {Fused::None, Fused::Relu, Fused::Tanh}) {
       for (const bool with_bias : {false, true}) {
         Twin y = poisoned({e.rows, e.out}, type_);
-        gpu().dense().linear_forward(y.gpu, x.gpu, w.gpu, with_bias ? &bias.gpu : nullptr, f);
-        cpu().dense().linear_forward(y.cpu, x.cpu, w.cpu, with_bias ? &bias.cpu : nullptr, f);
+        gpu().dense().linear_forward(y.gpu, x.gpu, w.on_gpu, with_bias ? &bias.gpu : nullptr, f);
+        cpu().dense().linear_forward(y.cpu, x.cpu, w.on_cpu, with_bias ? &bias.cpu : nullptr, f);
         expect_close(y, "y of " + text(e) + ", bias " + std::to_string(with_bias) + ", function " +
                             std::to_string(static_cast<int>(f)));
       }
@@ -52,8 +52,8 @@ TEST_P(GpuDense, LeadingAxesFoldIntoRows) {
   const Twin x = random({3, 4, 33}, type_, 1);
   TwinWeight w({17, 33}, type_, 2);
   Twin y = poisoned({3, 4, 17}, type_);
-  gpu().dense().linear_forward(y.gpu, x.gpu, w.gpu, nullptr, Fused::None);
-  cpu().dense().linear_forward(y.cpu, x.cpu, w.cpu, nullptr, Fused::None);
+  gpu().dense().linear_forward(y.gpu, x.gpu, w.on_gpu, nullptr, Fused::None);
+  cpu().dense().linear_forward(y.cpu, x.cpu, w.on_cpu, nullptr, Fused::None);
   expect_close(y, "y");
 }
 
@@ -62,12 +62,12 @@ TEST_P(GpuDense, FormsFollowTheirWeight) {
   TwinWeight w({8, 16}, type_, 2);
   const TwinWeight other({8, 16}, type_, 3);
   Twin y = poisoned({8, 8}, type_);
-  gpu().dense().linear_forward(y.gpu, x.gpu, w.gpu, nullptr, Fused::None);
-  Tensor value = w.gpu.value();
-  gpu().pointwise().copy(value, other.gpu.value());
-  w.gpu.changed();
-  gpu().dense().linear_forward(y.gpu, x.gpu, w.gpu, nullptr, Fused::None);
-  Weight changed(other.cpu.value());
+  gpu().dense().linear_forward(y.gpu, x.gpu, w.on_gpu, nullptr, Fused::None);
+  Tensor value = w.on_gpu.value();
+  gpu().pointwise().copy(value, other.on_gpu.value());
+  w.on_gpu.changed();
+  gpu().dense().linear_forward(y.gpu, x.gpu, w.on_gpu, nullptr, Fused::None);
+  Weight changed(other.on_cpu.value());
   cpu().dense().linear_forward(y.cpu, x.cpu, changed, nullptr, Fused::None);
   expect_close(y, "y after an update");
 }
@@ -77,8 +77,8 @@ TEST_P(GpuDense, LinearBackwardInput) {
     const Twin g = random({e.rows, e.out}, type_, 1);
     TwinWeight w({e.out, e.in}, type_, 2);
     Twin dx = poisoned({e.rows, e.in}, type_);
-    gpu().dense().linear_backward_input(dx.gpu, g.gpu, w.gpu);
-    cpu().dense().linear_backward_input(dx.cpu, g.cpu, w.cpu);
+    gpu().dense().linear_backward_input(dx.gpu, g.gpu, w.on_gpu);
+    cpu().dense().linear_backward_input(dx.cpu, g.cpu, w.on_cpu);
     expect_close(dx, "dx of " + text(e));
   }
 }
@@ -138,8 +138,8 @@ TEST_P(GpuDense, PlansAreMadeOncePerShapeAndRepeatThemselves) {
     Twin dx = poisoned({24, 40}, type_);
     Twin dw = from_values(std::vector<double>(640, 0.0), {16, 40}, DType::F32);
     Twin dbias = from_values(std::vector<double>(16, 0.0), {16}, DType::F32);
-    gpu().dense().linear_forward(y.gpu, x.gpu, w.gpu, &bias.gpu, Fused::Relu);
-    gpu().dense().linear_backward_input(dx.gpu, g.gpu, w.gpu);
+    gpu().dense().linear_forward(y.gpu, x.gpu, w.on_gpu, &bias.gpu, Fused::Relu);
+    gpu().dense().linear_backward_input(dx.gpu, g.gpu, w.on_gpu);
     gpu().dense().linear_backward_weight(dw.gpu, &dbias.gpu, x.gpu, g.gpu);
     return std::vector<Tensor>{y.gpu, dx.gpu, dw.gpu, dbias.gpu};
   };
