@@ -31,10 +31,10 @@ class NcclReduceGroup final : public ReduceGroup, private Poller {
         context_("summing gradients over " + name),
         comm_(members_.get(), context_, 0),
         entry_(pollers, *this) {
-    const int64_t count = comm_.size();
-    if (count > 2) {
-      const int64_t segments = (count - 1) * (kSliceElements / count);
-      const int64_t leftovers = count * count * kAligned;
+    const int64_t ranks = comm_.size();
+    if (ranks > 2) {
+      const int64_t segments = (ranks - 1) * (kSliceElements / ranks);
+      const int64_t leftovers = ranks * ranks * kAligned;
       scratch_ = device.empty({std::max(segments, leftovers)}, DType::F32, Purpose::Communication);
     }
     warm_up(device);
