@@ -76,7 +76,7 @@ has() {
 # Python's NVIDIA packages hold libraries without the names that a linker looks for: a folder of links has both.
 # link_packages HEADER LIBRARY: links every package that holds the header into build/gpu/nvidia, if the toolkit has none.
 link_packages() {
-  local header=$1 library=$2 package file
+  local header=$1 library=$2 package file part
   ! has "$header" || return 0
   for package in $(python3 -c 'import site; print(*site.getsitepackages())' 2>/dev/null); do
     for file in "$package"/nvidia/*/include/"$header"; do
@@ -84,8 +84,8 @@ link_packages() {
       mkdir -p "$tree/nvidia/include" "$tree/nvidia/lib"
       ln -sf "$(dirname "$file")"/* "$tree/nvidia/include/"
       ln -sf "$(dirname "$file")"/../lib/*.so* "$tree/nvidia/lib/"
-      for file in "$tree/nvidia/lib/$library".so.*; do
-        [ ! -e "$file" ] || ln -sf "$(basename "$file")" "$tree/nvidia/lib/$library.so"
+      for part in "$tree/nvidia/lib/$library".so.*; do
+        [ ! -e "$part" ] || ln -sf "$(basename "$part")" "$tree/nvidia/lib/$library.so"
       done
       return 0
     done
@@ -157,7 +157,7 @@ run_tests() {
 
 # python_step SCRIPT ARGUMENT...: python3 with the libraries it came with, our programs with ours.
 python_step() {
-  LD_LIBRARY_PATH=$foreign PENSTOCK_LD_LIBRARY_PATH=${LD_LIBRARY_PATH-} timeout "$(left)" python3 "$@"
+  env PENSTOCK_LD_LIBRARY_PATH="${LD_LIBRARY_PATH-}" LD_LIBRARY_PATH="$foreign" timeout "$(left)" python3 "$@"
 }
 
 run_memory() { python_step bench/gpu/largest.py --penstock "$tree/bin/penstock" --out "$out"; }
