@@ -102,6 +102,12 @@ if [ -d "$tree/nvidia" ]; then
   export LD_LIBRARY_PATH=$tree/nvidia/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 fi
 
+# What the libraries open by name while they run (NVRTC, for one) lies in the toolkit too.
+if command -v nvcc >/dev/null; then
+  toolkit=$(dirname "$(dirname "$(readlink -f "$(command -v nvcc)")")")
+  [ ! -d "$toolkit/lib64" ] || export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$toolkit/lib64
+fi
+
 # ---- steps
 summary=()
 failed=0
