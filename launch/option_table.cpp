@@ -184,6 +184,7 @@ void add_checkpoint(std::vector<Option>& table) {
   Rows rows(table, "checkpoint", &Config::checkpoint);
   rows.add("every", &C::every, "N", between(0, 1e15), "steps; 0: only at the end");
   rows.add("keep", &C::keep, "N", at_least(0), "how many of them; 0: all");
+  rows.add("last", &C::last, "", any(), "one when the run ends; off for runs that only measure");
 }
 
 void add_run(std::vector<Option>& table) {
