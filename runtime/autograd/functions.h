@@ -18,6 +18,11 @@ namespace penstock {
 // ---- matrix products
 [[nodiscard]] Variable linear(Tape& tape, const Variable& x, Parameter& weight, Parameter* bias,
                               Fused f = Fused::None);
+// f(x in_weight^T + in_bias) out_weight^T + out_bias; where the device has it, f and its gradient
+// are computed in the same pass as the products beside them.
+[[nodiscard]] Variable feed_forward(Tape& tape, const Variable& x, Parameter& in_weight,
+                                    Parameter* in_bias, Parameter& out_weight, Parameter* out_bias,
+                                    Activation f);
 [[nodiscard]] Variable matmul(Tape& tape, const Variable& a, const Variable& b);  // [batch, ., .]
 
 // ---- images, channels-last
