@@ -118,8 +118,7 @@ void compare(Network& network, Device& device, int rank, int64_t bytes) {
   }
 }
 
-int run(int argc, char** argv) {
-  Session session(argc, argv);
+int measure(const Session& session, int argc, char** argv) {
   if (session.ranks() != 2) fail_input("message_bench needs two ranks: mpirun -n 2");
   const std::unique_ptr<Network> network = make_mpi_network(session, {.positions = 2});
   const std::unique_ptr<Device> device = make_cpu_device(1);
@@ -134,10 +133,11 @@ int run(int argc, char** argv) {
 }  // namespace penstock
 
 int main(int argc, char** argv) {
+  const penstock::Session session(argc, argv);
   try {
-    return penstock::run(argc, argv);
+    return penstock::measure(session, argc, argv);
   } catch (const std::exception& error) {
     fmt::print(stderr, "message_bench: {}\n", error.what());
-    return 1;
+    session.abort(1);
   }
 }

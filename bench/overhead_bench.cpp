@@ -10,7 +10,8 @@
 #include <memory>
 
 #include "launch/setup.h"
-#include "runtime/engine/pipeline.h"
+#include "runtime/engine/executor.h"
+#include "runtime/engine/programs.h"
 
 namespace penstock {
 namespace {
@@ -24,30 +25,27 @@ class Empty final : public UnaryLayer {
   Variable run(Context& /*context*/, const Variable& x) override { return x; }
 };
 
-ModelMaker empty_network() {
-  return {.input = [](const ModelConfig&) -> ModelInput {
-            return {.field = "inputs", .shape = {16}, .dtype = DType::F32};
-          },
-          .build =
-              [](const ModelConfig&, int64_t, int64_t) {
-                Sequential model;
-                model.inputs = {"inputs"};
-                model.layers.push_back(std::make_unique<Empty>("empty"));
-                return model;
-              }};
-}
-
-int run(int argc, char** argv) {
+int measure(const Session& session) {
   constexpr int kMicroBatches = 512;
-  Session session(argc, argv);
   const std::unique_ptr<Device> device = make_cpu_device(1);
-  Config config;
-  config.pipeline.micro_batches = kMicroBatches;
-  config.pipeline.recompute = "none";
-  const Grid grid = grid_of(config, session.ranks());
-  const std::unique_ptr<Network> network = make_mpi_network(session, grid);
-  const Blueprint blueprint = draw_up(config, empty_network(), 0, 0);
-  Pipeline pipeline(config, blueprint, grid, *network, *device);
+  PipelineConfig config;
+  config.micro_batches = kMicroBatches;
+  config.recompute = "none";
+  const Schedule schedule = make_programs(config).training;
+  const std::unique_ptr<Network> network = starting_network(session);
+  Layers layers;
+  layers.push_back(std::make_unique<Empty>("empty"));
+  Stage stage(layers, RecomputeMode::None, kMicroBatches, DType::F32, *device);
+  stage.set_first(true);
+  stage.allocate(1);
+  Links links(*network, schedule, *device);
+  Executor executor(schedule, 0,
+                    {.stages = {&stage},
+                     .boundaries = {{{{1, 16}, DType::F32}}, {}},
+                     .inputs = {"inputs"},
+                     .links = &links,
+                     .device = device.get()});
+  stage.set_progress([&executor] { executor.progress(); });
   std::vector<Batch> batches(kMicroBatches);
   for (Batch& batch : batches) {
     batch.names = {"inputs"};
@@ -58,13 +56,12 @@ int run(int argc, char** argv) {
   input.training = true;
   input.batches = batches;
   input.update = [] {};
-  const size_t instructions = blueprint.programs.training.program[0].size();
+  const size_t instructions = schedule.program[0].size();
   std::vector<double> microseconds;
   for (int step = 0; step < 60; ++step) {
     input.step = step;
-    pipeline.begin_step();
     const auto start = std::chrono::steady_clock::now();
-    pipeline.run(input);
+    executor.run(input);
     const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
     if (step >= 10) microseconds.push_back(took.count() / static_cast<double>(instructions));
   }
@@ -78,10 +75,11 @@ int run(int argc, char** argv) {
 }  // namespace penstock
 
 int main(int argc, char** argv) {
+  const penstock::Session session(argc, argv);
   try {
-    return penstock::run(argc, argv);
+    return penstock::measure(session);
   } catch (const std::exception& error) {
     fmt::print(stderr, "overhead_bench: {}\n", error.what());
-    return 1;
+    session.abort(1);
   }
 }

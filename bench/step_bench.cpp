@@ -189,9 +189,7 @@ void measure(Steps& steps, int count, Collective& world, double before) {
   }
 }
 
-int run(int argc, char** argv) {
-  Bell::block();
-  Session session(argc, argv);
+int serve(const Session& session, int argc, char** argv) {
   std::unique_ptr<Device> device;
   Config config;
   {
@@ -219,10 +217,12 @@ int run(int argc, char** argv) {
 }  // namespace penstock
 
 int main(int argc, char** argv) {
+  penstock::Bell::block();  // before MPI starts threads
+  const penstock::Session session(argc, argv);
   try {
-    return penstock::run(argc, argv);
+    return penstock::serve(session, argc, argv);
   } catch (const std::exception& error) {
     fmt::print(stderr, "step_bench: {}\n", error.what());
-    return 1;
+    session.abort(1);
   }
 }
