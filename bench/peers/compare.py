@@ -12,6 +12,7 @@ import re
 import statistics
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import rows as table
@@ -166,11 +167,42 @@ def overheads(arguments):
             )
 
 
+def scale(arguments):
+    """Part 6: start-up, and CPU time of a rank's step, as ranks are added; a tiny network."""
+    print("\n| part 6 | from start to the first step, s | CPU us a step and rank | an instruction |")
+    print("|---|---|---|---|")
+    micro_batches = 8
+    for ranks in (2, 4, 8, 16, 32, 64):
+        options = {
+            "model.kind": "mlp",
+            "model.input": 16,
+            "model.layers": ranks,
+            "model.hidden": 16,
+            "model.classes": 4,
+            "run.threads": 1,
+            "run.device": "cpu",
+            "pipeline.stages": ranks,
+            "pipeline.micro_batches": micro_batches,
+            "pipeline.recompute": "none",
+        }
+        command = [*arguments.mpirun, "-n", str(ranks), str(arguments.bin / "step_bench")]
+        start = time.monotonic()
+        program = Program("ours", [*command, *flags(options)], "cpu")
+        program.measure(1)
+        started = time.monotonic() - start
+        program.measure(20)
+        spent = 1e6 * statistics.median(program.measure(100)["cpu"]) / ranks
+        program.quit()
+        # Forward, backward, two sends and two receives of each micro-batch; the update.
+        each = spent / (6 * micro_batches + 1)
+        print(f"| {ranks} ranks | {started:.2f} | {spent:.0f} | {each:.2f} |", flush=True)
+
+
 def arguments_of():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bin", type=Path, required=True, help="where step_bench is")
     parser.add_argument("--peers", type=Path, required=True, help="the environment of setup.sh")
-    parser.add_argument("--parts", default="1,2,3,4,5")
+    parser.add_argument("--parts", default="1,2,3,4,5,6")
     parser.add_argument("--rows", default="", help="a regular expression over the rows' names")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.5, help="of a turn")
@@ -206,6 +238,8 @@ def main():
                 file.write(json.dumps(result) + "\n")
     if "3" in parts:
         overheads(arguments)
+    if "6" in parts:
+        scale(arguments)
     return 0
 
 

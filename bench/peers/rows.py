@@ -164,8 +164,9 @@ ONE_RANK = [
 
 
 def pipelined(m, schedule):
-    # Seven blocks and a classifier of the weight of one third of a block: 4 + 4.33.
-    return transformer(512, 256, 1, m, layers=8) | {"schedule": schedule, "split": [5, 6]}
+    # Four blocks before the cut; three and a classifier, which weighs 1.3 of them, after it.
+    spec = transformer(256, 256, 1, m, layers=7)
+    return spec | {"schedule": schedule, "split": [5, 5]}
 
 
 def balance(spec):
