@@ -42,6 +42,9 @@ namespace penstock {
 [[nodiscard]] Variable add_constant(Tape& tape, const Variable& x, const Tensor& table);
 [[nodiscard]] Variable dropout(Tape& tape, const Variable& x, float rate,
                                const RandomStream& stream);
+// Whole rows (axis 0) at once; row r has the random number first + r.
+[[nodiscard]] Variable dropout_rows(Tape& tape, const Variable& x, float rate,
+                                    const RandomStream& stream, int64_t first);
 
 // ---- layout
 [[nodiscard]] Variable reshape(Tape& tape, const Variable& x, const Shape& shape);

@@ -113,6 +113,25 @@ class DropoutNode final : public Node {
   RandomStream stream_;
 };
 
+class DropoutRowsNode final : public Node {
+ public:
+  DropoutRowsNode(int x_slot, int y_slot, float rate, const RandomStream& stream, int64_t first)
+      : x_slot_(x_slot), y_slot_(y_slot), rate_(rate), stream_(stream), first_(first) {}
+  void input_gradient(Tape& tape) override {
+    const Tensor g = tape.take_gradient(y_slot_);
+    if (!g) return;
+    Tensor dx = writable(tape, g);
+    tape.device().pointwise().dropout_rows(dx, g, rate_, stream_, first_);
+    tape.give_gradient(x_slot_, std::move(dx));
+  }
+
+ private:
+  int x_slot_, y_slot_;
+  float rate_;
+  RandomStream stream_;
+  int64_t first_;
+};
+
 }  // namespace
 
 Variable activation(Tape& tape, const Variable& x, Activation f) {
@@ -168,6 +187,15 @@ Variable dropout(Tape& tape, const Variable& x, float rate, const RandomStream& 
   tape.device().pointwise().dropout(value, x.value, rate, stream);
   Variable y = tape.output(std::move(value), x.tracked());
   if (y.tracked()) tape.add<DropoutNode>(x.slot, y.slot, rate, stream);
+  return y;
+}
+
+Variable dropout_rows(Tape& tape, const Variable& x, float rate, const RandomStream& stream,
+                      int64_t first) {
+  Tensor value = new_like(tape, x.value);
+  tape.device().pointwise().dropout_rows(value, x.value, rate, stream, first);
+  Variable y = tape.output(std::move(value), x.tracked());
+  if (y.tracked()) tape.add<DropoutRowsNode>(x.slot, y.slot, rate, stream, first);
   return y;
 }
 

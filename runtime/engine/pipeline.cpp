@@ -53,6 +53,8 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
   parts.boundaries = boundaries(model, layout, input, config.pipeline.micro_batch_size, dtype);
   check_agreement(fingerprint(model, layout, parts.boundaries), network.world());
   make_stages(config, device);
+  const std::vector<std::string> fields = this->fields();
+  reads_labels_ = std::find(fields.begin(), fields.end(), "labels") != fields.end();
 
   links_ = std::make_unique<Links>(network, programs.training, device);
   if (replicas_ > 1) reduce_ = network.reduce_group(device);

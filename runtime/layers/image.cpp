@@ -17,6 +17,11 @@ Window same_window(int kernel_h, int kernel_w, int stride) {
           .pad_right = kernel_w - 1 - w};
 }
 
+Initializer fan_out_normal(const Shape& weight, int groups) {
+  const auto out = static_cast<double>(weight[0] * weight[2] * weight[3]);
+  return {Initializer::Kind::Normal, static_cast<float>(std::sqrt(2.0 * groups / out))};
+}
+
 Conv2d::Conv2d(std::string name, const Options& options)
     : UnaryLayer(std::move(name)), options_(options) {
   if (options_.in < 1 || options_.out < 1) misfit("its channels must be at least 1");
@@ -30,13 +35,9 @@ Conv2d::Conv2d(std::string name, const Options& options)
 
 void Conv2d::declare(ParameterSet& set) {
   const Window& window = options_.window;
-  // He et al. 2015, by fan-out: keeps the gradient's level through ReLUs.
-  const double fan_out =
-      static_cast<double>(options_.out) / options_.groups * window.kernel_h * window.kernel_w;
-  weight_ =
-      &set.add(name() + ".weight",
-               {options_.out, options_.in / options_.groups, window.kernel_h, window.kernel_w},
-               {Initializer::Kind::Normal, static_cast<float>(std::sqrt(2.0 / fan_out))});
+  const Shape shape = {options_.out, options_.in / options_.groups, window.kernel_h,
+                       window.kernel_w};
+  weight_ = &set.add(name() + ".weight", shape, fan_out_normal(shape, options_.groups));
   if (options_.bias) bias_ = &set.add(name() + ".bias", {options_.out}, {});
 }
 

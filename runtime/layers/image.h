@@ -8,6 +8,10 @@ namespace penstock {
 // A window of kernel x kernel with "same" padding for odd kernels: output = ceil(input / stride).
 [[nodiscard]] Window same_window(int kernel_h, int kernel_w, int stride);
 
+// He et al. 2015, by fan-out: keeps the gradient's level through ReLUs. `weight` is [out, in /
+// groups, kernel height, kernel width].
+[[nodiscard]] Initializer fan_out_normal(const Shape& weight, int groups = 1);
+
 class Conv2d final : public UnaryLayer {
  public:
   struct Options {

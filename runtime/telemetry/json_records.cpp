@@ -69,6 +69,7 @@ std::string json_line(const StepRecord& record, bool tokens) {
   };
   if (tokens) json["tokens_per_s"] = per_second(record.tokens, record.step_ms);
   if (record.accuracy) json["accuracy"] = *record.accuracy;
+  if (record.auxiliary_loss) json["auxiliary_loss"] = *record.auxiliary_loss;
   return dump(json, -1);
 }
 

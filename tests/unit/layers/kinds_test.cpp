@@ -121,6 +121,7 @@ const std::vector<Kind>& kinds() {
        7.0 * 2 * 3 * 3 * 6 + 2 * 6},  // and the sums of the mini-batch
       {"activation", maker<ActivationLayer>(Activation::Silu), {2, 3}, {2, 3}, {}, {}, 8.0 * 6},
       {"dropout", maker<Dropout>(0.5), {2, 3}, {2, 3}, {}, {}, 2.0 * 6},
+      {"drop-path", maker<DropPath>(DropPath::Options{.rate = 0.5}), {8, 3}, {8, 3}, {}, {}, 24.0},
   };
   return all;
 }
@@ -216,6 +217,8 @@ TEST(Kinds, RefuseOptionsThatMakeNoLayer) {
            refusal<Dropout>(1.0),
            refusal<Dropout>(-0.1),
            refusal<Dropout>(std::nan("")),
+           refusal<DropPath>(DropPath::Options{.rate = 1.0}),
+           refusal<DropPath>(DropPath::Options{.rate = 0.5, .ramp_steps = -1}),
            refusal<SelfAttention>(Attention{.width = 6, .heads = 4}),
            refusal<SelfAttention>(Attention{.width = 6, .heads = 0}),
            refusal<SelfAttention>(Attention{.width = 6, .heads = 2, .dropout = 1.0}),

@@ -17,7 +17,8 @@ constexpr int64_t kBatch = 4;
 class Trainee {
  public:
   explicit Trainee(const ModelConfig& config)
-      : device_(make_cpu_device(1)),
+      : auxiliary_weight_(config.auxiliary_weight),
+        device_(make_cpu_device(1)),
         model_(build_model(config, 0, 0)),
         stage_(model_.layers, RecomputeMode::None, 1, DType::F32, *device_) {
     stage_.set_first(true);
@@ -48,17 +49,19 @@ class Trainee {
                .fields = &fields_};
   }
 
-  // The mean loss; its gradients are in the parameters afterwards.
+  // The mean loss, without that of an auxiliary head; the gradients of all are in the parameters
+  // afterwards.
   double differentiate() {
     stage_.begin_step();
     (void)stage_.forward(moment_, {inputs_}, true);
     (void)stage_.backward(moment_, {});
     return double{moment_.loss_scale} * stage_.loss(0).data<double>()[0];
   }
-  // The mean loss of the training forward, and nothing else.
+  // What the training forward makes small: the mean loss and the weighted one of an auxiliary head.
   double loss() {
     Tape tape(*device_);
     Tensor result;
+    Tensors auxiliary;
     Context context = {.tape = tape,
                        .dtype = DType::F32,
                        .training = true,
@@ -69,10 +72,13 @@ class Trainee {
                        .loss_scale = moment_.loss_scale,
                        .field_names = &names_,
                        .fields = &fields_,
-                       .loss = &result};
+                       .loss = &result,
+                       .auxiliary_losses = &auxiliary};
     Variables x = {{inputs_, -1}};
     for (const auto& layer : model_.layers) x = layer->forward(context, x);
-    return double{moment_.loss_scale} * result.data<double>()[0];
+    double sum = result.data<double>()[0];
+    for (const Tensor& loss : auxiliary) sum += auxiliary_weight_ * loss.data<double>()[0];
+    return double{moment_.loss_scale} * sum;
   }
   void descend(float rate) {
     for (Parameter* p : stage_.parameters()) {
@@ -91,6 +97,7 @@ class Trainee {
   static float uniform(size_t i) {
     return uniform_of(philox(random_stream(kSeed, hash_name("data")), i)[0]);
   }
+  double auxiliary_weight_;
   std::unique_ptr<Device> device_;
   Sequential model_;
   Stage stage_;
@@ -162,6 +169,13 @@ TEST(WholeNetworks, ResnetGradients) {
   expect_true_gradients(resnet_config("cifar", 8), Kinks::Relus);
 }
 
+TEST(WholeNetworks, AmoebaNetGradients) {
+  for (const char* kind : {"amoebanet-d", "amoebanet-b"}) {
+    SCOPED_TRACE(kind);
+    expect_true_gradients(amoebanet_config(kind, "small"), Kinks::Relus);
+  }
+}
+
 TEST(WholeNetworks, SequentialGradients) {
   expect_true_gradients(all_token_kinds(), Kinks::None);
   expect_true_gradients(all_image_kinds(), Kinks::Relus);
@@ -178,6 +192,8 @@ TEST(WholeNetworks, LossesFall) {
                                             resnet_config("cifar", 14),
                                             resnet_config("imagenet", 18),
                                             resnet_config("imagenet", 50),
+                                            amoebanet_config("amoebanet-d", "small"),
+                                            amoebanet_config("amoebanet-b", "small"),
                                             mlp_config(),
                                             all_image_kinds(),
                                             all_token_kinds()};
