@@ -6,6 +6,7 @@
 // gradients by addition into Parameter::gradient.
 #pragma once
 
+#include <array>
 #include <span>
 
 #include "kernels/ops.h"
@@ -45,6 +46,10 @@ namespace penstock {
 // Whole rows (axis 0) at once; row r has the random number first + r.
 [[nodiscard]] Variable dropout_rows(Tape& tape, const Variable& x, float rate,
                                     const RandomStream& stream, int64_t first);
+
+// x twice, for two users: dx = the first's gradient + the second's, added in that order wherever
+// the two are and whichever comes first.
+[[nodiscard]] std::array<Variable, 2> duplicate(Tape& tape, const Variable& x);
 
 // ---- layout
 [[nodiscard]] Variable reshape(Tape& tape, const Variable& x, const Shape& shape);

@@ -35,6 +35,21 @@ class AddNode final : public Node {
   int a_slot_, b_slot_, y_slot_;
 };
 
+class DuplicateNode final : public Node {
+ public:
+  DuplicateNode(int x_slot, int first_slot, int second_slot)
+      : x_slot_(x_slot), first_slot_(first_slot), second_slot_(second_slot) {}
+  void input_gradient(Tape& tape) override {
+    Tensor first = tape.take_gradient(first_slot_);
+    Tensor second = tape.take_gradient(second_slot_);
+    if (first) tape.give_gradient(x_slot_, std::move(first));
+    if (second) tape.give_gradient(x_slot_, std::move(second));
+  }
+
+ private:
+  int x_slot_, first_slot_, second_slot_;
+};
+
 class MultiplyNode final : public Node {
  public:
   MultiplyNode(Variable a, Variable b, int y_slot)
@@ -147,6 +162,13 @@ Variable add(Tape& tape, const Variable& a, const Variable& b) {
   tape.device().pointwise().add(value, a.value, b.value);
   Variable y = tape.output(std::move(value), a.tracked() || b.tracked());
   if (y.tracked()) tape.add<AddNode>(a.slot, b.slot, y.slot);
+  return y;
+}
+
+std::array<Variable, 2> duplicate(Tape& tape, const Variable& x) {
+  std::array<Variable, 2> y = {tape.output(x.value, x.tracked()),
+                               tape.output(x.value, x.tracked())};
+  if (y[0].tracked()) tape.add<DuplicateNode>(x.slot, y[0].slot, y[1].slot);
   return y;
 }
 

@@ -52,6 +52,7 @@ class Pipeline {
 
  private:
   void make_stages(const Config& config, Device& device);
+  void note_messages(const Executor& executor);
 
   const Blueprint& blueprint_;
   int position_ = 0;
@@ -63,8 +64,9 @@ class Pipeline {
   std::vector<Parameter*> parameters_;
   std::vector<size_t> places_;
   std::unique_ptr<Links> links_;
-  struct Message {  // one tensor of a kind of message that this rank sends
-    size_t size_bytes;
+  struct Message {  // of a kind that this rank sends
+    SendLink* link;
+    std::vector<TensorSpec> tensors;
     int most;  // in flight at once
   };
   std::vector<Message> sent_;

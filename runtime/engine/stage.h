@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/engine/gradient_buckets.h"
+#include "runtime/engine/segments.h"
 #include "runtime/layers/layer.h"
 
 namespace penstock {
@@ -49,6 +50,9 @@ class Stage {
   void set_progress(const std::function<void()>& progress) { progress_ = progress; }
 
   // ---- the verbs of a schedule
+  // Tuples hold what passes between neighbouring layers, then the skips that cross the stage's end:
+  // inputs those that are popped here, outputs those that are stashed here, in the layers' order;
+  // likewise their gradients.
   // Returns the outputs. In training stashes what the mode asks for; with `keep_tape` (no Recompute
   // will come) everything.
   [[nodiscard]] Tensors forward(const Moment& moment, Tensors inputs, bool keep_tape);
@@ -86,11 +90,10 @@ class Stage {
   void set_first(bool first) { first_ = first; }
 
  private:
-  // A stretch of layers between two stashed inputs.
   struct Segment {
-    size_t first = 0, last = 0;  // layers [first, last)
-    Tensors inputs;              // kept for a recompute; empty once the tape is there
-    Tape* tape = nullptr;        // null: not recorded
+    const SegmentPlan* plan = nullptr;
+    Tensors inputs;        // kept for a recompute; empty once the tape is there
+    Tape* tape = nullptr;  // null: not recorded
     boost::container::small_vector<int, 4> input_slots, output_slots;
   };
   struct Stash {
@@ -106,13 +109,15 @@ class Stage {
   [[nodiscard]] Tensor computable(const Tensor& data) const;
   [[nodiscard]] Tensors run(Segment& segment, const Moment& moment, bool record, bool recomputing);
   enum class Halves : uint8_t { Both, Input };
+  [[nodiscard]] Variables enter(Segment& segment, Tape& tape, Variables& skips) const;
+  [[nodiscard]] Tensors differentiate(Segment& segment, Tensors gradients, Halves halves);
   [[nodiscard]] Tensors run_backward(const Moment& moment, Tensors gradients, Halves halves);
 
   std::span<const std::unique_ptr<Layer>> layers_;
-  RecomputeMode mode_;
   DType dtype_;
   Device& device_;
   bool first_ = false;
+  StagePlan plan_;
   std::function<void()> progress_;
   ParameterSet set_;
   std::vector<Parameter*> parameters_;

@@ -111,6 +111,12 @@ class Layer {
   [[nodiscard]] virtual std::vector<std::string> reads() const { return {}; }
   virtual void end_step(StepEnd& /*end*/) {}
 
+  // ---- skip connections (runtime/layers/skip.h); not inside a container
+  // The name under which the last output goes to a later layer, past those between; empty: none.
+  [[nodiscard]] virtual std::string stashes() const { return {}; }
+  // The name of the skip that comes in as the last input; empty: none.
+  [[nodiscard]] virtual std::string pops() const { return {}; }
+
  protected:
   // "layer 'blocks.0.attention' (attention): <what>"
   [[noreturn]] void misfit(const std::string& what) const;

@@ -97,6 +97,33 @@ kind = "layer-norm"
 kind = "linear"
 width = 7
 )"},
+    // Skips inside a stage, to the next one, over the heads of others, nested and crossing.
+    {"skips", R"([model]
+kind = "sequential"
+input = [20]
+classes = 5
+dropout = 0.2
+layers = [
+  { kind = "linear", width = 48, activation = "tanh" },
+  { kind = "stash", skip = "far" },
+  { kind = "linear", width = 40 },
+  { kind = "stash", skip = "crossing" },
+  { kind = "gelu" },
+  { kind = "stash", skip = "near" },
+  { kind = "linear", width = 40, activation = "relu" },
+  { kind = "pop", skip = "near", join = "add" },
+  { kind = "dropout" },
+  { kind = "stash", skip = "inner" },
+  { kind = "linear", width = 24, activation = "tanh" },
+  { kind = "pop", skip = "crossing" },
+  { kind = "linear", width = 40 },
+  { kind = "pop", skip = "inner" },
+  { kind = "layer-norm" },
+  { kind = "linear", width = 30 },
+  { kind = "pop", skip = "far" },
+  { kind = "linear", width = 33 },
+]
+)"},
 };
 
 std::string write_run_file(const Scratch& scratch, const Network& network) {
