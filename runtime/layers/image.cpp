@@ -1,5 +1,6 @@
 #include "runtime/layers/image.h"
 
+#include <array>
 #include <cmath>
 
 namespace penstock {
@@ -74,6 +75,27 @@ Shape Pool2d::shape_of(const Shape& input) const {
 
 Variable Pool2d::run(Context& context, const Variable& x) {
   return pool2d(context.tape, x, window_, pool_);
+}
+
+UpConvolution::UpConvolution(const std::string& name, int64_t in, int64_t out)
+    : UnaryLayer(name),
+      out_(out),
+      points_(name,
+              {.in = in, .out = 4 * out, .window = {}, .groups = 1, .bias = false, .relu = false}) {
+}
+
+Shape UpConvolution::shape_of(const Shape& input) const {
+  const Shape points = points_.infer({input})[0];
+  return {points[0], 2 * points[1], 2 * points[2], out_};
+}
+
+Variable UpConvolution::run(Context& context, const Variable& x) {
+  Tape& tape = context.tape;
+  const Shape& in = x.shape();
+  const Variable points = points_.forward(context, {x})[0];
+  constexpr std::array<int, 6> kRowsTogether = {0, 1, 3, 2, 4, 5};
+  const Variable apart = reshape(tape, points, {in[0], in[1], in[2], 2, 2, out_});
+  return reshape(tape, transpose(tape, apart, kRowsTogether), shape_of(in));
 }
 
 Shape GlobalPool::shape_of(const Shape& input) const {

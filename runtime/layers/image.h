@@ -51,6 +51,24 @@ class Pool2d final : public UnaryLayer {
   Pool pool_;
 };
 
+// [n, h, w, in] -> [n, 2h, 2w, out]: a transposed convolution of 2 x 2 with stride 2 (the
+// up-convolution of Ronneberger et al. 2015), each pixel of which makes four. Parameter `weight`
+// [4 out, in, 1, 1]: the filters of the four, top left to bottom right, one after another.
+class UpConvolution final : public UnaryLayer {
+ public:
+  UpConvolution(const std::string& name, int64_t in, int64_t out);
+  [[nodiscard]] std::string kind() const override { return "up-convolution"; }
+  void declare(ParameterSet& set) override { points_.declare(set); }
+
+ protected:
+  [[nodiscard]] Shape shape_of(const Shape& input) const override;
+  Variable run(Context& context, const Variable& x) override;
+
+ private:
+  int64_t out_;
+  Conv2d points_;
+};
+
 // [n, h, w, c] -> [n, c]: the mean over h and w.
 class GlobalPool final : public UnaryLayer {
  public:

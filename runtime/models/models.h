@@ -38,6 +38,7 @@ struct ModelMaker {
 // amoebanet-d and amoebanet-b
 [[nodiscard]] Sequential amoebanet(const ModelConfig& config, int64_t classes);
 [[nodiscard]] Sequential resnet(const ModelConfig& config, int64_t classes);
+[[nodiscard]] Sequential unet(const ModelConfig& config, int64_t classes);
 [[nodiscard]] Sequential mlp(const ModelConfig& config, int64_t classes);
 [[nodiscard]] Sequential sequential(const ModelConfig& config, int64_t vocabulary, int64_t classes);
 

@@ -166,5 +166,26 @@ TEST(FactorizedReductions, Refuse) {
   EXPECT_THAT(message_of([&] { (void)layer.infer({{2, 4, 4, 2}}); }), HasSubstr("layer 'it'"));
 }
 
+// Pixel (2r + i, 2c + j) is that filter of pixel (r, c).
+TEST(UpConvolutions, MakeFourPixelsOfOne) {
+  Network network(layers_of(std::make_unique<UpConvolution>("it", 3, 2)));
+  const Tensor x = network.random({2, 2, 3, 3}, 1);
+  const Numbers filters = network.weight("it.weight");
+  Numbers expected(2 * 4 * 6 * 2);
+  for (size_t n = 0; n < 2; ++n) {
+    for (size_t r = 0; r < 4; ++r) {
+      for (size_t c = 0; c < 6; ++c) {
+        const float* pixel = x.data<float>() + ((n * 2 + r / 2) * 3 + c / 2) * 3;
+        const size_t first = (r % 2 * 2 + c % 2) * 2 * 3;
+        for (size_t o = 0; o < 2; ++o) {
+          double& sum = expected[((n * 4 + r) * 6 + c) * 2 + o];
+          for (size_t i = 0; i < 3; ++i) sum += filters[first + o * 3 + i] * double{pixel[i]};
+        }
+      }
+    }
+  }
+  expect_near(network.evaluate(x)[0], expected, 1e-5);
+}
+
 }  // namespace
 }  // namespace penstock

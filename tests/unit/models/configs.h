@@ -56,11 +56,21 @@ using Options = std::map<std::string, LayerConfig::Value>;
   ModelConfig config;
   config.kind = kind;
   config.layers = 3;
-  config.filters = 16;
+  config.filters = 8;
   config.stem = stem;
   config.auxiliary_weight = 0.4;
   config.drop_path = 0.3;
-  config.image = {3, 24, 24};
+  config.image = {3, 12, 12};
+  config.classes = 5;
+  return config;
+}
+
+[[nodiscard]] inline ModelConfig unet_config() {
+  ModelConfig config;
+  config.kind = "unet";
+  config.layers = 2;
+  config.filters = 4;
+  config.image = {3, 8, 12};
   config.classes = 5;
   return config;
 }

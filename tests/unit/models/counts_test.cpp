@@ -162,6 +162,24 @@ TEST(Counts, ResnetsForCifarByTheFormula) {
   }
 }
 
+// Ronneberger et al. 2015: 64 to 1024 channels, here with batch norms in place of biases.
+TEST(Counts, UNetByTheFormula) {
+  int64_t expected = 64 * 10 + 10;
+  const auto both = [](int64_t in, int64_t out) { return 9 * (in + out) * out + 4 * out; };
+  int64_t in = 3;
+  for (int64_t width : {64, 128, 256, 512, 1024}) {
+    expected += both(in, width);
+    if (width > 64) expected += 4 * width * width / 2 + both(width, width / 2);
+    in = width;
+  }
+  ModelConfig config = unet_config();
+  config.layers = 4;
+  config.filters = 64;
+  config.image = {3, 64, 64};
+  config.classes = 10;
+  EXPECT_EQ(count(config), expected);
+}
+
 TEST(Counts, Mlp) {
   EXPECT_EQ(count(mlp_config()), 12 * 16 + 16 + 16 * 8 + 8 + 8 * 5 + 5);
   ModelConfig config = mlp_config();
@@ -290,6 +308,9 @@ TEST(Models, RefuseWhatMakesNoNetwork) {
   EXPECT_THAT(refused(cells, [](Config& c) { c.classes = 1; }), HasSubstr("model.classes"));
   EXPECT_THAT(refused(cells, [](Config& c) { c.drop_path = 1.0; }), HasSubstr("drop_path"));
   EXPECT_EQ(refused(cells, [](Config&) {}), "nothing was thrown");
+  EXPECT_THAT(refused(unet_config(), [](Config& c) { c.layers = 3; }), HasSubstr("multiple of 8"));
+  EXPECT_THAT(refused(unet_config(), [](Config& c) { c.layers = 60; }), HasSubstr("not 60"));
+  EXPECT_EQ(refused(unet_config(), [](Config&) {}), "nothing was thrown");
   for (const std::vector<int64_t>& image :
        std::vector<std::vector<int64_t>>{{}, {3, 32}, {3, 32, 32, 1}, {0, 32, 32}, {3, -1, 32}}) {
     EXPECT_THAT(refused(images, [&](Config& c) { c.image = image; }), HasSubstr("model.image"));
