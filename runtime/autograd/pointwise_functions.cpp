@@ -21,6 +21,24 @@ class ActivationNode final : public Node {
   Activation f_;
 };
 
+// A ReLU's derivative can be read off its output, which the next layer mostly keeps as its input:
+// so its own input may go.
+class ReluNode final : public Node {
+ public:
+  ReluNode(const Variable& x, const Variable& y) : y_(y.value), x_slot_(x.slot), y_slot_(y.slot) {}
+  void input_gradient(Tape& tape) override {
+    const Tensor g = tape.take_gradient(y_slot_);
+    if (!g) return;
+    Tensor dx = writable(tape, g);
+    tape.device().pointwise().fused_backward(dx, g, y_, Fused::Relu);
+    tape.give_gradient(x_slot_, std::move(dx));
+  }
+
+ private:
+  Tensor y_;
+  int x_slot_, y_slot_;
+};
+
 class AddNode final : public Node {
  public:
   AddNode(int a_slot, int b_slot, int y_slot) : a_slot_(a_slot), b_slot_(b_slot), y_slot_(y_slot) {}
@@ -153,7 +171,12 @@ Variable activation(Tape& tape, const Variable& x, Activation f) {
   Tensor value = new_like(tape, x.value);
   tape.device().pointwise().activation_forward(value, x.value, f);
   Variable y = tape.output(std::move(value), x.tracked());
-  if (y.tracked()) tape.add<ActivationNode>(x, y.slot, f);
+  if (!y.tracked()) return y;
+  if (f == Activation::Relu) {
+    tape.add<ReluNode>(x, y);
+  } else {
+    tape.add<ActivationNode>(x, y.slot, f);
+  }
   return y;
 }
 
