@@ -48,6 +48,9 @@ namespace penstock {
 [[nodiscard]] Variable add_constant(Tape& tape, const Variable& x, const Tensor& table);
 [[nodiscard]] Variable dropout(Tape& tape, const Variable& x, float rate,
                                const RandomStream& stream);
+// Whole rows (axis 0) at once; row r has the random number first + r.
+[[nodiscard]] Variable dropout_rows(Tape& tape, const Variable& x, float rate,
+                                    const RandomStream& stream, int64_t first);
 
 // x twice, for two users: dx = the first's gradient + the second's, added in that order wherever
 // the two are and whichever comes first.

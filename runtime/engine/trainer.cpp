@@ -171,6 +171,7 @@ class Trainer {
     const LossSums loss =
         gather_loss(pipeline_, config_.pipeline.micro_batches, device_, network_.world());
     record.loss = loss.mean();
+    record.auxiliary_loss = loss.auxiliary_mean();
     if (!pipeline_.input().label_per_position) record.accuracy = loss.accuracy();
     record.grad_norm = norm_.compute(network_.pipeline());
     refuse_non_finite(record);

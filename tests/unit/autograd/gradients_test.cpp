@@ -160,6 +160,9 @@ TEST_F(Gradients, Dropout) {
   const RandomStream stream = random_stream(7, 8);
   expect_gradients([&](Tape& t, const Variables& x) { return dropout(t, x[0], 0.4F, stream); },
                    {random({4, 8}, 1)});
+  expect_gradients(
+      [&](Tape& t, const Variables& x) { return dropout_rows(t, x[0], 0.4F, stream, 3); },
+      {random({8, 2, 3}, 1)});
 }
 
 TEST_F(Gradients, Layouts) {

@@ -61,6 +61,15 @@ TEST(StepLine, WritesTheSpeedWhereItIsKnown) {
   EXPECT_EQ(read["mfu"], 0.417);
 }
 
+TEST(StepLine, WritesTheLossOfAnAuxiliaryHeadApart) {
+  EXPECT_FALSE(json::parse(json_line(example(), false)).contains("auxiliary_loss"));
+  StepRecord record = example();
+  record.auxiliary_loss = 1.5;
+  const json read = json::parse(json_line(record, false));
+  EXPECT_EQ(read["auxiliary_loss"], 1.5);
+  EXPECT_EQ(read["loss"], example().loss);
+}
+
 TEST(StepLine, FloatsReadBackToTheSameBits) {
   uint64_t bits = 0x9E3779B97F4A7C15;
   for (int i = 0; i < 2000; ++i) {
