@@ -26,9 +26,9 @@ struct StepRecord {  // one line of metrics.jsonl
   int64_t samples = 0;  // of this step
   int64_t tokens = 0;   // 0 where the data has none
   double step_ms = 0.0;
-  std::optional<double> accuracy;        // of this mini-batch, classifiers
-  std::optional<double> auxiliary_loss;  // of heads inside the network; not part of `loss`
-  std::optional<Speed> speed;            // where the forecast knows the operations
+  std::optional<double> accuracy = {};        // of this mini-batch, classifiers
+  std::optional<double> auxiliary_loss = {};  // of heads inside the network; not part of `loss`
+  std::optional<Speed> speed = {};            // where the forecast knows the operations
 };
 
 struct EvalRecord {  // a line of metrics.jsonl with "eval": true
