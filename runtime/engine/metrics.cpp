@@ -41,11 +41,11 @@ GradientNorm::GradientNorm(const Pipeline& pipeline, Device& device)
       all_(pipeline.total_places()) {}
 
 double GradientNorm::compute(Collective& pipeline_ranks) {
-  const auto& parameters = pipeline_.owned();
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    Tensor square = squares_.view(static_cast<int64_t>(i), {1});
-    device_.update().sum_of_squares(square, parameters[i]->gradient);
+  for (const Parameter* parameter : pipeline_.owned()) {
+    gradients_.push_back(parameter->gradient);
   }
+  device_.update().sum_of_squares(squares_, {gradients_.data(), gradients_.size()});
+  gradients_.clear();
   device_.copy_to_host(here_.data(), squares_, here_.size() * sizeof(double));
   std::fill(all_.begin(), all_.end(), 0.0);
   for (size_t i = 0; i < here_.size(); ++i) all_[pipeline_.parameter_places()[i]] = here_[i];

@@ -38,6 +38,7 @@ class GradientNorm {
   const Pipeline& pipeline_;
   Device& device_;
   Tensor squares_;            // F64, one per parameter here
+  Tensors gradients_;         // of one sum: kept for its memory
   std::vector<double> here_;  // the same on the host
   std::vector<double> all_;   // of the whole network, zero where held elsewhere
 };

@@ -113,7 +113,7 @@ Trace RunReport::trace(std::vector<TracedStep> measured) const {
 
 RunReport::Counters RunReport::counters() const {
   return {device_.memory().use().system_allocations, device_.primitives_created(),
-          network_.requests_made()};
+          network_.requests_made(), device_.commands_issued()};
 }
 
 void RunReport::begin_step() {
@@ -129,6 +129,7 @@ void RunReport::end_step(double step_ms, Executor& executor) {
   largest_.allocations = std::max(largest_.allocations, now.allocations - before_.allocations);
   largest_.primitives = std::max(largest_.primitives, now.primitives - before_.primitives);
   largest_.requests = std::max(largest_.requests, now.requests - before_.requests);
+  largest_.commands = std::max(largest_.commands, now.commands - before_.commands);
   busy_s_ += executor.busy_s();
   span_s_ += executor.span_s();
 }
@@ -153,6 +154,7 @@ RankRecord RunReport::rank_record(double data_wait_s) const {
   record.allocations_per_step = largest_.allocations;
   record.primitives_per_step = largest_.primitives;
   record.requests_per_step = largest_.requests;
+  record.commands_per_step = largest_.commands;
   return record;
 }
 

@@ -42,7 +42,7 @@ class RunReport {
 
  private:
   struct Counters {
-    int64_t allocations = 0, primitives = 0, requests = 0;
+    int64_t allocations = 0, primitives = 0, requests = 0, commands = 0;
   };
   [[nodiscard]] Counters counters() const;
   [[nodiscard]] RankRecord rank_record(double data_wait_s) const;

@@ -45,6 +45,7 @@ Json rank_json(const RankRecord& record) {
       {"allocations_per_step", record.allocations_per_step},
       {"primitives_per_step", record.primitives_per_step},
       {"requests_per_step", record.requests_per_step},
+      {"commands_per_step", record.commands_per_step},
   };
   if (record.predicted_peak_bytes) json["predicted_peak_bytes"] = *record.predicted_peak_bytes;
   return json;
