@@ -14,6 +14,9 @@
 uint3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
 
+// All shared variables of all kernels: shared_memory.ld.
+extern "C" std::byte penstock_shared_begin[], penstock_shared_end[];
+
 namespace penstock::host_cuda {
 namespace {
 
@@ -196,8 +199,23 @@ void choose_order() {
   block.start_before_going_on = chance(2) == 0;
 }
 
-void run_block(const Grid& grid) {
+// The shared variables that one kernel uses, among all there are: known after its first block.
+class UsedVariables {
+ public:
+  void poison() { std::memset(first_, kPoison, static_cast<size_t>(last_ - first_)); }
+  void look() {
+    while (first_ < last_ && *first_ == std::byte{kPoison}) ++first_;
+    while (first_ < last_ && last_[-1] == std::byte{kPoison}) --last_;
+  }
+
+ private:
+  std::byte* first_ = penstock_shared_begin;
+  std::byte* last_ = penstock_shared_end;
+};
+
+void run_block(const Grid& grid, UsedVariables& used) {
   std::memset(shared_memory.data(), kPoison, grid.shared_bytes);
+  used.poison();
   block.started = 0;
   block.alive = block.threads;
   choose_order();
@@ -221,12 +239,14 @@ void run_grid(const Grid& grid) {
   gridDim = grid.blocks;
   const uint64_t blocks = uint64_t{grid.blocks.x} * grid.blocks.y * grid.blocks.z;
   const bool backwards = chance(2) == 0;
+  UsedVariables used;
   for (uint64_t i = 0; i < blocks; ++i) {
     const uint64_t b = backwards ? blocks - 1 - i : i;
     blockIdx = {static_cast<uint32_t>(b % grid.blocks.x),
                 static_cast<uint32_t>(b / grid.blocks.x % grid.blocks.y),
                 static_cast<uint32_t>(b / grid.blocks.x / grid.blocks.y)};
-    run_block(grid);
+    run_block(grid, used);
+    if (i == 0) used.look();
   }
 }
 

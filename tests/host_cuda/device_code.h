@@ -11,7 +11,7 @@
 #include "tests/host_cuda/block.h"
 
 #undef __shared__
-#define __shared__ static  // one block runs at a time
+#define __shared__ static __attribute__((noinit))  // one block runs at a time
 #undef __launch_bounds__
 #define __launch_bounds__(...)
 #undef __grid_constant__

@@ -56,7 +56,7 @@ TEST(HostCudaKernel, MissingBarrierShows) {
 
 TEST(HostCudaKernel, SharedMemoryIsNaNAtTheStartOfEachBlock) {
   Queue queue(false);
-  const Buffer<float> to(5);
+  const Buffer<float> to(10);
   submit_peek(queue, to.get(), 5);
   for (const float found : to.values()) EXPECT_TRUE(std::isnan(found));
 }
@@ -126,7 +126,7 @@ TEST(HostCudaKernel, BlocksAndSharedMemoryBeyondTheDeviceAreRefused) {
   Queue queue(false);
   const Buffer<float> from(counted(2048)), to(2048);
   EXPECT_ANY_THROW(submit_reverse(queue, to.get(), from.get(), 1025, true));
-  EXPECT_ANY_THROW(submit_reverse_dynamic(queue, to.get(), from.get(), 16384));
+  EXPECT_ANY_THROW(submit_reverse_dynamic(queue, to.get(), from.get(), 1024, 48 << 10));
 }
 
 }  // namespace

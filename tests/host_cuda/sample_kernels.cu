@@ -52,8 +52,10 @@ __global__ void scale(float* to, const float* from, float factor, int64_t n) {
 
 __global__ void peek(float* to) {
   auto* shared = dynamic_shared<float>();
-  to[blockIdx.x] = *shared;
-  *shared = 1.0F;
+  __shared__ float variable;
+  to[2 * blockIdx.x] = *shared;
+  to[2 * blockIdx.x + 1] = variable;
+  *shared = variable = 1.0F;
 }
 
 __global__ void torn_barrier() {
@@ -116,10 +118,11 @@ void submit_reverse(Queue& queue, float* to, const float* from, int n, bool with
          {dim3(1), dim3(static_cast<unsigned>(n))}, to, from);
 }
 
-void submit_reverse_dynamic(Queue& queue, float* to, const float* from, int n) {
+void submit_reverse_dynamic(Queue& queue, float* to, const float* from, int n,
+                            uint32_t spare_bytes) {
   const auto threads = static_cast<unsigned>(n);
-  launch(queue, &reverse_dynamic, {dim3(1), dim3(threads), threads * uint32_t{sizeof(float)}}, to,
-         from);
+  launch(queue, &reverse_dynamic,
+         {dim3(1), dim3(threads), threads * uint32_t{sizeof(float)} + spare_bytes}, to, from);
 }
 
 void submit_scale(Queue& queue, float* to, const float* from, float factor, int64_t n) {

@@ -12,10 +12,11 @@ void submit_sum(Queue& queue, float* to, const float* from, int n);
 // to[i] = from[n - 1 - i] within one block of n threads, through shared memory of static or dynamic
 // size, with or without the barrier that it needs.
 void submit_reverse(Queue& queue, float* to, const float* from, int n, bool with_barrier);
-void submit_reverse_dynamic(Queue& queue, float* to, const float* from, int n);
+void submit_reverse_dynamic(Queue& queue, float* to, const float* from, int n,
+                            uint32_t spare_bytes = 0);
 // to[i] = from[i] * factor + i for n elements.
 void submit_scale(Queue& queue, float* to, const float* from, float factor, int64_t n);
-// to[b] = what block b finds in shared memory that it has not written.
+// to[2 b] and to[2 b + 1] = what block b finds in shared memory that it has not written.
 void submit_peek(Queue& queue, float* to, int blocks);
 // Half of the threads wait at one barrier, half at another.
 void submit_torn_barrier(Queue& queue);
