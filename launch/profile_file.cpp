@@ -105,6 +105,7 @@ class Object {
     if (!member(key).is_boolean()) fail(named(key), "is neither true nor false");
     return member(key).get<bool>();
   }
+  [[nodiscard]] const std::string& place() const { return place_; }
   [[noreturn]] void fail(const std::string& key, const std::string& what) const {
     fail_input(
         fmt::format("{}: {} {}; make the profile again with penstock profile", file_, key, what));
@@ -242,7 +243,8 @@ Profile read_profile(const std::string& path) {
   for (const Object& skip : root.objects("skips")) {
     const int64_t from = skip.integer("from_layer");
     const int64_t to = skip.integer("to_layer");
-    if (from >= to || to >= layers) skip.fail("the skip", "leads to no later layer");
+    if (from >= to || to >= layers)
+      skip.fail(fmt::format("{} the skip", skip.place()), "leads to no later layer");
     profile.costs.skips.push_back(
         {static_cast<int>(from), static_cast<int>(to), skip.integer("bytes")});
   }

@@ -123,7 +123,7 @@ std::vector<const void*> step(CudaDevice& device, SendLink& out, ReceiveLink& in
     met.push_back(message.raw());
     out.send({&message, 1});
     message.reset();
-    for (unsigned polls = chance() % 50; polls > 0; --polls) {
+    for (auto polls = chance() % 50; polls > 0; --polls) {
       out.progress();
       in.progress();
     }

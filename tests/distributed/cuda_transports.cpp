@@ -1,11 +1,13 @@
-// tests/distributed/cuda_transports.cpp -- what tensors of CUDA devices travel by.
+// tests/distributed/cuda_transports.cpp -- what tensors of CUDA devices travel by. Each rank has a
+// device of its own, as NCCL wants.
+#include "tests/distributed/main.h"
 #include "tests/distributed/transports.h"
 
 namespace penstock {
 namespace {
 
 std::unique_ptr<Device> cuda_device() {
-  return make_cuda_device(0);
+  return make_cuda_device(test_session().local_rank());
 }
 
 }  // namespace

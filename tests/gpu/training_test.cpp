@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "kernels/device.h"
 #include "tests/distributed/job.h"
 
 namespace penstock {
@@ -84,8 +85,7 @@ layers = [
   { kind = "residual", activation = "relu", layers = [
     { kind = "conv2d", channels = 40, kernel = [1, 3], stride = 2, bias = false },
     { kind = "batch-norm" }, { kind = "gelu" }, { kind = "dropout" },
-    { kind = "conv2d", channels = 40, groups = 4 } ],
-    shortcut = [{ kind = "conv2d", channels = 40, kernel = 1, stride = 2, padding = 0 }] },
+    { kind = "conv2d", channels = 40, groups = 4 } ], shortcut = [{ kind = "conv2d", channels = 40, kernel = 1, stride = 2, padding = 0 }] },
   { kind = "max-pool" },
   { kind = "flatten" },
   { kind = "linear", width = 370, activation = "tanh" },
@@ -118,36 +118,21 @@ std::string run_file_of(const Scratch& scratch, const Network& network) {
                                        (PENSTOCK_EMULATED ? network.toy : network.real) + kCommon);
 }
 
-JobResult start(const Scratch& scratch, const std::string& run_file, int ranks,
-                const std::string& options) {
-  std::filesystem::remove_all(scratch.path("run"));
-  return run_penstock(ranks, "train " + run_file + " --out " + scratch.path("run") + " " + options,
-                      200);
-}
-
 Trajectory train(const Scratch& scratch, const std::string& run_file, int ranks,
                  const std::string& options) {
-  const JobResult job = start(scratch, run_file, ranks, options);
+  std::filesystem::remove_all(scratch.path("run"));
+  const JobResult job = run_penstock(
+      ranks, "train " + run_file + " --out " + scratch.path("run") + " " + options, 200);
   EXPECT_EQ(job.exit_code, 0) << options << "\n" << job.output;
   return job.exit_code == 0 ? read_trajectory(scratch.path("run")) : Trajectory{};
-}
-
-// Why the program cannot use a GPU here; empty where it can.
-std::string no_gpu() {
-  const Scratch scratch("gpu-probe");
-  const std::string run_file = run_file_of(scratch, kNetworks[2]);
-  const JobResult job = start(scratch, run_file, 1, "--device cuda --steps 1");
-  if (job.exit_code == 0) return "";
-  constexpr int kMissing = 3;
-  EXPECT_EQ(job.exit_code, kMissing) << job.output;
-  return job.output;
 }
 
 class GpuTraining : public testing::TestWithParam<Network> {
  protected:
   void SetUp() override {
-    static const std::string reason = no_gpu();
-    if (!reason.empty()) GTEST_SKIP() << reason;
+    if (cuda_devices().empty()) {
+      GTEST_SKIP() << "no GPU: the CUDA backend sees no device, or was not built";
+    }
   }
   // On the GPU unless `options` say otherwise.
   [[nodiscard]] Trajectory run(int ranks, const std::string& options, int steps = kSteps) const {

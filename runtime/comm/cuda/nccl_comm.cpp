@@ -55,7 +55,15 @@ void NcclComm::initialise(MPI_Comm members, int channels) {
 void NcclComm::group(const std::function<void(ncclComm_t)>& calls) {
   check("ncclGroupStart", ncclGroupStart());
   calls(comm_);
-  check("ncclGroupEnd", ncclGroupEnd());
+  const ncclResult_t status = ncclGroupEnd();
+  if (failed_call_ != nullptr) fail(failed_call_, ncclGetErrorString(failed_status_));
+  check("ncclGroupEnd", status);
+}
+
+void NcclComm::note(const char* call, ncclResult_t status) {
+  if (status == ncclSuccess || status == ncclInProgress || failed_call_ != nullptr) return;
+  failed_call_ = call;
+  failed_status_ = status;
 }
 
 void NcclComm::check(const char* call, ncclResult_t status) {

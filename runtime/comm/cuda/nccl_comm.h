@@ -33,10 +33,11 @@ class NcclComm {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
 
-  // Runs `calls` as one group and returns when their kernels are in their streams. `calls` passes
-  // each status to check().
+  // Runs `calls` as one group and returns when their kernels are in their streams. Each of them
+  // goes through PENSTOCK_NCCL; the first that fails is what is thrown, once the group has been
+  // closed.
   void group(const std::function<void(ncclComm_t)>& calls);
-  void check(const char* call, ncclResult_t status);
+  void note(const char* call, ncclResult_t status);
   // Throws when the communicator has failed since.
   void look();
   // Waits on the host until the stream has ended, within the time limit.
@@ -44,6 +45,7 @@ class NcclComm {
 
  private:
   void initialise(MPI_Comm members, int channels);
+  void check(const char* call, ncclResult_t status);
   void wait_while_in_progress(const char* call);
   [[noreturn]] void fail(const char* call, const std::string& words);
   void abort() noexcept;
@@ -53,9 +55,11 @@ class NcclComm {
   std::chrono::milliseconds patience_;
   int rank_ = 0, size_ = 1;
   ncclComm_t comm_ = nullptr;
+  const char* failed_call_ = nullptr;  // of the group that is open
+  ncclResult_t failed_status_ = ncclSuccess;
 };
 
 }  // namespace penstock
 
 // A call of NCCL inside NcclComm::group().
-#define PENSTOCK_NCCL(comm, call) (comm).check(#call, call)
+#define PENSTOCK_NCCL(comm, call) (comm).note(#call, call)

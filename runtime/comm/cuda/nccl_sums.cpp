@@ -21,6 +21,8 @@ namespace {
 // At a time, with more than two replicas: bounds the scratch memory, and is enough to fill a wire.
 constexpr int64_t kSliceElements = int64_t{4} << 20;  // 16 MiB
 
+constexpr int64_t kAligned = 4;  // elements: segments begin at multiples of 16 bytes
+
 class NcclReduceGroup final : public ReduceGroup, private Poller {
  public:
   NcclReduceGroup(CommHandle members, const std::string& name, CudaDevice& device, Pollers& pollers)
@@ -29,12 +31,11 @@ class NcclReduceGroup final : public ReduceGroup, private Poller {
         context_("summing gradients over " + name),
         comm_(members_.get(), context_, 0),
         entry_(pollers, *this) {
-    const int64_t others = comm_.size() - 1;
-    const int64_t segment = kSliceElements / comm_.size();
-    if (others > 1) {
-      // The members' leftovers, at most D-1 elements of each, fit behind the segments.
-      scratch_ = device.empty({others * segment + int64_t{comm_.size()} * comm_.size()}, DType::F32,
-                              Purpose::Communication);
+    const int64_t ranks = comm_.size();
+    if (ranks > 2) {
+      const int64_t segments = (ranks - 1) * (kSliceElements / ranks);
+      const int64_t leftovers = ranks * ranks * kAligned;
+      scratch_ = device.empty({std::max(segments, leftovers)}, DType::F32, Purpose::Communication);
     }
     warm_up(device);
   }
@@ -67,7 +68,7 @@ class NcclReduceGroup final : public ReduceGroup, private Poller {
     }
     for (int64_t first = 0; first < elements; first += kSliceElements) {
       const int64_t length = std::min(kSliceElements, elements - first);
-      const int64_t segment = length / size();
+      const int64_t segment = length / size() / kAligned * kAligned;
       if (segment > 0) sum_segments(data + first, segment);
       sum_leftover(data + first + segment * size(), length - segment * size());
     }
@@ -125,7 +126,7 @@ class NcclReduceGroup final : public ReduceGroup, private Poller {
   NcclComm comm_;
   Stream stream_;
   Event made_, summed_;
-  Tensor scratch_;    // (D-1, segment): the other members' copies
+  Tensor scratch_;    // the other members' copies of my segment, or all of what is left over
   bool any_ = false;  // started since the last finish()
   PollerEntry entry_;
 };
