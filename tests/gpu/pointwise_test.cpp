@@ -52,7 +52,8 @@ TEST_P(GpuPointwise, Activations) {
 }
 
 TEST_P(GpuPointwise, ActivationsAtTheEndsOfTheirRange) {
-  const std::vector<double> ends{0.0, -0.0, 1e-3, -1e-3, 20.0, -20.0, 90.0, -90.0, 1e4, -1e4};
+  const std::vector<double> ends{0.0,  -0.0,  1e-3, -1e-3, -3.0, -5.5, -8.0,
+                                 20.0, -20.0, 90.0, -90.0, 1e4,  -1e4};
   for (const Activation f : kActivations) {
     const auto size = static_cast<int64_t>(ends.size());
     const Twin x = from_values(ends, {size}, type_);
