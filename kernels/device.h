@@ -59,6 +59,10 @@ class Device {
   // Kernel-library primitives (plans, descriptors) made since the start; flat in the steady state.
   [[nodiscard]] virtual int64_t primitives_created() const = 0;
 
+  // Commands given to an accelerator one by one since the start; those replayed within a section
+  // (begin_section) do not count. Small in the steady state.
+  [[nodiscard]] virtual int64_t commands_issued() const { return 0; }
+
   // The ops by family, one header each under kernels/ops/. All outputs are given by the caller and
   // overwritten (=) unless a comment says added to (+=).
   virtual DenseOps& dense() = 0;          // matrix products

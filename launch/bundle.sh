@@ -92,8 +92,9 @@ if [ "$(cat "$penstock_there/.stamp" 2>/dev/null)" != "$penstock_stamp" ]; then
   for penstock_deb in "$penstock_bundle"/*.deb; do
     dpkg-deb --extract "$penstock_deb" "$penstock_there" || return 3
   done
-  # On an installed system update-alternatives makes this link.
-  ln -sf orterun "$penstock_there/usr/bin/mpirun"
+  # On an installed system update-alternatives makes these links.
+  for penstock_deb in "$penstock_there"/usr/bin/*.openmpi; do ln -sf "${penstock_deb##*/}" "${penstock_deb%.openmpi}"; done
+  for penstock_deb in mpirun mpiexec; do ln -sf orterun "$penstock_there/usr/bin/$penstock_deb"; done
   echo "$penstock_stamp" >"$penstock_there/.stamp"
 fi
 penstock_usr=$penstock_there/usr

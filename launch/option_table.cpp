@@ -98,8 +98,8 @@ class Rows {
 void add_model(std::vector<Option>& table) {
   using M = ModelConfig;
   Rows rows(table, "model", &Config::model);
-  rows.add("kind", &M::kind, "NAME", one_of({"transformer-lm", "resnet", "mlp", "sequential", "own"}), "the network; own: one that a program brings");
-  rows.add("layers", &M::layers, "N", between(1, 1e6), "transformer-lm, mlp: blocks; sequential: a list of tables, [[model.layers]]");
+  rows.add("kind", &M::kind, "NAME", one_of({"transformer-lm", "amoebanet-d", "amoebanet-b", "resnet", "unet", "mlp", "sequential", "own"}), "the network; own: one that a program brings");
+  rows.add("layers", &M::layers, "N", between(1, 1e6), "transformer-lm, mlp: blocks; amoebanet: normal cells, 3n; unet: levels; sequential: a list of tables, [[model.layers]]");
   rows.add("width", &M::width, "N", between(0, 1e6), "transformer-lm: per position, 0: 128; resnet: first channels, 0: by form");
   rows.add("heads", &M::heads, "N", between(1, 1e6), "transformer-lm: attention heads, a divisor of width");
   rows.add("hidden", &M::hidden, "N", between(0, 1e7), "feed-forward width; 0: 4 x width");
@@ -117,7 +117,14 @@ void add_model(std::vector<Option>& table) {
   rows.add("logit_clip", &M::logit_clip, "X", at_least(0), "bound on the logits; 0: none");
   rows.add("depth", &M::depth, "N", between(1, 1e5), "resnet: 6n+2 (cifar); 18, 34, 50, 101 or 152 (imagenet)");
   rows.add("form", &M::form, "NAME", one_of({"cifar", "imagenet"}), "resnet: for small or for large images");
-  rows.add("image", &M::image, "C,H,W", between(1, 1e6), "resnet, mlp, sequential: channels, height, width");
+  rows.add("filters", &M::filters, "N", between(1, 1e6), "amoebanet: of the first third of its cells, a multiple of 8; unet: of the first level");
+  rows.add("stem", &M::stem, "NAME", one_of({"auto", "wide", "narrow", "small"}), "amoebanet: auto: the paper's (d: wide, b: narrow); small: for 32 x 32 pixels");
+  rows.add("auxiliary_weight", &M::auxiliary_weight, "X", at_least(0), "amoebanet: of a second loss after two thirds of the cells; 0: none");
+  rows.add("drop_path", &M::drop_path, "P", share(), "amoebanet: share of a cell's operations left out in training, by sample");
+  rows.add("drop_path_ramp", &M::drop_path_ramp, "N", between(0, 1e15), "amoebanet: steps over which drop_path grows from 0");
+  rows.add("norm_decay", &M::norm_decay, "X", share(), "amoebanet, resnet, unet: of the moving averages of batch norm");
+  rows.add("norm_epsilon", &M::norm_epsilon, "X", above(0), "amoebanet, resnet, unet: of batch norm");
+  rows.add("image", &M::image, "C,H,W", between(1, 1e6), "amoebanet, resnet, unet, mlp, sequential: channels, height, width");
   rows.add("input", &M::input, "N,..", between(1, 1e9), "mlp, sequential: features; empty: an image");
   rows.add("classes", &M::classes, "N", between(0, 1e9), "of a classifier; 0: what the data has");
   rows.add("hidden_layers", &M::hidden_layers, "N,..", between(1, 1e7), "mlp: widths; empty: `layers` times `hidden`");
@@ -184,6 +191,7 @@ void add_checkpoint(std::vector<Option>& table) {
   Rows rows(table, "checkpoint", &Config::checkpoint);
   rows.add("every", &C::every, "N", between(0, 1e15), "steps; 0: only at the end");
   rows.add("keep", &C::keep, "N", at_least(0), "how many of them; 0: all");
+  rows.add("last", &C::last, "", any(), "one when the run ends; off for runs that only measure");
 }
 
 void add_run(std::vector<Option>& table) {

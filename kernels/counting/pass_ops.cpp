@@ -84,6 +84,10 @@ class CountingPointwise final : public PointwiseOps {
                const RandomStream& /*stream*/) override {
     tally_.pass(2 * elements(y), {&y, &x});
   }
+  void dropout_rows(Tensor& y, const Tensor& x, float /*rate*/, const RandomStream& /*stream*/,
+                    int64_t /*first*/) override {
+    tally_.pass(elements(y), {&y, &x});
+  }
   void fill(Tensor& y, float /*value*/) override { tally_.pass(0, {&y}); }
   void copy(Tensor& y, const Tensor& x) override { tally_.pass(0, {&y, &x}); }
 

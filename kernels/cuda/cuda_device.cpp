@@ -96,6 +96,7 @@ class OneGpu final : public CudaDevice {
     return std::make_unique<EventClock>(points, queue_);
   }
   [[nodiscard]] int64_t primitives_created() const override { return primitives_created_; }
+  [[nodiscard]] int64_t commands_issued() const override { return queue_.issued(); }
 
   DenseOps& dense() override { return *dense_; }
   ImageOps& image() override { return *image_; }

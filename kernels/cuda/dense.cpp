@@ -76,6 +76,40 @@ class CudaDense final : public DenseOps {
     }
   }
 
+  bool fused_linear_activation(Tensor& y, Tensor& pre, const Tensor& x, Weight& w,
+                               const Tensor* bias, Activation f) override {
+    const int64_t rows = linear_rows("linear and activation", x, y, w.value());
+    Product product{.m = rows,
+                    .n = w.shape()[0],
+                    .k = w.shape()[1],
+                    .transpose_b = true,
+                    .operand_type = x.dtype(),
+                    .result_type = y.dtype(),
+                    .epilogue = Epilogue::BiasGelu};
+    if (bias == nullptr || !fuses(f, product)) return false;
+    const Tensor weight = as_type(x.dtype(), w);
+    const Tensor added = as_type(y.dtype(), *bias);
+    library_.multiply(
+        product,
+        {.c = y.raw(), .a = x.raw(), .b = weight.raw(), .bias = added.raw(), .aux = pre.raw()});
+    return true;
+  }
+  bool fused_linear_activation_backward(Tensor& dpre, const Tensor& g, Weight& w, const Tensor& pre,
+                                        Activation f) override {
+    const int64_t rows = linear_rows("linear and activation backward", dpre, g, w.value());
+    const Product product{.m = rows,
+                          .n = w.shape()[1],
+                          .k = w.shape()[0],
+                          .operand_type = g.dtype(),
+                          .result_type = dpre.dtype(),
+                          .epilogue = Epilogue::GeluGradient};
+    if (!fuses(f, product)) return false;
+    const Tensor weight = as_type(g.dtype(), w);
+    library_.multiply(product,
+                      {.c = dpre.raw(), .a = g.raw(), .b = weight.raw(), .aux = pre.raw()});
+    return true;
+  }
+
   void matmul(Tensor& c, const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b,
               bool accumulate) override {
     const Product product = batched(c, a, b, transpose_a, transpose_b, accumulate);
@@ -92,6 +126,12 @@ class CudaDense final : public DenseOps {
   Epilogue granted(Product product, Epilogue epilogue) {
     product.epilogue = epilogue;
     return library_.supports(product) ? epilogue : Epilogue::None;
+  }
+
+  // The library has one function, gelu in its tanh form, from a fast tanh: good enough for bf16.
+  bool fuses(Activation f, const Product& product) {
+    return f == Activation::GeluTanh && product.result_type == DType::BF16 &&
+           library_.supports(product);
   }
 
   // The weight as products read it: its value, or a form that is narrowed once after each update.

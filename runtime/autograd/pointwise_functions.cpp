@@ -21,6 +21,24 @@ class ActivationNode final : public Node {
   Activation f_;
 };
 
+// A ReLU's derivative can be read off its output, which the next layer mostly keeps as its input:
+// so its own input may go.
+class ReluNode final : public Node {
+ public:
+  ReluNode(const Variable& x, const Variable& y) : y_(y.value), x_slot_(x.slot), y_slot_(y.slot) {}
+  void input_gradient(Tape& tape) override {
+    const Tensor g = tape.take_gradient(y_slot_);
+    if (!g) return;
+    Tensor dx = writable(tape, g);
+    tape.device().pointwise().fused_backward(dx, g, y_, Fused::Relu);
+    tape.give_gradient(x_slot_, std::move(dx));
+  }
+
+ private:
+  Tensor y_;
+  int x_slot_, y_slot_;
+};
+
 class AddNode final : public Node {
  public:
   AddNode(int a_slot, int b_slot, int y_slot) : a_slot_(a_slot), b_slot_(b_slot), y_slot_(y_slot) {}
@@ -128,13 +146,37 @@ class DropoutNode final : public Node {
   RandomStream stream_;
 };
 
+class DropoutRowsNode final : public Node {
+ public:
+  DropoutRowsNode(int x_slot, int y_slot, float rate, const RandomStream& stream, int64_t first)
+      : x_slot_(x_slot), y_slot_(y_slot), rate_(rate), stream_(stream), first_(first) {}
+  void input_gradient(Tape& tape) override {
+    const Tensor g = tape.take_gradient(y_slot_);
+    if (!g) return;
+    Tensor dx = writable(tape, g);
+    tape.device().pointwise().dropout_rows(dx, g, rate_, stream_, first_);
+    tape.give_gradient(x_slot_, std::move(dx));
+  }
+
+ private:
+  int x_slot_, y_slot_;
+  float rate_;
+  RandomStream stream_;
+  int64_t first_;
+};
+
 }  // namespace
 
 Variable activation(Tape& tape, const Variable& x, Activation f) {
   Tensor value = new_like(tape, x.value);
   tape.device().pointwise().activation_forward(value, x.value, f);
   Variable y = tape.output(std::move(value), x.tracked());
-  if (y.tracked()) tape.add<ActivationNode>(x, y.slot, f);
+  if (!y.tracked()) return y;
+  if (f == Activation::Relu) {
+    tape.add<ReluNode>(x, y);
+  } else {
+    tape.add<ActivationNode>(x, y.slot, f);
+  }
   return y;
 }
 
@@ -190,6 +232,15 @@ Variable dropout(Tape& tape, const Variable& x, float rate, const RandomStream& 
   tape.device().pointwise().dropout(value, x.value, rate, stream);
   Variable y = tape.output(std::move(value), x.tracked());
   if (y.tracked()) tape.add<DropoutNode>(x.slot, y.slot, rate, stream);
+  return y;
+}
+
+Variable dropout_rows(Tape& tape, const Variable& x, float rate, const RandomStream& stream,
+                      int64_t first) {
+  Tensor value = new_like(tape, x.value);
+  tape.device().pointwise().dropout_rows(value, x.value, rate, stream, first);
+  Variable y = tape.output(std::move(value), x.tracked());
+  if (y.tracked()) tape.add<DropoutRowsNode>(x.slot, y.slot, rate, stream, first);
   return y;
 }
 

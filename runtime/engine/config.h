@@ -32,6 +32,7 @@ struct PipelineConfig {
 struct CheckpointConfig {
   int64_t every = 0;  // steps; 0: only at the end
   int keep = 3;       // periodic ones; 0: all
+  bool last = true;   // one when the run ends
 };
 
 struct RunConfig {

@@ -127,7 +127,7 @@ void LayerProbe::update() {
   stage_.begin_step();
   Tensors gradients;
   for (const Parameter* parameter : stage_.parameters()) gradients.push_back(parameter->gradient);
-  device_.update().sum_of_squares(squares_, gradients);
+  device_.update().sum_of_squares(squares_, {gradients.data(), gradients.size()});
   optimizer_->step(0.0, 1.0);
   if (average_) average_->update(moment_.step);
   stage_.end_step(1);

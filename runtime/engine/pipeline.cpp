@@ -57,6 +57,8 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
   parts.boundaries = std::move(passing.boundaries);
   parts.skips = std::move(passing.skips);
   make_stages(config, device);
+  const std::vector<std::string> fields = this->fields();
+  reads_labels_ = std::find(fields.begin(), fields.end(), "labels") != fields.end();
 
   const int window =
       std::max(message_window(programs.training), message_window(programs.evaluation));

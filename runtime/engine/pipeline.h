@@ -40,6 +40,8 @@ class Pipeline {
   [[nodiscard]] int position() const { return position_; }
   // Batch fields that this rank's stages read; empty on most.
   [[nodiscard]] std::vector<std::string> fields() const;
+  // A stage here holds a loss, the network's or an auxiliary one.
+  [[nodiscard]] bool reads_labels() const { return reads_labels_; }
   [[nodiscard]] bool has_loss() const { return stages_by_index_.back() != nullptr; }
   [[nodiscard]] Stage& loss_stage() const { return *stages_by_index_.back(); }
   [[nodiscard]] const std::vector<std::unique_ptr<Stage>>& stages() const { return stages_; }
@@ -59,6 +61,7 @@ class Pipeline {
   const Blueprint& blueprint_;
   int position_ = 0;
   int replicas_ = 1;
+  bool reads_labels_ = false;
   Device& device_;
   std::vector<std::unique_ptr<Stage>> stages_;  // held here, ascending
   std::vector<Stage*> stages_by_index_;         // all; null where held elsewhere

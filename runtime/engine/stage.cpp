@@ -28,7 +28,8 @@ Stage::Stage(std::span<const std::unique_ptr<Layer>> layers, RecomputeMode mode,
       device_(device),
       plan_(plan_stage(layers, mode == RecomputeMode::Layer ? 1 : layers.size())),
       live_(static_cast<size_t>(micro_batches), nullptr),
-      losses_(static_cast<size_t>(micro_batches)) {
+      losses_(static_cast<size_t>(micro_batches)),
+      auxiliary_losses_(static_cast<size_t>(micro_batches)) {
   for (const auto& layer : layers_) {
     first_parameter_.push_back(set_.parameters().size());
     layer->declare(set_);
@@ -160,7 +161,8 @@ Context Stage::context(const Moment& moment, Tape& tape, bool recomputing) const
           .loss_scale = moment.loss_scale,
           .field_names = moment.field_names,
           .fields = moment.fields,
-          .loss = nullptr};
+          .loss = nullptr,
+          .auxiliary_losses = nullptr};
 }
 
 // Data as the layers compute: numbers come from the loader in fp32. Ids stay what they are.
@@ -180,6 +182,7 @@ Tensors Stage::run(Segment& segment, const Moment& moment, bool record, bool rec
   Context now = context(moment, tape, recomputing);
   Tensor loss;
   now.loss = &loss;
+  if (!recomputing) now.auxiliary_losses = &auxiliary_losses_[static_cast<size_t>(moment.index)];
   for (size_t i = segment.plan->first; i < segment.plan->last; ++i) {
     if (record) tape.begin_part(i);
     if (plan_.pop[i] >= 0) x.push_back(std::move(skips[static_cast<size_t>(plan_.pop[i])]));
@@ -247,6 +250,7 @@ void take_along(Tensors& tuple, const std::vector<int>& numbers, Tensors& skips)
 
 Tensors Stage::forward(const Moment& moment, Tensors inputs, bool keep_tape) {
   Stash& stash = take_stash(moment.index);
+  auxiliary_losses_[static_cast<size_t>(moment.index)].clear();
   Tensors skips(static_cast<size_t>(plan_.skips));
   Tensors x = std::move(inputs);
   lay_aside(x, plan_.entering, skips);

@@ -74,6 +74,10 @@ class Stage {
   // The loss layer's F64 [3] of that micro-batch (TokenOps::cross_entropy_forward); empty in stages
   // without a loss.
   [[nodiscard]] const Tensor& loss(int index) const { return losses_[static_cast<size_t>(index)]; }
+  // Those of the auxiliary heads in this stage; none after an evaluation.
+  [[nodiscard]] const Tensors& auxiliary_losses(int index) const {
+    return auxiliary_losses_[static_cast<size_t>(index)];
+  }
 
   [[nodiscard]] ParameterSet& set() { return set_; }
   // All gradients and step sums, one fp32 vector: what replicas add up.
@@ -128,8 +132,9 @@ class Stage {
   std::vector<Stash*> spare_;  // of those, not in use
   std::deque<Tape> tapes_;     // likewise
   std::vector<Tape*> spare_tapes_;
-  std::vector<Stash*> live_;    // by micro-batch; null when none
-  std::vector<Tensor> losses_;  // by micro-batch
+  std::vector<Stash*> live_;               // by micro-batch; null when none
+  std::vector<Tensor> losses_;             // by micro-batch
+  std::vector<Tensors> auxiliary_losses_;  // likewise
 };
 
 }  // namespace penstock

@@ -82,7 +82,8 @@ class Trainer {
         report_.evaluated(evaluate(step));
         if (reporter_ != nullptr) reporter_->evaluated(*report_.last_evaluation());
       }
-      if (last || (config_.checkpoint.every > 0 && step % config_.checkpoint.every == 0)) {
+      if ((last && config_.checkpoint.last) ||
+          (config_.checkpoint.every > 0 && step % config_.checkpoint.every == 0)) {
         save(step);
       }
     }
@@ -102,7 +103,7 @@ class Trainer {
     Forecast ahead = forecast(config_, blueprint_, device_.model(), profile, session.local_ranks());
     if (reporter_ != nullptr) {
       reporter_->note(headline(config_, blueprint_.layout, network_, device_));
-      reporter_->note(outlook(ahead, session, grid_));
+      reporter_->note(outlook(ahead, session, grid_, device_));
     }
     return ahead;
   }
@@ -160,6 +161,7 @@ class Trainer {
       record.tokens = record.samples * source_.facts().targets_per_sample;
     }
     record.step_ms = 1e3 * seconds_since(start);
+    record.speed = report_.speed(record.step_ms);
     report_.end_step(record.step_ms, pipeline_.training());
     return record;
   }
@@ -169,6 +171,7 @@ class Trainer {
     const LossSums loss =
         gather_loss(pipeline_, config_.pipeline.micro_batches, device_, network_.world());
     record.loss = loss.mean();
+    record.auxiliary_loss = loss.auxiliary_mean();
     if (!pipeline_.input().label_per_position) record.accuracy = loss.accuracy();
     record.grad_norm = norm_.compute(network_.pipeline());
     refuse_non_finite(record);

@@ -71,6 +71,7 @@ struct Context {
   std::vector<std::string> const* field_names = nullptr;  // of the micro-batch, for reads()
   std::vector<Tensor> const* fields = nullptr;
   Tensor* loss = nullptr;  // a loss layer leaves its F64 [3] here (TokenOps::cross_entropy_forward)
+  Tensors* auxiliary_losses = nullptr;  // an AuxiliaryLoss adds its own here; null: nobody asks
 
   [[nodiscard]] Device& device() const { return tape.device(); }
   // Throws Error(Internal) when the loader was not asked for it: see Layer::reads().
@@ -79,6 +80,10 @@ struct Context {
   [[nodiscard]] RandomStream random(uint64_t name_hash) const {
     return random_stream(seed, name_hash, static_cast<uint64_t>(step),
                          static_cast<uint64_t>(micro_batch));
+  }
+  // The same for all micro-batches of the step: for what is drawn by sample.
+  [[nodiscard]] RandomStream random_of_step(uint64_t name_hash) const {
+    return random_stream(seed, name_hash, static_cast<uint64_t>(step));
   }
 };
 

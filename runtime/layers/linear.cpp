@@ -65,6 +65,7 @@ Variable Linear::run(Context& context, const Variable& x) {
 
 FeedForward::FeedForward(const std::string& name, const Options& options)
     : UnaryLayer(name),
+      activation_(options.activation),
       in_(name + ".in", {.in = options.width,
                          .out = options.hidden,
                          .bias = options.bias,
@@ -86,7 +87,11 @@ Shape FeedForward::shape_of(const Shape& input) const {
 }
 
 Variable FeedForward::run(Context& context, const Variable& x) {
-  return out_.forward(context, in_.forward(context, {x}))[0];
+  if (activation_ == Activation::Relu || activation_ == Activation::Tanh) {
+    return out_.forward(context, in_.forward(context, {x}))[0];  // differentiated from its output
+  }
+  return feed_forward(context.tape, x, in_.weight(), in_.bias(), out_.weight(), out_.bias(),
+                      activation_);
 }
 
 }  // namespace penstock

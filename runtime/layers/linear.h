@@ -34,6 +34,9 @@ class Linear final : public UnaryLayer {
   Linear(std::string name, const Options& options);
   [[nodiscard]] std::string kind() const override { return "linear"; }
   void declare(ParameterSet& set) override;
+  // After declare(); bias() is null without one.
+  [[nodiscard]] Parameter& weight() const { return *weight_; }
+  [[nodiscard]] Parameter* bias() const { return bias_; }
 
  protected:
   [[nodiscard]] Shape shape_of(const Shape& input) const override;
@@ -64,6 +67,7 @@ class FeedForward final : public UnaryLayer {
   Variable run(Context& context, const Variable& x) override;
 
  private:
+  Activation activation_;
   Linear in_, out_;
 };
 

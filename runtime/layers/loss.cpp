@@ -35,4 +35,26 @@ Variables ClassifierLoss::forward(Context& context, const Variables& inputs) {
   return {};
 }
 
+AuxiliaryLoss::AuxiliaryLoss(const std::string& name, Layers branch, double weight)
+    : Layer(name), branch_(name, "branch", std::move(branch)), weight_(static_cast<float>(weight)) {
+  if (!(weight > 0.0)) misfit("its weight must be above 0");
+}
+
+Shapes AuxiliaryLoss::infer(const Shapes& inputs) const {
+  if (inputs.empty()) misfit("stands after the loss of the network");
+  if (!branch_.infer({inputs[0]}).empty()) misfit("its branch does not end in a loss");
+  return inputs;
+}
+
+Variables AuxiliaryLoss::forward(Context& context, const Variables& inputs) {
+  if (!context.training) return inputs;
+  Tensor loss;
+  Context inside = context;
+  inside.loss_scale *= weight_;
+  inside.loss = &loss;
+  (void)branch_.forward(inside, {inputs[0]});
+  if (context.auxiliary_losses != nullptr) context.auxiliary_losses->push_back(std::move(loss));
+  return inputs;
+}
+
 }  // namespace penstock

@@ -1,44 +1,13 @@
 // The promise: the number of stages, the schedule and the recompute mode change no bit of the
 // result. Whole runs of the program, compared by their files.
-#include <gtest/gtest.h>
-
-#include <cmath>
-
 #include "runtime/schedule/csv.h"
 #include "runtime/schedule/generators.h"
-#include "tests/distributed/job.h"
+#include "tests/distributed/promise.h"
 
 namespace penstock {
 namespace {
 
-struct Network {
-  const char* name;
-  const char* run_file;
-};
-void PrintTo(const Network& network, std::ostream* out) {
-  *out << network.name;
-}
-
-// Dropout on in all that have it. A step is three micro-batches of two samples: fewer than ranks,
-// as many, or no multiple of them.
-constexpr const char* kCommon = R"(
-[data]
-kind = "synthetic"
-[optimizer]
-kind = "adamw"
-learning_rate = 1e-2
-weight_decay = 0.1
-clip_norm = 0.5
-moving_average = 0.9
-[pipeline]
-micro_batches = 3
-micro_batch_size = 2
-[run]
-steps = 10
-threads = 1
-seed = 7
-)";
-
+// Dropout on in all that have it.
 constexpr Network kNetworks[] = {
     {"transformer", R"([model]
 kind = "transformer-lm"
@@ -138,38 +107,6 @@ layers = [
 ]
 )"},
 };
-
-std::string write_run_file(const Scratch& scratch, const Network& network) {
-  return scratch.write("run.toml", std::string(network.run_file) + kCommon);
-}
-
-Trajectory train(const Scratch& scratch, const std::string& run_file, int ranks,
-                 const std::string& options) {
-  const std::string out = scratch.path("run");
-  std::filesystem::remove_all(out);
-  const JobResult job = run_penstock(ranks, "train " + run_file + " --out " + out + " " + options);
-  EXPECT_EQ(job.exit_code, 0) << options << "\n" << job.output;
-  return job.exit_code == 0 ? read_trajectory(out) : Trajectory{};
-}
-
-void expect_same_bits(const Trajectory& a, const Trajectory& b, const std::string& what) {
-  EXPECT_EQ(a.losses, b.losses) << what;
-  EXPECT_EQ(a.gradient_norms, b.gradient_norms) << what;
-  ASSERT_EQ(a.tensors.size(), b.tensors.size()) << what;
-  for (const auto& [name, bytes] : a.tensors) {
-    ASSERT_TRUE(b.tensors.contains(name)) << what << ": " << name;
-    EXPECT_TRUE(bytes == b.tensors.at(name)) << what << ": " << name << " differs";
-  }
-}
-
-// Sums in another order: the losses agree to 1e-4.
-void expect_rounding(const Trajectory& a, const Trajectory& b, const std::string& what) {
-  ASSERT_EQ(a.losses.size(), b.losses.size()) << what;
-  for (size_t step = 0; step < a.losses.size(); ++step) {
-    EXPECT_LE(std::abs(b.losses[step] - a.losses[step]), 1e-4 * std::abs(a.losses[step]))
-        << what << ", step " << step + 1;
-  }
-}
 
 class Promise : public testing::TestWithParam<Network> {};
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Everything that takes a GPU, in one go and within ten minutes: builds the CUDA tree, runs the tests of label gpu,
-# trains the largest Transformer that fits, and holds the speed against PyTorch's. Needs no network.
+# holds the speed against PyTorch's, and trains the largest Transformer that fits. Needs no network.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$root" || exit 2
@@ -9,8 +9,8 @@ usage() {
   cat <<'END_OF_USAGE'
 usage: tests/gpu/run.sh [--only STEP]... [--no-bench] [--no-build] [--filter REGEX] [--help]
 
-  STEP            tests, memory (bench/gpu/largest.py), bench (bench/gpu/run.py); default: all, in this order
-  --no-bench      leave memory and bench out
+  STEP            tests, bench (bench/gpu/run.py), memory (bench/gpu/largest.py); default: all, in this order
+  --no-bench      leave bench and memory out
   --no-build      take build/gpu as it is
   --filter REGEX  only the tests whose name matches
 
@@ -26,7 +26,7 @@ which; 2 bad usage; 77 there is no GPU: everything was built, and what needs one
 END_OF_USAGE
 }
 
-steps=(tests memory bench)
+steps=(tests bench memory)
 only=()
 build=yes
 filter=
@@ -76,7 +76,7 @@ has() {
 # Python's NVIDIA packages hold libraries without the names that a linker looks for: a folder of links has both.
 # link_packages HEADER LIBRARY: links every package that holds the header into build/gpu/nvidia, if the toolkit has none.
 link_packages() {
-  local header=$1 library=$2 package file
+  local header=$1 library=$2 package file part
   ! has "$header" || return 0
   for package in $(python3 -c 'import site; print(*site.getsitepackages())' 2>/dev/null); do
     for file in "$package"/nvidia/*/include/"$header"; do
@@ -84,8 +84,8 @@ link_packages() {
       mkdir -p "$tree/nvidia/include" "$tree/nvidia/lib"
       ln -sf "$(dirname "$file")"/* "$tree/nvidia/include/"
       ln -sf "$(dirname "$file")"/../lib/*.so* "$tree/nvidia/lib/"
-      for file in "$tree/nvidia/lib/$library".so.*; do
-        [ ! -e "$file" ] || ln -sf "$(basename "$file")" "$tree/nvidia/lib/$library.so"
+      for part in "$tree/nvidia/lib/$library".so.*; do
+        [ ! -e "$part" ] || ln -sf "$(basename "$part")" "$tree/nvidia/lib/$library.so"
       done
       return 0
     done
@@ -100,6 +100,12 @@ if [ -d "$tree/nvidia" ]; then
   export CMAKE_PREFIX_PATH=$tree/nvidia${CMAKE_PREFIX_PATH:+:$CMAKE_PREFIX_PATH}
   export CPATH=$tree/nvidia/include${CPATH:+:$CPATH}
   export LD_LIBRARY_PATH=$tree/nvidia/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+fi
+
+# What the libraries open by name while they run (NVRTC, for one) lies in the toolkit too.
+if command -v nvcc >/dev/null; then
+  toolkit=$(dirname "$(dirname "$(readlink -f "$(command -v nvcc)")")")
+  [ ! -d "$toolkit/lib64" ] || export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$toolkit/lib64
 fi
 
 # ---- steps
@@ -144,22 +150,26 @@ compile() {
 }
 
 run_tests() {
-  local limit=$(($(left) * 6 / 10)) select=()
-  wants bench || limit=$(left)
+  local limit select=() jobs
+  limit=$(left)
+  ! wants bench || limit=$((limit * 45 / 100))
+  jobs=$(nproc)
+  [ "$jobs" -le 12 ] || jobs=12  # a process on the GPU takes half a gigabyte of it before it begins
   [ -z "$filter" ] || select=(-R "$filter")
   (cd "$tree" && timeout "$limit" ctest -L gpu --no-tests=error --output-on-failure --timeout 120 \
-    --parallel "$(($(nproc) < 8 ? $(nproc) : 8))" "${select[@]}" --output-junit "$out/tests.xml") </dev/null || return 1
+    --parallel "$jobs" "${select[@]}" --output-junit "$out/tests.xml") </dev/null || return 1
   [ "$gpu" = yes ] || return 77
 }
 
 # python_step SCRIPT ARGUMENT...: python3 with the libraries it came with, our programs with ours.
 python_step() {
-  LD_LIBRARY_PATH=$foreign PENSTOCK_LD_LIBRARY_PATH=${LD_LIBRARY_PATH-} timeout "$(left)" python3 "$@"
+  env PENSTOCK_LD_LIBRARY_PATH="${LD_LIBRARY_PATH-}" LD_LIBRARY_PATH="$foreign" timeout "$(left)" python3 "$@"
 }
 
 run_memory() { python_step bench/gpu/largest.py --penstock "$tree/bin/penstock" --out "$out"; }
 run_bench() {
   local budget=$(($(left) - 75))  # a row that was begun is finished
+  ! wants memory || budget=$((budget - 110))
   [ $budget -gt 0 ] || { echo "no time left"; return 124; }
   python_step bench/gpu/run.py --ours "$tree/bin/gpu_bench" --out "$out" --budget "$budget"
 }
@@ -168,8 +178,8 @@ if [ "$build" = no ] || { step configure configure && step build compile; }; the
   if reason=$("$tree/bin/gpu_bench" </dev/null 2>&1); then gpu=yes; else gpu=no; fi
   ! wants tests || step tests run_tests
   grep -E 'tests passed|tests failed|Total Test time' "$out/tests.log" 2>/dev/null
-  ! wants memory || { step memory run_memory; tail -n 12 "$out/memory.log"; }
   ! wants bench || { step bench run_bench; tail -n 40 "$out/bench.log"; }
+  ! wants memory || { step memory run_memory; tail -n 12 "$out/memory.log"; }
 fi
 
 echo

@@ -76,7 +76,9 @@ TEST_F(GpuUpdate, Sgd) {
         });
     gpu_.sgd(plain_gpu, {0.1F, 0.0F, 0.5F, false});
     cpu_.sgd(plain_cpu, {0.1F, 0.0F, 0.5F, false});
-    if (count > 0) EXPECT_THROW(gpu_.sgd(plain_gpu, {0.1F, 0.9F, 0.5F, false}), Error);
+    if (count > 0) {
+      EXPECT_THROW(gpu_.sgd(plain_gpu, {0.1F, 0.9F, 0.5F, false}), Error);
+    }
   }
   expect_same("sgd");
 }

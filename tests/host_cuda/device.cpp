@@ -119,6 +119,12 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
     case cudaDevAttrClockRate:
       *value = 1980000;  // kHz
       return cudaSuccess;
+    case cudaDevAttrMemoryClockRate:
+      *value = 2619000;  // kHz
+      return cudaSuccess;
+    case cudaDevAttrGlobalMemoryBusWidth:
+      *value = 5120;  // bits
+      return cudaSuccess;
     case cudaDevAttrMemoryPoolsSupported:
       *value = 1;
       return cudaSuccess;

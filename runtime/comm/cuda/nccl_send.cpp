@@ -35,7 +35,11 @@ class NcclSendLink final : public SendLink, private Poller {
     entry.left.record(edge_.stream());
   }
   void progress() override { poll(); }
-  void hand_over() override {}  // the kernels are in their stream
+  // The kernels are in their stream, and the last messages are released here as well: the next step
+  // is to start with the memory that this one started with.
+  void hand_over() override {
+    while (!sent_.empty()) release_one();
+  }
   void drain() override {
     pollers_.wait_until([this] { return sent_.empty() || sent_.back().left.passed(); });
     while (!sent_.empty()) forget_one();

@@ -41,12 +41,12 @@ class StagedSendLink final : public SendLink, private Poller {
   void progress() override { poll(); }
   void hand_over() override {
     pollers_.wait_until([this] { return handed_ == messages_.size(); });
+    // Released here as well: the next step is to start with the memory that this one started with.
+    while (released_ < messages_.size()) release_one();
   }
   void drain() override {
     hand_over();
     pollers_.wait_until([this] { return inner_->idle(); });
-    while (released_ < messages_.size()) messages_[released_++]->tensors.clear();
-    forget();
   }
   void reserve(std::span<const TensorSpec> message, int count) override {
     inner_->reserve(message, count);
