@@ -26,8 +26,8 @@ TEST(MpiLinks, LargeTensorsTravelInPieces) {
       {{750}, DType::F32}, {{625}, DType::F32}, {{1}, DType::F32}, {{0}, DType::F32}};
   std::vector<std::vector<float>> values;
   for (const TensorSpec& spec : specs) {
-    std::iota(values.emplace_back(static_cast<size_t>(spec.shape.elements())).begin(),
-              values.back().end(), 1.0F);
+    std::vector<float>& numbers = values.emplace_back(static_cast<size_t>(spec.shape.elements()));
+    std::iota(numbers.begin(), numbers.end(), 1.0F);
   }
   std::vector<Tensor> message(specs.size());
   if (session.rank() == 0) {
