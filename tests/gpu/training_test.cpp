@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "kernels/device.h"
 #include "tests/distributed/job.h"
@@ -139,6 +140,10 @@ class GpuTraining : public testing::TestWithParam<Network> {
     return train(scratch_, run_file_, ranks,
                  "--device cuda --steps " + std::to_string(steps) + " " + options);
   }
+  // Of the last run.
+  [[nodiscard]] nlohmann::json summary() const {
+    return nlohmann::json::parse(read_file(scratch_.path("run") + "/summary.json"));
+  }
   static constexpr int kSteps = PENSTOCK_EMULATED ? 3 : 10;
 
  private:
@@ -203,6 +208,20 @@ TEST_P(GpuTraining, GraphsChangeNoBit) {
   for (const std::string precision : {" --run.precision fp32", " --run.precision bf16"}) {
     expect_same_bits(run(1, "--run.graphs true" + precision),
                      run(1, "--run.graphs false" + precision), precision);
+  }
+}
+
+// A step repeats the one before command by command, at the same addresses: what is not replayed as
+// a graph is a handful.
+TEST_P(GpuTraining, SteadyStateIsReplayedAndMakesNothingNew) {
+  for (const int ranks : {1, 2}) {
+    const std::string options = "--stages " + std::to_string(ranks) + kShared;
+    (void)run(ranks, options, 8);
+    for (const auto& rank : summary()["ranks_detail"]) {
+      EXPECT_LE(rank["commands_per_step"], 12) << options;
+      EXPECT_EQ(rank["primitives_per_step"], 0) << options;
+      EXPECT_EQ(rank["allocations_per_step"], 0) << options;
+    }
   }
 }
 

@@ -194,7 +194,9 @@ TEST(AuxiliaryLosses, AreLeftOutOfEvaluation) {
   Network network = inside();
   network.set_labels(network.integers({6}, kLabels));
   const Tensor x = network.random({6, kWidth}, 1);
-  (void)network.stage().forward(network.moment(0), {x}, false);
+  (void)network.stage().forward(network.moment(0), {x}, true);
+  EXPECT_FALSE(network.stage().auxiliary_losses(0).empty());
+  (void)network.stage().backward(network.moment(0), {network.random({6, kWidth}, 2)});
   EXPECT_EQ(network.evaluate(x)[0].raw(), x.raw());
   EXPECT_TRUE(network.stage().auxiliary_losses(0).empty());
 }
