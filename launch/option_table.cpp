@@ -98,18 +98,20 @@ class Rows {
 void add_model(std::vector<Option>& table) {
   using M = ModelConfig;
   Rows rows(table, "model", &Config::model);
-  rows.add("kind", &M::kind, "NAME", one_of({"transformer-lm", "resnet", "mlp", "sequential", "own"}), "the network; own: one that a program brings");
-  rows.add("layers", &M::layers, "N", between(1, 1e6), "transformer-lm, mlp: blocks; sequential: a list of tables, [[model.layers]]");
-  rows.add("width", &M::width, "N", between(0, 1e6), "transformer-lm: per position, 0: 128; resnet: first channels, 0: by form");
-  rows.add("heads", &M::heads, "N", between(1, 1e6), "transformer-lm: attention heads, a divisor of width");
+  rows.add("kind", &M::kind, "NAME", one_of({"transformer-lm", "transformer-nmt", "resnet", "mlp", "sequential", "own"}), "the network; own: one that a program brings");
+  rows.add("layers", &M::layers, "N", between(1, 1e6), "transformers, mlp: blocks; sequential: a list of tables, [[model.layers]]");
+  rows.add("decoder_layers", &M::decoder_layers, "N", between(0, 1e6), "transformer-nmt: blocks of the decoder; 0: layers");
+  rows.add("width", &M::width, "N", between(0, 1e6), "transformers: per position, 0: 128; resnet: first channels, 0: by form");
+  rows.add("heads", &M::heads, "N", between(1, 1e6), "transformers: attention heads; transformer-lm: a divisor of width");
+  rows.add("head_width", &M::head_width, "N", between(0, 1e6), "transformer-nmt: of an attention head, 0: 64");
   rows.add("hidden", &M::hidden, "N", between(0, 1e7), "feed-forward width; 0: 4 x width");
-  rows.add("context", &M::context, "N", between(1, 1e7), "transformer-lm: sequence length");
-  rows.add("vocabulary", &M::vocabulary, "N", between(0, 1e9), "transformer-lm: tokens; 0: what the data has");
+  rows.add("context", &M::context, "N", between(1, 1e7), "transformers: sequence length");
+  rows.add("vocabulary", &M::vocabulary, "N", between(0, 1e9), "transformers: tokens; 0: what the data has");
   rows.add("activation", &M::activation, "NAME", one_of({"relu", "gelu", "gelu-tanh", "silu"}), "of the feed-forward layers");
-  rows.add("positions", &M::positions, "NAME", one_of({"sinusoidal", "learned"}), "transformer-lm: position embedding");
-  rows.add("attention_bias", &M::attention_bias, "", any(), "transformer-lm: biases in attention");
+  rows.add("positions", &M::positions, "NAME", one_of({"sinusoidal", "learned"}), "transformers: position embedding");
+  rows.add("attention_bias", &M::attention_bias, "", any(), "transformers: biases in attention");
   rows.add("bias", &M::bias, "", any(), "biases in feed-forward layers and softmax");
-  rows.add("final_norm", &M::final_norm, "", any(), "transformer-lm: layer norm before the softmax");
+  rows.add("final_norm", &M::final_norm, "", any(), "transformers: layer norm at the end of encoder and decoder");
   rows.add("depth_scaled_init", &M::depth_scaled_init, "", any(), "scale feed-forward weights down by depth");
   rows.add("dropout", &M::dropout, "P", share(), "share of activations set to zero in training");
   rows.add("label_smoothing", &M::label_smoothing, "P", share(), "share of the target spread over all classes");
@@ -125,10 +127,16 @@ void add_model(std::vector<Option>& table) {
 void add_data(std::vector<Option>& table) {
   using D = DataConfig;
   Rows rows(table, "data", &Config::data);
-  rows.add("kind", &D::kind, "NAME", one_of({"text", "images", "synthetic"}), "what the samples are");
-  rows.add("train", &D::train, "PATH", any(), "a file, folder or archive");
+  rows.add("kind", &D::kind, "NAME", one_of({"text", "tokens", "parallel", "images", "synthetic"}), "what the samples are; parallel: sentences and their translations");
+  rows.add("train", &D::train, "PATH", any(), "a file, folder or archive; parallel: of both sides, with {language} (and {pair}) in the name");
   rows.add("validation", &D::validation, "SHARE|PATH", any(), "a share split off the end of train, or a path; empty: none").accepts_number = true;
   rows.add("shuffle", &D::shuffle, "", any(), "a new order in every epoch");
+  rows.add("tokenizer", &D::tokenizer, "NAME", one_of({"characters", "sentencepiece"}), "text: bytes, or word pieces");
+  rows.add("vocabulary", &D::vocabulary, "PATH", any(), "word pieces: a SentencePiece .model; empty: trained on the text");
+  rows.add("vocabulary_size", &D::vocabulary_size, "N", between(8, 1e7), "word pieces: how many are trained");
+  rows.add("pairs", &D::pairs, "FROM-TO,..", any(), "parallel: language pairs, like en-de,en-fr");
+  rows.add("temperature", &D::temperature, "T", at_least(1), "parallel: a pair of n sentences gets a share proportional to n^(1/T)");
+  rows.add("longest", &D::longest, "N", between(0, 1e7), "parallel: pieces of a sentence, longer ones are left out; 0: what fits model.context");
   rows.add("crop_padding", &D::crop_padding, "N", between(0, 4096), "images: pixels added around before a random crop");
   rows.add("flip", &D::flip, "", any(), "images: mirror at random");
   rows.add("cutout", &D::cutout, "N", between(0, 4096), "images: side of a square set to the mean; 0: off");

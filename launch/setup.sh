@@ -29,7 +29,7 @@ packages=(
   libopenmpi-dev openmpi-bin
   libdnnl-dev ocl-icd-opencl-dev
   libboost-program-options-dev libtomlplusplus-dev nlohmann-json3-dev libspdlog-dev libfmt-dev
-  libarchive-dev libjpeg62-turbo-dev libxxhash-dev libssl-dev
+  libarchive-dev libjpeg62-turbo-dev libxxhash-dev libssl-dev libsentencepiece-dev pkg-config
   libgtest-dev libgmock-dev
 )
 tools=(clang-format-14 clang-tidy-14 libomp-14-dev)  # the last for clang's own omp.h

@@ -32,6 +32,9 @@ bool starts_with_embedding(const ModelConfig& config) {
 }  // namespace
 
 ModelInput input_of(const ModelConfig& config) {
+  if (config.kind == "transformer-nmt") {
+    return {"source_tokens", {config.context}, DType::I32, true};
+  }
   if (config.kind == "transformer-lm" ||
       (config.kind == "sequential" && starts_with_embedding(config))) {
     return {"tokens", {config.context}, DType::I32, true};
@@ -51,6 +54,8 @@ Sequential build_model(const ModelConfig& config, int64_t vocabulary, int64_t cl
   Sequential model;
   if (config.kind == "transformer-lm") {
     model = transformer_lm(config, tokens);
+  } else if (config.kind == "transformer-nmt") {
+    model = transformer_nmt(config, tokens);
   } else if (config.kind == "resnet") {
     model = resnet(config, labels);
   } else if (config.kind == "mlp") {
@@ -63,7 +68,7 @@ Sequential build_model(const ModelConfig& config, int64_t vocabulary, int64_t cl
         "launch/examples/own_network.cpp");
   } else {
     fail_input("unknown model.kind '" + config.kind +
-               "'; known are transformer-lm, resnet, mlp and sequential");
+               "'; known are transformer-lm, transformer-nmt, resnet, mlp and sequential");
   }
   model.inputs = {input_of(config).field};
   return model;
