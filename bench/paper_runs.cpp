@@ -18,28 +18,13 @@
 namespace penstock::paper {
 namespace {
 
-// Biases everywhere, a softmax matrix of its own and no norm before it give the paper's counts to
-// the last digit it prints.
-ModelConfig transformer(int64_t layers) {
-  ModelConfig config;
-  config.layers = layers;
-  config.width = 2048;
-  config.hidden = 8192;
-  config.heads = kHeads;
-  config.context = kContext;
-  config.vocabulary = 32000;
-  config.final_norm = false;
-  return config;
-}
-
 // RMSProp without momentum, fp32: the paper's 12 bytes a parameter.
-ModelCosts costs_of(const DeviceModel& device, int64_t layers, int64_t micro_batch_size) {
-  const ModelConfig config = transformer(layers);
+ModelCosts costs_of(const DeviceModel& device, const Work& work, int64_t micro_batch_size) {
   OptimizerConfig optimizer;
   optimizer.kind = "rmsprop";
   optimizer.momentum = 0;
-  return counted_costs(build_model(config, 0, 0), input_of(config), micro_batch_size, DType::F32,
-                       optimizer, device);
+  return counted_costs(build_model(work.model, 0, 0), input_of(work.model), micro_batch_size,
+                       DType::F32, optimizer, device);
 }
 
 double imbalance(const Candidate& candidate, const Schedule& schedule, const ModelCosts& costs) {
@@ -61,24 +46,48 @@ Schedule published(const Candidate& candidate) {
 
 }  // namespace
 
-int64_t count_parameters(int64_t layers) {
-  const Sequential model = build_model(transformer(layers), 0, 0);
+// Biases everywhere, a softmax matrix of its own and no norm before it give the paper's counts to
+// the last digit it prints.
+Work transformer(int64_t layers) {
+  ModelConfig config;
+  config.layers = layers;
+  config.width = 2048;
+  config.hidden = 8192;
+  config.heads = kHeads;
+  config.context = kContext;
+  config.vocabulary = 32000;
+  config.final_norm = false;
+  return {config, 32};
+}
+
+Work amoebanet(int64_t layers, int64_t filters) {
+  ModelConfig config;
+  config.kind = "amoebanet-d";
+  config.layers = layers;
+  config.filters = filters;
+  config.image = {3, 224, 224};
+  config.classes = 1000;
+  return {config, 128};
+}
+
+int64_t count_parameters(const Work& work) {
+  const Sequential model = build_model(work.model, 0, 0);
   ParameterSet set;
   for (const auto& layer : model.layers) layer->declare(set);
   return set.elements();
 }
 
-Candidate gpipe_run(int stages, int micro_batches) {
+Candidate gpipe_run(const Work& work, int stages, int micro_batches) {
   const bool naive = stages == 1 && micro_batches == 1;
   return {.stages = stages,
           .micro_batches = micro_batches,
-          .micro_batch_size = kMiniBatch / micro_batches,
+          .micro_batch_size = work.mini_batch / micro_batches,
           .schedule = "gpipe",
           .recompute = naive ? "none" : "stage"};
 }
 
-Bytes bytes_of(const Candidate& candidate, const DeviceModel& device, int64_t layers) {
-  const ModelCosts costs = costs_of(device, layers, candidate.micro_batch_size);
+Bytes bytes_of(const Candidate& candidate, const DeviceModel& device, const Work& work) {
+  const ModelCosts costs = costs_of(device, work, candidate.micro_batch_size);
   const ChosenSplit chosen =
       choose_split(candidate, schedule_of(candidate), costs, device.memory_bytes);
   Bytes bytes;
@@ -91,10 +100,12 @@ Bytes bytes_of(const Candidate& candidate, const DeviceModel& device, int64_t la
   return bytes;
 }
 
-int64_t most_layers(const Candidate& candidate, const DeviceModel& device) {
-  const auto fits = [&](int64_t layers) {
-    const int64_t parts = layers + 2;  // embedding and classifier
-    return parts < candidate.stages || bytes_of(candidate, device, layers).fits;
+int64_t largest(int stages, int micro_batches, const DeviceModel& device,
+                const std::function<Work(int64_t n)>& work_of) {
+  const auto fits = [&](int64_t n) {
+    const Work work = work_of(n);
+    const auto parts = static_cast<int>(build_model(work.model, 0, 0).layers.size());
+    return parts < stages || bytes_of(gpipe_run(work, stages, micro_batches), device, work).fits;
   };
   int64_t most = 0;
   int64_t too_many = 1;
@@ -106,8 +117,9 @@ int64_t most_layers(const Candidate& candidate, const DeviceModel& device) {
   return most;
 }
 
-Speed simulated(Candidate candidate, const DeviceModel& device, int64_t layers, bool as_published) {
-  const ModelCosts costs = costs_of(device, layers, candidate.micro_batch_size);
+Speed simulated(Candidate candidate, const DeviceModel& device, const Work& work,
+                bool as_published) {
+  const ModelCosts costs = costs_of(device, work, candidate.micro_batch_size);
   const Schedule schedule = as_published ? published(candidate) : schedule_of(candidate);
   candidate.split = choose_split(candidate, schedule, costs, 0).split;
   const Prediction prediction = predict(candidate, schedule, costs, usual_machine(device));
@@ -117,12 +129,12 @@ Speed simulated(Candidate candidate, const DeviceModel& device, int64_t layers, 
           .candidate = candidate};
 }
 
-Speed planned(const Candidate& as, const DeviceModel& device, int64_t layers) {
+Speed planned(const Candidate& as, const DeviceModel& device, const Work& work) {
   PlanRequest request;
   request.ranks = as.ranks();
-  request.mini_batch = kMiniBatch;
+  request.mini_batch = work.mini_batch;
   request.machine = usual_machine(device);
-  request.costs = [&](int64_t size) { return costs_of(device, layers, size); };
+  request.costs = [&](int64_t size) { return costs_of(device, work, size); };
   request.replicas = 1;
   request.micro_batches = as.micro_batches;
   request.wanted = 1;
@@ -136,7 +148,7 @@ Speed planned(const Candidate& as, const DeviceModel& device, int64_t layers) {
   return {.samples_per_s = best.prediction.samples_per_s,
           .fits = fits,
           .imbalance = imbalance(best.candidate, schedule_of(best.candidate),
-                                 costs_of(device, layers, best.candidate.micro_batch_size)),
+                                 costs_of(device, work, best.candidate.micro_batch_size)),
           .candidate = best.candidate};
 }
 

@@ -1,25 +1,36 @@
-// bench/paper_runs.h -- GPipe's Transformer-L on devices that nobody has to have: parameters and
-// memory counted, steps simulated, by the rooms that `penstock plan` uses. Allocates no weights.
+// bench/paper_runs.h -- GPipe's Transformer-L and AmoebaNet-D on devices that nobody has to have:
+// parameters and memory counted, steps simulated, by the rooms that `penstock plan` uses. Allocates
+// no weights.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "kernels/device_model.h"
+#include "runtime/models/config.h"
 #include "runtime/plan/candidate.h"
 
 namespace penstock::paper {
 
 // Sizes that the paper's tables share.
-inline constexpr int kMiniBatch = 32;
 inline constexpr int64_t kHeads = 32;
 inline constexpr int64_t kContext = 1024;
 
-// Weights of Transformer-L; vocabulary 32k, width 2048, feed-forward 8192.
-[[nodiscard]] int64_t count_parameters(int64_t layers);
+// A network and the mini-batch that it is trained with.
+struct Work {
+  ModelConfig model;
+  int mini_batch = 0;
+};
+// Vocabulary 32k, width 2048, feed-forward 8192; 32 sequences.
+[[nodiscard]] Work transformer(int64_t layers);
+// (L, D) for ImageNet; 128 images.
+[[nodiscard]] Work amoebanet(int64_t layers, int64_t filters);
+
+[[nodiscard]] int64_t count_parameters(const Work& work);
 
 // The paper's schedule; a stage keeps its inputs only. One stage and one micro-batch are naive
 // training: the whole mini-batch at once, and nothing recomputed.
-[[nodiscard]] Candidate gpipe_run(int stages, int micro_batches);
+[[nodiscard]] Candidate gpipe_run(const Work& work, int stages, int micro_batches);
 
 // Bytes of the candidate, split as the planner would within the memory of the devices.
 struct Bytes {
@@ -28,10 +39,13 @@ struct Bytes {
   int64_t fullest = 0;      // all that the fullest device holds
   bool fits = true;
 };
-[[nodiscard]] Bytes bytes_of(const Candidate& candidate, const DeviceModel& device, int64_t layers);
+[[nodiscard]] Bytes bytes_of(const Candidate& candidate, const DeviceModel& device,
+                             const Work& work);
 
-// The deepest Transformer-L that fits, 0 for none; what fits is taken to do so with a layer less.
-[[nodiscard]] int64_t most_layers(const Candidate& candidate, const DeviceModel& device);
+// The largest n whose work fits on so many devices, 0 for none; what fits is taken to do so with n
+// less.
+[[nodiscard]] int64_t largest(int stages, int micro_batches, const DeviceModel& device,
+                              const std::function<Work(int64_t n)>& work_of);
 
 struct Speed {
   double samples_per_s = 0;
@@ -41,10 +55,10 @@ struct Speed {
 };
 // As fast as the partitioner can make it, whatever memory it needs. `as_published`: the last stage
 // recomputes as all others do, which this library leaves out where that saves no memory.
-[[nodiscard]] Speed simulated(Candidate candidate, const DeviceModel& device, int64_t layers,
+[[nodiscard]] Speed simulated(Candidate candidate, const DeviceModel& device, const Work& work,
                               bool as_published);
 // The best plan for the same devices and micro-batches: any schedule, any recompute mode. Where
 // nothing fits, the best that there would be with more memory.
-[[nodiscard]] Speed planned(const Candidate& as, const DeviceModel& device, int64_t layers);
+[[nodiscard]] Speed planned(const Candidate& as, const DeviceModel& device, const Work& work);
 
 }  // namespace penstock::paper

@@ -10,14 +10,14 @@ struct bfloat16 {
   uint16_t bits = 0;
 
   bfloat16() = default;
-  bfloat16(float value) {  // NOLINT(google-explicit-constructor): a number, as float is
+  constexpr bfloat16(float value) {  // NOLINT(google-explicit-constructor): a number, as float is
     const auto word = std::bit_cast<uint32_t>(value);
     const bool nan = (word & 0x7fffffffU) > 0x7f800000U;
     const uint32_t rounding = 0x7fffU + ((word >> 16) & 1U);
     bits = nan ? static_cast<uint16_t>((word >> 16) | 0x40U)
                : static_cast<uint16_t>((word + rounding) >> 16);
   }
-  operator float() const {  // NOLINT(google-explicit-constructor)
+  constexpr operator float() const {  // NOLINT(google-explicit-constructor)
     return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
   }
 };

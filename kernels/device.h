@@ -59,6 +59,10 @@ class Device {
   // Kernel-library primitives (plans, descriptors) made since the start; flat in the steady state.
   [[nodiscard]] virtual int64_t primitives_created() const = 0;
 
+  // Commands given to an accelerator one by one since the start; those replayed within a section
+  // (begin_section) do not count. Small in the steady state.
+  [[nodiscard]] virtual int64_t commands_issued() const { return 0; }
+
   // The ops by family, one header each under kernels/ops/. All outputs are given by the caller and
   // overwritten (=) unless a comment says added to (+=).
   virtual DenseOps& dense() = 0;          // matrix products
@@ -87,6 +91,16 @@ class Device {
 // One line per accelerator that the CUDA backend can use; empty without one (or without the
 // backend).
 [[nodiscard]] std::vector<std::string> cuda_devices();
+// Why there is none of them: what the driver says, or that this build has no backend; empty when
+// there is one.
+[[nodiscard]] std::string why_no_cuda();
+// Which GPU that ordinal is: an identity that no other in the world has, and its place on the
+// host's bus, which the parts of one GPU (MIG) have in common.
+struct GpuIdentity {
+  std::string uuid;  // "GPU-3f8a..."
+  std::string bus;   // "0000:17:00"
+};
+[[nodiscard]] GpuIdentity cuda_identity(int ordinal);
 // The GPU of that ordinal among the visible ones. `graphs`: sections are replayed as CUDA graphs.
 // Throws Error(Resource) in a build without CUDA (naming the option) and where there is no device.
 [[nodiscard]] std::unique_ptr<Device> make_cuda_device(int ordinal, bool graphs = true);

@@ -2,7 +2,8 @@
 //
 // A random number is a pure function of names and indices: which run (seed), step, micro-batch,
 // layer and op, and which element. Nothing is stored and nothing advances, so a recompute draws the
-// same numbers, and so does any number of stages, replicas or threads.
+// same numbers, and so does any number of stages, replicas or threads. The functions are constexpr
+// so that kernels can call them.
 #pragma once
 
 #include <array>
@@ -18,7 +19,7 @@ struct RandomStream {
   std::array<uint32_t, 2> counter{};
 };
 
-[[nodiscard]] inline std::array<uint32_t, 4> philox(const RandomStream& stream, uint64_t index) {
+[[nodiscard]] constexpr std::array<uint32_t, 4> philox(const RandomStream& stream, uint64_t index) {
   uint32_t k0 = stream.key[0];
   uint32_t k1 = stream.key[1];
   std::array<uint32_t, 4> c = {static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32),
@@ -35,7 +36,7 @@ struct RandomStream {
 }
 
 // In [0, 1), 24 bits.
-[[nodiscard]] inline float uniform_of(uint32_t word) {
+[[nodiscard]] constexpr float uniform_of(uint32_t word) {
   return static_cast<float>(word >> 8) * 0x1p-24F;
 }
 

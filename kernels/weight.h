@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "kernels/tensor.h"
@@ -19,8 +20,14 @@ class Weight {
 
   [[nodiscard]] const Tensor& value() const { return value_; }
   [[nodiscard]] const Shape& shape() const { return value_.shape(); }
-  // To be called after the elements were overwritten: all forms are stale.
-  void changed() { ++version_; }
+  // Another user of the same elements, with forms of its own.
+  [[nodiscard]] Weight shared() const {
+    Weight other(value_);
+    other.version_ = version_;
+    return other;
+  }
+  // To be called after the elements were overwritten: all forms are stale, those of sharers too.
+  void changed() { ++*version_; }
 
   // One packed or narrowed copy. `key` is the kernel's own name for the layout.
   struct Form {
@@ -36,11 +43,11 @@ class Weight {
     }
     return forms_.emplace_back(Form{key, 0, {}});
   }
-  [[nodiscard]] uint64_t version() const { return version_; }
+  [[nodiscard]] uint64_t version() const { return *version_; }
 
  private:
   Tensor value_;
-  uint64_t version_ = 1;
+  std::shared_ptr<uint64_t> version_ = std::make_shared<uint64_t>(1);
   std::vector<Form> forms_;
 };
 

@@ -5,9 +5,11 @@
 #include <fstream>
 
 #include "launch/commands.h"
+#include "launch/device_choice.h"
 #include "launch/failure.h"
 #include "launch/setup.h"
 #include "launch/version.h"
+#include "runtime/comm/cuda_versions.h"
 #include "runtime/engine/programs.h"
 
 namespace penstock {
@@ -28,27 +30,51 @@ std::string onednn_version() {
 }
 
 // One line of this rank: "rank 0  host n1  cpu (avx512_core_bf16, 2 threads)".
-std::string rank_line(const Session& session, const Config& config, int threads) {
+std::string rank_line(const Session& session, const DeviceChoice& choice, int threads,
+                      const RunConfig& config) {
   std::string device;
   try {
-    device = open_device(config.run.device, threads, session)->description();
+    device = open_device(choice, threads, config)->description();
   } catch (...) {  // the reason is what the user came for
     device = "no device: " + current_failure().what;
   }
   return fmt::format("  rank {}  host {}  {}", session.rank(), session.host(), device);
 }
 
-void print_versions() {
+void print_cuda() {
   const std::vector<std::string> gpus = cuda_devices();
+  fmt::print("CUDA        {}\n", gpus.empty()
+                                     ? why_no_cuda()
+                                     : fmt::format("{} devices on rank 0's host", gpus.size()));
+  for (const std::string& gpu : gpus) fmt::print("            {}\n", gpu);
+  for (const std::string& library : cuda_library_versions()) {
+    fmt::print("            {}\n", library);
+  }
+}
+
+void print_versions() {
   fmt::print("penstock    {}\n", kVersion);
   fmt::print("built with  {}, {}\n", kCompiler, kBuildType);
-  fmt::print("MPI         {}\n", Session::library_version());
+  fmt::print("MPI         {}, {} GPU memory\n", Session::library_version(),
+             Session::takes_gpu_memory() ? "reads" : "does not read");
   fmt::print("oneDNN      {}\n", onednn_version());
-  fmt::print("CUDA        no backend in this version (toolkit {} when it was built)\n",
-             kWithCuda ? "found" : "not found");
-  for (const std::string& gpu : gpus) {
-    fmt::print("            {}\n", gpu);
+  print_cuda();
+}
+
+// By what a run of this shape on these ranks would send and sum, or why it could not.
+void print_links(const Config& config, const DeviceChoice& choice, int ranks) {
+  const int positions = ranks_per_pipeline(config.pipeline);
+  const bool fits = int64_t{positions} * config.pipeline.replicas == ranks;
+  const Grid grid = fits ? grid_of(config, ranks) : Grid{.positions = ranks};
+  const std::string complaint = sharing_complaint(choice.ranks);
+  try {
+    const LinkPlan plan = plan_links(config.pipeline.link, choice.ranks, grid);
+    if (ranks > 1) fmt::print("links       {}\n", plan.note.empty() ? "by mpi" : plan.note);
+  } catch (const Error& refusal) {
+    fmt::print("links       {}\n", refusal.what());
   }
+  if (!complaint.empty() && !config.run.allow_gpu_sharing)
+    fmt::print("note        {}\n", complaint);
 }
 
 void print_run(const Config& config, const ThreadPlan& plan, int ranks) {
@@ -72,8 +98,9 @@ int info_command(Session& session, const Arguments& arguments, const ModelMaker&
   Collective& world = network->world();
   const Config config = shared_config(world, arguments, false);
   const ThreadPlan plan = shared_threads(world, session, config.run.threads);
+  const DeviceChoice choice = choose_device(world, session, config.run.device);
   const std::vector<std::string> ranks =
-      world.gather_text(rank_line(session, config, plan.threads));
+      world.gather_text(rank_line(session, choice, plan.threads, config.run));
   if (session.rank() != 0) return 0;
   const RankCores cores = own_cores(session.host());
   print_versions();
@@ -83,6 +110,7 @@ int info_command(Session& session, const Arguments& arguments, const ModelMaker&
   for (const std::string& rank : ranks) {
     fmt::print("{}\n", rank);
   }
+  print_links(config, choice, session.ranks());
   print_run(config, plan, session.ranks());
   return 0;
 }

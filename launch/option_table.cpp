@@ -98,8 +98,8 @@ class Rows {
 void add_model(std::vector<Option>& table) {
   using M = ModelConfig;
   Rows rows(table, "model", &Config::model);
-  rows.add("kind", &M::kind, "NAME", one_of({"transformer-lm", "transformer-nmt", "resnet", "mlp", "sequential", "own"}), "the network; own: one that a program brings");
-  rows.add("layers", &M::layers, "N", between(1, 1e6), "transformers, mlp: blocks; sequential: a list of tables, [[model.layers]]");
+  rows.add("kind", &M::kind, "NAME", one_of({"transformer-lm", "transformer-nmt", "amoebanet-d", "amoebanet-b", "resnet", "unet", "mlp", "sequential", "own"}), "the network; own: one that a program brings");
+  rows.add("layers", &M::layers, "N", between(1, 1e6), "transformers, mlp: blocks; amoebanet: normal cells, 3n; unet: levels; sequential: a list of tables, [[model.layers]]");
   rows.add("decoder_layers", &M::decoder_layers, "N", between(0, 1e6), "transformer-nmt: blocks of the decoder; 0: layers");
   rows.add("width", &M::width, "N", between(0, 1e6), "transformers: per position, 0: 128; resnet: first channels, 0: by form");
   rows.add("heads", &M::heads, "N", between(1, 1e6), "transformers: attention heads; transformer-lm: a divisor of width");
@@ -112,13 +112,21 @@ void add_model(std::vector<Option>& table) {
   rows.add("attention_bias", &M::attention_bias, "", any(), "transformers: biases in attention");
   rows.add("bias", &M::bias, "", any(), "biases in feed-forward layers and softmax");
   rows.add("final_norm", &M::final_norm, "", any(), "transformers: layer norm at the end of encoder and decoder");
+  rows.add("tied_embedding", &M::tied_embedding, "", any(), "transformers: the softmax matrix is the embedding table, one parameter");
   rows.add("depth_scaled_init", &M::depth_scaled_init, "", any(), "scale feed-forward weights down by depth");
   rows.add("dropout", &M::dropout, "P", share(), "share of activations set to zero in training");
   rows.add("label_smoothing", &M::label_smoothing, "P", share(), "share of the target spread over all classes");
   rows.add("logit_clip", &M::logit_clip, "X", at_least(0), "bound on the logits; 0: none");
   rows.add("depth", &M::depth, "N", between(1, 1e5), "resnet: 6n+2 (cifar); 18, 34, 50, 101 or 152 (imagenet)");
   rows.add("form", &M::form, "NAME", one_of({"cifar", "imagenet"}), "resnet: for small or for large images");
-  rows.add("image", &M::image, "C,H,W", between(1, 1e6), "resnet, mlp, sequential: channels, height, width");
+  rows.add("filters", &M::filters, "N", between(1, 1e6), "amoebanet: of the first third of its cells, a multiple of 8; unet: of the first level");
+  rows.add("stem", &M::stem, "NAME", one_of({"auto", "wide", "narrow", "small"}), "amoebanet: auto: the paper's (d: wide, b: narrow); small: for 32 x 32 pixels");
+  rows.add("auxiliary_weight", &M::auxiliary_weight, "X", at_least(0), "amoebanet: of a second loss after two thirds of the cells; 0: none");
+  rows.add("drop_path", &M::drop_path, "P", share(), "amoebanet: share of a cell's operations left out in training, by sample");
+  rows.add("drop_path_ramp", &M::drop_path_ramp, "N", between(0, 1e15), "amoebanet: steps over which drop_path grows from 0");
+  rows.add("norm_decay", &M::norm_decay, "X", share(), "amoebanet, resnet, unet: of the moving averages of batch norm");
+  rows.add("norm_epsilon", &M::norm_epsilon, "X", above(0), "amoebanet, resnet, unet: of batch norm");
+  rows.add("image", &M::image, "C,H,W", between(1, 1e6), "amoebanet, resnet, unet, mlp, sequential: channels, height, width");
   rows.add("input", &M::input, "N,..", between(1, 1e9), "mlp, sequential: features; empty: an image");
   rows.add("classes", &M::classes, "N", between(0, 1e9), "of a classifier; 0: what the data has");
   rows.add("hidden_layers", &M::hidden_layers, "N,..", between(1, 1e7), "mlp: widths; empty: `layers` times `hidden`");
@@ -183,6 +191,7 @@ void add_pipeline(std::vector<Option>& table) {
   rows.add("auto", &P::automatic, "", any(), "choose all of this for the same mini-batch, but for what the command line says: see penstock plan");
   rows.add("profile", &P::profile, "PATH", any(), "times measured by penstock profile, for split, auto and predictions; empty: counted");
   rows.add("placement", "placement", &P::placement, "NAME", one_of({"stages", "replicas"}), "which neighbours share a node");
+  rows.add("link", "link", &P::link, "NAME", one_of({"auto", "nccl", "mpi-staged", "mpi-cuda", "mpi"}), "by what tensors travel between ranks; auto: nccl where every rank has a GPU of its own");
 }
 
 void add_checkpoint(std::vector<Option>& table) {
@@ -190,6 +199,7 @@ void add_checkpoint(std::vector<Option>& table) {
   Rows rows(table, "checkpoint", &Config::checkpoint);
   rows.add("every", &C::every, "N", between(0, 1e15), "steps; 0: only at the end");
   rows.add("keep", &C::keep, "N", at_least(0), "how many of them; 0: all");
+  rows.add("last", &C::last, "", any(), "one when the run ends; off for runs that only measure");
 }
 
 void add_run(std::vector<Option>& table) {
@@ -199,6 +209,8 @@ void add_run(std::vector<Option>& table) {
   rows.add("seed", "seed", &R::seed, "S", between(0, 9e15), "of weights, dropout and data order");
   rows.add("out", "out", &R::out, "DIR", any(), "the run directory");
   rows.add("device", "device", &R::device, "NAME", one_of({"cpu", "cuda", "auto"}), "auto: cuda where there is one");
+  rows.add("allow_gpu_sharing", "allow-gpu-sharing", &R::allow_gpu_sharing, "", any(), "let several ranks compute on one GPU");
+  rows.add("graphs", &R::graphs, "", any(), "cuda: replay each instruction as a CUDA graph, which saves the time to launch its kernels");
   rows.add("threads", "threads", &R::threads, "N", between(0, 4096), "per rank; 0: the host's cores shared by its ranks");
   rows.add("precision", "precision", &R::precision, "NAME", one_of({"fp32", "bf16"}), "of the computation; weights are kept in fp32");
   rows.add("eval_every", "eval-every", &R::eval_every, "N", between(0, 1e15), "steps; 0: only at the end");

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "launch/commands.h"
+#include "launch/device_choice.h"
 #include "launch/failure.h"
 #include "launch/profile_file.h"
 #include "launch/setup.h"
@@ -110,14 +111,20 @@ ModelCosts measure_layers(const Config& config, const ModelMaker& models, Collec
 }  // namespace
 
 int profile_command(Session& session, const Arguments& arguments, const ModelMaker& models) {
-  const std::unique_ptr<Network> network = starting_network(session);
-  Collective& world = network->world();
+  const std::unique_ptr<Network> all = starting_network(session);
+  Collective& world = all->world();
   const Request request = on_every_rank([&] { return split(arguments); });
   const Config config = with_vocabulary(world, shared_config(world, request.rest, true));
   const ThreadPlan plan = shared_threads(world, session, config.run.threads);
   const std::string who = fmt::format("rank {} (host {})", session.rank(), session.host());
   std::unique_ptr<Device> device;
-  agree(world, who, [&] { device = open_device(config.run.device, plan.threads, session); });
+  const DeviceChoice choice = choose_device(world, session, config.run.device);
+  refuse_sharing(choice, config.run);
+  agree(world, who, [&] { device = open_device(choice, plan.threads, config.run); });
+  const Grid grid{.positions = session.ranks()};
+  const std::unique_ptr<Network> network = make_mpi_network(
+      session, grid,
+      on_every_rank([&] { return plan_links(config.pipeline.link, choice.ranks, grid); }));
   try {
     Profile profile;
     profile.threads = plan.threads;

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 
 // Every figure of a layer by its name in the file, for the writer and the reader.
 struct TimeKey {
@@ -105,6 +105,7 @@ class Object {
     if (!member(key).is_boolean()) fail(named(key), "is neither true nor false");
     return member(key).get<bool>();
   }
+  [[nodiscard]] const std::string& place() const { return place_; }
   [[noreturn]] void fail(const std::string& key, const std::string& what) const {
     fail_input(
         fmt::format("{}: {} {}; make the profile again with penstock profile", file_, key, what));
@@ -212,6 +213,11 @@ std::string profile_text(const Profile& profile) {
                    {"between_nodes", json_of(profile.between_nodes)}};
   json["layers"] = Json::array();
   for (const LayerCost& layer : profile.costs.layers) json["layers"].push_back(json_of(layer));
+  json["skips"] = Json::array();
+  for (const LayerSkip& skip : profile.costs.skips) {
+    json["skips"].push_back(
+        {{"from_layer", skip.from_layer}, {"to_layer", skip.to_layer}, {"bytes", skip.bytes}});
+  }
   return json.dump(1) + "\n";
 }
 
@@ -232,6 +238,15 @@ Profile read_profile(const std::string& path) {
   profile.between_nodes = read_link(links.object("between_nodes"));
   for (const Object& layer : root.objects("layers")) {
     profile.costs.layers.push_back(read_layer(layer));
+  }
+  const auto layers = static_cast<int64_t>(profile.costs.layers.size());
+  for (const Object& skip : root.objects("skips")) {
+    const int64_t from = skip.integer("from_layer");
+    const int64_t to = skip.integer("to_layer");
+    if (from >= to || to >= layers)
+      skip.fail(fmt::format("{} the skip", skip.place()), "leads to no later layer");
+    profile.costs.skips.push_back(
+        {static_cast<int>(from), static_cast<int>(to), skip.integer("bytes")});
   }
   return profile;
 }

@@ -91,24 +91,6 @@ ThreadPlan shared_threads(Collective& world, const Session& session, int asked) 
   return plan;
 }
 
-std::string chosen_device(const std::string& wish) {
-  if (wish != "auto") return wish;
-  return cuda_devices().empty() ? "cpu" : "cuda";
-}
-
-std::unique_ptr<Device> open_device(const std::string& wish, int threads, const Session& session) {
-  if (chosen_device(wish) == "cpu") return make_cpu_device(threads);
-  const int visible = static_cast<int>(cuda_devices().size());
-  // Batch systems may hide all but a rank's own GPU, which then is number 0.
-  const int ordinal = visible == 1 && session.local_ranks() > 1 ? 0 : session.local_rank();
-  if (visible > 1 && ordinal >= visible) {
-    fail_resource(fmt::format(
-        "{} ranks on host {} and {} GPUs: start at most one rank for each GPU, or use --device cpu",
-        session.local_ranks(), session.host(), visible));
-  }
-  return make_cuda_device(ordinal);
-}
-
 std::string name_of_rank(const Session& session, const Grid& grid) {
   return fmt::format("rank {} (stage {}, replica {}, host {})", session.rank(),
                      grid.position_of(session.rank()), grid.replica_of(session.rank()),

@@ -1,5 +1,5 @@
 // launch/setup.h -- from arguments to a run that all ranks agree on: its configuration, its grid,
-// its threads, its devices. Shared by the commands that start ranks.
+// its threads. Shared by the commands that start ranks.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "kernels/device.h"
 #include "launch/settings.h"
 #include "launch/threads.h"
 #include "runtime/comm/grid.h"
@@ -37,12 +36,6 @@ namespace penstock {
 
 // Collective. The plan for config.run.threads, the same on all ranks.
 [[nodiscard]] ThreadPlan shared_threads(Collective& world, const Session& session, int asked);
-
-// "cpu" or "cuda": what run.device comes to on this rank.
-[[nodiscard]] std::string chosen_device(const std::string& wish);
-// The device of this rank: a GPU each by local rank. Throws Error(Resource) when there are too few.
-[[nodiscard]] std::unique_ptr<Device> open_device(const std::string& wish, int threads,
-                                                  const Session& session);
 
 // "rank 3 (stage 1, replica 1, host n7)".
 [[nodiscard]] std::string name_of_rank(const Session& session, const Grid& grid);

@@ -23,15 +23,9 @@ Exit codes: 0 built; 1 does not compile; 2 bad usage; 3 a package or a right is 
 END
 }
 
-# Debian 12 and later, Ubuntu 24.04 and later. ocl-icd-opencl-dev: oneDNN's CMake package asks for it.
-packages=(
-  build-essential cmake ninja-build
-  libopenmpi-dev openmpi-bin
-  libdnnl-dev ocl-icd-opencl-dev
-  libboost-program-options-dev libtomlplusplus-dev nlohmann-json3-dev libspdlog-dev libfmt-dev
-  libarchive-dev libjpeg62-turbo-dev libxxhash-dev libssl-dev libsentencepiece-dev pkg-config
-  libgtest-dev libgmock-dev
-)
+# shellcheck source=launch/packages.sh
+. "$root/launch/packages.sh"
+packages=("${toolchain[@]}" "${libraries[@]}")
 tools=(clang-format-14 clang-tidy-14 libomp-14-dev)  # the last for clang's own omp.h
 page=(emscripten chromium fonts-dejavu-core)               # nothing fails without them: a page without sliders, tests skipped
 

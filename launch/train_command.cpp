@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "launch/commands.h"
+#include "launch/device_choice.h"
 #include "launch/failure.h"
 #include "launch/planned_run.h"
 #include "launch/run_directory.h"
@@ -18,7 +19,7 @@ namespace {
 
 // The run directory and the reporter, on rank 0; nothing elsewhere.
 std::unique_ptr<Reporter> open_report(Collective& world, const Config& config,
-                                      const ThreadPlan& plan, const std::string& planned) {
+                                      const std::vector<std::string>& notes) {
   std::unique_ptr<Reporter> reporter;
   (void)on_first_rank(world, [&] {
     prepare_run_directory(config);
@@ -26,8 +27,9 @@ std::unique_ptr<Reporter> open_report(Collective& world, const Config& config,
                                                             .total_steps = config.run.steps,
                                                             .log_every = config.run.log_every,
                                                             .tokens = reads_tokens(config.data)});
-    if (!plan.warning.empty()) reporter->note("note: " + plan.warning);
-    if (!planned.empty()) reporter->note(planned);
+    for (const std::string& note : notes) {
+      if (!note.empty()) reporter->note(note);
+    }
     return std::string();
   });
   return reporter;
@@ -39,6 +41,7 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
   PlannedRun run;
   Grid grid;
   ThreadPlan plan;
+  DeviceChoice choice;
   std::unique_ptr<Device> device;
   {
     const std::unique_ptr<Network> all = starting_network(session);
@@ -47,13 +50,19 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
     Config config = with_vocabulary(world, shared_config(world, arguments, true, &settings));
     plan = shared_threads(world, session, config.run.threads);
     config.run.threads = plan.threads;
+    choice = choose_device(world, session, config.run.device);
+    refuse_sharing(choice, config.run);
     agree(world, fmt::format("rank {} (host {})", session.rank(), session.host()),
-          [&] { device = open_device(config.run.device, plan.threads, session); });
+          [&] { device = open_device(choice, plan.threads, config.run); });
     run = planned_run(session, world, settings, config, device->model(), models);
     grid = grid_of(run.config, session.ranks());
   }
-  const std::unique_ptr<Network> network = make_mpi_network(session, grid);
-  std::unique_ptr<Reporter> reporter = open_report(network->world(), run.config, plan, run.note);
+  const LinkPlan links =
+      on_every_rank([&] { return plan_links(run.config.pipeline.link, choice.ranks, grid); });
+  const std::unique_ptr<Network> network = make_mpi_network(session, grid, links);
+  std::unique_ptr<Reporter> reporter =
+      open_report(network->world(), run.config,
+                  {plan.warning.empty() ? "" : "note: " + plan.warning, run.note, links.note});
   try {
     (void)train(run.config, models, write_run_file(run.config), session, *network, grid, *device,
                 reporter.get(), run.profile ? &*run.profile : nullptr);

@@ -84,6 +84,10 @@ class CountingPointwise final : public PointwiseOps {
                const RandomStream& /*stream*/) override {
     tally_.pass(2 * elements(y), {&y, &x});
   }
+  void dropout_rows(Tensor& y, const Tensor& x, float /*rate*/, const RandomStream& /*stream*/,
+                    int64_t /*first*/) override {
+    tally_.pass(elements(y), {&y, &x});
+  }
   void fill(Tensor& y, float /*value*/) override { tally_.pass(0, {&y}); }
   void copy(Tensor& y, const Tensor& x) override { tally_.pass(0, {&y, &x}); }
 
@@ -142,25 +146,41 @@ class CountingUpdate final : public UpdateOps {
  public:
   explicit CountingUpdate(Tally& tally) : tally_(tally) {}
 
-  void sgd(Tensor& w, Tensor* velocity, const Tensor& g, const SgdStep& /*step*/) override {
-    tally_.pass(6 * elements(w), {&w, &w, velocity, velocity, &g});
+  void sgd(std::span<const SgdTensors> all, const SgdStep& /*step*/) override {
+    for (const SgdTensors& t : all) {
+      tally_.pass(6 * elements(t.weight),
+                  {&t.weight, &t.weight, some(t.velocity), some(t.velocity), &t.gradient});
+    }
   }
-  void rmsprop(Tensor& w, Tensor& square, Tensor* moment, const Tensor& g,
-               const RmsPropStep& /*step*/) override {
-    tally_.pass(12 * elements(w), {&w, &w, &square, &square, moment, moment, &g});
+  void rmsprop(std::span<const RmsPropTensors> all, const RmsPropStep& /*step*/) override {
+    for (const RmsPropTensors& t : all) {
+      tally_.pass(12 * elements(t.weight), {&t.weight, &t.weight, &t.square, &t.square,
+                                            some(t.moment), some(t.moment), &t.gradient});
+    }
   }
-  void adam(Tensor& w, Tensor& first, Tensor& second, const Tensor& g,
-            const AdamStep& /*step*/) override {
-    tally_.pass(14 * elements(w), {&w, &w, &first, &first, &second, &second, &g});
+  void adam(std::span<const AdamTensors> all, const AdamStep& /*step*/) override {
+    for (const AdamTensors& t : all) {
+      tally_.pass(14 * elements(t.weight),
+                  {&t.weight, &t.weight, &t.first, &t.first, &t.second, &t.second, &t.gradient});
+    }
   }
-  void moving_average(Tensor& average, const Tensor& w, float /*decay*/) override {
-    tally_.pass(3 * elements(w), {&average, &average, &w});
+  void moving_average(std::span<const AverageTensors> all, float /*decay*/) override {
+    for (const AverageTensors& t : all) {
+      tally_.pass(3 * elements(t.weight), {&t.average, &t.average, &t.weight});
+    }
   }
-  void sum_of_squares(Tensor& result, const Tensor& x) override {
-    tally_.pass(2 * elements(x), {&result, &x});
+  void sum_of_squares(Tensor& results, std::span<const Tensor> all) override {
+    const Tensor result = results.reshaped({results.elements()});
+    for (size_t i = 0; i < all.size(); ++i) {
+      const Tensor one = result.view(static_cast<int64_t>(i), {1});
+      tally_.pass(2 * elements(all[i]), {&one, &all[i]});
+    }
   }
 
  private:
+  // An empty tensor would count as one number.
+  static const Tensor* some(const Tensor& t) { return t ? &t : nullptr; }
+
   Tally& tally_;
 };
 

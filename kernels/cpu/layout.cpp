@@ -1,8 +1,8 @@
 // kernels/cpu/layout.cpp -- concat, split and transpose: copies of bytes, whatever they stand for.
-#include <array>
 #include <cstring>
 
 #include "kernels/cpu/loops.h"
+#include "kernels/layout_plan.h"
 
 namespace penstock {
 namespace {
@@ -22,88 +22,8 @@ void copy_rows(const CpuContext& context, Slab to, Slab from, int64_t rows, int6
   });
 }
 
-// Calls f(part, rows, offset in bytes of the part in a row of the whole, run of the part, run of
-// the whole) for each part along `axis`.
-template <class Part, class F>
-void for_parts(const char* op, std::span<Part> parts, const Tensor& whole, int axis, const F& f) {
-  const Shape& shape = whole.shape();
-  int64_t rows = 1;
-  int64_t inner = 1;
-  for (int a = 0; a < axis; ++a) rows *= shape[a];
-  for (int a = axis + 1; a < shape.rank(); ++a) inner *= shape[a];
-  const auto unit = inner * static_cast<int64_t>(size_of(whole.dtype()));
-  int64_t offset = 0;
-  for (Part& part : parts) {
-    Shape expected = shape;
-    expected[axis] = part.dim(axis);
-    if (part.shape() != expected || part.dtype() != whole.dtype()) {
-      fail_internal(std::string(op) + ": " + part.shape().text() + " is no part of " +
-                    shape.text() + " along axis " + std::to_string(axis));
-    }
-    if (offset + part.dim(axis) <= shape[axis]) {
-      f(part, rows, offset * unit, part.dim(axis) * unit, shape[axis] * unit);
-    }
-    offset += part.dim(axis);
-  }
-  if (offset != shape[axis]) {
-    fail_internal(std::string(op) + ": the parts add up to " + std::to_string(offset) + " of " +
-                  shape.text() + " along axis " + std::to_string(axis));
-  }
-}
-
 std::byte* bytes_of(const Tensor& t) {
   return static_cast<std::byte*>(t.raw());
-}
-
-// One axis of a permutation, strides in elements.
-struct Axis {
-  int64_t extent = 1;
-  int64_t x_stride = 0;
-  int64_t y_stride = 0;
-};
-// The axes of y without those of extent 1, neighbours that stay neighbours made one. The last is
-// innermost in y; the one before it, if there is a choice, innermost in x.
-struct Permutation {
-  std::array<Axis, Shape::kMaxRank> axes{};
-  int count = 0;
-  [[nodiscard]] Axis& from_last(int i) { return axes[static_cast<size_t>(count - 1 - i)]; }
-  [[nodiscard]] const Axis& from_last(int i) const {
-    return axes[static_cast<size_t>(count - 1 - i)];
-  }
-};
-
-Permutation permutation_of(const Tensor& x, std::span<const int> order) {
-  const Shape& shape = x.shape();
-  std::array<int64_t, Shape::kMaxRank> strides{};
-  int64_t stride = 1;
-  for (int a = shape.rank() - 1; a >= 0; --a) {
-    strides[static_cast<size_t>(a)] = stride;
-    stride *= shape[a];
-  }
-  Permutation p;
-  for (const int a : order) {
-    const Axis axis{shape[a], strides[static_cast<size_t>(a)], 0};
-    if (axis.extent == 1) continue;
-    if (p.count > 0 && p.from_last(0).x_stride == axis.extent * axis.x_stride) {
-      p.from_last(0) = {p.from_last(0).extent * axis.extent, axis.x_stride, 0};
-    } else {
-      ++p.count;
-      p.from_last(0) = axis;
-    }
-  }
-  if (p.count == 0) {
-    p.count = 1;
-    p.from_last(0) = {1, 1, 1};
-  }
-  stride = 1;
-  for (int i = 0; i < p.count; ++i) {
-    p.from_last(i).y_stride = stride;
-    stride *= p.from_last(i).extent;
-  }
-  for (int i = 2; i < p.count; ++i) {
-    if (p.from_last(i).x_stride == 1) std::swap(p.from_last(i), p.from_last(1));
-  }
-  return p;
 }
 
 struct Offsets {
@@ -173,21 +93,6 @@ void permute(const CpuContext& context, Tensor& y, const Tensor& x, const Permut
   const auto* from = x.data<const Element>();
   if (p.from_last(0).x_stride == 1) return permute_runs(context, to, from, p, x.elements());
   permute_matrices(context, to, from, p, x.elements());
-}
-
-void check_order(const Tensor& y, const Tensor& x, std::span<const int> order) {
-  bool fits = y.dtype() == x.dtype() && y.shape().rank() == x.shape().rank() &&
-              static_cast<int>(order.size()) == x.shape().rank();
-  std::array<bool, Shape::kMaxRank> seen{};
-  for (size_t a = 0; fits && a < order.size(); ++a) {
-    const int from = order[a];
-    fits = from >= 0 && from < x.shape().rank() && !seen[static_cast<size_t>(from)] &&
-           y.dim(static_cast<int>(a)) == x.dim(from);
-    if (fits) seen[static_cast<size_t>(from)] = true;
-  }
-  if (!fits) {
-    fail_internal("transpose: " + y.shape().text() + " is no permutation of " + x.shape().text());
-  }
 }
 
 class CpuLayout final : public LayoutOps {

@@ -1,5 +1,5 @@
-// kernels/cpu/loops.h -- what the hand-written CPU loops share: the choice of element type, the
-// split of work between threads, scratch memory and shape checks. oneDNN shares out its own work.
+// kernels/cpu/loops.h -- what the hand-written CPU loops share: the split of work
+// between threads and scratch memory. oneDNN shares out its own work.
 //
 // A loop's results never depend on how many threads ran it: threads get whole outputs (rows,
 // elements, columns), and sums that cross rows go through column_sums.h.
@@ -7,13 +7,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string>
 #include <utility>
 
 #include "kernels/bfloat16.h"
+#include "kernels/checks.h"
 #include "kernels/cpu/families.h"
-#include "kernels/error.h"
-#include "kernels/tensor.h"
 
 namespace penstock {
 
@@ -44,35 +42,9 @@ void for_elements(const CpuContext& context, int64_t elements, const F& f) {
   });
 }
 
-// f(T{}) with T = float or bfloat16, as the tensor says.
-template <class F>
-void with_element_type(DType type, const char* op, const F& f) {
-  switch (type) {
-    case DType::F32:
-      return f(float{});
-    case DType::BF16:
-      return f(bfloat16{});
-    default:
-      fail_internal(std::string(op) + " takes fp32 or bf16, not " + name_of(type));
-  }
-}
-
 [[nodiscard]] inline Tensor scratch(const CpuContext& context, int64_t elements, DType type) {
   const size_t size_bytes = static_cast<size_t>(elements) * size_of(type);
   return {context.memory.take(size_bytes, Purpose::Workspace), Shape{elements}, type};
-}
-
-inline void require_elements(const char* op, const Tensor& t, int64_t elements) {
-  if (t.elements() != elements) {
-    fail_internal(std::string(op) + ": a tensor is " + t.shape().text() + " where " +
-                  std::to_string(elements) + " elements belong");
-  }
-}
-inline void require_alike(const char* op, const Tensor& a, const Tensor& b) {
-  if (a.elements() != b.elements() || a.dtype() != b.dtype()) {
-    fail_internal(std::string(op) + ": " + name_of(a.dtype()) + " " + a.shape().text() + " and " +
-                  name_of(b.dtype()) + " " + b.shape().text() + " do not fit each other");
-  }
 }
 
 }  // namespace penstock

@@ -66,6 +66,32 @@ void drop(const CpuContext& context, T* y, const T* x, int64_t elements, const R
   });
 }
 
+// Rows of `width` elements, whole.
+template <class T>
+void drop_rows(const CpuContext& context, T* y, const T* x, int64_t elements, int64_t width,
+               float rate, const RandomStream& stream, int64_t first_row) {
+  const float scale = 1.0F / (1.0F - rate);
+  for_elements(context, elements, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last;) {
+      const int64_t row = i / width;
+      const int64_t end = std::min((row + 1) * width, last);
+      const auto number = static_cast<uint64_t>(first_row + row);
+      if (uniform_of(philox(stream, number / 4)[number % 4]) >= rate) {
+#pragma GCC ivdep
+        for (int64_t j = i; j < end; ++j) y[j] = static_cast<T>(static_cast<float>(x[j]) * scale);
+      } else {
+        std::fill(y + i, y + end, static_cast<T>(0.0F));
+      }
+      i = end;
+    }
+  });
+}
+
+void require_rate(float rate) {
+  if (rate >= 0.0F && rate < 1.0F) return;
+  fail_input("a dropout rate is " + std::to_string(rate) + "; give one in [0, 1)");
+}
+
 template <class T>
 void fill_with(const CpuContext& context, Tensor& y, float value) {
   auto* to = y.data<T>();
@@ -157,11 +183,19 @@ class CpuPointwise final : public PointwiseOps {
 
   void dropout(Tensor& y, const Tensor& x, float rate, const RandomStream& stream) override {
     require_alike("dropout", y, x);
-    if (!(rate >= 0.0F && rate < 1.0F)) {
-      fail_input("a dropout rate is " + std::to_string(rate) + "; give one in [0, 1)");
-    }
+    require_rate(rate);
     with_element_type(x.dtype(), "dropout", [&]<class T>(T) {
       drop(context_, y.data<T>(), x.data<T>(), x.elements(), RandomMask(rate, stream));
+    });
+  }
+  void dropout_rows(Tensor& y, const Tensor& x, float rate, const RandomStream& stream,
+                    int64_t first) override {
+    require_alike("dropout_rows", y, x);
+    require_rate(rate);
+    if (x.elements() == 0) return;
+    with_element_type(x.dtype(), "dropout_rows", [&]<class T>(T) {
+      drop_rows(context_, y.data<T>(), x.data<T>(), x.elements(), x.elements() / x.dim(0), rate,
+                stream, first);
     });
   }
 

@@ -11,64 +11,93 @@ class CpuUpdate final : public UpdateOps {
  public:
   explicit CpuUpdate(CpuContext& context) : context_(context) {}
 
-  void sgd(Tensor& w, Tensor* velocity, const Tensor& g, const SgdStep& step) override {
-    require_alike("sgd", w, g);
-    if (velocity == nullptr) {
-      if (step.momentum != 0.0F) fail_internal("sgd with momentum needs a velocity");
-      return for_weights(w, g, [s = step](float& wi, float gi, int64_t /*i*/) {
-        wi -= s.learning_rate * (s.scale * gi + s.weight_decay * wi);
+  void sgd(std::span<const SgdTensors> all, const SgdStep& step) override {
+    for (const SgdTensors& t : all) sgd_of(t, step);
+  }
+  void rmsprop(std::span<const RmsPropTensors> all, const RmsPropStep& step) override {
+    for (const RmsPropTensors& t : all) rmsprop_of(t, step);
+  }
+  void adam(std::span<const AdamTensors> all, const AdamStep& step) override {
+    for (const AdamTensors& t : all) adam_of(t, step);
+  }
+  void moving_average(std::span<const AverageTensors> all, float decay) override {
+    for (const AverageTensors& t : all) {
+      require_alike("moving_average", t.average, t.weight);
+      for_weights(t.average, t.weight, [decay](float& average_i, float wi, int64_t /*i*/) {
+        average_i = decay * average_i + (1.0F - decay) * wi;
       });
     }
-    require_alike("sgd", w, *velocity);
-    auto* v = velocity->data<float>();
+  }
+  void sum_of_squares(Tensor& results, std::span<const Tensor> all) override {
+    require_elements("sum_of_squares", results, static_cast<int64_t>(all.size()));
+    for (size_t i = 0; i < all.size(); ++i) results.data<double>()[i] = sum_of_squares_of(all[i]);
+  }
+
+ private:
+  void sgd_of(const SgdTensors& t, const SgdStep& step) {
+    const Tensor& w = t.weight;
+    const Tensor& g = t.gradient;
+    const float weight_decay = t.weight_decay;
+    require_alike("sgd", w, g);
+    if (!t.velocity) {
+      if (step.momentum != 0.0F) fail_internal("sgd with momentum needs a velocity");
+      return for_weights(w, g, [s = step, weight_decay](float& wi, float gi, int64_t /*i*/) {
+        wi -= s.learning_rate * (s.scale * gi + weight_decay * wi);
+      });
+    }
+    require_alike("sgd", w, t.velocity);
+    auto* v = t.velocity.data<float>();
     // A number, not a choice: the loop stays without branches.
     const float ahead = step.nesterov ? 1.0F : 0.0F;
     const float inertia = step.nesterov ? step.momentum : 1.0F;
     for_weights(w, g, [=, s = step](float& wi, float gi, int64_t i) {
-      const float gradient = s.scale * gi + s.weight_decay * wi;
+      const float gradient = s.scale * gi + weight_decay * wi;
       const float speed = s.momentum * v[i] + gradient;
       v[i] = speed;
       wi -= s.learning_rate * (ahead * gradient + inertia * speed);
     });
   }
 
-  void rmsprop(Tensor& w, Tensor& square, Tensor* moment, const Tensor& g,
-               const RmsPropStep& step) override {
+  void rmsprop_of(const RmsPropTensors& t, const RmsPropStep& step) {
+    const Tensor& w = t.weight;
+    const Tensor& g = t.gradient;
     require_alike("rmsprop", w, g);
-    require_alike("rmsprop", w, square);
-    if (moment == nullptr && step.momentum != 0.0F) {
+    require_alike("rmsprop", w, t.square);
+    if (!t.moment && step.momentum != 0.0F) {
       fail_internal("rmsprop with momentum needs a moment");
     }
-    auto* s = square.data<float>();
+    auto* s = t.square.data<float>();
     // The update of one weight before momentum.
-    const auto change = [s, p = step](float wi, float gi, int64_t i) {
-      const float gradient = p.scale * gi + p.weight_decay * wi;
+    const auto change = [s, p = step, weight_decay = t.weight_decay](float wi, float gi,
+                                                                     int64_t i) {
+      const float gradient = p.scale * gi + weight_decay * wi;
       s[i] = p.decay * s[i] + (1.0F - p.decay) * gradient * gradient;
       return p.learning_rate * gradient / std::sqrt(s[i] + p.epsilon);
     };
-    if (moment == nullptr) {
+    if (!t.moment) {
       return for_weights(w, g, [=](float& wi, float gi, int64_t i) { wi -= change(wi, gi, i); });
     }
-    require_alike("rmsprop", w, *moment);
-    auto* m = moment->data<float>();
+    require_alike("rmsprop", w, t.moment);
+    auto* m = t.moment.data<float>();
     for_weights(w, g, [=, momentum = step.momentum](float& wi, float gi, int64_t i) {
       m[i] = momentum * m[i] + change(wi, gi, i);
       wi -= m[i];
     });
   }
 
-  void adam(Tensor& w, Tensor& first, Tensor& second, const Tensor& g,
-            const AdamStep& step) override {
+  void adam_of(const AdamTensors& t, const AdamStep& step) {
+    const Tensor& w = t.weight;
+    const Tensor& g = t.gradient;
     require_alike("adam", w, g);
-    require_alike("adam", w, first);
-    require_alike("adam", w, second);
-    auto* m = first.data<float>();
-    auto* v = second.data<float>();
-    const auto t = static_cast<double>(step.step);
-    const auto m_correction = static_cast<float>(1.0 / (1.0 - std::pow(double{step.beta1}, t)));
-    const auto v_correction = static_cast<float>(1.0 / (1.0 - std::pow(double{step.beta2}, t)));
-    const float coupled = step.decoupled ? 0.0F : step.weight_decay;
-    const float shrink = step.decoupled ? step.learning_rate * step.weight_decay : 0.0F;
+    require_alike("adam", w, t.first);
+    require_alike("adam", w, t.second);
+    auto* m = t.first.data<float>();
+    auto* v = t.second.data<float>();
+    const auto steps = static_cast<double>(step.step);
+    const auto m_correction = static_cast<float>(1.0 / (1.0 - std::pow(double{step.beta1}, steps)));
+    const auto v_correction = static_cast<float>(1.0 / (1.0 - std::pow(double{step.beta2}, steps)));
+    const float coupled = step.decoupled ? 0.0F : t.weight_decay;
+    const float shrink = step.decoupled ? step.learning_rate * t.weight_decay : 0.0F;
     for_weights(w, g, [=, s = step](float& wi, float gi, int64_t i) {
       const float gradient = s.scale * gi + coupled * wi;
       m[i] = s.beta1 * m[i] + (1.0F - s.beta1) * gradient;
@@ -78,15 +107,7 @@ class CpuUpdate final : public UpdateOps {
     });
   }
 
-  void moving_average(Tensor& average, const Tensor& w, float decay) override {
-    require_alike("moving_average", average, w);
-    for_weights(average, w, [decay](float& average_i, float wi, int64_t /*i*/) {
-      average_i = decay * average_i + (1.0F - decay) * wi;
-    });
-  }
-
-  void sum_of_squares(Tensor& result, const Tensor& x) override {
-    require_elements("sum_of_squares", result, 1);
+  [[nodiscard]] double sum_of_squares_of(const Tensor& x) {
     constexpr int64_t kBlock = 4096;
     const int64_t elements = x.elements();
     const int64_t blocks = (elements + kBlock - 1) / kBlock;
@@ -107,13 +128,12 @@ class CpuUpdate final : public UpdateOps {
     });
     double total = 0.0;
     for (int64_t block = 0; block < blocks; ++block) total += sums[block];
-    *result.data<double>() = total;
+    return total;
   }
 
- private:
   // f(weight, gradient, index) for every element.
   template <class F>
-  void for_weights(Tensor& w, const Tensor& g, const F& f) {
+  void for_weights(const Tensor& w, const Tensor& g, const F& f) {
     auto* weights = w.data<float>();
     const auto* gradients = g.data<const float>();
     for_elements(context_, w.elements(), [=](int64_t first, int64_t last) {

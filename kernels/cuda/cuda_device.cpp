@@ -24,6 +24,13 @@ cudaDeviceProp properties_of(int ordinal) {
   return properties;
 }
 
+std::string hexadecimal(int number, int digits) {
+  constexpr const char* kDigits = "0123456789abcdef";
+  std::string text;
+  for (int digit = digits - 1; digit >= 0; --digit) text += kDigits[(number >> (4 * digit)) & 15];
+  return text;
+}
+
 std::string describe(const cudaDeviceProp& properties) {
   return std::string(properties.name) + ", compute " + std::to_string(properties.major) + "." +
          std::to_string(properties.minor) + ", " + std::to_string(properties.totalGlobalMem >> 30) +
@@ -89,6 +96,7 @@ class OneGpu final : public CudaDevice {
     return std::make_unique<EventClock>(points, queue_);
   }
   [[nodiscard]] int64_t primitives_created() const override { return primitives_created_; }
+  [[nodiscard]] int64_t commands_issued() const override { return queue_.issued(); }
 
   DenseOps& dense() override { return *dense_; }
   ImageOps& image() override { return *image_; }
@@ -133,8 +141,29 @@ std::vector<std::string> cuda_devices() {
   return lines;
 }
 
+std::string why_no_cuda() {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaSuccess && count > 0) return {};
+  (void)cudaGetLastError();
+  const std::string words = status == cudaSuccess ? "none is visible (CUDA_VISIBLE_DEVICES)"
+                                                  : std::string(cudaGetErrorString(status)) + " (" +
+                                                        cudaGetErrorName(status) + ")";
+  const bool driver = status == cudaErrorInsufficientDriver;
+  return "no CUDA device: " + words + (driver ? ": install NVIDIA's driver, or a newer one" : "");
+}
+
+GpuIdentity cuda_identity(int ordinal) {
+  const cudaDeviceProp properties = properties_of(ordinal);
+  std::string uuid = "GPU-";
+  for (const char byte : properties.uuid.bytes) uuid += hexadecimal(byte, 2);
+  return {uuid, hexadecimal(properties.pciDomainID, 4) + ":" + hexadecimal(properties.pciBusID, 2) +
+                    ":" + hexadecimal(properties.pciDeviceID, 2)};
+}
+
 std::unique_ptr<Device> make_cuda_device(int ordinal, bool graphs) {
   const int visible = visible_devices();
+  if (visible == 0) fail_resource(why_no_cuda() + ", or use --device cpu");
   if (ordinal < 0 || ordinal >= visible) {
     fail_resource("there is no CUDA device " + std::to_string(ordinal) +
                   " here (visible: " + std::to_string(visible) +

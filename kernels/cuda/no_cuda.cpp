@@ -7,10 +7,18 @@ std::vector<std::string> cuda_devices() {
   return {};
 }
 
+std::string why_no_cuda() {
+  return "this program was built without the CUDA backend: install the CUDA toolkit, cuDNN and "
+         "NCCL "
+         "and configure with -DPENSTOCK_CUDA=ON";
+}
+
+GpuIdentity cuda_identity(int /*ordinal*/) {
+  fail_resource(why_no_cuda());
+}
+
 std::unique_ptr<Device> make_cuda_device(int /*ordinal*/, bool /*graphs*/) {
-  fail_resource(
-      "this program was built without the CUDA backend: install the CUDA toolkit, cuDNN and NCCL "
-      "and configure with -DPENSTOCK_CUDA=ON, or use --device cpu");
+  fail_resource(why_no_cuda() + ", or use --device cpu");
 }
 
 }  // namespace penstock

@@ -116,11 +116,8 @@ void Queue::capture(Part& part) {
     const bool kernel = command.kind->patch != nullptr && count == 1;
     part.nodes.push_back(kernel ? last[0] : nullptr);
   }
-  cudaGraph_t graph = nullptr;
-  PENSTOCK_CUDA(cudaStreamEndCapture(stream(), &graph));
-  const cudaError_t status = cudaGraphInstantiate(&part.graph, graph, 0);
-  (void)cudaGraphDestroy(graph);  // the instance has its own copy
-  check_status("cudaGraphInstantiate", status);
+  PENSTOCK_CUDA(cudaStreamEndCapture(stream(), &part.captured));
+  PENSTOCK_CUDA(cudaGraphInstantiate(&part.graph, part.captured, 0));
 }
 
 void Queue::patch(Part& part) {
@@ -135,7 +132,9 @@ void Queue::patch(Part& part) {
 
 void Queue::drop(Part& part) {
   if (part.graph != nullptr) (void)cudaGraphExecDestroy(part.graph);
+  if (part.captured != nullptr) (void)cudaGraphDestroy(part.captured);
   part.graph = nullptr;
+  part.captured = nullptr;
   part.replays = 0;
   part.nodes.clear();
 }

@@ -35,6 +35,7 @@ struct CommandKind {
 class Unpacker {
  public:
   explicit Unpacker(const std::byte* at) : at_(at) {}
+  // NOLINTBEGIN(bugprone-sizeof-expression): where T is a pointer, its own size is what is meant
   template <class T>
   [[nodiscard]] T next() {
     T value;
@@ -42,6 +43,7 @@ class Unpacker {
     at_ += sizeof(T);
     return value;
   }
+  // NOLINTEND(bugprone-sizeof-expression)
 
  private:
   const std::byte* at_;
@@ -59,6 +61,7 @@ class Queue {
   [[nodiscard]] cudaStream_t stream() const { return stream_.get(); }
 
   // Values are trivially copyable and without padding that matters: they are compared as bytes.
+  // NOLINTBEGIN(bugprone-sizeof-expression): as in Unpacker
   template <class... Values>
   void submit(const CommandKind& kind, const Values&... values) {
     static_assert((std::is_trivially_copyable_v<Values> && ...));
@@ -69,6 +72,7 @@ class Queue {
     commands_.push_back({&kind, first});
     if (!in_section_) issue_pending();
   }
+  // NOLINTEND(bugprone-sizeof-expression)
 
   // A library call: Function(stream, values...) is called when the command is issued. Pointers in
   // `values` (plans, descriptors) must live as long as the queue. Workspaces are tensors that the
@@ -113,6 +117,7 @@ class Queue {
     std::vector<Command> commands;
     std::vector<std::byte> bytes;
     cudaGraphExec_t graph = nullptr;
+    cudaGraph_t captured = nullptr;      // what it was made from, and what `nodes` are of
     std::vector<cudaGraphNode_t> nodes;  // one per command; null where it is no single kernel
     int replays = 0;                     // of this graph
     int failures = 0;                    // graphs that were thrown away before they had paid

@@ -10,6 +10,8 @@ namespace penstock {
 // derivative follows from their output, so that fusing changes nothing that backward needs.
 enum class Fused : uint8_t { None, Relu, Tanh };
 
+enum class Activation : uint8_t;  // kernels/ops/pointwise.h
+
 class DenseOps {
  public:
   virtual ~DenseOps() = default;
@@ -23,6 +25,21 @@ class DenseOps {
   // dw[out, in] += g^T x;  dbias[out] += column sums of g (null: none). dw and dbias are fp32.
   virtual void linear_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x,
                                       const Tensor& g) = 0;
+
+  // Two products with a function that is differentiated from its input, in one pass: what today's
+  // devices do for some functions, types and shapes. False, and nothing done, where this one does
+  // not; the caller then composes them of the ops above and those of PointwiseOps.
+  //   pre = x w^T + bias, y = f(pre)
+  virtual bool fused_linear_activation(Tensor& /*y*/, Tensor& /*pre*/, const Tensor& /*x*/,
+                                       Weight& /*w*/, const Tensor* /*bias*/, Activation /*f*/) {
+    return false;
+  }
+  //   dpre = (g w) f'(pre)
+  virtual bool fused_linear_activation_backward(Tensor& /*dpre*/, const Tensor& /*g*/,
+                                                Weight& /*w*/, const Tensor& /*pre*/,
+                                                Activation /*f*/) {
+    return false;
+  }
 
   // c[batch, m, n] = (accumulate ? c : 0) + op(a) op(b), where op transposes the last two axes if
   // asked. a and b are [batch, ., .] with the same batch; all three share one dtype.

@@ -1,23 +1,44 @@
-// kernels/ops/update.h -- the arithmetic of optimizers on flat fp32 tensors of equal size. One step
-// over w (weights) with g (gradient, not changed) and the state tensors (changed).
-// `scale` multiplies every gradient first: the clipping factor.
+// kernels/ops/update.h -- the arithmetic of optimizers on flat fp32 tensors. One call updates a
+// list of parameters, each with its gradient (not changed) and its state (changed), all of one
+// size: a GPU has one launch for all of them. `scale` multiplies every gradient first: the clipping
+// factor.
 #pragma once
+
+#include <span>
 
 #include "kernels/tensor.h"
 
 namespace penstock {
 
+struct SgdTensors {
+  Tensor weight, velocity, gradient;  // velocity may be empty when momentum is 0
+  float weight_decay = 0.0F;
+};
 struct SgdStep {
-  float learning_rate, momentum, weight_decay, scale;
+  float learning_rate, momentum, scale;
   bool nesterov;
 };
+
+struct RmsPropTensors {
+  Tensor weight, square, moment, gradient;  // moment may be empty when momentum is 0
+  float weight_decay = 0.0F;
+};
 struct RmsPropStep {  // the AmoebaNet form: epsilon inside the root, momentum on the update
-  float learning_rate, decay, momentum, epsilon, weight_decay, scale;
+  float learning_rate, decay, momentum, epsilon, scale;
+};
+
+struct AdamTensors {
+  Tensor weight, first, second, gradient;
+  float weight_decay = 0.0F;
 };
 struct AdamStep {
-  float learning_rate, beta1, beta2, epsilon, weight_decay, scale;
+  float learning_rate, beta1, beta2, epsilon, scale;
   bool decoupled;  // true: AdamW, w -= learning_rate * weight_decay * w; false: g += weight_decay w
   int64_t step;    // 1 for the first step: bias correction
+};
+
+struct AverageTensors {
+  Tensor average, weight;  // the weight is not changed
 };
 
 class UpdateOps {
@@ -25,19 +46,17 @@ class UpdateOps {
   virtual ~UpdateOps() = default;
 
   // g' = scale g + weight_decay w; v = momentum v + g'; w -= lr (nesterov ? g' + momentum v : v).
-  // velocity may be null when momentum is 0.
-  virtual void sgd(Tensor& w, Tensor* velocity, const Tensor& g, const SgdStep& step) = 0;
+  virtual void sgd(std::span<const SgdTensors> all, const SgdStep& step) = 0;
   // g' = scale g + weight_decay w; s = decay s + (1 - decay) g'^2;
-  // m = momentum m + lr g' / sqrt(s + epsilon); w -= m. moment may be null when momentum is 0.
-  virtual void rmsprop(Tensor& w, Tensor& square, Tensor* moment, const Tensor& g,
-                       const RmsPropStep& step) = 0;
+  // m = momentum m + lr g' / sqrt(s + epsilon); w -= m.
+  virtual void rmsprop(std::span<const RmsPropTensors> all, const RmsPropStep& step) = 0;
   // Kingma & Ba 2015; decoupled as Loshchilov & Hutter 2019.
-  virtual void adam(Tensor& w, Tensor& first, Tensor& second, const Tensor& g,
-                    const AdamStep& step) = 0;
+  virtual void adam(std::span<const AdamTensors> all, const AdamStep& step) = 0;
   // average = decay average + (1 - decay) w
-  virtual void moving_average(Tensor& average, const Tensor& w, float decay) = 0;
-  // result (F64 [1]) = sum of squares, summed in an order that depends on the size alone.
-  virtual void sum_of_squares(Tensor& result, const Tensor& x) = 0;
+  virtual void moving_average(std::span<const AverageTensors> all, float decay) = 0;
+  // results (F64, one a tensor): the sum of squares of each, summed in an order that depends on its
+  // size alone.
+  virtual void sum_of_squares(Tensor& results, std::span<const Tensor> all) = 0;
 };
 
 }  // namespace penstock

@@ -6,6 +6,7 @@
 // gradients by addition into Parameter::gradient.
 #pragma once
 
+#include <array>
 #include <span>
 
 #include "kernels/ops.h"
@@ -17,6 +18,11 @@ namespace penstock {
 // ---- matrix products
 [[nodiscard]] Variable linear(Tape& tape, const Variable& x, Parameter& weight, Parameter* bias,
                               Fused f = Fused::None);
+// f(x in_weight^T + in_bias) out_weight^T + out_bias; where the device has it, f and its gradient
+// are computed in the same pass as the products beside them.
+[[nodiscard]] Variable feed_forward(Tape& tape, const Variable& x, Parameter& in_weight,
+                                    Parameter* in_bias, Parameter& out_weight, Parameter* out_bias,
+                                    Activation f);
 [[nodiscard]] Variable matmul(Tape& tape, const Variable& a, const Variable& b);  // [batch, ., .]
 
 // ---- images, channels-last
@@ -42,6 +48,13 @@ namespace penstock {
 [[nodiscard]] Variable add_constant(Tape& tape, const Variable& x, const Tensor& table);
 [[nodiscard]] Variable dropout(Tape& tape, const Variable& x, float rate,
                                const RandomStream& stream);
+// Whole rows (axis 0) at once; row r has the random number first + r.
+[[nodiscard]] Variable dropout_rows(Tape& tape, const Variable& x, float rate,
+                                    const RandomStream& stream, int64_t first);
+
+// x twice, for two users: dx = the first's gradient + the second's, added in that order wherever
+// the two are and whichever comes first.
+[[nodiscard]] std::array<Variable, 2> duplicate(Tape& tape, const Variable& x);
 
 // ---- layout
 [[nodiscard]] Variable reshape(Tape& tape, const Variable& x, const Shape& shape);

@@ -3,18 +3,42 @@
 namespace penstock {
 namespace {
 
-class LinearNode final : public ProductNode {
+class LinearNode : public ProductNode {
  public:
   using ProductNode::ProductNode;
 
- private:
+ protected:
   void differentiate_input(Device& device, Tensor& dx, const Tensor& g, Weight& weight) override {
     device.dense().linear_backward_input(dx, g, weight);
   }
+
+ private:
   void differentiate_weight(Device& device, Tensor& dw, Tensor* dbias, const Tensor& x,
                             const Tensor& g) override {
     device.dense().linear_backward_weight(dw, dbias, x, g);
   }
+};
+
+// A linear layer whose input is f(pre), seen as one whose input is pre.
+class ActivatedLinearNode final : public LinearNode {
+ public:
+  ActivatedLinearNode(const Variable& activated, const Variable& pre, const Variable& y,
+                      Parameter& weight, Parameter* bias, Activation f)
+      : LinearNode({activated.value, pre.slot}, y, weight, bias, Fused::None),
+        pre_(pre.value),
+        f_(f) {}
+
+ private:
+  void differentiate_input(Device& device, Tensor& dpre, const Tensor& g, Weight& weight) override {
+    if (!device.dense().fused_linear_activation_backward(dpre, g, weight, pre_, f_)) {
+      LinearNode::differentiate_input(device, dpre, g, weight);
+      device.pointwise().activation_backward(dpre, dpre, pre_, f_);
+    }
+    pre_.reset();
+  }
+
+  Tensor pre_;
+  Activation f_;
 };
 
 class MatmulNode final : public Node {
@@ -42,16 +66,43 @@ class MatmulNode final : public Node {
   int c_slot_;
 };
 
+Tensor new_result(Tape& tape, const Variable& x, const Parameter& weight) {
+  Shape shape = x.shape();
+  shape[shape.rank() - 1] = weight.shape[0];
+  return new_tensor(tape, shape, x.value.dtype());
+}
+const Tensor* value_of(const Parameter* bias) {
+  return bias != nullptr ? &bias->weight.value() : nullptr;
+}
+
 }  // namespace
 
 Variable linear(Tape& tape, const Variable& x, Parameter& weight, Parameter* bias, Fused f) {
-  Shape shape = x.shape();
-  shape[shape.rank() - 1] = weight.shape[0];
-  Tensor value = new_tensor(tape, shape, x.value.dtype());
-  tape.device().dense().linear_forward(value, x.value, weight.weight,
-                                       bias != nullptr ? &bias->weight.value() : nullptr, f);
+  Tensor value = new_result(tape, x, weight);
+  tape.device().dense().linear_forward(value, x.value, weight.weight, value_of(bias), f);
   Variable y = tape.output(std::move(value), true);
   if (y.tracked()) tape.add<LinearNode>(x, y, weight, bias, f);
+  return y;
+}
+
+Variable feed_forward(Tape& tape, const Variable& x, Parameter& in_weight, Parameter* in_bias,
+                      Parameter& out_weight, Parameter* out_bias, Activation f) {
+  DenseOps& ops = tape.device().dense();
+  Tensor before = new_result(tape, x, in_weight);
+  Tensor after = new_like(tape, before);
+  if (!ops.fused_linear_activation(after, before, x.value, in_weight.weight, value_of(in_bias),
+                                   f)) {
+    ops.linear_forward(before, x.value, in_weight.weight, value_of(in_bias), Fused::None);
+    tape.device().pointwise().activation_forward(after, before, f);
+  }
+  Variable pre = tape.output(std::move(before), true);
+  if (!pre.tracked()) pre.value.reset();           // nobody will ask for it
+  const Variable activated{std::move(after), -1};  // its gradient is never asked for
+  if (pre.tracked()) tape.add<LinearNode>(x, pre, in_weight, in_bias, Fused::None);
+  Tensor value = new_result(tape, activated, out_weight);
+  ops.linear_forward(value, activated.value, out_weight.weight, value_of(out_bias), Fused::None);
+  Variable y = tape.output(std::move(value), true);
+  if (y.tracked()) tape.add<ActivatedLinearNode>(activated, pre, y, out_weight, out_bias, f);
   return y;
 }
 

@@ -22,6 +22,10 @@ struct Parameter {
   Initializer init;
   Weight weight;    // fp32; empty until the stage allocates it (inspect never does)
   Tensor gradient;  // fp32, same shape: a view into the stage's one gradient buffer
+  // Several layers hold it (Press & Wolf 2017, "Using the Output Embedding"). Each has a gradient
+  // of its own, so that the engine can add them in layer order wherever the layers are.
+  bool tied = false;
+  Parameter* first = nullptr;  // of this name in the same set: the weight is that one's
 
   [[nodiscard]] int64_t elements() const { return shape.elements(); }
 };

@@ -21,6 +21,24 @@ class ActivationNode final : public Node {
   Activation f_;
 };
 
+// A ReLU's derivative can be read off its output, which the next layer mostly keeps as its input:
+// so its own input may go.
+class ReluNode final : public Node {
+ public:
+  ReluNode(const Variable& x, const Variable& y) : y_(y.value), x_slot_(x.slot), y_slot_(y.slot) {}
+  void input_gradient(Tape& tape) override {
+    const Tensor g = tape.take_gradient(y_slot_);
+    if (!g) return;
+    Tensor dx = writable(tape, g);
+    tape.device().pointwise().fused_backward(dx, g, y_, Fused::Relu);
+    tape.give_gradient(x_slot_, std::move(dx));
+  }
+
+ private:
+  Tensor y_;
+  int x_slot_, y_slot_;
+};
+
 class AddNode final : public Node {
  public:
   AddNode(int a_slot, int b_slot, int y_slot) : a_slot_(a_slot), b_slot_(b_slot), y_slot_(y_slot) {}
@@ -33,6 +51,21 @@ class AddNode final : public Node {
 
  private:
   int a_slot_, b_slot_, y_slot_;
+};
+
+class DuplicateNode final : public Node {
+ public:
+  DuplicateNode(int x_slot, int first_slot, int second_slot)
+      : x_slot_(x_slot), first_slot_(first_slot), second_slot_(second_slot) {}
+  void input_gradient(Tape& tape) override {
+    Tensor first = tape.take_gradient(first_slot_);
+    Tensor second = tape.take_gradient(second_slot_);
+    if (first) tape.give_gradient(x_slot_, std::move(first));
+    if (second) tape.give_gradient(x_slot_, std::move(second));
+  }
+
+ private:
+  int x_slot_, first_slot_, second_slot_;
 };
 
 class MultiplyNode final : public Node {
@@ -113,13 +146,37 @@ class DropoutNode final : public Node {
   RandomStream stream_;
 };
 
+class DropoutRowsNode final : public Node {
+ public:
+  DropoutRowsNode(int x_slot, int y_slot, float rate, const RandomStream& stream, int64_t first)
+      : x_slot_(x_slot), y_slot_(y_slot), rate_(rate), stream_(stream), first_(first) {}
+  void input_gradient(Tape& tape) override {
+    const Tensor g = tape.take_gradient(y_slot_);
+    if (!g) return;
+    Tensor dx = writable(tape, g);
+    tape.device().pointwise().dropout_rows(dx, g, rate_, stream_, first_);
+    tape.give_gradient(x_slot_, std::move(dx));
+  }
+
+ private:
+  int x_slot_, y_slot_;
+  float rate_;
+  RandomStream stream_;
+  int64_t first_;
+};
+
 }  // namespace
 
 Variable activation(Tape& tape, const Variable& x, Activation f) {
   Tensor value = new_like(tape, x.value);
   tape.device().pointwise().activation_forward(value, x.value, f);
   Variable y = tape.output(std::move(value), x.tracked());
-  if (y.tracked()) tape.add<ActivationNode>(x, y.slot, f);
+  if (!y.tracked()) return y;
+  if (f == Activation::Relu) {
+    tape.add<ReluNode>(x, y);
+  } else {
+    tape.add<ActivationNode>(x, y.slot, f);
+  }
   return y;
 }
 
@@ -128,6 +185,13 @@ Variable add(Tape& tape, const Variable& a, const Variable& b) {
   tape.device().pointwise().add(value, a.value, b.value);
   Variable y = tape.output(std::move(value), a.tracked() || b.tracked());
   if (y.tracked()) tape.add<AddNode>(a.slot, b.slot, y.slot);
+  return y;
+}
+
+std::array<Variable, 2> duplicate(Tape& tape, const Variable& x) {
+  std::array<Variable, 2> y = {tape.output(x.value, x.tracked()),
+                               tape.output(x.value, x.tracked())};
+  if (y[0].tracked()) tape.add<DuplicateNode>(x.slot, y[0].slot, y[1].slot);
   return y;
 }
 
@@ -168,6 +232,15 @@ Variable dropout(Tape& tape, const Variable& x, float rate, const RandomStream& 
   tape.device().pointwise().dropout(value, x.value, rate, stream);
   Variable y = tape.output(std::move(value), x.tracked());
   if (y.tracked()) tape.add<DropoutNode>(x.slot, y.slot, rate, stream);
+  return y;
+}
+
+Variable dropout_rows(Tape& tape, const Variable& x, float rate, const RandomStream& stream,
+                      int64_t first) {
+  Tensor value = new_like(tape, x.value);
+  tape.device().pointwise().dropout_rows(value, x.value, rate, stream, first);
+  Variable y = tape.output(std::move(value), x.tracked());
+  if (y.tracked()) tape.add<DropoutRowsNode>(x.slot, y.slot, rate, stream, first);
   return y;
 }
 

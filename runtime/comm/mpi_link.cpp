@@ -44,10 +44,11 @@ void report_unfinished(const std::string& context, size_t pieces) {
 
 }  // namespace
 
-MpiSendLink::MpiSendLink(EdgeComm edge, int64_t& requests_made, size_t piece_bytes)
+MpiSendLink::MpiSendLink(EdgeComm edge, Memory& memory, int64_t& requests_made, size_t piece_bytes)
     : comm_(std::move(edge.comm)),
       context_("sending " + edge.name),
       requests_(comm_.get(), kReceiver, Transfer::Send, context_, requests_made),
+      memory_(memory),
       piece_bytes_(piece_bytes) {}
 
 MpiSendLink::~MpiSendLink() {
@@ -81,6 +82,10 @@ void MpiSendLink::drain() {
   release(in_flight_.size());
 }
 
+void MpiSendLink::reserve(std::span<const TensorSpec> message, int count) {
+  for (const TensorSpec& spec : message) memory_.add_spare(spec.size_bytes(), count);
+}
+
 void MpiSendLink::release(size_t completed) {
   for (size_t i = 0; i < completed; ++i) requests_.put_back(in_flight_[i].request);
   in_flight_.erase(in_flight_.begin(), in_flight_.begin() + static_cast<std::ptrdiff_t>(completed));
@@ -101,8 +106,7 @@ MpiReceiveLink::~MpiReceiveLink() {
 
 void MpiReceiveLink::expect(std::span<const TensorSpec> specs) {
   for (const TensorSpec& spec : specs) {
-    const size_t size_bytes = static_cast<size_t>(spec.shape.elements()) * size_of(spec.dtype);
-    const Tensor tensor(memory_.take(size_bytes, purpose_), spec.shape, spec.dtype);
+    const Tensor tensor(memory_.take(spec.size_bytes(), purpose_), spec.shape, spec.dtype);
     for_each_piece(tensor, piece_bytes_, [&](void* data, int piece_size, bool is_last) {
       posted_.push_back({tensor, requests_.start(data, piece_size), is_last});
     });
@@ -145,12 +149,26 @@ void MpiReceiveLink::wait(const Piece& piece) {
 }
 
 void MpiReceiveLink::progress() {
+  if (!posted_.empty()) (void)is_done(posted_.front());
+}
+
+bool MpiReceiveLink::is_done(const Piece& piece) {
   // Not MPI_Test, which would take the status that receive() has to see.
-  if (posted_.empty()) return;
   int done = 0;
-  PENSTOCK_MPI(
-      MPI_Request_get_status(*requests_.request(posted_.front().request), &done, MPI_STATUS_IGNORE),
-      context_);
+  PENSTOCK_MPI(MPI_Request_get_status(*requests_.request(piece.request), &done, MPI_STATUS_IGNORE),
+               context_);
+  return done != 0;
+}
+
+bool MpiReceiveLink::arrived() {
+  if (messages_.empty()) return false;
+  size_t tensors = messages_.front();
+  for (const Piece& piece : posted_) {
+    if (tensors == 0) break;
+    if (!is_done(piece)) return false;
+    if (piece.ends_tensor) --tensors;
+  }
+  return true;
 }
 
 }  // namespace penstock

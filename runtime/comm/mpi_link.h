@@ -1,4 +1,4 @@
-// runtime/comm/mpi_link.h -- the two ends of one directed edge over MPI, for host memory.
+// runtime/comm/mpi_link.h -- the two ends of one directed edge over MPI, for memory that MPI reads.
 //
 // A message is a tuple of tensors; each travels as one MPI message, or as several where it is
 // larger than kPieceBytes (an MPI count is an int). Both ends cut alike, and MPI keeps the order,
@@ -30,12 +30,17 @@ struct EdgeComm {
 
 class MpiSendLink final : public SendLink {
  public:
-  // `requests_made` is counted up and must outlive the link, as must MPI.
-  MpiSendLink(EdgeComm edge, int64_t& requests_made, size_t piece_bytes = kPieceBytes);
+  // `memory` is where messages come from. `requests_made` is counted up. Both must outlive the
+  // link, as must MPI.
+  MpiSendLink(EdgeComm edge, Memory& memory, int64_t& requests_made,
+              size_t piece_bytes = kPieceBytes);
   ~MpiSendLink() override;
   void send(std::span<const Tensor> message) override;
   void progress() override;
+  void hand_over() override {}  // send() has
   void drain() override;
+  void reserve(std::span<const TensorSpec> message, int count) override;
+  [[nodiscard]] bool idle() const { return in_flight_.empty(); }
 
  private:
   struct Piece {
@@ -47,6 +52,7 @@ class MpiSendLink final : public SendLink {
   CommHandle comm_;
   std::string context_;
   RequestPool requests_;
+  Memory& memory_;
   size_t piece_bytes_;
   std::vector<Piece> in_flight_;  // in the order of sending
 };
@@ -61,6 +67,8 @@ class MpiReceiveLink final : public ReceiveLink {
   [[nodiscard]] int expected() const override { return static_cast<int>(messages_.size()); }
   void receive(std::span<Tensor> message) override;
   void progress() override;
+  // Whether receive() would return without waiting.
+  [[nodiscard]] bool arrived();
 
  private:
   struct Piece {
@@ -69,6 +77,7 @@ class MpiReceiveLink final : public ReceiveLink {
     bool ends_tensor;
   };
   void wait(const Piece& piece);
+  [[nodiscard]] bool is_done(const Piece& piece);
 
   CommHandle comm_;
   std::string context_;

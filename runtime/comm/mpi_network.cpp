@@ -10,13 +10,14 @@
 #include <utility>
 
 #include "kernels/error.h"
+#include "runtime/comm/accelerated.h"
+#include "runtime/comm/cuda_versions.h"
 #include "runtime/comm/handle.h"
 #include "runtime/comm/mpi_check.h"
 #include "runtime/comm/mpi_collective.h"
 #include "runtime/comm/mpi_link.h"
 #include "runtime/comm/mpi_reduce.h"
 #include "runtime/comm/network.h"
-#include "runtime/comm/staged.h"
 
 namespace penstock {
 namespace {
@@ -63,16 +64,16 @@ void check_grid(const Session& session, const Grid& grid) {
 
 class MpiNetwork final : public Network {
  public:
-  MpiNetwork(const Session& session, const Grid& grid)
+  MpiNetwork(const Session& session, const Grid& grid, LinkPlan plan)
       : grid_(grid),
+        plan_(std::move(plan)),
         position_(grid.position_of(session.rank())),
         replica_(grid.replica_of(session.rank())),
         world_(duplicate(MPI_COMM_WORLD), "all ranks"),
         pipeline_(split(world_.comm(), replica_, position_),
                   "the ranks of replica " + std::to_string(replica_)),
         replicas_(split(world_.comm(), position_, replica_),
-                  "the replicas at position " + std::to_string(position_)),
-        host_memory_(host_memory_source()) {}
+                  "the replicas at position " + std::to_string(position_)) {}
 
   [[nodiscard]] Ends connect(std::span<const Edge> edges, Device& device) override {
     Ends ends;
@@ -85,7 +86,7 @@ class MpiNetwork final : public Network {
       EdgeComm edge{pair(pipeline_.comm(), edges[e].from_position, edges[e].to_position, kPairTag),
                     name_of(edges[e])};
       if (sends) {
-        ends.send[e] = make_send(std::move(edge), device);
+        ends.send[e] = make_send(std::move(edge), device, edges[e].window);
       } else {
         ends.receive[e] = make_receive(std::move(edge), device);
       }
@@ -94,11 +95,14 @@ class MpiNetwork final : public Network {
   }
 
   [[nodiscard]] std::unique_ptr<ReduceGroup> reduce_group(Device& device) override {
-    Memory& memory = device.host_addressable() ? device.memory() : host_memory_;
-    auto group = std::make_unique<MpiReduceGroup>(duplicate(replicas_.comm()), replicas_.name(),
-                                                  memory, requests_made_);
+    CommHandle comm = duplicate(replicas_.comm());
+    if (plan_.sums_at(position_) == Transport::Nccl) {
+      return nccl_sums(std::move(comm), replicas_.name(), device, pollers_);
+    }
+    auto group = std::make_unique<MpiReduceGroup>(std::move(comm), replicas_.name(),
+                                                  device.host_memory(), requests_made_);
     if (device.host_addressable()) return group;
-    return staged(std::move(group), device, host_memory_);
+    return staged_sums(std::move(group), device, pollers_);
   }
 
   Collective& world() override { return world_; }
@@ -106,7 +110,8 @@ class MpiNetwork final : public Network {
   Collective& replicas() override { return replicas_; }
   [[nodiscard]] int64_t requests_made() const override { return requests_made_; }
   [[nodiscard]] std::string description() const override {
-    return "mpi (" + Session::library_version() + ")";
+    const std::string mpi = "mpi (" + Session::library_version() + ")";
+    return plan_.links == Transport::Nccl ? "nccl " + nccl_version() + ", " + mpi : mpi;
   }
 
  private:
@@ -132,37 +137,52 @@ class MpiNetwork final : public Network {
            rank(edge.to_position) + ")";
   }
 
-  std::unique_ptr<SendLink> make_send(EdgeComm edge, Device& device) {
-    auto link = std::make_unique<MpiSendLink>(std::move(edge), requests_made_);
+  std::unique_ptr<SendLink> make_send(EdgeComm edge, Device& device, int window) {
+    if (plan_.links == Transport::Nccl) {
+      return nccl_send(std::move(edge), device, window, pollers_);
+    }
+    Memory& memory = mpi_memory(device);
+    auto link = std::make_unique<MpiSendLink>(std::move(edge), memory, requests_made_);
     if (device.host_addressable()) return link;
-    return staged(std::move(link), device, host_memory_);
+    return staged_send(std::move(link), device, memory, pollers_);
   }
 
   std::unique_ptr<ReceiveLink> make_receive(EdgeComm edge, Device& device) {
-    if (device.host_addressable()) {
-      return std::make_unique<MpiReceiveLink>(std::move(edge), device.memory(),
-                                              Purpose::Activations, requests_made_);
-    }
-    auto link = std::make_unique<MpiReceiveLink>(std::move(edge), host_memory_,
-                                                 Purpose::Communication, requests_made_);
-    return staged(std::move(link), device);
+    if (plan_.links == Transport::Nccl) return nccl_receive(std::move(edge), device, pollers_);
+    const bool direct = device.host_addressable();
+    auto link = std::make_unique<MpiReceiveLink>(
+        std::move(edge), mpi_memory(device), direct ? Purpose::Activations : Purpose::Communication,
+        requests_made_);
+    if (direct) return link;
+    return staged_receive(std::move(link), device, pollers_);
+  }
+
+  // Where the messages of this device's links are when MPI has them.
+  Memory& mpi_memory(Device& device) {
+    if (device.host_addressable()) return device.memory();
+    if (plan_.links != Transport::MpiCuda) return device.host_memory();
+    if (!shareable_) shareable_ = std::make_unique<Memory>(shareable_memory_source());
+    return *shareable_;
   }
 
   Grid grid_;
+  LinkPlan plan_;
   int position_;
   int replica_;
   MpiCollective world_;
   MpiCollective pipeline_;
   MpiCollective replicas_;
-  Memory host_memory_;  // for devices that MPI cannot read
+  Pollers pollers_;
+  std::unique_ptr<Memory> shareable_;  // of a GPU, for an MPI that reads it
   int64_t requests_made_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Network> make_mpi_network(const Session& session, const Grid& grid) {
+std::unique_ptr<Network> make_mpi_network(const Session& session, const Grid& grid,
+                                          const LinkPlan& plan) {
   check_grid(session, grid);
-  return std::make_unique<MpiNetwork>(session, grid);
+  return std::make_unique<MpiNetwork>(session, grid, plan);
 }
 
 }  // namespace penstock

@@ -18,6 +18,12 @@ constexpr int64_t kBlock = 1024;                      // elements added at a tim
 
 }  // namespace
 
+void check_gradients(const std::string& context, const Tensor& buffer) {
+  if (buffer.dtype() == DType::F32 && buffer.shape().rank() == 1) return;
+  fail_internal(context + ": a buffer must be fp32 and 1-d, not " + name_of(buffer.dtype()) + " " +
+                buffer.shape().text());
+}
+
 int64_t MpiReduceGroup::Slice::first(int member) const {
   return std::min(member * segment, elements);
 }
@@ -54,11 +60,12 @@ MpiReduceGroup::~MpiReduceGroup() {
                      name_.c_str());
 }
 
+void MpiReduceGroup::check(const Tensor& buffer) const {
+  check_gradients(name_, buffer);
+}
+
 void MpiReduceGroup::start(const Tensor& buffer) {
-  if (buffer.dtype() != DType::F32 || buffer.shape().rank() != 1) {
-    fail_internal(name_ + ": a buffer must be fp32 and 1-d, not " + name_of(buffer.dtype()) + " " +
-                  buffer.shape().text());
-  }
+  check(buffer);
   if (others_ == 0) return;
   auto found = plans_.find(buffer.raw());
   if (found == plans_.end()) found = plans_.emplace(buffer.raw(), make_plan(buffer)).first;
@@ -68,11 +75,18 @@ void MpiReduceGroup::start(const Tensor& buffer) {
                   " to " + buffer.shape().text());
   }
   size_t lane = plan.first_lane;
+  plan.left = plan.slices.size();
   for (Slice& slice : plan.slices) {
+    slice.left = &plan.left;
     lanes_[lane].queue.push_back(&slice);
     if (lanes_[lane].phase == Phase::Idle) advance(lane);
     lane = (lane + 1) % kLanes;
   }
+}
+
+bool MpiReduceGroup::is_done(const Tensor& buffer) const {
+  const auto plan = plans_.find(buffer.raw());
+  return plan == plans_.end() || plan->second.left == 0;
 }
 
 void MpiReduceGroup::progress() {
@@ -99,13 +113,13 @@ void MpiReduceGroup::finish() {
 }
 
 MpiReduceGroup::Plan MpiReduceGroup::make_plan(const Tensor& buffer) {
-  Plan plan{buffer, {}, next_lane_};
+  Plan plan{buffer, {}, next_lane_, 0};
   const int64_t elements = buffer.elements();
   plan.slices.reserve(static_cast<size_t>((elements + kSliceElements - 1) / kSliceElements));
   for (int64_t first = 0; first < elements; first += kSliceElements) {
     const int64_t length = std::min(kSliceElements, elements - first);
     plan.slices.push_back(
-        {buffer.data<float>() + first, length, (length + size_ - 1) / size_, {}, {}});
+        {buffer.data<float>() + first, length, (length + size_ - 1) / size_, {}, {}, nullptr});
     make_requests(plan.slices.back(), lanes_[next_lane_], static_cast<int>(next_lane_));
     next_lane_ = (next_lane_ + 1) % kLanes;
   }
@@ -155,6 +169,7 @@ void MpiReduceGroup::advance(size_t lane_index) {
     begin(lane_index, Phase::Gather);
     return;
   }
+  if (lane.phase == Phase::Gather) --*lane.slice->left;
   if (lane.phase == Phase::Idle) ++busy_lanes_;
   if (lane.next < lane.queue.size()) {
     lane.slice = lane.queue[lane.next++];

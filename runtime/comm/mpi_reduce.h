@@ -23,6 +23,9 @@
 
 namespace penstock {
 
+// Throws Error(Internal) unless it is what ReduceGroup::start() sums.
+void check_gradients(const std::string& context, const Tensor& buffer);
+
 class MpiReduceGroup final : public ReduceGroup {
  public:
   // `requests_made` is counted up. It, `memory` (for the scratch) and MPI must outlive the group.
@@ -32,6 +35,10 @@ class MpiReduceGroup final : public ReduceGroup {
   void start(const Tensor& buffer) override;
   void progress() override;
   void finish() override;
+  // check_gradients(), for those who start() later.
+  void check(const Tensor& buffer) const;
+  // Whether everything that was started of this buffer has been summed.
+  [[nodiscard]] bool is_done(const Tensor& buffer) const;
 
  private:
   enum class Phase : uint8_t { Idle, Scatter, Gather };
@@ -43,6 +50,7 @@ class MpiReduceGroup final : public ReduceGroup {
     int64_t elements;
     int64_t segment;  // elements of one member's segment; the last ones may be shorter or empty
     std::vector<RequestHandle> scatter, gather;
+    size_t* left = nullptr;  // the plan's
     [[nodiscard]] int64_t first(int member) const;
     [[nodiscard]] int64_t length(int member) const;
   };
@@ -58,6 +66,7 @@ class MpiReduceGroup final : public ReduceGroup {
     Tensor buffer;  // held, so that no other tensor can appear at its address
     std::vector<Slice> slices;
     size_t first_lane;
+    size_t left = 0;  // slices not yet summed
   };
 
   [[nodiscard]] Plan make_plan(const Tensor& buffer);

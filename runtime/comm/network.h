@@ -7,6 +7,10 @@
 //     same two ranks.
 //   * MPI moves nothing unless it is called: progress() is called between the ops of a long
 //     computation. A wait on any link or group lets all the others move too.
+//   * On an accelerator the host never waits for the device, but in hand_over() and drain();
+//   tensors
+//     are taken from and returned to the device's memory at points of the program, never at moments
+//     of time, so that a step finds its tensors where the last one had them.
 //   * All communicators and requests exist before, or are made in, the first step; none later.
 // Every failure throws Error(Peer) naming the call, the library's words, the edge and the peer.
 #pragma once
@@ -20,6 +24,7 @@
 #include "kernels/device.h"
 #include "kernels/tensor.h"
 #include "runtime/comm/grid.h"
+#include "runtime/comm/link_plan.h"
 #include "runtime/comm/session.h"
 
 namespace penstock {
@@ -28,6 +33,9 @@ struct TensorSpec {
   Shape shape;
   DType dtype = DType::F32;
   bool operator==(const TensorSpec&) const = default;
+  [[nodiscard]] size_t size_bytes() const {
+    return static_cast<size_t>(shape.elements()) * size_of(dtype);
+  }
 };
 
 // The sending end of one directed edge.
@@ -38,7 +46,13 @@ class SendLink {
   // have left; the caller must not write to the tensors any more.
   virtual void send(std::span<const Tensor> message) = 0;
   virtual void progress() = 0;
+  // Returns when what was sent needs nothing from this rank any more but calls of MPI: before the
+  // rank waits in a collective, or for its device, where nobody calls progress(). May wait for the
+  // device, never for another rank.
+  virtual void hand_over() = 0;
   virtual void drain() = 0;  // waits until everything sent has left
+  // Keeps memory ready for `count` more messages of these tensors to be under way at once.
+  virtual void reserve(std::span<const TensorSpec> message, int count) = 0;
 };
 
 // The receiving end of one directed edge.
@@ -92,6 +106,9 @@ struct Edge {
   int from_stage = 0, to_stage = 0;
   int from_position = 0, to_position = 0;  // ranks of the pipeline; different
   Direction direction = Direction::Activation;
+  // Messages that may be under way before the sender must be able to wait for the oldest one: by
+  // NCCL their tensors are not copied, and somebody has to hold them.
+  int window = 2;
 };
 
 // Makes the ends; it and the device must outlive them. Every constructor-like call is collective
@@ -104,6 +121,21 @@ class Network {
   struct Ends {
     std::vector<std::unique_ptr<SendLink>> send;
     std::vector<std::unique_ptr<ReceiveLink>> receive;
+
+    Ends() = default;
+    Ends(Ends&&) = default;
+    Ends& operator=(Ends&& other) noexcept {
+      send.swap(other.send);
+      receive.swap(other.receive);
+      return *this;
+    }
+    // Edge by edge: to leave a communicator of NCCL is collective, too.
+    ~Ends() {
+      for (size_t e = 0; e < send.size(); ++e) {
+        send[e].reset();
+        receive[e].reset();
+      }
+    }
   };
   [[nodiscard]] virtual Ends connect(std::span<const Edge> edges, Device& device) = 0;
   [[nodiscard]] virtual std::unique_ptr<ReduceGroup> reduce_group(Device& device) = 0;
@@ -115,7 +147,9 @@ class Network {
   [[nodiscard]] virtual std::string description() const = 0;  // "mpi (Open MPI 4.1.4)"
 };
 
-// `session` must outlive the network. Throws Error(Input) when grid.ranks() != session.ranks().
-[[nodiscard]] std::unique_ptr<Network> make_mpi_network(const Session& session, const Grid& grid);
+// `session` must outlive the network; `plan` is the same on every rank. Throws Error(Input) when
+// grid.ranks() != session.ranks().
+[[nodiscard]] std::unique_ptr<Network> make_mpi_network(const Session& session, const Grid& grid,
+                                                        const LinkPlan& plan = {});
 
 }  // namespace penstock

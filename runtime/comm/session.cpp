@@ -1,6 +1,9 @@
 #include "runtime/comm/session.h"
 
 #include <mpi.h>
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -27,8 +30,11 @@ bool may_read_other_processes() {
   return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1;
 }
 
-// Better defaults for Open MPI, where the user has set none; other MPIs ignore the names.
+// Better defaults for Open MPI and CUDA, where the user has set none; others ignore the names.
 void set_defaults() {
+  // Streams that share a hardware queue wait for one another, and a message that waits for another
+  // rank must not hold up the computation behind it.
+  (void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   // A rank that waits gives way: 600 times faster barriers when there are more ranks than cores.
   (void)setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
   // Single copy stays on where it works, although a ping-pong is 2-3 times faster without: with it
@@ -87,6 +93,14 @@ std::string Session::library_version() {
   PENSTOCK_MPI(MPI_Get_library_version(words.data(), &length), kStarting);
   const std::string text(words.data(), static_cast<size_t>(length));
   return text.substr(0, text.find_first_of(",\n"));
+}
+
+bool Session::takes_gpu_memory() {
+#if defined(MPIX_CUDA_AWARE_SUPPORT)  // else this MPI cannot even be asked
+  return MPIX_Query_cuda_support() == 1;
+#else
+  return false;
+#endif
 }
 
 void Session::abort(int exit_code) const {

@@ -26,6 +26,8 @@ class Session {
   [[nodiscard]] int local_ranks() const { return local_ranks_; }
   [[nodiscard]] const std::string& host() const { return host_; }
   [[nodiscard]] static std::string library_version();
+  // Whether this MPI says that it can be given the addresses of GPU memory.
+  [[nodiscard]] static bool takes_gpu_memory();
 
   // Ends the whole job at once with this exit code; never returns.
   [[noreturn]] void abort(int exit_code) const;

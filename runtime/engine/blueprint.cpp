@@ -10,6 +10,8 @@ Blueprint draw_up(const Config& config, const ModelMaker& models, int64_t vocabu
   check_model(blueprint.model, blueprint.input, config.pipeline.micro_batch_size);
   blueprint.programs = make_programs(config.pipeline);
   blueprint.layout = lay_out(blueprint.model, blueprint.input, config, blueprint.programs.training);
+  const std::vector<Skip> skips = blueprint.layout.stage_skips();
+  if (!skips.empty()) blueprint.programs = make_programs(config.pipeline, skips);
   return blueprint;
 }
 

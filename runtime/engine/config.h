@@ -26,11 +26,13 @@ struct PipelineConfig {
   bool automatic = false;           // all of this chosen by the planner, for the same mini-batch
   std::string profile;              // file of measured costs; empty: counted
   std::string placement = "stages";  // stages | replicas
+  std::string link = "auto";         // auto | nccl | mpi-staged | mpi-cuda | mpi (plan_links())
 };
 
 struct CheckpointConfig {
   int64_t every = 0;  // steps; 0: only at the end
   int keep = 3;       // periodic ones; 0: all
+  bool last = true;   // one when the run ends
 };
 
 struct RunConfig {
@@ -38,6 +40,8 @@ struct RunConfig {
   uint64_t seed = 1;
   std::string out = "runs/latest";
   std::string device = "auto";     // cpu | cuda | auto
+  bool allow_gpu_sharing = false;  // of one GPU by several ranks
+  bool graphs = true;              // replay CUDA graphs instead of issuing kernels one by one
   int threads = 0;                 // per rank; 0: the host's cores shared by its ranks
   std::string precision = "fp32";  // fp32 | bf16
   int64_t eval_every = 0;          // steps; 0: only at the end, when there is validation data

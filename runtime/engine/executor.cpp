@@ -8,32 +8,25 @@ Executor::Executor(const Schedule& schedule, int rank, Parts parts)
     : program_(schedule.program[static_cast<size_t>(rank)]),
       micro_batches_(schedule.micro_batches),
       rank_of_stage_(schedule.rank_of_stage),
-      parts_(std::move(parts)) {
-  const size_t cells = static_cast<size_t>(schedule.stages) * static_cast<size_t>(micro_batches_);
-  keep_tape_.assign(cells, 1);
-  activations_.resize(cells);
-  outputs_.resize(cells);
-  gradients_.resize(cells);
-  input_gradients_.resize(cells);
-  activation_inlets_.resize(static_cast<size_t>(schedule.stages));
-  gradient_inlets_.resize(static_cast<size_t>(schedule.stages));
+      parts_(std::move(parts)),
+      mailbox_(schedule, parts_.skips),
+      tuples_(mailbox_.tuples(parts_.boundaries)),
+      activation_inlets_(tuples_.size()),
+      gradient_inlets_(tuples_.size()),
+      clock_(parts_.device->make_clock(program_.size() + 1)) {
+  keep_tape_.assign(static_cast<size_t>(schedule.stages) * static_cast<size_t>(micro_batches_), 1);
   events_.reserve(program_.size());
-  clock_ = parts_.device->make_clock(program_.size() + 1);
   for (const Instruction& instruction : program_) {
-    const auto s = static_cast<size_t>(std::max(instruction.stage, 0));
     if (instruction.op == Op::Recompute) keep_tape_[at(instruction)] = 0;
-    if (instruction.op == Op::RecvActivation) {
-      Inlet& inlet = activation_inlets_[s];
-      inlet.link = parts_.links->boundary(instruction.stage - 1).receive_activation;
-      inlet.specs = &parts_.boundaries[s];
-      ++inlet.per_run;
-    }
-    if (instruction.op == Op::RecvGradient) {
-      Inlet& inlet = gradient_inlets_[s];
-      inlet.link = parts_.links->boundary(instruction.stage).receive_gradient;
-      inlet.specs = &parts_.boundaries[s + 1];
-      ++inlet.per_run;
-    }
+    const bool activation = instruction.op == Op::RecvActivation;
+    if (!activation && instruction.op != Op::RecvGradient) continue;
+    const int edge = mailbox_.edges().of(instruction);
+    const EdgeLinks& links = parts_.links->of(edge);
+    const auto e = static_cast<size_t>(edge);
+    Inlet& inlet = activation ? activation_inlets_[e] : gradient_inlets_[e];
+    inlet.link = activation ? links.receive_activation : links.receive_gradient;
+    inlet.specs = &tuples_[e];
+    ++inlet.per_run;
   }
 }
 
@@ -62,6 +55,7 @@ void Executor::run(const StepInput& input) {
     if (computes) parts_.device->end_section();
     clock_->mark(i + 1);
   }
+  parts_.links->hand_over();
   // The caller may refill its batches. An update has waited for the device already, to read the
   // loss.
   if (!uploaded_.empty() && !input.update) parts_.device->synchronize();
@@ -86,7 +80,9 @@ void Executor::upload(std::span<const Batch> batches) {
 
 void Executor::execute(const Instruction& instruction, const StepInput& input) {
   const int s = instruction.stage;
+  const int m = instruction.micro_batch;
   Stage* stage = s >= 0 ? parts_.stages[static_cast<size_t>(s)] : nullptr;
+  const auto edge = [&] { return mailbox_.edges().of(instruction); };
   switch (instruction.op) {
     case Op::Forward:
       forward(instruction, input);
@@ -95,33 +91,29 @@ void Executor::execute(const Instruction& instruction, const StepInput& input) {
       stage->recompute(moment_of(instruction, input));
       return;
     case Op::Backward:
-      hand_back(instruction, stage->backward(moment_of(instruction, input),
-                                             std::move(gradients_[at(instruction)])));
+      mailbox_.put_input_gradients(
+          s, m,
+          stage->backward(moment_of(instruction, input), mailbox_.take_output_gradients(s, m)));
       return;
     case Op::BackwardInput:
-      hand_back(instruction, stage->backward_input(moment_of(instruction, input),
-                                                   std::move(gradients_[at(instruction)])));
+      mailbox_.put_input_gradients(s, m,
+                                   stage->backward_input(moment_of(instruction, input),
+                                                         mailbox_.take_output_gradients(s, m)));
       return;
     case Op::BackwardWeight:
       stage->backward_weight(moment_of(instruction, input));
       return;
-    case Op::SendActivation: {
-      Tensors& message = outputs_[at(instruction)];
-      parts_.links->boundary(s).send_activation->send({message.data(), message.size()});
-      message.clear();
+    case Op::SendActivation:
+      send(*parts_.links->of(edge()).send_activation, mailbox_.forward(edge(), m));
       return;
-    }
-    case Op::SendGradient: {
-      Tensors& message = input_gradients_[at(instruction)];
-      parts_.links->boundary(s - 1).send_gradient->send({message.data(), message.size()});
-      message.clear();
+    case Op::SendGradient:
+      send(*parts_.links->of(edge()).send_gradient, mailbox_.back(edge(), m));
       return;
-    }
     case Op::RecvActivation:
-      receive(activation_inlets_[static_cast<size_t>(s)], activations_[at(instruction)]);
+      receive(activation_inlets_[static_cast<size_t>(edge())], mailbox_.forward(edge(), m));
       return;
     case Op::RecvGradient:
-      receive(gradient_inlets_[static_cast<size_t>(s)], gradients_[at(instruction)]);
+      receive(gradient_inlets_[static_cast<size_t>(edge())], mailbox_.back(edge(), m));
       return;
     case Op::ReduceGradients:
       if (parts_.reduce != nullptr) {
@@ -130,7 +122,9 @@ void Executor::execute(const Instruction& instruction, const StepInput& input) {
       }
       return;
     case Op::OptimizerStep:
+      parts_.links->hand_over();
       if (parts_.reduce != nullptr) parts_.reduce->finish();
+      if (parts_.tied != nullptr) parts_.tied->add_up();
       input.update();
       return;
   }
@@ -149,7 +143,9 @@ Moment Executor::moment_of(const Instruction& instruction, const StepInput& inpu
 }
 
 Tensors Executor::take_inputs(const Instruction& instruction) {
-  if (instruction.stage > 0) return std::move(activations_[at(instruction)]);
+  if (instruction.stage > 0) {
+    return mailbox_.take_inputs(instruction.stage, instruction.micro_batch);
+  }
   const Batch& batch = batches_[static_cast<size_t>(instruction.micro_batch)];
   Tensors inputs;
   for (const std::string& field : parts_.inputs) inputs.push_back(batch.field(field));
@@ -158,27 +154,14 @@ Tensors Executor::take_inputs(const Instruction& instruction) {
 
 void Executor::forward(const Instruction& instruction, const StepInput& input) {
   Stage& stage = *parts_.stages[static_cast<size_t>(instruction.stage)];
-  const size_t cell = at(instruction);
-  Tensors outputs =
-      stage.forward(moment_of(instruction, input), take_inputs(instruction), keep_tape_[cell] != 0);
-  const auto next = static_cast<size_t>(instruction.stage) + 1;
-  const bool here = next < parts_.stages.size() && parts_.stages[next] != nullptr;
-  if (here) {
-    activations_[cell + static_cast<size_t>(micro_batches_)] = std::move(outputs);
-  } else {
-    outputs_[cell] = std::move(outputs);
-  }
+  mailbox_.put_outputs(instruction.stage, instruction.micro_batch,
+                       stage.forward(moment_of(instruction, input), take_inputs(instruction),
+                                     keep_tape_[at(instruction)] != 0));
 }
 
-void Executor::hand_back(const Instruction& instruction, Tensors gradients) {
-  const size_t cell = at(instruction);
-  const bool here =
-      instruction.stage > 0 && parts_.stages[static_cast<size_t>(instruction.stage) - 1] != nullptr;
-  if (here) {
-    gradients_[cell - static_cast<size_t>(micro_batches_)] = std::move(gradients);
-  } else {
-    input_gradients_[cell] = std::move(gradients);
-  }
+void Executor::send(SendLink& link, Tensors& message) {
+  link.send({message.data(), message.size()});
+  message.clear();
 }
 
 void Executor::announce(Inlet& inlet) {

@@ -14,7 +14,9 @@
 
 #include "runtime/data/dataset.h"
 #include "runtime/engine/links.h"
+#include "runtime/engine/mailbox.h"
 #include "runtime/engine/stage.h"
+#include "runtime/engine/tied_gradients.h"
 #include "runtime/schedule/timeline.h"
 
 namespace penstock {
@@ -34,10 +36,12 @@ class Executor {
  public:
   struct Parts {
     std::vector<Stage*> stages;                       // by stage; null on other ranks
-    std::vector<std::vector<TensorSpec>> boundaries;  // what enters each stage
-    std::vector<std::string> inputs;                  // batch fields that enter stage 0
+    std::vector<std::vector<TensorSpec>> boundaries;  // what enters each stage, but for skips
+    std::vector<SkipRoute> skips;
+    std::vector<std::string> inputs;  // batch fields that enter stage 0
     Links* links = nullptr;
     ReduceGroup* reduce = nullptr;  // null: no replicas
+    TiedGradients* tied = nullptr;  // null: no parameter has several holders
     Device* device = nullptr;
     int64_t first_section = 0;  // keys of Device::begin_section, one per instruction, from here on
   };
@@ -47,6 +51,10 @@ class Executor {
   void run(const StepInput& input);
   // Between ops of a long computation: moves messages. Stages are given this.
   void progress();
+
+  // Which stages hand something to which, and what.
+  [[nodiscard]] const Edges& edges() const { return mailbox_.edges(); }
+  [[nodiscard]] const std::vector<std::vector<TensorSpec>>& tuples() const { return tuples_; }
 
   // From here on times count from zero.
   void reset_clock() { clock_->restart(); }
@@ -73,7 +81,7 @@ class Executor {
   [[nodiscard]] Moment moment_of(const Instruction& instruction, const StepInput& input) const;
   [[nodiscard]] Tensors take_inputs(const Instruction& instruction);
   void forward(const Instruction& instruction, const StepInput& input);
-  void hand_back(const Instruction& instruction, Tensors gradients);
+  static void send(SendLink& link, Tensors& message);
   void announce(Inlet& inlet);
   void receive(Inlet& inlet, Tensors& into);
   [[nodiscard]] size_t at(const Instruction& instruction) const;
@@ -82,12 +90,10 @@ class Executor {
   int micro_batches_;
   std::vector<int> rank_of_stage_;
   Parts parts_;
-  std::vector<uint8_t> keep_tape_;        // by at(): no Recompute will come
-  std::vector<Tensors> activations_;      // by at(): has entered the stage, not yet forwarded
-  std::vector<Tensors> outputs_;          // by at(): to be sent, or handed to the next stage here
-  std::vector<Tensors> gradients_;        // by at(): of the stage's outputs
-  std::vector<Tensors> input_gradients_;  // by at(): to be sent
-  std::vector<Inlet> activation_inlets_, gradient_inlets_;  // by stage
+  std::vector<uint8_t> keep_tape_;  // by at(): no Recompute will come
+  Mailbox mailbox_;
+  std::vector<std::vector<TensorSpec>> tuples_;             // what goes along each edge
+  std::vector<Inlet> activation_inlets_, gradient_inlets_;  // by edge
   std::span<const Batch> batches_;  // of this run, where the device reads them
   std::vector<Batch> uploaded_;     // by micro-batch, during a run; empty where the host's will do
   std::unique_ptr<DeviceClock> clock_;    // point i is the start of instruction i

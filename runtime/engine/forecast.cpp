@@ -6,6 +6,16 @@
 #include "runtime/engine/plan_request.h"
 
 namespace penstock {
+namespace {
+
+double step_flops(const ModelCosts& costs, const PipelineConfig& pipeline) {
+  double forward = 0;
+  for (const LayerCost& layer : costs.layers) forward += layer.forward_flops;
+  return 3.0 * forward * static_cast<double>(pipeline.micro_batches) *
+         static_cast<double>(pipeline.replicas);
+}
+
+}  // namespace
 
 Forecast forecast(const Config& config, Blueprint& blueprint, const DeviceModel& device,
                   const Profile* profile, int ranks_per_node) {
@@ -17,9 +27,11 @@ Forecast forecast(const Config& config, Blueprint& blueprint, const DeviceModel&
     Machine machine = machine_of(device, profile);
     machine.ranks_per_node = ranks_per_node;
     machine.placement = config.pipeline.placement;
+    const ModelCosts layers = costs(candidate.micro_batch_size);
     return {
-        predict(candidate, blueprint.programs.training, costs(candidate.micro_batch_size), machine),
-        profile == nullptr ? "counted for " + device.name : "measured: " + config.pipeline.profile};
+        predict(candidate, blueprint.programs.training, layers, machine),
+        profile == nullptr ? "counted for " + device.name : "measured: " + config.pipeline.profile,
+        step_flops(layers, config.pipeline)};
   } catch (const std::invalid_argument& refusal) {
     fail_input(refusal.what());
   }

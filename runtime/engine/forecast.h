@@ -15,6 +15,9 @@ namespace penstock {
 struct Forecast {
   Prediction prediction;
   std::string basis;  // "counted for cpu, 2 threads", "measured: profile.json"
+  // Model FLOPs of a step over all ranks: thrice the forward of every micro-batch, what is
+  // recomputed not counted (the convention of PaLM, Chowdhery et al. 2022, appendix B).
+  double step_flops = 0;
 };
 
 // To be asked before the blueprint's layers belong to a pipeline (layer_costs.h). `profile` may be

@@ -39,10 +39,14 @@ std::vector<float> initial_values(const Parameter& parameter, uint64_t seed) {
     return values;
   }
   const RandomStream stream = random_stream(seed, hash_name(parameter.name));
-  for (size_t i = 0; i < values.size(); i += 4) {
+  constexpr size_t kWorthThreads = size_t{1} << 20;
+  const size_t size = values.size();
+  // Every number is a function of its index: threads change none.
+#pragma omp parallel for schedule(static) if (size > kWorthThreads)
+  for (size_t i = 0; i < size; i += 4) {
     const auto words = philox(stream, i / 4);
     const auto four = init.kind == Initializer::Kind::Normal ? normals(words) : uniforms(words);
-    for (size_t j = 0; j < 4 && i + j < values.size(); ++j) values[i + j] = init.scale * four[j];
+    for (size_t j = 0; j < 4 && i + j < size; ++j) values[i + j] = init.scale * four[j];
   }
   return values;
 }

@@ -8,6 +8,7 @@
 #include "kernels/counting/counting_device.h"
 #include "kernels/ops/pointwise.h"
 #include "runtime/engine/layer_probe.h"
+#include "runtime/layers/skip.h"
 
 namespace penstock {
 namespace {
@@ -76,7 +77,8 @@ class Chain {
   };
   // `data`: bytes of the tensors that enter the first layer, which their loader keeps.
   explicit Chain(std::vector<int64_t> data) : before_(std::move(data)) {}
-  Share next(const Kept& kept, const std::vector<int>& view_of) {
+  Share next(const Layer& layer, const Kept& kept, const std::vector<int>& view_of) {
+    if (!layer.pops().empty()) before_.push_back(aside_.at(layer.pops()));
     Share share{kept.own + sum(kept.outputs), 0};
     for (size_t i = 0; i < before_.size(); ++i) {
       (before_[i] > 0 ? share.shared : share.own) += kept.inputs[i];
@@ -88,11 +90,16 @@ class Chain {
       after[i] = std::max(before_[input], kept.inputs[input]);
     }
     before_ = std::move(after);
+    if (!layer.stashes().empty()) {
+      aside_[layer.stashes()] = before_.back();
+      before_.pop_back();
+    }
     return share;
   }
 
  private:
   std::vector<int64_t> before_;  // of the tensors that enter the next layer, bytes kept already
+  std::unordered_map<std::string, int64_t> aside_;  // of skips, by name
 };
 
 LayerCost cost_of(const Layer& layer, const Found& found) {
@@ -146,28 +153,32 @@ ModelCosts walk_layers(const Walk& walk) {
   costs.device = walk.device.description();
   costs.micro_batch_size = walk.setup.batch;
   std::unordered_map<std::string, Found> known;
-  Shapes shapes = entering(walk.setup);
-  Chain tape({bytes_of(shapes, walk.setup.input.dtype)});
-  Chain half({bytes_of(shapes, walk.setup.input.dtype)});
+  ShapeWalk shapes(entering(walk.setup));
+  Chain tape({bytes_of(shapes.between(), walk.setup.input.dtype)});
+  Chain half({bytes_of(shapes.between(), walk.setup.input.dtype)});
   bool data = true;  // what enters has no gradient: the data, or views of them
   for (const auto& layer : walk.model.layers) {
-    const Shapes outputs = layer->infer(shapes);
-    const std::string key = signature(layer, shapes, data, walk.setup);
+    const int64_t input_bytes = bytes_of(shapes.between(), walk.setup.dtype);
+    const Shapes inputs = shapes.next(*layer).inputs;
+    const std::string key = signature(layer, inputs, data, walk.setup);
     auto found = known.find(key);
-    if (found == known.end()) found = known.emplace(key, probe(walk, layer, shapes, data)).first;
+    if (found == known.end()) found = known.emplace(key, probe(walk, layer, inputs, data)).first;
     LayerCost cost = cost_of(*layer, found->second);
     cost.parameters = count_parameters(*layer);
-    cost.input_bytes = costs.layers.empty() ? 0 : bytes_of(shapes, walk.setup.dtype);
-    cost.output_bytes = bytes_of(outputs, walk.setup.dtype);
+    cost.input_bytes = costs.layers.empty() ? 0 : input_bytes;
+    cost.output_bytes = bytes_of(shapes.between(), walk.setup.dtype);
     const ProbeMemory& memory = found->second.memory;
     data = data && std::all_of(memory.view_of.begin(), memory.view_of.end(),
                                [](int input) { return input >= 0; });
-    const Chain::Share on_tape = tape.next(memory.tape, memory.view_of);
+    const Chain::Share on_tape = tape.next(*layer, memory.tape, memory.view_of);
     cost.tape_bytes = on_tape.own;
     cost.shared_input_bytes = on_tape.shared;
-    cost.weight_half_bytes = half.next(memory.half, memory.view_of).own;
+    cost.weight_half_bytes = half.next(*layer, memory.half, memory.view_of).own;
     costs.layers.push_back(std::move(cost));
-    shapes = outputs;
+  }
+  for (const SkipPath& skip : find_skips(walk.model.layers)) {
+    costs.skips.push_back({static_cast<int>(skip.from_layer), static_cast<int>(skip.to_layer),
+                           bytes_of({shapes.skipped(skip.name)}, walk.setup.dtype)});
   }
   return costs;
 }

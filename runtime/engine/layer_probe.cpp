@@ -90,7 +90,8 @@ LayerProbe::LayerProbe(const std::unique_ptr<Layer>& layer, const Shapes& inputs
     average_ = std::make_unique<WeightAverage>(setup.optimizer.moving_average);
     average_->allocate(stage_.parameters(), device);
   }
-  square_ = device.empty({1}, DType::F64, Purpose::Workspace);
+  const auto parameters = static_cast<int64_t>(stage_.parameters().size());
+  squares_ = device.empty({parameters}, DType::F64, Purpose::Workspace);
   const DType entering = first ? setup.input.dtype : setup.dtype;
   for (const Shape& shape : inputs) input_patterns_.push_back(pattern(shape, entering, device));
   for (const Shape& shape : layer->infer(inputs)) {
@@ -134,9 +135,9 @@ void LayerProbe::run() {
 
 void LayerProbe::update() {
   stage_.begin_step();
-  for (const Parameter* parameter : stage_.parameters()) {
-    device_.update().sum_of_squares(square_, parameter->gradient);
-  }
+  Tensors gradients;
+  for (const Parameter* parameter : stage_.parameters()) gradients.push_back(parameter->gradient);
+  device_.update().sum_of_squares(squares_, {gradients.data(), gradients.size()});
   optimizer_->step(0.0, 1.0);
   if (average_) average_->update(moment_.step);
   stage_.end_step(1);

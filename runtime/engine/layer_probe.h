@@ -91,7 +91,7 @@ class LayerProbe {
   Stage stage_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<WeightAverage> average_;      // null: none
-  Tensor square_;                               // of a gradient's norm
+  Tensor squares_;                              // of the gradients' norms
   Tensors input_patterns_, gradient_patterns_;  // what fresh tensors are copied from
   std::vector<std::string> field_names_;
   std::vector<Tensor> fields_;

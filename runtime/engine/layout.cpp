@@ -1,5 +1,6 @@
 #include "runtime/engine/layout.h"
 
+#include <algorithm>
 #include <numeric>
 #include <stdexcept>
 
@@ -8,6 +9,7 @@
 #include "runtime/engine/plan_request.h"
 #include "runtime/partition/partition.h"
 #include "runtime/plan/split.h"
+#include "runtime/plan/stage_skips.h"
 
 namespace penstock {
 namespace {
@@ -27,17 +29,26 @@ std::vector<int> balanced(const Sequential& model, const ModelInput& input, cons
   return choose_split(candidate, training, counted, kNoLimit).split;
 }
 
+void note_tie(const Parameter& parameter, size_t layer, std::vector<LayerTie>& ties) {
+  auto tie = std::find_if(ties.begin(), ties.end(),
+                          [&](const LayerTie& known) { return known.name == parameter.name; });
+  if (tie == ties.end()) tie = ties.insert(ties.end(), {parameter.name, parameter.shape, {}});
+  tie->layers.push_back(layer);
+}
+
 void count_parameters(const Sequential& model, Layout& layout) {
-  ParameterSet all;  // one set for all layers: names must not repeat
-  for (const auto& layer : model.layers) {
-    const size_t tensors = all.parameters().size();
-    layer->declare(all);
-    layout.tensors.push_back(all.parameters().size() - tensors);
-    layout.parameters.push_back(0);
-    for (size_t i = tensors; i < all.parameters().size(); ++i) {
-      layout.parameters.back() += all.parameters()[i].elements();
+  ParameterSet all;  // one set for all layers: names must not repeat, unless they are shared
+  for (size_t layer = 0; layer < model.layers.size(); ++layer) {
+    const size_t first = all.parameters().size();
+    const int64_t before = all.elements();
+    model.layers[layer]->declare(all);
+    layout.tensors.push_back(all.parameters().size() - first);
+    layout.parameters.push_back(all.elements() - before);
+    for (size_t i = first; i < all.parameters().size(); ++i) {
+      if (all.parameters()[i].tied) note_tie(all.parameters()[i], layer, layout.ties);
     }
   }
+  std::erase_if(layout.ties, [](const LayerTie& tie) { return tie.layers.size() == 1; });
 }
 
 }  // namespace
@@ -66,6 +77,7 @@ Layout lay_out(const Sequential& model, const ModelInput& input, const Config& c
   Layout layout;
   layout.stages = pipeline.stages;
   count_parameters(model, layout);
+  layout.skips = find_skips(model.layers);
   const int layers = static_cast<int>(model.layers.size());
   std::vector<int> counts;
   try {
@@ -81,40 +93,61 @@ Layout lay_out(const Sequential& model, const ModelInput& input, const Config& c
   return layout;
 }
 
-std::vector<std::vector<TensorSpec>> boundaries(const Sequential& model, const Layout& layout,
-                                                const ModelInput& input, int64_t batch,
-                                                DType dtype) {
-  std::vector<std::vector<TensorSpec>> specs;
-  Shapes shapes = input_shapes(input, batch);
-  for (int stage = 0; stage < layout.stages; ++stage) {
-    std::vector<TensorSpec>& entering = specs.emplace_back();
-    for (const Shape& shape : shapes) {
-      entering.push_back({shape, stage == 0 ? input.dtype : dtype});
-    }
-    for (const auto& layer : layout.layers_of(model, stage)) shapes = layer->infer(shapes);
-  }
-  return specs;
+int Layout::stage_of(size_t layer) const {
+  const auto after = std::upper_bound(first_layer.begin(), first_layer.end(), layer);
+  return static_cast<int>(after - first_layer.begin()) - 1;
 }
 
-uint64_t fingerprint(const Sequential& model, const Layout& layout,
-                     const std::vector<std::vector<TensorSpec>>& boundaries) {
+std::vector<Skip> Layout::stage_skips() const {
+  std::vector<LayerSkip> of_layers;
+  for (const SkipPath& path : skips) {
+    of_layers.push_back({static_cast<int>(path.from_layer), static_cast<int>(path.to_layer)});
+  }
+  return penstock::stage_skips(split(), of_layers);
+}
+
+Traffic traffic(const Sequential& model, const Layout& layout, const ModelInput& input,
+                int64_t batch, DType dtype) {
+  Traffic traffic;
+  ShapeWalk walk(input_shapes(input, batch));
+  for (int stage = 0; stage < layout.stages; ++stage) {
+    std::vector<TensorSpec>& entering = traffic.boundaries.emplace_back();
+    for (const Shape& shape : walk.between()) {
+      entering.push_back({shape, stage == 0 ? input.dtype : dtype});
+    }
+    for (const auto& layer : layout.layers_of(model, stage)) walk.next(*layer);
+  }
+  for (const SkipPath& path : layout.skips) {
+    const int from = layout.stage_of(path.from_layer);
+    const int to = layout.stage_of(path.to_layer);
+    if (from == to) continue;
+    traffic.skips.push_back({from, to, path.to_layer, {walk.skipped(path.name), dtype}});
+  }
+  return traffic;
+}
+
+uint64_t fingerprint(const Sequential& model, const Layout& layout, const Traffic& traffic) {
   std::string text;
   for (size_t i = 0; i < model.layers.size(); ++i) {
     text += model.layers[i]->name() + ' ' + model.layers[i]->kind() + ' ' +
             std::to_string(layout.parameters[i]) + '\n';
   }
   for (size_t first : layout.first_layer) text += std::to_string(first) + ' ';
-  for (const auto& specs : boundaries) {
+  for (const auto& specs : traffic.boundaries) {
     for (const TensorSpec& spec : specs) text += spec.shape.text() + name_of(spec.dtype);
+  }
+  for (const SkipRoute& skip : traffic.skips) {
+    text += std::to_string(skip.from) + '>' + std::to_string(skip.to) + skip.spec.shape.text();
   }
   return hash_name(text);
 }
 
 void check_model(const Sequential& model, const ModelInput& input, int64_t batch) {
   if (model.layers.empty()) fail_input("the network has no layers");
-  Shapes shapes = input_shapes(input, batch);
-  for (const auto& layer : model.layers) shapes = layer->infer(shapes);
-  if (!shapes.empty()) {
+  (void)find_skips(model.layers);
+  ShapeWalk walk(input_shapes(input, batch));
+  for (const auto& layer : model.layers) walk.next(*layer);
+  if (!walk.between().empty()) {
     fail_input("the network ends in '" + model.layers.back()->name() +
                "', which is no loss: add a classifier");
   }

@@ -8,17 +8,27 @@
 
 #include "runtime/comm/network.h"
 #include "runtime/engine/config.h"
-#include "runtime/layers/layer.h"
+#include "runtime/engine/mailbox.h"
+#include "runtime/layers/skip.h"
 #include "runtime/models/models.h"
 #include "runtime/schedule/schedule.h"
 
 namespace penstock {
+
+// A parameter that several layers hold (ParameterSet::share).
+struct LayerTie {
+  std::string name;
+  Shape shape;
+  std::vector<size_t> layers;  // its holders, ascending; a layer twice if it holds it twice
+};
 
 struct Layout {
   int stages = 1;
   std::vector<size_t> first_layer;  // stages + 1 entries: stage s has layers [s], [s + 1)
   std::vector<int64_t> parameters;  // numbers trained, by layer
   std::vector<size_t> tensors;      // parameters (named tensors), by layer
+  std::vector<SkipPath> skips;      // all of the network's
+  std::vector<LayerTie> ties;       // likewise
 
   [[nodiscard]] std::span<const std::unique_ptr<Layer>> layers_of(const Sequential& model,
                                                                   int stage) const {
@@ -26,6 +36,9 @@ struct Layout {
     return std::span(model.layers).subspan(first_layer[s], first_layer[s + 1] - first_layer[s]);
   }
   [[nodiscard]] std::vector<int> split() const;  // layers of each stage
+  [[nodiscard]] int stage_of(size_t layer) const;
+  // Which stages skips join over the heads of others: what Schedule::skips wants.
+  [[nodiscard]] std::vector<Skip> stage_skips() const;
   [[nodiscard]] int64_t total_parameters() const;
   // Named tensors of all layers before stage s; of all layers for s = stages.
   [[nodiscard]] size_t tensors_before(int stage) const;
@@ -38,16 +51,17 @@ struct Layout {
 [[nodiscard]] Layout lay_out(const Sequential& model, const ModelInput& input, const Config& config,
                              const Schedule& training);
 
-// What enters each stage for micro-batches of `batch` samples: [stage] -> tensors. Entry 0 is the
-// data.
-[[nodiscard]] std::vector<std::vector<TensorSpec>> boundaries(const Sequential& model,
-                                                              const Layout& layout,
-                                                              const ModelInput& input,
-                                                              int64_t batch, DType dtype);
+// What passes between stages for micro-batches of `batch` samples.
+struct Traffic {
+  std::vector<std::vector<TensorSpec>> boundaries;  // what enters each stage; entry 0 is the data
+  std::vector<SkipRoute> skips;                     // that leave their stage
+};
+[[nodiscard]] Traffic traffic(const Sequential& model, const Layout& layout,
+                              const ModelInput& input, int64_t batch, DType dtype);
 
 // A number that differs when layers, their parameters, the split or the boundaries do.
 [[nodiscard]] uint64_t fingerprint(const Sequential& model, const Layout& layout,
-                                   const std::vector<std::vector<TensorSpec>>& boundaries);
+                                   const Traffic& traffic);
 
 // Refuses a network that does not end in a loss, or that has two parameters of one name.
 void check_model(const Sequential& model, const ModelInput& input, int64_t batch);

@@ -1,33 +1,42 @@
 #include "runtime/engine/links.h"
 
+#include "runtime/schedule/edges.h"
+
 namespace penstock {
 
-Links::Links(Network& network, const Schedule& schedule, Device& device) {
-  std::vector<Edge> edges;
+Links::Links(Network& network, const Schedule& schedule, int window, Device& device) {
+  const Edges between(schedule);
+  std::vector<Edge> wires;
+  std::vector<int> edge_of_wire;
   const auto rank_of = [&](int stage) {
     return schedule.rank_of_stage[static_cast<size_t>(stage)];
   };
-  for (int s = 0; s + 1 < schedule.stages; ++s) {
-    if (rank_of(s) == rank_of(s + 1)) continue;
-    edges.push_back({s, s + 1, rank_of(s), rank_of(s + 1), Direction::Activation});
-    edges.push_back({s + 1, s, rank_of(s + 1), rank_of(s), Direction::Gradient});
+  for (int e = 0; e < between.count(); ++e) {
+    const auto [from, to] = between.ends(e);
+    if (rank_of(from) == rank_of(to)) continue;
+    wires.push_back({from, to, rank_of(from), rank_of(to), Direction::Activation, window});
+    wires.push_back({to, from, rank_of(to), rank_of(from), Direction::Gradient, window});
+    edge_of_wire.insert(edge_of_wire.end(), 2, e);
   }
-  ends_ = network.connect(edges, device);
-  boundaries_.resize(static_cast<size_t>(schedule.stages));
-  for (size_t e = 0; e < edges.size(); ++e) {
-    const bool forward = edges[e].direction == Direction::Activation;
-    Boundary& boundary =
-        boundaries_[static_cast<size_t>(forward ? edges[e].from_stage : edges[e].to_stage)];
-    (forward ? boundary.send_activation : boundary.send_gradient) = ends_.send[e].get();
-    (forward ? boundary.receive_activation : boundary.receive_gradient) = ends_.receive[e].get();
-    if (ends_.send[e]) senders_.push_back(ends_.send[e].get());
-    if (ends_.receive[e]) receivers_.push_back(ends_.receive[e].get());
+  ends_ = network.connect(wires, device);
+  links_.resize(static_cast<size_t>(between.count()));
+  for (size_t w = 0; w < wires.size(); ++w) {
+    const bool forward = wires[w].direction == Direction::Activation;
+    EdgeLinks& links = links_[static_cast<size_t>(edge_of_wire[w])];
+    (forward ? links.send_activation : links.send_gradient) = ends_.send[w].get();
+    (forward ? links.receive_activation : links.receive_gradient) = ends_.receive[w].get();
+    if (ends_.send[w]) senders_.push_back(ends_.send[w].get());
+    if (ends_.receive[w]) receivers_.push_back(ends_.receive[w].get());
   }
 }
 
 void Links::progress() {
   for (SendLink* sender : senders_) sender->progress();
   for (ReceiveLink* receiver : receivers_) receiver->progress();
+}
+
+void Links::hand_over() {
+  for (SendLink* sender : senders_) sender->hand_over();
 }
 
 void Links::drain() {

@@ -1,4 +1,4 @@
-// runtime/engine/links.h -- the links of one rank to the stages before and after its own.
+// runtime/engine/links.h -- the links of one rank to the stages that its own hand something to.
 #pragma once
 
 #include <vector>
@@ -8,29 +8,28 @@
 
 namespace penstock {
 
-// Boundary s lies between stage s and stage s + 1. A pointer is null where this rank is not that
-// end, or both stages live on one rank.
-struct Boundary {
-  SendLink* send_activation = nullptr;        // I hold stage s
-  ReceiveLink* receive_gradient = nullptr;    // I hold stage s
-  ReceiveLink* receive_activation = nullptr;  // I hold stage s + 1
-  SendLink* send_gradient = nullptr;          // I hold stage s + 1
+// The links of one edge between stages (runtime/schedule/edges.h). A pointer is null where this
+// rank is not that end, or both stages live on one rank.
+struct EdgeLinks {
+  SendLink* send_activation = nullptr;        // I hold the first of the two stages
+  ReceiveLink* receive_gradient = nullptr;    // likewise
+  ReceiveLink* receive_activation = nullptr;  // I hold the second
+  SendLink* send_gradient = nullptr;          // likewise
 };
 
 class Links {
  public:
-  // Collective over the pipeline: the same schedule on every rank.
-  Links(Network& network, const Schedule& schedule, Device& device);
+  // Collective over the pipeline: the same schedule on every rank. `window` is that of Edge.
+  Links(Network& network, const Schedule& schedule, int window, Device& device);
 
-  [[nodiscard]] const Boundary& boundary(int stage) const {
-    return boundaries_[static_cast<size_t>(stage)];
-  }
+  [[nodiscard]] const EdgeLinks& of(int edge) const { return links_[static_cast<size_t>(edge)]; }
   void progress();
-  void drain();  // until everything sent has left
+  void hand_over();  // before this rank waits for anything but a message
+  void drain();      // until everything sent has left
 
  private:
   Network::Ends ends_;
-  std::vector<Boundary> boundaries_;
+  std::vector<EdgeLinks> links_;  // by edge
   std::vector<SendLink*> senders_;
   std::vector<ReceiveLink*> receivers_;
 };

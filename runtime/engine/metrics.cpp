@@ -7,23 +7,42 @@
 
 namespace penstock {
 
+namespace {
+
+// TokenOps::cross_entropy_forward's three.
+using LossTensor = std::array<double, 3>;
+
+LossTensor read(const Tensor& loss, Device& device) {
+  LossTensor numbers{};
+  device.copy_to_host(numbers.data(), loss, sizeof(numbers));
+  return numbers;
+}
+
+}  // namespace
+
 LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device,
                      Collective& world) {
-  std::array<double, 3> sums{};
-  if (pipeline.has_loss()) {
-    for (int m = 0; m < micro_batches; ++m) {
-      std::array<double, 3> one{};
-      device.copy_to_host(one.data(), pipeline.loss_stage().loss(m), sizeof(one));
-      for (size_t i = 0; i < sums.size(); ++i) sums[i] += one[i];
+  std::array<double, 5> sums{};
+  for (int m = 0; m < micro_batches; ++m) {
+    if (pipeline.has_loss()) {
+      const LossTensor one = read(pipeline.loss_stage().loss(m), device);
+      for (size_t i = 0; i < one.size(); ++i) sums[i] += one[i];
+    }
+    for (const auto& stage : pipeline.stages()) {
+      for (const Tensor& loss : stage->auxiliary_losses(m)) {
+        const LossTensor one = read(loss, device);
+        sums[3] += one[0];
+        sums[4] += one[2];
+      }
     }
   }
   world.sum(sums);
-  return {sums[0], sums[1], sums[2]};
+  return {sums[0], sums[1], sums[2], sums[3], sums[4]};
 }
 
 double count_targets(const Pipeline& pipeline, std::span<const Batch> batches,
                      Collective& replicas) {
-  if (!pipeline.has_loss()) return 0.0;
+  if (!pipeline.reads_labels()) return 0.0;
   double count = 0.0;
   for (const Batch& batch : batches) {
     for (int32_t label : batch.field("labels").span<const int32_t>()) count += label >= 0 ? 1 : 0;
@@ -35,17 +54,17 @@ double count_targets(const Pipeline& pipeline, std::span<const Batch> batches,
 GradientNorm::GradientNorm(const Pipeline& pipeline, Device& device)
     : pipeline_(pipeline),
       device_(device),
-      squares_(device.empty({static_cast<int64_t>(pipeline.parameters().size())}, DType::F64,
+      squares_(device.empty({static_cast<int64_t>(pipeline.owned().size())}, DType::F64,
                             Purpose::Workspace)),
-      here_(pipeline.parameters().size()),
+      here_(pipeline.owned().size()),
       all_(pipeline.total_places()) {}
 
 double GradientNorm::compute(Collective& pipeline_ranks) {
-  const auto& parameters = pipeline_.parameters();
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    Tensor square = squares_.view(static_cast<int64_t>(i), {1});
-    device_.update().sum_of_squares(square, parameters[i]->gradient);
+  for (const Parameter* parameter : pipeline_.owned()) {
+    gradients_.push_back(parameter->gradient);
   }
+  device_.update().sum_of_squares(squares_, {gradients_.data(), gradients_.size()});
+  gradients_.clear();
   device_.copy_to_host(here_.data(), squares_, here_.size() * sizeof(double));
   std::fill(all_.begin(), all_.end(), 0.0);
   for (size_t i = 0; i < here_.size(); ++i) all_[pipeline_.parameter_places()[i]] = here_[i];

@@ -2,6 +2,7 @@
 // rank.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "runtime/comm/network.h"
@@ -10,10 +11,15 @@
 namespace penstock {
 
 struct LossSums {
-  double loss = 0.0;     // sum over targets
-  double correct = 0.0;  // targets whose largest logit is the label
-  double targets = 0.0;  // not ignored
+  double loss = 0.0;                                     // sum over targets
+  double correct = 0.0;                                  // targets whose largest logit is the label
+  double targets = 0.0;                                  // not ignored
+  double auxiliary_loss = 0.0, auxiliary_targets = 0.0;  // the same of heads inside the network
   [[nodiscard]] double mean() const { return targets > 0.0 ? loss / targets : 0.0; }
+  [[nodiscard]] std::optional<double> auxiliary_mean() const {
+    if (auxiliary_targets == 0.0) return std::nullopt;
+    return auxiliary_loss / auxiliary_targets;
+  }
   [[nodiscard]] double accuracy() const { return targets > 0.0 ? correct / targets : 0.0; }
 };
 
@@ -23,7 +29,8 @@ struct LossSums {
                                    Collective& world);
 
 // Labels that count in the micro-batches of a mini-batch, over all replicas: what the loss is
-// divided by. 0 on ranks without the loss. Collective over `replicas` of the ranks that hold it.
+// divided by. 0 on ranks that hold no loss, auxiliary ones included. Collective over the `replicas`
+// of each rank that holds one.
 [[nodiscard]] double count_targets(const Pipeline& pipeline, std::span<const Batch> batches,
                                    Collective& replicas);
 
@@ -38,6 +45,7 @@ class GradientNorm {
   const Pipeline& pipeline_;
   Device& device_;
   Tensor squares_;            // F64, one per parameter here
+  Tensors gradients_;         // of one sum: kept for its memory
   std::vector<double> here_;  // the same on the host
   std::vector<double> all_;   // of the whole network, zero where held elsewhere
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/schedule/window.h"
+
 namespace penstock {
 namespace {
 
@@ -24,15 +26,15 @@ void check_agreement(uint64_t mine, Collective& world) {
   }
 }
 
-// The most messages that can be on their way over boundary s in either direction, however slow the
-// neighbour: a gradient that came back proves that its activation, and every earlier one, arrived,
+// The most messages that can be on their way along an edge in either direction, however slow the
+// other end: a gradient that came back proves that its activation, and every earlier one, arrived,
 // and an activation sent proves the same of the gradients before it.
-int most_in_flight(const Schedule& schedule, int s) {
-  const int rank = schedule.rank_of_stage[static_cast<size_t>(s)];
+int most_in_flight(const Schedule& schedule, StagePair edge) {
+  const int rank = schedule.rank_of_stage[static_cast<size_t>(edge.from)];
   int now = 0;
   int most = 0;
   for (const Instruction& instruction : schedule.program[static_cast<size_t>(rank)]) {
-    if (instruction.stage != s) continue;
+    if (instruction.stage != edge.from || instruction.peer != edge.to) continue;
     if (instruction.op == Op::SendActivation) most = std::max(most, ++now);
     if (instruction.op == Op::RecvGradient) --now;
   }
@@ -50,32 +52,49 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
   const auto& [input, model, layout, programs] = blueprint;
   position_ = network.pipeline().rank();
   Executor::Parts parts;
-  parts.boundaries = boundaries(model, layout, input, config.pipeline.micro_batch_size, dtype);
-  check_agreement(fingerprint(model, layout, parts.boundaries), network.world());
+  Traffic passing = traffic(model, layout, input, config.pipeline.micro_batch_size, dtype);
+  check_agreement(fingerprint(model, layout, passing), network.world());
+  parts.boundaries = std::move(passing.boundaries);
+  parts.skips = std::move(passing.skips);
   make_stages(config, device);
+  const std::vector<std::string> fields = this->fields();
+  reads_labels_ = std::find(fields.begin(), fields.end(), "labels") != fields.end();
 
-  links_ = std::make_unique<Links>(network, programs.training, device);
+  const int window =
+      std::max(message_window(programs.training), message_window(programs.evaluation));
+  links_ = std::make_unique<Links>(network, programs.training, window, device);
   if (replicas_ > 1) reduce_ = network.reduce_group(device);
   parts.stages = stages_by_index_;
   parts.inputs = model.inputs;
   parts.links = links_.get();
   parts.reduce = reduce_.get();
-  parts.device = &device;
-  for (int s = 0; s + 1 < layout.stages; ++s) {
-    const Boundary& boundary = links_->boundary(s);
-    if (boundary.send_activation == nullptr && boundary.send_gradient == nullptr) continue;
-    for (const TensorSpec& spec : parts.boundaries[static_cast<size_t>(s) + 1]) {
-      sent_.push_back({static_cast<size_t>(spec.shape.elements()) * size_of(spec.dtype),
-                       most_in_flight(programs.training, s)});
-    }
+  if (!layout.ties.empty()) {
+    tied_ = std::make_unique<TiedGradients>(layout, programs.training.rank_of_stage,
+                                            stages_by_index_, network, device);
   }
+  parts.tied = tied_.get();
+  parts.device = &device;
   train_ = std::make_unique<Executor>(programs.training, position_, parts);
-  parts.boundaries = boundaries(model, layout, input, evaluation_batch, dtype);
+  note_messages(*train_);
+  passing = traffic(model, layout, input, evaluation_batch, dtype);
+  parts.boundaries = std::move(passing.boundaries);
+  parts.skips = std::move(passing.skips);
   parts.first_section =
       static_cast<int64_t>(programs.training.program[static_cast<size_t>(position_)].size());
   evaluate_ = std::make_unique<Executor>(programs.evaluation, position_, parts);
   for (auto& stage : stages_) {
     stage->set_progress([executor = train_.get()] { executor->progress(); });
+  }
+}
+
+void Pipeline::note_messages(const Executor& executor) {
+  for (size_t e = 0; e < executor.tuples().size(); ++e) {
+    const int edge = static_cast<int>(e);
+    const EdgeLinks& links = links_->of(edge);
+    SendLink* link = links.send_activation != nullptr ? links.send_activation : links.send_gradient;
+    if (link == nullptr) continue;
+    sent_.push_back({link, executor.tuples()[e],
+                     most_in_flight(blueprint_.programs.training, executor.edges().ends(edge))});
   }
 }
 
@@ -91,16 +110,30 @@ void Pipeline::make_stages(const Config& config, Device& device) {
     stage.set_first(s == 0);
     stage.allocate(config.run.seed);
     stages_by_index_[static_cast<size_t>(s)] = &stage;
-    size_t place = blueprint_.layout.tensors_before(s);
-    for (Parameter* parameter : stage.parameters()) {
-      parameters_.push_back(parameter);
-      places_.push_back(place++);
-    }
+    list_parameters(s, stage);
+  }
+}
+
+void Pipeline::list_parameters(int s, Stage& stage) {
+  const Layout& layout = blueprint_.layout;
+  const auto first_holder_is_before = [&](const Parameter& parameter) {
+    const auto tie = std::find_if(layout.ties.begin(), layout.ties.end(),
+                                  [&](const LayerTie& t) { return t.name == parameter.name; });
+    return tie != layout.ties.end() && layout.stage_of(tie->layers.front()) < s;
+  };
+  size_t place = layout.tensors_before(s);
+  for (Parameter& parameter : stage.set().parameters()) {
+    const size_t here = place++;
+    if (parameter.first != nullptr) continue;
+    parameters_.push_back(&parameter);
+    if (parameter.tied && first_holder_is_before(parameter)) continue;
+    owned_.push_back(&parameter);
+    places_.push_back(here);
   }
 }
 
 void Pipeline::reserve_for_messages() {
-  for (const Message& message : sent_) device_.memory().add_spare(message.size_bytes, message.most);
+  for (const Message& message : sent_) message.link->reserve(message.tensors, message.most);
 }
 
 void Pipeline::begin_step() {

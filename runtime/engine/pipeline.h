@@ -40,32 +40,42 @@ class Pipeline {
   [[nodiscard]] int position() const { return position_; }
   // Batch fields that this rank's stages read; empty on most.
   [[nodiscard]] std::vector<std::string> fields() const;
+  // A stage here holds a loss, the network's or an auxiliary one.
+  [[nodiscard]] bool reads_labels() const { return reads_labels_; }
   [[nodiscard]] bool has_loss() const { return stages_by_index_.back() != nullptr; }
   [[nodiscard]] Stage& loss_stage() const { return *stages_by_index_.back(); }
   [[nodiscard]] const std::vector<std::unique_ptr<Stage>>& stages() const { return stages_; }
-  // This rank's parameters, and the place of each among those of the whole network in layer order.
+  // What this rank trains. Of these it owns what no stage before its own holds too (tied
+  // parameters): what it adds to norms and writes to checkpoints.
   [[nodiscard]] const std::vector<Parameter*>& parameters() const { return parameters_; }
+  [[nodiscard]] const std::vector<Parameter*>& owned() const { return owned_; }
+  // The place of each owned one among those of the whole network in layer order.
   [[nodiscard]] const std::vector<size_t>& parameter_places() const { return places_; }
   [[nodiscard]] size_t total_places() const { return layout().tensors_before(layout().stages); }
 
  private:
   void make_stages(const Config& config, Device& device);
+  void list_parameters(int s, Stage& stage);
+  void note_messages(const Executor& executor);
 
   const Blueprint& blueprint_;
   int position_ = 0;
   int replicas_ = 1;
+  bool reads_labels_ = false;
   Device& device_;
   std::vector<std::unique_ptr<Stage>> stages_;  // held here, ascending
   std::vector<Stage*> stages_by_index_;         // all; null where held elsewhere
-  std::vector<Parameter*> parameters_;
+  std::vector<Parameter*> parameters_, owned_;
   std::vector<size_t> places_;
   std::unique_ptr<Links> links_;
-  struct Message {  // one tensor of a kind of message that this rank sends
-    size_t size_bytes;
+  struct Message {  // of a kind that this rank sends
+    SendLink* link;
+    std::vector<TensorSpec> tensors;
     int most;  // in flight at once
   };
   std::vector<Message> sent_;
   std::unique_ptr<ReduceGroup> reduce_;
+  std::unique_ptr<TiedGradients> tied_;  // null: nothing is tied
   std::unique_ptr<Executor> train_, evaluate_;
 };
 

@@ -44,9 +44,10 @@ Schedule compute_schedule(const PipelineConfig& pipeline) {
 
 }  // namespace
 
-Programs make_programs(const PipelineConfig& pipeline) {
+Programs make_programs(const PipelineConfig& pipeline, const std::vector<Skip>& skips) {
   return as_input([&] {
-    const Schedule plain = compute_schedule(pipeline);
+    Schedule plain = compute_schedule(pipeline);
+    plain.skips = skips;
     Programs programs;
     programs.training = lower(plain, {.recompute = pipeline.recompute != "none",
                                       .keep_adjacent = pipeline.recompute == "stage",

@@ -14,7 +14,9 @@ struct Programs {
 
 // All throw Error(Input) when the schedule is unknown, its file is no schedule, or its chunks do
 // not divide the stages; make_programs() also with what verify() refuses.
-[[nodiscard]] Programs make_programs(const PipelineConfig& pipeline);
+// `skips` join stages over the heads of others.
+[[nodiscard]] Programs make_programs(const PipelineConfig& pipeline,
+                                     const std::vector<Skip>& skips = {});
 [[nodiscard]] int stages_per_rank(const PipelineConfig& pipeline);
 [[nodiscard]] int ranks_per_pipeline(const PipelineConfig& pipeline);
 

@@ -41,12 +41,33 @@ std::string headline(const Config& config, const Layout& layout, Network& networ
          network.description();
 }
 
-std::string outlook(const Forecast& forecast, const Session& session, const Grid& grid) {
+std::string device_warning(int64_t fullest_bytes, const Device& device) {
+  const int64_t there = device.model().memory_bytes;
+  if (fullest_bytes <= there) return "";
+  return "warning: the fullest rank needs " + bytes_text(fullest_bytes) + ", " +
+         device.description() + " has " + bytes_text(there) +
+         ": use more stages, smaller micro-batches or --recompute stage";
+}
+
+std::optional<Speed> speed_of(double step_flops, double step_ms, int ranks,
+                              const DeviceModel& device, bool bf16) {
+  const double peak = bf16 ? device.matmul_flops_bf16 : device.matmul_flops_fp32;
+  if (!(step_flops > 0.0 && step_ms > 0.0 && peak > 0.0)) return std::nullopt;
+  const double rate = step_flops / static_cast<double>(ranks) / (1e-3 * step_ms);
+  return Speed{.tflops = 1e-12 * rate, .mfu = rate / peak};
+}
+
+std::string outlook(const Forecast& forecast, const Session& session, const Grid& grid,
+                    const Device& device) {
   const Prediction& prediction = forecast.prediction;
   std::string line = "predicted: " + milliseconds_text(1e3 * prediction.step_s) +
                      " a step, bubble " + percent_text(prediction.bubble) + ", " +
                      bytes_text(prediction.fullest_bytes()) + " on the fullest rank (" +
                      forecast.basis + ")";
+  if (!device.host_addressable()) {
+    const std::string warning = device_warning(prediction.fullest_bytes(), device);
+    return warning.empty() ? line : line + "\n" + warning;
+  }
   int64_t here = 0;
   for (int rank = 0; rank < session.local_ranks(); ++rank) {
     const auto position = static_cast<size_t>(grid.position_of(rank));
@@ -113,7 +134,7 @@ Trace RunReport::trace(std::vector<TracedStep> measured) const {
 
 RunReport::Counters RunReport::counters() const {
   return {device_.memory().use().system_allocations, device_.primitives_created(),
-          network_.requests_made()};
+          network_.requests_made(), device_.commands_issued()};
 }
 
 void RunReport::begin_step() {
@@ -133,8 +154,15 @@ void RunReport::end_step(double step_ms, int64_t tokens, Executor& executor) {
   largest_.allocations = std::max(largest_.allocations, now.allocations - before_.allocations);
   largest_.primitives = std::max(largest_.primitives, now.primitives - before_.primitives);
   largest_.requests = std::max(largest_.requests, now.requests - before_.requests);
+  largest_.commands = std::max(largest_.commands, now.commands - before_.commands);
   busy_s_ += executor.busy_s();
   span_s_ += executor.span_s();
+}
+
+std::optional<Speed> RunReport::speed(double step_ms) const {
+  if (!forecast_) return std::nullopt;
+  return speed_of(forecast_->step_flops, step_ms, grid_.ranks(), device_.model(),
+                  config_.run.precision == "bf16");
 }
 
 RankRecord RunReport::rank_record(double data_wait_s) const {
@@ -157,6 +185,7 @@ RankRecord RunReport::rank_record(double data_wait_s) const {
   record.allocations_per_step = largest_.allocations;
   record.primitives_per_step = largest_.primitives;
   record.requests_per_step = largest_.requests;
+  record.commands_per_step = largest_.commands;
   return record;
 }
 
@@ -172,6 +201,7 @@ void RunReport::add_rates(RunSummary& summary) const {
   }
   summary.step_ms_median = quantile(step_ms_, 0.5);
   summary.step_ms_p95 = quantile(step_ms_, 0.95);
+  if (!step_ms_.empty()) summary.speed = speed(total_ms / static_cast<double>(step_ms_.size()));
   double busy = 0.0;
   for (const RankRecord& rank : summary.ranks_detail) busy += rank.busy_fraction;
   const auto ranks = static_cast<double>(std::max<size_t>(summary.ranks_detail.size(), 1));

@@ -18,10 +18,15 @@ namespace penstock {
 // One line that says what is about to run.
 [[nodiscard]] std::string headline(const Config& config, const Layout& layout, Network& network,
                                    Device& device);
-// What the planner thinks of it, with a warning where this host has less memory than its ranks will
-// need.
+// What the planner thinks of it, with a warning where the device has less memory than the fullest
+// rank will need, or this host less than its ranks, if they compute in its memory.
 [[nodiscard]] std::string outlook(const Forecast& forecast, const Session& session,
-                                  const Grid& grid);
+                                  const Grid& grid, const Device& device);
+// "" where a rank of that many bytes fits on the accelerator, else the warning.
+[[nodiscard]] std::string device_warning(int64_t fullest_bytes, const Device& device);
+// Of each of `ranks` alike that do step_flops together in step_ms. Null where a figure is missing.
+[[nodiscard]] std::optional<Speed> speed_of(double step_flops, double step_ms, int ranks,
+                                            const DeviceModel& device, bool bf16);
 
 class RunReport {
  public:
@@ -35,6 +40,8 @@ class RunReport {
   [[nodiscard]] Trace trace(std::vector<TracedStep> measured) const;
   void begin_step();
   void end_step(double step_ms, int64_t tokens, Executor& executor);
+  // Of a step that took so long; null on ranks without the forecast.
+  [[nodiscard]] std::optional<Speed> speed(double step_ms) const;
   void evaluated(const EvalRecord& record) { evaluation_ = record; }
   [[nodiscard]] const std::optional<EvalRecord>& last_evaluation() const { return evaluation_; }
   // Collective over all ranks; complete on rank 0.
@@ -42,7 +49,7 @@ class RunReport {
 
  private:
   struct Counters {
-    int64_t allocations = 0, primitives = 0, requests = 0;
+    int64_t allocations = 0, primitives = 0, requests = 0, commands = 0;
   };
   [[nodiscard]] Counters counters() const;
   [[nodiscard]] RankRecord rank_record(double data_wait_s) const;

@@ -24,45 +24,64 @@ RecomputeMode recompute_mode_named(const std::string& name) {
 Stage::Stage(std::span<const std::unique_ptr<Layer>> layers, RecomputeMode mode, int micro_batches,
              DType dtype, Device& device)
     : layers_(layers),
-      mode_(mode),
       dtype_(dtype),
       device_(device),
+      plan_(plan_stage(layers, mode == RecomputeMode::Layer ? 1 : layers.size())),
       live_(static_cast<size_t>(micro_batches), nullptr),
-      losses_(static_cast<size_t>(micro_batches)) {
+      losses_(static_cast<size_t>(micro_batches)),
+      auxiliary_losses_(static_cast<size_t>(micro_batches)) {
   for (const auto& layer : layers_) {
     first_parameter_.push_back(set_.parameters().size());
     layer->declare(set_);
   }
-  for (Parameter& parameter : set_.parameters()) parameters_.push_back(&parameter);
+  for (Parameter& parameter : set_.parameters()) {
+    if (parameter.first == nullptr) parameters_.push_back(&parameter);
+    if (parameter.tied) tied_.push_back(&parameter);
+  }
 }
 
 void Stage::allocate(uint64_t seed) {
   int64_t weights = 0;
   for (const Parameter* parameter : parameters_) weights += padded(parameter->elements());
-  int64_t sums = 0;
-  for (const StepSums& step_sums : set_.step_sums()) sums += padded(step_sums.shape.elements());
   weights_ = device_.zeros({weights}, DType::F32, Purpose::Parameters);
-  gradients_ = device_.zeros({weights + sums}, DType::F32, Purpose::Gradients);
   int64_t at = 0;
-  std::vector<int64_t> starts;  // of each parameter, and one past the last
   for (Parameter* parameter : parameters_) {
-    starts.push_back(at);
     parameter->weight = Weight(weights_.view(at, parameter->shape));
-    parameter->gradient = gradients_.view(at, parameter->shape);
     at += padded(parameter->elements());
     fill_initial_values(*parameter, seed, device_);
   }
-  starts.push_back(at);
+  allocate_gradients();
+  for (Parameter* parameter : tied_) {
+    if (parameter->first != nullptr) parameter->weight = parameter->first->weight.shared();
+  }
+  for (Buffer& buffer : set_.buffers()) {
+    buffer.value = device_.empty(buffer.shape, DType::F32, Purpose::Parameters);
+    device_.pointwise().fill(buffer.value, buffer.initial);
+  }
+}
+
+// One vector for all gradients, in layer order, and the step sums behind them.
+void Stage::allocate_gradients() {
+  int64_t total = 0;
+  std::vector<int64_t> starts;  // of each parameter's, and one past the last
+  for (const Parameter& parameter : set_.parameters()) {
+    starts.push_back(total);
+    total += padded(parameter.elements());
+  }
+  starts.push_back(total);
+  int64_t at = total;
+  for (const StepSums& step_sums : set_.step_sums()) total += padded(step_sums.shape.elements());
+  gradients_ = device_.zeros({total}, DType::F32, Purpose::Gradients);
+  for (size_t i = 0; i < set_.parameters().size(); ++i) {
+    Parameter& parameter = set_.parameters()[i];
+    parameter.gradient = gradients_.view(starts[i], parameter.shape);
+  }
   std::vector<int64_t> first_of_layer;
   for (const size_t first : first_parameter_) first_of_layer.push_back(starts[first]);
   buckets_ = GradientBuckets(gradients_, first_of_layer);
   for (StepSums& step_sums : set_.step_sums()) {
     step_sums.value = gradients_.view(at, step_sums.shape);
     at += padded(step_sums.shape.elements());
-  }
-  for (Buffer& buffer : set_.buffers()) {
-    buffer.value = device_.empty(buffer.shape, DType::F32, Purpose::Parameters);
-    device_.pointwise().fill(buffer.value, buffer.initial);
   }
 }
 
@@ -92,12 +111,7 @@ Stage::Stash& Stage::take_stash(int index) {
   }
   if (spare_.empty()) {
     Stash& stash = stashes_.emplace_back();
-    const size_t length = mode_ == RecomputeMode::Layer ? 1 : layers_.size();
-    for (size_t first = 0; first < layers_.size(); first += length) {
-      Segment& segment = stash.segments.emplace_back();
-      segment.first = first;
-      segment.last = first + length;
-    }
+    for (const SegmentPlan& plan : plan_.segments) stash.segments.emplace_back().plan = &plan;
     spare_.push_back(&stash);
   }
   live = spare_.back();
@@ -147,7 +161,8 @@ Context Stage::context(const Moment& moment, Tape& tape, bool recomputing) const
           .loss_scale = moment.loss_scale,
           .field_names = moment.field_names,
           .fields = moment.fields,
-          .loss = nullptr};
+          .loss = nullptr,
+          .auxiliary_losses = nullptr};
 }
 
 // Data as the layers compute: numbers come from the loader in fp32. Ids stay what they are.
@@ -161,22 +176,20 @@ Tensor Stage::computable(const Tensor& data) const {
 Tensors Stage::run(Segment& segment, const Moment& moment, bool record, bool recomputing) {
   Tape& tape = take_tape();
   segment.tape = &tape;
-  segment.input_slots.clear();
-  segment.output_slots.clear();
   if (record) tape.start_recording();
-  // Data has no gradient: a first stage's inputs are not put on the tape.
-  const bool data = first_ && segment.first == 0;
-  Variables x;
-  for (const Tensor& input : segment.inputs) {
-    x.push_back(data ? Variable{computable(input), -1} : tape.input(input));
-    segment.input_slots.push_back(x.back().slot);
-  }
+  Variables skips(static_cast<size_t>(plan_.skips));
+  Variables x = enter(segment, tape, skips);
   Context now = context(moment, tape, recomputing);
   Tensor loss;
   now.loss = &loss;
-  for (size_t i = segment.first; i < segment.last; ++i) {
+  if (!recomputing) now.auxiliary_losses = &auxiliary_losses_[static_cast<size_t>(moment.index)];
+  for (size_t i = segment.plan->first; i < segment.plan->last; ++i) {
     if (record) tape.begin_part(i);
+    if (plan_.pop[i] >= 0) x.push_back(std::move(skips[static_cast<size_t>(plan_.pop[i])]));
     x = layers_[i]->forward(now, x);
+    if (plan_.stash[i] < 0) continue;
+    skips[static_cast<size_t>(plan_.stash[i])] = std::move(x.back());
+    x.pop_back();
   }
   tape.stop_recording();
   if (record) {
@@ -185,7 +198,11 @@ Tensors Stage::run(Segment& segment, const Moment& moment, bool record, bool rec
     release_tape(segment);
   }
   if (loss && !recomputing) losses_[static_cast<size_t>(moment.index)] = std::move(loss);
+  for (int skip : segment.plan->leaving) {
+    x.push_back(std::move(skips[static_cast<size_t>(skip)]));
+  }
   Tensors outputs;
+  segment.output_slots.clear();
   for (Variable& variable : x) {
     segment.output_slots.push_back(variable.slot);
     outputs.push_back(std::move(variable.value));
@@ -193,14 +210,58 @@ Tensors Stage::run(Segment& segment, const Moment& moment, bool record, bool rec
   return outputs;
 }
 
+// The segment's inputs on the tape: those for its first layer are returned, the others are skips.
+Variables Stage::enter(Segment& segment, Tape& tape, Variables& skips) const {
+  // Data has no gradient: a first stage's inputs are not put on the tape.
+  const bool data = first_ && segment.plan->first == 0;
+  const std::vector<int>& entering = segment.plan->entering;
+  const size_t chain = segment.inputs.size() - entering.size();
+  Variables x;
+  segment.input_slots.clear();
+  for (size_t i = 0; i < segment.inputs.size(); ++i) {
+    const Tensor& input = segment.inputs[i];
+    Variable variable = data ? Variable{computable(input), -1} : tape.input(input);
+    segment.input_slots.push_back(variable.slot);
+    if (i < chain) {
+      x.push_back(std::move(variable));
+    } else {
+      skips[static_cast<size_t>(entering[i - chain])] = std::move(variable);
+    }
+  }
+  return x;
+}
+
+namespace {
+
+// A tuple's last tensors are skips: apart, by number, while its others go from segment to segment.
+void lay_aside(Tensors& tuple, const std::vector<int>& numbers, Tensors& skips) {
+  const size_t chain = tuple.size() - numbers.size();
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    skips[static_cast<size_t>(numbers[i])] = std::move(tuple[chain + i]);
+  }
+  tuple.resize(chain);
+}
+
+void take_along(Tensors& tuple, const std::vector<int>& numbers, Tensors& skips) {
+  for (int number : numbers) tuple.push_back(std::move(skips[static_cast<size_t>(number)]));
+}
+
+}  // namespace
+
 Tensors Stage::forward(const Moment& moment, Tensors inputs, bool keep_tape) {
   Stash& stash = take_stash(moment.index);
+  auxiliary_losses_[static_cast<size_t>(moment.index)].clear();
+  Tensors skips(static_cast<size_t>(plan_.skips));
   Tensors x = std::move(inputs);
+  lay_aside(x, plan_.entering, skips);
   for (Segment& segment : stash.segments) {
+    take_along(x, segment.plan->entering, skips);
     segment.inputs = std::move(x);
     x = run(segment, moment, moment.training && keep_tape, false);
+    lay_aside(x, segment.plan->leaving, skips);
     if (!moment.training) segment.inputs.clear();
   }
+  take_along(x, plan_.leaving, skips);
   if (!moment.training) release_stash(moment.index);
   return x;
 }
@@ -212,27 +273,38 @@ void Stage::recompute(const Moment& moment) {
 
 Tensors Stage::run_backward(const Moment& moment, Tensors gradients, Halves halves) {
   Stash& stash = stash_of(moment.index);
+  Tensors skips(static_cast<size_t>(plan_.skips));
   Tensors g = std::move(gradients);
+  lay_aside(g, plan_.leaving, skips);
   for (size_t s = stash.segments.size(); s-- > 0;) {
     Segment& segment = stash.segments[s];
     if (segment.tape == nullptr) (void)run(segment, moment, true, true);
-    Tape& tape = *segment.tape;
-    for (size_t i = 0; i < g.size(); ++i) {
-      if (segment.output_slots[i] >= 0) {
-        tape.give_gradient(segment.output_slots[i], std::move(g[i]));
-      }
-    }
-    if (halves == Halves::Both) {
-      tape.backward();
-    } else {
-      tape.backward_input();
-    }
-    g.clear();
-    for (int slot : segment.input_slots) {
-      if (slot >= 0) g.push_back(tape.take_gradient(slot));
-    }
-    if (halves == Halves::Both) release_tape(segment);
+    take_along(g, segment.plan->leaving, skips);
+    g = differentiate(segment, std::move(g), halves);
+    lay_aside(g, segment.plan->entering, skips);
   }
+  take_along(g, plan_.entering, skips);
+  return g;
+}
+
+// From the gradients of a segment's outputs to those of its inputs; none for data.
+Tensors Stage::differentiate(Segment& segment, Tensors gradients, Halves halves) {
+  Tape& tape = *segment.tape;
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    if (segment.output_slots[i] >= 0) {
+      tape.give_gradient(segment.output_slots[i], std::move(gradients[i]));
+    }
+  }
+  if (halves == Halves::Both) {
+    tape.backward();
+  } else {
+    tape.backward_input();
+  }
+  Tensors g;
+  for (int slot : segment.input_slots) {
+    if (slot >= 0) g.push_back(tape.take_gradient(slot));
+  }
+  if (halves == Halves::Both) release_tape(segment);
   return g;
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/engine/gradient_buckets.h"
+#include "runtime/engine/segments.h"
 #include "runtime/layers/layer.h"
 
 namespace penstock {
@@ -49,6 +50,9 @@ class Stage {
   void set_progress(const std::function<void()>& progress) { progress_ = progress; }
 
   // ---- the verbs of a schedule
+  // Tuples hold what passes between neighbouring layers, then the skips that cross the stage's end:
+  // inputs those that are popped here, outputs those that are stashed here, in the layers' order;
+  // likewise their gradients.
   // Returns the outputs. In training stashes what the mode asks for; with `keep_tape` (no Recompute
   // will come) everything.
   [[nodiscard]] Tensors forward(const Moment& moment, Tensors inputs, bool keep_tape);
@@ -70,11 +74,18 @@ class Stage {
   // The loss layer's F64 [3] of that micro-batch (TokenOps::cross_entropy_forward); empty in stages
   // without a loss.
   [[nodiscard]] const Tensor& loss(int index) const { return losses_[static_cast<size_t>(index)]; }
+  // Those of the auxiliary heads in this stage; none after an evaluation.
+  [[nodiscard]] const Tensors& auxiliary_losses(int index) const {
+    return auxiliary_losses_[static_cast<size_t>(index)];
+  }
 
   [[nodiscard]] ParameterSet& set() { return set_; }
   // All gradients and step sums, one fp32 vector: what replicas add up.
   [[nodiscard]] const Tensor& gradients() const { return gradients_; }
+  // What this stage trains, in layer order; a tied parameter once, in its first holder here.
   [[nodiscard]] std::span<Parameter* const> parameters() const { return parameters_; }
+  // Every holder of a tied parameter here, in layer order.
+  [[nodiscard]] std::span<Parameter* const> tied() const { return tied_; }
   [[nodiscard]] std::vector<std::string> reads() const;
   [[nodiscard]] const std::string& first_layer() const { return layers_.front()->name(); }
   [[nodiscard]] const std::string& last_layer() const { return layers_.back()->name(); }
@@ -82,17 +93,17 @@ class Stage {
   void set_first(bool first) { first_ = first; }
 
  private:
-  // A stretch of layers between two stashed inputs.
   struct Segment {
-    size_t first = 0, last = 0;  // layers [first, last)
-    Tensors inputs;              // kept for a recompute; empty once the tape is there
-    Tape* tape = nullptr;        // null: not recorded
+    const SegmentPlan* plan = nullptr;
+    Tensors inputs;        // kept for a recompute; empty once the tape is there
+    Tape* tape = nullptr;  // null: not recorded
     boost::container::small_vector<int, 4> input_slots, output_slots;
   };
   struct Stash {
     std::deque<Segment> segments;
   };
 
+  void allocate_gradients();
   Stash& take_stash(int index);
   Stash& stash_of(int index);
   void release_stash(int index);
@@ -102,16 +113,18 @@ class Stage {
   [[nodiscard]] Tensor computable(const Tensor& data) const;
   [[nodiscard]] Tensors run(Segment& segment, const Moment& moment, bool record, bool recomputing);
   enum class Halves : uint8_t { Both, Input };
+  [[nodiscard]] Variables enter(Segment& segment, Tape& tape, Variables& skips) const;
+  [[nodiscard]] Tensors differentiate(Segment& segment, Tensors gradients, Halves halves);
   [[nodiscard]] Tensors run_backward(const Moment& moment, Tensors gradients, Halves halves);
 
   std::span<const std::unique_ptr<Layer>> layers_;
-  RecomputeMode mode_;
   DType dtype_;
   Device& device_;
   bool first_ = false;
+  StagePlan plan_;
   std::function<void()> progress_;
   ParameterSet set_;
-  std::vector<Parameter*> parameters_;
+  std::vector<Parameter*> parameters_, tied_;
   std::vector<size_t> first_parameter_;  // by layer
   Tensor weights_, gradients_;
   GradientBuckets buckets_;
@@ -119,8 +132,9 @@ class Stage {
   std::vector<Stash*> spare_;  // of those, not in use
   std::deque<Tape> tapes_;     // likewise
   std::vector<Tape*> spare_tapes_;
-  std::vector<Stash*> live_;    // by micro-batch; null when none
-  std::vector<Tensor> losses_;  // by micro-batch
+  std::vector<Stash*> live_;               // by micro-batch; null when none
+  std::vector<Tensor> losses_;             // by micro-batch
+  std::vector<Tensors> auxiliary_losses_;  // likewise
 };
 
 }  // namespace penstock

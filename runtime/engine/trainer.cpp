@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <optional>
+#include <unordered_set>
 
 #include "runtime/data/loader.h"
 #include "runtime/engine/blueprint.h"
@@ -81,7 +82,8 @@ class Trainer {
         report_.evaluated(evaluate(step));
         if (reporter_ != nullptr) reporter_->evaluated(*report_.last_evaluation());
       }
-      if (last || (config_.checkpoint.every > 0 && step % config_.checkpoint.every == 0)) {
+      if ((last && config_.checkpoint.last) ||
+          (config_.checkpoint.every > 0 && step % config_.checkpoint.every == 0)) {
         save(step);
       }
     }
@@ -102,7 +104,7 @@ class Trainer {
     if (reporter_ != nullptr) {
       reporter_->note(headline(config_, blueprint_.layout, network_, device_));
       if (!source_.note().empty()) reporter_->note(source_.note());
-      reporter_->note(outlook(ahead, session, grid_));
+      reporter_->note(outlook(ahead, session, grid_, device_));
     }
     return ahead;
   }
@@ -157,6 +159,7 @@ class Trainer {
     trace_.end_step(step, pipeline_.training());
     record.samples = source_.mini_batch();
     record.step_ms = 1e3 * seconds_since(start);
+    record.speed = report_.speed(record.step_ms);
     report_.end_step(record.step_ms, record.tokens, pipeline_.training());
     return record;
   }
@@ -166,6 +169,7 @@ class Trainer {
     const LossSums loss =
         gather_loss(pipeline_, config_.pipeline.micro_batches, device_, network_.world());
     record.loss = loss.mean();
+    record.auxiliary_loss = loss.auxiliary_mean();
     // Padding is no token.
     if (pipeline_.input().label_per_position) record.tokens = std::llround(loss.targets);
     if (!pipeline_.input().label_per_position) record.accuracy = loss.accuracy();
@@ -224,25 +228,30 @@ class Trainer {
   void save(int64_t step) {
     CheckpointRequest request;
     if (network_.replicas().rank() == 0) {
+      for (const Parameter* parameter : pipeline_.owned()) {
+        request.model.push_back({parameter->name, parameter->weight.value()});
+      }
       for (const auto& stage : pipeline_.stages()) {
-        for (Parameter* parameter : stage->parameters()) {
-          request.model.push_back({parameter->name, parameter->weight.value()});
-        }
         for (const Buffer& buffer : stage->set().buffers()) {
           request.model.push_back({buffer.name, buffer.value});
         }
       }
-      for (const StateTensor& state : optimizer_->state()) {
-        request.optimizer.push_back({state.name(), state.tensor});
-      }
-      if (average_) {
-        for (const StateTensor& state : average_->state()) {
-          request.optimizer.push_back({state.name(), state.tensor});
-        }
-      }
+      add_owned(optimizer_->state(), request);
+      if (average_) add_owned(average_->state(), request);
     }
     const std::string warning = saver_.save(std::move(request), step, step * source_.mini_batch());
     if (!warning.empty() && reporter_ != nullptr) reporter_->note("warning: " + warning);
+  }
+
+  // Of a tied parameter only the owner writes, and once: the other holders have the same bits.
+  void add_owned(const std::vector<StateTensor>& states, CheckpointRequest& request) const {
+    std::unordered_set<std::string> owned;
+    for (const Parameter* parameter : pipeline_.owned()) owned.insert(parameter->name);
+    std::unordered_set<std::string> written;
+    for (const StateTensor& state : states) {
+      if (!owned.contains(state.parameter) || !written.insert(state.name()).second) continue;
+      request.optimizer.push_back({state.name(), state.tensor});
+    }
   }
 
   const Config& config_;

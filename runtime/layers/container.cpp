@@ -4,7 +4,13 @@ namespace penstock {
 
 Shapes Group::infer(const Shapes& inputs) const {
   Shapes shapes = inputs;
-  for (const auto& layer : layers_) shapes = layer->infer(shapes);
+  for (const auto& layer : layers_) {
+    if (!layer->stashes().empty() || !layer->pops().empty()) {
+      misfit("holds '" + layer->name() +
+             "', but a skip joins layers of the network itself, not those inside another");
+    }
+    shapes = layer->infer(shapes);
+  }
   return shapes;
 }
 

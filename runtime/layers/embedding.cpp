@@ -30,12 +30,18 @@ Embedding::Embedding(std::string name, const Options& options)
   }
 }
 
+Initializer Embedding::table_initializer(const Options& options) {
+  const bool scaled = options.positions == Positions::Sinusoidal;
+  const double deviation = scaled ? 1.0 / std::sqrt(static_cast<double>(options.width)) : 0.02;
+  return {Initializer::Kind::Normal, static_cast<float>(deviation)};
+}
+
 void Embedding::declare(ParameterSet& set) {
   waves_.reset();
-  const bool scaled = options_.positions == Positions::Sinusoidal;
-  const double deviation = scaled ? 1.0 / std::sqrt(static_cast<double>(options_.width)) : 0.02;
-  const Initializer init = {Initializer::Kind::Normal, static_cast<float>(deviation)};
-  token_ = &set.add(name() + ".token.weight", {options_.vocabulary, options_.width}, init);
+  const Initializer init = table_initializer(options_);
+  const Shape table = {options_.vocabulary, options_.width};
+  token_ = options_.shared.empty() ? &set.add(name() + ".token.weight", table, init)
+                                   : &set.share(options_.shared, table, init);
   if (options_.positions == Positions::Learned) {
     position_ = &set.add(name() + ".position.weight", {options_.context, options_.width}, init);
   }

@@ -13,7 +13,10 @@ class Embedding final : public UnaryLayer {
   struct Options {
     int64_t vocabulary = 0, width = 0, context = 0;  // context: the longest t
     Positions positions = Positions::Sinusoidal;
+    std::string shared = {};  // the table's name where other layers hold it too
   };
+  // Of a table with these options, for those other layers.
+  [[nodiscard]] static Initializer table_initializer(const Options& options);
   Embedding(std::string name, const Options& options);
   [[nodiscard]] std::string kind() const override { return "embedding"; }
   void declare(ParameterSet& set) override;

@@ -1,5 +1,6 @@
 #include "runtime/layers/image.h"
 
+#include <array>
 #include <cmath>
 
 namespace penstock {
@@ -17,6 +18,11 @@ Window same_window(int kernel_h, int kernel_w, int stride) {
           .pad_right = kernel_w - 1 - w};
 }
 
+Initializer fan_out_normal(const Shape& weight, int groups) {
+  const auto out = static_cast<double>(weight[0] * weight[2] * weight[3]);
+  return {Initializer::Kind::Normal, static_cast<float>(std::sqrt(2.0 * groups / out))};
+}
+
 Conv2d::Conv2d(std::string name, const Options& options)
     : UnaryLayer(std::move(name)), options_(options) {
   if (options_.in < 1 || options_.out < 1) misfit("its channels must be at least 1");
@@ -30,13 +36,9 @@ Conv2d::Conv2d(std::string name, const Options& options)
 
 void Conv2d::declare(ParameterSet& set) {
   const Window& window = options_.window;
-  // He et al. 2015, by fan-out: keeps the gradient's level through ReLUs.
-  const double fan_out =
-      static_cast<double>(options_.out) / options_.groups * window.kernel_h * window.kernel_w;
-  weight_ =
-      &set.add(name() + ".weight",
-               {options_.out, options_.in / options_.groups, window.kernel_h, window.kernel_w},
-               {Initializer::Kind::Normal, static_cast<float>(std::sqrt(2.0 / fan_out))});
+  const Shape shape = {options_.out, options_.in / options_.groups, window.kernel_h,
+                       window.kernel_w};
+  weight_ = &set.add(name() + ".weight", shape, fan_out_normal(shape, options_.groups));
   if (options_.bias) bias_ = &set.add(name() + ".bias", {options_.out}, {});
 }
 
@@ -73,6 +75,27 @@ Shape Pool2d::shape_of(const Shape& input) const {
 
 Variable Pool2d::run(Context& context, const Variable& x) {
   return pool2d(context.tape, x, window_, pool_);
+}
+
+UpConvolution::UpConvolution(const std::string& name, int64_t in, int64_t out)
+    : UnaryLayer(name),
+      out_(out),
+      points_(name,
+              {.in = in, .out = 4 * out, .window = {}, .groups = 1, .bias = false, .relu = false}) {
+}
+
+Shape UpConvolution::shape_of(const Shape& input) const {
+  const Shape points = points_.infer({input})[0];
+  return {points[0], 2 * points[1], 2 * points[2], out_};
+}
+
+Variable UpConvolution::run(Context& context, const Variable& x) {
+  Tape& tape = context.tape;
+  const Shape& in = x.shape();
+  const Variable points = points_.forward(context, {x})[0];
+  constexpr std::array<int, 6> kRowsTogether = {0, 1, 3, 2, 4, 5};
+  const Variable apart = reshape(tape, points, {in[0], in[1], in[2], 2, 2, out_});
+  return reshape(tape, transpose(tape, apart, kRowsTogether), shape_of(in));
 }
 
 Shape GlobalPool::shape_of(const Shape& input) const {

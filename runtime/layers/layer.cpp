@@ -10,7 +10,29 @@ void ParameterSet::claim(const std::string& name) {
 
 Parameter& ParameterSet::add(const std::string& name, const Shape& shape, const Initializer& init) {
   claim(name);
-  return parameters_.emplace_back(Parameter{name, shape, init, {}, {}});
+  return parameters_.emplace_back(Parameter{name, shape, init, {}, {}, false, nullptr});
+}
+
+Parameter& ParameterSet::share(const std::string& name, const Shape& shape,
+                               const Initializer& init) {
+  const auto first = std::find_if(parameters_.begin(), parameters_.end(),
+                                  [&](const Parameter& p) { return p.tied && p.name == name; });
+  if (first == parameters_.end()) {
+    Parameter& parameter = add(name, shape, init);
+    parameter.tied = true;
+    return parameter;
+  }
+  if (first->shape != shape) {
+    fail_input("the shared parameter '" + name + "' is " + first->shape.text() +
+               " in one layer and " + shape.text() + " in another");
+  }
+  Parameter& parameter = parameters_.emplace_back();
+  parameter.name = name;
+  parameter.shape = shape;
+  parameter.init = init;
+  parameter.tied = true;
+  parameter.first = &*first;
+  return parameter;
 }
 
 Buffer& ParameterSet::add_buffer(const std::string& name, const Shape& shape, float initial) {
@@ -24,7 +46,9 @@ StepSums& ParameterSet::add_step_sums(const Shape& shape) {
 
 int64_t ParameterSet::elements() const {
   int64_t total = 0;
-  for (const Parameter& parameter : parameters_) total += parameter.elements();
+  for (const Parameter& parameter : parameters_) {
+    if (parameter.first == nullptr) total += parameter.elements();
+  }
   return total;
 }
 

@@ -38,6 +38,9 @@ class ParameterSet {
  public:
   // Throws Error(Input) when the name is taken.
   Parameter& add(const std::string& name, const Shape& shape, const Initializer& init);
+  // A parameter that other layers hold too, in this set or another, under the same name, shape and
+  // initialiser. Throws Error(Input) when an earlier holder's shape differs.
+  Parameter& share(const std::string& name, const Shape& shape, const Initializer& init);
   Buffer& add_buffer(const std::string& name, const Shape& shape, float initial);
   StepSums& add_step_sums(const Shape& shape);
 
@@ -45,7 +48,7 @@ class ParameterSet {
   [[nodiscard]] const std::deque<Parameter>& parameters() const { return parameters_; }
   [[nodiscard]] std::deque<Buffer>& buffers() { return buffers_; }
   [[nodiscard]] std::deque<StepSums>& step_sums() { return step_sums_; }
-  [[nodiscard]] int64_t elements() const;  // numbers trained
+  [[nodiscard]] int64_t elements() const;  // numbers trained; shared ones once
 
  private:
   void claim(const std::string& name);
@@ -68,6 +71,7 @@ struct Context {
   std::vector<std::string> const* field_names = nullptr;  // of the micro-batch, for reads()
   std::vector<Tensor> const* fields = nullptr;
   Tensor* loss = nullptr;  // a loss layer leaves its F64 [3] here (TokenOps::cross_entropy_forward)
+  Tensors* auxiliary_losses = nullptr;  // an AuxiliaryLoss adds its own here; null: nobody asks
 
   [[nodiscard]] Device& device() const { return tape.device(); }
   // Throws Error(Internal) when the loader was not asked for it: see Layer::reads().
@@ -76,6 +80,10 @@ struct Context {
   [[nodiscard]] RandomStream random(uint64_t name_hash) const {
     return random_stream(seed, name_hash, static_cast<uint64_t>(step),
                          static_cast<uint64_t>(micro_batch));
+  }
+  // The same for all micro-batches of the step: for what is drawn by sample.
+  [[nodiscard]] RandomStream random_of_step(uint64_t name_hash) const {
+    return random_stream(seed, name_hash, static_cast<uint64_t>(step));
   }
 };
 
@@ -105,6 +113,12 @@ class Layer {
   // Batch fields that forward() asks Context::field for.
   [[nodiscard]] virtual std::vector<std::string> reads() const { return {}; }
   virtual void end_step(StepEnd& /*end*/) {}
+
+  // ---- skip connections (runtime/layers/skip.h); not inside a container
+  // The name under which the last output goes to a later layer, past those between; empty: none.
+  [[nodiscard]] virtual std::string stashes() const { return {}; }
+  // The name of the skip that comes in as the last input; empty: none.
+  [[nodiscard]] virtual std::string pops() const { return {}; }
 
  protected:
   // "layer 'blocks.0.attention' (attention): <what>"

@@ -34,8 +34,10 @@ Linear::Linear(std::string name, const Options& options)
 }
 
 void Linear::declare(ParameterSet& set) {
-  weight_ = &set.add(name() + ".weight", {options_.out, options_.in},
-                     fan_in_normal(options_.in, options_.init_factor));
+  const Shape shape = {options_.out, options_.in};
+  weight_ = options_.shared ? &set.share(options_.shared->name, shape, options_.shared->init)
+                            : &set.add(name() + ".weight", shape,
+                                       fan_in_normal(options_.in, options_.init_factor));
   if (options_.bias) bias_ = &set.add(name() + ".bias", {options_.out}, {});
 }
 
@@ -63,6 +65,7 @@ Variable Linear::run(Context& context, const Variable& x) {
 
 FeedForward::FeedForward(const std::string& name, const Options& options)
     : UnaryLayer(name),
+      activation_(options.activation),
       in_(name + ".in", {.in = options.width,
                          .out = options.hidden,
                          .bias = options.bias,
@@ -84,7 +87,11 @@ Shape FeedForward::shape_of(const Shape& input) const {
 }
 
 Variable FeedForward::run(Context& context, const Variable& x) {
-  return out_.forward(context, in_.forward(context, {x}))[0];
+  if (activation_ == Activation::Relu || activation_ == Activation::Tanh) {
+    return out_.forward(context, in_.forward(context, {x}))[0];  // differentiated from its output
+  }
+  return feed_forward(context.tape, x, in_.weight(), in_.bias(), out_.weight(), out_.bias(),
+                      activation_);
 }
 
 }  // namespace penstock

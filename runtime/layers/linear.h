@@ -15,6 +15,12 @@ namespace penstock {
 // the variance of PyTorch's default and, at width 768, GPT-2's 0.02.
 [[nodiscard]] Initializer fan_in_normal(int64_t fan_in, double factor = 1.0);
 
+// A weight that other layers hold too (ParameterSet::share).
+struct SharedWeight {
+  std::string name;
+  Initializer init;
+};
+
 // y = f(x W^T + b) over the last axis.
 class Linear final : public UnaryLayer {
  public:
@@ -23,10 +29,14 @@ class Linear final : public UnaryLayer {
     bool bias = true;
     std::optional<Activation> activation = std::nullopt;
     double init_factor = 1.0;  // multiplies the standard deviation of the initial weights
+    std::optional<SharedWeight> shared = std::nullopt;
   };
   Linear(std::string name, const Options& options);
   [[nodiscard]] std::string kind() const override { return "linear"; }
   void declare(ParameterSet& set) override;
+  // After declare(); bias() is null without one.
+  [[nodiscard]] Parameter& weight() const { return *weight_; }
+  [[nodiscard]] Parameter* bias() const { return bias_; }
 
  protected:
   [[nodiscard]] Shape shape_of(const Shape& input) const override;
@@ -57,6 +67,7 @@ class FeedForward final : public UnaryLayer {
   Variable run(Context& context, const Variable& x) override;
 
  private:
+  Activation activation_;
   Linear in_, out_;
 };
 

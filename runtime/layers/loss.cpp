@@ -12,7 +12,8 @@ ClassifierLoss::ClassifierLoss(const std::string& name, const Options& options)
                      .out = std::max<int64_t>(options.classes, 1),
                      .bias = options.bias,
                      .activation = std::nullopt,
-                     .init_factor = 1.0}) {
+                     .init_factor = 1.0,
+                     .shared = options.shared}) {
   if (options.classes < 2) misfit("needs at least 2 classes");
 }
 
@@ -35,6 +36,28 @@ Variables ClassifierLoss::forward(Context& context, const Variables& inputs) {
   Tensor result = cross_entropy(context.tape, logits, labels, context.loss_scale, how);
   if (context.loss != nullptr) *context.loss = std::move(result);
   return {};
+}
+
+AuxiliaryLoss::AuxiliaryLoss(const std::string& name, Layers branch, double weight)
+    : Layer(name), branch_(name, "branch", std::move(branch)), weight_(static_cast<float>(weight)) {
+  if (!(weight > 0.0)) misfit("its weight must be above 0");
+}
+
+Shapes AuxiliaryLoss::infer(const Shapes& inputs) const {
+  if (inputs.empty()) misfit("stands after the loss of the network");
+  if (!branch_.infer({inputs[0]}).empty()) misfit("its branch does not end in a loss");
+  return inputs;
+}
+
+Variables AuxiliaryLoss::forward(Context& context, const Variables& inputs) {
+  if (!context.training) return inputs;
+  Tensor loss;
+  Context inside = context;
+  inside.loss_scale *= weight_;
+  inside.loss = &loss;
+  (void)branch_.forward(inside, {inputs[0]});
+  if (context.auxiliary_losses != nullptr) context.auxiliary_losses->push_back(std::move(loss));
+  return inputs;
 }
 
 }  // namespace penstock

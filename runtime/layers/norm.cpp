@@ -75,8 +75,11 @@ void BatchNorm::end_step(StepEnd& end) {
   ops.activation_forward(variance, variance, Activation::Relu);
   // The moving variance is the unbiased estimate, as evaluation in other frameworks expects.
   if (n > 1.0) ops.scale(variance, variance, static_cast<float>(n / (n - 1.0)));
-  end.device.update().moving_average(mean_->value, mean, options_.decay);
-  end.device.update().moving_average(variance_->value, variance, options_.decay);
+  // One at a time: a list of new addresses in every step would be uploaded in every step.
+  const AverageTensors means{mean_->value, mean};
+  const AverageTensors variances{variance_->value, variance};
+  end.device.update().moving_average({&means, 1}, options_.decay);
+  end.device.update().moving_average({&variances, 1}, options_.decay);
 }
 
 }  // namespace penstock

@@ -35,4 +35,24 @@ class Dropout final : public UnaryLayer {
   uint64_t name_hash_;
 };
 
+// Stochastic depth (Huang et al. 2016; drop path in Zoph et al. 2018): a sample's whole row is zero
+// or scaled by 1 / (1 - rate). The number is that of the sample in the mini-batch over all
+// replicas, so how the mini-batch is cut into micro-batches changes nothing. Off in evaluation.
+class DropPath final : public UnaryLayer {
+ public:
+  struct Options {
+    double rate = 0.0;
+    int64_t ramp_steps = 0;  // the rate grows linearly from 0 and is reached at this step
+  };
+  DropPath(std::string name, const Options& options);
+  [[nodiscard]] std::string kind() const override { return "drop-path"; }
+
+ protected:
+  Variable run(Context& context, const Variable& x) override;
+
+ private:
+  Options options_;
+  uint64_t name_hash_;
+};
+
 }  // namespace penstock

@@ -21,8 +21,8 @@ struct LayerConfig {
 };
 
 struct ModelConfig {
-  std::string kind =
-      "transformer-lm";  // transformer-lm | transformer-nmt | resnet | mlp | sequential
+  // transformer-lm | transformer-nmt | amoebanet-d | amoebanet-b | resnet | unet | mlp | sequential
+  std::string kind = "transformer-lm";
   // transformer-lm, transformer-nmt
   int64_t layers = 4;          // transformer-nmt: of the encoder
   int64_t decoder_layers = 0;  // transformer-nmt; 0: as many as the encoder has
@@ -37,6 +37,7 @@ struct ModelConfig {
   bool attention_bias = true;
   bool bias = true;  // feed-forward, softmax
   bool final_norm = true;
+  bool tied_embedding = false;     // the softmax matrix is the embedding table
   bool depth_scaled_init = false;  // feed-forward layers scaled down by depth (gpipe.md 3.2)
   double dropout = 0.0;
   double label_smoothing = 0.0;
@@ -44,7 +45,16 @@ struct ModelConfig {
   // resnet
   int64_t depth = 20;          // CIFAR form: 6n+2; ImageNet form: 18, 34, 50, 101, 152
   std::string form = "cifar";  // cifar | imagenet
-  // resnet, mlp, sequential: the input
+  // amoebanet: `layers` normal cells in three stages; unet: `layers` levels, each half as large
+  int64_t filters = 32;           // of the first stage
+  std::string stem = "auto";      // wide | narrow | small; auto: the paper's (d: wide, b: narrow)
+  double auxiliary_weight = 0.0;  // of the loss of the auxiliary head; 0: no head
+  double drop_path = 0.0;         // share of a cell's operations left out, by sample
+  int64_t drop_path_ramp = 0;     // steps over which drop_path grows from 0
+  // amoebanet, resnet, unet: batch norm
+  double norm_decay = 0.9;  // of the moving averages
+  double norm_epsilon = 1e-5;
+  // amoebanet, resnet, unet, mlp, sequential: the input
   std::vector<int64_t> image = {3, 32, 32};  // [channels, height, width]
   std::vector<int64_t> input = {};           // mlp, sequential: [features]; empty: an image
   int64_t classes = 10;                      // 0: what the data has

@@ -29,6 +29,15 @@ bool starts_with_embedding(const ModelConfig& config) {
   return !config.sequence.empty() && config.sequence[0].kind == "embedding";
 }
 
+bool is_amoebanet(const ModelConfig& config) {
+  return config.kind == "amoebanet-d" || config.kind == "amoebanet-b";
+}
+
+// One label for each.
+bool takes_images(const ModelConfig& config) {
+  return is_amoebanet(config) || config.kind == "resnet" || config.kind == "unet";
+}
+
 }  // namespace
 
 ModelInput input_of(const ModelConfig& config) {
@@ -39,7 +48,7 @@ ModelInput input_of(const ModelConfig& config) {
       (config.kind == "sequential" && starts_with_embedding(config))) {
     return {"tokens", {config.context}, DType::I32, true};
   }
-  if (config.kind != "resnet" && !config.input.empty()) {
+  if (!takes_images(config) && !config.input.empty()) {
     return {"inputs", features_shape(config), DType::F32, false};
   }
   return {"images", image_shape(config), DType::F32, false};
@@ -48,7 +57,7 @@ ModelInput input_of(const ModelConfig& config) {
 Sequential build_model(const ModelConfig& config, int64_t vocabulary, int64_t classes) {
   const int64_t tokens = config.vocabulary > 0 ? config.vocabulary : vocabulary;
   const int64_t labels = config.classes > 0 ? config.classes : classes;
-  if ((config.kind == "resnet" || config.kind == "mlp") && labels < 2) {
+  if ((takes_images(config) || config.kind == "mlp") && labels < 2) {
     fail_input("model.classes is not known from the data: give it, at least 2");
   }
   Sequential model;
@@ -56,8 +65,12 @@ Sequential build_model(const ModelConfig& config, int64_t vocabulary, int64_t cl
     model = transformer_lm(config, tokens);
   } else if (config.kind == "transformer-nmt") {
     model = transformer_nmt(config, tokens);
+  } else if (is_amoebanet(config)) {
+    model = amoebanet(config, labels);
   } else if (config.kind == "resnet") {
     model = resnet(config, labels);
+  } else if (config.kind == "unet") {
+    model = unet(config, labels);
   } else if (config.kind == "mlp") {
     model = mlp(config, labels);
   } else if (config.kind == "sequential") {
@@ -68,7 +81,9 @@ Sequential build_model(const ModelConfig& config, int64_t vocabulary, int64_t cl
         "launch/examples/own_network.cpp");
   } else {
     fail_input("unknown model.kind '" + config.kind +
-               "'; known are transformer-lm, transformer-nmt, resnet, mlp and sequential");
+               "'; known are transformer-lm, transformer-nmt, amoebanet-d, amoebanet-b, resnet, "
+               "unet, mlp and "
+               "sequential");
   }
   model.inputs = {input_of(config).field};
   return model;

@@ -38,7 +38,10 @@ struct ModelMaker {
 // ---- the builders, one .cpp each
 [[nodiscard]] Sequential transformer_lm(const ModelConfig& config, int64_t vocabulary);
 [[nodiscard]] Sequential transformer_nmt(const ModelConfig& config, int64_t vocabulary);
+// amoebanet-d and amoebanet-b
+[[nodiscard]] Sequential amoebanet(const ModelConfig& config, int64_t classes);
 [[nodiscard]] Sequential resnet(const ModelConfig& config, int64_t classes);
+[[nodiscard]] Sequential unet(const ModelConfig& config, int64_t classes);
 [[nodiscard]] Sequential mlp(const ModelConfig& config, int64_t classes);
 [[nodiscard]] Sequential sequential(const ModelConfig& config, int64_t vocabulary, int64_t classes);
 

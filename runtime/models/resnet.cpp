@@ -14,7 +14,7 @@ namespace penstock {
 namespace {
 
 void add_conv(Layers& layers, const std::string& name, int64_t in, int64_t out, int kernel,
-              int stride) {
+              int stride, const BatchNorm::Options& norm) {
   layers.push_back(std::make_unique<Conv2d>(
       name + ".conv", Conv2d::Options{.in = in,
                                       .out = out,
@@ -22,7 +22,7 @@ void add_conv(Layers& layers, const std::string& name, int64_t in, int64_t out, 
                                       .groups = 1,
                                       .bias = false,
                                       .relu = false}));
-  layers.push_back(std::make_unique<BatchNorm>(name + ".norm", out, BatchNorm::Options{}));
+  layers.push_back(std::make_unique<BatchNorm>(name + ".norm", out, norm));
 }
 
 void add_relu(Layers& layers, const std::string& name) {
@@ -31,22 +31,22 @@ void add_relu(Layers& layers, const std::string& name) {
 
 // `width` is that of the 3x3 convolutions; a bottleneck puts out four times as much.
 std::unique_ptr<Layer> block(const std::string& name, int64_t in, int64_t width, int stride,
-                             bool bottleneck) {
+                             bool bottleneck, const BatchNorm::Options& norm) {
   const int64_t out = bottleneck ? 4 * width : width;
   Layers branch;
   if (bottleneck) {
-    add_conv(branch, name + ".1", in, width, 1, 1);
+    add_conv(branch, name + ".1", in, width, 1, 1, norm);
     add_relu(branch, name + ".1");
-    add_conv(branch, name + ".2", width, width, 3, stride);
+    add_conv(branch, name + ".2", width, width, 3, stride, norm);
     add_relu(branch, name + ".2");
-    add_conv(branch, name + ".3", width, out, 1, 1);
+    add_conv(branch, name + ".3", width, out, 1, 1, norm);
   } else {
-    add_conv(branch, name + ".1", in, width, 3, stride);
+    add_conv(branch, name + ".1", in, width, 3, stride, norm);
     add_relu(branch, name + ".1");
-    add_conv(branch, name + ".2", width, out, 3, 1);
+    add_conv(branch, name + ".2", width, out, 3, 1, norm);
   }
   Layers shortcut;
-  if (stride != 1 || in != out) add_conv(shortcut, name + ".shortcut", in, out, 1, stride);
+  if (stride != 1 || in != out) add_conv(shortcut, name + ".shortcut", in, out, 1, stride, norm);
   return std::make_unique<Residual>(name, std::move(branch), std::move(shortcut), Activation::Relu);
 }
 
@@ -90,9 +90,12 @@ Form form_of(const ModelConfig& config) {
 Sequential resnet(const ModelConfig& config, int64_t classes) {
   const Form form = form_of(config);
   const bool large = config.form == "imagenet";
+  const BatchNorm::Options norm = {.epsilon = static_cast<float>(config.norm_epsilon),
+                                   .decay = static_cast<float>(config.norm_decay)};
   Sequential model;
   Layers stem;
-  add_conv(stem, "stem", input_of(config).shape.back(), form.width, large ? 7 : 3, large ? 2 : 1);
+  add_conv(stem, "stem", input_of(config).shape.back(), form.width, large ? 7 : 3, large ? 2 : 1,
+           norm);
   add_relu(stem, "stem");
   if (large) {
     stem.push_back(std::make_unique<Pool2d>("stem.pool", same_window(3, 3, 2), Pool::Max));
@@ -105,8 +108,8 @@ Sequential resnet(const ModelConfig& config, int64_t classes) {
   for (size_t group = 0; group < form.blocks.size(); ++group, width *= 2) {
     for (int64_t i = 0; i < form.blocks[group]; ++i) {
       const int stride = group > 0 && i == 0 ? 2 : 1;
-      model.layers.push_back(
-          block("blocks." + std::to_string(index++), channels, width, stride, form.bottleneck));
+      model.layers.push_back(block("blocks." + std::to_string(index++), channels, width, stride,
+                                   form.bottleneck, norm));
       channels = form.bottleneck ? 4 * width : width;
     }
   }

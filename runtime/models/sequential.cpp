@@ -10,6 +10,7 @@
 #include "runtime/layers/loss.h"
 #include "runtime/layers/norm.h"
 #include "runtime/layers/pointwise.h"
+#include "runtime/layers/skip.h"
 #include "runtime/models/layer_options.h"
 #include "runtime/models/models.h"
 
@@ -197,6 +198,19 @@ LayerPtr make_classifier(const std::string& name, LayerOptions& options, const L
                          .clip = static_cast<float>(around.model.logit_clip)}});
 }
 
+LayerPtr make_stash(const std::string& name, LayerOptions& options, const LayerConfig&,
+                    const Shape&, const Surroundings&) {
+  return std::make_unique<Stash>(name, options.text("skip", ""));
+}
+
+LayerPtr make_pop(const std::string& name, LayerOptions& options, const LayerConfig&, const Shape&,
+                  const Surroundings&) {
+  const std::string join = options.text("join", "concat");
+  if (join != "concat" && join != "add") options.fail("join must be concat or add");
+  return std::make_unique<Pop>(name, options.text("skip", ""),
+                               join == "add" ? Pop::Join::Add : Pop::Join::Concat);
+}
+
 template <class L>
 LayerPtr make_plain(const std::string& name, LayerOptions&, const LayerConfig&, const Shape&,
                     const Surroundings&) {
@@ -223,6 +237,8 @@ const std::map<std::string, Maker>& makers() {
       {"self-attention", make_attention},
       {"feed-forward", make_feed_forward},
       {"residual", make_residual},
+      {"stash", make_stash},
+      {"pop", make_pop},
       {"group", make_group},
       {"classifier", make_classifier},
   };
@@ -243,6 +259,8 @@ LayerPtr make_layer(const LayerConfig& config, const std::string& name, const Sh
     options.fail("must be the first layer: nothing but the data gives token ids");
   }
   LayerPtr layer = found->second(name, options, config, shapes[0], around);
+  const bool skips = config.kind == "stash" || config.kind == "pop";
+  if (skips && (layer->stashes() + layer->pops()).empty()) options.fail("needs skip = \"a name\"");
   options.finish();
   return layer;
 }
@@ -254,17 +272,19 @@ std::string own_name(const LayerConfig& config, size_t position) {
 Layers make_layers(const std::vector<LayerConfig>& configs, const std::string& prefix,
                    Shapes& shapes, const Surroundings& around) {
   Layers layers;
+  ShapeWalk walk(shapes);
   for (size_t i = 0; i < configs.size(); ++i) {
     const LayerConfig& config = configs[i];
     try {
-      layers.push_back(make_layer(config, prefix + own_name(config, i), shapes, around));
-      shapes = layers.back()->infer(shapes);
+      layers.push_back(make_layer(config, prefix + own_name(config, i), walk.between(), around));
+      walk.next(*layers.back());
     } catch (const Placed&) {
       throw;
     } catch (const Error& error) {
       throw Placed(error.kind(), (config.where.empty() ? "" : config.where + ": ") + error.what());
     }
   }
+  shapes = walk.between();
   return layers;
 }
 

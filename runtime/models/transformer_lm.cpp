@@ -1,6 +1,7 @@
 // A decoder-only Transformer language model: the layout of GPipe's Transformer-L, which reproduces
 // the parameter counts of the paper's Table 1 (embedding, L pre-norm blocks, separate softmax
-// matrix). GELU, learned positions, missing biases and a final norm are options.
+// matrix). A tied softmax matrix, GELU, learned positions, missing biases and a final norm are
+// options.
 #include "runtime/layers/norm.h"
 #include "runtime/models/models.h"
 #include "runtime/models/transformer_parts.h"

@@ -1,6 +1,7 @@
 #include "runtime/models/transformer_parts.h"
 
 #include <cmath>
+#include <optional>
 
 #include "runtime/layers/norm.h"
 #include "runtime/layers/pointwise.h"
@@ -85,10 +86,14 @@ std::unique_ptr<Layer> feed_forward_part(const ModelConfig& config, const std::s
 
 Embedding::Options embedding_options(const ModelConfig& config, int64_t vocabulary) {
   if (vocabulary < 2) fail_input("model.vocabulary is not known from the data: give it");
-  return {.vocabulary = vocabulary,
-          .width = widths_of(config).width,
-          .context = config.context,
-          .positions = positions_of(config)};
+  Embedding::Options table = {.vocabulary = vocabulary,
+                              .width = widths_of(config).width,
+                              .context = config.context,
+                              .positions = positions_of(config)};
+  if (config.tied_embedding || config.kind == "transformer-nmt") {
+    table.shared = "embedding.token.weight";
+  }
+  return table;
 }
 
 std::unique_ptr<Layer> embedding_part(const ModelConfig& config, const std::string& name,
@@ -102,6 +107,11 @@ std::unique_ptr<Layer> embedding_part(const ModelConfig& config, const std::stri
 }
 
 std::unique_ptr<Layer> classifier_part(const ModelConfig& config, int64_t vocabulary) {
+  std::optional<SharedWeight> shared;
+  if (config.tied_embedding) {
+    const Embedding::Options table = embedding_options(config, vocabulary);
+    shared = SharedWeight{table.shared, Embedding::table_initializer(table)};
+  }
   return std::make_unique<ClassifierLoss>(
       "classifier", ClassifierLoss::Options{
                         .width = widths_of(config).width,
@@ -109,7 +119,8 @@ std::unique_ptr<Layer> classifier_part(const ModelConfig& config, int64_t vocabu
                         .bias = config.bias,
                         .labels = "labels",
                         .loss = {.label_smoothing = static_cast<float>(config.label_smoothing),
-                                 .clip = static_cast<float>(config.logit_clip)}});
+                                 .clip = static_cast<float>(config.logit_clip)},
+                        .shared = shared});
 }
 
 }  // namespace penstock

@@ -43,6 +43,7 @@ struct DepthFactors {
                                                        const std::string& name, int number,
                                                        const DepthFactors& factors);
 
+// The one table of token vectors: of encoder, decoder and, with model.tied_embedding, softmax.
 [[nodiscard]] Embedding::Options embedding_options(const ModelConfig& config, int64_t vocabulary);
 // Embedding and dropout.
 [[nodiscard]] std::unique_ptr<Layer> embedding_part(const ModelConfig& config,

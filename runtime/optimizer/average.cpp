@@ -39,8 +39,10 @@ void WeightAverage::update(int64_t step) {
   if (swapped_) fail_internal("the weight average was updated while it stands in for the weights");
   const auto decay = static_cast<float>(average_decay(decay_, step));
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    device_->update().moving_average(averages_[i], parameters_[i]->weight.value(), decay);
+    list_.push_back({averages_[i], parameters_[i]->weight.value()});
   }
+  device_->update().moving_average(list_, decay);
+  list_.clear();
 }
 
 void WeightAverage::swap_in() {

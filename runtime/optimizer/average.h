@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/device.h"
+#include "kernels/ops/update.h"
 #include "runtime/autograd/parameter.h"
 #include "runtime/optimizer/state.h"
 
@@ -42,8 +43,9 @@ class WeightAverage {
   double decay_;
   bool swapped_ = false;
   std::vector<Parameter*> parameters_;
-  std::vector<Tensor> averages_;  // of parameters_, same order
-  Tensor spare_;                  // one piece of a weight on its way
+  std::vector<Tensor> averages_;      // of parameters_, same order
+  std::vector<AverageTensors> list_;  // of one update: kept for its memory
+  Tensor spare_;                      // one piece of a weight on its way
   Device* device_ = nullptr;
 };
 

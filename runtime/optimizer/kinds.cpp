@@ -14,16 +14,20 @@ class Sgd final : public Optimizer {
 
  private:
   using Slots = std::vector<std::string>;
-  void update(UpdateOps& ops, Tensor& weight, Entry& entry, float learning_rate,
+  void update(UpdateOps& ops, std::span<const Entry> entries, float learning_rate,
               float scale) override {
-    Tensor* velocity = entry.states.empty() ? nullptr : entry.states.data();
-    ops.sgd(weight, velocity, entry.parameter->gradient,
-            {.learning_rate = learning_rate,
-             .momentum = static_cast<float>(config().momentum),
-             .weight_decay = entry.weight_decay,
-             .scale = scale,
-             .nesterov = config().nesterov});
+    for (const Entry& e : entries) {
+      list_.push_back(
+          {e.parameter->weight.value(), state_of(e, 0), e.parameter->gradient, e.weight_decay});
+    }
+    ops.sgd(list_, {.learning_rate = learning_rate,
+                    .momentum = static_cast<float>(config().momentum),
+                    .scale = scale,
+                    .nesterov = config().nesterov});
+    list_.clear();
   }
+
+  std::vector<SgdTensors> list_;  // of one update: kept for its memory
 };
 
 // Tieleman & Hinton 2012, in the form AmoebaNet was trained with (Real et al. 2019).
@@ -35,17 +39,21 @@ class RmsProp final : public Optimizer {
 
  private:
   using Slots = std::vector<std::string>;
-  void update(UpdateOps& ops, Tensor& weight, Entry& entry, float learning_rate,
+  void update(UpdateOps& ops, std::span<const Entry> entries, float learning_rate,
               float scale) override {
-    Tensor* moment = entry.states.size() > 1 ? &entry.states[1] : nullptr;
-    ops.rmsprop(weight, entry.states[0], moment, entry.parameter->gradient,
-                {.learning_rate = learning_rate,
-                 .decay = static_cast<float>(config().rms_decay),
-                 .momentum = static_cast<float>(config().momentum),
-                 .epsilon = static_cast<float>(config().epsilon),
-                 .weight_decay = entry.weight_decay,
-                 .scale = scale});
+    for (const Entry& e : entries) {
+      list_.push_back({e.parameter->weight.value(), state_of(e, 0), state_of(e, 1),
+                       e.parameter->gradient, e.weight_decay});
+    }
+    ops.rmsprop(list_, {.learning_rate = learning_rate,
+                        .decay = static_cast<float>(config().rms_decay),
+                        .momentum = static_cast<float>(config().momentum),
+                        .epsilon = static_cast<float>(config().epsilon),
+                        .scale = scale});
+    list_.clear();
   }
+
+  std::vector<RmsPropTensors> list_;  // of one update: kept for its memory
 };
 
 // Adam (Kingma & Ba 2015) and AdamW (Loshchilov & Hutter 2019), which differ in one flag.
@@ -54,18 +62,23 @@ class Adam final : public Optimizer {
   explicit Adam(const OptimizerConfig& c) : Optimizer(c, {"exp_avg", "exp_avg_sq"}) {}
 
  private:
-  void update(UpdateOps& ops, Tensor& weight, Entry& entry, float learning_rate,
+  void update(UpdateOps& ops, std::span<const Entry> entries, float learning_rate,
               float scale) override {
-    ops.adam(weight, entry.states[0], entry.states[1], entry.parameter->gradient,
-             {.learning_rate = learning_rate,
-              .beta1 = static_cast<float>(config().beta1),
-              .beta2 = static_cast<float>(config().beta2),
-              .epsilon = static_cast<float>(config().epsilon),
-              .weight_decay = entry.weight_decay,
-              .scale = scale,
-              .decoupled = config().kind == "adamw",
-              .step = steps()});
+    for (const Entry& e : entries) {
+      list_.push_back({e.parameter->weight.value(), state_of(e, 0), state_of(e, 1),
+                       e.parameter->gradient, e.weight_decay});
+    }
+    ops.adam(list_, {.learning_rate = learning_rate,
+                     .beta1 = static_cast<float>(config().beta1),
+                     .beta2 = static_cast<float>(config().beta2),
+                     .epsilon = static_cast<float>(config().epsilon),
+                     .scale = scale,
+                     .decoupled = config().kind == "adamw",
+                     .step = steps()});
+    list_.clear();
   }
+
+  std::vector<AdamTensors> list_;  // of one update: kept for its memory
 };
 
 }  // namespace

@@ -52,12 +52,9 @@ void Optimizer::allocate(std::span<Parameter* const> parameters, Device& device)
 void Optimizer::step(double learning_rate, double gradient_scale) {
   if (device_ == nullptr) fail_internal("an optimizer step before allocate()");
   ++steps_;
-  for (Entry& entry : entries_) {
-    Tensor weight = entry.parameter->weight.value();
-    update(device_->update(), weight, entry, static_cast<float>(learning_rate),
-           static_cast<float>(gradient_scale));
-    entry.parameter->weight.changed();
-  }
+  update(device_->update(), entries_, static_cast<float>(learning_rate),
+         static_cast<float>(gradient_scale));
+  for (Entry& entry : entries_) entry.parameter->weight.changed();
 }
 
 std::vector<StateTensor> Optimizer::state() const {

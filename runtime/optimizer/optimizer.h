@@ -35,7 +35,7 @@ class Optimizer {
   void allocate(std::span<Parameter* const> parameters, Device& device);
 
   // Updates every parameter in the given order from its gradient times gradient_scale.
-  // Allocates nothing.
+  // Allocates no tensors.
   void step(double learning_rate, double gradient_scale);
 
   // All state tensors, for a checkpoint to write or to read into.
@@ -54,7 +54,12 @@ class Optimizer {
   Optimizer(const OptimizerConfig& config, std::vector<std::string> slots);
 
   [[nodiscard]] const OptimizerConfig& config() const { return config_; }
-  virtual void update(UpdateOps& ops, Tensor& weight, Entry& entry, float learning_rate,
+  // The state tensor of that slot; empty where there is no such slot.
+  [[nodiscard]] static Tensor state_of(const Entry& entry, size_t slot) {
+    return slot < entry.states.size() ? entry.states[slot] : Tensor();
+  }
+  // One op for all the entries.
+  virtual void update(UpdateOps& ops, std::span<const Entry> entries, float learning_rate,
                       float scale) = 0;
 
  private:

@@ -40,10 +40,17 @@ struct LayerCost {
   int64_t workspace_bytes = 0;  // packed and narrowed copies of weights
 };
 
+// A tensor that goes from one layer directly to a later one, past those between.
+struct LayerSkip {
+  int from_layer = 0, to_layer = 0;
+  int64_t bytes = 0;  // of one micro-batch
+};
+
 struct ModelCosts {
   std::string device;  // where measured or what it was counted for
   int64_t micro_batch_size = 1;
   std::vector<LayerCost> layers;
+  std::vector<LayerSkip> skips = {};
 };
 
 }  // namespace penstock

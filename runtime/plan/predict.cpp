@@ -7,6 +7,7 @@
 
 #include "runtime/partition/partition.h"
 #include "runtime/plan/stage_costs.h"
+#include "runtime/plan/stage_skips.h"
 #include "runtime/schedule/generators.h"
 #include "runtime/schedule/lower.h"
 #include "runtime/schedule/memory.h"
@@ -93,6 +94,17 @@ PipelineCosts pipeline_costs(const Candidate& candidate, const Schedule& schedul
   return costs;
 }
 
+// Skips to the next stage go with what passes to it anyway, the others by themselves.
+void add_skips(const Candidate& candidate, const Schedule& schedule, const ModelCosts& costs,
+               PipelineCosts& times) {
+  if (costs.skips.empty()) return;
+  const auto bytes = [&](int from, int to) {
+    return static_cast<double>(skip_bytes(candidate.split, costs.skips, from, to));
+  };
+  for (int s = 0; s + 1 < schedule.stages; ++s) times.boundary_bytes[s] += bytes(s, s + 1);
+  for (const Skip& skip : schedule.skips) times.skip_bytes.push_back(bytes(skip.from, skip.to));
+}
+
 }  // namespace
 
 int Prediction::fullest_rank() const {
@@ -102,13 +114,14 @@ int Prediction::fullest_rank() const {
   return static_cast<int>(fullest - memory.begin());
 }
 
-Schedule schedule_of(const Candidate& candidate) {
-  return lower(make_schedule(candidate.schedule, candidate.ranks(), candidate.micro_batches,
-                             candidate.chunks),
-               {.recompute = candidate.recompute != "none",
-                .keep_adjacent = candidate.recompute == "stage",
-                .reduce = candidate.replicas > 1,
-                .update = true});
+Schedule schedule_of(const Candidate& candidate, const std::vector<Skip>& skips) {
+  Schedule plain = make_schedule(candidate.schedule, candidate.ranks(), candidate.micro_batches,
+                                 candidate.chunks);
+  plain.skips = skips;
+  return lower(plain, {.recompute = candidate.recompute != "none",
+                       .keep_adjacent = candidate.recompute == "stage",
+                       .reduce = candidate.replicas > 1,
+                       .update = true});
 }
 
 std::vector<RankMemory> predict_memory(const Candidate& candidate, const Schedule& schedule,
@@ -126,7 +139,11 @@ std::vector<RankMemory> predict_memory(const Candidate& candidate, const Schedul
       rank.workspace += layer.workspace_bytes;
     }
   }
-  const std::vector<int64_t> activations = peak_bytes(schedule, of_stage);
+  std::vector<int64_t> skipped;
+  for (const Skip& skip : schedule.skips) {
+    skipped.push_back(skip_bytes(candidate.split, costs.skips, skip.from, skip.to));
+  }
+  const std::vector<int64_t> activations = peak_bytes(schedule, of_stage, skipped);
   for (int r = 0; r < schedule.ranks; ++r) {
     memory[r].activations = activations[r];
     memory[r].communication = kReduceScratch * (candidate.replicas - 1) / candidate.replicas;
@@ -138,8 +155,8 @@ Prediction predict(const Candidate& candidate, const Schedule& schedule, const M
                    const Machine& machine) {
   Prediction prediction;
   prediction.memory = predict_memory(candidate, schedule, costs);
-  const PipelineCosts times =
-      pipeline_costs(candidate, schedule, stages_of(candidate, costs), machine);
+  PipelineCosts times = pipeline_costs(candidate, schedule, stages_of(candidate, costs), machine);
+  add_skips(candidate, schedule, costs, times);
   prediction.timeline = simulate(schedule, times);
   prediction.step_s = makespan(prediction.timeline);
   prediction.exposed_communication_s =
@@ -154,7 +171,8 @@ Prediction predict(const Candidate& candidate, const Schedule& schedule, const M
 }
 
 Prediction predict(const Candidate& candidate, const ModelCosts& costs, const Machine& machine) {
-  return predict(candidate, schedule_of(candidate), costs, machine);
+  return predict(candidate, schedule_of(candidate, stage_skips(candidate.split, costs.skips)),
+                 costs, machine);
 }
 
 }  // namespace penstock

@@ -35,9 +35,9 @@ struct Prediction {
   [[nodiscard]] int64_t fullest_bytes() const { return memory[fullest_rank()].total(); }
 };
 
-// The training step of that candidate, ready to run; `split` is not looked at. Throws
-// std::invalid_argument as make_schedule() does.
-[[nodiscard]] Schedule schedule_of(const Candidate& candidate);
+// The training step of that candidate, ready to run; of its split only `skips` (stage_skips())
+// know. Throws std::invalid_argument as make_schedule() does.
+[[nodiscard]] Schedule schedule_of(const Candidate& candidate, const std::vector<Skip>& skips = {});
 
 // `costs` must be those of the candidate's micro-batch size, `schedule` its schedule_of(), and its
 // split one that adds up to the layers. Throws std::invalid_argument otherwise.

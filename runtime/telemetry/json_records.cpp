@@ -17,6 +17,12 @@ double per_second(int64_t count, double ms) {
   return 1e3 * static_cast<double>(count) / ms;
 }
 
+void add_speed(Json& json, const std::optional<Speed>& speed) {
+  if (!speed) return;
+  json["tflops"] = speed->tflops;
+  json["mfu"] = speed->mfu;
+}
+
 Json memory_json(const MemoryUse& memory) {
   return {
       {"parameters", memory.peak_of(Purpose::Parameters)},
@@ -45,6 +51,7 @@ Json rank_json(const RankRecord& record) {
       {"allocations_per_step", record.allocations_per_step},
       {"primitives_per_step", record.primitives_per_step},
       {"requests_per_step", record.requests_per_step},
+      {"commands_per_step", record.commands_per_step},
   };
   if (record.predicted_peak_bytes) json["predicted_peak_bytes"] = *record.predicted_peak_bytes;
   return json;
@@ -69,6 +76,8 @@ std::string json_line(const StepRecord& record, bool tokens) {
   };
   if (tokens) json["tokens_per_s"] = per_second(record.tokens, record.step_ms);
   if (record.accuracy) json["accuracy"] = *record.accuracy;
+  if (record.auxiliary_loss) json["auxiliary_loss"] = *record.auxiliary_loss;
+  add_speed(json, record.speed);
   return dump(json, -1);
 }
 
@@ -95,6 +104,7 @@ std::string json_text(const RunSummary& summary) {
       {"samples_per_s", summary.samples_per_s},
   };
   if (summary.tokens_per_s) json["tokens_per_s"] = *summary.tokens_per_s;
+  add_speed(json, summary.speed);
   json["bubble"] = {{"measured", summary.bubble_measured}, {"predicted", summary.bubble_predicted}};
   json["step_ms"] = {{"median", summary.step_ms_median}, {"p95", summary.step_ms_p95}};
   if (summary.forecast) {

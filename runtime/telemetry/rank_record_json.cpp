@@ -25,7 +25,8 @@ std::string to_json(const RankRecord& record) {
                         {"data_wait_ms", record.data_wait_ms},
                         {"allocations_per_step", record.allocations_per_step},
                         {"primitives_per_step", record.primitives_per_step},
-                        {"requests_per_step", record.requests_per_step}}
+                        {"requests_per_step", record.requests_per_step},
+                        {"commands_per_step", record.commands_per_step}}
       .dump();
 }
 
@@ -51,6 +52,7 @@ RankRecord rank_record_from_json(const std::string& text) {
     json.at("allocations_per_step").get_to(record.allocations_per_step);
     json.at("primitives_per_step").get_to(record.primitives_per_step);
     json.at("requests_per_step").get_to(record.requests_per_step);
+    json.at("commands_per_step").get_to(record.commands_per_step);
     return record;
   } catch (const nlohmann::json::exception& error) {
     fail_internal(std::string("a rank sent a record that cannot be read: ") + error.what());

@@ -11,6 +11,13 @@
 
 namespace penstock {
 
+// How busy the arithmetic is kept, by the network's own operations: thrice the forward, without
+// what is recomputed.
+struct Speed {
+  double tflops = 0.0;  // TFLOP/s per rank
+  double mfu = 0.0;     // of the rate at which the device multiplies matrices, by its model
+};
+
 struct StepRecord {  // one line of metrics.jsonl
   int64_t step = 0;  // 1 for the first
   double loss = 0.0;
@@ -19,7 +26,9 @@ struct StepRecord {  // one line of metrics.jsonl
   int64_t samples = 0;  // of this step
   int64_t tokens = 0;   // 0 where the data has none
   double step_ms = 0.0;
-  std::optional<double> accuracy;  // of this mini-batch, classifiers
+  std::optional<double> accuracy = {};        // of this mini-batch, classifiers
+  std::optional<double> auxiliary_loss = {};  // of heads inside the network; not part of `loss`
+  std::optional<Speed> speed = {};            // where the forecast knows the operations
 };
 
 struct EvalRecord {  // a line of metrics.jsonl with "eval": true
@@ -43,6 +52,7 @@ struct RankRecord {  // an entry of summary.json's ranks_detail
   int64_t allocations_per_step = 0;             // largest seen from step 3 on
   int64_t primitives_per_step = 0;              // likewise
   int64_t requests_per_step = 0;                // MPI requests made, likewise
+  int64_t commands_per_step = 0;  // given to an accelerator outside of replayed graphs, likewise
 };
 
 struct ForecastRecord {  // what the planner expected of the run
@@ -62,6 +72,7 @@ struct RunSummary {  // summary.json
   std::optional<EvalRecord> final_eval;
   double samples_per_s = 0.0;
   std::optional<double> tokens_per_s;
+  std::optional<Speed> speed;
   double bubble_measured = 0.0;
   double bubble_predicted = 0.0;
   std::optional<ForecastRecord> forecast;

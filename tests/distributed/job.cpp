@@ -73,6 +73,9 @@ Trajectory read_trajectory(const std::string& run_directory) {
     if (json.contains("eval")) continue;
     trajectory.losses.push_back(json.at("loss").get<double>());
     trajectory.gradient_norms.push_back(json.at("grad_norm").get<double>());
+    if (json.contains("auxiliary_loss")) {
+      trajectory.auxiliary_losses.push_back(json.at("auxiliary_loss").get<double>());
+    }
   }
   std::filesystem::path last;
   for (const auto& entry : std::filesystem::directory_iterator(run_directory + "/checkpoints")) {

@@ -44,6 +44,7 @@ class Scratch {
 // What a run leaves that must not depend on the cluster.
 struct Trajectory {
   std::vector<double> losses, gradient_norms;  // by step, from metrics.jsonl
+  std::vector<double> auxiliary_losses;        // likewise; empty where there are none
   std::map<std::string, std::vector<std::byte>>
       tensors;  // of the last checkpoint, optimizer included
 };

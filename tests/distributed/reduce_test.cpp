@@ -10,7 +10,7 @@
 
 #include "runtime/comm/network.h"
 #include "tests/distributed/main.h"
-#include "tests/support/host_device.h"
+#include "tests/distributed/transports.h"
 
 namespace penstock {
 namespace {
@@ -32,34 +32,41 @@ std::vector<float> random_numbers(int replica, int64_t elements) {
   return numbers;
 }
 
-class Reduce : public testing::Test {
+class Reduce : public testing::TestWithParam<TestTransport> {
  protected:
   Tensor buffer(int64_t elements) {
     return device_.empty({elements}, DType::F32, Purpose::Gradients);
   }
-  void fill(const Tensor& tensor) const {
-    auto* values = tensor.data<float>();
-    for (int64_t i = 0; i < tensor.elements(); ++i) values[i] = number(rank_, i);
+  void fill(Tensor tensor) const {
+    std::vector<float> values(static_cast<size_t>(tensor.elements()));
+    for (size_t i = 0; i < values.size(); ++i) values[i] = number(rank_, static_cast<int64_t>(i));
+    device_.copy_from_host(tensor, values.data(), tensor.size_bytes());
+  }
+  [[nodiscard]] float sum_at(int64_t i) const {
+    float sum = 0;
+    for (int replica = 0; replica < ranks_; ++replica) sum += number(replica, i);
+    return sum;
   }
   void expect_sums(const Tensor& tensor) const {
-    const auto* values = tensor.data<float>();
-    for (int64_t i = 0; i < tensor.elements(); ++i) {
-      float sum = 0;
-      for (int replica = 0; replica < ranks_; ++replica) sum += number(replica, i);
-      ASSERT_EQ(values[i], sum) << "element " << i << " of " << tensor.elements();
+    const std::vector<float> values = values_of<float>(device_, tensor);
+    for (size_t i = 0; i < values.size(); ++i) {
+      ASSERT_EQ(values[i], sum_at(static_cast<int64_t>(i)))
+          << "element " << i << " of " << values.size();
     }
   }
+  [[nodiscard]] bool by_mpi() const { return GetParam().sums != Transport::Nccl; }
 
   const Session& session_ = test_session();
   const int rank_ = session_.rank();
   const int ranks_ = session_.ranks();
-  HostDevice device_;
+  std::unique_ptr<Device> owned_ = GetParam().make_device();
+  Device& device_ = *owned_;
   std::unique_ptr<Network> network_ =
-      make_mpi_network(session_, {.positions = 1, .replicas = ranks_});
+      make_mpi_network(session_, {.positions = 1, .replicas = ranks_}, GetParam().plan());
   std::unique_ptr<ReduceGroup> group_ = network_->reduce_group(device_);
 };
 
-TEST_F(Reduce, SumsBuffersOfEverySize) {
+TEST_P(Reduce, SumsBuffersOfEverySize) {
   EXPECT_EQ(group_->size(), ranks_);
   for (const int64_t elements : {0, 1, 2, 3, 5, 7, 1000, 1023, 65537, (1 << 19) - 1, 1 << 19,
                                  (1 << 19) + 1, 5 * (1 << 19) + 11}) {
@@ -71,7 +78,7 @@ TEST_F(Reduce, SumsBuffersOfEverySize) {
   }
 }
 
-TEST_F(Reduce, SumsManyBuffersAtOnce) {
+TEST_P(Reduce, SumsManyBuffersAtOnce) {
   std::vector<Tensor> buffers;
   for (const int64_t elements : {3, 600000, 0, 1, 2000000, 17}) {
     buffers.push_back(buffer(elements));
@@ -89,25 +96,22 @@ TEST_F(Reduce, SumsManyBuffersAtOnce) {
 
 // The members do other work between starts, each for another time; progress() alone must bring the
 // sum to its end when all call it.
-TEST_F(Reduce, EndsByProgressAlone) {
+TEST_P(Reduce, EndsByProgressAlone) {
   const Tensor tensor = buffer(3000000);
   fill(tensor);
   group_->start(tensor);
   const int64_t last = tensor.elements() - 1;
-  float sum = 0;
-  for (int replica = 0; replica < ranks_; ++replica) sum += number(replica, last);
-  const auto* values = tensor.data<float>();
   double waiting = 1.0;
   while (waiting > 0.0) {
     group_->progress();
-    waiting = values[last] == sum ? 0.0 : 1.0;
+    waiting = values_of<float>(device_, tensor.view(last, {1}))[0] == sum_at(last) ? 0.0 : 1.0;
     network_->world().maximum({&waiting, 1});
   }
   group_->finish();
   expect_sums(tensor);
 }
 
-TEST_F(Reduce, AddsInReplicaOrderWhereverAnElementLies) {
+TEST_P(Reduce, AddsInReplicaOrderWhereverAnElementLies) {
   constexpr int64_t kElements = 700001;
   const std::vector<float> mine = random_numbers(rank_, kElements);
   std::vector<float> expected = random_numbers(0, kElements);
@@ -116,18 +120,19 @@ TEST_F(Reduce, AddsInReplicaOrderWhereverAnElementLies) {
     for (size_t i = 0; i < expected.size(); ++i) expected[i] += other[i];
   }
   for (const int64_t shift : {0, 1, 12345}) {
-    const Tensor tensor = buffer(kElements + shift);
-    auto* values = tensor.data<float>();
-    std::fill_n(values, shift, 0.0F);
-    std::copy(mine.begin(), mine.end(), values + shift);
+    std::vector<float> values(static_cast<size_t>(shift), 0.0F);
+    values.insert(values.end(), mine.begin(), mine.end());
+    const Tensor tensor = tensor_of(device_, values, {kElements + shift}, DType::F32);
     group_->start(tensor);
     group_->finish();
-    ASSERT_EQ(std::memcmp(values + shift, expected.data(), expected.size() * sizeof(float)), 0)
+    values = values_of<float>(device_, tensor);
+    ASSERT_EQ(std::memcmp(values.data() + shift, expected.data(), expected.size() * sizeof(float)),
+              0)
         << "shifted by " << shift;
   }
 }
 
-TEST_F(Reduce, SteadyStateMakesNoRequestsAndNoMemory) {
+TEST_P(Reduce, SteadyStateMakesNoRequestsAndNoMemory) {
   const std::vector<Tensor> buffers = {buffer(1500000), buffer(100)};
   const auto step = [&] {
     for (const Tensor& tensor : buffers) group_->start(tensor);
@@ -136,32 +141,19 @@ TEST_F(Reduce, SteadyStateMakesNoRequestsAndNoMemory) {
   step();
   const int64_t requests = network_->requests_made();
   const int64_t allocations = device_.memory().use().system_allocations;
-  EXPECT_EQ(requests > 0, ranks_ > 1);
+  EXPECT_EQ(requests > 0, ranks_ > 1 && by_mpi());
   for (int i = 0; i < 5; ++i) step();
   EXPECT_EQ(network_->requests_made(), requests);
   EXPECT_EQ(device_.memory().use().system_allocations, allocations);
 }
 
-TEST_F(Reduce, SumsBuffersOfADeviceThatMpiCannotRead) {
-  HostDevice accelerator(false);
-  const auto group = network_->reduce_group(accelerator);
-  const Tensor tensor = accelerator.empty({1000}, DType::F32, Purpose::Gradients);
-  for (int step = 0; step < 3; ++step) {
-    fill(tensor);
-    group->start(tensor);
-    group->progress();
-    group->finish();
-    expect_sums(tensor);
-  }
-}
-
-TEST_F(Reduce, RefusesWhatIsNoGradientBuffer) {
+TEST_P(Reduce, RefusesWhatIsNoGradientBuffer) {
   EXPECT_THROW(group_->start(device_.empty({4}, DType::BF16, Purpose::Gradients)), Error);
   EXPECT_THROW(group_->start(device_.empty({4, 4}, DType::F32, Purpose::Gradients)), Error);
 }
 
-TEST_F(Reduce, BuffersOfDifferentSizesAreRefused) {
-  if (ranks_ != 2) GTEST_SKIP() << "told from two ranks";
+TEST_P(Reduce, BuffersOfDifferentSizesAreRefused) {
+  if (ranks_ != 2 || !by_mpi()) GTEST_SKIP() << "told from two ranks, and not by NCCL";
   const Tensor tensor = buffer(rank_ == 0 ? 1000 : 1100);
   std::string words;
   try {
@@ -175,6 +167,8 @@ TEST_F(Reduce, BuffersOfDifferentSizesAreRefused) {
   EXPECT_THAT(words, HasSubstr("is the model section the same on all ranks?"));
   (void)group_.release();  // a run ends here; its requests are never freed
 }
+
+INSTANTIATE_TEST_SUITE_P(By, Reduce, testing::ValuesIn(test_transports()), name_of_instance);
 
 }  // namespace
 }  // namespace penstock

@@ -1,44 +1,13 @@
 // The promise: the number of stages, the schedule and the recompute mode change no bit of the
 // result. Whole runs of the program, compared by their files.
-#include <gtest/gtest.h>
-
-#include <cmath>
-
 #include "runtime/schedule/csv.h"
 #include "runtime/schedule/generators.h"
-#include "tests/distributed/job.h"
+#include "tests/distributed/promise.h"
 
 namespace penstock {
 namespace {
 
-struct Network {
-  const char* name;
-  const char* run_file;
-};
-void PrintTo(const Network& network, std::ostream* out) {
-  *out << network.name;
-}
-
-// Dropout on in all that have it. A step is three micro-batches of two samples: fewer than ranks,
-// as many, or no multiple of them.
-constexpr const char* kCommon = R"(
-[data]
-kind = "synthetic"
-[optimizer]
-kind = "adamw"
-learning_rate = 1e-2
-weight_decay = 0.1
-clip_norm = 0.5
-moving_average = 0.9
-[pipeline]
-micro_batches = 3
-micro_batch_size = 2
-[run]
-steps = 10
-threads = 1
-seed = 7
-)";
-
+// Dropout on in all that have it.
 constexpr Network kNetworks[] = {
     {"transformer", R"([model]
 kind = "transformer-lm"
@@ -53,6 +22,7 @@ activation = "gelu"
 positions = "learned"
 label_smoothing = 0.1
 )"},
+    // Two streams over the boundaries, one table at three places.
     {"translation", R"([model]
 kind = "transformer-nmt"
 layers = 2
@@ -65,6 +35,20 @@ vocabulary = 50
 dropout = 0.2
 label_smoothing = 0.1
 logit_clip = 4.0
+tied_embedding = true
+)"},
+    // One parameter at both ends of the pipeline.
+    {"tied_transformer", R"([model]
+kind = "transformer-lm"
+layers = 6
+width = 32
+heads = 4
+hidden = 48
+context = 11
+vocabulary = 50
+dropout = 0.2
+positions = "learned"
+tied_embedding = true
 )"},
     {"resnet", R"([model]
 kind = "resnet"
@@ -110,39 +94,34 @@ kind = "layer-norm"
 kind = "linear"
 width = 7
 )"},
+    // Skips inside a stage, to the next one, over the heads of others, nested and crossing.
+    {"skips", R"([model]
+kind = "sequential"
+input = [20]
+classes = 5
+dropout = 0.2
+layers = [
+  { kind = "linear", width = 48, activation = "tanh" },
+  { kind = "stash", skip = "far" },
+  { kind = "linear", width = 40 },
+  { kind = "stash", skip = "crossing" },
+  { kind = "gelu" },
+  { kind = "stash", skip = "near" },
+  { kind = "linear", width = 40, activation = "relu" },
+  { kind = "pop", skip = "near", join = "add" },
+  { kind = "dropout" },
+  { kind = "stash", skip = "inner" },
+  { kind = "linear", width = 24, activation = "tanh" },
+  { kind = "pop", skip = "crossing" },
+  { kind = "linear", width = 40 },
+  { kind = "pop", skip = "inner" },
+  { kind = "layer-norm" },
+  { kind = "linear", width = 30 },
+  { kind = "pop", skip = "far" },
+  { kind = "linear", width = 33 },
+]
+)"},
 };
-
-std::string write_run_file(const Scratch& scratch, const Network& network) {
-  return scratch.write("run.toml", std::string(network.run_file) + kCommon);
-}
-
-Trajectory train(const Scratch& scratch, const std::string& run_file, int ranks,
-                 const std::string& options) {
-  const std::string out = scratch.path("run");
-  std::filesystem::remove_all(out);
-  const JobResult job = run_penstock(ranks, "train " + run_file + " --out " + out + " " + options);
-  EXPECT_EQ(job.exit_code, 0) << options << "\n" << job.output;
-  return job.exit_code == 0 ? read_trajectory(out) : Trajectory{};
-}
-
-void expect_same_bits(const Trajectory& a, const Trajectory& b, const std::string& what) {
-  EXPECT_EQ(a.losses, b.losses) << what;
-  EXPECT_EQ(a.gradient_norms, b.gradient_norms) << what;
-  ASSERT_EQ(a.tensors.size(), b.tensors.size()) << what;
-  for (const auto& [name, bytes] : a.tensors) {
-    ASSERT_TRUE(b.tensors.contains(name)) << what << ": " << name;
-    EXPECT_TRUE(bytes == b.tensors.at(name)) << what << ": " << name << " differs";
-  }
-}
-
-// Sums in another order: the losses agree to 1e-4.
-void expect_rounding(const Trajectory& a, const Trajectory& b, const std::string& what) {
-  ASSERT_EQ(a.losses.size(), b.losses.size()) << what;
-  for (size_t step = 0; step < a.losses.size(); ++step) {
-    EXPECT_LE(std::abs(b.losses[step] - a.losses[step]), 1e-4 * std::abs(a.losses[step]))
-        << what << ", step " << step + 1;
-  }
-}
 
 class Promise : public testing::TestWithParam<Network> {};
 

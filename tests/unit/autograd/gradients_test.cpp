@@ -81,6 +81,28 @@ TEST_F(Gradients, FusedReluIsTheTwoFunctionsApart) {
       random({2, 5, 4, 2}, 5), {2, 3, 4, 3});
 }
 
+TEST_F(Gradients, FeedForwardIsItsFunctionsApart) {
+  Parameter& in = parameter({6, 5}, 1);
+  Parameter& in_bias = parameter({6}, 2);
+  Parameter& out = parameter({4, 6}, 3);
+  Parameter& out_bias = parameter({4}, 4);
+  for (const Activation f : {Activation::Gelu, Activation::GeluTanh, Activation::Silu}) {
+    const Function whole = [&](Tape& t, const Variables& x) {
+      return feed_forward(t, x[0], in, &in_bias, out, &out_bias, f);
+    };
+    const Function apart = [&](Tape& t, const Variables& x) {
+      return linear(t, activation(t, linear(t, x[0], in, &in_bias), f), out, &out_bias);
+    };
+    expect_gradients(whole, {random({2, 3, 5}, 5)});
+    for (const How how : {How::AtOnce, How::Halves}) {
+      const auto a = gradients(whole, {random({7, 5}, 6)}, random({7, 4}, 99), how);
+      const auto b = gradients(apart, {random({7, 5}, 6)}, random({7, 4}, 99), how);
+      ASSERT_EQ(a.size(), b.size());
+      for (size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(same_bits(a[i], b[i])) << i;
+    }
+  }
+}
+
 TEST_F(Gradients, Pooling) {
   for (Pool kind : {Pool::Max, Pool::Average}) {
     expect_gradients([&](Tape& t, const Variables& x) { return pool2d(t, x[0], kSame3, kind); },
@@ -138,6 +160,9 @@ TEST_F(Gradients, Dropout) {
   const RandomStream stream = random_stream(7, 8);
   expect_gradients([&](Tape& t, const Variables& x) { return dropout(t, x[0], 0.4F, stream); },
                    {random({4, 8}, 1)});
+  expect_gradients(
+      [&](Tape& t, const Variables& x) { return dropout_rows(t, x[0], 0.4F, stream, 3); },
+      {random({8, 2, 3}, 1)});
 }
 
 TEST_F(Gradients, Layouts) {

@@ -77,6 +77,21 @@ TEST_F(Forecasts, AreThePlannersPredictions) {
   }
 }
 
+// Thrice the forward of every sample of the mini-batch, however it is cut up; recomputing is no
+// progress.
+TEST_F(Forecasts, CountTheOperationsOfAStep) {
+  double forward = 0;
+  for (const LayerCost& layer : costs(nullptr)(2).layers) forward += layer.forward_flops;
+  ASSERT_GT(forward, 0);
+  EXPECT_DOUBLE_EQ(forecast_of_run(nullptr).step_flops, 3 * 4 * forward);
+  config_.pipeline.recompute = "layer";
+  EXPECT_DOUBLE_EQ(forecast_of_run(nullptr).step_flops, 3 * 4 * forward);
+  config_.pipeline.replicas = 2;
+  EXPECT_DOUBLE_EQ(forecast_of_run(nullptr).step_flops, 3 * 4 * 2 * forward);
+  const Profile measured = profile();
+  EXPECT_DOUBLE_EQ(forecast_of_run(&measured).step_flops, 3 * 4 * 2 * forward);
+}
+
 TEST_F(Forecasts, KnowTheirBasis) {
   EXPECT_EQ(forecast_of_run(nullptr).basis, "counted for " + device_.name);
   const Profile measured = profile();

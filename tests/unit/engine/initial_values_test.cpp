@@ -1,7 +1,9 @@
 #include "runtime/engine/initial_values.h"
 
 #include <gtest/gtest.h>
+#include <omp.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace penstock {
@@ -38,6 +40,21 @@ TEST(InitialValues, HaveTheRightMoments) {
   for (float v : values(*device, "u", {Initializer::Kind::Uniform, 0.25F}, 3)) {
     ASSERT_LE(std::abs(v), 0.25F);
   }
+}
+
+// Large ones are made by several threads; the last four numbers are not whole.
+TEST(InitialValues, DoNotDependOnThreads) {
+  const auto device = make_cpu_device(1);
+  const Initializer normal{Initializer::Kind::Normal, 1.0F};
+  constexpr int64_t kLarge = (int64_t{1} << 20) + 4 * 1000 + 3;
+  const int threads = omp_get_max_threads();
+  omp_set_num_threads(1);
+  const auto by_one = values(*device, "large", normal, 5, kLarge);
+  omp_set_num_threads(3);
+  EXPECT_EQ(values(*device, "large", normal, 5, kLarge), by_one);
+  omp_set_num_threads(threads);
+  const auto part = values(*device, "large", normal, 5, 4096);
+  EXPECT_TRUE(std::equal(part.begin(), part.end(), by_one.begin()));
 }
 
 TEST(InitialValues, ZerosAndOnes) {

@@ -88,7 +88,7 @@ TEST(Layout, BoundariesFollowTheBatch) {
   PipelineConfig pipeline;
   pipeline.stages = 2;
   const Laid laid = lay(small_transformer(), pipeline);
-  const auto specs = boundaries(laid.model, laid.layout, laid.input, 3, DType::BF16);
+  const auto specs = traffic(laid.model, laid.layout, laid.input, 3, DType::BF16).boundaries;
   ASSERT_EQ(specs.size(), 2U);
   EXPECT_EQ(specs[0].at(0), (TensorSpec{{3, 8}, DType::I32}));
   EXPECT_EQ(specs[1].at(0), (TensorSpec{{3, 8, 32}, DType::BF16}));
@@ -99,7 +99,7 @@ TEST(Layout, FingerprintsDifferWhereNetworksDo) {
     const Laid laid = lay(model, pipeline);
     return fingerprint(
         laid.model, laid.layout,
-        boundaries(laid.model, laid.layout, laid.input, pipeline.micro_batch_size, DType::F32));
+        traffic(laid.model, laid.layout, laid.input, pipeline.micro_batch_size, DType::F32));
   };
   PipelineConfig two;
   two.stages = 2;

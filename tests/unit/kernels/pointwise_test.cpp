@@ -172,11 +172,39 @@ TEST_P(PointwiseTest, DropoutIsTheDocumentedMask) {
   expect_same_bits({y}, {x}, "rate 0");
 }
 
+TEST_P(PointwiseTest, DropoutOfRowsIsTheDocumentedMask) {
+  const RandomStream stream = random_stream(7, hash_name("rows"), 4);
+  constexpr int64_t kWidth = 35;
+  const Shape shape{1001, 5, 7};
+  const Tensor x = random(shape, 1, 0.5, 1.0);
+  for (const uint64_t first : {0, 3}) {
+    Tensor y = poisoned(shape);
+    ops_->dropout_rows(y, x, 0.3F, stream, static_cast<int64_t>(first));
+    Numbers expected = numbers_of(x);
+    int kept = 0;
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const uint64_t row = first + i / kWidth;
+      const bool keep = uniform_of(philox(stream, row / 4)[row % 4]) >= 0.3F;
+      expected[i] = keep ? expected[i] / (1.0 - double{0.3F}) : 0.0;
+      kept += keep ? 1 : 0;
+    }
+    expect_close(y, expected, "y");
+    EXPECT_NEAR(kept / (1001.0 * kWidth), 0.7, 0.05);
+    Tensor in_place = cpu_.of(numbers_of(x), shape, GetParam());
+    ops_->dropout_rows(in_place, in_place, 0.3F, stream, static_cast<int64_t>(first));
+    expect_same_bits({in_place}, {y}, "in place");
+    ops_->dropout_rows(y, x, 0.0F, stream, static_cast<int64_t>(first));
+    expect_same_bits({y}, {x}, "rate 0");
+  }
+}
+
 TEST(Pointwise, DropoutDropsInfinities) {
   TestCpu cpu(1);
   const Tensor x = cpu.of(Numbers(64, HUGE_VAL), {64}, DType::F32);
   Tensor y = cpu.poisoned({64}, DType::F32);
   cpu_pointwise_ops(cpu.context)->dropout(y, x, 0.5F, {});
+  for (const double v : numbers_of(y)) EXPECT_TRUE(v == 0.0 || v == HUGE_VAL) << v;
+  cpu_pointwise_ops(cpu.context)->dropout_rows(y, x, 0.5F, {}, 0);
   for (const double v : numbers_of(y)) EXPECT_TRUE(v == 0.0 || v == HUGE_VAL) << v;
 }
 
@@ -184,6 +212,7 @@ TEST(Pointwise, DropoutRefusesARateOfOne) {
   TestCpu cpu(1);
   Tensor x = cpu.random({4}, DType::F32, 1);
   EXPECT_THROW(cpu_pointwise_ops(cpu.context)->dropout(x, x, 1.0F, {}), Error);
+  EXPECT_THROW(cpu_pointwise_ops(cpu.context)->dropout_rows(x, x, 1.0F, {}, 0), Error);
 }
 
 TEST(Pointwise, FillTakesEveryTypeButU8) {

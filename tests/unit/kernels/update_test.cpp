@@ -7,6 +7,12 @@ namespace {
 
 constexpr int64_t kSize = 203;
 
+// A list of one.
+template <class Tensors>
+std::vector<Tensors> one(const Tensors& tensors) {
+  return {tensors};
+}
+
 class UpdateTest : public ::testing::Test {
  protected:
   [[nodiscard]] Tensor random(uint64_t seed, double low = -1.0, double high = 1.0) {
@@ -18,7 +24,7 @@ class UpdateTest : public ::testing::Test {
 
 TEST_F(UpdateTest, Sgd) {
   for (const bool nesterov : {false, true}) {
-    const SgdStep step{0.1F, 0.9F, 0.01F, 0.5F, nesterov};
+    const SgdStep step{0.1F, 0.9F, 0.5F, nesterov};
     Tensor w = random(1);
     Tensor v = random(2);
     const Tensor g = random(3);
@@ -26,7 +32,7 @@ TEST_F(UpdateTest, Sgd) {
     Numbers ev = numbers_of(v);
     const Numbers gn = numbers_of(g);
     for (int t = 0; t < 3; ++t) {
-      ops_->sgd(w, &v, g, step);
+      ops_->sgd(one(SgdTensors{w, v, g, 0.01F}), step);
       for (size_t i = 0; i < ew.size(); ++i) {
         const double gradient = 0.5 * gn[i] + 0.01 * ew[i];
         ev[i] = 0.9 * ev[i] + gradient;
@@ -40,22 +46,22 @@ TEST_F(UpdateTest, Sgd) {
 }
 
 TEST_F(UpdateTest, SgdWithoutMomentumNeedsNoVelocity) {
-  SgdStep step{0.1F, 0.0F, 0.01F, 0.5F, false};
+  SgdStep step{0.1F, 0.0F, 0.5F, false};
   Tensor w = random(1);
   const Tensor g = random(3);
   Numbers expected = numbers_of(w);
   for (size_t i = 0; i < expected.size(); ++i) {
     expected[i] -= 0.1 * (0.5 * numbers_of(g)[i] + 0.01 * expected[i]);
   }
-  ops_->sgd(w, nullptr, g, step);
+  ops_->sgd(one(SgdTensors{w, {}, g, 0.01F}), step);
   expect_close(w, expected, "w");
   step.momentum = 0.9F;
-  EXPECT_THROW(ops_->sgd(w, nullptr, g, step), Error);
+  EXPECT_THROW(ops_->sgd(one(SgdTensors{w, {}, g, 0.01F}), step), Error);
 }
 
 TEST_F(UpdateTest, RmsProp) {
   for (const double momentum : {0.0, 0.9}) {
-    const RmsPropStep step{0.1F, 0.9F, static_cast<float>(momentum), 0.1F, 0.01F, 0.5F};
+    const RmsPropStep step{0.1F, 0.9F, static_cast<float>(momentum), 0.1F, 0.5F};
     Tensor w = random(1);
     Tensor s = random(2, 0.0, 1.0);
     Tensor m = random(4);
@@ -65,7 +71,7 @@ TEST_F(UpdateTest, RmsProp) {
     Numbers es = numbers_of(s);
     Numbers em = momentum == 0.0 ? Numbers(ew.size(), 0.0) : numbers_of(m);
     for (int t = 0; t < 3; ++t) {
-      ops_->rmsprop(w, s, momentum == 0.0 ? nullptr : &m, g, step);
+      ops_->rmsprop(one(RmsPropTensors{w, s, momentum == 0.0 ? Tensor() : m, g, 0.01F}), step);
       for (size_t i = 0; i < ew.size(); ++i) {
         const double gradient = 0.5 * gn[i] + 0.01 * ew[i];
         es[i] = 0.9 * es[i] + 0.1 * gradient * gradient;
@@ -90,7 +96,8 @@ TEST_F(UpdateTest, AdamAndAdamW) {
     for (int t = 1; t <= 3; ++t) {
       const Tensor g = random(static_cast<uint64_t>(t));
       const Numbers gn = numbers_of(g);
-      ops_->adam(w, m, v, g, {0.1F, 0.9F, 0.99F, 1e-3F, 0.05F, 0.5F, decoupled, t});
+      ops_->adam(one(AdamTensors{w, m, v, g, 0.05F}),
+                 {0.1F, 0.9F, 0.99F, 1e-3F, 0.5F, decoupled, t});
       for (size_t i = 0; i < ew.size(); ++i) {
         const double gradient = 0.5 * gn[i] + (decoupled ? 0.0 : 0.05 * ew[i]);
         em[i] = 0.9 * em[i] + 0.1 * gradient;
@@ -113,7 +120,7 @@ TEST_F(UpdateTest, MovingAverage) {
   for (size_t i = 0; i < expected.size(); ++i) {
     expected[i] = 0.9 * expected[i] + 0.1 * numbers_of(w)[i];
   }
-  ops_->moving_average(average, w, 0.9F);
+  ops_->moving_average(one(AverageTensors{average, w}), 0.9F);
   expect_close(average, expected, "average");
 }
 
@@ -121,19 +128,43 @@ TEST_F(UpdateTest, SumOfSquaresIsADoubleSum) {
   for (const int64_t size : {0, 1, 4095, 4097, 100000}) {
     const Tensor x = cpu_.random({size}, DType::F32, 1);
     Tensor result = cpu_.poisoned({1}, DType::F64);
-    ops_->sum_of_squares(result, x);
+    ops_->sum_of_squares(result, {&x, 1});
     const Numbers xn = numbers_of(x);
     expect_close(result, {dot(xn, xn)}, 1e-12, "sum");
+  }
+}
+
+TEST_F(UpdateTest, AListIsItsMembersOneByOne) {
+  const AdamStep step{0.1F, 0.9F, 0.99F, 1e-3F, 0.5F, true, 3};
+  const auto made = [&](int64_t size, float weight_decay) {
+    const auto seed = static_cast<uint64_t>(size);
+    return AdamTensors{cpu_.random({size}, DType::F32, seed), cpu_.random({size}, DType::F32, 1),
+                       cpu_.random({size}, DType::F32, 2, 0.0, 1.0),
+                       cpu_.random({size}, DType::F32, 3), weight_decay};
+  };
+  const std::vector<AdamTensors> together{made(5, 0.1F), made(0, 0.0F), made(1000, 0.0F)};
+  const std::vector<AdamTensors> apart{made(5, 0.1F), made(0, 0.0F), made(1000, 0.0F)};
+  ops_->adam(together, step);
+  for (const AdamTensors& t : apart) ops_->adam(one(t), step);
+  Tensor squares = cpu_.poisoned({3}, DType::F64);
+  const std::vector<Tensor> weights{together[0].weight, together[1].weight, together[2].weight};
+  ops_->sum_of_squares(squares, weights);
+  for (size_t i = 0; i < apart.size(); ++i) {
+    expect_same_bits({together[i].weight, together[i].first, together[i].second},
+                     {apart[i].weight, apart[i].first, apart[i].second}, "member");
+    const Numbers w = numbers_of(apart[i].weight);
+    EXPECT_NEAR(squares.data<double>()[i], dot(w, w), 1e-9);
   }
 }
 
 TEST_F(UpdateTest, MisfittingStateIsRefused) {
   Tensor w = random(1);
   Tensor small = cpu_.random({kSize - 1}, DType::F32, 1);
-  EXPECT_THROW(ops_->sgd(w, &small, w, {}), Error);
-  EXPECT_THROW(ops_->adam(w, w, small, w, {}), Error);
-  EXPECT_THROW(ops_->rmsprop(w, small, &w, w, {}), Error);
-  EXPECT_THROW(ops_->moving_average(w, small, 0.5F), Error);
+  EXPECT_THROW(ops_->sgd(one(SgdTensors{w, small, w}), {}), Error);
+  EXPECT_THROW(ops_->adam(one(AdamTensors{w, w, small, w}), {}), Error);
+  EXPECT_THROW(ops_->rmsprop(one(RmsPropTensors{w, small, w, w}), {}), Error);
+  EXPECT_THROW(ops_->moving_average(one(AverageTensors{w, small}), 0.5F), Error);
+  EXPECT_THROW(ops_->sum_of_squares(small, {&w, 1}), Error);
 }
 
 TEST(Update, RepeatsToTheBit) {
@@ -147,11 +178,11 @@ TEST(Update, RepeatsToTheBit) {
     Tensor w = random(2);
     Tensor m = random(3);
     Tensor v = random(4);
-    ops->adam(w, m, v, g, {0.1F, 0.9F, 0.99F, 1e-8F, 0.01F, 0.5F, true, 2});
-    ops->rmsprop(w, v, &m, g, {0.1F, 0.9F, 0.9F, 0.1F, 0.01F, 0.5F});
-    ops->sgd(w, &m, g, {0.1F, 0.9F, 0.01F, 0.5F, true});
+    ops->adam(one(AdamTensors{w, m, v, g, 0.01F}), {0.1F, 0.9F, 0.99F, 1e-8F, 0.5F, true, 2});
+    ops->rmsprop(one(RmsPropTensors{w, v, m, g, 0.01F}), {0.1F, 0.9F, 0.9F, 0.1F, 0.5F});
+    ops->sgd(one(SgdTensors{w, m, g, 0.01F}), {0.1F, 0.9F, 0.5F, true});
     Tensor sum = cpu.poisoned({1}, DType::F64, shift);
-    ops->sum_of_squares(sum, w);
+    ops->sum_of_squares(sum, {&w, 1});
     return std::vector<Tensor>{w, m, v, sum};
   });
 }

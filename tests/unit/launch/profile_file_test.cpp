@@ -45,6 +45,7 @@ Profile profile() {
   all.costs.micro_batch_size = 4;
   all.costs.layers = {layer("first"), layer("blocks.0"), layer("blocks.1")};
   all.costs.layers[0].kind = "embedding";
+  all.costs.skips = {{0, 2, 4096}};
   all.within_node = {
       .latency = 1e-6, .seconds_per_byte = 1e-10, .overhead = 2e-6, .receiver_copies = true};
   all.between_nodes = {.latency = 2e-6, .seconds_per_byte = 1e-9, .overhead = 3e-6};
@@ -90,8 +91,8 @@ TEST(ProfileFile, RefusesBadFilesByNameAndKey) {
               HasSubstr("absent.json"));
   EXPECT_THAT(refusal("{\"version\": 1,"), AllOf(HasSubstr("p.json"), HasSubstr("no JSON")));
   EXPECT_THAT(refusal("[1]"), HasSubstr("is no object"));
-  EXPECT_THAT(changed([](auto& json) { json["version"] = 2; }),
-              AllOf(HasSubstr("p.json: 'version' is not 1"), HasSubstr("penstock profile")));
+  EXPECT_THAT(changed([](auto& json) { json["version"] = 3; }),
+              AllOf(HasSubstr("p.json: 'version' is not 2"), HasSubstr("penstock profile")));
   EXPECT_THAT(changed([](auto& json) { json.erase("device"); }), HasSubstr("'device' is missing"));
   EXPECT_THAT(changed([](auto& json) { json["layers"][2].erase("forward_s"); }),
               HasSubstr("'layers'[2] 'forward_s' is missing"));
@@ -103,6 +104,10 @@ TEST(ProfileFile, RefusesBadFilesByNameAndKey) {
               HasSubstr("'links' 'within_node' 'latency_s' is no number"));
   EXPECT_THAT(changed([](auto& json) { json["micro_batch_size"] = 0; }),
               HasSubstr("'micro_batch_size' is below 1"));
+  EXPECT_THAT(changed([](auto& json) { json["skips"][0]["to_layer"] = 3; }),
+              HasSubstr("'skips'[0] the skip leads to no later layer"));
+  EXPECT_THAT(changed([](auto& json) { json["skips"][0]["from_layer"] = 2; }),
+              HasSubstr("leads to no later layer"));
 }
 
 TEST(ProfileFile, TableKeepsEqualLayersTogether) {

@@ -1,5 +1,6 @@
 // A dropout mask is a function of (seed, name, step, global micro-batch): a recompute draws the
 // same one, and nothing else does.
+#include <algorithm>
 #include <cstring>
 #include <set>
 
@@ -93,6 +94,69 @@ TEST(DropoutMasks, ARecomputeDrawsTheSameMask) {
     network.stage().recompute(network.moment(m));
     EXPECT_EQ(numbers_of(network.stage().backward(network.moment(m), {ones})[0]),
               forwards[static_cast<size_t>(m)]);
+  }
+}
+
+// ---- drop path: one number a sample
+
+// Of ones, which samples of the mini-batch are kept, and by what factor; 0: dropped.
+Numbers path_factors(int64_t samples, int64_t micro_batch_size, int64_t step,
+                     const DropPath::Options& options) {
+  Network network(layers_of(std::make_unique<DropPath>("it", options)));
+  Numbers factors;
+  for (int64_t m = 0; m < samples / micro_batch_size; ++m) {
+    Tensor ones = network.device().empty({micro_batch_size, 2, 3}, DType::F32, Purpose::Workspace);
+    network.device().pointwise().fill(ones, 1.0F);
+    Moment moment = network.moment(0);
+    moment.global_index = m;
+    moment.step = step;
+    const Numbers out = numbers_of(network.stage().forward(moment, {ones}, true)[0]);
+    (void)network.stage().backward(moment, {ones});
+    for (size_t i = 0; i < out.size(); i += 6) {
+      for (size_t j = 0; j < 6; ++j) EXPECT_EQ(out[i + j], out[i]) << "a row is whole";
+      factors.push_back(out[i]);
+    }
+  }
+  return factors;
+}
+
+TEST(DropPaths, DependOnTheSampleAndNotOnItsMicroBatch) {
+  const DropPath::Options options = {.rate = 0.4};
+  const Numbers whole = path_factors(60, 60, 1, options);
+  for (int64_t size : {1, 4, 6, 30}) EXPECT_EQ(path_factors(60, size, 1, options), whole) << size;
+  EXPECT_NE(path_factors(60, 60, 2, options), whole);
+}
+
+TEST(DropPaths, KeepTheShareAndTheMean) {
+  const Numbers factors = path_factors(10'000, 100, 1, {.rate = 0.4});
+  double dropped = 0.0;
+  for (double factor : factors) {
+    if (factor != 0.0) {
+      ASSERT_NEAR(factor, 1.0 / 0.6, 1e-6);
+    }
+    dropped += factor == 0.0 ? 1.0 : 0.0;
+  }
+  EXPECT_NEAR(dropped / 10'000, 0.4, 0.02);  // the standard deviation is 0.005
+}
+
+TEST(DropPaths, GrowLinearlyToTheirRate) {
+  const auto kept = [](int64_t step) {
+    const Numbers factors = path_factors(400, 400, step, {.rate = 0.5, .ramp_steps = 10});
+    return *std::max_element(factors.begin(), factors.end());
+  };
+  EXPECT_NEAR(kept(1), 1.0 / (1.0 - 0.05), 1e-6);
+  EXPECT_NEAR(kept(6), 1.0 / (1.0 - 0.3), 1e-6);
+  EXPECT_NEAR(kept(10), 2.0, 1e-6);
+  EXPECT_NEAR(kept(1000), 2.0, 1e-6);
+}
+
+TEST(DropPaths, EvaluationAndRateZeroPassEverything) {
+  for (const double rate : {0.0, 0.5}) {
+    Network network(layers_of(std::make_unique<DropPath>("it", DropPath::Options{.rate = rate})));
+    const Tensor x = network.random({4, 8}, 1);
+    EXPECT_EQ(network.evaluate(x)[0].raw(), x.raw());
+    const Tensors out = network.stage().forward(network.moment(0), {x}, true);
+    EXPECT_EQ(out[0].raw() == x.raw(), rate == 0.0);
   }
 }
 

@@ -2,6 +2,7 @@
 // layer; and that its forward does what infer() promised.
 #include "kernels/counting/counting_device.h"
 #include "runtime/layers/attention.h"
+#include "runtime/layers/cell.h"
 #include "runtime/layers/embedding.h"
 #include "runtime/layers/image.h"
 #include "runtime/layers/linear.h"
@@ -103,6 +104,20 @@ const std::vector<Kind>& kinds() {
        {},
        {{2, 6}, {2, 1, 6, 3}},
        6.0 * 2 * 2 * 2 * 3},
+      {"up-convolution",
+       maker<UpConvolution>(int64_t{3}, int64_t{2}),
+       {2, 3, 4, 3},
+       {2, 6, 8, 2},
+       {"weight [8, 3, 1, 1]"},
+       {{2, 3, 4, 5}, {2, 3}},
+       2.0 * 2 * 3 * 4 * 3 * 8},
+      {"factorized-reduction",
+       maker<FactorizedReduction>(int64_t{3}, int64_t{4}),
+       {2, 4, 6, 3},
+       {2, 2, 3, 4},
+       {"even.weight [2, 3, 1, 1]", "odd.weight [2, 3, 1, 1]"},
+       {{2, 4, 6, 5}, {2, 3}},
+       2 * 2.0 * 2 * 2 * 3 * 3 * 2},
       {"global-pool", maker<GlobalPool>(), {2, 5, 6, 3}, {2, 3}, {}, {{2, 3}}, 2.0 * 5 * 6 * 3},
       {"flatten", maker<Flatten>(), {2, 5, 6, 3}, {2, 90}, {}, {{5}}},
       {"layer-norm",
@@ -121,6 +136,7 @@ const std::vector<Kind>& kinds() {
        7.0 * 2 * 3 * 3 * 6 + 2 * 6},  // and the sums of the mini-batch
       {"activation", maker<ActivationLayer>(Activation::Silu), {2, 3}, {2, 3}, {}, {}, 8.0 * 6},
       {"dropout", maker<Dropout>(0.5), {2, 3}, {2, 3}, {}, {}, 2.0 * 6},
+      {"drop-path", maker<DropPath>(DropPath::Options{.rate = 0.5}), {8, 3}, {8, 3}, {}, {}, 24.0},
   };
   return all;
 }
@@ -216,6 +232,8 @@ TEST(Kinds, RefuseOptionsThatMakeNoLayer) {
            refusal<Dropout>(1.0),
            refusal<Dropout>(-0.1),
            refusal<Dropout>(std::nan("")),
+           refusal<DropPath>(DropPath::Options{.rate = 1.0}),
+           refusal<DropPath>(DropPath::Options{.rate = 0.5, .ramp_steps = -1}),
            refusal<SelfAttention>(Attention{.width = 6, .heads = 4}),
            refusal<SelfAttention>(Attention{.width = 6, .heads = 0}),
            refusal<SelfAttention>(Attention{.width = 6, .heads = 2, .dropout = 1.0}),

@@ -133,5 +133,81 @@ TEST(Classifiers, AFieldThatNobodyNamedIsABugOfOurs) {
   }
 }
 
+// ---- a second loss inside a network
+
+constexpr double kWeight = 0.25;  // a power of two: exact
+
+Layers head(const std::string& name) {
+  return layers_of(std::make_unique<ClassifierLoss>(
+      name,
+      ClassifierLoss::Options{
+          .width = kWidth, .classes = kClasses, .bias = true, .labels = "labels", .loss = {}}));
+}
+
+// The same head as the end of a network, and inside it.
+Network alone() {
+  return Network(head("head"));
+}
+Network inside(RecomputeMode mode = RecomputeMode::None) {
+  return Network(layers_of(std::make_unique<AuxiliaryLoss>("auxiliary", head("head"), kWeight)), 1,
+                 mode);
+}
+
+TEST(AuxiliaryLosses, PassTheirInputsAndAddAWeightedGradient) {
+  Network end = alone();
+  end.set_labels(end.integers({6}, kLabels));
+  (void)end.stage().forward(end.moment(0), {end.random({6, kWidth}, 1)}, true);
+  const Numbers of_input = numbers_of(end.stage().backward(end.moment(0), {})[0]);
+  const Numbers of_weights = numbers_of(end.stage().gradients());
+
+  for (const RecomputeMode mode : {RecomputeMode::None, RecomputeMode::Stage}) {
+    Network network = inside(mode);
+    network.set_labels(network.integers({6}, kLabels));
+    EXPECT_THAT(network.layer(0).reads(), ElementsAre("labels"));
+    const Tensor x = network.random({6, kWidth}, 1);
+    const Tensor beside = network.random({3}, 2);
+    const Tensors out =
+        network.stage().forward(network.moment(0), {x, beside}, mode == RecomputeMode::None);
+    ASSERT_EQ(out.size(), 2U);
+    EXPECT_EQ(out[0].raw(), x.raw());
+    EXPECT_EQ(out[1].raw(), beside.raw());
+    EXPECT_FALSE(network.stage().loss(0)) << "not the loss of the network";
+    if (mode == RecomputeMode::Stage) network.stage().recompute(network.moment(0));
+    ASSERT_EQ(network.stage().auxiliary_losses(0).size(), 1U) << "a recompute counts nothing";
+    EXPECT_EQ(network.stage().auxiliary_losses(0)[0].data<double>()[0],
+              end.stage().loss(0).data<double>()[0]);
+    const Tensor g = network.random({6, kWidth}, 3);
+    const Tensors gradients =
+        network.stage().backward(network.moment(0), {g, network.random({3}, 4)});
+    ASSERT_EQ(gradients.size(), 2U);
+    const Numbers got = numbers_of(gradients[0]);
+    for (size_t i = 0; i < got.size(); ++i) {
+      EXPECT_NEAR(got[i], numbers_of(g)[i] + kWeight * of_input[i], 1e-6);
+    }
+    EXPECT_EQ(numbers_of(gradients[1]), numbers_of(network.random({3}, 4)));
+    const Numbers weights = numbers_of(network.stage().gradients());
+    for (size_t i = 0; i < weights.size(); ++i) EXPECT_EQ(weights[i], kWeight * of_weights[i]);
+  }
+}
+
+TEST(AuxiliaryLosses, AreLeftOutOfEvaluation) {
+  Network network = inside();
+  network.set_labels(network.integers({6}, kLabels));
+  const Tensor x = network.random({6, kWidth}, 1);
+  (void)network.stage().forward(network.moment(0), {x}, false);
+  EXPECT_EQ(network.evaluate(x)[0].raw(), x.raw());
+  EXPECT_TRUE(network.stage().auxiliary_losses(0).empty());
+}
+
+TEST(AuxiliaryLosses, Refuse) {
+  EXPECT_THAT(message_of([] { const AuxiliaryLoss layer("aux", head("aux.head"), 0.0); }),
+              HasSubstr("layer 'aux' (auxiliary-loss)"));
+  const AuxiliaryLoss endless("aux", Layers{}, 1.0);
+  EXPECT_THAT(message_of([&] { (void)endless.infer({{2, kWidth}}); }), HasSubstr("loss"));
+  const AuxiliaryLoss good("aux", head("aux.head"), 1.0);
+  EXPECT_THAT(message_of([&] { (void)good.infer({}); }), HasSubstr("after the loss"));
+  EXPECT_EQ(good.infer({{2, kWidth}, {7}}).size(), 2U);
+}
+
 }  // namespace
 }  // namespace penstock

@@ -50,6 +50,31 @@ using Options = std::map<std::string, LayerConfig::Value>;
   return config;
 }
 
+// All that an AmoebaNet can have, on small images.
+[[nodiscard]] inline ModelConfig amoebanet_config(const std::string& kind,
+                                                  const std::string& stem) {
+  ModelConfig config;
+  config.kind = kind;
+  config.layers = 3;
+  config.filters = 8;
+  config.stem = stem;
+  config.auxiliary_weight = 0.4;
+  config.drop_path = 0.3;
+  config.image = {3, 12, 12};
+  config.classes = 5;
+  return config;
+}
+
+[[nodiscard]] inline ModelConfig unet_config() {
+  ModelConfig config;
+  config.kind = "unet";
+  config.layers = 2;
+  config.filters = 4;
+  config.image = {3, 8, 12};
+  config.classes = 5;
+  return config;
+}
+
 [[nodiscard]] inline ModelConfig mlp_config() {
   ModelConfig config;
   config.kind = "mlp";

@@ -61,6 +61,73 @@ TEST(Counts, OptionsOfATransformer) {
   EXPECT_EQ(count(config), plain - 3 * (8192 + 2048) - 32000);
 }
 
+ModelConfig amoebanet(const std::string& kind, const std::string& stem, int64_t layers,
+                      int64_t filters) {
+  ModelConfig config = amoebanet_config(kind, stem);
+  config.layers = layers;
+  config.filters = filters;
+  config.image = {3, 224, 224};
+  config.auxiliary_weight = 0.0;
+  return config;
+}
+
+// GPipe, Table 1 and 2, to the last digit: 1000 classes with the wide stem, 1001 with the narrow
+// one.
+TEST(Counts, AmoebaNetsOfGpipesTables) {
+  struct Row {
+    int64_t layers, filters, wide, narrow, with_auxiliary_head;
+  };
+  for (const Row& row : {Row{18, 208, 81'505'540, 81'140'766, 81'785'166},
+                         Row{18, 416, 319'024'120, 317'548'353, 318'277'617},
+                         Row{18, 544, 542'734'840, 540'204'945, 540'986'433},
+                         Row{36, 544, 1'055'832'376, 1'053'302'481, 1'054'083'969},
+                         Row{72, 512, 1'844'858'344, 1'842'618'441, 1'843'386'873},
+                         Row{18, 256, 122'470'120, 121'915'113, 122'579'097},
+                         Row{18, 128, 31'694'440, 31'557'433, 32'169'193}}) {
+    ModelConfig config = amoebanet("amoebanet-d", "wide", row.layers, row.filters);
+    config.classes = 1000;
+    EXPECT_EQ(count(config), row.wide) << row.layers << ", " << row.filters;
+    config.stem = "auto";
+    EXPECT_EQ(count(config), row.wide);
+    config.stem = "narrow";
+    config.classes = 1001;
+    EXPECT_EQ(count(config), row.narrow) << row.layers << ", " << row.filters;
+    config.auxiliary_weight = 0.4;
+    EXPECT_EQ(count(config), row.with_auxiliary_head) << row.layers << ", " << row.filters;
+  }
+}
+
+// The model of GPipe's ImageNet result: 557 million parameters, at 480 x 480.
+TEST(Counts, AmoebaNetBOfGpipesImageNetResult) {
+  ModelConfig config = amoebanet("amoebanet-b", "auto", 18, 512);
+  config.image = {3, 480, 480};
+  config.classes = 1001;
+  EXPECT_EQ(count(config), 557'286'057);
+}
+
+// normal(f) = (c + q) f + 5.75 f^2 + 17 f; reduction(f) = (c + q) f + 3.4375 f^2 + 12.5 f.
+TEST(Counts, AmoebaNetForSmallImagesByTheFormula) {
+  constexpr int64_t kFilters = 32;
+  int64_t expected = 27 * 3 * kFilters + 2 * 3 * kFilters;
+  int64_t c = 3 * kFilters;
+  int64_t q = c;
+  const auto cell = [&](double f, double square, double linear, int64_t out) {
+    expected += static_cast<int64_t>(static_cast<double>(c + q) * f + square * f * f + linear * f);
+    q = c;
+    c = out * static_cast<int64_t>(f);
+  };
+  for (int64_t f : {kFilters, 2 * kFilters, 4 * kFilters}) {
+    const auto filters = static_cast<double>(f);
+    if (f > kFilters) cell(filters, 3.4375, 12.5, 3);
+    for (int i = 0; i < 2; ++i) cell(filters, 5.75, 17, 4);
+  }
+  expected += 16 * kFilters * 10 + 10;
+  ModelConfig config = amoebanet("amoebanet-d", "small", 6, kFilters);
+  config.image = {3, 32, 32};
+  config.classes = 10;
+  EXPECT_EQ(count(config), expected);
+}
+
 TEST(Counts, ResnetsAsInTorchvision) {
   const std::map<int64_t, int64_t> known = {
       {18, 11'689'512}, {34, 21'797'672}, {50, 25'557'032}, {101, 44'549'160}, {152, 60'192'808}};
@@ -93,6 +160,24 @@ TEST(Counts, ResnetsForCifarByTheFormula) {
       EXPECT_EQ(expected, 272'474);
     }
   }
+}
+
+// Ronneberger et al. 2015: 64 to 1024 channels, here with batch norms in place of biases.
+TEST(Counts, UNetByTheFormula) {
+  int64_t expected = 64 * 10 + 10;
+  const auto both = [](int64_t in, int64_t out) { return 9 * (in + out) * out + 4 * out; };
+  int64_t in = 3;
+  for (int64_t width : {64, 128, 256, 512, 1024}) {
+    expected += both(in, width);
+    if (width > 64) expected += 4 * width * width / 2 + both(width, width / 2);
+    in = width;
+  }
+  ModelConfig config = unet_config();
+  config.layers = 4;
+  config.filters = 64;
+  config.image = {3, 64, 64};
+  config.classes = 10;
+  EXPECT_EQ(count(config), expected);
 }
 
 TEST(Counts, Mlp) {
@@ -146,6 +231,45 @@ TEST(Shapes, FollowFromLayerToLayer) {
       ::testing::ElementsAre("[2, 32, 32, 16]", "[2, 16, 16, 32]", "[2, 8, 8, 64]", "[2, 64]"));
 }
 
+// Units in GPipe's order, 6 more than L; the auxiliary head follows the last cell of the second
+// third.
+TEST(AmoebaNets, AreSequencesOfUnits) {
+  ModelConfig config = amoebanet("amoebanet-d", "wide", 6, 16);
+  config.auxiliary_weight = 0.4;
+  std::vector<std::string> names;
+  for (const auto& layer : build_model(config, 0, 0).layers) names.push_back(layer->name());
+  EXPECT_THAT(names,
+              ::testing::ElementsAre("stem", "stem.reductions.0", "stem.reductions.1", "cells.0",
+                                     "cells.1", "reductions.0", "cells.2", "cells.3", "auxiliary",
+                                     "reductions.1", "cells.4", "cells.5", "pool", "classifier"));
+}
+
+// What crosses each boundary: the output of a cell and that of the one before it.
+TEST(AmoebaNets, PassTwoTensorsBetweenCells) {
+  const auto crossing = [](const ModelConfig& config, const Shape& input) {
+    std::vector<std::string> texts;
+    Shapes shapes = {input};
+    for (const auto& layer : build_model(config, 0, 0).layers) {
+      shapes = layer->infer(shapes);
+      std::string text;
+      for (const Shape& shape : shapes) text += shape.text();
+      texts.push_back(text);
+    }
+    return texts;
+  };
+  ModelConfig config = amoebanet("amoebanet-d", "wide", 3, 16);
+  EXPECT_THAT(
+      crossing(config, {2, 224, 224, 3}),
+      ::testing::ElementsAre("[2, 112, 112, 4]", "[2, 56, 56, 24][2, 112, 112, 4]",
+                             "[2, 28, 28, 48][2, 56, 56, 24]", "[2, 28, 28, 64][2, 28, 28, 48]",
+                             "[2, 14, 14, 96][2, 28, 28, 64]", "[2, 14, 14, 128][2, 14, 14, 96]",
+                             "[2, 7, 7, 192][2, 14, 14, 128]", "[2, 7, 7, 256]", "[2, 256]", ""));
+  config.stem = "narrow";  // without padding 111, then 56
+  EXPECT_THAT(crossing(config, {2, 224, 224, 3})[1], "[2, 56, 56, 12][2, 111, 111, 32]");
+  config.stem = "small";
+  EXPECT_THAT(crossing(config, {2, 32, 32, 3})[1], "[2, 32, 32, 64][2, 32, 32, 48]");
+}
+
 TEST(Models, RefuseWhatMakesNoNetwork) {
   const auto refused = [](ModelConfig config, const std::function<void(ModelConfig&)>& change) {
     change(config);
@@ -166,6 +290,27 @@ TEST(Models, RefuseWhatMakesNoNetwork) {
   EXPECT_THAT(refused(images, [](Config& c) { c.form = "imagenet"; }), HasSubstr("not 8"));
   EXPECT_THAT(refused(images, [](Config& c) { c.form = "tiny"; }), HasSubstr("'tiny'"));
   EXPECT_THAT(refused(images, [](Config& c) { c.classes = 0; }), HasSubstr("model.classes"));
+  const Config cells = amoebanet_config("amoebanet-d", "wide");
+  for (int64_t layers : {0, 1, 4}) {
+    EXPECT_THAT(refused(cells, [&](Config& c) { c.layers = layers; }), HasSubstr("model.layers"));
+  }
+  for (int64_t filters : {0, 4, 20}) {
+    EXPECT_THAT(refused(cells, [&](Config& c) { c.filters = filters; }),
+                HasSubstr("model.filters"));
+  }
+  EXPECT_THAT(refused(cells,
+                      [](Config& c) {
+                        c.stem = "narrow";
+                        c.filters = 8;
+                      }),
+              HasSubstr("at least 16"));
+  EXPECT_THAT(refused(cells, [](Config& c) { c.stem = "short"; }), HasSubstr("'short'"));
+  EXPECT_THAT(refused(cells, [](Config& c) { c.classes = 1; }), HasSubstr("model.classes"));
+  EXPECT_THAT(refused(cells, [](Config& c) { c.drop_path = 1.0; }), HasSubstr("drop_path"));
+  EXPECT_EQ(refused(cells, [](Config&) {}), "nothing was thrown");
+  EXPECT_THAT(refused(unet_config(), [](Config& c) { c.layers = 3; }), HasSubstr("multiple of 8"));
+  EXPECT_THAT(refused(unet_config(), [](Config& c) { c.layers = 60; }), HasSubstr("not 60"));
+  EXPECT_EQ(refused(unet_config(), [](Config&) {}), "nothing was thrown");
   for (const std::vector<int64_t>& image :
        std::vector<std::vector<int64_t>>{{}, {3, 32}, {3, 32, 32, 1}, {0, 32, 32}, {3, -1, 32}}) {
     EXPECT_THAT(refused(images, [&](Config& c) { c.image = image; }), HasSubstr("model.image"));

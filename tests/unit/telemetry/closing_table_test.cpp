@@ -56,6 +56,14 @@ TEST(ClosingTable, HasNoPredictionWhereThereIsNone) {
   EXPECT_THAT(closing_table(summary), ::testing::Not(::testing::HasSubstr("a step (")));
 }
 
+TEST(ClosingTable, SaysHowBusyTheArithmeticWas) {
+  RunSummary summary = example();
+  summary.speed = Speed{.tflops = 412.37, .mfu = 0.417};
+  EXPECT_THAT(closing_table(summary),
+              ::testing::HasSubstr("throughput  569 samples/s, 36.4 k tokens/s, 412 TFLOP/s per "
+                                   "rank (41.7 % of the device's peak)\n"));
+}
+
 TEST(ClosingTable, CountsTheRanksItLeavesOut) {
   RunSummary summary = example();
   summary.ranks_detail.resize(100);

@@ -51,6 +51,25 @@ TEST(StepLine, WritesAccuracyWhereThereIsOne) {
   EXPECT_EQ(json::parse(json_line(record, false))["accuracy"], 0.25);
 }
 
+TEST(StepLine, WritesTheSpeedWhereItIsKnown) {
+  StepRecord record = example();
+  EXPECT_FALSE(json::parse(json_line(record, false)).contains("tflops"));
+  EXPECT_FALSE(json::parse(json_line(record, false)).contains("mfu"));
+  record.speed = Speed{.tflops = 412.5, .mfu = 0.417};
+  const json read = json::parse(json_line(record, false));
+  EXPECT_EQ(read["tflops"], 412.5);
+  EXPECT_EQ(read["mfu"], 0.417);
+}
+
+TEST(StepLine, WritesTheLossOfAnAuxiliaryHeadApart) {
+  EXPECT_FALSE(json::parse(json_line(example(), false)).contains("auxiliary_loss"));
+  StepRecord record = example();
+  record.auxiliary_loss = 1.5;
+  const json read = json::parse(json_line(record, false));
+  EXPECT_EQ(read["auxiliary_loss"], 1.5);
+  EXPECT_EQ(read["loss"], example().loss);
+}
+
 TEST(StepLine, FloatsReadBackToTheSameBits) {
   uint64_t bits = 0x9E3779B97F4A7C15;
   for (int i = 0; i < 2000; ++i) {
@@ -124,7 +143,16 @@ TEST(Summary, HasTheKeysOfTheContract) {
                          {"total", 555}};
   EXPECT_EQ(detail["peak_bytes"], expected);
   EXPECT_FALSE(read.contains("tokens_per_s"));
+  EXPECT_FALSE(read.contains("tflops"));
   EXPECT_FALSE(read.contains("final_eval"));
+}
+
+TEST(Summary, WritesTheSpeedWhereItIsKnown) {
+  RunSummary summary;
+  summary.speed = Speed{.tflops = 0.125, .mfu = 0.25};
+  const json read = json::parse(json_text(summary));
+  EXPECT_EQ(read["tflops"], 0.125);
+  EXPECT_EQ(read["mfu"], 0.25);
 }
 
 }  // namespace

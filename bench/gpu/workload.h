@@ -1,0 +1,34 @@
+// bench/gpu/workload.h -- what the GPU benchmark times: large products, Transformer blocks,
+// ResNets, through the library's own ops, layers and stages, in the way the executor drives them.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "kernels/device.h"
+
+namespace penstock::gpu_bench {
+
+class Workload {
+ public:
+  virtual ~Workload() = default;
+  // Issues one iteration, without waiting for it, and marks its two ends.
+  virtual void iterate(DeviceClock& clock, size_t first_point) = 0;
+  // Of one iteration. Model FLOPs: what the network asks for, thrice the forward; a causal mask
+  // lets half of the attention through, and the other half is not counted.
+  [[nodiscard]] virtual double flops() const = 0;
+};
+
+// By request["what"]:
+//   matmul  size: y[n, n] = x[n, n] w[n, n]^T, bf16
+//   blocks  blocks, width, heads, batch, sequence: forward and backward of pre-norm Transformer
+//           blocks in the middle of a network (the gradient of their input is wanted), all
+//           activations kept; gradients are added to
+//   resnet  depth, batch, size (pixels a side): the ImageNet form; a training step of SGD with
+//           momentum, the batch on the device already
+// Tensors are bf16, parameters fp32 with bf16 copies, parameter gradients fp32. "precision":
+// "fp32" makes everything fp32. Throws Error(Input) for anything else.
+[[nodiscard]] std::unique_ptr<Workload> make_workload(const nlohmann::json& request,
+                                                      Device& device);
+
+}  // namespace penstock::gpu_bench

@@ -1,0 +1,85 @@
+// bench/overhead_bench.cpp -- what an instruction costs that computes nothing.
+//
+// A network of one layer that hands its input on, one rank, many micro-batches: what is left of a
+// pass is the executor, the stage, the tape and the clock. Prints {"instruction_us": [...]}, the
+// mean over the instructions of each step.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <chrono>
+#include <memory>
+
+#include "launch/setup.h"
+#include "runtime/engine/executor.h"
+#include "runtime/engine/programs.h"
+
+namespace penstock {
+namespace {
+
+class Empty final : public UnaryLayer {
+ public:
+  using UnaryLayer::UnaryLayer;
+  [[nodiscard]] std::string kind() const override { return "empty"; }
+
+ private:
+  Variable run(Context& /*context*/, const Variable& x) override { return x; }
+};
+
+int measure(const Session& session) {
+  constexpr int kMicroBatches = 512;
+  const std::unique_ptr<Device> device = make_cpu_device(1);
+  PipelineConfig config;
+  config.micro_batches = kMicroBatches;
+  config.recompute = "none";
+  const Schedule schedule = make_programs(config).training;
+  const std::unique_ptr<Network> network = starting_network(session);
+  Layers layers;
+  layers.push_back(std::make_unique<Empty>("empty"));
+  Stage stage(layers, RecomputeMode::None, kMicroBatches, DType::F32, *device);
+  stage.set_first(true);
+  stage.allocate(1);
+  Links links(*network, schedule, *device);
+  Executor executor(schedule, 0,
+                    {.stages = {&stage},
+                     .boundaries = {{{{1, 16}, DType::F32}}, {}},
+                     .inputs = {"inputs"},
+                     .links = &links,
+                     .device = device.get()});
+  stage.set_progress([&executor] { executor.progress(); });
+  std::vector<Batch> batches(kMicroBatches);
+  for (Batch& batch : batches) {
+    batch.names = {"inputs"};
+    batch.tensors.push_back(device->zeros({1, 16}, DType::F32, Purpose::Workspace));
+    batch.samples = 1;
+  }
+  StepInput input;
+  input.training = true;
+  input.batches = batches;
+  input.update = [] {};
+  const size_t instructions = schedule.program[0].size();
+  std::vector<double> microseconds;
+  for (int step = 0; step < 60; ++step) {
+    input.step = step;
+    const auto start = std::chrono::steady_clock::now();
+    executor.run(input);
+    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
+    if (step >= 10) microseconds.push_back(took.count() / static_cast<double>(instructions));
+  }
+  fmt::print(R"({{"instructions": {}, "instruction_us": [{:.4f}]}})"
+             "\n",
+             instructions, fmt::join(microseconds, ", "));
+  return 0;
+}
+
+}  // namespace
+}  // namespace penstock
+
+int main(int argc, char** argv) {
+  const penstock::Session session(argc, argv);
+  try {
+    return penstock::measure(session);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "overhead_bench: {}\n", error.what());
+    session.abort(1);
+  }
+}

@@ -1,0 +1,228 @@
+// bench/step_bench.cpp -- whole training steps through the real engine, as often as asked.
+//
+//   step_bench [OPTIONS OF `penstock train`]          (one rank, or several on one host by mpirun)
+//
+// Builds what `penstock train` builds and then waits for lines on rank 0's standard input:
+//   measure N   runs N steps; answers {"wall": [...], "cpu": [...], "rss": bytes}
+//   quit
+// wall: seconds of each step on rank 0; cpu: user + system seconds of each, over all ranks; rss:
+// the ranks' largest resident memory since the first answer, beyond what they held before there
+// was a network. Between commands every rank sleeps, so that a peer measured in turn has the
+// machine.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "launch/setup.h"
+#include "runtime/data/loader.h"
+#include "runtime/engine/data_source.h"
+#include "runtime/engine/metrics.h"
+#include "runtime/engine/pipeline.h"
+#include "runtime/optimizer/optimizer.h"
+
+namespace penstock {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double cpu_seconds() {
+  rusage use{};
+  getrusage(RUSAGE_SELF, &use);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
+  return seconds(use.ru_utime) + seconds(use.ru_stime);
+}
+
+// A figure of /proc/self/status in bytes.
+double resident(const std::string& key) {
+  std::ifstream file("/proc/self/status");
+  std::string word;
+  while (file >> word) {
+    double kibibytes = 0.0;
+    if (word == key && file >> kibibytes) return kibibytes * 1024.0;
+  }
+  return 0.0;
+}
+
+// What is neither a file's (libraries) nor shared: now, and at most.
+double own_memory() {
+  return resident("RssAnon:");
+}
+double largest_own_memory() {
+  return resident("VmHWM:") - resident("RssFile:") - resident("RssShmem:");
+}
+
+// From here on the largest is the present one.
+void forget_largest() {
+  std::ofstream("/proc/self/clear_refs") << "5";
+}
+
+// Ranks other than 0 sleep until rank 0 has a command. The signal is blocked, so one that comes
+// early is not lost.
+class Bell {
+ public:
+  static void block() {
+    const sigset_t set = signals();
+    pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  }
+  explicit Bell(Collective& world) : world_(world), ranks_(world.gather_to_all(getpid())) {}
+  [[nodiscard]] std::string next() {
+    std::string line = "quit";
+    if (world_.rank() == 0) {
+      if (!std::getline(std::cin, line)) line = "quit";
+      for (size_t r = 1; r < ranks_.size(); ++r) kill(static_cast<pid_t>(ranks_[r]), SIGUSR1);
+    } else {
+      const sigset_t set = signals();
+      int signal = 0;
+      sigwait(&set, &signal);
+    }
+    return world_.broadcast(line, 0);
+  }
+
+ private:
+  static sigset_t signals() {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    return set;
+  }
+  Collective& world_;
+  std::vector<int64_t> ranks_;
+};
+
+// A trainer without reports, checkpoints and evaluation.
+class Steps {
+ public:
+  Steps(const Config& config, const Grid& grid, Network& network, Device& device)
+      : config_(config),
+        network_(network),
+        device_(device),
+        source_(config, built_in_models(), network.world()),
+        blueprint_(draw_up(config, built_in_models(), source_.facts().vocabulary,
+                           source_.facts().classes)),
+        pipeline_(config, blueprint_, grid, network, device),
+        norm_(pipeline_, device),
+        optimizer_(make_optimizer(config.optimizer)),
+        no_data_(static_cast<size_t>(config.pipeline.micro_batches)) {
+    optimizer_->allocate(pipeline_.parameters(), device);
+    source_.open(pipeline_.fields());
+    LoaderConfig how;
+    how.fields = pipeline_.fields();
+    how.micro_batch_size = config.pipeline.micro_batch_size;
+    how.micro_batches = config.pipeline.micro_batches;
+    how.replica = network.replicas().rank();
+    how.replicas = config.pipeline.replicas;
+    how.seed = config.run.seed;
+    loader_ = source_.training_loader(how, device.memory());
+  }
+
+  void run() {
+    ++step_;
+    StepInput input;
+    input.training = true;
+    input.seed = config_.run.seed;
+    input.step = step_;
+    input.first_micro_batch =
+        static_cast<int64_t>(network_.replicas().rank()) * config_.pipeline.micro_batches;
+    input.batches = loader_ ? loader_->next() : std::span<const Batch>(no_data_);
+    const double targets = count_targets(pipeline_, input.batches, network_.replicas());
+    if (targets > 0.0) input.loss_scale = static_cast<float>(1.0 / targets);
+    input.update = [&] {
+      loss_ = gather_loss(pipeline_, config_.pipeline.micro_batches, device_, network_.world());
+      (void)norm_.compute(network_.pipeline());
+      optimizer_->step(config_.optimizer.learning_rate, 1.0);
+      pipeline_.end_step();
+    };
+    pipeline_.begin_step();
+    pipeline_.run(input);
+    if (step_ == 2) pipeline_.reserve_for_messages();
+  }
+
+  void finish() { pipeline_.drain(); }
+  [[nodiscard]] double loss() const { return loss_.mean(); }
+
+ private:
+  const Config& config_;
+  Network& network_;
+  Device& device_;
+  DataSource source_;
+  Blueprint blueprint_;
+  Pipeline pipeline_;
+  GradientNorm norm_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::vector<Batch> no_data_;
+  std::unique_ptr<Loader> loader_;
+  LossSums loss_;
+  int64_t step_ = 0;
+};
+
+void measure(Steps& steps, int count, Collective& world, double before) {
+  std::vector<double> wall;
+  std::vector<double> cpu;
+  for (int i = 0; i < count; ++i) {
+    world.barrier();
+    const auto start = Clock::now();
+    const double spent = cpu_seconds();
+    steps.run();
+    world.barrier();
+    wall.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+    cpu.push_back(cpu_seconds() - spent);
+  }
+  world.sum(cpu);
+  std::vector<double> most = {largest_own_memory() - before};
+  world.sum(most);
+  if (world.rank() == 0) {
+    fmt::print(R"({{"wall": [{:.7f}], "cpu": [{:.7f}], "rss": {:.0f}, "loss": {:.5f}}})"
+               "\n",
+               fmt::join(wall, ", "), fmt::join(cpu, ", "), most[0], steps.loss());
+    std::fflush(stdout);
+  }
+}
+
+int serve(const Session& session, int argc, char** argv) {
+  std::unique_ptr<Device> device;
+  Config config;
+  {
+    const std::unique_ptr<Network> all = starting_network(session);
+    config = shared_config(all->world(), {argv + 1, argv + argc}, false);
+    config.run.threads = shared_threads(all->world(), session, config.run.threads).threads;
+    device = open_device(config.run.device, config.run.threads, session);
+  }
+  const Grid grid = grid_of(config, session.ranks());
+  const std::unique_ptr<Network> network = make_mpi_network(session, grid);
+  Bell bell(network->world());
+  const double before = own_memory();
+  Steps steps(config, grid, *network, *device);
+  bool first = true;
+  for (std::string line = bell.next(); line != "quit"; line = bell.next()) {
+    measure(steps, std::stoi(line.substr(line.find(' '))), network->world(), before);
+    if (first) forget_largest();
+    first = false;
+  }
+  steps.finish();
+  return 0;
+}
+
+}  // namespace
+}  // namespace penstock
+
+int main(int argc, char** argv) {
+  penstock::Bell::block();  // before MPI starts threads
+  const penstock::Session session(argc, argv);
+  try {
+    return penstock::serve(session, argc, argv);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "step_bench: {}\n", error.what());
+    session.abort(1);
+  }
+}

@@ -1,0 +1,40 @@
+// kernels/checks.h -- what ops of every backend ask of their tensors before they touch them. A
+// misfit is a bug of ours.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "kernels/bfloat16.h"
+#include "kernels/error.h"
+#include "kernels/tensor.h"
+
+namespace penstock {
+
+// f(T{}) with T = float or bfloat16, as the tensor says.
+template <class F>
+void with_element_type(DType type, const char* op, const F& f) {
+  switch (type) {
+    case DType::F32:
+      return f(float{});
+    case DType::BF16:
+      return f(bfloat16{});
+    default:
+      fail_internal(std::string(op) + " takes fp32 or bf16, not " + name_of(type));
+  }
+}
+
+inline void require_elements(const char* op, const Tensor& t, int64_t elements) {
+  if (t.elements() != elements) {
+    fail_internal(std::string(op) + ": a tensor is " + t.shape().text() + " where " +
+                  std::to_string(elements) + " elements belong");
+  }
+}
+inline void require_alike(const char* op, const Tensor& a, const Tensor& b) {
+  if (a.elements() != b.elements() || a.dtype() != b.dtype()) {
+    fail_internal(std::string(op) + ": " + name_of(a.dtype()) + " " + a.shape().text() + " and " +
+                  name_of(b.dtype()) + " " + b.shape().text() + " do not fit each other");
+  }
+}
+
+}  // namespace penstock

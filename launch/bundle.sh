@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# For a machine without network: gathers what launch/setup.sh would install there, and all that it needs in turn,
+# as Debian packages in a folder, with a script that makes a shell find them.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+usage() {
+  cat <<'END_OF_USAGE'
+usage: launch/bundle.sh DIR [--frontend] [--help]
+
+Here, on a Debian or Ubuntu with network:   launch/bundle.sh bundle --frontend
+There, with a compiler and CMake:           . bundle/activate.sh && cmake --preset cuda && cmake --build --preset cuda
+
+  --frontend  also the headers of NVIDIA's cudnn-frontend (by pip, from its wheel), for fused attention
+
+About 40 MB. activate.sh unpacks them below ${PENSTOCK_LIBRARIES:-/tmp/penstock-libraries-UID} and sets search paths of
+the shell that sources it; nothing else of that machine is touched, no right is needed. The two systems should be
+of one kind: libraries of an older one run on a newer one, not the other way round.
+
+Exit codes: 0 done; 2 bad usage; 3 a package could not be fetched.
+END_OF_USAGE
+}
+
+into=
+frontend=no
+while [ $# -gt 0 ]; do
+  case $1 in
+    --help | -h) usage; exit 0 ;;
+    --frontend) frontend=yes ;;
+    -*) echo "bundle.sh: unknown option '$1'; see launch/bundle.sh --help" >&2; exit 2 ;;
+    *) into=$1 ;;
+  esac
+  shift
+done
+[ -n "$into" ] || { usage >&2; exit 2; }
+command -v apt-get >/dev/null || { echo "bundle.sh: needs apt-get" >&2; exit 3; }
+# shellcheck source=launch/packages.sh
+. "$root/launch/packages.sh"
+mkdir -p "$into"
+into=$(cd "$into" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Needed by what we need, but not for building or running: compilers, log-ins, documentation, screens.
+needless='^(gfortran|libgfortran|openssh|libfido|libcbor|libedit|libbsd|passwd|adduser|debconf|debianutils|libpam|libsemanage|libsepol|libaudit|libcap-ng'
+needless+='|automake|autoconf|autotools|m4|libjs-|catch2|libhwloc-plugins|libxnvctrl|libx|libtinfo|libudev|libuuid)'
+kept='^(libxml2|libxxhash)'
+
+# closure PACKAGE...: these and all that they depend on, on a system that has nothing, as name=version.
+closure() {
+  mkdir -p "$work/archives/partial"
+  : >"$work/status"
+  apt-get install --print-uris -y --no-install-recommends -o Dir::State::status="$work/status" \
+    -o Dir::Cache::archives="$work/archives" -o Debug::NoLocking=1 "$@" |
+    sed -n "s/^'[^']*' \([^_ ]*\)_\([^_ ]*\)_[^ ]*\.deb .*/\1=\2/p" | sed 's/%3a/:/' | sort
+}
+
+echo "== Gathering packages in $into"
+# A machine that compiles has what a compiler needs: above all, its own C library.
+closure build-essential >"$work/there"
+closure "${libraries[@]}" >"$work/needed"
+comm -13 "$work/there" "$work/needed" >"$work/wanted"
+grep '^libssl3' "$work/needed" >>"$work/wanted" || true  # every system has it, but here a linker's link points beside itself
+[ -s "$work/wanted" ] || { echo "bundle.sh: apt-get knows none of: ${libraries[*]} (try apt-get update)" >&2; exit 3; }
+rm -f "$into"/*.deb
+wanted=()
+while IFS='=' read -r name version; do
+  if [[ $name =~ $needless && ! $name =~ $kept ]]; then continue; fi
+  wanted+=("$name=$version")
+done <"$work/wanted"
+(cd "$into" && apt-get download -q "${wanted[@]}") >"$work/log" 2>&1 ||
+  { cat "$work/log" >&2; echo "bundle.sh: these could not all be fetched: ${wanted[*]}" >&2; exit 3; }
+
+if [ "$frontend" = yes ]; then
+  if python3 -m pip download -q --no-deps --only-binary=:all: -d "$work" nvidia-cudnn-frontend &&
+    python3 -m zipfile -e "$work"/nvidia_cudnn_frontend-*.whl "$work/wheel"; then
+    rm -rf "$into/include"
+    mv "$work/wheel/include" "$into/include"
+  else
+    echo "== No cudnn-frontend to be had by pip: left out"
+  fi
+fi
+
+cat >"$into/activate.sh" <<'END_OF_ACTIVATE'
+# To be sourced, by bash: unpacks the packages beside it, once, and makes compiler, CMake, loader and mpirun find them.
+penstock_bundle=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+penstock_there=${PENSTOCK_LIBRARIES:-${TMPDIR:-/tmp}/penstock-libraries-$(id -u)}
+penstock_stamp=$(cd "$penstock_bundle" && ls -l --time-style=+ -- *.deb | cksum)
+if [ "$(cat "$penstock_there/.stamp" 2>/dev/null)" != "$penstock_stamp" ]; then
+  rm -rf "$penstock_there"
+  mkdir -p "$penstock_there"
+  for penstock_deb in "$penstock_bundle"/*.deb; do
+    dpkg-deb --extract "$penstock_deb" "$penstock_there" || return 3
+  done
+  # On an installed system update-alternatives makes these links.
+  for penstock_deb in "$penstock_there"/usr/bin/*.openmpi; do ln -sf "${penstock_deb##*/}" "${penstock_deb%.openmpi}"; done
+  for penstock_deb in mpirun mpiexec; do ln -sf orterun "$penstock_there/usr/bin/$penstock_deb"; done
+  echo "$penstock_stamp" >"$penstock_there/.stamp"
+fi
+penstock_usr=$penstock_there/usr
+penstock_lib=$(echo "$penstock_usr"/lib/*-linux-gnu)
+export PATH="$penstock_usr/bin:$PATH"
+export LD_LIBRARY_PATH="$penstock_lib:$penstock_there/${penstock_lib#"$penstock_usr/"}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+export LIBRARY_PATH="$penstock_lib${LIBRARY_PATH:+:$LIBRARY_PATH}"
+export CPATH="$penstock_usr/include:${penstock_usr}/include/${penstock_lib##*/}${CPATH:+:$CPATH}"
+export CMAKE_PREFIX_PATH="$penstock_usr${CMAKE_PREFIX_PATH:+:$CMAKE_PREFIX_PATH}"
+if [ -d "$penstock_bundle/include" ]; then export CUDNN_FRONTEND_ROOT="$penstock_bundle"; fi
+# Open MPI was made for /usr, and would look for fabrics, for ssh and for a batch system.
+export OPAL_PREFIX="$penstock_usr" OPAL_LIBDIR="$penstock_lib/openmpi/lib"
+export OMPI_MCA_plm=isolated OMPI_MCA_btl=self,vader OMPI_MCA_pml=ob1
+export OMPI_MCA_mca_base_component_show_load_errors=0 PMIX_MCA_pcompress_base_silence_warning=1
+unset penstock_bundle penstock_stamp penstock_deb penstock_usr penstock_lib penstock_there
+END_OF_ACTIVATE
+du -sh "$into" | sed 's/^/== /'

@@ -1,0 +1,79 @@
+#include "launch/device_choice.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <sstream>
+
+namespace penstock {
+namespace {
+
+// "0, 2 and 3".
+std::string list_of(const std::vector<int>& numbers) {
+  std::string text = std::to_string(numbers.front());
+  for (size_t i = 1; i < numbers.size(); ++i) {
+    text += (i + 1 == numbers.size() ? " and " : ", ") + std::to_string(numbers[i]);
+  }
+  return text;
+}
+
+std::vector<RankFacts> everyones(Collective& world, const RankFacts& mine) {
+  std::string joined;
+  for (const std::string& facts : world.gather_text(text_of(mine))) joined += facts + '\n';
+  std::istringstream lines(world.broadcast(joined, 0));
+  std::vector<RankFacts> all;
+  for (std::string line; std::getline(lines, line);) all.push_back(parse_rank_facts(line));
+  return all;
+}
+
+}  // namespace
+
+int gpu_for(int local_rank, int visible) {
+  return local_rank % visible;
+}
+
+std::string sharing_complaint(std::span<const RankFacts> ranks) {
+  std::map<std::string, std::vector<int>> users;
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    if (!ranks[rank].gpu.empty()) users[ranks[rank].gpu].push_back(static_cast<int>(rank));
+  }
+  for (const auto& [gpu, sharing] : users) {
+    if (sharing.size() == 1) continue;
+    return fmt::format(
+        "ranks {} would share {} on host {}: start one rank for each GPU, set CUDA_VISIBLE_DEVICES "
+        "so that each rank sees its own, use --device cpu, or accept it with --allow-gpu-sharing",
+        list_of(sharing), gpu, ranks[static_cast<size_t>(sharing.front())].host);
+  }
+  return {};
+}
+
+DeviceChoice choose_device(Collective& world, const Session& session, const std::string& wish) {
+  DeviceChoice choice;
+  RankFacts mine{.host = session.host(), .gpu = {}, .bus = {}, .mpi_takes_gpu_memory = false};
+  const int visible = wish == "cpu" ? 0 : static_cast<int>(cuda_devices().size());
+  if (visible > 0) {
+    choice.gpu = gpu_for(session.local_rank(), visible);
+    GpuIdentity identity = cuda_identity(choice.gpu);
+    mine.gpu = std::move(identity.uuid);
+    mine.bus = std::move(identity.bus);
+    mine.mpi_takes_gpu_memory = Session::takes_gpu_memory();
+  } else if (wish == "cuda") {
+    choice.gpu = 0;
+  }
+  choice.ranks = everyones(world, mine);
+  return choice;
+}
+
+void refuse_sharing(const DeviceChoice& choice, const RunConfig& config) {
+  const std::string complaint = sharing_complaint(choice.ranks);
+  if (complaint.empty() || config.allow_gpu_sharing) return;
+  throw Error(ErrorKind::Resource, complaint, ErrorScope::EveryRank);
+}
+
+std::unique_ptr<Device> open_device(const DeviceChoice& choice, int threads,
+                                    const RunConfig& config) {
+  if (choice.gpu < 0) return make_cpu_device(threads);
+  return make_cuda_device(choice.gpu, config.graphs);
+}
+
+}  // namespace penstock

@@ -1,0 +1,40 @@
+// launch/device_choice.h -- which device each rank computes on: a GPU of its own, or the CPU.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/device.h"
+#include "runtime/comm/link_plan.h"
+#include "runtime/comm/network.h"
+#include "runtime/comm/session.h"
+#include "runtime/engine/config.h"
+
+namespace penstock {
+
+// The GPU for a rank of a host on which `visible` > 0 can be seen: batch systems hide all but a
+// rank's own, which then is number 0; else GPUs go round by the rank's place on its host.
+[[nodiscard]] int gpu_for(int local_rank, int visible);
+
+// Two ranks on one GPU: a sentence that names the ranks, the GPU and the cures; empty when every
+// GPU has one rank. `ranks` by world rank.
+[[nodiscard]] std::string sharing_complaint(std::span<const RankFacts> ranks);
+
+struct DeviceChoice {
+  int gpu = -1;                  // of this rank; -1: it computes on the CPU
+  std::vector<RankFacts> ranks;  // by world rank, the same everywhere
+};
+// Collective. `wish` is run.device: "auto" takes a GPU where one is visible, "cuda" takes GPU 0
+// even where none is, so that opening it says what is missing. Opens nothing.
+[[nodiscard]] DeviceChoice choose_device(Collective& world, const Session& session,
+                                         const std::string& wish);
+// Throws on every rank, if two ranks are on one GPU and config.allow_gpu_sharing is not set.
+void refuse_sharing(const DeviceChoice& choice, const RunConfig& config);
+
+// Throws Error(Resource) where there is no such GPU.
+[[nodiscard]] std::unique_ptr<Device> open_device(const DeviceChoice& choice, int threads,
+                                                  const RunConfig& config);
+
+}  // namespace penstock

@@ -1,0 +1,142 @@
+#include "runtime/comm/cuda/nccl_comm.h"
+
+#include <exception>
+#include <thread>
+#include <utility>
+
+#include "kernels/error.h"
+#include "runtime/comm/mpi_check.h"
+
+namespace penstock {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kCure = "; NCCL_DEBUG=WARN shows more, and --link mpi-staged needs no NCCL";
+constexpr std::chrono::seconds kFarewell{10};
+
+std::string seconds_text(std::chrono::milliseconds time) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count()) + " s";
+}
+
+}  // namespace
+
+NcclComm::NcclComm(MPI_Comm members, std::string context, int channels,
+                   std::chrono::milliseconds patience)
+    : context_(std::move(context)), patience_(patience) {
+  PENSTOCK_MPI(MPI_Comm_rank(members, &rank_), context_);
+  PENSTOCK_MPI(MPI_Comm_size(members, &size_), context_);
+  try {
+    initialise(members, channels);
+  } catch (...) {
+    abort();  // there will be no destructor
+    throw;
+  }
+}
+
+NcclComm::~NcclComm() {
+  if (std::uncaught_exceptions() > 0) {
+    abort();
+  } else {
+    leave();
+  }
+}
+
+void NcclComm::initialise(MPI_Comm members, int channels) {
+  ncclUniqueId id{};
+  if (rank_ == 0) check("ncclGetUniqueId", ncclGetUniqueId(&id));
+  PENSTOCK_MPI(MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, members), context_);
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  if (channels > 0) config.maxCTAs = channels;
+  check("ncclCommInitRankConfig", ncclCommInitRankConfig(&comm_, size_, id, rank_, &config));
+}
+
+void NcclComm::group(const std::function<void(ncclComm_t)>& calls) {
+  check("ncclGroupStart", ncclGroupStart());
+  calls(comm_);
+  const ncclResult_t status = ncclGroupEnd();
+  if (failed_call_ != nullptr) fail(failed_call_, ncclGetErrorString(failed_status_));
+  check("ncclGroupEnd", status);
+}
+
+void NcclComm::note(const char* call, ncclResult_t status) {
+  if (status == ncclSuccess || status == ncclInProgress || failed_call_ != nullptr) return;
+  failed_call_ = call;
+  failed_status_ = status;
+}
+
+void NcclComm::check(const char* call, ncclResult_t status) {
+  if (status == ncclSuccess) return;
+  if (status == ncclInProgress) return wait_while_in_progress(call);
+  fail(call, ncclGetErrorString(status));
+}
+
+void NcclComm::wait_while_in_progress(const char* call) {
+  const auto start = Clock::now();
+  ncclResult_t state = ncclInProgress;
+  while (state == ncclInProgress) {
+    const ncclResult_t status = ncclCommGetAsyncError(comm_, &state);
+    if (status != ncclSuccess) fail("ncclCommGetAsyncError", ncclGetErrorString(status));
+    if (state != ncclInProgress) break;
+    if (Clock::now() - start > patience_) {
+      fail(call, "no answer from the other members within " + seconds_text(patience_));
+    }
+    std::this_thread::yield();
+  }
+  if (state != ncclSuccess) fail(call, ncclGetErrorString(state));
+}
+
+void NcclComm::look() {
+  ncclResult_t state = ncclSuccess;
+  const ncclResult_t status = ncclCommGetAsyncError(comm_, &state);
+  if (status != ncclSuccess) fail("ncclCommGetAsyncError", ncclGetErrorString(status));
+  if (state != ncclSuccess && state != ncclInProgress) {
+    fail("ncclCommGetAsyncError", ncclGetErrorString(state));
+  }
+}
+
+void NcclComm::settle(const Stream& stream) {
+  Event end;
+  end.record(stream.get());
+  const auto start = Clock::now();
+  while (!end.passed()) {
+    look();
+    if (Clock::now() - start > patience_) {
+      fail("the first message", "has not arrived within " + seconds_text(patience_));
+    }
+    std::this_thread::yield();
+  }
+}
+
+void NcclComm::fail(const char* call, const std::string& words) {
+  const std::string text = call;
+  std::string detail = words;
+  if (comm_ != nullptr) {
+    const char* last = ncclGetLastError(comm_);
+    if (last != nullptr && *last != '\0') detail += std::string(" (") + last + ")";
+  }
+  abort();
+  fail_peer(context_ + ": " + text.substr(0, text.find('(')) + ": " + detail + kCure);
+}
+
+void NcclComm::abort() noexcept {
+  if (comm_ != nullptr) (void)ncclCommAbort(comm_);
+  comm_ = nullptr;
+}
+
+// Nothing is thrown here, and nobody waited for long.
+void NcclComm::leave() noexcept {
+  if (comm_ == nullptr) return;
+  ncclResult_t state = ncclCommFinalize(comm_);
+  const auto start = Clock::now();
+  while (state == ncclInProgress && Clock::now() - start < kFarewell) {
+    std::this_thread::yield();
+    if (ncclCommGetAsyncError(comm_, &state) != ncclSuccess) break;
+  }
+  if (state != ncclSuccess) return abort();
+  (void)ncclCommDestroy(comm_);
+  comm_ = nullptr;
+}
+
+}  // namespace penstock

@@ -1,0 +1,35 @@
+// runtime/comm/cuda/nccl_edge.h -- what both ends of an edge by NCCL have: a communicator of the
+// two ranks, and a stream on which its messages follow one another.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "kernels/cuda/cuda_device.h"
+#include "kernels/cuda/stream.h"
+#include "kernels/tensor.h"
+#include "runtime/comm/cuda/nccl_comm.h"
+#include "runtime/comm/mpi_link.h"
+
+namespace penstock {
+
+class NcclEdge {
+ public:
+  // Collective over the two ranks. A first small message is sent, so that none of the run has to
+  // set up connections. `doing` begins the context of errors: "sending ".
+  NcclEdge(EdgeComm edge, const std::string& doing, CudaDevice& device);
+
+  [[nodiscard]] cudaStream_t stream() const { return stream_.get(); }
+  // Issue one message, a tuple of tensors; return when it is in the stream.
+  void send(std::span<const Tensor> message);
+  void receive(std::span<const Tensor> message);
+  // Throws Error(Peer) when the communicator has failed.
+  void look() { comm_.look(); }
+
+ private:
+  EdgeComm edge_;
+  NcclComm comm_;
+  Stream stream_;
+};
+
+}  // namespace penstock

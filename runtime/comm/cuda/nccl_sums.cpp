@@ -1,0 +1,141 @@
+// runtime/comm/cuda/nccl_sums.cpp -- gradients of replicas summed by NCCL, bucket by bucket on a
+// stream of its own, while earlier layers still differentiate.
+//
+// Every element is summed in replica order, (x0 + x1) + x2 ..., wherever in a buffer it lies: see
+// runtime/comm/mpi_reduce.h for why. Two replicas: ncclAllReduce, since a + b has one order. More:
+// a ring would start each segment at another member, so members exchange segments, each adds the
+// copies of its own by a kernel of ours, and ncclAllGather spreads the sums: 2 (D-1)/D of the
+// buffer sent by each, as in a ring, in steps that all members take at the same time. What is left
+// over when a slice does not divide by D, a few elements, is gathered whole and added by everyone.
+#include <algorithm>
+#include <utility>
+
+#include "kernels/cuda/cuda_device.h"
+#include "runtime/comm/accelerated.h"
+#include "runtime/comm/cuda/add_copies.h"
+#include "runtime/comm/cuda/nccl_comm.h"
+
+namespace penstock {
+namespace {
+
+// At a time, with more than two replicas: bounds the scratch memory, and is enough to fill a wire.
+constexpr int64_t kSliceElements = int64_t{4} << 20;  // 16 MiB
+
+constexpr int64_t kAligned = 4;  // elements: segments begin at multiples of 16 bytes
+
+class NcclReduceGroup final : public ReduceGroup, private Poller {
+ public:
+  NcclReduceGroup(CommHandle members, const std::string& name, CudaDevice& device, Pollers& pollers)
+      : members_(std::move(members)),
+        queue_(device.queue()),
+        context_("summing gradients over " + name),
+        comm_(members_.get(), context_, 0),
+        entry_(pollers, *this) {
+    const int64_t ranks = comm_.size();
+    if (ranks > 2) {
+      const int64_t segments = (ranks - 1) * (kSliceElements / ranks);
+      const int64_t leftovers = ranks * ranks * kAligned;
+      scratch_ = device.empty({std::max(segments, leftovers)}, DType::F32, Purpose::Communication);
+    }
+    warm_up(device);
+  }
+
+  [[nodiscard]] int size() const override { return comm_.size(); }
+
+  void start(const Tensor& buffer) override {
+    check_gradients(context_, buffer);
+    if (size() == 1 || buffer.elements() == 0) return;
+    queue_.record(made_);
+    made_.hold_back(stream_.get());
+    sum(buffer.data<float>(), buffer.elements());
+    any_ = true;
+  }
+  void progress() override { poll(); }
+  void finish() override {
+    if (!std::exchange(any_, false)) return;
+    summed_.record(stream_.get());
+    queue_.wait(summed_);
+  }
+
+ private:
+  void sum(float* data, int64_t elements) {
+    if (size() == 2) {
+      comm_.group([&](ncclComm_t comm) {
+        PENSTOCK_NCCL(comm_, ncclAllReduce(data, data, static_cast<size_t>(elements), ncclFloat32,
+                                           ncclSum, comm, stream_.get()));
+      });
+      return;
+    }
+    for (int64_t first = 0; first < elements; first += kSliceElements) {
+      const int64_t length = std::min(kSliceElements, elements - first);
+      const int64_t segment = length / size() / kAligned * kAligned;
+      if (segment > 0) sum_segments(data + first, segment);
+      sum_leftover(data + first + segment * size(), length - segment * size());
+    }
+  }
+
+  void sum_segments(float* data, int64_t segment) {
+    const auto count = static_cast<size_t>(segment);
+    float* own = data + comm_.rank() * segment;
+    comm_.group([&](ncclComm_t comm) {
+      auto* copy = scratch_.data<float>();
+      for (int member = 0; member < size(); ++member) {
+        if (member == comm_.rank()) continue;
+        PENSTOCK_NCCL(comm_, ncclSend(data + member * segment, count, ncclFloat32, member, comm,
+                                      stream_.get()));
+        PENSTOCK_NCCL(comm_, ncclRecv(copy, count, ncclFloat32, member, comm, stream_.get()));
+        copy += segment;
+      }
+    });
+    add_copies(own, scratch_.data<float>(), segment, comm_.rank(), size(), stream_.get());
+    gather(own, data, count);
+  }
+
+  void sum_leftover(float* data, int64_t elements) {
+    if (elements == 0) return;
+    float* copies = scratch_.data<float>();
+    gather(data, copies, static_cast<size_t>(elements));
+    // All copies lie side by side, the first being replica 0's: added from there on.
+    add_copies(copies, copies + elements, elements, 0, size(), stream_.get());
+    PENSTOCK_CUDA(cudaMemcpyAsync(data, copies, static_cast<size_t>(elements) * sizeof(float),
+                                  cudaMemcpyDeviceToDevice, stream_.get()));
+  }
+
+  void gather(const float* own, float* all, size_t count) {
+    comm_.group([&](ncclComm_t comm) {
+      PENSTOCK_NCCL(comm_, ncclAllGather(own, all, count, ncclFloat32, comm, stream_.get()));
+    });
+  }
+
+  // So that no step has to set up connections.
+  void warm_up(CudaDevice& device) {
+    if (size() == 1) return;
+    const Tensor first = device.empty({int64_t{size()} + 1}, DType::F32, Purpose::Communication);
+    queue_.record(made_);
+    made_.hold_back(stream_.get());
+    PENSTOCK_CUDA(cudaMemsetAsync(first.raw(), 0, first.size_bytes(), stream_.get()));
+    sum(first.data<float>(), first.elements());
+    comm_.settle(stream_);
+  }
+
+  void poll() override { comm_.look(); }
+
+  CommHandle members_;
+  Queue& queue_;
+  std::string context_;
+  NcclComm comm_;
+  Stream stream_;
+  Event made_, summed_;
+  Tensor scratch_;    // the other members' copies of my segment, or all of what is left over
+  bool any_ = false;  // started since the last finish()
+  PollerEntry entry_;
+};
+
+}  // namespace
+
+std::unique_ptr<ReduceGroup> nccl_sums(CommHandle comm, const std::string& name, Device& device,
+                                       Pollers& pollers) {
+  return std::make_unique<NcclReduceGroup>(std::move(comm), name, as_cuda(device), pollers);
+}
+
+}  // namespace penstock

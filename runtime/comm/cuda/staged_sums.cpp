@@ -1,0 +1,110 @@
+// runtime/comm/cuda/staged_sums.cpp -- gradients of a device summed in pinned host memory, by MPI:
+// where replicas share a GPU, or where NCCL is not wanted.
+//
+// A bucket is copied down, summed and copied up again while later buckets are still computed. The
+// copies in host memory stay for the run, one per bucket.
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "kernels/cuda/cuda_device.h"
+#include "runtime/comm/accelerated.h"
+
+namespace penstock {
+namespace {
+
+class StagedReduceGroup final : public ReduceGroup, private Poller {
+ public:
+  StagedReduceGroup(std::unique_ptr<MpiReduceGroup> inner, CudaDevice& device, Pollers& pollers)
+      : inner_(std::move(inner)),
+        queue_(device.queue()),
+        host_(device.host_memory()),
+        pollers_(pollers),
+        entry_(pollers, *this) {}
+
+  [[nodiscard]] int size() const override { return inner_->size(); }
+
+  void start(const Tensor& buffer) override {
+    inner_->check(buffer);
+    if (size() == 1) return;
+    Bucket& bucket = bucket_of(buffer);
+    queue_.record(bucket.made);
+    bucket.made.hold_back(down_.get());
+    copy(bucket.twin, bucket.buffer, down_);
+    bucket.copied.record(down_.get());
+    started_.push_back(&bucket);
+    poll();
+  }
+  void progress() override { poll(); }
+
+  void finish() override {
+    if (started_.empty()) return;
+    pollers_.wait_until([this] { return summed_ == started_.size(); });
+    inner_->finish();
+    uploaded_.record(up_.get());
+    queue_.wait(uploaded_);
+    started_.clear();
+    handed_ = summed_ = 0;
+  }
+
+ private:
+  struct Bucket {
+    Tensor buffer;  // held, so that no other tensor can appear at its address
+    Tensor twin;
+    Event made, copied;
+  };
+
+  Bucket& bucket_of(const Tensor& buffer) {
+    const auto found = buckets_.find(buffer.raw());
+    if (found != buckets_.end()) {
+      Bucket& bucket = *found->second;
+      if (bucket.buffer.elements() == buffer.elements()) return bucket;
+      fail_internal("a buffer of gradients has changed its size from " +
+                    bucket.buffer.shape().text() + " to " + buffer.shape().text());
+    }
+    auto bucket = std::make_unique<Bucket>();
+    bucket->buffer = buffer;
+    bucket->twin = Tensor(host_.take(buffer.size_bytes(), Purpose::Communication), buffer.shape(),
+                          buffer.dtype());
+    return *buckets_.emplace(buffer.raw(), std::move(bucket)).first->second;
+  }
+
+  static void copy(const Tensor& to, const Tensor& from, const Stream& stream) {
+    if (from.size_bytes() == 0) return;
+    PENSTOCK_CUDA(
+        cudaMemcpyAsync(to.raw(), from.raw(), from.size_bytes(), cudaMemcpyDefault, stream.get()));
+  }
+
+  void poll() override {
+    if (summed_ == started_.size()) return;
+    while (handed_ < started_.size() && started_[handed_]->copied.passed()) {
+      inner_->start(started_[handed_++]->twin);
+    }
+    inner_->progress();
+    while (summed_ < handed_ && inner_->is_done(started_[summed_]->twin)) {
+      const Bucket& bucket = *started_[summed_++];
+      copy(bucket.buffer, bucket.twin, up_);
+    }
+  }
+
+  std::unique_ptr<MpiReduceGroup> inner_;
+  Queue& queue_;
+  Memory& host_;
+  Pollers& pollers_;
+  Stream down_, up_;
+  Event uploaded_;
+  std::unordered_map<void*, std::unique_ptr<Bucket>> buckets_;  // by buffer address
+  std::vector<Bucket*> started_;                                // since the last finish()
+  size_t handed_ = 0, summed_ = 0;                              // of their front: to MPI; and by it
+  PollerEntry entry_;
+};
+
+}  // namespace
+
+std::unique_ptr<ReduceGroup> staged_sums(std::unique_ptr<MpiReduceGroup> inner, Device& device,
+                                         Pollers& pollers) {
+  return std::make_unique<StagedReduceGroup>(std::move(inner), as_cuda(device), pollers);
+}
+
+}  // namespace penstock

@@ -1,0 +1,105 @@
+// The promise of training_test.cpp for the networks that strain it: AmoebaNet, where two tensors
+// cross each boundary, a second loss starts half-way and operations are left out by sample; and
+// U-Net, whose skips are as long as the network. Cut where it hurts: inside the stem, and at every
+// level.
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "runtime/schedule/generators.h"
+#include "tests/distributed/promise.h"
+
+namespace penstock {
+namespace {
+
+// 11 layers: the stem's convolution and two cells; then cells, reductions, the auxiliary head after
+// the second cell; pool and classifier.
+constexpr Network kAmoebaNetD = {"amoebanet_d", R"([model]
+kind = "amoebanet-d"
+layers = 3
+filters = 8
+auxiliary_weight = 0.4
+drop_path = 0.3
+drop_path_ramp = 4
+dropout = 0.2
+label_smoothing = 0.1
+image = [3, 32, 32]
+classes = 5
+)"};
+constexpr Network kAmoebaNetB = {"amoebanet_b", R"([model]
+kind = "amoebanet-b"
+layers = 3
+filters = 16
+auxiliary_weight = 0.4
+drop_path = 0.3
+image = [3, 35, 33]
+classes = 5
+)"};
+// 15 layers: two levels down, the bottom, two levels up.
+constexpr Network kUNet = {"unet", R"([model]
+kind = "unet"
+layers = 2
+filters = 4
+image = [3, 8, 12]
+classes = 5
+)"};
+
+// Layers of each stage, by the number of stages.
+const std::map<int, const char*>& cuts(const Network& network) {
+  static const std::map<int, const char*> cells = {
+      {2, "2,9"}, {3, "1,1,9"}, {4, "1,1,1,8"}, {6, "1,1,1,2,3,3"}, {8, "1,1,1,1,2,1,2,2"}};
+  static const std::map<int, const char*> levels = {
+      {2, "5,10"}, {3, "2,5,8"}, {4, "2,3,3,7"}, {6, "2,2,2,3,3,3"}, {8, "1,1,2,2,2,3,1,3"}};
+  return network.name == kUNet.name ? levels : cells;
+}
+
+class ImageNetworks : public testing::TestWithParam<std::tuple<Network, int>> {};
+
+TEST_P(ImageNetworks, GiveTheBitsOfOneRank) {
+  const auto [network, ranks] = GetParam();
+  const Scratch scratch("image-" + std::string(network.name) + std::to_string(ranks));
+  const std::string run_file = write_run_file(scratch, network);
+  const std::string steps = "--steps 4 ";
+  const Trajectory one = train(scratch, run_file, 1, steps + "--schedule gpipe --recompute none");
+  ASSERT_EQ(one.losses.size(), 4U);
+  ASSERT_EQ(one.auxiliary_losses.size(), network.name == kUNet.name ? 0U : 4U);
+  EXPECT_NE(one.losses.front(), one.losses.back());
+  for (const char* schedule : {"gpipe", "1f1b", "zb-h1", "interleaved-1f1b"}) {
+    const int stages = ranks * default_chunks(schedule);
+    if (ranks == 1 && stages > 1) continue;
+    for (const char* mode : {"none", "stage", "layer"}) {
+      std::string options = steps + "--schedule " + schedule + " --recompute " + mode +
+                            " --stages " + std::to_string(stages);
+      if (stages > 1) options += std::string(" --pipeline.split ") + cuts(network).at(stages);
+      expect_same_bits(one, train(scratch, run_file, ranks, options), options);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cut, ImageNetworks,
+                         testing::Values(std::tuple(kAmoebaNetD, 1), std::tuple(kAmoebaNetD, 2),
+                                         std::tuple(kAmoebaNetD, 3), std::tuple(kAmoebaNetD, 4),
+                                         std::tuple(kAmoebaNetB, 3), std::tuple(kUNet, 2),
+                                         std::tuple(kUNet, 4)),
+                         [](const auto& test) {
+                           return std::string(std::get<0>(test.param).name) + "_on_" +
+                                  std::to_string(std::get<1>(test.param)) + "_ranks";
+                         });
+
+// The rank of the auxiliary head counts the targets for itself, over its own replicas.
+TEST(AuxiliaryHeads, OfReplicasAddUp) {
+  const Scratch scratch("auxiliary-replicas");
+  const std::string run_file = write_run_file(scratch, kAmoebaNetD);
+  const Trajectory one = train(scratch, run_file, 1, "--steps 2 --micro-batches 4");
+  const Trajectory two = train(scratch, run_file, 4,
+                               "--steps 2 --micro-batches 2 --replicas 2 --stages 2 "
+                               "--pipeline.split 9,2");
+  expect_rounding(one, two, "two replicas");
+  ASSERT_EQ(two.auxiliary_losses.size(), 2U);
+  for (size_t step = 0; step < 2; ++step) {
+    EXPECT_NEAR(two.auxiliary_losses[step], one.auxiliary_losses[step], 1e-4);
+  }
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,76 @@
+// tests/distributed/promise.h -- what tests of whole runs share: a run file for small networks, a
+// run of it, and the two ways to compare what runs leave.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <ostream>
+#include <string>
+
+#include "tests/distributed/job.h"
+
+namespace penstock {
+
+struct Network {
+  const char* name;
+  const char* run_file;  // its [model] section
+};
+inline void PrintTo(const Network& network, std::ostream* out) {
+  *out << network.name;
+}
+
+// A step is three micro-batches of two samples: fewer than ranks, as many, or no multiple of them.
+inline constexpr const char* kCommon = R"(
+[data]
+kind = "synthetic"
+[optimizer]
+kind = "adamw"
+learning_rate = 1e-2
+weight_decay = 0.1
+clip_norm = 0.5
+moving_average = 0.9
+[pipeline]
+micro_batches = 3
+micro_batch_size = 2
+[run]
+steps = 10
+threads = 1
+seed = 7
+)";
+
+[[nodiscard]] inline std::string write_run_file(const Scratch& scratch, const Network& network) {
+  return scratch.write("run.toml", std::string(network.run_file) + kCommon);
+}
+
+[[nodiscard]] inline Trajectory train(const Scratch& scratch, const std::string& run_file,
+                                      int ranks, const std::string& options) {
+  const std::string out = scratch.path("run");
+  std::filesystem::remove_all(out);
+  const JobResult job = run_penstock(ranks, "train " + run_file + " --out " + out + " " + options);
+  EXPECT_EQ(job.exit_code, 0) << options << "\n" << job.output;
+  return job.exit_code == 0 ? read_trajectory(out) : Trajectory{};
+}
+
+inline void expect_same_bits(const Trajectory& a, const Trajectory& b, const std::string& what) {
+  EXPECT_EQ(a.losses, b.losses) << what;
+  EXPECT_EQ(a.auxiliary_losses, b.auxiliary_losses) << what;
+  EXPECT_EQ(a.gradient_norms, b.gradient_norms) << what;
+  ASSERT_EQ(a.tensors.size(), b.tensors.size()) << what;
+  for (const auto& [name, bytes] : a.tensors) {
+    ASSERT_TRUE(b.tensors.contains(name)) << what << ": " << name;
+    EXPECT_TRUE(bytes == b.tensors.at(name)) << what << ": " << name << " differs";
+  }
+}
+
+// Sums in another order: the losses agree to 1e-4.
+inline void expect_rounding(const Trajectory& a, const Trajectory& b, const std::string& what) {
+  ASSERT_EQ(a.losses.size(), b.losses.size()) << what;
+  for (size_t step = 0; step < a.losses.size(); ++step) {
+    EXPECT_LE(std::abs(b.losses[step] - a.losses[step]), 1e-4 * std::abs(a.losses[step]))
+        << what << ", step " << step + 1;
+  }
+}
+
+}  // namespace penstock

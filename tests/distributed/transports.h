@@ -1,0 +1,46 @@
+// tests/distributed/transports.h -- the kinds of devices and links that link_test.cpp and
+// reduce_test.cpp are run over: those of the host, or those of CUDA devices, by what is linked.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/device.h"
+#include "runtime/comm/link_plan.h"
+
+namespace penstock {
+
+struct TestTransport {
+  std::string name;  // of the test's instance
+  Transport links = Transport::Mpi;
+  Transport sums = Transport::Mpi;
+  std::unique_ptr<Device> (*make_device)() = nullptr;
+
+  [[nodiscard]] LinkPlan plan() const { return {links, {sums}, {}}; }
+};
+[[nodiscard]] std::vector<TestTransport> test_transports();
+
+inline std::string name_of_instance(const testing::TestParamInfo<TestTransport>& instance) {
+  return instance.param.name;
+}
+
+// Tensors whose bytes come from, and are read on, the host.
+template <class T>
+Tensor tensor_of(Device& device, const std::vector<T>& values, const Shape& shape, DType dtype) {
+  Tensor tensor = device.empty(shape, dtype, Purpose::Activations);
+  device.copy_from_host(tensor, values.data(), tensor.size_bytes());
+  return tensor;
+}
+
+template <class T>
+std::vector<T> values_of(Device& device, const Tensor& tensor) {
+  std::vector<T> values(tensor.size_bytes() / sizeof(T));
+  device.copy_to_host(values.data(), tensor, tensor.size_bytes());
+  return values;
+}
+
+}  // namespace penstock

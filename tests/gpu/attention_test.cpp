@@ -1,0 +1,148 @@
+// Softmax and attention on a GPU beside the CPU's.
+#include "tests/gpu/compare.h"
+
+namespace penstock {
+namespace {
+
+struct Case {
+  const char* name;
+  int64_t batch, queries, keys;
+  int heads;
+  int64_t depth;
+  bool causal = false;
+  float dropout = 0.0F;
+  std::vector<double> lengths{};
+};
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> all = {
+      {"one tile", 1, 64, 64, 1, 64},
+      {"one query", 1, 1, 5, 1, 8},
+      {"several causal tiles", 1, 150, 150, 2, 64, true},
+      {"deep heads", 1, 70, 70, 1, 128, true},
+      {"padded heads", 2, 33, 33, 3, 24, true},
+      {"heads of no whole 16 bytes", 1, 20, 37, 2, 5},
+      {"queries of one, keys of another", 2, 40, 100, 2, 16},
+      {"lengths", 3, 18, 66, 2, 16, false, 0.0F, {66, 0, 13}},
+      {"causal lengths", 2, 70, 70, 1, 32, true, 0.0F, {70, 9}},
+      {"dropout", 2, 17, 68, 2, 16, false, 0.25F},
+      {"dropout over odd rows", 1, 67, 67, 2, 24, true, 0.5F, {61}},
+  };
+  return all;
+}
+
+RandomStream stream() {
+  return random_stream(7, hash_name("attention"));
+}
+
+AttentionOptions options(const Case& c) {
+  return {.heads = c.heads, .causal = c.causal, .dropout = c.dropout, .stream = stream()};
+}
+
+class GpuAttention : public GpuFloatTest {
+ protected:
+  DType type_ = GetParam();
+};
+PENSTOCK_FLOAT_TYPES(GpuAttention);
+
+struct Inputs {
+  Inputs(const Case& c, DType type)
+      : q(random({c.batch, c.queries, c.heads * c.depth}, type, 1, -2.0, 2.0)),
+        k(random({c.batch, c.keys, c.heads * c.depth}, type, 2, -2.0, 2.0)),
+        v(random({c.batch, c.keys, c.heads * c.depth}, type, 3)),
+        g(random({c.batch, c.queries, c.heads * c.depth}, type, 4)) {
+    if (!c.lengths.empty()) {
+      lengths = from_values(c.lengths, {c.batch}, DType::I32);
+      gpu_lengths = &lengths.gpu;
+      cpu_lengths = &lengths.cpu;
+    }
+  }
+  Twin q, k, v, g, lengths;
+  const Tensor* gpu_lengths = nullptr;
+  const Tensor* cpu_lengths = nullptr;
+};
+
+TEST_P(GpuAttention, ForwardAndBackward) {
+  for (const Case& c : cases()) {
+    const Inputs in(c, type_);
+    Twin out = poisoned(in.q.gpu.shape(), type_);
+    Twin sums = poisoned({c.batch, c.heads, c.queries}, DType::F32);
+    gpu().attention().attention_forward(out.gpu, sums.gpu, in.q.gpu, in.k.gpu, in.v.gpu,
+                                        in.gpu_lengths, options(c));
+    cpu().attention().attention_forward(out.cpu, sums.cpu, in.q.cpu, in.k.cpu, in.v.cpu,
+                                        in.cpu_lengths, options(c));
+    expect_close(out, std::string("out, ") + c.name);
+    expect_close(sums, tolerance_of(type_), std::string("logsumexp, ") + c.name);
+    Twin dq = poisoned(in.q.gpu.shape(), type_);
+    Twin dk = poisoned(in.k.gpu.shape(), type_);
+    Twin dv = poisoned(in.v.gpu.shape(), type_);
+    gpu().attention().attention_backward(dq.gpu, dk.gpu, dv.gpu, in.g.gpu, in.q.gpu, in.k.gpu,
+                                         in.v.gpu, out.gpu, sums.gpu, in.gpu_lengths, options(c));
+    cpu().attention().attention_backward(dq.cpu, dk.cpu, dv.cpu, in.g.cpu, in.q.cpu, in.k.cpu,
+                                         in.v.cpu, out.cpu, sums.cpu, in.cpu_lengths, options(c));
+    expect_close(dq, std::string("dq, ") + c.name);
+    expect_close(dk, std::string("dk, ") + c.name);
+    expect_close(dv, std::string("dv, ") + c.name);
+  }
+}
+
+TEST_P(GpuAttention, RepeatsItself) {
+  const Case& c = cases()[2];
+  const Inputs in(c, type_);
+  expect_repeatable(
+      [&] {
+        Twin out = poisoned(in.q.gpu.shape(), type_);
+        Twin sums = poisoned({c.batch, c.heads, c.queries}, DType::F32);
+        Twin dq = poisoned(in.q.gpu.shape(), type_);
+        Twin dk = poisoned(in.k.gpu.shape(), type_);
+        Twin dv = poisoned(in.v.gpu.shape(), type_);
+        gpu().attention().attention_forward(out.gpu, sums.gpu, in.q.gpu, in.k.gpu, in.v.gpu,
+                                            nullptr, options(c));
+        gpu().attention().attention_backward(dq.gpu, dk.gpu, dv.gpu, in.g.gpu, in.q.gpu, in.k.gpu,
+                                             in.v.gpu, out.gpu, sums.gpu, nullptr, options(c));
+        return std::vector<Tensor>{out.gpu, sums.gpu, dq.gpu, dk.gpu, dv.gpu};
+      },
+      c.name);
+}
+
+TEST_P(GpuAttention, RowsNeedNotBeAligned) {
+  const Shape shape{1, 20, 16};
+  const Twin q = random(shape, type_, 1, -1.0, 1.0, 1);
+  const Twin k = random(shape, type_, 2, -1.0, 1.0, 3);
+  const Twin v = random(shape, type_, 3, -1.0, 1.0, 1);
+  Twin out = poisoned(shape, type_, 1);
+  Twin sums = poisoned({1, 2, 20}, DType::F32);
+  const AttentionOptions how{.heads = 2};
+  gpu().attention().attention_forward(out.gpu, sums.gpu, q.gpu, k.gpu, v.gpu, nullptr, how);
+  cpu().attention().attention_forward(out.cpu, sums.cpu, q.cpu, k.cpu, v.cpu, nullptr, how);
+  expect_close(out, "out");
+}
+
+TEST_P(GpuAttention, Softmax) {
+  for (const Shape& shape : {Shape{3, 5, 7}, Shape{2, 64}, Shape{6, 1000}, Shape{1, 5003}}) {
+    for (const int64_t shift : {0, 1}) {
+      const Twin x = random(shape, type_, 1, -4.0, 4.0, shift);
+      const Twin g = random(shape, type_, 2, -1.0, 1.0, shift);
+      Twin y = poisoned(shape, type_, shift);
+      gpu().attention().softmax_forward(y.gpu, x.gpu);
+      cpu().attention().softmax_forward(y.cpu, x.cpu);
+      expect_close(y, "softmax of " + shape.text());
+      Twin dx = poisoned(shape, type_, shift);
+      gpu().attention().softmax_backward(dx.gpu, g.gpu, y.gpu);
+      cpu().attention().softmax_backward(dx.cpu, g.cpu, y.cpu);
+      expect_close(dx, "gradient of the softmax of " + shape.text());
+    }
+  }
+}
+
+TEST_F(GpuTest, HeadsThatAreTooWideAreRefused) {
+  const Twin x = random({1, 4, 136}, DType::F32, 1);
+  Twin out = poisoned({1, 4, 136}, DType::F32);
+  Twin sums = poisoned({1, 1, 4}, DType::F32);
+  EXPECT_THROW(
+      gpu().attention().attention_forward(out.gpu, sums.gpu, x.gpu, x.gpu, x.gpu, nullptr, {}),
+      Error);
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,230 @@
+// Whole runs of the program on a GPU: the trajectory is the CPU's up to rounding; recompute modes,
+// the number of ranks and CUDA graphs change no bit of it.
+//
+// Built twice (CMakeLists.txt): for the program itself, whose tests are skipped, saying so, without
+// a GPU; and for the program with the CUDA runtime emulated on the host, at toy sizes.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/device.h"
+#include "tests/distributed/job.h"
+
+namespace penstock {
+namespace {
+
+// Several ranks on one GPU, and messages through host memory.
+constexpr const char* kShared = " --link mpi-staged --allow-gpu-sharing";
+
+struct Network {
+  const char* name;
+  const char* toy;   // [model] of the emulation
+  const char* real;  // [model] on a GPU: tiles and vectors are full, and some are not
+};
+void PrintTo(const Network& network, std::ostream* out) {
+  *out << network.name;
+}
+
+// Dropout on in all that have it; as many layers as ranks, with embedding and classifier.
+constexpr Network kNetworks[] = {
+    {"transformer", R"(kind = "transformer-lm"
+layers = 2
+width = 16
+heads = 2
+hidden = 24
+context = 9
+vocabulary = 20
+dropout = 0.2
+activation = "gelu"
+positions = "learned"
+label_smoothing = 0.1
+)",
+     R"(kind = "transformer-lm"
+layers = 4
+width = 256
+heads = 4
+hidden = 520
+context = 150
+vocabulary = 1000
+dropout = 0.2
+activation = "gelu"
+positions = "learned"
+label_smoothing = 0.1
+)"},
+    {"resnet", R"(kind = "resnet"
+depth = 8
+width = 4
+image = [3, 6, 6]
+classes = 5
+)",
+     R"(kind = "resnet"
+depth = 14
+width = 16
+image = [3, 32, 32]
+classes = 10
+)"},
+    {"sequential", R"(kind = "sequential"
+image = [3, 6, 6]
+classes = 5
+dropout = 0.2
+layers = [
+  { kind = "conv2d", channels = 6, activation = "relu" },
+  { kind = "max-pool" },
+  { kind = "flatten" },
+  { kind = "linear", width = 17, activation = "tanh" },
+  { kind = "dropout" },
+  { kind = "layer-norm" },
+]
+)",
+     R"(kind = "sequential"
+image = [3, 16, 16]
+classes = 5
+dropout = 0.2
+layers = [
+  { kind = "conv2d", channels = 24, activation = "relu" },
+  { kind = "residual", activation = "relu", layers = [
+    { kind = "conv2d", channels = 40, kernel = [1, 3], stride = 2, bias = false },
+    { kind = "batch-norm" }, { kind = "gelu" }, { kind = "dropout" },
+    { kind = "conv2d", channels = 40, groups = 4 } ], shortcut = [{ kind = "conv2d", channels = 40, kernel = 1, stride = 2, padding = 0 }] },
+  { kind = "max-pool" },
+  { kind = "flatten" },
+  { kind = "linear", width = 370, activation = "tanh" },
+  { kind = "dropout" },
+  { kind = "layer-norm" },
+]
+)"},
+};
+
+// A step is three micro-batches of two samples: fewer than ranks, as many, or no multiple of them.
+constexpr const char* kCommon = R"(
+[data]
+kind = "synthetic"
+[optimizer]
+kind = "adamw"
+learning_rate = 1e-3
+weight_decay = 0.1
+clip_norm = 0.5
+moving_average = 0.9
+[pipeline]
+micro_batches = 3
+micro_batch_size = 2
+[run]
+threads = 1
+seed = 7
+)";
+
+std::string run_file_of(const Scratch& scratch, const Network& network) {
+  return scratch.write("run.toml", std::string("[model]\n") +
+                                       (PENSTOCK_EMULATED ? network.toy : network.real) + kCommon);
+}
+
+Trajectory train(const Scratch& scratch, const std::string& run_file, int ranks,
+                 const std::string& options) {
+  std::filesystem::remove_all(scratch.path("run"));
+  const JobResult job = run_penstock(
+      ranks, "train " + run_file + " --out " + scratch.path("run") + " " + options, 200);
+  EXPECT_EQ(job.exit_code, 0) << options << "\n" << job.output;
+  return job.exit_code == 0 ? read_trajectory(scratch.path("run")) : Trajectory{};
+}
+
+class GpuTraining : public testing::TestWithParam<Network> {
+ protected:
+  void SetUp() override {
+    if (cuda_devices().empty()) {
+      GTEST_SKIP() << "no GPU: the CUDA backend sees no device, or was not built";
+    }
+  }
+  // On the GPU unless `options` say otherwise.
+  [[nodiscard]] Trajectory run(int ranks, const std::string& options, int steps = kSteps) const {
+    return train(scratch_, run_file_, ranks,
+                 "--device cuda --steps " + std::to_string(steps) + " " + options);
+  }
+  static constexpr int kSteps = PENSTOCK_EMULATED ? 3 : 10;
+
+ private:
+  // Tests of one program run side by side.
+  const Scratch scratch_{std::string("gpu-") +
+                         testing::UnitTest::GetInstance()->current_test_info()->name() +
+                         GetParam().name};
+  const std::string run_file_ = run_file_of(scratch_, GetParam());
+};
+
+void expect_same_bits(const Trajectory& a, const Trajectory& b, const std::string& what) {
+  ASSERT_FALSE(a.tensors.empty()) << what;
+  EXPECT_EQ(a.losses, b.losses) << what;
+  EXPECT_EQ(a.gradient_norms, b.gradient_norms) << what;
+  ASSERT_EQ(a.tensors.size(), b.tensors.size()) << what;
+  for (const auto& [name, bytes] : a.tensors) {
+    ASSERT_TRUE(b.tensors.contains(name)) << what << ": " << name;
+    EXPECT_TRUE(bytes == b.tensors.at(name)) << what << ": " << name << " differs";
+  }
+}
+
+void expect_close(const Trajectory& a, const Trajectory& b, double tolerance) {
+  ASSERT_FALSE(a.losses.empty());
+  ASSERT_EQ(a.losses.size(), b.losses.size());
+  for (size_t step = 0; step < a.losses.size(); ++step) {
+    EXPECT_LE(std::abs(b.losses[step] - a.losses[step]), tolerance * std::abs(a.losses[step]))
+        << "step " << step + 1 << ": " << a.losses[step] << " and " << b.losses[step];
+  }
+}
+
+TEST_P(GpuTraining, FollowsTheTrajectoryOfTheCpu) {
+  const int steps = PENSTOCK_EMULATED ? 6 : 20;
+  expect_close(run(1, "--device cpu", steps), run(1, "", steps), 1e-4);
+}
+
+TEST_P(GpuTraining, InHalfPrecisionStaysNearTheTrajectoryOfTheCpu) {
+  expect_close(run(1, "--device cpu"), run(1, "--run.precision bf16"), 2e-2);
+}
+
+// Else no comparison below would mean anything.
+TEST_P(GpuTraining, AnotherSeedIsAnotherResult) {
+  EXPECT_NE(run(1, "").losses, run(1, "--seed 8").losses);
+}
+
+TEST_P(GpuTraining, TwiceGivesTheSameBits) {
+  for (const char* precision : {" --run.precision fp32", " --run.precision bf16"}) {
+    expect_same_bits(run(1, precision), run(1, precision), precision);
+  }
+}
+
+TEST_P(GpuTraining, RecomputeModesGiveTheSameBits) {
+  for (const std::string precision : {" --run.precision fp32", " --run.precision bf16"}) {
+    const Trajectory none = run(1, "--schedule gpipe --recompute none" + precision);
+    for (const std::string mode : {"stage", "layer"}) {
+      const std::string options = "--schedule gpipe --recompute " + mode + precision;
+      expect_same_bits(none, run(1, options), options);
+    }
+  }
+}
+
+TEST_P(GpuTraining, GraphsChangeNoBit) {
+  for (const std::string precision : {" --run.precision fp32", " --run.precision bf16"}) {
+    expect_same_bits(run(1, "--run.graphs true" + precision),
+                     run(1, "--run.graphs false" + precision), precision);
+  }
+}
+
+TEST_P(GpuTraining, RanksThatShareAGpuGiveTheBitsOfOne) {
+  const Trajectory one = run(1, "--schedule gpipe --recompute none");
+  for (const std::string options :
+       {"--stages 2 --schedule gpipe --recompute stage", "--stages 2 --schedule 1f1b",
+        "--stages 2 --schedule zb-h1 --recompute none", "--stages 2 --run.graphs false"}) {
+    expect_same_bits(one, run(2, options + kShared), options);
+  }
+  for (const std::string options : {"--stages 4 --schedule 1f1b --recompute layer"}) {
+    expect_same_bits(one, run(4, options + kShared), options);
+  }
+}
+
+TEST_P(GpuTraining, StagesOfReplicasThatShareAGpuGiveTheSameBits) {
+  expect_same_bits(run(2, std::string("--replicas 2") + kShared),
+                   run(4, std::string("--replicas 2 --stages 2") + kShared), "2 x 2");
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, GpuTraining, testing::ValuesIn(kNetworks),
+                         [](const auto& network) { return std::string(network.param.name); });
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,49 @@
+// tests/host_cuda/block.h -- runs the grid of one kernel: block after block, the threads of a block
+// on fibers that change only where a thread waits for others. Threads run in an order that changes
+// from block to block, so that a missing barrier shows.
+#pragma once
+
+#include <vector_types.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace penstock::host_cuda {
+
+// Where a thread waits, in the kernel's source.
+struct Site {
+  const char* file;
+  int line;
+};
+
+struct Grid {
+  dim3 blocks, threads;
+  size_t shared_bytes = 0;              // dynamic shared memory
+  void (*body)(const void*) = nullptr;  // one thread
+  const void* argument = nullptr;
+};
+
+// Every block of the grid, from first to last thread. Stops the program where the threads of a
+// block wait for what cannot come.
+void run_grid(const Grid& grid);
+
+// For threads of a block ------------------------------------------------------------------------
+
+[[nodiscard]] std::byte* dynamic_shared_memory();
+
+// Returns when every thread of the block that has not ended has come to the same place.
+void block_barrier(Site site);
+// The same, and tells of all threads together how many came with `value` true.
+int block_count(bool value, Site site);
+
+// What the lanes of a warp brought to their last meeting.
+struct Meeting {
+  uint32_t present = 0;  // lanes, one bit each
+  std::array<uint64_t, 32> value;
+};
+// Returns when every lane in `mask` that has not ended has come to the same place.
+const Meeting& meet(uint32_t mask, uint64_t value, const char* what, Site site);
+[[nodiscard]] int lane();
+
+}  // namespace penstock::host_cuda

@@ -1,0 +1,55 @@
+// tests/host_cuda/exchange.h -- Exchange: the sends and receives that one launch of NCCL makes, all
+// at the same time, and what is worked out when they have ended. Messages between two members keep
+// their order.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "tests/host_cuda/wire.h"
+
+namespace penstock::host_cuda {
+
+struct Exchange {
+  struct Message {
+    int peer = 0;
+    std::byte* bytes = nullptr;
+    size_t size_bytes = 0;
+  };
+  std::vector<Message> sends, receives;
+  std::vector<std::function<void()>> first;  // before any byte leaves
+  std::vector<std::function<void()>> last;   // after the last has come
+};
+
+// One run of an exchange.
+class ExchangeRun {
+ public:
+  // What `exchange` points to must live until the run has ended.
+  ExchangeRun(const Exchange& exchange, Wire& wire);
+  // Moves what can be moved: true when everything has been sent and has come. Stops the program
+  // when the ends of a message differ in its size.
+  bool progress();
+
+ private:
+  struct Transfer {
+    Exchange::Message message;
+    size_t header_done = 0;  // the size goes ahead of the bytes
+    size_t done = 0;
+    uint64_t header = 0;
+    [[nodiscard]] bool ended() const {
+      return header_done == sizeof(header) && done == message.size_bytes;
+    }
+  };
+  // Moves the first message of each peer that has not ended.
+  template <class Move>
+  static bool advance(std::vector<Transfer>& transfers, const Move& move);
+
+  const Exchange& exchange_;
+  Wire& wire_;
+  bool begun_ = false;
+  bool waits_for_receivers_;  // as large messages do; small ones may lie in the ring
+  std::vector<Transfer> sends_, receives_;
+};
+
+}  // namespace penstock::host_cuda

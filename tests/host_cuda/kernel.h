@@ -1,0 +1,45 @@
+// tests/host_cuda/kernel.h -- one launch of a kernel: its grid and a copy of its arguments.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <vector>
+
+namespace penstock::host_cuda {
+
+// What a launch tells of a kernel's type: how to call it, and the sizes of its parameters.
+struct KernelType {
+  void (*call)(const void* function, void* const* arguments);
+  std::vector<size_t> sizes;
+};
+
+// The kernel of that address has that type, here and for what is launched by address alone.
+void know_kernel(const void* function, const KernelType& type);
+
+// A kernel with its arguments, ready to run any number of times.
+class KernelRun {
+ public:
+  KernelRun() = default;
+  KernelRun(const void* function, dim3 blocks, dim3 threads, size_t shared_bytes,
+            void* const* arguments);
+  // What a GPU says when it is asked to launch it.
+  [[nodiscard]] cudaError_t check() const;
+  void operator()() const;
+  [[nodiscard]] const void* function() const { return function_; }
+
+ private:
+  static void call_thread(const void* call);
+
+  const void* function_ = nullptr;
+  dim3 blocks_, threads_;
+  size_t shared_bytes_ = 0;
+  const KernelType* type_ = nullptr;
+  std::vector<std::vector<std::byte>> arguments_;
+};
+
+// As cudaLaunchKernelExC, for a kernel that is known.
+[[nodiscard]] cudaError_t launch_kernel(const cudaLaunchConfig_t& config, const void* function,
+                                        void* const* arguments);
+
+}  // namespace penstock::host_cuda

@@ -1,0 +1,51 @@
+// tests/host_cuda/matmul.h -- what one cublasLtMatmul computes, with everything it needs to know.
+#pragma once
+
+#include <cublasLt.h>
+
+#include <cstdint>
+
+#include "tests/host_cuda/element.h"
+
+namespace penstock::host_cuda {
+
+// A matrix in memory: element (row, column) of batch b is at row * by_row + column * by_column +
+// b * by_batch.
+struct Matrix {
+  Element type = Element::Float;
+  int64_t rows = 0, columns = 0;
+  int64_t by_row = 1, by_column = 0, by_batch = 0;
+  [[nodiscard]] Matrix transposed() const {
+    return {type, columns, rows, by_column, by_row, by_batch};
+  }
+  // Bytes from the first to behind the last element.
+  [[nodiscard]] size_t extent(int64_t batch) const;
+};
+
+struct Vector {
+  void* data = nullptr;
+  Element type = Element::Float;
+  int64_t by_batch = 0;
+};
+
+// d = epilogue(alpha a b + beta c); a and b are as they enter the product, transposed or not.
+struct Matmul {
+  Matrix a, b, c, d;
+  const void* a_data = nullptr;
+  const void* b_data = nullptr;
+  const void* c_data = nullptr;
+  void* d_data = nullptr;
+  int64_t batch = 1;
+  float alpha = 1, beta = 0;
+  uint32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+  Vector bias;  // also where bias gradients go
+  Vector aux;
+  int64_t aux_ld = 0;
+  bool tf32 = false;
+  void* workspace = nullptr;
+  size_t workspace_bytes = 0;
+};
+
+void multiply(const Matmul& product);
+
+}  // namespace penstock::host_cuda

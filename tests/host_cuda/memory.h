@@ -1,0 +1,19 @@
+// tests/host_cuda/memory.h -- what memory there is: device memory and pinned host memory, known by
+// address. Fresh and freed memory is all NaN; a write beyond an allocation's ends or after its end
+// is found when its neighbourhood is looked at next.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+
+namespace penstock::host_cuda {
+
+enum class Place { Pageable, Pinned, Device };
+
+// Where that address lies.
+[[nodiscard]] Place place_of(const void* address);
+// The allocation that holds all these bytes is of that place; pageable memory is never known.
+[[nodiscard]] bool holds(Place place, const void* address, size_t size_bytes);
+
+}  // namespace penstock::host_cuda

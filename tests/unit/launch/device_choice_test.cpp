@@ -1,0 +1,52 @@
+// Which GPU a rank takes, and who may not take the same one.
+#include "launch/device_choice.h"
+
+#include "helpers.h"
+
+namespace penstock {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+RankFacts on(const std::string& gpu) {
+  return {.host = "n1", .gpu = gpu, .bus = gpu, .mpi_takes_gpu_memory = false};
+}
+
+TEST(DeviceChoice, TheOnlyVisibleGpuIsEveryRanks) {
+  for (const int local_rank : {0, 1, 7}) EXPECT_EQ(gpu_for(local_rank, 1), 0);
+}
+
+TEST(DeviceChoice, GpusGoRoundByTheRanksPlaceOnItsHost) {
+  EXPECT_EQ(gpu_for(0, 4), 0);
+  EXPECT_EQ(gpu_for(3, 4), 3);
+  EXPECT_EQ(gpu_for(4, 4), 0);
+}
+
+TEST(DeviceChoice, RanksThatShareAGpuAreNamedWithTheCures) {
+  const std::string words = sharing_complaint(std::vector{on("A"), on("B"), on("A"), on("A")});
+  EXPECT_THAT(words, HasSubstr("ranks 0, 2 and 3 would share A on host n1"));
+  EXPECT_THAT(words, HasSubstr("--allow-gpu-sharing"));
+  EXPECT_THAT(words, HasSubstr("CUDA_VISIBLE_DEVICES"));
+}
+
+TEST(DeviceChoice, CpusAndGpusOfTheirOwnAreNoSharing) {
+  EXPECT_THAT(sharing_complaint(std::vector{on("A"), on(""), on("B"), on("")}), IsEmpty());
+}
+
+TEST(DeviceChoice, SharingIsRefusedUnlessAllowed) {
+  const DeviceChoice choice{.gpu = 0, .ranks = {on("A"), on("A")}};
+  RunConfig config;
+  try {
+    refuse_sharing(choice, config);
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Resource);
+    EXPECT_EQ(error.scope(), ErrorScope::EveryRank);
+  }
+  config.allow_gpu_sharing = true;
+  refuse_sharing(choice, config);
+}
+
+}  // namespace
+}  // namespace penstock

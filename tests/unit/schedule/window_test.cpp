@@ -1,0 +1,66 @@
+// How many messages a sender must be able to leave behind.
+#include "runtime/schedule/window.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/schedule/generators.h"
+#include "runtime/schedule/lower.h"
+#include "runtime/schedule/verify.h"
+
+namespace penstock {
+namespace {
+
+Schedule lowered(const std::string& name, int ranks, int micro_batches, int chunks = 0) {
+  Schedule schedule = lower(make_schedule(name, ranks, micro_batches, chunks), {});
+  (void)verify(schedule);
+  return schedule;
+}
+
+// Two messages are enough for every schedule that is not breadth first.
+TEST(Window, IsSmallForTheKnownSchedules) {
+  for (const std::string& name : schedule_names()) {
+    if (name == "looped-bfs") continue;
+    for (const int ranks : {2, 3, 4, 8}) {
+      for (const int micro_batches : {1, 2, 4, 7, 16, 33}) {
+        EXPECT_EQ(message_window(lowered(name, ranks, micro_batches)), 2)
+            << name << " " << ranks << " " << micro_batches;
+      }
+    }
+  }
+}
+
+// Rank 0 sends all of chunk 0 before it takes the first of chunk 1, which comes round to it.
+TEST(Window, GrowsWithTheMicroBatchesWhereAScheduleGoesBreadthFirst) {
+  const int few = message_window(lowered("looped-bfs", 2, 8));
+  const int many = message_window(lowered("looped-bfs", 2, 32));
+  EXPECT_GT(few, 2);
+  EXPECT_GT(many, few);
+  EXPECT_LE(many, 32);
+}
+
+// Two ranks that each send three messages before they take any.
+TEST(Window, IsTheNumberSentBeforeTheOtherSideTakesAny) {
+  Schedule schedule;
+  schedule.ranks = schedule.stages = 2;
+  schedule.micro_batches = 9;
+  schedule.rank_of_stage = {0, 1};
+  schedule.program.resize(2);
+  for (int m = 0; m < 6; ++m) {
+    const auto add = [&](int rank, Op send, Op receive) {
+      const Op op = m < 3 || m == 4 ? send : receive;
+      schedule.program[static_cast<size_t>(rank)].push_back({op, rank, m, 1 - rank});
+    };
+    add(0, Op::SendActivation, Op::RecvGradient);
+    add(1, Op::SendGradient, Op::RecvActivation);
+  }
+  // Sends 0 1 2, takes one, sends 3, takes one. Send 2 needs a window of 2, for the first message
+  // is on its way as soon as it is sent.
+  EXPECT_EQ(message_window(schedule, 1), 2);
+}
+
+TEST(Window, IsNeverBelowWhatIsAskedFor) {
+  EXPECT_EQ(message_window(lowered("1f1b", 4, 8), 3), 3);
+}
+
+}  // namespace
+}  // namespace penstock
