@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <filesystem>
 
+#include "launch/device_choice.h"
 #include "launch/failure.h"
 #include "launch/setup.h"
 #include "runtime/data/vocabulary.h"
@@ -55,20 +55,25 @@ UseOptions use_options(const Arguments& arguments) {
 
 TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelMaker& models,
                        bool with_data) {
+  DeviceChoice choice;
   {
     const std::unique_ptr<Network> all = starting_network(session);
     Collective& world = all->world();
     config = with_vocabulary(world, shared_config(world, options.rest, true));
     const ThreadPlan plan = shared_threads(world, session, config.run.threads);
     config.run.threads = plan.threads;
+    choice = choose_device(world, session, config.run.device);
+    refuse_sharing(choice, config.run);
     agree(world, fmt::format("rank {} (host {})", session.rank(), session.host()),
-          [&] { device = open_device(config.run.device, plan.threads, session); });
+          [&] { device = open_device(choice, plan.threads, config.run); });
     checkpoint = on_first_rank(world, [&] {
       return options.checkpoint.empty() ? newest_checkpoint(config.run.out) : options.checkpoint;
     });
     grid = grid_of(config, session.ranks());
   }
-  network = make_mpi_network(session, grid);
+  const LinkPlan links =
+      on_every_rank([&] { return plan_links(config.pipeline.link, choice.ranks, grid); });
+  network = make_mpi_network(session, grid, links);
   if (with_data) source = std::make_unique<DataSource>(config, models, network->world());
   blueprint = std::make_unique<Blueprint>(on_every_rank([&] {
     const int64_t vocabulary = source ? source->facts().vocabulary : known_vocabulary(config.data);
