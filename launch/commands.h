@@ -13,6 +13,10 @@ namespace penstock {
 using Arguments = std::vector<std::string>;
 
 int train_command(Session& session, const Arguments& arguments, const ModelMaker& models);
+// Loss, perplexity, accuracies and BLEU of a checkpoint on validation data.
+int eval_command(Session& session, const Arguments& arguments, const ModelMaker& models);
+// Standard input to standard output, a sentence a line.
+int translate_command(Session& session, const Arguments& arguments, const ModelMaker& models);
 // Measures every layer and the links of a run, and writes the profile that `plan` reads.
 int profile_command(Session& session, const Arguments& arguments, const ModelMaker& models);
 int info_command(Session& session, const Arguments& arguments, const ModelMaker& models);

@@ -37,6 +37,8 @@ std::string general_help() {
 usage: mpirun -n RANKS penstock COMMAND [RUNFILE.toml] [--section.key value ...]
 
   train RUNFILE.toml   train the network that the run file describes
+  eval RUNFILE.toml    how good a trained network is, on the validation data
+  translate RUNFILE.toml   sentences of standard input, with a trained network
   profile RUNFILE.toml time and memory of every layer here, and of the links between ranks
   info                 versions, devices, and what a run here would use
   schedule             what every rank would do in a step, drawn and timed; needs no ranks
@@ -77,6 +79,36 @@ alone; lists are written 3,5. Ranks = stages x replicas. In [ ]: the default.
     }
   }
   return text;
+}
+
+std::string eval_help() {
+  return R"(usage: mpirun -n RANKS penstock eval RUNFILE.toml [--checkpoint DIR] [--json]
+                                         [--section.key value ...]
+
+Loss, perplexity, top-1 and top-5 accuracy of a trained network on data.validation; of a translation
+network also BLEU of its translations, for every language pair. The run file is best the run.toml
+of the run directory; any number of stages and replicas will do.
+
+  --checkpoint DIR   which one [the newest of run.out]
+  --beam N           of the translations [1]
+  --length-penalty A ((5 + length) / 6)^A [0.6]
+  --json             for programs
+)";
+}
+
+std::string translate_help() {
+  return R"(usage: mpirun -n RANKS penstock translate RUNFILE.toml [--to LANGUAGE] [options]
+                                         [--section.key value ...] < sentences > translations
+
+Translates standard input line by line with a trained network. The run file is best the run.toml of
+the run directory; any number of stages and replicas will do.
+
+  --to LANGUAGE      target language, one of data.pairs; may be left out where there is one
+  --checkpoint DIR   which one [the newest of run.out]
+  --beam N           search with N rows for each sentence; 1: greedy [1]
+  --length-penalty A ((5 + length) / 6)^A [0.6]
+  --reference FILE   print the BLEU score of the translations to standard error
+)";
 }
 
 std::string profile_help() {

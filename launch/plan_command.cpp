@@ -16,6 +16,7 @@
 #include "launch/plan_table.h"
 #include "launch/planned_run.h"
 #include "launch/profile_file.h"
+#include "runtime/data/vocabulary.h"
 #include "runtime/engine/layout.h"
 #include "runtime/engine/plan_request.h"
 
@@ -114,8 +115,8 @@ std::string plan_text(const std::vector<std::string>& arguments, const ModelMake
   const DeviceModel device = device_model_named(request.device, threads);
 
   const ModelInput input = models.input(config.model);
-  // Bytes are the tokens of text; networks for other data must say themselves.
-  const int64_t vocabulary = config.data.kind == "text" ? 256 : 0;
+  // Networks for data that do not tell must say themselves.
+  const int64_t vocabulary = known_vocabulary(config.data);
   const auto model =
       std::make_shared<Sequential>(models.build(config.model, vocabulary, config.model.classes));
   check_model(*model, input, config.pipeline.micro_batch_size);

@@ -25,6 +25,8 @@ struct Command {
 };
 constexpr Command kCommands[] = {
     {"train", train_command, train_help},
+    {"eval", eval_command, eval_help},
+    {"translate", translate_command, translate_help},
     {"profile", profile_command, profile_help},
     {"info", info_command, info_help},
 };

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -13,6 +15,7 @@
 
 #include "kernels/error.h"
 #include "launch/suggest.h"
+#include "runtime/data/language_pair.h"
 #include "runtime/schedule/csv.h"
 
 namespace penstock {
@@ -47,8 +50,8 @@ void settle_mini_batch(Settings& settings) {
 
 // Paths of a run file are relative to it, then to the working directory; those of the command line
 // to the working directory.
-fs::path found(const Settings& settings, const std::string& name, const fs::path& path) {
-  std::error_code ignored;  // cannot be looked at: the same to us as not there
+std::vector<fs::path> places_of(const Settings& settings, const std::string& name,
+                                const fs::path& path) {
   std::vector<fs::path> places;
   const bool from_run_file = !settings.place_of(name).starts_with("--");
   if (from_run_file && path.is_relative()) {
@@ -58,13 +61,33 @@ fs::path found(const Settings& settings, const std::string& name, const fs::path
   if (places.empty() || places.front().lexically_normal() != here.lexically_normal()) {
     places.push_back(here);
   }
-  for (const fs::path& place : places) {
-    if (fs::exists(place, ignored)) return place.lexically_normal();
+  for (fs::path& place : places) place = place.lexically_normal();
+  return places;
+}
+
+// `files` gives what must be there of a path: itself, or, of one with placeholders, all it stands
+// for.
+fs::path found(const Settings& settings, const std::string& name, const fs::path& path,
+               const std::function<std::vector<std::string>(const fs::path&)>& files) {
+  std::error_code ignored;  // cannot be looked at: the same to us as not there
+  std::vector<std::string> missing;
+  for (const fs::path& place : places_of(settings, name, path)) {
+    const std::vector<std::string> wanted = files(place);
+    const auto absent = std::find_if(wanted.begin(), wanted.end(), [&](const std::string& file) {
+      return !fs::exists(file, ignored);
+    });
+    if (absent == wanted.end()) return place;
+    missing.push_back(*absent);
   }
-  std::string tried = fmt::format("'{}'", places.front().lexically_normal().string());
-  if (places.size() > 1) tried += fmt::format(" nor '{}'", here.lexically_normal().string());
+  std::string tried = fmt::format("'{}'", missing.front());
+  if (missing.size() > 1) tried += fmt::format(" nor '{}'", missing.back());
   fail_input(fmt::format("{}: '{}' is '{}', but there is {} {}", settings.place_of(name), name,
-                         path.string(), places.size() > 1 ? "neither" : "no", tried));
+                         path.string(), missing.size() > 1 ? "neither" : "no", tried));
+}
+
+fs::path found(const Settings& settings, const std::string& name, const fs::path& path) {
+  return found(settings, name, path,
+               [](const fs::path& place) { return std::vector<std::string>{place.string()}; });
 }
 
 std::optional<double> as_number(const std::string& text) {
@@ -72,6 +95,22 @@ std::optional<double> as_number(const std::string& text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return number;
+}
+
+// A file or folder; of parallel text the files of all languages, one path with placeholders.
+std::string data_path(const Settings& settings, const std::string& name, const std::string& path) {
+  const DataConfig& data = settings.config.data;
+  if (data.kind != "parallel") return found(settings, name, path).string();
+  return found(settings, name, path,
+               [&](const fs::path& place) {
+                 std::vector<std::string> files;
+                 for (const LanguagePair& pair : language_pairs(data.pairs)) {
+                   files.push_back(corpus_path(place.string(), pair, pair.source));
+                   files.push_back(corpus_path(place.string(), pair, pair.target));
+                 }
+                 return files;
+               })
+      .string();
 }
 
 void settle_data_paths(Settings& settings) {
@@ -82,11 +121,14 @@ void settle_data_paths(Settings& settings) {
         "{}: 'data.train' is not given, and data.kind = \"{}\" reads a file; add --data.train PATH",
         settings.place_of("data.train"), data.kind));
   }
-  data.train = found(settings, "data.train", data.train).string();
+  data.train = data_path(settings, "data.train", data.train);
+  if (!data.vocabulary.empty()) {
+    data.vocabulary = found(settings, "data.vocabulary", data.vocabulary).string();
+  }
   if (data.validation.empty()) return;
   const std::optional<double> share = as_number(data.validation);
   if (!share) {
-    data.validation = found(settings, "data.validation", data.validation).string();
+    data.validation = data_path(settings, "data.validation", data.validation);
   } else if (!(*share > 0.0 && *share < 1.0)) {
     fail_input(
         fmt::format("{}: 'data.validation' must be a share above 0 and below 1 or a path, "

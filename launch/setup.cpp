@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <filesystem>
+#include <system_error>
 
 #include "launch/command_line.h"
 #include "launch/failure.h"
 #include "launch/run_file.h"
+#include "runtime/data/vocabulary.h"
 #include "runtime/engine/programs.h"
 
 namespace penstock {
@@ -36,6 +39,18 @@ Config shared_config(Collective& world, const std::vector<std::string>& argument
     if (origins != nullptr) *origins = settings;
     return settings.config;
   });
+}
+
+Config with_vocabulary(Collective& world, const Config& config) {
+  if (!uses_pieces(config.data)) return config;
+  Config complete = config;
+  complete.data.vocabulary = on_first_rank(world, [&] {
+    std::error_code error;
+    std::filesystem::create_directories(config.run.out, error);
+    const std::string path = provide_vocabulary(config.data, config.run.out);
+    return std::filesystem::absolute(path).lexically_normal().string();
+  });
+  return complete;
 }
 
 Grid grid_of(const Config& config, int ranks) {

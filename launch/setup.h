@@ -27,6 +27,10 @@ namespace penstock {
 // Rank 0's configuration on every rank. Collective, errors likewise.
 [[nodiscard]] Config share(Collective& world, const std::function<Config()>& make);
 
+// A run on word pieces whose configuration names no vocabulary gets one in run.out, trained on rank
+// 0 unless it is there already. Collective, errors likewise.
+[[nodiscard]] Config with_vocabulary(Collective& world, const Config& config);
+
 // Throws on every rank when there are too few or too many, with the mpirun line that fits.
 [[nodiscard]] Grid grid_of(const Config& config, int ranks);
 

@@ -10,6 +10,7 @@
 #include "launch/run_directory.h"
 #include "launch/run_file.h"
 #include "launch/setup.h"
+#include "runtime/data/vocabulary.h"
 #include "runtime/engine/trainer.h"
 #include "runtime/telemetry/reporter.h"
 
@@ -25,7 +26,7 @@ std::unique_ptr<Reporter> open_report(Collective& world, const Config& config,
     reporter = std::make_unique<Reporter>(Reporter::Options{.directory = config.run.out,
                                                             .total_steps = config.run.steps,
                                                             .log_every = config.run.log_every,
-                                                            .tokens = config.data.kind == "text"});
+                                                            .tokens = reads_tokens(config.data)});
     for (const std::string& note : notes) {
       if (!note.empty()) reporter->note(note);
     }
@@ -46,7 +47,7 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
     const std::unique_ptr<Network> all = starting_network(session);
     Collective& world = all->world();
     Settings settings;
-    Config config = shared_config(world, arguments, true, &settings);
+    Config config = with_vocabulary(world, shared_config(world, arguments, true, &settings));
     plan = shared_threads(world, session, config.run.threads);
     config.run.threads = plan.threads;
     choice = choose_device(world, session, config.run.device);

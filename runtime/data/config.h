@@ -8,10 +8,18 @@
 namespace penstock {
 
 struct DataConfig {
-  std::string kind = "synthetic";  // text | images | synthetic
-  std::string train = {};          // a file, folder or archive
+  std::string kind = "synthetic";  // text | tokens | parallel | images | synthetic
+  std::string train = {};          // a file, folder or archive; parallel: see language_pair.h
   std::string validation = {};     // "": none; a share like "0.1" split off the end; or a path
   bool shuffle = true;             // text: also moves the windows; off: they lie end to end
+  // text, parallel: word pieces (SentencePiece)
+  std::string tokenizer = "characters";  // text: characters (bytes) | sentencepiece
+  std::string vocabulary = {};           // a .model file; empty: trained on the training text
+  int64_t vocabulary_size = 8000;        // of a trained one
+  // parallel
+  std::vector<std::string> pairs = {};  // "en-de": from English to German
+  double temperature = 5.0;             // of the sampling over pairs
+  int64_t longest = 0;                  // pieces of a sentence; 0: what fits the model's context
   // images: augmentation of training samples and normalisation of all
   int crop_padding = 0;           // pixels added on each side before a random crop back to the size
   bool flip = false;              // random horizontal flip

@@ -38,20 +38,22 @@ class Dataset {
 struct Datasets {
   std::shared_ptr<const Dataset> train;
   std::shared_ptr<const Dataset> validation;
-  int64_t vocabulary = 0;           // text: 256
+  int64_t vocabulary = 0;           // text: 256, or word pieces; tokens: 0 where unknown
   int64_t classes = 0;              // images
   std::vector<std::string> labels;  // class names, images
+  std::string note;                 // what a user may want to know of them; empty: nothing
 };
 
 // What the datasets must produce, from the [model] section.
 struct SampleShape {
-  int64_t context = 0;  // text: sequence length
+  int64_t context = 0;  // text, tokens, parallel: sequence length
   Shape image;          // images: [height, width, channels]
   Shape input;  // synthetic: field "inputs"/"images"/"tokens" of one sample, see synthetic.h
   int64_t classes = 0;              // synthetic: labels are 0 .. classes-1
   std::string input_field;          // synthetic: name of the input field
   std::string label_field;          // synthetic: name of the label field
   bool label_per_position = false;  // synthetic: labels [context] instead of one
+  bool parallel = false;            // synthetic: sentence pairs, as in parallel.h
 };
 
 // Throws Error(Input): a missing, empty, truncated or unfit file, with what to do about it.

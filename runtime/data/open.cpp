@@ -2,23 +2,33 @@
 #include "kernels/error.h"
 #include "runtime/data/dataset.h"
 #include "runtime/data/images.h"
+#include "runtime/data/parallel.h"
 #include "runtime/data/synthetic.h"
+#include "runtime/data/synthetic_pairs.h"
 #include "runtime/data/text.h"
 
 namespace penstock {
 
 Datasets open_datasets(const DataConfig& config, const SampleShape& shape, uint64_t seed) {
-  if (config.kind == "synthetic") return open_synthetic(config, shape, seed);
-  if (config.kind != "text" && config.kind != "images") {
-    fail_input("data.kind = \"" + config.kind + "\" is not known: it is text, images or synthetic");
+  if (config.kind == "synthetic") {
+    return shape.parallel ? open_synthetic_pairs(config, shape, seed)
+                          : open_synthetic(config, shape, seed);
+  }
+  const bool text = config.kind == "text" || config.kind == "tokens";
+  const bool parallel = config.kind == "parallel";
+  if (!text && !parallel && config.kind != "images") {
+    fail_input("data.kind = \"" + config.kind +
+               "\" is not known: it is text, tokens, parallel, images or synthetic");
   }
   if (config.train.empty()) {
     fail_input("data.train is missing: data.kind = \"" + config.kind + "\" needs a path");
   }
   if (config.kind == "images") return open_images(config, shape.image);
   if (shape.context < 1) {
-    fail_input("data.kind = \"text\" needs a model that reads tokens, with model.context >= 1");
+    fail_input("data.kind = \"" + config.kind +
+               "\" needs a model that reads tokens, with model.context >= 1");
   }
+  if (parallel) return open_parallel(config, shape.context);
   return open_text(config, shape.context);
 }
 

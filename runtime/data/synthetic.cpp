@@ -69,10 +69,7 @@ void SyntheticDataset::read(int64_t index, const RandomStream& /*random*/,
   }
 }
 
-Datasets open_synthetic(const DataConfig& config, const SampleShape& shape, uint64_t seed) {
-  if (shape.input.elements() == 0 || shape.classes < 1 || shape.classes > INT32_MAX) {
-    fail_internal("synthetic samples need an input shape and the number of classes");
-  }
+SyntheticParts synthetic_parts(const DataConfig& config) {
   if (config.samples < 0) fail_input("data.samples must not be negative");
   const int64_t samples = config.samples == 0 ? kDefaultSamples : config.samples;
   const auto share = share_of(config.validation);
@@ -85,12 +82,20 @@ Datasets open_synthetic(const DataConfig& config, const SampleShape& shape, uint
     fail_input("data.validation = " + config.validation +
                " of data.samples = " + std::to_string(samples) + " leaves a part without a sample");
   }
+  return {samples - held_out, held_out};
+}
+
+Datasets open_synthetic(const DataConfig& config, const SampleShape& shape, uint64_t seed) {
+  if (shape.input.elements() == 0 || shape.classes < 1 || shape.classes > INT32_MAX) {
+    fail_internal("synthetic samples need an input shape and the number of classes");
+  }
+  const SyntheticParts parts = synthetic_parts(config);
   Datasets sets;
   (shape.label_per_position ? sets.vocabulary : sets.classes) = shape.classes;
-  const int64_t training = samples - held_out;
-  sets.train = std::make_shared<SyntheticDataset>(shape, seed, 0, training);
-  if (share) {
-    sets.validation = std::make_shared<SyntheticDataset>(shape, seed, training, held_out);
+  sets.train = std::make_shared<SyntheticDataset>(shape, seed, 0, parts.training);
+  if (parts.held_out > 0) {
+    sets.validation =
+        std::make_shared<SyntheticDataset>(shape, seed, parts.training, parts.held_out);
   }
   return sets;
 }

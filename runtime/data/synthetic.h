@@ -31,6 +31,11 @@ class SyntheticDataset final : public Dataset {
   int64_t size_;
 };
 
+struct SyntheticParts {
+  int64_t training = 0, held_out = 0;  // samples; the second 0 where no validation is asked for
+};
+[[nodiscard]] SyntheticParts synthetic_parts(const DataConfig& config);
+
 // A validation share splits the samples of the sequence as it would those of a file.
 [[nodiscard]] Datasets open_synthetic(const DataConfig& config, const SampleShape& shape,
                                       uint64_t seed);

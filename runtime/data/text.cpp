@@ -1,50 +1,67 @@
 #include "runtime/data/text.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "kernels/error.h"
 #include "runtime/data/share.h"
+#include "runtime/data/vocabulary.h"
 
 namespace penstock {
 namespace {
 
-// out[i] = byte first + i, widened; through a small buffer, so that reading allocates nothing.
-void read_tokens(const ByteFile& file, int64_t first, std::span<int32_t> out) {
-  std::array<uint8_t, 4096> buffer;
-  while (!out.empty()) {
-    const size_t n = std::min(out.size(), buffer.size());
-    file.read(first, std::span(buffer).first(n));
-    std::copy_n(buffer.begin(), n, out.begin());
-    out = out.subspan(n);
-    first += static_cast<int64_t>(n);
+std::string amount(const TokenSource& tokens, int64_t n) {
+  return std::to_string(n) + " " + tokens.unit() + (n == 1 ? "" : "s");
+}
+
+// Where the tokens of a file come from, by kind and tokenizer; what is learnt of the vocabulary on
+// the way is kept.
+class Opener {
+ public:
+  explicit Opener(const DataConfig& config) : config_(config) {
+    if (uses_pieces(config)) {
+      if (config.vocabulary.empty()) fail_internal("text was opened without its vocabulary");
+      pieces_ = std::make_unique<Pieces>(config.vocabulary);
+      vocabulary_ = pieces_->size();
+    } else if (config.kind == "text") {
+      vocabulary_ = kByteVocabulary;
+    }
   }
-}
 
-std::shared_ptr<const ByteFile> open_file(const std::string& path) {
-  auto file = std::make_shared<const ByteFile>(path);
-  if (file->size_bytes() == 0) fail_input(path + " is empty: give a file with text in it");
-  return file;
-}
+  [[nodiscard]] int64_t vocabulary() const { return vocabulary_; }
 
-std::string bytes(int64_t n) {
-  return std::to_string(n) + (n == 1 ? " byte" : " bytes");
-}
+  std::shared_ptr<const TokenSource> open(const std::string& path) {
+    std::shared_ptr<const TokenSource> tokens;
+    if (config_.kind == "tokens") {
+      TokenFile file = open_token_file(path);
+      vocabulary_ = std::max(vocabulary_, file.vocabulary);
+      tokens = std::move(file.tokens);
+    } else {
+      tokens = pieces_ ? open_text_in_pieces(path, *pieces_) : open_bytes(path);
+    }
+    if (tokens->size() == 0) fail_input(path + " is empty: give a file with text in it");
+    return tokens;
+  }
+
+ private:
+  const DataConfig& config_;
+  std::unique_ptr<Pieces> pieces_;
+  int64_t vocabulary_ = 0;
+};
 
 }  // namespace
 
-TextDataset::TextDataset(std::shared_ptr<const ByteFile> file, int64_t begin, int64_t end,
+TextDataset::TextDataset(std::shared_ptr<const TokenSource> tokens, int64_t begin, int64_t end,
                          int64_t context, Windows windows)
-    : file_(std::move(file)),
+    : tokens_(std::move(tokens)),
       begin_(begin),
       end_(end),
       context_(context),
       windows_(windows),
       fields_{{"tokens", {context}, DType::I32}, {"labels", {context}, DType::I32}} {
-  const int64_t targets = end - begin - 1;  // the first byte is nobody's next
+  const int64_t targets = end - begin - 1;  // the first token is nobody's next
   size_ = (windows == Windows::Padded ? targets + context - 1 : targets) / context;
-  if (context < 1 || size_ < 1) fail_internal("a text part without a window: " + file_->path());
+  if (context < 1 || size_ < 1) fail_internal("a text part without a window: " + tokens_->path());
 }
 
 void TextDataset::read(int64_t index, const RandomStream& random,
@@ -60,7 +77,7 @@ void TextDataset::read(int64_t index, const RandomStream& random,
   const auto fill = [&](void* to, int64_t from, int32_t padding) {
     if (to == nullptr) return;
     const std::span window(static_cast<int32_t*>(to), static_cast<size_t>(context_));
-    read_tokens(*file_, from, window.first(targets));
+    tokens_->read(from, window.first(targets));
     std::ranges::fill(window.subspan(targets), padding);
   };
   fill(out[0], first, 0);
@@ -69,30 +86,33 @@ void TextDataset::read(int64_t index, const RandomStream& random,
 
 Datasets open_text(const DataConfig& config, int64_t context) {
   using Windows = TextDataset::Windows;
-  const auto train = open_file(config.train);
+  Opener opener(config);
+  const auto train = opener.open(config.train);
   const auto share = share_of(config.validation);
-  auto train_end = train->size_bytes();
+  auto train_end = train->size();
   if (share) train_end = static_cast<int64_t>(static_cast<double>(train_end) * (1 - *share));
   if (train_end < context + 1) {
-    fail_input(train->path() + " has " + bytes(train_end) + " to train on, and one window of " +
-               "model.context = " + std::to_string(context) + " needs " + bytes(context + 1) +
+    fail_input(train->path() + " has " + amount(*train, train_end) +
+               " to train on, and one window of model.context = " + std::to_string(context) +
+               " needs " + amount(*train, context + 1) +
                ": use a longer text or a shorter context");
   }
   Datasets sets;
-  sets.vocabulary = kByteVocabulary;
   sets.train = std::make_shared<TextDataset>(train, 0, train_end, context,
                                              config.shuffle ? Windows::Moving : Windows::Fixed);
+  sets.vocabulary = opener.vocabulary();
   if (config.validation.empty()) return sets;
 
-  const auto held_out = share ? train : open_file(config.validation);
+  const auto held_out = share ? train : opener.open(config.validation);
+  sets.vocabulary = opener.vocabulary();
   const int64_t begin = share ? train_end : 0;
-  if (held_out->size_bytes() - begin < 2) {
-    fail_input(held_out->path() + " has " + bytes(held_out->size_bytes() - begin) +
+  if (held_out->size() - begin < 2) {
+    fail_input(held_out->path() + " has " + amount(*held_out, held_out->size() - begin) +
                " to validate on, and one prediction needs 2: " +
                (share ? "use a larger data.validation" : "use a longer text"));
   }
-  sets.validation = std::make_shared<TextDataset>(held_out, begin, held_out->size_bytes(), context,
-                                                  Windows::Padded);
+  sets.validation =
+      std::make_shared<TextDataset>(held_out, begin, held_out->size(), context, Windows::Padded);
   return sets;
 }
 

@@ -1,6 +1,7 @@
-// runtime/data/text.h -- a text file for next-token prediction, with bytes as tokens.
+// runtime/data/text.h -- a long text for next-token prediction; its tokens are bytes, word pieces,
+// or what somebody made of it.
 //
-// Fields of a sample: "tokens" I32 [context], and "labels" I32 [context], the byte after each.
+// Fields of a sample: "tokens" I32 [context], and "labels" I32 [context], the token after each.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +9,14 @@
 #include <span>
 #include <vector>
 
-#include "runtime/data/byte_file.h"
 #include "runtime/data/dataset.h"
+#include "runtime/data/token_source.h"
 
 namespace penstock {
 
 inline constexpr int64_t kByteVocabulary = 256;
 
-// The windows of bytes [begin, end) of a file.
+// The windows of tokens [begin, end).
 class TextDataset final : public Dataset {
  public:
   enum class Windows : uint8_t {
@@ -24,10 +25,10 @@ class TextDataset final : public Dataset {
     Padded,  // end to end over the whole part, the last filled up with label -1
   };
 
-  // The part must hold one window: context + 1 bytes, or 2 when padded (checked by the caller,
+  // The part must hold one window: context + 1 tokens, or 2 when padded (checked by the caller,
   // who can name the key).
-  TextDataset(std::shared_ptr<const ByteFile> file, int64_t begin, int64_t end, int64_t context,
-              Windows windows);
+  TextDataset(std::shared_ptr<const TokenSource> tokens, int64_t begin, int64_t end,
+              int64_t context, Windows windows);
 
   [[nodiscard]] int64_t size() const override { return size_; }
   [[nodiscard]] const std::vector<Field>& fields() const override { return fields_; }
@@ -35,7 +36,7 @@ class TextDataset final : public Dataset {
   void read(int64_t index, const RandomStream& random, std::span<void* const> out) const override;
 
  private:
-  std::shared_ptr<const ByteFile> file_;
+  std::shared_ptr<const TokenSource> tokens_;
   int64_t begin_;
   int64_t end_;
   int64_t context_;
@@ -44,7 +45,8 @@ class TextDataset final : public Dataset {
   std::vector<Field> fields_;
 };
 
-// The training and validation parts. Throws Error(Input) naming the file, or the key.
+// The training and validation parts of data.kind = "text" or "tokens". Throws Error(Input) naming
+// the file, or the key.
 [[nodiscard]] Datasets open_text(const DataConfig& config, int64_t context);
 
 }  // namespace penstock

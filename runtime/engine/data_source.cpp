@@ -14,6 +14,7 @@ SampleShape sample_shape(const ModelConfig& model, const ModelInput& input) {
   shape.input_field = input.field;
   shape.label_field = "labels";
   shape.label_per_position = input.label_per_position;
+  shape.parallel = input.field == "source_tokens";
   return shape;
 }
 
@@ -54,6 +55,7 @@ DataSource::DataSource(const Config& config, const ModelMaker& models, Collectiv
   if (world.rank() == 0) {
     try {
       datasets_ = open_datasets(config.data, shape_, config.run.seed);
+      note_ = datasets_.note;
       message = '+';
       message += encode(facts_of(datasets_));
     } catch (const Error& error) {

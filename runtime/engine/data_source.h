@@ -27,6 +27,7 @@ class DataSource {
   DataSource(const Config& config, const ModelMaker& models, Collective& world);
 
   [[nodiscard]] const DataFacts& facts() const { return facts_; }
+  [[nodiscard]] const std::string& note() const { return note_; }  // on rank 0, see Datasets
   [[nodiscard]] int64_t mini_batch() const;  // samples of a step, over all replicas
   // Opens the data here when `fields` is not empty. Without it there are no loaders (null).
   void open(const std::vector<std::string>& fields);
@@ -39,6 +40,7 @@ class DataSource {
   const Config& config_;
   SampleShape shape_;
   DataFacts facts_;
+  std::string note_;
   Datasets datasets_;  // empty where nothing is read
 };
 

@@ -35,10 +35,20 @@ Tensor pattern(const Shape& shape, DType dtype, Device& device) {
   return filled;
 }
 
-// A batch field as a loader would give it: the network's input, or labels.
+// Full ones: what a layer does with padding is not its cost.
+Tensor lengths(int64_t batch, int64_t longest, Device& device) {
+  Tensor filled = device.empty({batch}, DType::I32, Purpose::Workspace);
+  if (!device.holds_values()) return filled;
+  const std::vector<int32_t> all(static_cast<size_t>(batch), static_cast<int32_t>(longest));
+  device.copy_from_host(filled, all.data(), all.size() * sizeof(int32_t));
+  return filled;
+}
+
+// A batch field as a loader would give it: the network's input, lengths, other tokens, or labels.
 Tensor field(const std::string& name, const ProbeSetup& setup, Device& device) {
   const ModelInput& input = setup.input;
   if (name == input.field) return pattern(batched(setup.batch, input.shape), input.dtype, device);
+  if (name.ends_with("_lengths")) return lengths(setup.batch, input.shape[0], device);
   const Shape label = input.label_per_position ? input.shape : Shape{};
   return pattern(batched(setup.batch, label), DType::I32, device);
 }

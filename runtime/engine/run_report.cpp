@@ -141,9 +141,13 @@ void RunReport::begin_step() {
   before_ = counters();
 }
 
-void RunReport::end_step(double step_ms, Executor& executor) {
+void RunReport::end_step(double step_ms, int64_t tokens, Executor& executor) {
   ++steps_;
-  if (steps_ == kWarmUpSteps + 1) step_ms_.clear();
+  if (steps_ == kWarmUpSteps + 1) {
+    step_ms_.clear();
+    tokens_ = 0;
+  }
+  tokens_ += tokens;
   step_ms_.push_back(step_ms);
   if (steps_ <= kWarmUpSteps) return;
   const Counters now = counters();
@@ -191,9 +195,9 @@ void RunReport::add_rates(RunSummary& summary) const {
   const double samples =
       static_cast<double>(pipeline.micro_batch_size * pipeline.micro_batches * pipeline.replicas) *
       static_cast<double>(step_ms_.size());
-  if (total_ms > 0.0) summary.samples_per_s = 1e3 * samples / total_ms;
-  if (pipeline_.input().label_per_position) {
-    summary.tokens_per_s = summary.samples_per_s * static_cast<double>(pipeline_.input().shape[0]);
+  if (total_ms > 0.0) {
+    summary.samples_per_s = 1e3 * samples / total_ms;
+    if (tokens_ > 0) summary.tokens_per_s = 1e3 * static_cast<double>(tokens_) / total_ms;
   }
   summary.step_ms_median = quantile(step_ms_, 0.5);
   summary.step_ms_p95 = quantile(step_ms_, 0.95);

@@ -39,7 +39,7 @@ class RunReport {
   // On rank 0: the recorded steps beside the forecast of each.
   [[nodiscard]] Trace trace(std::vector<TracedStep> measured) const;
   void begin_step();
-  void end_step(double step_ms, Executor& executor);
+  void end_step(double step_ms, int64_t tokens, Executor& executor);
   // Of a step that took so long; null on ranks without the forecast.
   [[nodiscard]] std::optional<Speed> speed(double step_ms) const;
   void evaluated(const EvalRecord& record) { evaluation_ = record; }
@@ -68,6 +68,7 @@ class RunReport {
   Counters largest_;             // per step, after the warm-up
   double busy_s_ = 0.0;          // in compute, after the warm-up
   double span_s_ = 0.0;          // of the pipeline phase, after the warm-up
+  int64_t tokens_ = 0;           // in the steps of:
   std::vector<double> step_ms_;  // after the warm-up; of all steps when there are no others
   std::optional<EvalRecord> evaluation_;
   std::optional<Forecast> forecast_;

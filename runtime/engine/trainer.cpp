@@ -103,6 +103,7 @@ class Trainer {
     Forecast ahead = forecast(config_, blueprint_, device_.model(), profile, session.local_ranks());
     if (reporter_ != nullptr) {
       reporter_->note(headline(config_, blueprint_.layout, network_, device_));
+      if (!source_.note().empty()) reporter_->note(source_.note());
       reporter_->note(outlook(ahead, session, grid_, device_));
     }
     return ahead;
@@ -157,12 +158,9 @@ class Trainer {
     pipeline_.run(input);
     trace_.end_step(step, pipeline_.training());
     record.samples = source_.mini_batch();
-    if (pipeline_.input().label_per_position) {
-      record.tokens = record.samples * source_.facts().targets_per_sample;
-    }
     record.step_ms = 1e3 * seconds_since(start);
     record.speed = report_.speed(record.step_ms);
-    report_.end_step(record.step_ms, pipeline_.training());
+    report_.end_step(record.step_ms, record.tokens, pipeline_.training());
     return record;
   }
 
@@ -172,6 +170,8 @@ class Trainer {
         gather_loss(pipeline_, config_.pipeline.micro_batches, device_, network_.world());
     record.loss = loss.mean();
     record.auxiliary_loss = loss.auxiliary_mean();
+    // Padding is no token.
+    if (pipeline_.input().label_per_position) record.tokens = std::llround(loss.targets);
     if (!pipeline_.input().label_per_position) record.accuracy = loss.accuracy();
     record.grad_norm = norm_.compute(network_.pipeline());
     refuse_non_finite(record);

@@ -3,47 +3,58 @@
 namespace penstock {
 namespace {
 
-Linear::Options square(int64_t width, bool bias, double init_factor = 1.0) {
-  return {.in = width,
-          .out = width,
-          .bias = bias,
+int64_t inner_width(const AttentionLayerOptions& options) {
+  return options.head_width > 0 ? options.heads * options.head_width : options.width;
+}
+
+Linear::Options inwards(const AttentionLayerOptions& options) {
+  return {.in = options.width,
+          .out = inner_width(options),
+          .bias = options.bias,
           .activation = std::nullopt,
-          .init_factor = init_factor};
+          .init_factor = 1.0};
+}
+
+Linear::Options outwards(const AttentionLayerOptions& options) {
+  return {.in = inner_width(options),
+          .out = options.width,
+          .bias = options.bias,
+          .activation = std::nullopt,
+          .init_factor = options.out_init_factor};
 }
 
 }  // namespace
 
-SelfAttention::SelfAttention(const std::string& name, const Options& options)
-    : UnaryLayer(name),
-      options_(options),
+AttentionHeads::AttentionHeads(const std::string& name, const AttentionLayerOptions& options)
+    : options_(options),
       name_hash_(hash_name(name)),
-      query_(name + ".query", square(options.width, options.bias)),
-      key_(name + ".key", square(options.width, options.bias)),
-      value_(name + ".value", square(options.width, options.bias)),
-      output_(name + ".output", square(options.width, options.bias, options.out_init_factor)) {
-  if (options.heads < 1 || options.width % options.heads != 0) {
-    misfit("width " + std::to_string(options.width) + " is not a multiple of its " +
-           std::to_string(options.heads) + " heads: change model.width or model.heads");
+      query_(name + ".query", inwards(options)),
+      key_(name + ".key", inwards(options)),
+      value_(name + ".value", inwards(options)),
+      output_(name + ".output", outwards(options)) {}
+
+std::string AttentionHeads::trouble() const {
+  if (options_.heads < 1 || inner_width(options_) % options_.heads != 0) {
+    return "width " + std::to_string(options_.width) + " is not a multiple of its " +
+           std::to_string(options_.heads) + " heads: change model.width or model.heads";
   }
-  if (!(options.dropout >= 0.0 && options.dropout < 1.0)) misfit("its dropout must be in [0, 1)");
+  if (!(options_.dropout >= 0.0 && options_.dropout < 1.0)) return "its dropout must be in [0, 1)";
+  return {};
 }
 
-void SelfAttention::declare(ParameterSet& set) {
+void AttentionHeads::declare(ParameterSet& set) {
   for (Linear* part : {&query_, &key_, &value_, &output_}) part->declare(set);
 }
 
-Shape SelfAttention::shape_of(const Shape& input) const {
-  if (input.rank() != 3 || input[2] != options_.width) {
-    misfit("expects [batch, time, " + std::to_string(options_.width) + "] but is given " +
-           input.text());
-  }
-  return input;
+std::vector<std::string> AttentionHeads::reads() const {
+  if (options_.key_lengths.empty()) return {};
+  return {options_.key_lengths};
 }
 
-Variable SelfAttention::run(Context& context, const Variable& x) {
-  const Variable q = query_.forward(context, {x})[0];
-  const Variable k = key_.forward(context, {x})[0];
-  const Variable v = value_.forward(context, {x})[0];
+Variable AttentionHeads::attend(Context& context, const Variable& to, const Variable& from) {
+  const Variable q = query_.forward(context, {to})[0];
+  const Variable k = key_.forward(context, {from})[0];
+  const Variable v = value_.forward(context, {from})[0];
   AttentionOptions how;
   how.heads = static_cast<int>(options_.heads);
   how.causal = options_.causal;
@@ -51,7 +62,42 @@ Variable SelfAttention::run(Context& context, const Variable& x) {
     how.dropout = static_cast<float>(options_.dropout);
     how.stream = context.random(name_hash_);
   }
-  return output_.forward(context, {attention(context.tape, q, k, v, nullptr, how)})[0];
+  const Tensor* lengths =
+      options_.key_lengths.empty() ? nullptr : &context.field(options_.key_lengths);
+  return output_.forward(context, {attention(context.tape, q, k, v, lengths, how)})[0];
+}
+
+SelfAttention::SelfAttention(const std::string& name, const Options& options)
+    : UnaryLayer(name), heads_(name, options) {
+  if (const std::string trouble = heads_.trouble(); !trouble.empty()) misfit(trouble);
+}
+
+Shape SelfAttention::shape_of(const Shape& input) const {
+  if (!heads_.takes(input)) {
+    misfit("expects [batch, time, " + std::to_string(heads_.options().width) + "] but is given " +
+           input.text());
+  }
+  return input;
+}
+
+CrossAttention::CrossAttention(const std::string& name, const Options& options)
+    : Layer(name), heads_(name, [&] {
+        Options all_keys = options;
+        all_keys.causal = false;
+        return all_keys;
+      }()) {
+  if (const std::string trouble = heads_.trouble(); !trouble.empty()) misfit(trouble);
+}
+
+Shapes CrossAttention::infer(const Shapes& inputs) const {
+  if (inputs.size() != 2 || !heads_.takes(inputs[0]) || !heads_.takes(inputs[1]) ||
+      inputs[0][0] != inputs[1][0]) {
+    std::string given;
+    for (const Shape& shape : inputs) given += (given.empty() ? "" : " and ") + shape.text();
+    misfit("expects two sequences [batch, time, " + std::to_string(heads_.options().width) +
+           "] but is given " + given);
+  }
+  return {inputs[0]};
 }
 
 }  // namespace penstock

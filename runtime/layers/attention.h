@@ -1,33 +1,76 @@
-// runtime/layers/attention.h -- multi-head self-attention (Vaswani et al. 2017, 3.2): parameters
-// `query`, `key`, `value` and `output`.
+// runtime/layers/attention.h -- multi-head attention (Vaswani et al. 2017, 3.2) of a sequence to
+// itself, or to another one: parameters `query`, `key`, `value` and `output`.
 #pragma once
 
 #include "runtime/layers/linear.h"
 
 namespace penstock {
 
+struct AttentionLayerOptions {
+  int64_t width = 0;
+  int64_t heads = 1;
+  int64_t head_width = 0;  // 0: width / heads; else heads of any width (GPipe's T(L, H, A) has 64)
+  bool causal = true;      // self-attention only
+  bool bias = true;
+  double dropout = 0.0;  // on the attention probabilities
+  double out_init_factor = 1.0;
+  std::string key_lengths = {};  // batch field, one I32 per sample: later keys do not exist
+};
+
+// What both layers below are made of.
+class AttentionHeads {
+ public:
+  AttentionHeads(const std::string& name, const AttentionLayerOptions& options);
+  void declare(ParameterSet& set);
+  // Queries from `to` [b, tq, width], keys and values from `from` [b, tk, width] -> [b, tq, width].
+  [[nodiscard]] Variable attend(Context& context, const Variable& to, const Variable& from);
+  [[nodiscard]] const AttentionLayerOptions& options() const { return options_; }
+  // Why the options make no sense; empty: they do.
+  [[nodiscard]] std::string trouble() const;
+  [[nodiscard]] bool takes(const Shape& shape) const {
+    return shape.rank() == 3 && shape[2] == options_.width;
+  }
+  [[nodiscard]] std::vector<std::string> reads() const;
+
+ private:
+  AttentionLayerOptions options_;
+  uint64_t name_hash_;
+  Linear query_, key_, value_, output_;
+};
+
 class SelfAttention final : public UnaryLayer {  // [b, t, width] -> [b, t, width]
  public:
-  struct Options {
-    int64_t width = 0;
-    int64_t heads = 1;
-    bool causal = true;
-    bool bias = true;
-    double dropout = 0.0;  // on the attention probabilities
-    double out_init_factor = 1.0;
-  };
+  using Options = AttentionLayerOptions;
   SelfAttention(const std::string& name, const Options& options);
   [[nodiscard]] std::string kind() const override { return "self-attention"; }
-  void declare(ParameterSet& set) override;
+  void declare(ParameterSet& set) override { heads_.declare(set); }
+  [[nodiscard]] std::vector<std::string> reads() const override { return heads_.reads(); }
 
  protected:
   [[nodiscard]] Shape shape_of(const Shape& input) const override;
-  Variable run(Context& context, const Variable& x) override;
+  Variable run(Context& context, const Variable& x) override {
+    return heads_.attend(context, x, x);
+  }
 
  private:
-  Options options_;
-  uint64_t name_hash_;
-  Linear query_, key_, value_, output_;
+  AttentionHeads heads_;
+};
+
+// (x [b, tq, width], memory [b, tk, width]) -> [b, tq, width]: x asks, the memory answers.
+class CrossAttention final : public Layer {
+ public:
+  using Options = AttentionLayerOptions;  // causal has no meaning here
+  CrossAttention(const std::string& name, const Options& options);
+  [[nodiscard]] std::string kind() const override { return "cross-attention"; }
+  [[nodiscard]] Shapes infer(const Shapes& inputs) const override;
+  void declare(ParameterSet& set) override { heads_.declare(set); }
+  Variables forward(Context& context, const Variables& inputs) override {
+    return {heads_.attend(context, inputs[0], inputs[1])};
+  }
+  [[nodiscard]] std::vector<std::string> reads() const override { return heads_.reads(); }
+
+ private:
+  AttentionHeads heads_;
 };
 
 }  // namespace penstock

@@ -30,7 +30,10 @@ Variables ClassifierLoss::forward(Context& context, const Variables& inputs) {
     misfit("has " + std::to_string(logits.shape().rows()) + " rows for " +
            std::to_string(labels.elements()) + " labels");
   }
-  Tensor result = cross_entropy(context.tape, logits, labels, context.loss_scale, options_.loss);
+  if (observer_ && !context.training) observer_(context, logits.value);
+  // Smoothing and clipping are means of training: an evaluation tells the likelihood of the labels.
+  const CrossEntropyOptions how = context.training ? options_.loss : CrossEntropyOptions{};
+  Tensor result = cross_entropy(context.tape, logits, labels, context.loss_scale, how);
   if (context.loss != nullptr) *context.loss = std::move(result);
   return {};
 }

@@ -5,6 +5,9 @@
 // largest tensor of all) never cross a stage boundary.
 #pragma once
 
+#include <functional>
+#include <utility>
+
 #include "runtime/layers/container.h"
 #include "runtime/layers/linear.h"
 
@@ -28,7 +31,13 @@ class ClassifierLoss final : public Layer {
   Variables forward(Context& context, const Variables& inputs) override;
   [[nodiscard]] std::vector<std::string> reads() const override { return {options_.labels}; }
 
+  // Called in every forward that is no training, with the logits [..., classes] before the loss
+  // looks at them (it does not change them there): what words are chosen from. They may be kept.
+  using Observer = std::function<void(const Context& context, const Tensor& logits)>;
+  void set_observer(Observer observer) { observer_ = std::move(observer); }
+
  private:
+  Observer observer_;
   Options options_;
   Linear linear_;
 };

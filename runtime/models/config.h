@@ -21,13 +21,15 @@ struct LayerConfig {
 };
 
 struct ModelConfig {
-  // transformer-lm | amoebanet-d | amoebanet-b | resnet | unet | mlp | sequential
+  // transformer-lm | transformer-nmt | amoebanet-d | amoebanet-b | resnet | unet | mlp | sequential
   std::string kind = "transformer-lm";
-  // transformer-lm
-  int64_t layers = 4;
-  int64_t width = 0;  // 0: 128; resnet: channels of the first blocks, 16 (cifar) or 64
+  // transformer-lm, transformer-nmt
+  int64_t layers = 4;          // transformer-nmt: of the encoder
+  int64_t decoder_layers = 0;  // transformer-nmt; 0: as many as the encoder has
+  int64_t width = 0;           // 0: 128; resnet: channels of the first blocks, 16 (cifar) or 64
   int64_t heads = 4;
-  int64_t hidden = 0;  // feed-forward width, 0: 4 x width
+  int64_t head_width = 0;  // transformer-nmt; 0: 64
+  int64_t hidden = 0;      // feed-forward width, 0: 4 x width
   int64_t context = 64;
   int64_t vocabulary = 0;                // 0: what the data has
   std::string activation = "relu";       // relu | gelu | gelu-tanh | silu
@@ -35,7 +37,7 @@ struct ModelConfig {
   bool attention_bias = true;
   bool bias = true;  // feed-forward, softmax
   bool final_norm = true;
-  bool tied_embedding = false;  // the softmax matrix is the embedding table
+  bool tied_embedding = false;     // the softmax matrix is the embedding table
   bool depth_scaled_init = false;  // feed-forward layers scaled down by depth (gpipe.md 3.2)
   double dropout = 0.0;
   double label_smoothing = 0.0;

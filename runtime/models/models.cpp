@@ -41,6 +41,9 @@ bool takes_images(const ModelConfig& config) {
 }  // namespace
 
 ModelInput input_of(const ModelConfig& config) {
+  if (config.kind == "transformer-nmt") {
+    return {"source_tokens", {config.context}, DType::I32, true};
+  }
   if (config.kind == "transformer-lm" ||
       (config.kind == "sequential" && starts_with_embedding(config))) {
     return {"tokens", {config.context}, DType::I32, true};
@@ -60,6 +63,8 @@ Sequential build_model(const ModelConfig& config, int64_t vocabulary, int64_t cl
   Sequential model;
   if (config.kind == "transformer-lm") {
     model = transformer_lm(config, tokens);
+  } else if (config.kind == "transformer-nmt") {
+    model = transformer_nmt(config, tokens);
   } else if (is_amoebanet(config)) {
     model = amoebanet(config, labels);
   } else if (config.kind == "resnet") {
@@ -76,7 +81,8 @@ Sequential build_model(const ModelConfig& config, int64_t vocabulary, int64_t cl
         "launch/examples/own_network.cpp");
   } else {
     fail_input("unknown model.kind '" + config.kind +
-               "'; known are transformer-lm, amoebanet-d, amoebanet-b, resnet, unet, mlp and "
+               "'; known are transformer-lm, transformer-nmt, amoebanet-d, amoebanet-b, resnet, "
+               "unet, mlp and "
                "sequential");
   }
   model.inputs = {input_of(config).field};

@@ -11,8 +11,10 @@
 namespace penstock {
 
 // The batch field that enters the first layer, as one sample has it, and what the labels look like.
+// "source_tokens" come with "source_lengths" (one I32 a sample) and "target_tokens" (as labels
+// are).
 struct ModelInput {
-  std::string field;  // "tokens", "images" or "inputs"
+  std::string field;  // "tokens", "source_tokens", "images" or "inputs"
   Shape shape;        // [context]; [height, width, channels]; [features]
   DType dtype = DType::F32;
   bool label_per_position = false;  // a language model: one label a token
@@ -35,6 +37,7 @@ struct ModelMaker {
 
 // ---- the builders, one .cpp each
 [[nodiscard]] Sequential transformer_lm(const ModelConfig& config, int64_t vocabulary);
+[[nodiscard]] Sequential transformer_nmt(const ModelConfig& config, int64_t vocabulary);
 // amoebanet-d and amoebanet-b
 [[nodiscard]] Sequential amoebanet(const ModelConfig& config, int64_t classes);
 [[nodiscard]] Sequential resnet(const ModelConfig& config, int64_t classes);

@@ -22,6 +22,21 @@ activation = "gelu"
 positions = "learned"
 label_smoothing = 0.1
 )"},
+    // Two streams over the boundaries, one table at three places.
+    {"translation", R"([model]
+kind = "transformer-nmt"
+layers = 2
+width = 24
+heads = 3
+head_width = 12
+hidden = 40
+context = 13
+vocabulary = 50
+dropout = 0.2
+label_smoothing = 0.1
+logit_clip = 4.0
+tied_embedding = true
+)"},
     // One parameter at both ends of the pipeline.
     {"tied_transformer", R"([model]
 kind = "transformer-lm"
@@ -177,6 +192,20 @@ TEST_P(Promise, ReplicasChangeTheLossByRoundingOnly) {
                                 std::to_string(replicas) + " --micro-batches " +
                                 std::to_string(micro_batches);
     expect_rounding(one, train(scratch, run_file, stages * replicas, options), options);
+  }
+}
+
+// Wherever a translation model is cut: inside the encoder, behind it, inside the decoder, before
+// the loss.
+TEST(Translation, CutsAnywhereIntoTheSameBits) {
+  const Scratch scratch("translation-cuts");
+  const std::string run_file = write_run_file(scratch, kNetworks[1]);
+  const Trajectory one = train(scratch, run_file, 1, "--schedule gpipe --steps 3");
+  constexpr int kLayers = 9;  // embeddings, 2 blocks and a norm of each side, the loss
+  for (int first = 1; first < kLayers; ++first) {
+    const std::string options = "--steps 3 --stages 2 --split " + std::to_string(first) + "," +
+                                std::to_string(kLayers - first);
+    expect_same_bits(one, train(scratch, run_file, 2, options), options);
   }
 }
 

@@ -73,7 +73,10 @@ std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-void write_archive(const std::string& path, const Files& files, Compression compression) {
+namespace {
+
+void write_entries(const std::string& path, const Files& files, Compression compression,
+                   int (*set_format)(archive*)) {
   const std::unique_ptr<archive, decltype(&archive_write_free)> out(archive_write_new(),
                                                                     &archive_write_free);
   if (compression == Compression::Gzip) {
@@ -82,7 +85,10 @@ void write_archive(const std::string& path, const Files& files, Compression comp
   if (compression == Compression::Zstd) {
     require(archive_write_add_filter_zstd(out.get()) == ARCHIVE_OK, "zstd");
   }
-  require(archive_write_set_format_pax_restricted(out.get()) == ARCHIVE_OK, "tar");
+  require(set_format(out.get()) == ARCHIVE_OK, "format");
+  if (set_format == archive_write_set_format_raw) {
+    archive_write_set_bytes_in_last_block(out.get(), 1);  // no padding, as of a tape
+  }
   require(archive_write_open_filename(out.get(), path.c_str()) == ARCHIVE_OK, "open");
   for (const auto& [name, contents] : files) {
     const std::unique_ptr<archive_entry, decltype(&archive_entry_free)> entry(archive_entry_new(),
@@ -97,6 +103,17 @@ void write_archive(const std::string& path, const Files& files, Compression comp
             "data");
   }
   require(archive_write_close(out.get()) == ARCHIVE_OK, "close");
+}
+
+}  // namespace
+
+void write_archive(const std::string& path, const Files& files, Compression compression) {
+  write_entries(path, files, compression, archive_write_set_format_pax_restricted);
+}
+
+void write_compressed(const std::string& path, const std::string& contents,
+                      Compression compression) {
+  write_entries(path, {{"contents", contents}}, compression, archive_write_set_format_raw);
 }
 
 std::string plain_jpeg(int height, int width, std::vector<uint8_t> colour) {
@@ -119,6 +136,43 @@ TextSample read_text(const Dataset& set, int64_t index, uint64_t draw) {
   const std::array<void*, 2> out = {sample.tokens.data(), sample.labels.data()};
   set.read(index, stream(draw), out);
   return sample;
+}
+
+PairSample read_pair(const Dataset& set, int64_t index, uint64_t draw) {
+  const auto context = static_cast<size_t>(set.fields()[0].shape.elements());
+  const std::vector<int32_t> empty(context, -7);
+  PairSample sample{empty, empty, empty};
+  const std::array<void*, 4> out = {sample.source.data(), &sample.source_length,
+                                    sample.target.data(), sample.labels.data()};
+  set.read(index, stream(draw), out);
+  return sample;
+}
+
+std::vector<std::string> sentences(uint64_t language, int n, uint64_t longest) {
+  const auto word = [language](uint64_t number) {
+    std::string text;
+    const uint64_t letters = mix(language * 7919 + number);
+    for (uint64_t i = 0; i < 2 + letters % 4; ++i) {
+      text += static_cast<char>('a' + (letters >> (8 * i + 8)) % 20);
+    }
+    return text;
+  };
+  std::vector<std::string> lines;
+  for (int i = 0; i < n; ++i) {
+    const auto seed = static_cast<uint64_t>(i) * 1009;
+    std::string line;
+    for (uint64_t w = 0; w < 1 + mix(seed) % longest; ++w) {
+      line += (w > 0 ? " " : "") + word(mix(seed + w + 1) % 40);
+    }
+    lines.push_back(line + ".");
+  }
+  return lines;
+}
+
+std::string joined_lines(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
 }
 
 ImageSample read_image(const Dataset& set, int64_t index, uint64_t draw) {

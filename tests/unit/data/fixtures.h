@@ -36,6 +36,14 @@ using Files = std::vector<std::pair<std::string, std::string>>;  // name, conten
 enum class Compression : uint8_t { None, Gzip, Zstd };
 void write_archive(const std::string& path, const Files& files, Compression compression);
 
+// The file itself, compressed: what gzip and zstd make of it.
+void write_compressed(const std::string& path, const std::string& contents,
+                      Compression compression);
+
+// Sentences of a small language with words of its own, for vocabularies and translations.
+[[nodiscard]] std::vector<std::string> sentences(uint64_t language, int n, uint64_t longest = 9);
+[[nodiscard]] std::string joined_lines(const std::vector<std::string>& lines);
+
 // A JPEG of one colour, of the quality that keeps it within a few steps.
 [[nodiscard]] std::string plain_jpeg(int height, int width, std::vector<uint8_t> colour);
 // A JPEG with some structure everywhere, so that damage shows.
@@ -76,6 +84,12 @@ struct TextSample {
   std::vector<int32_t> tokens, labels;
 };
 [[nodiscard]] TextSample read_text(const Dataset& set, int64_t index, uint64_t draw = 0);
+
+struct PairSample {
+  std::vector<int32_t> source, target, labels;
+  int32_t source_length = -7;
+};
+[[nodiscard]] PairSample read_pair(const Dataset& set, int64_t index, uint64_t draw = 0);
 
 struct ImageSample {
   std::vector<float> image;

@@ -335,6 +335,9 @@ TEST(Models, SayWhatEntersTheFirstLayer) {
   };
   EXPECT_EQ(says(transformer_config()), "tokens [8] int32 labels per position");
   EXPECT_EQ(says(all_token_kinds()), "tokens [8] int32 labels per position");
+  ModelConfig translation = transformer_config();
+  translation.kind = "transformer-nmt";
+  EXPECT_EQ(says(translation), "source_tokens [8] int32 labels per position");
   EXPECT_EQ(says(resnet_config("cifar", 8)), "images [16, 16, 3] fp32");
   EXPECT_EQ(says(all_image_kinds()), "images [8, 8, 2] fp32");
   EXPECT_EQ(says(mlp_config()), "inputs [12] fp32");

@@ -1,0 +1,72 @@
+// launch/translate_command.cpp -- `penstock translate`: standard input to standard output.
+#include <fmt/format.h>
+
+#include <iostream>
+
+#include "launch/commands.h"
+#include "launch/failure.h"
+#include "launch/setup.h"
+#include "launch/trained_run.h"
+#include "launch/version.h"
+#include "runtime/data/text_file.h"
+#include "runtime/scores/bleu.h"
+
+namespace penstock {
+namespace {
+
+void print_bleu(const std::vector<std::string>& translations, const std::string& reference) {
+  std::vector<std::string> wanted;
+  for_each_line(reference, [&](std::string_view line) { wanted.emplace_back(line); });
+  if (wanted.size() != translations.size()) {
+    fail_input(fmt::format("{} has {} lines, and {} sentences were translated", reference,
+                           wanted.size(), translations.size()));
+  }
+  Bleu bleu;
+  for (size_t i = 0; i < wanted.size(); ++i) bleu.add(translations[i], wanted[i]);
+  fmt::print(stderr, "BLEU {}\n{}\n", bleu.text(), bleu_signature(kVersion));
+}
+
+void translate_input(const TrainedRun& run, const UseOptions& options) {
+  Collective& world = run.network->world();
+  Rounds rounds(run.config, *run.pipeline, run.blueprint->model, *run.network, *run.device);
+  std::unique_ptr<Translator> translator;
+  on_every_rank([&] {
+    if (run.blueprint->input.field != "source_tokens") {
+      fail_input("this network does not translate: model.kind is " + run.config.model.kind);
+    }
+    translator = std::make_unique<Translator>(run.config, options.translation, rounds);
+  });
+  std::vector<std::string> sentences;
+  if (world.rank() == 0) {
+    for (std::string line; std::getline(std::cin, line);) sentences.push_back(line);
+  }
+  const std::vector<std::string> translations = translator->translate(sentences);
+  (void)on_first_rank(world, [&] {
+    for (const std::string& line : translations) fmt::print("{}\n", line);
+    if (translator->cut() > 0) {
+      fmt::print(stderr,
+                 "penstock: warning: {} sentences were longer than model.context = {} and lost "
+                 "their end\n",
+                 translator->cut(), run.config.model.context);
+    }
+    if (!options.reference.empty()) print_bleu(translations, options.reference);
+    return std::string();
+  });
+}
+
+}  // namespace
+
+int translate_command(Session& session, const Arguments& arguments, const ModelMaker& models) {
+  const UseOptions options = on_every_rank([&] { return use_options(arguments); });
+  const TrainedRun run(session, options, models, false);
+  try {
+    translate_input(run, options);
+  } catch (...) {
+    if (session.ranks() == 1) throw;
+    rethrow_naming(name_of_rank(session, run.grid));
+  }
+  run.pipeline->drain();
+  return 0;
+}
+
+}  // namespace penstock

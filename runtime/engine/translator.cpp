@@ -1,0 +1,102 @@
+#include "runtime/engine/translator.h"
+
+#include <algorithm>
+#include <deque>
+
+#include "kernels/error.h"
+#include "runtime/data/language_pair.h"
+
+namespace penstock {
+namespace {
+
+// The tag of the target language; -1 where the vocabulary has none and none is needed.
+int32_t tag_of(const Config& config, const std::string& target, const Pieces& pieces) {
+  std::vector<std::string> known;
+  for (const LanguagePair& pair : language_pairs(config.data.pairs)) {
+    if (std::ranges::find(known, pair.target) == known.end()) known.push_back(pair.target);
+  }
+  std::string list;
+  for (const std::string& language : known) list += (list.empty() ? "" : ", ") + language;
+  if (target.empty() && known.size() > 1) {
+    fail_input("the network translates into " + list + ": name one with --to LANGUAGE");
+  }
+  const std::string wanted = target.empty() ? known[0] : target;
+  if (std::ranges::find(known, wanted) == known.end()) {
+    fail_input("--to " + wanted + ": the network translates into " + list);
+  }
+  return pieces.find("<2" + wanted + ">").value_or(-1);
+}
+
+// A sentence on its way.
+struct Job {
+  size_t number;  // among the sentences
+  std::vector<int32_t> source;
+  BeamSearch search;
+};
+
+}  // namespace
+
+Translator::Translator(const Config& config, const TranslationOptions& options, Rounds& rounds)
+    : options_(options),
+      rounds_(rounds),
+      pieces_(config.data.vocabulary),
+      context_(config.model.context),
+      tag_(tag_of(config, options.target, pieces_)) {
+  if (options_.beams < 1 || options_.beams > rounds.most_rows()) {
+    fail_input("--beam " + std::to_string(options_.beams) + ": a round has place for 1 to " +
+               std::to_string(rounds.most_rows()) + " rows; raise run.eval_batch");
+  }
+}
+
+std::vector<int32_t> Translator::source_of(const std::string& sentence) {
+  std::vector<int32_t> ids = pieces_.encode(sentence);
+  const auto most = static_cast<size_t>(context_ - (tag_ >= 0 ? 2 : 1));
+  if (ids.size() > most) {
+    ids.resize(most);
+    ++cut_;
+  }
+  if (tag_ >= 0) ids.insert(ids.begin(), tag_);
+  ids.push_back(pieces_.end());
+  return ids;
+}
+
+// As many sentences at a time as a round has rows for; the next one starts where one has ended.
+std::vector<std::string> Translator::translate(const std::vector<std::string>& sentences) {
+  std::vector<std::string> translations(sentences.size());
+  std::deque<Job> jobs;
+  size_t started = 0;
+  const auto places = static_cast<size_t>(rounds_.most_rows() / options_.beams);
+  const SearchOptions how = {.beams = options_.beams,
+                             .length_penalty = options_.length_penalty,
+                             .longest = context_ - 1,
+                             .begin = pieces_.begin(),
+                             .end = pieces_.end()};
+  for (;;) {
+    while (started < sentences.size() && jobs.size() < places) {
+      jobs.push_back({started, source_of(sentences[started]), BeamSearch(how)});
+      ++started;
+    }
+    std::vector<Rounds::Row> rows;
+    for (const Job& job : jobs) {
+      for (const std::vector<int32_t>& words : job.search.rows()) {
+        rows.push_back({job.source, words});
+      }
+    }
+    // Every rank learns from the answer whether there was anything to do.
+    const auto candidates = rounds_.next(rows, 2 * options_.beams);
+    if (candidates.empty()) return translations;
+    size_t at = 0;
+    for (Job& job : jobs) {
+      const size_t count = job.search.rows().size();
+      job.search.extend(std::span(candidates).subspan(at, count));
+      at += count;
+    }
+    std::erase_if(jobs, [&](const Job& job) {
+      if (!job.search.rows().empty()) return false;
+      translations[job.number] = pieces_.decode(job.search.best());
+      return true;
+    });
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,41 @@
+// runtime/engine/translator.h -- Translator: sentences in, sentences out, through the pipeline.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/data/pieces.h"
+#include "runtime/engine/rounds.h"
+
+namespace penstock {
+
+struct TranslationOptions {
+  std::string target = {};  // language: "de"; empty: the only one
+  int beams = 1;
+  double length_penalty = 0.6;
+};
+
+class Translator {
+ public:
+  // As Rounds. `config.data` names the vocabulary. Throws Error(Input) when the target language is
+  // unknown or not named.
+  Translator(const Config& config, const TranslationOptions& options, Rounds& rounds);
+
+  // Collective; the sentences of rank 0 count, and their translations are returned there, in order
+  // (elsewhere nothing). Sentences too long for the network lose their end; see cut().
+  [[nodiscard]] std::vector<std::string> translate(const std::vector<std::string>& sentences);
+  [[nodiscard]] int64_t cut() const { return cut_; }  // sentences that lost their end
+
+ private:
+  [[nodiscard]] std::vector<int32_t> source_of(const std::string& sentence);
+
+  TranslationOptions options_;
+  Rounds& rounds_;
+  Pieces pieces_;
+  int64_t context_;
+  int32_t tag_ = -1;
+  int64_t cut_ = 0;
+};
+
+}  // namespace penstock

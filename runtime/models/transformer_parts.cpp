@@ -1,0 +1,126 @@
+#include "runtime/models/transformer_parts.h"
+
+#include <cmath>
+#include <optional>
+
+#include "runtime/layers/norm.h"
+#include "runtime/layers/pointwise.h"
+
+namespace penstock {
+namespace {
+
+Embedding::Positions positions_of(const ModelConfig& config) {
+  if (config.positions == "learned") return Embedding::Positions::Learned;
+  if (config.positions == "sinusoidal") return Embedding::Positions::Sinusoidal;
+  if (config.positions == "none") return Embedding::Positions::None;
+  fail_input("unknown model.positions '" + config.positions +
+             "'; known are sinusoidal, learned and none");
+}
+
+}  // namespace
+
+TransformerWidths widths_of(const ModelConfig& config) {
+  TransformerWidths widths;
+  widths.width = config.width > 0 ? config.width : 128;
+  widths.hidden = config.hidden > 0 ? config.hidden : 4 * widths.width;
+  // GPipe's translation models widen their attention with the heads (gpipe.md 3.2).
+  if (config.kind == "transformer-nmt") {
+    widths.head_width = config.head_width > 0 ? config.head_width : 64;
+  }
+  return widths;
+}
+
+DepthFactors depth_factors(const ModelConfig& config, int64_t blocks, int64_t branches_per_block) {
+  const auto depth = static_cast<double>(blocks);
+  DepthFactors factors;
+  factors.residual = 1.0 / std::sqrt(static_cast<double>(branches_per_block) * depth);
+  if (config.depth_scaled_init) factors.feed_forward = 1.0 / std::sqrt(depth);
+  return factors;
+}
+
+Layers branch(const std::string& norm, int64_t width, std::unique_ptr<Layer> body, double dropout) {
+  Layers layers;
+  layers.push_back(std::make_unique<LayerNorm>(norm, width));
+  const std::string body_name = body->name();
+  layers.push_back(std::move(body));
+  if (dropout > 0.0) layers.push_back(std::make_unique<Dropout>(body_name + ".dropout", dropout));
+  return layers;
+}
+
+std::unique_ptr<Layer> self_attention_part(const ModelConfig& config, const std::string& name,
+                                           bool causal, const std::string& key_lengths,
+                                           const DepthFactors& factors) {
+  const TransformerWidths widths = widths_of(config);
+  auto attention = std::make_unique<SelfAttention>(
+      name + ".attention", SelfAttention::Options{.width = widths.width,
+                                                  .heads = config.heads,
+                                                  .head_width = widths.head_width,
+                                                  .causal = causal,
+                                                  .bias = config.attention_bias,
+                                                  .dropout = config.dropout,
+                                                  .out_init_factor = factors.residual,
+                                                  .key_lengths = key_lengths});
+  return std::make_unique<Residual>(
+      name + ".residual1",
+      branch(name + ".norm1", widths.width, std::move(attention), config.dropout));
+}
+
+std::unique_ptr<Layer> feed_forward_part(const ModelConfig& config, const std::string& name,
+                                         int number, const DepthFactors& factors) {
+  const TransformerWidths widths = widths_of(config);
+  const auto activation = activation_named(config.activation);
+  if (!activation) fail_input("model.activation must not be none in a " + config.kind);
+  auto body = std::make_unique<FeedForward>(
+      name + ".feed_forward",
+      FeedForward::Options{.width = widths.width,
+                           .hidden = widths.hidden,
+                           .bias = config.bias,
+                           .activation = *activation,
+                           .in_init_factor = factors.feed_forward,
+                           .out_init_factor = factors.feed_forward * factors.residual});
+  const std::string digit = std::to_string(number);
+  return std::make_unique<Residual>(
+      name + ".residual" + digit,
+      branch(name + ".norm" + digit, widths.width, std::move(body), config.dropout));
+}
+
+Embedding::Options embedding_options(const ModelConfig& config, int64_t vocabulary) {
+  if (vocabulary < 2) fail_input("model.vocabulary is not known from the data: give it");
+  Embedding::Options table = {.vocabulary = vocabulary,
+                              .width = widths_of(config).width,
+                              .context = config.context,
+                              .positions = positions_of(config)};
+  if (config.tied_embedding || config.kind == "transformer-nmt") {
+    table.shared = "embedding.token.weight";
+  }
+  return table;
+}
+
+std::unique_ptr<Layer> embedding_part(const ModelConfig& config, const std::string& name,
+                                      int64_t vocabulary) {
+  Layers front;
+  front.push_back(std::make_unique<Embedding>(name, embedding_options(config, vocabulary)));
+  if (config.dropout > 0.0) {
+    front.push_back(std::make_unique<Dropout>(name + ".dropout", config.dropout));
+  }
+  return std::make_unique<Group>(name, "embedding", std::move(front));
+}
+
+std::unique_ptr<Layer> classifier_part(const ModelConfig& config, int64_t vocabulary) {
+  std::optional<SharedWeight> shared;
+  if (config.tied_embedding) {
+    const Embedding::Options table = embedding_options(config, vocabulary);
+    shared = SharedWeight{table.shared, Embedding::table_initializer(table)};
+  }
+  return std::make_unique<ClassifierLoss>(
+      "classifier", ClassifierLoss::Options{
+                        .width = widths_of(config).width,
+                        .classes = vocabulary,
+                        .bias = config.bias,
+                        .labels = "labels",
+                        .loss = {.label_smoothing = static_cast<float>(config.label_smoothing),
+                                 .clip = static_cast<float>(config.logit_clip)},
+                        .shared = shared});
+}
+
+}  // namespace penstock

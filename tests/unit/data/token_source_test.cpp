@@ -1,0 +1,157 @@
+// Rows of tokens: from the files that others write, from compressed text, from word pieces.
+#include "runtime/data/token_source.h"
+
+#include <bit>
+#include <filesystem>
+
+#include "fixtures.h"
+#include "runtime/data/text.h"
+#include "runtime/data/vocabulary.h"
+
+namespace penstock {
+namespace {
+
+using test::expect_error;
+using testing::ElementsAre;
+
+std::string little_endian(uint64_t value, int bytes) {
+  std::string text;
+  for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i));
+  return text;
+}
+
+// As numpy.save() writes it.
+std::string npy(const std::string& type, const std::string& shape, const std::string& data,
+                int version = 1) {
+  std::string header =
+      "{'descr': '" + type + "', 'fortran_order': False, 'shape': " + shape + ", }";
+  header.resize(117, ' ');
+  header += '\n';
+  return "\x93NUMPY" + std::string(1, static_cast<char>(version)) + std::string(1, '\0') +
+         little_endian(header.size(), version == 1 ? 2 : 4) + header + data;
+}
+
+std::string own(uint64_t width, uint64_t size, uint64_t vocabulary, const std::string& data) {
+  return "PSTOKENS" + little_endian(1, 4) + little_endian(width, 4) + little_endian(size, 8) +
+         little_endian(vocabulary, 8) + data;
+}
+
+std::string numbers(const std::vector<uint32_t>& values, int width) {
+  std::string data;
+  for (const uint32_t value : values) data += little_endian(value, width);
+  return data;
+}
+
+std::vector<int32_t> all_of(const TokenSource& tokens) {
+  std::vector<int32_t> all(static_cast<size_t>(tokens.size()));
+  tokens.read(0, all);
+  return all;
+}
+
+class TokenFiles : public testing::Test {
+ protected:
+  TokenFile open(const std::string& contents) {
+    test::write_file(path_, contents);
+    return open_token_file(path_);
+  }
+  test::TempFolder folder_;
+  std::string path_ = folder_ / "tokens";
+};
+
+TEST_F(TokenFiles, OfNumpyAreRead) {
+  for (const auto& [type, width] : {std::pair{"|u1", 1}, {"<u2", 2}, {"<u4", 4}, {"<i4", 4}}) {
+    const TokenFile file = open(npy(type, "(3,)", numbers({7, 0, 255}, width)));
+    EXPECT_THAT(all_of(*file.tokens), ElementsAre(7, 0, 255)) << type;
+    EXPECT_EQ(file.vocabulary, 0);
+  }
+  const TokenFile second = open(npy("<u2", "(2,)", numbers({65535, 300}, 2), 2));
+  EXPECT_THAT(all_of(*second.tokens), ElementsAre(65535, 300));
+}
+
+TEST_F(TokenFiles, OfOursAreRead) {
+  const TokenFile file = open(own(2, 3, 500, numbers({7, 300, 499}, 2)));
+  EXPECT_THAT(all_of(*file.tokens), ElementsAre(7, 300, 499));
+  EXPECT_EQ(file.vocabulary, 500);
+  EXPECT_THAT(all_of(*open(own(4, 2, 0, numbers({70000, 1}, 4))).tokens), ElementsAre(70000, 1));
+}
+
+TEST_F(TokenFiles, AreReadInTheMiddle) {
+  std::vector<uint32_t> values;
+  for (uint32_t i = 0; i < 9000; ++i) values.push_back(i * 7 % 60000);
+  const TokenFile file = open(own(2, 9000, 0, numbers(values, 2)));
+  std::vector<int32_t> part(5000);
+  file.tokens->read(1234, part);
+  for (size_t i = 0; i < part.size(); ++i) ASSERT_EQ(part[i], static_cast<int>(values[1234 + i]));
+}
+
+TEST_F(TokenFiles, OfAnotherFormAreRefused) {
+  const std::string three = numbers({1, 2, 3}, 2);
+  for (const auto& [contents, why] : std::vector<std::pair<std::string, std::string>>{
+           {"", "cut off"},
+           {"just text, long enough for a header", "does not begin"},
+           {npy("<f4", "(3,)", numbers({1, 2, 3}, 4)), "uint16"},
+           {npy(">u2", "(3,)", three), "uint16"},
+           {npy("<u2", "(3, 1)", three), "one axis"},
+           {npy("<u2", "()", three), "one axis"},
+           {npy("<u2", "(4,)", three), "shorter"},
+           {npy("<u2", "(3,)", three).substr(0, 60), "cut off"},
+           {own(2, 4, 0, three), "shorter"},
+           {own(3, 2, 0, three), "header"},
+           {own(2, 3, 0, three).substr(0, 20), "cut off"}}) {
+    expect_error(ErrorKind::Input, {path_, why}, [&] { (void)open(contents); });
+  }
+  expect_error(ErrorKind::Input, {"4294967295"},
+               [&] { (void)all_of(*open(npy("<i4", "(1,)", numbers({UINT32_MAX}, 4))).tokens); });
+}
+
+TEST_F(TokenFiles, MakeALanguageModelsData) {
+  test::write_file(path_, own(2, 12, 99, numbers({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, 2)));
+  DataConfig config{.kind = "tokens", .train = path_, .validation = "0.25"};
+  config.shuffle = false;
+  const Datasets sets = open_text(config, 4);
+  EXPECT_EQ(sets.vocabulary, 99);
+  EXPECT_THAT(test::read_text(*sets.train, 1).labels, ElementsAre(5, 6, 7, 8));
+  EXPECT_THAT(test::read_text(*sets.validation, 0).tokens, ElementsAre(9, 10, 0, 0));
+}
+
+TEST(CompressedText, IsReadLikeAPlainOne) {
+  const test::TempFolder folder;
+  const std::string text = test::joined_lines(test::sentences(1, 50));
+  test::write_file(folder / "plain", text);
+  test::write_compressed(folder / "zst", text, test::Compression::Zstd);
+  const auto plain = open_bytes(folder / "plain");
+  EXPECT_EQ(all_of(*plain), all_of(*open_bytes(folder / "zst")));
+  EXPECT_EQ(plain->size(), static_cast<int64_t>(text.size()));
+  EXPECT_EQ(plain->unit(), "byte");
+}
+
+TEST(TextInPieces, GivesTheTextBackLineByLine) {
+  const test::TempFolder folder;
+  const std::string text = "\n" + test::joined_lines(test::sentences(1, 300)) + "  x\n\n";
+  test::write_file(folder / "text", text);
+  DataConfig config{.kind = "text", .train = folder / "text"};
+  config.tokenizer = "sentencepiece";
+  config.vocabulary_size = 360;
+  config.vocabulary = provide_vocabulary(config, folder / "");
+  const Pieces pieces(config.vocabulary);
+  const std::vector<int32_t> ids = all_of(*open_text_in_pieces(config.train, pieces));
+  std::string back;
+  std::vector<int32_t> line;
+  for (const int32_t id : ids) {
+    if (id == pieces.find(kLinePiece)) {
+      back += pieces.decode(line) + "\n";
+      line.clear();
+    } else {
+      line.push_back(id);
+    }
+  }
+  EXPECT_TRUE(line.empty());
+  EXPECT_EQ(back, text);
+  EXPECT_LT(ids.size(), text.size());
+  const Datasets sets = open_text(config, 16);
+  EXPECT_EQ(sets.vocabulary, 360);
+  EXPECT_EQ(test::read_text(*sets.train, 0).tokens.size(), 16U);
+}
+
+}  // namespace
+}  // namespace penstock
