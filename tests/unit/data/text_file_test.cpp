@@ -68,11 +68,13 @@ TEST_P(TextFile, ThatIsCutOffIsRefused) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Compressions, TextFile,
-    testing::Values(Compression::None, Compression::Gzip, Compression::Zstd), [](const auto& test) {
-      return std::array{"plain", "gzip", "zstd"}[static_cast<size_t>(test.param)];
-    });
+std::string name_of_compression(const testing::TestParamInfo<Compression>& info) {
+  constexpr std::array<const char*, 3> kNames = {"plain", "gzip", "zstd"};
+  return kNames[static_cast<size_t>(info.param)];
+}
+INSTANTIATE_TEST_SUITE_P(Compressions, TextFile,
+                         testing::Values(Compression::None, Compression::Gzip, Compression::Zstd),
+                         name_of_compression);
 
 TEST(TextFileErrors, NameTheFile) {
   const test::TempFolder folder;

@@ -131,7 +131,7 @@ TEST(TextInPieces, GivesTheTextBackLineByLine) {
   test::write_file(folder / "text", text);
   DataConfig config{.kind = "text", .train = folder / "text"};
   config.tokenizer = "sentencepiece";
-  config.vocabulary_size = 360;
+  config.vocabulary_size = 310;
   config.vocabulary = provide_vocabulary(config, folder / "");
   const Pieces pieces(config.vocabulary);
   const std::vector<int32_t> ids = all_of(*open_text_in_pieces(config.train, pieces));
@@ -149,7 +149,7 @@ TEST(TextInPieces, GivesTheTextBackLineByLine) {
   EXPECT_EQ(back, text);
   EXPECT_LT(ids.size(), text.size());
   const Datasets sets = open_text(config, 16);
-  EXPECT_EQ(sets.vocabulary, 360);
+  EXPECT_EQ(sets.vocabulary, 310);
   EXPECT_EQ(test::read_text(*sets.train, 0).tokens.size(), 16U);
 }
 

@@ -43,7 +43,7 @@ TEST(RunFile, AWrongTypeNamesKeyValueAndType) {
   EXPECT_THAT(parse_error("[pipeline]\nstages = 2.0\n"), HasSubstr("not 2.0"));
   EXPECT_THAT(parse_error("[pipeline]\nstages = true\n"), HasSubstr("not true"));
   EXPECT_THAT(parse_error("[data]\nflip = 1\n"), HasSubstr("must be true or false, not 1"));
-  EXPECT_THAT(parse_error("[data]\nkind = 3\n"), HasSubstr("must be one of text, images"));
+  EXPECT_THAT(parse_error("[data]\nkind = 3\n"), HasSubstr("must be one of text, tokens"));
   EXPECT_THAT(parse_error("[model]\nimage = [3, 'x']\n"), HasSubstr("a list of integers"));
   EXPECT_THAT(parse_error("[model]\nimage = 3\n"), HasSubstr("not 3"));
   EXPECT_THAT(parse_error("[optimizer]\nno_decay = [1]\n"), HasSubstr("a list of texts"));

@@ -155,6 +155,17 @@ class Translator {
     return all;
   }
   std::span<Parameter* const> parameters() { return stage_.parameters(); }
+  // Summed over the layers that hold it, as the engine does before an update.
+  [[nodiscard]] std::vector<float> gradient_of(const Parameter& parameter) {
+    const auto own = parameter.gradient.span<float>();
+    std::vector<float> sum(own.begin(), own.end());
+    for (const Parameter* holder : stage_.tied()) {
+      if (holder->first != &parameter) continue;
+      const auto g = holder->gradient.span<float>();
+      for (size_t i = 0; i < sum.size(); ++i) sum[i] += g[i];
+    }
+    return sum;
+  }
 
  private:
   [[nodiscard]] Moment moment() const {
@@ -181,8 +192,7 @@ TEST(Translation, GradientsAreThoseOfTheLoss) {
   Translator network(config);
   (void)network.differentiate();
   for (Parameter* p : network.parameters()) {
-    const auto g = p->gradient.span<float>();
-    const std::vector<float> gradient(g.begin(), g.end());
+    const std::vector<float> gradient = network.gradient_of(*p);
     // Along the gradient itself, the steepest way: its length is the slope.
     double squares = 0.0;
     for (const float x : gradient) squares += double{x} * double{x};
