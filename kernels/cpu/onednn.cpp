@@ -91,14 +91,10 @@ void Prepared::run(OneDnn::State& state, std::initializer_list<const void*> buff
 Packing::Packing(OneDnn::State& state, const dnnl_api::Desc& value, const dnnl_api::Desc& packed)
     : size_bytes_(static_cast<int64_t>(packed.get_size())) {
   if (value == packed) return;
-  copy_ = blocked_copy(value, packed);
-  if (size_bytes_ != static_cast<int64_t>(value.get_size())) type_ = DType::BF16;
-  if (!copy_) {
-    const dnnl::reorder::primitive_desc desc(state.engine, value, state.engine, packed,
-                                             new_attributes());
-    const std::vector<Argument> arguments = {{DNNL_ARG_DST, packed}, {DNNL_ARG_SRC, value}};
-    reorder_.emplace(state, std::type_identity<dnnl::reorder>{}, desc, arguments);
-  }
+  const dnnl::reorder::primitive_desc desc(state.engine, value, state.engine, packed,
+                                           new_attributes());
+  const std::vector<Argument> arguments = {{DNNL_ARG_DST, packed}, {DNNL_ARG_SRC, value}};
+  reorder_.emplace(state, std::type_identity<dnnl::reorder>{}, desc, arguments);
   const auto pair = std::make_pair(value, packed);
   const auto known = std::find(state.packings.begin(), state.packings.end(), pair);
   key_ = static_cast<uint64_t>(known - state.packings.begin()) + 1;
@@ -107,19 +103,13 @@ Packing::Packing(OneDnn::State& state, const dnnl_api::Desc& value, const dnnl_a
 
 const void* Packing::form_of(OneDnn::State& state, Weight& weight) {
   const void* value = weight.value().raw();
-  if (key_ == 0) return value;
+  if (!reorder_) return value;
   Weight::Form& form = weight.form(key_);
   if (!form.packed) form.packed = state.scratch(size_bytes_, DType::U8);
-  if (form.version == weight.version()) return form.packed.raw();
-  const auto* plain = static_cast<const float*>(value);
-  if (!copy_) {
+  if (form.version != weight.version()) {
     reorder_->run(state, {form.packed.raw(), value});
-  } else if (type_ == DType::BF16) {
-    copy_->pack(static_cast<bfloat16*>(form.packed.raw()), plain, state.threads);
-  } else {
-    copy_->pack(static_cast<float*>(form.packed.raw()), plain, state.threads);
+    form.version = weight.version();
   }
-  form.version = weight.version();
   return form.packed.raw();
 }
 

@@ -5,7 +5,6 @@
 
 #include <oneapi/dnnl/dnnl_version.h>
 
-#include <algorithm>
 #include <oneapi/dnnl/dnnl.hpp>
 
 namespace penstock::dnnl_api {
@@ -20,22 +19,7 @@ struct Sliding {
   dnnl::memory::dims strides, before, after;
 };
 
-// How a descriptor lays its elements out.
-struct Blocking {
-  bool plain_extents = false;  // nothing is padded, offset or compensated for
-  dnnl::memory::dims extents;
-  dnnl::memory::dims strides;       // of the outer blocks
-  dnnl::memory::dims blocks, axes;  // the inner ones, outermost first
-};
-
 #if DNNL_VERSION_MAJOR >= 3
-
-// Of a descriptor of the blocked kind; any other has no plain extents.
-inline Blocking blocking(const Desc& desc) {
-  if (desc.get_format_kind() != dnnl::memory::format_kind::blocked) return {};
-  return {desc.get_dims() == desc.get_padded_dims() && desc.get_submemory_offset() == 0,
-          desc.get_dims(), desc.get_strides(), desc.get_inner_blks(), desc.get_inner_idxs()};
-}
 
 inline void append_eltwise(dnnl::post_ops& ops, dnnl::algorithm algorithm, float alpha) {
   ops.append_eltwise(algorithm, alpha, 0.0F);
@@ -84,19 +68,6 @@ inline dnnl::convolution_backward_weights::primitive_desc convolution_backward_w
 }
 
 #else
-
-inline Blocking blocking(const Desc& desc) {
-  const dnnl_memory_desc_t& d = desc.data;
-  if (d.format_kind != dnnl_blocked) return {};
-  const dnnl_blocking_desc_t& b = d.format_desc.blocking;
-  const bool plain = std::equal(d.dims, d.dims + d.ndims, d.padded_dims) && d.offset0 == 0 &&
-                     d.extra.flags == dnnl_memory_extra_flag_none;
-  return {plain,
-          {d.dims, d.dims + d.ndims},
-          {b.strides, b.strides + d.ndims},
-          {b.inner_blks, b.inner_blks + b.inner_nblks},
-          {b.inner_idxs, b.inner_idxs + b.inner_nblks}};
-}
 
 inline void append_eltwise(dnnl::post_ops& ops, dnnl::algorithm algorithm, float alpha) {
   ops.append_eltwise(1.0F, algorithm, alpha, 0.0F);

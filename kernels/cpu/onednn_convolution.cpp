@@ -87,18 +87,6 @@ PackedPrimitive make_backward_input(OneDnn::State& state, const ConvolutionPlan&
   }
 }
 
-// to += from
-Prepared make_adding_reorder(OneDnn::State& state, const dnnl_api::Desc& from,
-                             const dnnl_api::Desc& to) {
-  dnnl::post_ops sum;
-  sum.append_sum(1.0F);
-  dnnl::primitive_attr adding = new_attributes();
-  adding.set_post_ops(sum);
-  const dnnl::reorder::primitive_desc add(state.engine, from, state.engine, to, adding);
-  return {
-      state, std::type_identity<dnnl::reorder>{}, add, {{DNNL_ARG_DST, to}, {DNNL_ARG_SRC, from}}};
-}
-
 AddedPrimitive make_backward_weight(OneDnn::State& state, const ConvolutionPlan& plan) {
   try {
     const Layouts l = layouts(plan);
@@ -106,16 +94,20 @@ AddedPrimitive make_backward_weight(OneDnn::State& state, const ConvolutionPlan&
         dnnl_api::convolution_backward_weights(state.engine, l.x, l.any_dweight, l.y, l.sliding,
                                                describe_forward(state, plan, l), new_attributes());
     const dnnl_api::Desc between = desc.diff_weights_desc();
-    AddedPrimitive made = {
-        {state,
-         std::type_identity<dnnl::convolution_backward_weights>{},
-         desc,
-         {{DNNL_ARG_DIFF_WEIGHTS, between}, {DNNL_ARG_SRC, l.x}, {DNNL_ARG_DIFF_DST, l.y}}},
-        blocked_copy(l.weight, between),
-        std::nullopt,
-        static_cast<int64_t>(between.get_size())};
-    if (!made.copy) made.add = make_adding_reorder(state, between, l.weight);
-    return made;
+    dnnl::post_ops sum;
+    sum.append_sum(1.0F);
+    dnnl::primitive_attr adding = new_attributes();
+    adding.set_post_ops(sum);
+    const dnnl::reorder::primitive_desc add(state.engine, between, state.engine, l.weight, adding);
+    return {{state,
+             std::type_identity<dnnl::convolution_backward_weights>{},
+             desc,
+             {{DNNL_ARG_DIFF_WEIGHTS, between}, {DNNL_ARG_SRC, l.x}, {DNNL_ARG_DIFF_DST, l.y}}},
+            {state,
+             std::type_identity<dnnl::reorder>{},
+             add,
+             {{DNNL_ARG_DST, l.weight}, {DNNL_ARG_SRC, between}}},
+            static_cast<int64_t>(between.get_size())};
   } catch (const dnnl::error& error) {
     fail_library("the weight gradient of " + text(plan), error);
   }
@@ -206,11 +198,7 @@ void OneDnn::convolution_backward_weight(const ConvolutionPlan& plan, float* dw,
       state_->entry(state_->convolutions_backward_weight, plan, make_backward_weight);
   const Tensor between = state_->scratch(entry.size_bytes, DType::U8);
   entry.primitive.run(*state_, {between.raw(), x, g});
-  if (entry.copy) {
-    entry.copy->add(dw, static_cast<const float*>(between.raw()), state_->threads);
-  } else {
-    entry.add->run(*state_, {dw, between.raw()});
-  }
+  entry.add.run(*state_, {dw, between.raw()});
 }
 
 }  // namespace penstock

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "kernels/bfloat16.h"
-#include "kernels/cpu/blocked_copy.h"
 #include "kernels/cpu/onednn.h"
 #include "kernels/cpu/onednn_api.h"
 #include "kernels/memory.h"
@@ -70,11 +69,6 @@ class Prepared {
   size_t scratch_bytes_;
 };
 
-// The copy between a dense fp32 weight (a matrix, or a filter with or without groups) and the
-// library's form of it; none where that form is no mere permutation (padded, compensated).
-[[nodiscard]] std::optional<BlockedCopy> blocked_copy(const dnnl_api::Desc& value,
-                                                      const dnnl_api::Desc& form);
-
 // How a weight's fp32 value becomes the form that a primitive reads.
 class Packing {
  public:
@@ -83,10 +77,8 @@ class Packing {
   [[nodiscard]] const void* form_of(OneDnn::State& state, Weight& weight);
 
  private:
-  std::optional<BlockedCopy> copy_;
-  std::optional<Prepared> reorder_;  // where there is no copy
-  DType type_ = DType::F32;          // of the form
-  uint64_t key_ = 0;                 // of Weight::form; 0: the primitive reads the value as it is
+  std::optional<Prepared> reorder_;  // none: the primitive reads the value as it is
+  uint64_t key_ = 0;                 // of Weight::form
   int64_t size_bytes_ = 0;
 };
 
@@ -98,9 +90,8 @@ struct PackedPrimitive {
 // A weight gradient lands in the layout the library likes, and is added from there.
 struct AddedPrimitive {
   Prepared primitive;
-  std::optional<BlockedCopy> copy;  // adds
-  std::optional<Prepared> add;      // does where there is no copy
-  int64_t size_bytes;               // of the gradient in between
+  Prepared add;
+  int64_t size_bytes;  // of the gradient in between
 };
 
 struct OneDnn::State {
