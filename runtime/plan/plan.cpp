@@ -154,9 +154,8 @@ class Planner {
     if (is_mode_none_again(candidate, schedule)) return false;
     if (!fit(planned, schedule, costs)) return true;
     if (left_out(planned, slowest_rank(candidate, schedule, costs))) return true;
-    planned.prediction = costs.skips.empty()
-                             ? predict(candidate, schedule, costs, request_.machine)
-                             : predict(candidate, costs, request_.machine);
+    planned.prediction = costs.skips.empty() ? predict(candidate, schedule, costs, request_.machine)
+                                             : predict(candidate, costs, request_.machine);
     planned.prediction.timeline = {};
     fastest_.insert(std::upper_bound(fastest_.begin(), fastest_.end(), planned.prediction.step_s),
                     planned.prediction.step_s);
