@@ -134,8 +134,10 @@ class OneGpu final : public CudaDevice {
 }  // namespace
 
 std::vector<std::string> cuda_devices() {
+  const int visible = visible_devices();
   std::vector<std::string> lines;
-  for (int ordinal = 0; ordinal < visible_devices(); ++ordinal) {
+  lines.reserve(static_cast<size_t>(visible));
+  for (int ordinal = 0; ordinal < visible; ++ordinal) {
     lines.push_back(describe(properties_of(ordinal)));
   }
   return lines;

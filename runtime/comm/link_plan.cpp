@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <sstream>
 #include <utility>
 
@@ -36,8 +37,8 @@ Obstacle obstacle_to_nccl(std::span<const RankFacts> ranks, std::span<const int>
 }
 
 std::vector<int> everyone(std::span<const RankFacts> ranks) {
-  std::vector<int> all;
-  for (size_t rank = 0; rank < ranks.size(); ++rank) all.push_back(static_cast<int>(rank));
+  std::vector<int> all(ranks.size());
+  std::iota(all.begin(), all.end(), 0);
   return all;
 }
 

@@ -159,7 +159,7 @@ ModelCosts walk_layers(const Walk& walk) {
   bool data = true;  // what enters has no gradient: the data, or views of them
   for (const auto& layer : walk.model.layers) {
     const int64_t input_bytes = bytes_of(shapes.between(), walk.setup.dtype);
-    const Shapes inputs = shapes.next(*layer).inputs;
+    const Shapes inputs = shapes.next(*layer);
     const std::string key = signature(layer, inputs, data, walk.setup);
     auto found = known.find(key);
     if (found == known.end()) found = known.emplace(key, probe(walk, layer, inputs, data)).first;

@@ -79,17 +79,15 @@ std::vector<SkipPath> find_skips(const Layers& layers) {
 
 ShapeWalk::ShapeWalk(Shapes entering) : between_(std::move(entering)) {}
 
-ShapeWalk::Step ShapeWalk::next(const Layer& layer) {
-  Step step;
-  step.inputs = between_;
-  if (const std::string name = layer.pops(); !name.empty()) step.inputs.push_back(skipped(name));
-  step.outputs = layer.infer(step.inputs);
-  between_ = step.outputs;
+Shapes ShapeWalk::next(const Layer& layer) {
+  Shapes inputs = between_;
+  if (const std::string name = layer.pops(); !name.empty()) inputs.push_back(skipped(name));
+  between_ = layer.infer(inputs);
   if (const std::string name = layer.stashes(); !name.empty()) {
     skipped_.push_back({name, between_.back()});
     between_.pop_back();
   }
-  return step;
+  return inputs;
 }
 
 const Shape& ShapeWalk::skipped(const std::string& name) const {

@@ -54,12 +54,9 @@ struct SkipPath {
 class ShapeWalk {
  public:
   explicit ShapeWalk(Shapes entering);
-  // What enters this layer, the next of the walk, and what it gives; a popped tensor comes last,
-  // and so does a stashed one. Throws Error(Input) where the layer refuses its inputs.
-  struct Step {
-    Shapes inputs, outputs;
-  };
-  Step next(const Layer& layer);
+  // Passes this layer, the next of the walk, and returns what enters it; a popped tensor comes
+  // last. Throws Error(Input) where the layer refuses its inputs.
+  Shapes next(const Layer& layer);
   // What leaves the last layer for the one after it.
   [[nodiscard]] const Shapes& between() const { return between_; }
   // Of a skip whose stash was passed.
