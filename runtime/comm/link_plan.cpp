@@ -44,6 +44,7 @@ std::vector<int> everyone(std::span<const RankFacts> ranks) {
 
 std::vector<int> replicas_at(int position, const Grid& grid) {
   std::vector<int> members;
+  members.reserve(static_cast<size_t>(grid.replicas));
   for (int replica = 0; replica < grid.replicas; ++replica) {
     members.push_back(grid.world_rank(position, replica));
   }
