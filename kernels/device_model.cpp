@@ -34,7 +34,7 @@ DeviceModel cpu(int threads) {
           .memory_bytes_per_s = 33 * kGiga,
           .op_overhead_s = 2e-6,
           .memory_bytes = 16 * kGiB,
-          .packs_weights = true,
+          .packs_filters = true,
           .threads = threads};
 }
 

@@ -20,10 +20,10 @@ struct DeviceModel {
   double memory_efficiency = 1;
   double op_overhead_s = 0;  // to start an op
   int64_t memory_bytes = 0;
-  // Keeps a copy of every weight in the library's own layout, one for the forward and one for the
-  // input gradient, and scratch memory by thread, as kernels/cpu does. Otherwise weights are read
+  // Keeps copies of every filter in the library's own layouts, one for the forward and one for the
+  // input gradient, and scratch memory by thread, as kernels/cpu does. All other weights are read
   // as they are in fp32 and from one narrowed copy in bf16.
-  bool packs_weights = false;
+  bool packs_filters = false;
   int threads = 1;  // of kernels/cpu
 
   // FLOP/s that products of numbers of that type reach.

@@ -17,18 +17,12 @@ int64_t rounded(int64_t extent, int64_t multiple) {
   return (extent + multiple - 1) / multiple * multiple;
 }
 
-// Elements of a weight in the layouts that oneDNN likes on AVX-512: [k, n] in tiles of 64 columns
-// and of 64 bytes down; filters in blocks of 16 channels, those that enter the forward in words.
-int64_t packed_elements(const Shape& weight, DType dtype, Tally::Use use) {
+// Elements of a filter in the layouts that oneDNN likes on AVX-512: blocks of 16 channels, those
+// that enter the forward in words.
+int64_t packed_elements(const Shape& filter, DType dtype, Tally::Use use) {
   const auto size = static_cast<int64_t>(size_of(dtype));
-  const bool forward = use == Tally::Use::Forward;
-  if (weight.rank() == 2) {
-    const int64_t k = forward ? weight[1] : weight[0];
-    const int64_t n = forward ? weight[0] : weight[1];
-    return rounded(k, 64 / size) * rounded(n, 64);
-  }
-  return rounded(weight[0], 16) * rounded(weight[1], forward ? 4 / size : 16) * weight[2] *
-         weight[3];
+  const int64_t entering = use == Tally::Use::Forward ? 4 / size : 16;
+  return rounded(filter[0], 16) * rounded(filter[1], entering) * filter[2] * filter[3];
 }
 
 }  // namespace
@@ -49,14 +43,13 @@ void Tally::pass(double flops, Operands operands) {
 }
 
 double Tally::read(Weight& weight, DType dtype, Use use) {
-  if (!model_.packs_weights && dtype == DType::F32) {
-    return static_cast<double>(weight.value().size_bytes());
-  }
-  const uint64_t key = model_.packs_weights && use == Use::InputGradient ? 2 : 1;
+  const bool packs = model_.packs_filters && weight.shape().rank() == 4;
+  if (!packs && dtype == DType::F32) return static_cast<double>(weight.value().size_bytes());
+  const uint64_t key = packs && use == Use::InputGradient ? 2 : 1;
   Weight::Form& form = weight.form(key);
   if (!form.packed) {
-    const int64_t elements = model_.packs_weights ? packed_elements(weight.shape(), dtype, use)
-                                                  : weight.shape().elements();
+    const int64_t elements =
+        packs ? packed_elements(weight.shape(), dtype, use) : weight.shape().elements();
     const size_t size_bytes = static_cast<size_t>(elements) * size_of(dtype);
     form.packed = {memory_.take(size_bytes, Purpose::Workspace), Shape{elements}, dtype};
   }
@@ -68,7 +61,7 @@ double Tally::read(Weight& weight, DType dtype, Use use) {
 }
 
 Tensor Tally::scratch(int64_t elements, DType dtype) {
-  if (!model_.packs_weights) return {};
+  if (!model_.packs_filters) return {};
   const size_t size_bytes = static_cast<size_t>(elements) * size_of(dtype);
   return {memory_.take(size_bytes, Purpose::Workspace), Shape{elements}, dtype};
 }

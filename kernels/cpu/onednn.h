@@ -66,9 +66,8 @@ class OneDnn {
 
   void matmul(const MatmulPlan& plan, void* c, const void* a, const void* b,
               const float* bias = nullptr);
-  // The same without batch, where b is the fp32 value of a weight seen as [k, n] through plan.b:
-  // read as it is, or through a form in the library's own layout and in plan.b_type, made once
-  // after each Weight::changed().
+  // The same, where b is the dense fp32 value of a weight: read as it is, or from a copy in
+  // plan.b_type, made once after each Weight::changed(). The
   void matmul(const MatmulPlan& plan, void* c, const void* a, Weight& b,
               const float* bias = nullptr);
   void convolution_forward(const ConvolutionPlan& plan, void* y, const void* x, Weight& w,

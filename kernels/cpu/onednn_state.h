@@ -105,7 +105,6 @@ struct OneDnn::State {
   int64_t primitives_created = 0;
 
   std::unordered_map<MatmulPlan, Prepared, PlanHash> products;
-  std::unordered_map<MatmulPlan, PackedPrimitive, PlanHash> packed_products;
   std::unordered_map<ConvolutionPlan, PackedPrimitive, PlanHash> convolutions_forward;
   std::unordered_map<ConvolutionPlan, PackedPrimitive, PlanHash> convolutions_backward_input;
   std::unordered_map<ConvolutionPlan, AddedPrimitive, PlanHash> convolutions_backward_weight;

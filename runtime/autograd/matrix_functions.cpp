@@ -22,9 +22,9 @@ class LinearNode : public ProductNode {
 // A linear layer whose input is f(pre), seen as one whose input is pre.
 class ActivatedLinearNode final : public LinearNode {
  public:
-  ActivatedLinearNode(const Variable& activated, const Variable& pre, const Variable& y,
+  ActivatedLinearNode(const Tensor& activated, const Variable& pre, const Variable& y,
                       Parameter& weight, Parameter* bias, Activation f)
-      : LinearNode({activated.value, pre.slot}, y, weight, bias, Fused::None),
+      : LinearNode({activated, pre.slot, nullptr}, y, weight, bias, Fused::None),
         pre_(pre.value),
         f_(f) {}
 
@@ -66,10 +66,10 @@ class MatmulNode final : public Node {
   int c_slot_;
 };
 
-Tensor new_result(Tape& tape, const Variable& x, const Parameter& weight) {
+Tensor new_result(Tape& tape, const Tensor& x, const Parameter& weight) {
   Shape shape = x.shape();
   shape[shape.rank() - 1] = weight.shape[0];
-  return new_tensor(tape, shape, x.value.dtype());
+  return new_tensor(tape, shape, x.dtype());
 }
 const Tensor* value_of(const Parameter* bias) {
   return bias != nullptr ? &bias->weight.value() : nullptr;
@@ -78,7 +78,7 @@ const Tensor* value_of(const Parameter* bias) {
 }  // namespace
 
 Variable linear(Tape& tape, const Variable& x, Parameter& weight, Parameter* bias, Fused f) {
-  Tensor value = new_result(tape, x, weight);
+  Tensor value = new_result(tape, x.value, weight);
   tape.device().dense().linear_forward(value, x.value, weight.weight, value_of(bias), f);
   Variable y = tape.output(std::move(value), true);
   if (y.tracked()) tape.add<LinearNode>(x, y, weight, bias, f);
@@ -88,21 +88,22 @@ Variable linear(Tape& tape, const Variable& x, Parameter& weight, Parameter* bia
 Variable feed_forward(Tape& tape, const Variable& x, Parameter& in_weight, Parameter* in_bias,
                       Parameter& out_weight, Parameter* out_bias, Activation f) {
   DenseOps& ops = tape.device().dense();
-  Tensor before = new_result(tape, x, in_weight);
+  Tensor before = new_result(tape, x.value, in_weight);
   Tensor after = new_like(tape, before);
   if (!ops.fused_linear_activation(after, before, x.value, in_weight.weight, value_of(in_bias),
                                    f)) {
-    ops.linear_forward(before, x.value, in_weight.weight, value_of(in_bias), Fused::None);
-    tape.device().pointwise().activation_forward(after, before, f);
+    before.reset();
+    after.reset();
+    return linear(tape, activation(tape, linear(tape, x, in_weight, in_bias), f), out_weight,
+                  out_bias);
   }
   Variable pre = tape.output(std::move(before), true);
-  if (!pre.tracked()) pre.value.reset();           // nobody will ask for it
-  const Variable activated{std::move(after), -1};  // its gradient is never asked for
+  if (!pre.tracked()) pre.value.reset();  // nobody will ask for it
   if (pre.tracked()) tape.add<LinearNode>(x, pre, in_weight, in_bias, Fused::None);
-  Tensor value = new_result(tape, activated, out_weight);
-  ops.linear_forward(value, activated.value, out_weight.weight, value_of(out_bias), Fused::None);
+  Tensor value = new_result(tape, after, out_weight);
+  ops.linear_forward(value, after, out_weight.weight, value_of(out_bias), Fused::None);
   Variable y = tape.output(std::move(value), true);
-  if (y.tracked()) tape.add<ActivatedLinearNode>(activated, pre, y, out_weight, out_bias, f);
+  if (y.tracked()) tape.add<ActivatedLinearNode>(after, pre, y, out_weight, out_bias, f);
   return y;
 }
 

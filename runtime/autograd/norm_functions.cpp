@@ -3,18 +3,29 @@
 namespace penstock {
 namespace {
 
-class LayerNormNode final : public Node {
+class LayerNormNode final : public Node, public Recomputable {
  public:
   LayerNormNode(const Variable& x, int y_slot, Tensor mean, Tensor rstd, Parameter& gamma,
-                Parameter& beta)
-      : x_(x.value),
+                Parameter& beta, float epsilon)
+      : epsilon_(epsilon),
+        x_(x.value),
         mean_(std::move(mean)),
         rstd_(std::move(rstd)),
         x_slot_(x.slot),
         y_slot_(y_slot),
         gamma_(gamma),
         beta_(beta) {}
+  // One result for all who ask: attention's three products do, one after the other.
+  Tensor recompute(Tape& tape) override {
+    if (!again_) {
+      again_ = new_like(tape, x_);
+      tape.device().norm().layer_norm_forward(again_, mean_, rstd_, x_, gamma_.weight.value(),
+                                              beta_.weight.value(), epsilon_);
+    }
+    return again_;
+  }
   void input_gradient(Tape& tape) override {
+    again_.reset();
     g_ = tape.take_gradient(y_slot_);
     if (!g_ || x_slot_ < 0) return;
     Tensor dx = new_like(tape, x_);
@@ -22,6 +33,7 @@ class LayerNormNode final : public Node {
     tape.give_gradient(x_slot_, std::move(dx));
   }
   void weight_gradient(Tape& tape) override {
+    again_.reset();
     if (!g_) return;
     tape.device().norm().layer_norm_backward_weight(gamma_.gradient, beta_.gradient, g_, x_, mean_,
                                                     rstd_);
@@ -29,7 +41,8 @@ class LayerNormNode final : public Node {
   [[nodiscard]] bool has_weights() const override { return true; }
 
  private:
-  Tensor x_, mean_, rstd_, g_;
+  float epsilon_;
+  Tensor x_, mean_, rstd_, g_, again_;
   int x_slot_, y_slot_;
   Parameter& gamma_;
   Parameter& beta_;
@@ -84,7 +97,8 @@ Variable layer_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& 
                                           beta.weight.value(), epsilon);
   Variable y = tape.output(std::move(value), true);
   if (y.tracked()) {
-    tape.add<LayerNormNode>(x, y.slot, std::move(mean), std::move(rstd), gamma, beta);
+    y.source =
+        &tape.add<LayerNormNode>(x, y.slot, std::move(mean), std::move(rstd), gamma, beta, epsilon);
   }
   return y;
 }

@@ -3,7 +3,7 @@
 namespace penstock {
 namespace {
 
-class ActivationNode final : public Node {
+class ActivationNode final : public Node, public Recomputable {
  public:
   ActivationNode(const Variable& x, int y_slot, Activation f)
       : x_(x.value), x_slot_(x.slot), y_slot_(y_slot), f_(f) {}
@@ -13,6 +13,12 @@ class ActivationNode final : public Node {
     Tensor dx = writable(tape, g);
     tape.device().pointwise().activation_backward(dx, g, x_, f_);
     tape.give_gradient(x_slot_, std::move(dx));
+  }
+  [[nodiscard]] bool has_weights() const override { return relied_on(); }
+  Tensor recompute(Tape& tape) override {
+    Tensor y = new_like(tape, x_);
+    tape.device().pointwise().activation_forward(y, x_, f_);
+    return y;
   }
 
  private:
@@ -175,7 +181,7 @@ Variable activation(Tape& tape, const Variable& x, Activation f) {
   if (f == Activation::Relu) {
     tape.add<ReluNode>(x, y);
   } else {
-    tape.add<ActivationNode>(x, y.slot, f);
+    y.source = &tape.add<ActivationNode>(x, y.slot, f);
   }
   return y;
 }

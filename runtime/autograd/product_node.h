@@ -9,28 +9,38 @@ namespace penstock {
 class ProductNode : public Node {
  public:
   ProductNode(const Variable& x, const Variable& y, Parameter& weight, Parameter* bias, Fused f)
-      : x_(x.value), x_slot_(x.slot), y_slot_(y.slot), weight_(weight), bias_(bias), f_(f) {
+      : source_(x.source),
+        x_shape_(x.shape()),
+        x_slot_(x.slot),
+        y_slot_(y.slot),
+        weight_(weight),
+        bias_(bias),
+        f_(f) {
+    if (source_ == nullptr) {
+      x_ = x.value;
+    } else {
+      source_->rely();
+    }
     if (f != Fused::None) y_ = y.value;
   }
 
   void input_gradient(Tape& tape) final {
-    g_ = tape.take_gradient(y_slot_);
-    if (!g_) return;
-    if (f_ != Fused::None) {
-      Tensor before = writable(tape, g_);
-      tape.device().pointwise().fused_backward(before, g_, y_, f_);
-      g_ = std::move(before);
-      y_.reset();
-    }
-    if (x_slot_ < 0) return;
-    Tensor dx = new_like(tape, x_);
-    differentiate_input(tape.device(), dx, g_, weight_.weight);
-    tape.give_gradient(x_slot_, std::move(dx));
+    take_gradient(tape);
+    give_input_gradient(tape);
   }
   void weight_gradient(Tape& tape) final {
     if (!g_) return;
+    if (source_ != nullptr) x_ = source_->recompute(tape);
     differentiate_weight(tape.device(), weight_.gradient,
                          bias_ != nullptr ? &bias_->gradient : nullptr, x_, g_);
+  }
+  // The weight half first: then x is gone before its gradient is there.
+  void backward(Tape& tape) final {
+    take_gradient(tape);
+    weight_gradient(tape);
+    x_.reset();
+    tape.progress();
+    give_input_gradient(tape);
   }
   [[nodiscard]] bool has_weights() const final { return true; }
 
@@ -42,7 +52,25 @@ class ProductNode : public Node {
                                     const Tensor& g) = 0;
 
  private:
+  // That of y, then that before f.
+  void take_gradient(Tape& tape) {
+    g_ = tape.take_gradient(y_slot_);
+    if (!g_ || f_ == Fused::None) return;
+    Tensor before = writable(tape, g_);
+    tape.device().pointwise().fused_backward(before, g_, y_, f_);
+    g_ = std::move(before);
+    y_.reset();
+  }
+  void give_input_gradient(Tape& tape) {
+    if (!g_ || x_slot_ < 0) return;
+    Tensor dx = new_tensor(tape, x_shape_, g_.dtype());
+    differentiate_input(tape.device(), dx, g_, weight_.weight);
+    tape.give_gradient(x_slot_, std::move(dx));
+  }
+
   Tensor x_, y_, g_;
+  Recomputable* source_;  // of x; null: x_ has it
+  Shape x_shape_;
   int x_slot_, y_slot_;
   Parameter& weight_;
   Parameter* bias_;

@@ -4,6 +4,13 @@
 
 namespace penstock {
 
+void Node::backward(Tape& tape) {
+  input_gradient(tape);
+  if (!has_weights()) return;
+  tape.progress();
+  weight_gradient(tape);
+}
+
 void* Tape::Arena::take(size_t size_bytes, size_t alignment) {
   size_t start = (used_bytes_ + alignment - 1) / alignment * alignment;
   if (chunks_.empty() || start + size_bytes > kChunkBytes) {
@@ -60,11 +67,10 @@ void Tape::complete_parts(size_t index) {
 void Tape::backward() {
   complete_parts(nodes_.size());
   for (size_t i = nodes_.size(); i-- > 0;) {
-    nodes_[i]->input_gradient(*this);
-    nodes_[i]->weight_gradient(*this);
+    nodes_[i]->backward(*this);
     destroy(i);
     complete_parts(i);
-    if (progress_) progress_();
+    progress();
   }
   nodes_.clear();
   arena_.rewind();
@@ -74,7 +80,7 @@ void Tape::backward_input() {
   for (size_t i = nodes_.size(); i-- > 0;) {
     nodes_[i]->input_gradient(*this);
     if (!nodes_[i]->has_weights()) destroy(i);
-    if (progress_) progress_();
+    progress();
   }
 }
 
@@ -84,7 +90,7 @@ void Tape::backward_weight() {
     if (nodes_[i] != nullptr) {
       nodes_[i]->weight_gradient(*this);
       destroy(i);
-      if (progress_) progress_();
+      progress();
     }
     complete_parts(i);
   }

@@ -21,18 +21,37 @@
 
 namespace penstock {
 
+class Tape;
+
+// A node whose result costs little to compute again, bit for bit: another node that needs it in its
+// weight half can rely on this one instead of keeping it (Chen et al. 2016).
+class Recomputable {
+ public:
+  Recomputable() = default;
+  Recomputable(const Recomputable&) = delete;
+  Recomputable& operator=(const Recomputable&) = delete;
+  [[nodiscard]] virtual Tensor recompute(Tape& tape) = 0;
+  void rely() { relied_on_ = true; }
+
+ protected:
+  ~Recomputable() = default;
+  [[nodiscard]] bool relied_on() const { return relied_on_; }
+
+ private:
+  bool relied_on_ = false;
+};
+
 // A tensor as the functions see it. slot >= 0: its gradient is wanted, and kept under that number.
 struct Variable {
   Tensor value;
   int slot = -1;
+  Recomputable* source = nullptr;  // on the same tape; null: keep the value
   [[nodiscard]] bool tracked() const { return slot >= 0; }
   [[nodiscard]] const Shape& shape() const { return value.shape(); }
 };
 using Variables = boost::container::small_vector<Variable, 4>;
 using Tensors = boost::container::small_vector<Tensor, 4>;
 using Shapes = boost::container::small_vector<Shape, 4>;
-
-class Tape;
 
 // One recorded op: the tensors it must remember, and the two halves of its derivative.
 class Node {
@@ -45,8 +64,11 @@ class Node {
   // Takes the outputs' gradients from the tape and gives the inputs'. Keeps what weight_gradient()
   // will need, lets go of the rest.
   virtual void input_gradient(Tape& tape) = 0;
+  // Both halves at once; the same bits, whichever comes first.
+  virtual void backward(Tape& tape);
   // Adds into the gradients of the parameters. Called once, after input_gradient().
   virtual void weight_gradient(Tape& /*tape*/) {}
+  // Whether the weight half needs this node: its own, or one that relies on it.
   [[nodiscard]] virtual bool has_weights() const { return false; }
 };
 
@@ -64,6 +86,9 @@ class Tape {
 
   // Called after every op, forward or backward: messages of other ranks progress here.
   void set_progress(std::function<void()> progress) { progress_ = std::move(progress); }
+  void progress() {
+    if (progress_) progress_();
+  }
 
   // What is recorded from here on belongs to part `number` of the computation, a layer say; numbers
   // ascend. `done` is called in the pass that adds weight gradients, once all those of a part are
@@ -73,21 +98,23 @@ class Tape {
 
   // A leaf whose gradient will be asked for with take_gradient() after the input half.
   [[nodiscard]] Variable input(Tensor value) {
-    return {std::move(value), recording_ ? new_slot() : -1};
+    return {std::move(value), recording_ ? new_slot() : -1, nullptr};
   }
 
   // ---- for functions
   // The result of an op; tracked when the tape records and `wanted` (an input is tracked, or the op
   // has weights).
   [[nodiscard]] Variable output(Tensor value, bool wanted) {
-    if (progress_) progress_();
-    return {std::move(value), recording_ && wanted ? new_slot() : -1};
+    progress();
+    return {std::move(value), recording_ && wanted ? new_slot() : -1, nullptr};
   }
   // Constructs a node in the tape's own memory.
   template <class N, class... Args>
-  void add(Args&&... args) {
+  N& add(Args&&... args) {
     void* place = arena_.take(sizeof(N), alignof(N));
-    nodes_.push_back(new (place) N(std::forward<Args>(args)...));
+    N* node = new (place) N(std::forward<Args>(args)...);
+    nodes_.push_back(node);
+    return *node;
   }
 
   // ---- for nodes, and for whoever starts and ends a backward pass

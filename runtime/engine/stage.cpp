@@ -187,6 +187,8 @@ Tensors Stage::run(Segment& segment, const Moment& moment, bool record, bool rec
     if (record) tape.begin_part(i);
     if (plan_.pop[i] >= 0) x.push_back(std::move(skips[static_cast<size_t>(plan_.pop[i])]));
     x = layers_[i]->forward(now, x);
+    // What goes from layer to layer is kept: a layer costs the same whatever is beside it.
+    for (Variable& variable : x) variable.source = nullptr;
     if (plan_.stash[i] < 0) continue;
     skips[static_cast<size_t>(plan_.stash[i])] = std::move(x.back());
     x.pop_back();
@@ -220,7 +222,7 @@ Variables Stage::enter(Segment& segment, Tape& tape, Variables& skips) const {
   segment.input_slots.clear();
   for (size_t i = 0; i < segment.inputs.size(); ++i) {
     const Tensor& input = segment.inputs[i];
-    Variable variable = data ? Variable{computable(input), -1} : tape.input(input);
+    Variable variable = data ? Variable{computable(input)} : tape.input(input);
     segment.input_slots.push_back(variable.slot);
     if (i < chain) {
       x.push_back(std::move(variable));
