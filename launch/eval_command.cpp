@@ -1,6 +1,7 @@
 // launch/eval_command.cpp -- `penstock eval`: how good a checkpoint is on the validation data.
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -80,7 +81,9 @@ std::string as_text(const Evaluation& result, const std::vector<PairScore>& scor
 }  // namespace
 
 int eval_command(Session& session, const Arguments& arguments, const ModelMaker& models) {
-  const UseOptions options = on_every_rank([&] { return use_options(arguments); });
+  constexpr std::array<std::string_view, 4> kOptions = {"--checkpoint", "--json", "--beam",
+                                                        "--length-penalty"};
+  const UseOptions options = on_every_rank([&] { return use_options(arguments, kOptions); });
   const TrainedRun run(session, options, models, true);
   try {
     const Evaluation result = evaluate(run.config, *run.source, *run.pipeline, run.blueprint->model,

@@ -1,6 +1,7 @@
 #include "runtime/engine/rounds.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -9,7 +10,7 @@
 namespace penstock {
 namespace {
 
-// Rows as one text and back: counts and ids, four bytes each.
+// Ids in a text and back: their number, then they, four bytes each.
 void put(std::string& text, const std::vector<int32_t>& ids) {
   const auto size = static_cast<int32_t>(ids.size());
   text.append(reinterpret_cast<const char*>(&size), sizeof(size));
@@ -78,6 +79,7 @@ std::vector<Rounds::Row> Rounds::share(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     put(text, row.source);
     put(text, row.words);
+    text.append(reinterpret_cast<const char*>(&row.draw), sizeof(row.draw));
   }
   text = network_.world().broadcast(text, 0);
   std::vector<Row> all;
@@ -85,6 +87,8 @@ std::vector<Rounds::Row> Rounds::share(const std::vector<Row>& rows) {
     Row& row = all.emplace_back();
     row.source = take(text, at);
     row.words = take(text, at);
+    std::memcpy(&row.draw, text.data() + at, sizeof(row.draw));
+    at += sizeof(row.draw);
   }
   return all;
 }
@@ -112,31 +116,45 @@ void Rounds::fill(const std::vector<Row>& rows) {
   }
 }
 
-// Words and log probabilities of this replica's rows, where its logits are.
-void Rounds::look(const std::vector<Row>& rows, int count, std::span<double> found) {
+// `row` counts those of this replica.
+std::vector<float> Rounds::logits_of(size_t row, const Row& content) const {
+  const auto batch = static_cast<size_t>(batch_);
+  const Tensor& logits = logits_[row / batch];
+  const int64_t classes = logits.shape().back();
+  const int64_t position = std::ssize(content.words) - 1;
+  const int64_t place = (static_cast<int64_t>(row % batch) * context_ + position) * classes;
+  Tensor wide = device_.empty({classes}, DType::F32, Purpose::Workspace);
+  device_.pointwise().copy(wide, logits.view(place, {classes}));
+  std::vector<float> values(static_cast<size_t>(classes));
+  device_.copy_to_host(values.data(), wide, wide.size_bytes());
+  if (std::ranges::any_of(values, [](float value) { return std::isnan(value); })) {
+    fail_input(
+        "the network's logits are not numbers: its training has diverged, take an earlier "
+        "--checkpoint");
+  }
+  return values;
+}
+
+// The choices for this replica's rows, where its logits are.
+void Rounds::look(const std::vector<Row>& rows, int count, const Choose& choose,
+                  std::span<double> found) {
   const int64_t first = int64_t{network_.replicas().rank()} * micro_batches_ * batch_;
-  const int64_t last = std::min(static_cast<int64_t>(rows.size()), first + micro_batches_ * batch_);
+  const int64_t last = std::min(std::ssize(rows), first + micro_batches_ * batch_);
   for (int64_t r = first; r < last; ++r) {
-    const Tensor& logits = logits_[static_cast<size_t>((r - first) / batch_)];
-    const int64_t classes = logits.shape().back();
-    const int64_t position = static_cast<int64_t>(rows[static_cast<size_t>(r)].words.size()) - 1;
-    const int64_t place = ((r - first) % batch_ * context_ + position) * classes;
-    Tensor row = device_.empty({classes}, DType::F32, Purpose::Workspace);
-    device_.pointwise().copy(row, logits.view(place, {classes}));
-    std::vector<float> values(static_cast<size_t>(classes));
-    device_.copy_to_host(values.data(), row, values.size() * sizeof(float));
-    std::vector<Candidate> best = best_candidates(values, count);
-    // A vocabulary of fewer words: the rest is impossible.
-    best.resize(static_cast<size_t>(count), {0, -std::numeric_limits<double>::infinity()});
+    const Row& row = rows[static_cast<size_t>(r)];
+    const std::vector<float> values = logits_of(static_cast<size_t>(r - first), row);
+    std::vector<Candidate> chosen = choose(values, row.draw);
+    chosen.resize(static_cast<size_t>(count), {0, -std::numeric_limits<double>::infinity()});
     double* to = found.data() + r * count * 2;
-    for (const Candidate& candidate : best) {
+    for (const Candidate& candidate : chosen) {
       *to++ = candidate.word;
       *to++ = candidate.log_probability;
     }
   }
 }
 
-std::vector<std::vector<Candidate>> Rounds::next(const std::vector<Row>& rows, int count) {
+std::vector<std::vector<Candidate>> Rounds::next(const std::vector<Row>& rows, int count,
+                                                 const Choose& choose) {
   const std::vector<Row> all = share(rows);
   if (all.empty()) return {};
   if (static_cast<int64_t>(all.size()) > most_rows()) fail_internal("a round of too many rows");
@@ -149,7 +167,7 @@ std::vector<std::vector<Candidate>> Rounds::next(const std::vector<Row>& rows, i
   pipeline_.run(input);
   // Every number is non-zero on one rank only, so the sum is exact.
   std::vector<double> found(all.size() * static_cast<size_t>(count) * 2);
-  if (pipeline_.has_loss()) look(all, count, found);
+  if (pipeline_.has_loss()) look(all, count, choose, found);
   for (Tensor& logits : logits_) logits.reset();
   network_.world().sum(found);
   std::vector<std::vector<Candidate>> candidates(all.size());

@@ -71,6 +71,10 @@ std::vector<std::string> Translator::translate(const std::vector<std::string>& s
                              .longest = context_ - 1,
                              .begin = pieces_.begin(),
                              .end = pieces_.end()};
+  const int count = 2 * options_.beams;
+  const auto best = [count](std::span<const float> logits, double) {
+    return best_candidates(logits, count);
+  };
   for (;;) {
     while (started < sentences.size() && jobs.size() < places) {
       jobs.push_back({started, source_of(sentences[started]), BeamSearch(how)});
@@ -79,17 +83,17 @@ std::vector<std::string> Translator::translate(const std::vector<std::string>& s
     std::vector<Rounds::Row> rows;
     for (const Job& job : jobs) {
       for (const std::vector<int32_t>& words : job.search.rows()) {
-        rows.push_back({job.source, words});
+        rows.push_back({job.source, words, 0.0});
       }
     }
     // Every rank learns from the answer whether there was anything to do.
-    const auto candidates = rounds_.next(rows, 2 * options_.beams);
+    const auto candidates = rounds_.next(rows, count, best);
     if (candidates.empty()) return translations;
     size_t at = 0;
     for (Job& job : jobs) {
-      const size_t count = job.search.rows().size();
-      job.search.extend(std::span(candidates).subspan(at, count));
-      at += count;
+      const size_t rows_of_job = job.search.rows().size();
+      job.search.extend(std::span(candidates).subspan(at, rows_of_job));
+      at += rows_of_job;
     }
     std::erase_if(jobs, [&](const Job& job) {
       if (!job.search.rows().empty()) return false;

@@ -1,0 +1,140 @@
+// Text from trained networks: the same on any number of stages, and what its users meet.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/distributed/job.h"
+
+namespace penstock {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kSmall = R"([model]
+kind = "transformer-lm"
+layers = 3
+width = 32
+heads = 2
+context = 16
+[data]
+kind = "text"
+[optimizer]
+kind = "adamw"
+learning_rate = 1e-2
+[pipeline]
+micro_batches = 3
+micro_batch_size = 2
+[run]
+steps = 80
+threads = 1
+seed = 5
+)";
+
+std::string alphabet(int lines) {
+  std::string text;
+  for (int i = 0; i < lines; ++i) text += "abcdefghijklm\n";
+  return text;
+}
+
+// Words of two letters, no order to them: a network of it hesitates, and draws decide.
+std::string babble(int words) {
+  std::string text;
+  uint32_t state = 1;
+  for (int i = 0; i < words; ++i) {
+    state = state * 1664525U + 1013904223U;
+    text += static_cast<char>('a' + (state >> 24) % 7);
+    text += static_cast<char>('p' + (state >> 16) % 5);
+    text += i % 6 == 5 ? '\n' : ' ';
+  }
+  return text;
+}
+
+class Generation : public testing::Test {
+ protected:
+  void learn(const std::string& text, const std::string& options = "") {
+    const std::string file = scratch_.write("run.toml", kSmall);
+    const JobResult job =
+        run_penstock(1, "train " + file + " --data.train " + scratch_.write("text", text) +
+                            " --out " + scratch_.path("run") + " " + options);
+    ASSERT_EQ(job.exit_code, 0) << job.output;
+  }
+  JobResult run(int ranks, const std::string& options) {
+    return run_penstock(ranks, "generate " + scratch_.path("run") + "/run.toml " + options, 60);
+  }
+  // What goes to standard output.
+  std::string text(int ranks, const std::string& options) {
+    const std::string errors = scratch_.path("errors");
+    std::string out = run(ranks, options + " 2>" + errors + " | cat").output;
+    EXPECT_THAT(read_file(errors), testing::Not(HasSubstr("error"))) << options;
+    return out;
+  }
+  void refused(const std::string& options, const std::string& says) {
+    const JobResult job = run(2, "--stages 2 " + options);
+    EXPECT_EQ(job.exit_code, 2) << options << "\n" << job.output;
+    EXPECT_THAT(job.output, HasSubstr("penstock: error: "));
+    EXPECT_THAT(job.output, HasSubstr(says));
+  }
+  Scratch scratch_{"generation"};
+};
+
+TEST_F(Generation, SaysWhatItLearnt) {
+  learn(alphabet(100));
+  EXPECT_EQ(text(1, "--prompt abc --tokens 14 --temperature 0"), "abcdefghijklm\nabc\n");
+  EXPECT_EQ(text(2, "--stages 2 --prompt hi --prompt b --tokens 3 --temperature 0"),
+            "hijkl\n----\nbcde\n");
+  EXPECT_EQ(text(1, "--prompt '' --tokens 5 --temperature 0"), "abcde\n") << "as after a line";
+  // The window slides: context is 16.
+  EXPECT_EQ(text(1, "--prompt k --tokens 45 --temperature 0"),
+            "klm\n" + alphabet(3).substr(0, 42) + "\n");
+  EXPECT_EQ(text(1, "--prompt 'defghijklm\nabcdefghijklm\nab' --tokens 4 --temperature 0"),
+            "defghijklm\nabcdefghijklm\nabcdef\n");
+  EXPECT_EQ(text(1, "--prompt abc --tokens 0"), "abc\n");
+  EXPECT_EQ(text(1, "--tokens 3 < /dev/null"), "");
+}
+
+// Five prompts, two samples of each, in rounds of six rows.
+TEST_F(Generation, IsTheSameOnAnyNumberOfStages) {
+  learn(babble(600));
+  const std::string how = "--samples 2 --tokens 25 --temperature 0.9 --top-k 9 --top-p 0.97 < " +
+                          scratch_.write("prompts", "ap bq\n\nc\nd\nfr gs ap bq dr\n");
+  const std::string one = text(1, how);
+  EXPECT_EQ(std::ranges::count(one, '-'), 9 * 4) << one;
+  EXPECT_EQ(text(1, how), one);
+  EXPECT_EQ(text(2, "--stages 2 " + how), one);
+  EXPECT_EQ(text(4, "--stages 4 " + how), one);
+  EXPECT_EQ(text(2, "--stages 4 --schedule interleaved-1f1b " + how), one);
+  EXPECT_EQ(text(2, "--replicas 2 " + how), one);
+  EXPECT_EQ(text(1, "--micro-batches 1 " + how), one);
+  EXPECT_NE(text(1, "--seed 6 " + how), one);
+  // The first samples of the first prompt, alone.
+  const std::string alone =
+      text(1, "--samples 2 --tokens 25 --temperature 0.9 --top-k 9 --top-p 0.97 --prompt 'ap bq'");
+  EXPECT_EQ(one.substr(0, alone.size()), alone);
+  const size_t half = alone.find("----\n");
+  EXPECT_NE(alone.substr(0, half), alone.substr(half + 5)) << "samples differ";
+}
+
+TEST_F(Generation, WritesWordPieces) {
+  learn(babble(900), "--data.tokenizer sentencepiece --data.vocabulary_size 280");
+  const std::string how = "--prompt 'ap  bq' --prompt 'dr\nes' --samples 2 --tokens 12";
+  const std::string one = text(1, how);
+  EXPECT_THAT(one, testing::StartsWith("ap  bq"));
+  EXPECT_THAT(one, HasSubstr("----\ndr\nes"));
+  EXPECT_EQ(text(2, "--stages 2 " + how), one);
+}
+
+TEST_F(Generation, RefusesWhatMakesNoSense) {
+  learn(alphabet(30), "--steps 1 --model.vocabulary 128");
+  refused("--prompt 'caf\xC3\xA9'", "'\xC3\xA9'");
+  refused("--prompt a --tokens -1", "--tokens");
+  refused("--prompt a --tokens many", "--tokens");
+  refused("--prompt a --samples 0", "--samples");
+  refused("--prompt a --temperature -1", "--temperature");
+  refused("--prompt a --top-p 0", "--top-p");
+  refused("--prompt a --beam 4", "--beam");
+  refused("--prompt", "--prompt needs a value");
+  refused("--prompt a --data.kind tokens", "data.kind is tokens");
+  refused("--prompt a --checkpoint " + scratch_.path("none"), "none");
+}
+
+}  // namespace
+}  // namespace penstock
