@@ -60,7 +60,8 @@ std::vector<std::string> prompts_of(const Session& session, const UseOptions& op
 void generate_texts(const TrainedRun& run, const UseOptions& options,
                     const std::vector<std::string>& prompts) {
   Collective& world = run.network->world();
-  Rounds rounds(run.config, *run.pipeline, run.blueprint->model, *run.network, *run.device);
+  Rounds rounds(run.config, *run.pipeline, run.blueprint->model, *run.network, *run.device,
+                options.cache);
   std::unique_ptr<Tokenizer> tokenizer;
   std::unique_ptr<Generator> generator;
   on_every_rank([&] {
@@ -98,8 +99,9 @@ void generate_texts(const TrainedRun& run, const UseOptions& options,
 }  // namespace
 
 int generate_command(Session& session, const Arguments& arguments, const ModelMaker& models) {
-  constexpr std::array<std::string_view, 7> kOptions = {
-      "--checkpoint", "--prompt", "--tokens", "--samples", "--temperature", "--top-k", "--top-p"};
+  constexpr std::array<std::string_view, 8> kOptions = {
+      "--checkpoint", "--cache",       "--prompt", "--tokens",
+      "--samples",    "--temperature", "--top-k",  "--top-p"};
   const UseOptions options = on_every_rank([&] {
     UseOptions read = use_options(arguments, kOptions);
     check(read.generation);

@@ -93,6 +93,7 @@ of the run directory; any number of stages and replicas will do.
   --checkpoint DIR   which one [the newest of run.out]
   --beam N           of the translations [1]
   --length-penalty A ((5 + length) / 6)^A [0.6]
+  --cache on|off     as in translate [on]
   --json             for programs
 )";
 }
@@ -108,6 +109,7 @@ the run directory; any number of stages and replicas will do.
   --checkpoint DIR   which one [the newest of run.out]
   --beam N           search with N rows for each sentence; 1: greedy [1]
   --length-penalty A ((5 + length) / 6)^A [0.6]
+  --cache on|off     keep the keys and values of the words before; off: compute them again [on]
   --reference FILE   print the BLEU score of the translations to standard error
 )";
 }
@@ -128,6 +130,7 @@ stages and replicas will do, and gives the same text.
   --temperature T    logits are divided by T; 0: always the most probable token [1]
   --top-k K          choose among the K most probable tokens; 0: all [0]
   --top-p P          choose among the most probable that make up the share P [1]
+  --cache on|off     keep the keys and values of the tokens before; off: compute them again [on]
   --seed S           of the draws, with the number of the text and of the token [run.seed]
 
 The network sees model.context tokens: of a longer prompt, or once the text is longer, the last

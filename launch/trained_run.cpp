@@ -57,6 +57,11 @@ UseOptions use_options(const Arguments& arguments, std::span<const std::string_v
       options.checkpoint = value();
     } else if (name == "--json") {
       options.json = true;
+    } else if (name == "--cache") {
+      const std::string& text = value();
+      if (text != "on" && text != "off")
+        fail_input("--cache must be on or off, not '" + text + "'");
+      options.cache = text == "on";
     } else if (name == "--reference") {
       options.reference = value();
     } else if (name == "--to") {

@@ -22,6 +22,7 @@ struct UseOptions {
   std::string checkpoint;  // empty: the newest of run.out
   std::string reference;
   bool json = false;
+  bool cache = true;  // Rounds
   TranslationOptions translation;
   GenerationOptions generation;
   std::vector<std::string> prompts;

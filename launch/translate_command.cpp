@@ -31,7 +31,8 @@ void print_bleu(const std::vector<std::string>& translations, const std::string&
 void translate_input(const TrainedRun& run, const UseOptions& options,
                      const std::vector<std::string>& sentences) {
   Collective& world = run.network->world();
-  Rounds rounds(run.config, *run.pipeline, run.blueprint->model, *run.network, *run.device);
+  Rounds rounds(run.config, *run.pipeline, run.blueprint->model, *run.network, *run.device,
+                options.cache);
   std::unique_ptr<Translator> translator;
   on_every_rank([&] {
     if (run.blueprint->input.field != "source_tokens") {
@@ -56,8 +57,8 @@ void translate_input(const TrainedRun& run, const UseOptions& options,
 }  // namespace
 
 int translate_command(Session& session, const Arguments& arguments, const ModelMaker& models) {
-  constexpr std::array<std::string_view, 5> kOptions = {"--checkpoint", "--to", "--beam",
-                                                        "--length-penalty", "--reference"};
+  constexpr std::array<std::string_view, 6> kOptions = {
+      "--checkpoint", "--cache", "--to", "--beam", "--length-penalty", "--reference"};
   const UseOptions options = on_every_rank([&] { return use_options(arguments, kOptions); });
   std::vector<std::string> sentences;
   if (session.rank() == 0) {

@@ -83,7 +83,7 @@ int64_t Generator::generate(const std::vector<Tokens>& prompts, const Show& show
         exit.note_done(started);
       }
     }
-    std::vector<Rounds::Row> rows;
+    std::vector<Row> rows;
     for (const size_t s : growing) {
       const auto words = window(samples[s]);
       rows.push_back({{}, {words.begin(), words.end()}, draw(s, samples[s].size())});

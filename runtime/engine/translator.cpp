@@ -61,6 +61,7 @@ std::vector<int32_t> Translator::source_of(const std::string& sentence) {
 }
 
 // As many sentences at a time as a round has rows for; the next one starts where one has ended.
+// With the cache a start costs more than a round of those that go on: the next ones start together.
 std::vector<std::string> Translator::translate(const std::vector<std::string>& sentences) {
   std::vector<std::string> translations(sentences.size());
   std::deque<Job> jobs;
@@ -76,11 +77,12 @@ std::vector<std::string> Translator::translate(const std::vector<std::string>& s
     return best_candidates(logits, count);
   };
   for (;;) {
-    while (started < sentences.size() && jobs.size() < places) {
+    const bool room = !rounds_.caches() || jobs.size() <= places / 2;
+    while (room && started < sentences.size() && jobs.size() < places) {
       jobs.push_back({started, source_of(sentences[started]), BeamSearch(how)});
       ++started;
     }
-    std::vector<Rounds::Row> rows;
+    std::vector<Row> rows;
     for (const Job& job : jobs) {
       for (const std::vector<int32_t>& words : job.search.rows()) {
         rows.push_back({job.source, words, 0.0});

@@ -105,6 +105,10 @@ TEST_F(Generation, IsTheSameOnAnyNumberOfStages) {
   EXPECT_EQ(text(2, "--replicas 2 " + how), one);
   EXPECT_EQ(text(1, "--micro-batches 1 " + how), one);
   EXPECT_NE(text(1, "--seed 6 " + how), one);
+  for (const char* stages : {"1", "2", "4"}) {
+    EXPECT_EQ(text(std::stoi(stages), std::string("--cache off --stages ") + stages + " " + how),
+              one);
+  }
   // The first samples of the first prompt, alone.
   const std::string alone =
       text(1, "--samples 2 --tokens 25 --temperature 0.9 --top-k 9 --top-p 0.97 --prompt 'ap bq'");
@@ -122,6 +126,75 @@ TEST_F(Generation, WritesWordPieces) {
   EXPECT_EQ(text(2, "--stages 2 " + how), one);
 }
 
+// A translation: letters to other letters, in the same order, some sentences longer than others.
+class TranslationOfText : public Generation {
+ protected:
+  void SetUp() override {
+    std::string source, target;
+    for (uint32_t i = 0; i < 300; ++i) {
+      const uint32_t length = 1 + i * 7 % 5;
+      for (uint32_t w = 0; w < length; ++w) {
+        const auto letter = static_cast<char>('a' + (i * 31 + w * 17 + i / 7) % 9);
+        source += std::string(w > 0 ? " " : "") + letter;
+        target += std::string(w > 0 ? " " : "") + static_cast<char>(letter + 10);
+      }
+      source += "\n";
+      target += "\n";
+    }
+    (void)scratch_.write("text.xx", source);
+    (void)scratch_.write("text.yy", target);
+    const std::string file = scratch_.write("run.toml", R"([model]
+kind = "transformer-nmt"
+layers = 2
+width = 32
+heads = 1
+hidden = 64
+context = 12
+[data]
+kind = "parallel"
+pairs = ["xx-yy"]
+vocabulary_size = 28
+[optimizer]
+kind = "adamw"
+learning_rate = 5e-3
+[pipeline]
+micro_batches = 2
+micro_batch_size = 8
+[run]
+steps = 120
+threads = 1
+eval_batch = 3
+)");
+    const JobResult job =
+        run_penstock(1, "train " + file + " --data.train '" + scratch_.path("text.{language}") +
+                            "' --out " + scratch_.path("run"));
+    ASSERT_EQ(job.exit_code, 0) << job.output;
+  }
+  std::string translated(int ranks, const std::string& options) {
+    const std::string errors = scratch_.path("errors");
+    const JobResult job =
+        run_penstock(ranks, "translate " + scratch_.path("run") + "/run.toml --stages " +
+                                std::to_string(ranks) + " " + options + " 2>" + errors + " | cat");
+    EXPECT_THAT(read_file(errors), testing::Not(HasSubstr("error"))) << options;
+    return job.output;
+  }
+};
+
+// Eleven sentences of unequal length in rounds of six rows, of which beams take two or three.
+TEST_F(TranslationOfText, IsTheSameWithAndWithoutTheCacheOnAnyNumberOfStages) {
+  const std::string sentences =
+      scratch_.write("in", "a\nb c\nd e f g h\ni\na b c\nh g f e\nc c c\nb\nf a\ne d c b a\ng h\n");
+  for (const std::string beams : {"1", "2", "3"}) {
+    const std::string how = "--beam " + beams + " < " + sentences;
+    const std::string one = translated(1, how);
+    EXPECT_EQ(std::ranges::count(one, '\n'), 11) << one;
+    EXPECT_EQ(translated(2, how), one) << beams;
+    EXPECT_EQ(translated(4, how), one) << beams;
+    EXPECT_EQ(translated(1, "--cache off " + how), one) << beams;
+    EXPECT_EQ(translated(2, "--cache off " + how), one) << beams;
+  }
+}
+
 TEST_F(Generation, RefusesWhatMakesNoSense) {
   learn(alphabet(30), "--steps 1 --model.vocabulary 128");
   refused("--prompt 'caf\xC3\xA9'", "'\xC3\xA9'");
@@ -131,6 +204,7 @@ TEST_F(Generation, RefusesWhatMakesNoSense) {
   refused("--prompt a --temperature -1", "--temperature");
   refused("--prompt a --top-p 0", "--top-p");
   refused("--prompt a --beam 4", "--beam");
+  refused("--prompt a --cache maybe", "--cache");
   refused("--prompt", "--prompt needs a value");
   refused("--prompt a --data.kind tokens", "data.kind is tokens");
   refused("--prompt a --checkpoint " + scratch_.path("none"), "none");
