@@ -11,6 +11,7 @@
 #include "launch/setup.h"
 #include "launch/trained_run.h"
 #include "runtime/data/tokenizer.h"
+#include "runtime/telemetry/units.h"
 
 namespace penstock {
 namespace {
@@ -91,8 +92,10 @@ void generate_texts(const TrainedRun& run, const UseOptions& options,
   clock.mark(0);
   const double seconds = clock.seconds(0);
   if (world.rank() == 0 && added > 0) {
-    fmt::print(stderr, "penstock: {} tokens in {:.2f} s, {:.4g} tokens/s\n", added, seconds,
-               static_cast<double>(added) / seconds);
+    const std::string cache =
+        rounds.caches() ? "; cache " + bytes_text(rounds.cache_bytes()) + " on rank 0" : "";
+    fmt::print(stderr, "penstock: {} tokens in {:.2f} s, {:.0f} tokens/s{}\n", added, seconds,
+               static_cast<double>(added) / seconds, cache);
   }
 }
 

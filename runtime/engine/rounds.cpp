@@ -1,5 +1,7 @@
 #include "runtime/engine/rounds.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -32,10 +34,11 @@ Rounds::Rounds(const Config& config, Pipeline& pipeline, const Sequential& model
       classifier_(dynamic_cast<ClassifierLoss*>(model.layers.back().get())),
       logits_(static_cast<size_t>(micro_batches_)) {
   if (classifier_ == nullptr) fail_internal("words are chosen by a classifier, and there is none");
-  const bool known =
-      config.model.kind == "transformer-lm" || config.model.kind == "transformer-nmt";
+  const bool caches =
+      cache && (config.model.kind == "transformer-lm" || config.model.kind == "transformer-nmt");
+  if (caches) count_cache();
   whole_ = make_form(false, pipeline.fields());
-  if (cache && known) prepare_cache();
+  if (caches) prepare_cache();
   classifier_->set_observer([this](const Context& context, const Tensor& logits) {
     logits_[static_cast<size_t>(context.micro_batch - first_micro_batch_)] = logits;
   });
@@ -61,18 +64,22 @@ Rounds::Form Rounds::make_form(bool one_position, const std::vector<std::string>
   return form;
 }
 
-void Rounds::prepare_cache() {
+void Rounds::count_cache() {
   for (const auto& stage : pipeline_.stages()) {
     cache_bytes_ += stage->past_bytes() * context_ * rows_here();
   }
-  const int64_t there = device_.model().memory_bytes - device_.memory().use().total_current;
-  if (cache_bytes_ > there) {
-    fail_resource("the keys and values of " + std::to_string(rows_here()) + " rows of " +
-                  std::to_string(context_) + " positions take " + bytes_text(cache_bytes_) +
-                  " here, and " + device_.description() + " has " + bytes_text(there) +
-                  " left: use more stages, a smaller run.eval_batch (" + std::to_string(batch_) +
-                  " now) or --cache off");
-  }
+  const int64_t has = device_.host_addressable() ? sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE)
+                                                 : device_.model().memory_bytes;
+  const int64_t left = has - device_.memory().use().total_current;
+  if (cache_bytes_ <= left) return;
+  fail_resource("the keys and values of " + std::to_string(rows_here()) + " rows of " +
+                std::to_string(context_) + " positions take " + bytes_text(cache_bytes_) +
+                ", and of the memory of " + device_.description() + " " + bytes_text(left) +
+                " are left: use more stages, a smaller run.eval_batch (" + std::to_string(batch_) +
+                " now) or --cache off");
+}
+
+void Rounds::prepare_cache() {
   std::vector<std::string> names = pipeline_.fields();
   names.insert(names.end(), {kPositions, kSeen, kPlaces});
   one_ = make_form(true, names);

@@ -63,6 +63,7 @@ class Rounds {
   [[nodiscard]] int64_t rows_here() const { return batch_ * micro_batches_; }
   [[nodiscard]] int64_t first_row() const { return first_micro_batch_ * batch_; }
   [[nodiscard]] Form make_form(bool one_position, const std::vector<std::string>& names);
+  void count_cache();
   void prepare_cache();
   void move_past(std::span<const int64_t> from);
   [[nodiscard]] std::vector<Decoding> decoding(const Form& form, const Share& share);

@@ -67,9 +67,9 @@ class Generation : public testing::Test {
     EXPECT_THAT(read_file(errors), testing::Not(HasSubstr("error"))) << options;
     return out;
   }
-  void refused(const std::string& options, const std::string& says) {
+  void refused(const std::string& options, const std::string& says, int exit_code = 2) {
     const JobResult job = run(2, "--stages 2 " + options);
-    EXPECT_EQ(job.exit_code, 2) << options << "\n" << job.output;
+    EXPECT_EQ(job.exit_code, exit_code) << options << "\n" << job.output;
     EXPECT_THAT(job.output, HasSubstr("penstock: error: "));
     EXPECT_THAT(job.output, HasSubstr(says));
   }
@@ -205,6 +205,7 @@ TEST_F(Generation, RefusesWhatMakesNoSense) {
   refused("--prompt a --top-p 0", "--top-p");
   refused("--prompt a --beam 4", "--beam");
   refused("--prompt a --cache maybe", "--cache");
+  refused("--prompt a --run.eval_batch 1000000000", "--cache off", 3);
   refused("--prompt", "--prompt needs a value");
   refused("--prompt a --data.kind tokens", "data.kind is tokens");
   refused("--prompt a --checkpoint " + scratch_.path("none"), "none");
