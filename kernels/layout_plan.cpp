@@ -55,4 +55,12 @@ void check_order(const Tensor& y, const Tensor& x, std::span<const int> order) {
   }
 }
 
+void check_put_rows(const Tensor& y, const Tensor& x, const Tensor& rows) {
+  if (y.dtype() != x.dtype() || y.shape().back() != x.shape().back() ||
+      x.shape().rows() != rows.elements() || rows.dtype() != DType::I32) {
+    fail_internal("put_rows: " + x.shape().text() + " and its " + rows.shape().text() +
+                  " places do not fit " + y.shape().text());
+  }
+}
+
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// kernels/layout_plan.h -- what concat, split and transpose come down to, for every backend: runs
+// kernels/layout_plan.h -- what the layout ops come down to, for every backend: runs
 // of memory at strides, and the axes of a permutation as few as they can be.
 #pragma once
 
@@ -60,5 +60,8 @@ struct Permutation {
 
 // Throws when y is not x with its axes in that order.
 void check_order(const Tensor& y, const Tensor& x, std::span<const int> order);
+
+// Throws when x has not a row like those of y for each of `rows`.
+void check_put_rows(const Tensor& y, const Tensor& x, const Tensor& rows);
 
 }  // namespace penstock

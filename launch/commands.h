@@ -17,6 +17,8 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
 int eval_command(Session& session, const Arguments& arguments, const ModelMaker& models);
 // Standard input to standard output, a sentence a line.
 int translate_command(Session& session, const Arguments& arguments, const ModelMaker& models);
+// Texts that go on from prompts, to standard output.
+int generate_command(Session& session, const Arguments& arguments, const ModelMaker& models);
 // Measures every layer and the links of a run, and writes the profile that `plan` reads.
 int profile_command(Session& session, const Arguments& arguments, const ModelMaker& models);
 int info_command(Session& session, const Arguments& arguments, const ModelMaker& models);

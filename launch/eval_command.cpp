@@ -1,6 +1,7 @@
 // launch/eval_command.cpp -- `penstock eval`: how good a checkpoint is on the validation data.
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -36,7 +37,8 @@ std::vector<PairScore> translation_scores(const TrainedRun& run, const UseOption
   std::vector<PairScore> scores;
   if (data.kind != "parallel" || share_of(data.validation)) return scores;
   Collective& world = run.network->world();
-  Rounds rounds(run.config, *run.pipeline, run.blueprint->model, *run.network, *run.device);
+  Rounds rounds(run.config, *run.pipeline, run.blueprint->model, *run.network, *run.device,
+                options.cache);
   for (const LanguagePair& pair : language_pairs(data.pairs)) {
     TranslationOptions how = options.translation;
     how.target = pair.target;
@@ -80,7 +82,9 @@ std::string as_text(const Evaluation& result, const std::vector<PairScore>& scor
 }  // namespace
 
 int eval_command(Session& session, const Arguments& arguments, const ModelMaker& models) {
-  const UseOptions options = on_every_rank([&] { return use_options(arguments); });
+  constexpr std::array<std::string_view, 5> kOptions = {"--checkpoint", "--json", "--cache",
+                                                        "--beam", "--length-penalty"};
+  const UseOptions options = on_every_rank([&] { return use_options(arguments, kOptions); });
   const TrainedRun run(session, options, models, true);
   try {
     const Evaluation result = evaluate(run.config, *run.source, *run.pipeline, run.blueprint->model,

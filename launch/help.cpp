@@ -39,6 +39,7 @@ usage: mpirun -n RANKS penstock COMMAND [RUNFILE.toml] [--section.key value ...]
   train RUNFILE.toml   train the network that the run file describes
   eval RUNFILE.toml    how good a trained network is, on the validation data
   translate RUNFILE.toml   sentences of standard input, with a trained network
+  generate RUNFILE.toml   text that goes on from a prompt, with a trained network
   profile RUNFILE.toml time and memory of every layer here, and of the links between ranks
   info                 versions, devices, and what a run here would use
   schedule             what every rank would do in a step, drawn and timed; needs no ranks
@@ -92,6 +93,7 @@ of the run directory; any number of stages and replicas will do.
   --checkpoint DIR   which one [the newest of run.out]
   --beam N           of the translations [1]
   --length-penalty A ((5 + length) / 6)^A [0.6]
+  --cache on|off     as in translate [on]
   --json             for programs
 )";
 }
@@ -107,7 +109,32 @@ the run directory; any number of stages and replicas will do.
   --checkpoint DIR   which one [the newest of run.out]
   --beam N           search with N rows for each sentence; 1: greedy [1]
   --length-penalty A ((5 + length) / 6)^A [0.6]
+  --cache on|off     keep the keys and values of the words before; off: compute them again [on]
   --reference FILE   print the BLEU score of the translations to standard error
+)";
+}
+
+std::string generate_help() {
+  return R"(usage: mpirun -n RANKS penstock generate RUNFILE.toml [--prompt TEXT ...] [options]
+                                         [--section.key value ...] [< prompts] > texts
+
+Writes text with a trained language model (data.kind = "text"): each prompt and what follows it, a
+line of dashes between two. The run file is best the run.toml of the run directory; any number of
+stages and replicas will do, and gives the same text.
+
+  --prompt TEXT      what to go on from, may be repeated [each line of standard input];
+                     an empty one begins as after the end of a line
+  --checkpoint DIR   which one [the newest of run.out]
+  --tokens N         how many more, characters or word pieces [200]
+  --samples N        texts of each prompt [1]
+  --temperature T    logits are divided by T; 0: always the most probable token [1]
+  --top-k K          choose among the K most probable tokens; 0: all [0]
+  --top-p P          choose among the most probable that make up the share P [1]
+  --cache on|off     keep the keys and values of the tokens before; off: compute them again [on]
+  --seed S           of the draws, with the number of the text and of the token [run.seed]
+
+The network sees model.context tokens: of a longer prompt, or once the text is longer, the last
+ones.
 )";
 }
 

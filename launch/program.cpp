@@ -27,6 +27,7 @@ constexpr Command kCommands[] = {
     {"train", train_command, train_help},
     {"eval", eval_command, eval_help},
     {"translate", translate_command, translate_help},
+    {"generate", generate_command, generate_help},
     {"profile", profile_command, profile_help},
     {"info", info_command, info_help},
 };

@@ -45,7 +45,8 @@ mpirun -n 2 --bind-to none --oversubscribe --mca mpi_yield_when_idle 1 "$penstoc
 
 cat <<END
 
-== It works: runs/quickstart/ has summary.json, metrics.jsonl and checkpoints/. Three ways on, in $root:
+== It works: runs/quickstart/ has summary.json, metrics.jsonl and checkpoints/. Four ways on, in $root:
+  build/release/bin/penstock generate runs/quickstart/run.toml --stages 1 --prompt "// The "
   launch/quickstart.sh my.txt --steps 1000                  learn a text of yours
   launch/quickstart.sh --schedule gpipe --recompute none    other memory and time, the same loss to the last bit
   build/release/bin/penstock train --help                   every option; README.md: a run file of your own

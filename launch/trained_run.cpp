@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "launch/device_choice.h"
@@ -24,9 +25,25 @@ Number number(const std::string& option, const std::string& text) {
   return value;
 }
 
+size_t from_first_rank(Collective& world, size_t count) {
+  return std::stoull(world.broadcast(std::to_string(count), 0));
+}
+
+// Fewer of them, not smaller ones: what a row gives must not depend, to the last bit, on how many
+// others there are.
+void spare_micro_batches(Config& config, size_t rows) {
+  PipelineConfig& pipeline = config.pipeline;
+  if (rows == 0 || !pipeline.schedule_csv.empty()) return;
+  const int64_t batch =
+      config.run.eval_batch > 0 ? config.run.eval_batch : pipeline.micro_batch_size;
+  const int64_t places = batch * pipeline.replicas;
+  const int64_t filled = (static_cast<int64_t>(rows) + places - 1) / places;
+  pipeline.micro_batches = static_cast<int>(std::min<int64_t>(pipeline.micro_batches, filled));
+}
+
 }  // namespace
 
-UseOptions use_options(const Arguments& arguments) {
+UseOptions use_options(const Arguments& arguments, std::span<const std::string_view> accepted) {
   UseOptions options;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& name = arguments[i];
@@ -34,8 +51,17 @@ UseOptions use_options(const Arguments& arguments) {
       if (i + 1 == arguments.size()) fail_input(name + " needs a value");
       return arguments[++i];
     };
-    if (name == "--checkpoint") {
+    if (std::ranges::find(accepted, name) == accepted.end()) {
+      options.rest.push_back(name);
+    } else if (name == "--checkpoint") {
       options.checkpoint = value();
+    } else if (name == "--json") {
+      options.json = true;
+    } else if (name == "--cache") {
+      const std::string& text = value();
+      if (text != "on" && text != "off")
+        fail_input("--cache must be on or off, not '" + text + "'");
+      options.cache = text == "on";
     } else if (name == "--reference") {
       options.reference = value();
     } else if (name == "--to") {
@@ -44,17 +70,27 @@ UseOptions use_options(const Arguments& arguments) {
       options.translation.beams = number<int>(name, value());
     } else if (name == "--length-penalty") {
       options.translation.length_penalty = number<double>(name, value());
-    } else if (name == "--json") {
-      options.json = true;
+    } else if (name == "--prompt") {
+      options.prompts.push_back(value());
+    } else if (name == "--tokens") {
+      options.generation.tokens = number<int64_t>(name, value());
+    } else if (name == "--samples") {
+      options.generation.samples = number<int64_t>(name, value());
+    } else if (name == "--temperature") {
+      options.generation.sampling.temperature = number<double>(name, value());
+    } else if (name == "--top-k") {
+      options.generation.sampling.top_k = number<int64_t>(name, value());
+    } else if (name == "--top-p") {
+      options.generation.sampling.top_p = number<double>(name, value());
     } else {
-      options.rest.push_back(name);
+      fail_internal("use_options() was asked for " + name);
     }
   }
   return options;
 }
 
 TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelMaker& models,
-                       bool with_data) {
+                       bool with_data, size_t rows) {
   DeviceChoice choice;
   {
     const std::unique_ptr<Network> all = starting_network(session);
@@ -70,6 +106,7 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
       return options.checkpoint.empty() ? newest_checkpoint(config.run.out) : options.checkpoint;
     });
     grid = grid_of(config, session.ranks());
+    spare_micro_batches(config, from_first_rank(world, rows));
   }
   const LinkPlan links =
       on_every_rank([&] { return plan_links(config.pipeline.link, choice.ranks, grid); });

@@ -1,13 +1,17 @@
-// launch/trained_run.h -- a trained network, ready to be used: what `eval` and `translate` start
-// from.
+// launch/trained_run.h -- a trained network, ready to be used: what `eval`, `translate` and
+// `generate` start from.
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "launch/commands.h"
 #include "runtime/engine/blueprint.h"
 #include "runtime/engine/data_source.h"
+#include "runtime/engine/generator.h"
 #include "runtime/engine/pipeline.h"
 #include "runtime/engine/translator.h"
 
@@ -18,15 +22,22 @@ struct UseOptions {
   std::string checkpoint;  // empty: the newest of run.out
   std::string reference;
   bool json = false;
+  bool cache = true;  // Rounds
   TranslationOptions translation;
+  GenerationOptions generation;
+  std::vector<std::string> prompts;
   Arguments rest;
 };
-// Takes --checkpoint, --json, --to, --beam, --length-penalty and --reference. Throws Error(Input).
-[[nodiscard]] UseOptions use_options(const Arguments& arguments);
+// Takes those options that `accepted` names; the rest is for the run file's keys. Throws
+// Error(Input).
+[[nodiscard]] UseOptions use_options(const Arguments& arguments,
+                                     std::span<const std::string_view> accepted);
 
 struct TrainedRun {
   // Collective. `with_data`: the data are opened as well, and the network is made for them.
-  TrainedRun(Session& session, const UseOptions& options, const ModelMaker& models, bool with_data);
+  // `rows`, of rank 0: no more micro-batches than so many rows fill; 0: as the run file says.
+  TrainedRun(Session& session, const UseOptions& options, const ModelMaker& models, bool with_data,
+             size_t rows = 0);
 
   Config config;
   Grid grid;

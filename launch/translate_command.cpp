@@ -1,6 +1,8 @@
 // launch/translate_command.cpp -- `penstock translate`: standard input to standard output.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <iostream>
 
 #include "launch/commands.h"
@@ -26,9 +28,11 @@ void print_bleu(const std::vector<std::string>& translations, const std::string&
   fmt::print(stderr, "BLEU {}\n{}\n", bleu.text(), bleu_signature(kVersion));
 }
 
-void translate_input(const TrainedRun& run, const UseOptions& options) {
+void translate_input(const TrainedRun& run, const UseOptions& options,
+                     const std::vector<std::string>& sentences) {
   Collective& world = run.network->world();
-  Rounds rounds(run.config, *run.pipeline, run.blueprint->model, *run.network, *run.device);
+  Rounds rounds(run.config, *run.pipeline, run.blueprint->model, *run.network, *run.device,
+                options.cache);
   std::unique_ptr<Translator> translator;
   on_every_rank([&] {
     if (run.blueprint->input.field != "source_tokens") {
@@ -36,10 +40,6 @@ void translate_input(const TrainedRun& run, const UseOptions& options) {
     }
     translator = std::make_unique<Translator>(run.config, options.translation, rounds);
   });
-  std::vector<std::string> sentences;
-  if (world.rank() == 0) {
-    for (std::string line; std::getline(std::cin, line);) sentences.push_back(line);
-  }
   const std::vector<std::string> translations = translator->translate(sentences);
   (void)on_first_rank(world, [&] {
     for (const std::string& line : translations) fmt::print("{}\n", line);
@@ -57,10 +57,18 @@ void translate_input(const TrainedRun& run, const UseOptions& options) {
 }  // namespace
 
 int translate_command(Session& session, const Arguments& arguments, const ModelMaker& models) {
-  const UseOptions options = on_every_rank([&] { return use_options(arguments); });
-  const TrainedRun run(session, options, models, false);
+  constexpr std::array<std::string_view, 6> kOptions = {
+      "--checkpoint", "--cache", "--to", "--beam", "--length-penalty", "--reference"};
+  const UseOptions options = on_every_rank([&] { return use_options(arguments, kOptions); });
+  std::vector<std::string> sentences;
+  if (session.rank() == 0) {
+    for (std::string line; std::getline(std::cin, line);) sentences.push_back(line);
+  }
+  const size_t rows =
+      sentences.size() * static_cast<size_t>(std::max(1, options.translation.beams));
+  const TrainedRun run(session, options, models, false, rows);
   try {
-    translate_input(run, options);
+    translate_input(run, options, sentences);
   } catch (...) {
     if (session.ranks() == 1) throw;
     rethrow_naming(name_of_rank(session, run.grid));

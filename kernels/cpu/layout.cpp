@@ -1,4 +1,5 @@
-// kernels/cpu/layout.cpp -- concat, split and transpose: copies of bytes, whatever they stand for.
+// kernels/cpu/layout.cpp -- concat, split, transpose and put_rows: copies of bytes, whatever they
+// stand for.
 #include <cstring>
 
 #include "kernels/cpu/loops.h"
@@ -125,6 +126,18 @@ class CpuLayout final : public LayoutOps {
       default:
         fail_internal(std::string("transpose takes fp32 or bf16, not ") + name_of(x.dtype()));
     }
+  }
+  void put_rows(Tensor& y, const Tensor& x, const Tensor& rows) override {
+    check_put_rows(y, x, rows);
+    const int64_t run = x.shape().back() * static_cast<int64_t>(size_of(x.dtype()));
+    const int64_t there = y.shape().rows();
+    const auto* places = rows.data<const int32_t>();
+    for_ranges(context_, rows.elements(), run / 4, [&](int64_t first, int64_t last) {
+      for (int64_t r = first; r < last; ++r) {
+        if (places[r] < 0 || places[r] >= there) fail_internal("put_rows: a row is outside");
+        std::memcpy(bytes_of(y) + places[r] * run, bytes_of(x) + r * run, static_cast<size_t>(run));
+      }
+    });
   }
 
  private:

@@ -1,5 +1,5 @@
-// kernels/cuda/layout.cu -- concat, split and transpose: copies of bytes, whatever they stand for.
-// Bound by memory.
+// kernels/cuda/layout.cu -- concat, split, transpose and put_rows: copies of bytes, whatever they
+// stand for. Bound by memory.
 #include <algorithm>
 
 #include "kernels/cuda/families.h"
@@ -160,6 +160,22 @@ void transpose_matrices(CudaContext& context, Tensor& y, const Tensor& x, const 
          static_cast<const Element*>(x.raw()), m, row_tiles, column_tiles);
 }
 
+template <class Unit>
+__global__ void __launch_bounds__(kThreads)
+    put_rows_kernel(Unit* y, const Unit* x, const int32_t* rows, int64_t run, int64_t units) {
+  const int64_t i = int64_t{blockIdx.x} * kThreads + static_cast<int64_t>(threadIdx.x);
+  if (i < units) y[int64_t{rows[i / run]} * run + i % run] = x[i];
+}
+
+template <class Unit>
+void put_rows_in_units(CudaContext& context, Tensor& y, const Tensor& x, const Tensor& rows) {
+  const auto units = static_cast<int64_t>(x.size_bytes() / sizeof(Unit));
+  const LaunchShape shape{.grid = {blocks_for(units, kThreads)}, .block = {kThreads}};
+  launch(context.queue, &put_rows_kernel<Unit>, shape, static_cast<Unit*>(y.raw()),
+         static_cast<const Unit*>(x.raw()), rows.data<const int32_t>(), units / rows.elements(),
+         units);
+}
+
 std::byte* bytes_of(const Tensor& t) {
   return static_cast<std::byte*>(t.raw());
 }
@@ -197,6 +213,15 @@ class CudaLayout final : public LayoutOps {
     } else {
       transpose_matrices<uint16_t>(context_, y, x, p);
     }
+  }
+  void put_rows(Tensor& y, const Tensor& x, const Tensor& rows) override {
+    check_put_rows(y, x, rows);
+    if (x.elements() == 0) return;
+    const uint64_t bits = reinterpret_cast<uintptr_t>(y.raw()) |
+                          reinterpret_cast<uintptr_t>(x.raw()) |
+                          static_cast<uint64_t>(x.shape().back()) * size_of(x.dtype());
+    if (bits % 16 == 0) return put_rows_in_units<uint4>(context_, y, x, rows);
+    put_rows_in_units<uint16_t>(context_, y, x, rows);
   }
 
  private:

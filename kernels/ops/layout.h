@@ -17,6 +17,9 @@ class LayoutOps {
   virtual void split(std::span<Tensor> parts, const Tensor& x, int axis) = 0;
   // y[i...] with axis a of y being axis order[a] of x, as numpy.transpose.
   virtual void transpose(Tensor& y, const Tensor& x, std::span<const int> order) = 0;
+  // y[rows[r], :] = x[r, :], a row being the last axis. `rows`, I32, are rows of y and all
+  // different; the others of y stay as they are.
+  virtual void put_rows(Tensor& y, const Tensor& x, const Tensor& rows) = 0;
 };
 
 }  // namespace penstock

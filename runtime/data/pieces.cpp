@@ -87,6 +87,17 @@ std::string Pieces::decode(std::span<const int32_t> ids) const {
   return text;
 }
 
+std::string Pieces::unknown_in(std::string_view text) const {
+  const auto& model = processor_->model;
+  std::vector<std::string> pieces;
+  const auto status = model.Encode({text.data(), text.size()}, &pieces);
+  if (!status.ok()) fail_input("a text cannot be cut into pieces: " + reason(status));
+  for (const std::string& piece : pieces) {
+    if (model.IsUnknown(model.PieceToId(piece))) return piece;
+  }
+  return {};
+}
+
 std::optional<int32_t> Pieces::find(const std::string& piece) const {
   const auto& model = processor_->model;
   const int id = model.PieceToId(piece);

@@ -29,6 +29,8 @@ class Pieces {
 
   [[nodiscard]] int32_t begin() const { return begin_; }  // of a sentence; `end` where it has none
   [[nodiscard]] int32_t end() const { return end_; }
+  // The first characters that no piece has; empty: encode() loses nothing.
+  [[nodiscard]] std::string unknown_in(std::string_view text) const;
   [[nodiscard]] std::optional<int32_t> find(const std::string& piece) const;
 
  private:

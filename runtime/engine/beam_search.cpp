@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+
+#include "runtime/engine/sampling.h"
 
 namespace penstock {
 namespace {
@@ -21,18 +22,9 @@ std::vector<Candidate> best_candidates(std::span<const float> logits, int n) {
   double sum = 0.0;
   for (const float logit : logits) sum += std::exp(double{logit} - double{largest});
   const double logsumexp = double{largest} + std::log(sum);
-  std::vector<int32_t> order(logits.size());
-  std::iota(order.begin(), order.end(), 0);
-  const auto count = std::min(logits.size(), static_cast<size_t>(n));
-  std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(count), order.end(),
-                    [logits](int32_t a, int32_t b) {
-                      const float x = logits[static_cast<size_t>(a)];
-                      const float y = logits[static_cast<size_t>(b)];
-                      return x > y || (x == y && a < b);
-                    });
   std::vector<Candidate> best;
-  for (size_t i = 0; i < count; ++i) {
-    best.push_back({order[i], double{logits[static_cast<size_t>(order[i])]} - logsumexp});
+  for (const int32_t word : most_probable(logits, static_cast<size_t>(n))) {
+    best.push_back({word, double{logits[static_cast<size_t>(word)]} - logsumexp});
   }
   return best;
 }

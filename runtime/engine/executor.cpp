@@ -139,7 +139,10 @@ Moment Executor::moment_of(const Instruction& instruction, const StepInput& inpu
           .global_index = input.first_micro_batch + instruction.micro_batch,
           .loss_scale = input.loss_scale,
           .field_names = &batch.names,
-          .fields = &batch.tensors};
+          .fields = &batch.tensors,
+          .decoding = input.decoding.empty()
+                          ? nullptr
+                          : &input.decoding[static_cast<size_t>(instruction.micro_batch)]};
 }
 
 Tensors Executor::take_inputs(const Instruction& instruction) {

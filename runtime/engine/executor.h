@@ -28,8 +28,9 @@ struct StepInput {
   int64_t step = 0;
   int64_t first_micro_batch = 0;  // global index of this replica's micro-batch 0
   float loss_scale = 1.0F;
-  std::span<const Batch> batches;  // by micro-batch
-  std::function<void()> update;    // what OptimizerStep does
+  std::span<const Batch> batches;      // by micro-batch
+  std::span<const Decoding> decoding;  // likewise, where words are being chosen
+  std::function<void()> update;        // what OptimizerStep does
 };
 
 class Executor {

@@ -45,17 +45,16 @@ int most_in_flight(const Schedule& schedule, StagePair edge) {
 
 Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid& grid,
                    Network& network, Device& device)
-    : blueprint_(blueprint), replicas_(grid.replicas), device_(device) {
-  const int64_t evaluation_batch =
-      config.run.eval_batch > 0 ? config.run.eval_batch : config.pipeline.micro_batch_size;
-  const DType dtype = dtype_named(config.run.precision);
+    : blueprint_(blueprint),
+      replicas_(grid.replicas),
+      device_(device),
+      dtype_(dtype_named(config.run.precision)),
+      evaluation_batch_(config.run.eval_batch > 0 ? config.run.eval_batch
+                                                  : config.pipeline.micro_batch_size) {
   const auto& [input, model, layout, programs] = blueprint;
   position_ = network.pipeline().rank();
-  Executor::Parts parts;
-  Traffic passing = traffic(model, layout, input, config.pipeline.micro_batch_size, dtype);
+  Traffic passing = traffic(model, layout, input, config.pipeline.micro_batch_size, dtype_);
   check_agreement(fingerprint(model, layout, passing), network.world());
-  parts.boundaries = std::move(passing.boundaries);
-  parts.skips = std::move(passing.skips);
   make_stages(config, device);
   const std::vector<std::string> fields = this->fields();
   reads_labels_ = std::find(fields.begin(), fields.end(), "labels") != fields.end();
@@ -64,26 +63,52 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
       std::max(message_window(programs.training), message_window(programs.evaluation));
   links_ = std::make_unique<Links>(network, programs.training, window, device);
   if (replicas_ > 1) reduce_ = network.reduce_group(device);
-  parts.stages = stages_by_index_;
-  parts.inputs = model.inputs;
-  parts.links = links_.get();
-  parts.reduce = reduce_.get();
   if (!layout.ties.empty()) {
     tied_ = std::make_unique<TiedGradients>(layout, programs.training.rank_of_stage,
                                             stages_by_index_, network, device);
   }
-  parts.tied = tied_.get();
-  parts.device = &device;
-  train_ = std::make_unique<Executor>(programs.training, position_, parts);
+  train_ = make_executor(programs.training, std::move(passing), 0);
   note_messages(*train_);
-  passing = traffic(model, layout, input, evaluation_batch, dtype);
-  parts.boundaries = std::move(passing.boundaries);
-  parts.skips = std::move(passing.skips);
-  parts.first_section =
-      static_cast<int64_t>(programs.training.program[static_cast<size_t>(position_)].size());
-  evaluate_ = std::make_unique<Executor>(programs.evaluation, position_, parts);
+  evaluate_ =
+      make_executor(programs.evaluation, traffic(model, layout, input, evaluation_batch_, dtype_),
+                    program_size(programs.training));
   for (auto& stage : stages_) {
     stage->set_progress([executor = train_.get()] { executor->progress(); });
+  }
+}
+
+std::unique_ptr<Executor> Pipeline::make_executor(const Schedule& schedule, Traffic passing,
+                                                  int64_t first_section) const {
+  Executor::Parts parts;
+  parts.stages = stages_by_index_;
+  parts.boundaries = std::move(passing.boundaries);
+  parts.skips = std::move(passing.skips);
+  parts.inputs = blueprint_.model.inputs;
+  parts.links = links_.get();
+  parts.reduce = reduce_.get();
+  parts.tied = tied_.get();
+  parts.device = &device_;
+  parts.first_section = first_section;
+  return std::make_unique<Executor>(schedule, position_, std::move(parts));
+}
+
+void Pipeline::prepare_one_position() {
+  const Programs& programs = blueprint_.programs;
+  ModelInput input = blueprint_.input;
+  input.shape = {1};
+  one_position_ =
+      make_executor(programs.evaluation,
+                    traffic(blueprint_.model, blueprint_.layout, input, evaluation_batch_, dtype_),
+                    program_size(programs.training) + program_size(programs.evaluation));
+}
+
+void Pipeline::run(const StepInput& input) {
+  if (input.training) {
+    train_->run(input);
+  } else if (!input.decoding.empty() && input.decoding[0].one_position) {
+    one_position_->run(input);
+  } else {
+    evaluate_->run(input);
   }
 }
 
@@ -99,13 +124,12 @@ void Pipeline::note_messages(const Executor& executor) {
 }
 
 void Pipeline::make_stages(const Config& config, Device& device) {
-  const DType dtype = dtype_named(config.run.precision);
   stages_by_index_.assign(static_cast<size_t>(blueprint_.layout.stages), nullptr);
   for (int s = 0; s < blueprint_.layout.stages; ++s) {
     if (blueprint_.programs.training.rank_of_stage[static_cast<size_t>(s)] != position_) continue;
     stages_.push_back(std::make_unique<Stage>(blueprint_.layout.layers_of(blueprint_.model, s),
                                               recompute_mode_named(config.pipeline.recompute),
-                                              config.pipeline.micro_batches, dtype, device));
+                                              config.pipeline.micro_batches, dtype_, device));
     Stage& stage = *stages_.back();
     stage.set_first(s == 0);
     stage.allocate(config.run.seed);

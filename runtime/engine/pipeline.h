@@ -2,7 +2,7 @@
 // to run.
 //
 // One per rank. Holds this rank's stages and links and two programs: the training step and the
-// evaluation pass. What it does not know: data, optimizers, files.
+// evaluation pass, which chooses words too. What it does not know: data, optimizers, files.
 #pragma once
 
 #include <memory>
@@ -23,8 +23,11 @@ class Pipeline {
   Pipeline(const Config& config, const Blueprint& blueprint, const Grid& grid, Network& network,
            Device& device);
 
-  // Runs one training step (input.training) or one evaluation pass.
-  void run(const StepInput& input) { (input.training ? *train_ : *evaluate_).run(input); }
+  // Runs one training step (input.training), or one evaluation pass, of one position where
+  // input.decoding says so.
+  void run(const StepInput& input);
+  // To be called before such a pass.
+  void prepare_one_position();
   // The executor of training steps: its events are those of the last one.
   [[nodiscard]] Executor& training() const { return *train_; }
 
@@ -57,6 +60,12 @@ class Pipeline {
   void make_stages(const Config& config, Device& device);
   void list_parameters(int s, Stage& stage);
   void note_messages(const Executor& executor);
+  // Of micro-batches of that size; `first_section` as in Executor::Parts.
+  [[nodiscard]] std::unique_ptr<Executor> make_executor(const Schedule& schedule, Traffic passing,
+                                                        int64_t first_section) const;
+  [[nodiscard]] int64_t program_size(const Schedule& schedule) const {
+    return static_cast<int64_t>(schedule.program[static_cast<size_t>(position_)].size());
+  }
 
   const Blueprint& blueprint_;
   int position_ = 0;
@@ -76,7 +85,10 @@ class Pipeline {
   std::vector<Message> sent_;
   std::unique_ptr<ReduceGroup> reduce_;
   std::unique_ptr<TiedGradients> tied_;  // null: nothing is tied
+  DType dtype_ = DType::F32;
+  int64_t evaluation_batch_ = 1;
   std::unique_ptr<Executor> train_, evaluate_;
+  std::unique_ptr<Executor> one_position_;  // null until prepared
 };
 
 }  // namespace penstock

@@ -1,40 +1,26 @@
 #include "runtime/engine/rounds.h"
 
+#include <unistd.h>
+
 #include <algorithm>
-#include <cstring>
+#include <cmath>
 #include <limits>
 
 #include "kernels/ops/pointwise.h"
+#include "runtime/telemetry/units.h"
 
 namespace penstock {
 namespace {
 
-// Rows as one text and back: counts and ids, four bytes each.
-void put(std::string& text, const std::vector<int32_t>& ids) {
-  const auto size = static_cast<int32_t>(ids.size());
-  text.append(reinterpret_cast<const char*>(&size), sizeof(size));
-  text.append(reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(int32_t));
-}
-
-std::vector<int32_t> take(const std::string& text, size_t& at) {
-  int32_t size = 0;
-  std::memcpy(&size, text.data() + at, sizeof(size));
-  at += sizeof(size);
-  std::vector<int32_t> ids(static_cast<size_t>(size));
-  std::memcpy(ids.data(), text.data() + at, ids.size() * sizeof(int32_t));
-  at += ids.size() * sizeof(int32_t);
-  return ids;
-}
-
-Shape field_shape(const std::string& name, int64_t batch, int64_t context) {
-  if (name == "source_lengths") return {batch};
-  return {batch, context};
+Shape field_shape(const std::string& name, int64_t batch, int64_t positions) {
+  if (name == "source_lengths" || name == kSeen || name == kPlaces) return {batch};
+  return {batch, positions};
 }
 
 }  // namespace
 
 Rounds::Rounds(const Config& config, Pipeline& pipeline, const Sequential& model, Network& network,
-               Device& device)
+               Device& device, bool cache)
     : pipeline_(pipeline),
       network_(network),
       device_(device),
@@ -42,26 +28,19 @@ Rounds::Rounds(const Config& config, Pipeline& pipeline, const Sequential& model
       context_(config.model.context),
       micro_batches_(config.pipeline.micro_batches),
       replicas_(config.pipeline.replicas),
+      first_micro_batch_(int64_t{network.replicas().rank()} * micro_batches_),
       seed_(config.run.seed),
       host_(host_memory_source()),
-      classifier_(dynamic_cast<ClassifierLoss*>(model.layers.back().get())) {
+      classifier_(dynamic_cast<ClassifierLoss*>(model.layers.back().get())),
+      logits_(static_cast<size_t>(micro_batches_)) {
   if (classifier_ == nullptr) fail_internal("words are chosen by a classifier, and there is none");
-  const std::vector<std::string> names = pipeline.fields();
-  Memory& memory = device.host_addressable() ? host_ : device.host_memory();
-  for (int m = 0; m < micro_batches_; ++m) {
-    Batch& batch = batches_.emplace_back();
-    batch.names = names;
-    batch.samples = batch_;
-    for (const std::string& name : names) {
-      const Shape shape = field_shape(name, batch_, context_);
-      const size_t bytes = static_cast<size_t>(shape.elements()) * sizeof(int32_t);
-      batch.tensors.emplace_back(memory.take(bytes, Purpose::Workspace), shape, DType::I32);
-    }
-  }
-  logits_.resize(static_cast<size_t>(micro_batches_));
-  const int64_t first = int64_t{network.replicas().rank()} * micro_batches_;
-  classifier_->set_observer([this, first](const Context& context, const Tensor& logits) {
-    logits_[static_cast<size_t>(context.micro_batch - first)] = logits;
+  const bool caches =
+      cache && (config.model.kind == "transformer-lm" || config.model.kind == "transformer-nmt");
+  if (caches) count_cache();
+  whole_ = make_form(false, pipeline.fields());
+  if (caches) prepare_cache();
+  classifier_->set_observer([this](const Context& context, const Tensor& logits) {
+    logits_[static_cast<size_t>(context.micro_batch - first_micro_batch_)] = logits;
   });
 }
 
@@ -69,88 +48,178 @@ Rounds::~Rounds() {
   classifier_->set_observer({});
 }
 
-int64_t Rounds::most_rows() const {
-  return batch_ * micro_batches_ * replicas_;
+Rounds::Form Rounds::make_form(bool one_position, const std::vector<std::string>& names) {
+  Form form{one_position, one_position ? 1 : context_, {}};
+  Memory& memory = device_.host_addressable() ? host_ : device_.host_memory();
+  for (int m = 0; m < micro_batches_; ++m) {
+    Batch& batch = form.batches.emplace_back();
+    batch.names = names;
+    batch.samples = batch_;
+    for (const std::string& name : names) {
+      const Shape shape = field_shape(name, batch_, form.positions);
+      const size_t bytes = static_cast<size_t>(shape.elements()) * sizeof(int32_t);
+      batch.tensors.emplace_back(memory.take(bytes, Purpose::Workspace), shape, DType::I32);
+    }
+  }
+  return form;
 }
 
-std::vector<Rounds::Row> Rounds::share(const std::vector<Row>& rows) {
-  std::string text;
-  for (const Row& row : rows) {
-    put(text, row.source);
-    put(text, row.words);
+void Rounds::count_cache() {
+  for (const auto& stage : pipeline_.stages()) {
+    cache_bytes_ += stage->past_bytes() * context_ * rows_here();
   }
-  text = network_.world().broadcast(text, 0);
-  std::vector<Row> all;
-  for (size_t at = 0; at < text.size();) {
-    Row& row = all.emplace_back();
-    row.source = take(text, at);
-    row.words = take(text, at);
+  const int64_t has = device_.host_addressable() ? sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE)
+                                                 : device_.model().memory_bytes;
+  const int64_t left = has - device_.memory().use().total_current;
+  if (cache_bytes_ <= left) return;
+  fail_resource("the keys and values of " + std::to_string(rows_here()) + " rows of " +
+                std::to_string(context_) + " positions take " + bytes_text(cache_bytes_) +
+                ", and of the memory of " + device_.description() + " " + bytes_text(left) +
+                " are left: use more stages, a smaller run.eval_batch (" + std::to_string(batch_) +
+                " now) or --cache off");
+}
+
+void Rounds::prepare_cache() {
+  std::vector<std::string> names = pipeline_.fields();
+  names.insert(names.end(), {kPositions, kSeen, kPlaces});
+  one_ = make_form(true, names);
+  pipeline_.prepare_one_position();
+  past_.emplace();
+}
+
+// Rows of this replica that go on from another one's past, or from their own in another place.
+void Rounds::move_past(std::span<const int64_t> from) {
+  std::vector<Past::Move> moves;
+  const int64_t last = std::min(std::ssize(from), first_row() + rows_here());
+  for (int64_t r = first_row(); r < last; ++r) {
+    const int64_t origin = from[static_cast<size_t>(r)];
+    if (origin >= 0 && origin != r) moves.push_back({origin - first_row(), r - first_row()});
+  }
+  past_->move_rows(device_, moves, first_micro_batch_, batch_);
+}
+
+// By micro-batch; nothing without a cache.
+std::vector<Decoding> Rounds::decoding(const Form& form, const Share& share) {
+  std::vector<Decoding> all;
+  if (!past_) return all;
+  for (int m = 0; m < micro_batches_; ++m) {
+    Decoding& decoding = all.emplace_back();
+    decoding.past = &*past_;
+    decoding.one_position = form.one_position;
+    for (int64_t j = 0; j < batch_; ++j) {
+      const auto r = static_cast<size_t>(first_row() + m * batch_ + j);
+      if (r < share.rows.size() && share.wanted[r] != 0) decoding.fresh.push_back(j);
+    }
   }
   return all;
 }
 
 // This replica's share of the rows; places that are left over hold nothing.
-void Rounds::fill(const std::vector<Row>& rows) {
-  const int64_t first = int64_t{network_.replicas().rank()} * micro_batches_ * batch_;
-  for (size_t m = 0; m < batches_.size(); ++m) {
-    for (size_t f = 0; f < batches_[m].names.size(); ++f) {
-      const std::string& name = batches_[m].names[f];
-      const std::span<int32_t> field = batches_[m].tensors[f].span<int32_t>();
+void Rounds::fill(Form& form, const Share& share) const {
+  for (size_t m = 0; m < form.batches.size(); ++m) {
+    for (size_t f = 0; f < form.batches[m].names.size(); ++f) {
+      const std::string& name = form.batches[m].names[f];
+      const std::span<int32_t> field = form.batches[m].tensors[f].span<int32_t>();
       std::ranges::fill(field, name == "labels" ? -1 : 0);
       for (int64_t j = 0; j < batch_; ++j) {
-        const auto r = static_cast<size_t>(first + static_cast<int64_t>(m) * batch_ + j);
-        if (r >= rows.size() || name == "labels") continue;
+        const auto r = static_cast<size_t>(first_row() + static_cast<int64_t>(m) * batch_ + j);
+        const Row* row = r < share.rows.size() && share.wanted[r] != 0 ? &share.rows[r] : nullptr;
+        const auto at = static_cast<size_t>(j);
+        const auto seen = static_cast<int32_t>(row != nullptr ? row->words.size() : 0);
+        if (name == kPlaces) {  // all different, also those of nothing
+          field[at] = static_cast<int32_t>(j * context_) + std::max(seen - 1, 0);
+        }
+        if (row == nullptr || name == "labels" || name == kPlaces) continue;
         if (name == "source_lengths") {
-          field[static_cast<size_t>(j)] = static_cast<int32_t>(rows[r].source.size());
-        } else {
-          const std::vector<int32_t>& ids =
-              name == "source_tokens" ? rows[r].source : rows[r].words;
-          std::ranges::copy(ids, field.begin() + j * context_);
+          field[at] = static_cast<int32_t>(row->source.size());
+        } else if (name == kPositions) {
+          field[at] = seen - 1;
+        } else if (name == kSeen) {
+          field[at] = seen;
+        } else if (!form.one_position) {
+          std::ranges::copy(name == "source_tokens" ? row->source : row->words,
+                            field.begin() + j * context_);
+        } else if (name != "source_tokens") {
+          field[at] = row->words.back();
         }
       }
     }
   }
 }
 
-// Words and log probabilities of this replica's rows, where its logits are.
-void Rounds::look(const std::vector<Row>& rows, int count, std::span<double> found) {
-  const int64_t first = int64_t{network_.replicas().rank()} * micro_batches_ * batch_;
-  const int64_t last = std::min(static_cast<int64_t>(rows.size()), first + micro_batches_ * batch_);
-  for (int64_t r = first; r < last; ++r) {
-    const Tensor& logits = logits_[static_cast<size_t>((r - first) / batch_)];
-    const int64_t classes = logits.shape().back();
-    const int64_t position = static_cast<int64_t>(rows[static_cast<size_t>(r)].words.size()) - 1;
-    const int64_t place = ((r - first) % batch_ * context_ + position) * classes;
-    Tensor row = device_.empty({classes}, DType::F32, Purpose::Workspace);
-    device_.pointwise().copy(row, logits.view(place, {classes}));
-    std::vector<float> values(static_cast<size_t>(classes));
-    device_.copy_to_host(values.data(), row, values.size() * sizeof(float));
-    std::vector<Candidate> best = best_candidates(values, count);
-    // A vocabulary of fewer words: the rest is impossible.
-    best.resize(static_cast<size_t>(count), {0, -std::numeric_limits<double>::infinity()});
+void Rounds::run(Form& form, const Share& share) {
+  fill(form, share);
+  const std::vector<Decoding> decoding = this->decoding(form, share);
+  StepInput input;
+  input.training = false;
+  input.seed = seed_;
+  input.first_micro_batch = first_micro_batch_;
+  input.batches = form.batches;
+  input.decoding = decoding;
+  device_.memory().order_cache();
+  pipeline_.run(input);
+}
+
+// `row` counts those of this replica.
+std::vector<float> Rounds::logits_of(const Form& form, int64_t row, const Row& content) const {
+  const Tensor& logits = logits_[static_cast<size_t>(row / batch_)];
+  const int64_t position = form.one_position ? 0 : std::ssize(content.words) - 1;
+  const int64_t place = (row % batch_ * form.positions + position) * classes();
+  Tensor wide = device_.empty({classes()}, DType::F32, Purpose::Workspace);
+  device_.pointwise().copy(wide, logits.view(place, {classes()}));
+  std::vector<float> values(static_cast<size_t>(classes()));
+  device_.copy_to_host(values.data(), wide, wide.size_bytes());
+  if (std::ranges::any_of(values, [](float value) { return std::isnan(value); })) {
+    fail_input(
+        "the network's logits are not numbers: its training has diverged, take an earlier "
+        "--checkpoint");
+  }
+  return values;
+}
+
+// The choices for this replica's rows, where its logits are.
+void Rounds::look(const Form& form, const Share& share, int count, const Choose& choose,
+                  std::span<double> found) {
+  const int64_t last = std::min(std::ssize(share.rows), first_row() + rows_here());
+  for (int64_t r = first_row(); r < last; ++r) {
+    if (share.wanted[static_cast<size_t>(r)] == 0) continue;
+    const Row& row = share.rows[static_cast<size_t>(r)];
+    std::vector<Candidate> chosen = choose(logits_of(form, r - first_row(), row), row.draw);
+    chosen.resize(static_cast<size_t>(count), {0, -std::numeric_limits<double>::infinity()});
     double* to = found.data() + r * count * 2;
-    for (const Candidate& candidate : best) {
+    for (const Candidate& candidate : chosen) {
       *to++ = candidate.word;
       *to++ = candidate.log_probability;
     }
   }
 }
 
-std::vector<std::vector<Candidate>> Rounds::next(const std::vector<Row>& rows, int count) {
-  const std::vector<Row> all = share(rows);
+std::vector<std::vector<Candidate>> Rounds::next(const std::vector<Row>& rows, int count,
+                                                 const Choose& choose) {
+  const std::vector<Row> all = decode(network_.world().broadcast(encode(rows), 0));
   if (all.empty()) return {};
-  if (static_cast<int64_t>(all.size()) > most_rows()) fail_internal("a round of too many rows");
-  fill(all);
-  StepInput input;
-  input.training = false;
-  input.seed = seed_;
-  input.first_micro_batch = int64_t{network_.replicas().rank()} * micro_batches_;
-  input.batches = batches_;
-  pipeline_.run(input);
+  if (std::ssize(all) > most_rows()) fail_internal("a round of too many rows");
+  std::vector<int64_t> from(all.size(), -1);
+  if (past_) {
+    from = origins(before_, all, rows_here());
+    move_past(from);
+  }
+  Share grown{all, {}};
+  Share fresh{all, {}};
+  for (const int64_t origin : from) {
+    grown.wanted.push_back(origin >= 0 ? 1 : 0);
+    fresh.wanted.push_back(origin < 0 ? 1 : 0);
+  }
   // Every number is non-zero on one rank only, so the sum is exact.
   std::vector<double> found(all.size() * static_cast<size_t>(count) * 2);
-  if (pipeline_.has_loss()) look(all, count, found);
-  for (Tensor& logits : logits_) logits.reset();
+  // First those that grow by one position: all rows run, and write, and what is fresh writes later.
+  for (const auto& [form, share] : {std::pair{&one_, &grown}, std::pair{&whole_, &fresh}}) {
+    if (std::ranges::count(share->wanted, 1) == 0) continue;
+    run(*form, *share);
+    if (pipeline_.has_loss()) look(*form, *share, count, choose, found);
+    for (Tensor& logits : logits_) logits.reset();
+  }
+  before_ = all;
   network_.world().sum(found);
   std::vector<std::vector<Candidate>> candidates(all.size());
   for (size_t i = 0; i < found.size(); i += 2) {

@@ -1,8 +1,10 @@
 // runtime/engine/rounds.h -- Rounds: one more word for every row, through the pipeline on any
-// number of stages. See docs/generation.md; this is its first depth, whole rows.
+// number of stages. See docs/generation.md.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,46 +12,80 @@
 #include "runtime/comm/network.h"
 #include "runtime/engine/beam_search.h"
 #include "runtime/engine/pipeline.h"
+#include "runtime/engine/rows.h"
 #include "runtime/layers/loss.h"
 
 namespace penstock {
 
 class Rounds {
  public:
-  // What a translation model reads of one row.
-  struct Row {
-    std::vector<int32_t> source;  // tag, pieces, end
-    std::vector<int32_t> words;   // begin, and the words so far; at least one
-  };
+  // From the logits of a row's next word, and its draw, to at most `count` words. Called where the
+  // logits are.
+  using Choose = std::function<std::vector<Candidate>(std::span<const float> logits, double draw)>;
 
-  // `model` is the pipeline's, and ends in a ClassifierLoss. All must outlive this.
+  // `model` is the pipeline's, and ends in a ClassifierLoss. All must outlive this. `cache`: what
+  // attention makes of a row is kept, so that one word more costs one position (not in networks of
+  // one's own). Throws Error(Resource) when that does not fit this rank's device.
   Rounds(const Config& config, Pipeline& pipeline, const Sequential& model, Network& network,
-         Device& device);
+         Device& device, bool cache);
   ~Rounds();
   Rounds(const Rounds&) = delete;
   Rounds& operator=(const Rounds&) = delete;
 
+  [[nodiscard]] int64_t classes() const { return classifier_->classes(); }  // words, by id
   // Of one round, over all replicas: D x M x the evaluation's micro-batch.
-  [[nodiscard]] int64_t most_rows() const;
+  [[nodiscard]] int64_t most_rows() const { return replicas_ * rows_here(); }
+  [[nodiscard]] bool caches() const { return past_.has_value(); }
+  [[nodiscard]] int64_t cache_bytes() const { return cache_bytes_; }  // on this rank
 
   // Collective. Rank 0 brings the rows, at most most_rows(), none longer than the context; `count`
-  // is the same everywhere. Returns for each row its `count` most probable next words, the same on
-  // every rank.
-  [[nodiscard]] std::vector<std::vector<Candidate>> next(const std::vector<Row>& rows, int count);
+  // and `choose` are the same everywhere. Returns for each row what was chosen, filled up to
+  // `count` with what is impossible, the same on every rank; nothing where there are no rows.
+  // A row that is one word longer than one of the round before costs a position with the cache,
+  // others the whole context. What a row gives does not depend on the others, to the last bit.
+  // Throws Error(Input) when logits are not numbers.
+  [[nodiscard]] std::vector<std::vector<Candidate>> next(const std::vector<Row>& rows, int count,
+                                                         const Choose& choose);
 
  private:
-  [[nodiscard]] std::vector<Row> share(const std::vector<Row>& rows);
-  void fill(const std::vector<Row>& rows);
-  void look(const std::vector<Row>& rows, int count, std::span<double> found);
+  // Micro-batches of whole rows, or of one position of each.
+  struct Form {
+    bool one_position = false;
+    int64_t positions = 1;
+    std::vector<Batch> batches;
+  };
+  // Some rows of a round: those for which `wanted` is not 0.
+  struct Share {
+    std::span<const Row> rows;
+    std::vector<uint8_t> wanted;
+  };
+
+  [[nodiscard]] int64_t rows_here() const { return batch_ * micro_batches_; }
+  [[nodiscard]] int64_t first_row() const { return first_micro_batch_ * batch_; }
+  [[nodiscard]] Form make_form(bool one_position, const std::vector<std::string>& names);
+  void count_cache();
+  void prepare_cache();
+  void move_past(std::span<const int64_t> from);
+  [[nodiscard]] std::vector<Decoding> decoding(const Form& form, const Share& share);
+  void fill(Form& form, const Share& share) const;
+  void run(Form& form, const Share& share);
+  [[nodiscard]] std::vector<float> logits_of(const Form& form, int64_t row,
+                                             const Row& content) const;
+  void look(const Form& form, const Share& share, int count, const Choose& choose,
+            std::span<double> found);
 
   Pipeline& pipeline_;
   Network& network_;
   Device& device_;
   int64_t batch_, context_;
   int micro_batches_, replicas_;
+  int64_t first_micro_batch_;  // of this replica
   uint64_t seed_;
   Memory host_;
-  std::vector<Batch> batches_;
+  Form whole_, one_;
+  std::optional<Past> past_;
+  int64_t cache_bytes_ = 0;
+  std::vector<Row> before_;  // the last round's, whose past is kept
   ClassifierLoss* classifier_ = nullptr;
   std::vector<Tensor> logits_;  // by micro-batch, on the rank that has them
 };

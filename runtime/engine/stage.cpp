@@ -95,6 +95,12 @@ std::vector<std::string> Stage::reads() const {
   return all;
 }
 
+int64_t Stage::past_bytes() const {
+  int64_t numbers = 0;
+  for (const auto& layer : layers_) numbers += layer->past_width();
+  return numbers * static_cast<int64_t>(size_of(dtype_));
+}
+
 void Stage::begin_step() {
   device_.pointwise().fill(gradients_, 0.0F);
 }
@@ -161,6 +167,7 @@ Context Stage::context(const Moment& moment, Tape& tape, bool recomputing) const
           .loss_scale = moment.loss_scale,
           .field_names = moment.field_names,
           .fields = moment.fields,
+          .decoding = moment.decoding,
           .loss = nullptr,
           .auxiliary_losses = nullptr};
 }

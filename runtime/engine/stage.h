@@ -36,6 +36,7 @@ struct Moment {
   float loss_scale = 1.0F;
   const std::vector<std::string>* field_names = nullptr;
   const std::vector<Tensor>* fields = nullptr;
+  const Decoding* decoding = nullptr;  // words are being chosen
 };
 
 class Stage {
@@ -87,6 +88,8 @@ class Stage {
   // Every holder of a tied parameter here, in layer order.
   [[nodiscard]] std::span<Parameter* const> tied() const { return tied_; }
   [[nodiscard]] std::vector<std::string> reads() const;
+  // What the layers keep of one position of a row while words are chosen (runtime/layers/past.h).
+  [[nodiscard]] int64_t past_bytes() const;
   [[nodiscard]] const std::string& first_layer() const { return layers_.front()->name(); }
   [[nodiscard]] const std::string& last_layer() const { return layers_.back()->name(); }
   // True when the inputs are data, whose gradient nobody wants.

@@ -61,6 +61,7 @@ std::vector<int32_t> Translator::source_of(const std::string& sentence) {
 }
 
 // As many sentences at a time as a round has rows for; the next one starts where one has ended.
+// With the cache a start costs more than a round of those that go on: the next ones start together.
 std::vector<std::string> Translator::translate(const std::vector<std::string>& sentences) {
   std::vector<std::string> translations(sentences.size());
   std::deque<Job> jobs;
@@ -71,25 +72,30 @@ std::vector<std::string> Translator::translate(const std::vector<std::string>& s
                              .longest = context_ - 1,
                              .begin = pieces_.begin(),
                              .end = pieces_.end()};
+  const int count = 2 * options_.beams;
+  const auto best = [count](std::span<const float> logits, double) {
+    return best_candidates(logits, count);
+  };
   for (;;) {
-    while (started < sentences.size() && jobs.size() < places) {
+    const bool room = !rounds_.caches() || jobs.size() <= places / 2;
+    while (room && started < sentences.size() && jobs.size() < places) {
       jobs.push_back({started, source_of(sentences[started]), BeamSearch(how)});
       ++started;
     }
-    std::vector<Rounds::Row> rows;
+    std::vector<Row> rows;
     for (const Job& job : jobs) {
       for (const std::vector<int32_t>& words : job.search.rows()) {
-        rows.push_back({job.source, words});
+        rows.push_back({job.source, words, 0.0});
       }
     }
     // Every rank learns from the answer whether there was anything to do.
-    const auto candidates = rounds_.next(rows, 2 * options_.beams);
+    const auto candidates = rounds_.next(rows, count, best);
     if (candidates.empty()) return translations;
     size_t at = 0;
     for (Job& job : jobs) {
-      const size_t count = job.search.rows().size();
-      job.search.extend(std::span(candidates).subspan(at, count));
-      at += count;
+      const size_t rows_of_job = job.search.rows().size();
+      job.search.extend(std::span(candidates).subspan(at, rows_of_job));
+      at += rows_of_job;
     }
     std::erase_if(jobs, [&](const Job& job) {
       if (!job.search.rows().empty()) return false;

@@ -1,5 +1,7 @@
 #include "runtime/layers/attention.h"
 
+#include "kernels/ops/layout.h"
+
 namespace penstock {
 namespace {
 
@@ -25,8 +27,10 @@ Linear::Options outwards(const AttentionLayerOptions& options) {
 
 }  // namespace
 
-AttentionHeads::AttentionHeads(const std::string& name, const AttentionLayerOptions& options)
+AttentionHeads::AttentionHeads(const std::string& name, const AttentionLayerOptions& options,
+                               Keeps keeps)
     : options_(options),
+      keeps_(keeps),
       name_hash_(hash_name(name)),
       query_(name + ".query", inwards(options)),
       key_(name + ".key", inwards(options)),
@@ -51,10 +55,42 @@ std::vector<std::string> AttentionHeads::reads() const {
   return {options_.key_lengths};
 }
 
+int64_t AttentionHeads::past_width() const {
+  return keeps_ == Keeps::Nothing ? 0 : 2 * inner_width(options_);
+}
+
+AttentionHeads::KeysValues AttentionHeads::project(Context& context, const Variable& from) {
+  // Two statements: the order on the tape must not be the compiler's choice.
+  KeysValues now;
+  now.keys = key_.forward(context, {from})[0];
+  now.values = value_.forward(context, {from})[0];
+  return now;
+}
+
+// Whole rows are remembered; to one position its past is added.
+AttentionHeads::KeysValues AttentionHeads::with_past(Context& context, const Variable& from) {
+  Past& past = *context.decoding->past;
+  Device& device = context.device();
+  if (!context.one_position()) {
+    KeysValues now = project(context, from);
+    past.remember(device, name_hash_, context.micro_batch, {now.keys.value, now.values.value},
+                  context.decoding->fresh);
+    return now;
+  }
+  Past::Kept& kept = past.of(name_hash_, context.micro_batch);
+  if (keeps_ == Keeps::Growing) {
+    const KeysValues now = project(context, from);
+    const Tensor& places = context.field(kPlaces);
+    device.layout().put_rows(kept.keys, now.keys.value, places);
+    device.layout().put_rows(kept.values, now.values.value, places);
+  }
+  return {{kept.keys, -1}, {kept.values, -1}};
+}
+
 Variable AttentionHeads::attend(Context& context, const Variable& to, const Variable& from) {
+  const bool decoding = context.decoding != nullptr && keeps_ != Keeps::Nothing;
   const Variable q = query_.forward(context, {to})[0];
-  const Variable k = key_.forward(context, {from})[0];
-  const Variable v = value_.forward(context, {from})[0];
+  const KeysValues seen = decoding ? with_past(context, from) : project(context, from);
   AttentionOptions how;
   how.heads = static_cast<int>(options_.heads);
   how.causal = options_.causal;
@@ -64,11 +100,18 @@ Variable AttentionHeads::attend(Context& context, const Variable& to, const Vari
   }
   const Tensor* lengths =
       options_.key_lengths.empty() ? nullptr : &context.field(options_.key_lengths);
-  return output_.forward(context, {attention(context.tape, q, k, v, lengths, how)})[0];
+  if (decoding && context.one_position() && keeps_ == Keeps::Growing) {
+    how.causal = false;  // the one query is the last of those seen
+    lengths = &context.field(kSeen);
+  }
+  return output_.forward(context,
+                         {attention(context.tape, q, seen.keys, seen.values, lengths, how)})[0];
 }
 
 SelfAttention::SelfAttention(const std::string& name, const Options& options)
-    : UnaryLayer(name), heads_(name, options) {
+    : UnaryLayer(name),
+      heads_(name, options,
+             options.causal ? AttentionHeads::Keeps::Growing : AttentionHeads::Keeps::Nothing) {
   if (const std::string trouble = heads_.trouble(); !trouble.empty()) misfit(trouble);
 }
 
@@ -81,11 +124,15 @@ Shape SelfAttention::shape_of(const Shape& input) const {
 }
 
 CrossAttention::CrossAttention(const std::string& name, const Options& options)
-    : Layer(name), heads_(name, [&] {
-        Options all_keys = options;
-        all_keys.causal = false;
-        return all_keys;
-      }()) {
+    : Layer(name),
+      heads_(
+          name,
+          [&] {
+            Options all_keys = options;
+            all_keys.causal = false;
+            return all_keys;
+          }(),
+          AttentionHeads::Keeps::Lasting) {
   if (const std::string trouble = heads_.trouble(); !trouble.empty()) misfit(trouble);
 }
 

@@ -20,7 +20,10 @@ struct AttentionLayerOptions {
 // What both layers below are made of.
 class AttentionHeads {
  public:
-  AttentionHeads(const std::string& name, const AttentionLayerOptions& options);
+  // Where words are chosen one by one: nothing is kept of keys and values; those of every position
+  // are added to those before; or those of the first round stay (past.h).
+  enum class Keeps : uint8_t { Nothing, Growing, Lasting };
+  AttentionHeads(const std::string& name, const AttentionLayerOptions& options, Keeps keeps);
   void declare(ParameterSet& set);
   // Queries from `to` [b, tq, width], keys and values from `from` [b, tk, width] -> [b, tq, width].
   [[nodiscard]] Variable attend(Context& context, const Variable& to, const Variable& from);
@@ -31,9 +34,17 @@ class AttentionHeads {
     return shape.rank() == 3 && shape[2] == options_.width;
   }
   [[nodiscard]] std::vector<std::string> reads() const;
+  [[nodiscard]] int64_t past_width() const;
 
  private:
+  struct KeysValues {
+    Variable keys, values;
+  };
+  [[nodiscard]] KeysValues project(Context& context, const Variable& from);
+  [[nodiscard]] KeysValues with_past(Context& context, const Variable& from);
+
   AttentionLayerOptions options_;
+  Keeps keeps_;
   uint64_t name_hash_;
   Linear query_, key_, value_, output_;
 };
@@ -45,6 +56,7 @@ class SelfAttention final : public UnaryLayer {  // [b, t, width] -> [b, t, widt
   [[nodiscard]] std::string kind() const override { return "self-attention"; }
   void declare(ParameterSet& set) override { heads_.declare(set); }
   [[nodiscard]] std::vector<std::string> reads() const override { return heads_.reads(); }
+  [[nodiscard]] int64_t past_width() const override { return heads_.past_width(); }
 
  protected:
   [[nodiscard]] Shape shape_of(const Shape& input) const override;
@@ -68,6 +80,7 @@ class CrossAttention final : public Layer {
     return {heads_.attend(context, inputs[0], inputs[1])};
   }
   [[nodiscard]] std::vector<std::string> reads() const override { return heads_.reads(); }
+  [[nodiscard]] int64_t past_width() const override { return heads_.past_width(); }
 
  private:
   AttentionHeads heads_;

@@ -37,6 +37,12 @@ void Group::end_step(StepEnd& end) {
   for (const auto& layer : layers_) layer->end_step(end);
 }
 
+int64_t Group::past_width() const {
+  int64_t width = 0;
+  for (const auto& layer : layers_) width += layer->past_width();
+  return width;
+}
+
 Residual::Residual(const std::string& name, Layers branch, Layers shortcut,
                    std::optional<Activation> f)
     : Layer(name),

@@ -18,6 +18,7 @@ class Group final : public Layer {
   Variables forward(Context& context, const Variables& inputs) override;
   [[nodiscard]] std::vector<std::string> reads() const override;
   void end_step(StepEnd& end) override;
+  [[nodiscard]] int64_t past_width() const override;
 
  private:
   std::string kind_;
@@ -35,6 +36,9 @@ class Residual final : public Layer {
   Variables forward(Context& context, const Variables& inputs) override;
   [[nodiscard]] std::vector<std::string> reads() const override;
   void end_step(StepEnd& end) override;
+  [[nodiscard]] int64_t past_width() const override {
+    return branch_.past_width() + shortcut_.past_width();
+  }
 
  private:
   Group branch_, shortcut_;

@@ -58,17 +58,31 @@ Shape Embedding::shape_of(const Shape& input) const {
 Variable Embedding::run(Context& context, const Variable& x) {
   Tape& tape = context.tape;
   Variable rows = embedding(tape, x.value, *token_, context.dtype);
+  if (options_.positions == Positions::Sinusoidal) {
+    rows = scale(tape, rows, std::sqrt(static_cast<float>(options_.width)));
+  }
+  if (context.one_position()) return add_position(context, rows);
   const int64_t time = x.shape()[1];
   switch (options_.positions) {
     case Positions::Learned:
       return add_table(tape, rows, *position_, time);
     case Positions::Sinusoidal:
-      return add_constant(tape, scale(tape, rows, std::sqrt(static_cast<float>(options_.width))),
-                          waves(context.device(), time));
+      return add_constant(tape, rows, waves(context.device(), time));
     case Positions::None:
       break;
   }
   return rows;
+}
+
+// To rows [b, 1, width], of which each is at a position of its own.
+Variable Embedding::add_position(Context& context, const Variable& rows) {
+  if (options_.positions == Positions::None) return rows;
+  Device& device = context.device();
+  const Tensor& table = options_.positions == Positions::Learned ? position_->weight.value()
+                                                                 : waves(device, options_.context);
+  Tensor positions = device.empty(rows.shape(), context.dtype, Purpose::Activations);
+  device.token().embedding_forward(positions, context.field(kPositions), table);
+  return add(context.tape, rows, {positions, -1});
 }
 
 const Tensor& Embedding::waves(Device& device, int64_t time) {

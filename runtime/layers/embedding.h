@@ -27,6 +27,7 @@ class Embedding final : public UnaryLayer {
 
  private:
   [[nodiscard]] const Tensor& waves(Device& device, int64_t time);
+  [[nodiscard]] Variable add_position(Context& context, const Variable& rows);
 
   Options options_;
   Parameter* token_ = nullptr;

@@ -15,6 +15,7 @@
 #include "runtime/autograd/functions.h"
 #include "runtime/autograd/parameter.h"
 #include "runtime/autograd/tape.h"
+#include "runtime/layers/past.h"
 
 namespace penstock {
 
@@ -70,10 +71,13 @@ struct Context {
   float loss_scale = 1.0F;                                // 1 / targets of the whole mini-batch
   std::vector<std::string> const* field_names = nullptr;  // of the micro-batch, for reads()
   std::vector<Tensor> const* fields = nullptr;
+  const Decoding* decoding = nullptr;  // words are being chosen: see past.h
   Tensor* loss = nullptr;  // a loss layer leaves its F64 [3] here (TokenOps::cross_entropy_forward)
   Tensors* auxiliary_losses = nullptr;  // an AuxiliaryLoss adds its own here; null: nobody asks
 
   [[nodiscard]] Device& device() const { return tape.device(); }
+  // The inputs are one position of each row, and the layer knows its past.
+  [[nodiscard]] bool one_position() const { return decoding != nullptr && decoding->one_position; }
   // Throws Error(Internal) when the loader was not asked for it: see Layer::reads().
   [[nodiscard]] const Tensor& field(const std::string& name) const;
   // The random numbers of one use in this micro-batch; the hash is of the user's full name.
@@ -113,6 +117,8 @@ class Layer {
   // Batch fields that forward() asks Context::field for.
   [[nodiscard]] virtual std::vector<std::string> reads() const { return {}; }
   virtual void end_step(StepEnd& /*end*/) {}
+  // Numbers that it keeps for a position of a row while words are chosen: keys and values (past.h).
+  [[nodiscard]] virtual int64_t past_width() const { return 0; }
 
   // ---- skip connections (runtime/layers/skip.h); not inside a container
   // The name under which the last output goes to a later layer, past those between; empty: none.

@@ -31,6 +31,7 @@ class ClassifierLoss final : public Layer {
   Variables forward(Context& context, const Variables& inputs) override;
   [[nodiscard]] std::vector<std::string> reads() const override { return {options_.labels}; }
 
+  [[nodiscard]] int64_t classes() const { return options_.classes; }
   // Called in every forward that is no training, with the logits [..., classes] before the loss
   // looks at them (it does not change them there): what words are chosen from. They may be kept.
   using Observer = std::function<void(const Context& context, const Tensor& logits)>;

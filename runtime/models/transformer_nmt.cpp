@@ -20,13 +20,11 @@ constexpr const char* kSourceLengths = "source_lengths";
 class DecoderInput final : public Layer {
  public:
   DecoderInput(const ModelConfig& config, const std::string& name, int64_t vocabulary)
-      : Layer(name),
-        context_(config.context),
-        embedding_(embedding_part(config, name, vocabulary)) {}
+      : Layer(name), embedding_(embedding_part(config, name, vocabulary)) {}
   [[nodiscard]] std::string kind() const override { return "decoder-input"; }
   [[nodiscard]] Shapes infer(const Shapes& inputs) const override {
     if (inputs.size() != 1) misfit("takes the encoder's output");
-    const Shape target = {inputs[0][0], context_};
+    const Shape target = {inputs[0][0], inputs[0][1]};  // as many positions as the source
     return {inputs[0], embedding_->infer({target})[0]};
   }
   void declare(ParameterSet& set) override { embedding_->declare(set); }
@@ -37,8 +35,25 @@ class DecoderInput final : public Layer {
   [[nodiscard]] std::vector<std::string> reads() const override { return {"target_tokens"}; }
 
  private:
-  int64_t context_;
   std::unique_ptr<Layer> embedding_;
+};
+
+// A part of the encoder. Where words are chosen one by one it has done its work in the first round:
+// what the decoder made of it is kept there (runtime/layers/past.h), and what passes has no
+// meaning.
+class EncoderPart final : public Layer {
+ public:
+  explicit EncoderPart(std::unique_ptr<Layer> body) : Layer(body->name()), body_(std::move(body)) {}
+  [[nodiscard]] std::string kind() const override { return body_->kind(); }
+  [[nodiscard]] Shapes infer(const Shapes& inputs) const override { return body_->infer(inputs); }
+  void declare(ParameterSet& set) override { body_->declare(set); }
+  Variables forward(Context& context, const Variables& inputs) override {
+    return context.one_position() ? inputs : body_->forward(context, inputs);
+  }
+  [[nodiscard]] std::vector<std::string> reads() const override { return body_->reads(); }
+
+ private:
+  std::unique_ptr<Layer> body_;
 };
 
 // (memory, x) -> (memory, y), or y alone behind the last one: attention to what was said, to the
@@ -89,6 +104,9 @@ class DecoderBlock final : public Layer {
     return last_ ? Variables{y} : Variables{memory, y};
   }
   [[nodiscard]] std::vector<std::string> reads() const override { return cross_attention_.reads(); }
+  [[nodiscard]] int64_t past_width() const override {
+    return self_attention_->past_width() + cross_attention_.past_width();
+  }
 
  private:
   bool last_;
@@ -104,7 +122,8 @@ std::unique_ptr<Layer> encoder_block(const ModelConfig& config, const std::strin
   Layers layers;
   layers.push_back(self_attention_part(config, name, false, kSourceLengths, factors));
   layers.push_back(feed_forward_part(config, name, 2, factors));
-  return std::make_unique<Group>(name, "encoder-block", std::move(layers));
+  return std::make_unique<EncoderPart>(
+      std::make_unique<Group>(name, "encoder-block", std::move(layers)));
 }
 
 }  // namespace
@@ -119,7 +138,10 @@ Sequential transformer_nmt(const ModelConfig& config, int64_t vocabulary) {
     layers.push_back(encoder_block(config, "encoder.blocks." + std::to_string(i),
                                    depth_factors(config, config.layers, 2)));
   }
-  if (config.final_norm) layers.push_back(std::make_unique<LayerNorm>("encoder.norm", width));
+  if (config.final_norm) {
+    layers.push_back(
+        std::make_unique<EncoderPart>(std::make_unique<LayerNorm>("encoder.norm", width)));
+  }
   layers.push_back(std::make_unique<DecoderInput>(config, "decoder.embedding", vocabulary));
   for (int64_t i = 0; i < decoder_blocks; ++i) {
     layers.push_back(std::make_unique<DecoderBlock>(config, "decoder.blocks." + std::to_string(i),

@@ -1,4 +1,4 @@
-// Concat, split and transpose on a GPU beside the CPU's: the same elements, to the bit.
+// Concat, split, transpose and put_rows on a GPU beside the CPU's: the same elements, to the bit.
 #include <algorithm>
 #include <numeric>
 
@@ -89,12 +89,26 @@ TEST_P(GpuLayout, TransposeOfUnalignedRuns) {
   }
 }
 
+TEST_P(GpuLayout, PutRows) {
+  for (const int64_t width : {1, 3, 8, 64, 100}) {
+    for (const int64_t shift : {0, 1}) {
+      const Twin x = random({6, 1, width}, type_, 1, -1.0, 1.0, shift);
+      const Twin rows = from_values({3, 0, 17, 5, 11, 4}, {6}, DType::I32);
+      Twin y = random({3, 6, width}, type_, 2, -1.0, 1.0, shift);
+      gpu().layout().put_rows(y.gpu, x.gpu, rows.gpu);
+      cpu().layout().put_rows(y.cpu, x.cpu, rows.cpu);
+      expect_close(y, 0.0, "rows of " + std::to_string(width));
+    }
+  }
+}
+
 TEST_P(GpuLayout, MisfitsAreRefused) {
   const Twin x = random({2, 3}, type_, 1);
   Twin y = poisoned({2, 3}, type_);
   EXPECT_THROW(gpu().layout().transpose(y.gpu, x.gpu, std::vector<int>{1, 0}), Error);
   const std::vector<Tensor> parts{x.gpu, x.gpu};
   EXPECT_THROW(gpu().layout().concat(y.gpu, parts, 0), Error);
+  EXPECT_THROW(gpu().layout().put_rows(y.gpu, x.gpu, from_values({0}, {1}, DType::I32).gpu), Error);
 }
 
 }  // namespace

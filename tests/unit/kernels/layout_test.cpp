@@ -1,4 +1,5 @@
-// tests/unit/kernels/layout_test.cpp -- concat, split and transpose move every element once.
+// tests/unit/kernels/layout_test.cpp -- concat, split and transpose move every element once,
+// put_rows those it is given.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -100,6 +101,31 @@ TEST_P(LayoutTest, NoPermutationIsRefused) {
   EXPECT_THROW(ops_->transpose(y, x, std::array{1, 1}), Error);
   EXPECT_THROW(ops_->transpose(y, x, std::array{1, 2}), Error);
   EXPECT_THROW(ops_->transpose(y, x, std::array{1}), Error);
+}
+
+TEST_P(LayoutTest, PutRowsWritesThoseAndNoOthers) {
+  Tensor y = random({2, 3, 5}, 1);
+  const Tensor x = random({3, 1, 5}, 2);
+  Numbers expected = numbers_of(y);
+  const Numbers xn = numbers_of(x);
+  const Numbers places = {4, 0, 5};
+  for (size_t r = 0; r < places.size(); ++r) {
+    for (size_t i = 0; i < 5; ++i) expected[static_cast<size_t>(places[r]) * 5 + i] = xn[r * 5 + i];
+  }
+  ops_->put_rows(y, x, cpu_.of(places, {3}, DType::I32));
+  expect_close(y, expected, 0.0, "put_rows");
+}
+
+TEST_P(LayoutTest, RowsThatDoNotFitAreRefused) {
+  Tensor y = random({4, 5}, 1);
+  const auto rows = [&](const Numbers& places) {
+    return cpu_.of(places, {std::ssize(places)}, DType::I32);
+  };
+  EXPECT_THROW(ops_->put_rows(y, random({2, 4}, 2), rows({0, 1})), Error);
+  EXPECT_THROW(ops_->put_rows(y, random({2, 5}, 2), rows({0, 1, 2})), Error);
+  EXPECT_THROW(ops_->put_rows(y, random({1, 5}, 2), rows({4})), Error);
+  EXPECT_THROW(ops_->put_rows(y, random({1, 5}, 2), rows({-1})), Error);
+  EXPECT_THROW(ops_->put_rows(y, random({1, 5}, 2), cpu_.of({0}, {1}, DType::F32)), Error);
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, LayoutTest, ::testing::Values(DType::F32, DType::BF16),

@@ -1,0 +1,105 @@
+#include "runtime/engine/generator.h"
+
+#include <algorithm>
+
+#include "kernels/error.h"
+#include "kernels/philox.h"
+
+namespace penstock {
+namespace {
+
+// Samples go out in their order, whichever is done first.
+class Exit {
+ public:
+  Exit(const std::vector<Generator::Tokens>& samples, const Generator::Show& show)
+      : samples_(samples), show_(show), done_(samples.size()) {}
+  void note_done(size_t sample) { done_[sample] = true; }
+  // What has become of them since the last call.
+  void show() {
+    while (next_ < samples_.size()) {
+      show_(next_, samples_[next_], done_[next_]);
+      if (!done_[next_]) return;
+      ++next_;
+    }
+  }
+
+ private:
+  const std::vector<Generator::Tokens>& samples_;
+  const Generator::Show& show_;
+  std::vector<bool> done_;
+  size_t next_ = 0;  // the first that is not out
+};
+
+}  // namespace
+
+void check(const GenerationOptions& options) {
+  if (options.tokens < 0) fail_input("--tokens must be 0 or above");
+  if (options.samples < 1) fail_input("--samples must be 1 or above");
+  check(options.sampling);
+}
+
+Generator::Generator(const Config& config, const GenerationOptions& options, int64_t vocabulary,
+                     Rounds& rounds)
+    : options_(options),
+      rounds_(rounds),
+      context_(config.model.context),
+      seed_(config.run.seed),
+      choose_([how = options.sampling, vocabulary](std::span<const float> logits, double draw) {
+        const auto known = std::min(logits.size(), static_cast<size_t>(vocabulary));
+        return std::vector<Candidate>{{sample(logits.first(known), how, draw), 0.0}};
+      }) {
+  check(options_);
+}
+
+double Generator::draw(size_t sample, size_t position) const {
+  const auto words = philox(random_stream(seed_, hash_name("generate"), sample, position), 0);
+  const uint64_t bits = (uint64_t{words[0]} << 32 | words[1]) >> 11;
+  return static_cast<double>(bits) * 0x1p-53;
+}
+
+std::span<const int32_t> Generator::window(const Tokens& tokens) const {
+  return std::span(tokens).last(std::min(tokens.size(), static_cast<size_t>(context_)));
+}
+
+// As many samples at a time as a round has rows for; the next one starts where one has ended.
+int64_t Generator::generate(const std::vector<Tokens>& prompts, const Show& show) {
+  std::vector<Tokens> samples;
+  for (const Tokens& prompt : prompts) {
+    samples.insert(samples.end(), static_cast<size_t>(options_.samples), prompt);
+  }
+  Exit exit(samples, show);
+  std::vector<size_t> growing;
+  size_t started = 0;
+  int64_t added = 0;
+  const auto wanted = [&](size_t sample) {
+    return prompts[sample / static_cast<size_t>(options_.samples)].size() +
+           static_cast<size_t>(options_.tokens);
+  };
+  for (;;) {
+    for (; started < samples.size() && std::ssize(growing) < rounds_.most_rows(); ++started) {
+      if (options_.tokens > 0) {
+        growing.push_back(started);
+      } else {
+        exit.note_done(started);
+      }
+    }
+    std::vector<Row> rows;
+    for (const size_t s : growing) {
+      const auto words = window(samples[s]);
+      rows.push_back({{}, {words.begin(), words.end()}, draw(s, samples[s].size())});
+    }
+    // Every rank learns from the answer whether there was anything to do.
+    const auto chosen = rounds_.next(rows, 1, choose_);
+    for (size_t r = 0; r < growing.size(); ++r) samples[growing[r]].push_back(chosen[r][0].word);
+    added += std::ssize(growing);
+    std::erase_if(growing, [&](size_t s) {
+      const bool done = samples[s].size() == wanted(s);
+      if (done) exit.note_done(s);
+      return done;
+    });
+    exit.show();
+    if (chosen.empty()) return added;
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,67 @@
+#include "runtime/layers/past.h"
+
+#include "kernels/error.h"
+#include "kernels/ops/pointwise.h"
+
+namespace penstock {
+namespace {
+
+Tensor row_of(const Tensor& all, int64_t row) {
+  const int64_t elements = all.elements() / all.dim(0);
+  return all.view(row * elements, {elements});
+}
+
+void copy_row(Device& device, const Tensor& to, int64_t to_row, const Tensor& from,
+              int64_t from_row) {
+  Tensor there = row_of(to, to_row);
+  device.pointwise().copy(there, row_of(from, from_row));
+}
+
+}  // namespace
+
+Past::Kept& Past::of(uint64_t attention, int64_t micro_batch) {
+  Kept& kept = kept_[attention][micro_batch];
+  if (!kept.keys) fail_internal("a position is computed whose row has no past");
+  return kept;
+}
+
+void Past::remember(Device& device, uint64_t attention, int64_t micro_batch, const Kept& now,
+                    std::span<const int64_t> rows) {
+  Kept& kept = kept_[attention][micro_batch];
+  if (!kept.keys) {
+    // Zeros: rows that hold nothing are computed with too.
+    kept.keys = device.zeros(now.keys.shape(), now.keys.dtype(), Purpose::Activations);
+    kept.values = device.zeros(now.values.shape(), now.values.dtype(), Purpose::Activations);
+  }
+  for (const int64_t row : rows) {
+    copy_row(device, kept.keys, row, now.keys, row);
+    copy_row(device, kept.values, row, now.values, row);
+  }
+}
+
+void Past::move_rows(Device& device, std::span<const Move> moves, int64_t first_micro_batch,
+                     int64_t batch) {
+  if (moves.empty()) return;
+  const auto move = [&](std::map<int64_t, Kept>& by_micro_batch, Tensor Kept::*member) {
+    const auto tensor_of = [&](int64_t row) -> const Tensor& {
+      return by_micro_batch.at(first_micro_batch + row / batch).*member;
+    };
+    const Tensor& any = tensor_of(moves[0].from);
+    const Tensor copies = device.empty({std::ssize(moves), any.elements() / batch}, any.dtype(),
+                                       Purpose::Activations);
+    for (int64_t i = 0; i < std::ssize(moves); ++i) {
+      const int64_t from = moves[static_cast<size_t>(i)].from;
+      copy_row(device, copies, i, tensor_of(from), from % batch);
+    }
+    for (int64_t i = 0; i < std::ssize(moves); ++i) {
+      const int64_t to = moves[static_cast<size_t>(i)].to;
+      copy_row(device, tensor_of(to), to % batch, copies, i);
+    }
+  };
+  for (auto& [attention, by_micro_batch] : kept_) {
+    move(by_micro_batch, &Kept::keys);
+    move(by_micro_batch, &Kept::values);
+  }
+}
+
+}  // namespace penstock

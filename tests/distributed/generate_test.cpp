@@ -1,0 +1,220 @@
+// Text from trained networks: the same on any number of stages, and what its users meet.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/distributed/job.h"
+
+namespace penstock {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kSmall = R"([model]
+kind = "transformer-lm"
+layers = 3
+width = 32
+heads = 2
+context = 16
+[data]
+kind = "text"
+[optimizer]
+kind = "adamw"
+learning_rate = 1e-2
+[pipeline]
+micro_batches = 3
+micro_batch_size = 2
+[run]
+steps = 80
+threads = 1
+seed = 5
+)";
+
+std::string alphabet(int lines) {
+  std::string text;
+  for (int i = 0; i < lines; ++i) text += "abcdefghijklm\n";
+  return text;
+}
+
+// Words of two letters, no order to them: a network of it hesitates, and draws decide.
+std::string babble(int words) {
+  std::string text;
+  uint32_t state = 1;
+  for (int i = 0; i < words; ++i) {
+    state = state * 1664525U + 1013904223U;
+    text += static_cast<char>('a' + (state >> 24) % 7);
+    text += static_cast<char>('p' + (state >> 16) % 5);
+    text += i % 6 == 5 ? '\n' : ' ';
+  }
+  return text;
+}
+
+class Generation : public testing::Test {
+ protected:
+  void learn(const std::string& text, const std::string& options = "") {
+    const std::string file = scratch_.write("run.toml", kSmall);
+    const JobResult job =
+        run_penstock(1, "train " + file + " --data.train " + scratch_.write("text", text) +
+                            " --out " + scratch_.path("run") + " " + options);
+    ASSERT_EQ(job.exit_code, 0) << job.output;
+  }
+  JobResult run(int ranks, const std::string& options) {
+    return run_penstock(ranks, "generate " + scratch_.path("run") + "/run.toml " + options, 60);
+  }
+  // What goes to standard output.
+  std::string text(int ranks, const std::string& options) {
+    const std::string errors = scratch_.path("errors");
+    std::string out = run(ranks, options + " 2>" + errors + " | cat").output;
+    EXPECT_THAT(read_file(errors), testing::Not(HasSubstr("error"))) << options;
+    return out;
+  }
+  void refused(const std::string& options, const std::string& says, int exit_code = 2) {
+    const JobResult job = run(2, "--stages 2 " + options);
+    EXPECT_EQ(job.exit_code, exit_code) << options << "\n" << job.output;
+    EXPECT_THAT(job.output, HasSubstr("penstock: error: "));
+    EXPECT_THAT(job.output, HasSubstr(says));
+  }
+  Scratch scratch_{"generation"};
+};
+
+TEST_F(Generation, SaysWhatItLearnt) {
+  learn(alphabet(100));
+  EXPECT_EQ(text(1, "--prompt abc --tokens 14 --temperature 0"), "abcdefghijklm\nabc\n");
+  EXPECT_EQ(text(2, "--stages 2 --prompt hi --prompt b --tokens 3 --temperature 0"),
+            "hijkl\n----\nbcde\n");
+  EXPECT_EQ(text(1, "--prompt '' --tokens 5 --temperature 0"), "abcde\n") << "as after a line";
+  // The window slides: context is 16.
+  EXPECT_EQ(text(1, "--prompt k --tokens 45 --temperature 0"),
+            "klm\n" + alphabet(3).substr(0, 42) + "\n");
+  EXPECT_EQ(text(1, "--prompt 'defghijklm\nabcdefghijklm\nab' --tokens 4 --temperature 0"),
+            "defghijklm\nabcdefghijklm\nabcdef\n");
+  EXPECT_EQ(text(1, "--prompt abc --tokens 0"), "abc\n");
+  EXPECT_EQ(text(1, "--tokens 3 < /dev/null"), "");
+}
+
+// Five prompts, three samples of each, in rounds of six rows, of which the last has three.
+TEST_F(Generation, IsTheSameOnAnyNumberOfStages) {
+  learn(babble(600));
+  const std::string how = "--samples 3 --tokens 25 --temperature 0.9 --top-k 9 --top-p 0.97 < " +
+                          scratch_.write("prompts", "ap bq\n\nc\nd\nfr gs ap bq dr\n");
+  const std::string one = text(1, how);
+  EXPECT_EQ(std::ranges::count(one, '-'), 14 * 4) << one;
+  EXPECT_EQ(text(1, how), one);
+  EXPECT_EQ(text(2, "--stages 2 " + how), one);
+  EXPECT_EQ(text(4, "--stages 4 " + how), one);
+  EXPECT_EQ(text(2, "--stages 4 --schedule interleaved-1f1b " + how), one);
+  EXPECT_EQ(text(2, "--replicas 2 " + how), one);
+  EXPECT_EQ(text(1, "--micro-batches 1 " + how), one);
+  EXPECT_NE(text(1, "--seed 6 " + how), one);
+  for (const char* stages : {"1", "2", "4"}) {
+    EXPECT_EQ(text(std::stoi(stages), std::string("--cache off --stages ") + stages + " " + how),
+              one);
+  }
+  // The first samples of the first prompt, alone.
+  const std::string alone =
+      text(1, "--samples 3 --tokens 25 --temperature 0.9 --top-k 9 --top-p 0.97 --prompt 'ap bq'");
+  EXPECT_EQ(one.substr(0, alone.size()), alone);
+  const size_t half = alone.find("----\n");
+  EXPECT_NE(alone.substr(0, half), alone.substr(half + 5, half)) << "samples differ";
+}
+
+TEST_F(Generation, WritesWordPieces) {
+  // A network may have more outputs than there are pieces: those are never chosen.
+  learn(babble(900),
+        "--data.tokenizer sentencepiece --data.vocabulary_size 280 --steps 1 "
+        "--optimizer.learning_rate 1e-9 --model.vocabulary 9000");
+  EXPECT_GT(text(1, "--prompt a --tokens 40").size(), 30U);
+  learn(babble(900), "--data.tokenizer sentencepiece --data.vocabulary_size 280");
+  const std::string how = "--prompt 'ap  bq' --prompt 'dr\nes' --samples 2 --tokens 12";
+  const std::string one = text(1, how);
+  EXPECT_THAT(one, testing::StartsWith("ap  bq"));
+  EXPECT_THAT(one, HasSubstr("----\ndr\nes"));
+  EXPECT_EQ(text(2, "--stages 2 " + how), one);
+}
+
+// A translation: letters to other letters, in the same order, some sentences longer than others.
+class TranslationOfText : public Generation {
+ protected:
+  void SetUp() override {
+    std::string source, target;
+    for (uint32_t i = 0; i < 300; ++i) {
+      const uint32_t length = 1 + i * 7 % 5;
+      for (uint32_t w = 0; w < length; ++w) {
+        const auto letter = static_cast<char>('a' + (i * 31 + w * 17 + i / 7) % 9);
+        source += std::string(w > 0 ? " " : "") + letter;
+        target += std::string(w > 0 ? " " : "") + static_cast<char>(letter + 10);
+      }
+      source += "\n";
+      target += "\n";
+    }
+    (void)scratch_.write("text.xx", source);
+    (void)scratch_.write("text.yy", target);
+    const std::string file = scratch_.write("run.toml", R"([model]
+kind = "transformer-nmt"
+layers = 2
+width = 32
+heads = 1
+hidden = 64
+context = 12
+[data]
+kind = "parallel"
+pairs = ["xx-yy"]
+vocabulary_size = 28
+[optimizer]
+kind = "adamw"
+learning_rate = 5e-3
+[pipeline]
+micro_batches = 2
+micro_batch_size = 8
+[run]
+steps = 120
+threads = 1
+eval_batch = 3
+)");
+    const JobResult job =
+        run_penstock(1, "train " + file + " --data.train '" + scratch_.path("text.{language}") +
+                            "' --out " + scratch_.path("run"));
+    ASSERT_EQ(job.exit_code, 0) << job.output;
+  }
+  std::string translated(int ranks, const std::string& options) {
+    const std::string errors = scratch_.path("errors");
+    const JobResult job =
+        run_penstock(ranks, "translate " + scratch_.path("run") + "/run.toml --stages " +
+                                std::to_string(ranks) + " " + options + " 2>" + errors + " | cat");
+    EXPECT_THAT(read_file(errors), testing::Not(HasSubstr("error"))) << options;
+    return job.output;
+  }
+};
+
+// Eleven sentences of unequal length in rounds of six rows, of which beams take two or three.
+TEST_F(TranslationOfText, IsTheSameWithAndWithoutTheCacheOnAnyNumberOfStages) {
+  const std::string sentences =
+      scratch_.write("in", "a\nb c\nd e f g h\ni\na b c\nh g f e\nc c c\nb\nf a\ne d c b a\ng h\n");
+  for (const std::string beams : {"1", "2", "3"}) {
+    const std::string how = "--beam " + beams + " < " + sentences;
+    const std::string one = translated(1, how);
+    EXPECT_EQ(std::ranges::count(one, '\n'), 11) << one;
+    EXPECT_EQ(translated(2, how), one) << beams;
+    EXPECT_EQ(translated(4, how), one) << beams;
+    EXPECT_EQ(translated(1, "--cache off " + how), one) << beams;
+    EXPECT_EQ(translated(2, "--cache off " + how), one) << beams;
+  }
+}
+
+TEST_F(Generation, RefusesWhatMakesNoSense) {
+  learn(alphabet(30), "--steps 1 --model.vocabulary 128");
+  refused("--prompt 'caf\xC3\xA9'", "'\xC3\xA9'");
+  refused("--prompt a --tokens -1", "--tokens");
+  refused("--prompt a --tokens many", "--tokens");
+  refused("--prompt a --samples 0", "--samples");
+  refused("--prompt a --temperature -1", "--temperature");
+  refused("--prompt a --top-p 0", "--top-p");
+  refused("--prompt a --beam 4", "--beam");
+  refused("--prompt a --cache maybe", "--cache");
+  refused("--prompt a --run.eval_batch 1000000000", "--cache off", 3);
+  refused("--prompt", "--prompt needs a value");
+  refused("--prompt a --data.kind tokens", "data.kind is tokens");
+  refused("--prompt a --checkpoint " + scratch_.path("none"), "none");
+}
+
+}  // namespace
+}  // namespace penstock
