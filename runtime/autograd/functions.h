@@ -37,6 +37,11 @@ namespace penstock {
 // `sums` [2, c] receives the micro-batch's sums of x and x^2 (overwritten).
 [[nodiscard]] Variable batch_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& beta,
                                   float epsilon, Tensor& sums);
+// With statistics that nothing here changes: an affine map of each channel, whose gamma and beta
+// get no gradient. mean and variance must stay as they are until the backward.
+[[nodiscard]] Variable fixed_batch_norm(Tape& tape, const Variable& x, const Tensor& mean,
+                                        const Tensor& variance, const Parameter& gamma,
+                                        const Parameter& beta, float epsilon);
 
 // ---- element by element
 [[nodiscard]] Variable activation(Tape& tape, const Variable& x, Activation f);

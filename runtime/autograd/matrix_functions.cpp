@@ -80,7 +80,7 @@ const Tensor* value_of(const Parameter* bias) {
 Variable linear(Tape& tape, const Variable& x, Parameter& weight, Parameter* bias, Fused f) {
   Tensor value = new_result(tape, x, weight);
   tape.device().dense().linear_forward(value, x.value, weight.weight, value_of(bias), f);
-  Variable y = tape.output(std::move(value), true);
+  Variable y = tape.output(std::move(value), x.tracked() || any_trained(&weight, bias));
   if (y.tracked()) tape.add<LinearNode>(x, y, weight, bias, f);
   return y;
 }
@@ -95,13 +95,13 @@ Variable feed_forward(Tape& tape, const Variable& x, Parameter& in_weight, Param
     ops.linear_forward(before, x.value, in_weight.weight, value_of(in_bias), Fused::None);
     tape.device().pointwise().activation_forward(after, before, f);
   }
-  Variable pre = tape.output(std::move(before), true);
+  Variable pre = tape.output(std::move(before), x.tracked() || any_trained(&in_weight, in_bias));
   if (!pre.tracked()) pre.value.reset();           // nobody will ask for it
   const Variable activated{std::move(after), -1};  // its gradient is never asked for
   if (pre.tracked()) tape.add<LinearNode>(x, pre, in_weight, in_bias, Fused::None);
   Tensor value = new_result(tape, activated, out_weight);
   ops.linear_forward(value, activated.value, out_weight.weight, value_of(out_bias), Fused::None);
-  Variable y = tape.output(std::move(value), true);
+  Variable y = tape.output(std::move(value), pre.tracked() || any_trained(&out_weight, out_bias));
   if (y.tracked()) tape.add<ActivatedLinearNode>(activated, pre, y, out_weight, out_bias, f);
   return y;
 }

@@ -22,11 +22,12 @@ class LayerNormNode final : public Node {
     tape.give_gradient(x_slot_, std::move(dx));
   }
   void weight_gradient(Tape& tape) override {
-    if (!g_) return;
-    tape.device().norm().layer_norm_backward_weight(gamma_.gradient, beta_.gradient, g_, x_, mean_,
-                                                    rstd_);
+    if (!g_ || !has_weights()) return;
+    Tensor dgamma = gradient_of(tape, gamma_);
+    Tensor dbeta = gradient_of(tape, beta_);
+    tape.device().norm().layer_norm_backward_weight(dgamma, dbeta, g_, x_, mean_, rstd_);
   }
-  [[nodiscard]] bool has_weights() const override { return true; }
+  [[nodiscard]] bool has_weights() const override { return any_trained(&gamma_, &beta_); }
 
  private:
   Tensor x_, mean_, rstd_, g_;
@@ -60,16 +61,39 @@ class BatchNormNode final : public Node {
     if (!parameters_) return;
     const int64_t channels = gamma_.elements();
     PointwiseOps& ops = tape.device().pointwise();
-    ops.accumulate(gamma_.gradient, parameters_.view(0, {channels}));
-    ops.accumulate(beta_.gradient, parameters_.view(channels, {channels}));
+    if (!gamma_.frozen) ops.accumulate(gamma_.gradient, parameters_.view(0, {channels}));
+    if (!beta_.frozen) ops.accumulate(beta_.gradient, parameters_.view(channels, {channels}));
   }
-  [[nodiscard]] bool has_weights() const override { return true; }
+  [[nodiscard]] bool has_weights() const override { return any_trained(&gamma_, &beta_); }
 
  private:
   Tensor x_, mean_, rstd_, parameters_;
   int x_slot_, y_slot_;
   Parameter& gamma_;
   Parameter& beta_;
+};
+
+// dx = g gamma / sqrt(variance + epsilon): the map itself, of mean and beta zero.
+class FixedBatchNormNode final : public Node {
+ public:
+  FixedBatchNormNode(int x_slot, int y_slot, const Tensor& variance, const Parameter& gamma,
+                     float epsilon)
+      : variance_(variance), gamma_(gamma), epsilon_(epsilon), x_slot_(x_slot), y_slot_(y_slot) {}
+  void input_gradient(Tape& tape) override {
+    const Tensor g = tape.take_gradient(y_slot_);
+    if (!g) return;
+    const Tensor zero = tape.device().zeros({gamma_.elements()}, DType::F32, Purpose::Activations);
+    Tensor dx = new_like(tape, g);
+    tape.device().norm().batch_norm_inference(dx, g, zero, variance_, gamma_.weight.value(), zero,
+                                              epsilon_);
+    tape.give_gradient(x_slot_, std::move(dx));
+  }
+
+ private:
+  Tensor variance_;
+  const Parameter& gamma_;
+  float epsilon_;
+  int x_slot_, y_slot_;
 };
 
 }  // namespace
@@ -82,7 +106,7 @@ Variable layer_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& 
   Tensor rstd = new_tensor(tape, {rows}, DType::F32);
   tape.device().norm().layer_norm_forward(value, mean, rstd, x.value, gamma.weight.value(),
                                           beta.weight.value(), epsilon);
-  Variable y = tape.output(std::move(value), true);
+  Variable y = tape.output(std::move(value), x.tracked() || any_trained(&gamma, &beta));
   if (y.tracked()) {
     tape.add<LayerNormNode>(x, y.slot, std::move(mean), std::move(rstd), gamma, beta);
   }
@@ -97,10 +121,20 @@ Variable batch_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& 
   Tensor rstd = new_tensor(tape, {channels}, DType::F32);
   tape.device().norm().batch_norm_forward(value, mean, rstd, sums, x.value, gamma.weight.value(),
                                           beta.weight.value(), epsilon);
-  Variable y = tape.output(std::move(value), true);
+  Variable y = tape.output(std::move(value), x.tracked() || any_trained(&gamma, &beta));
   if (y.tracked()) {
     tape.add<BatchNormNode>(x, y.slot, std::move(mean), std::move(rstd), gamma, beta);
   }
+  return y;
+}
+
+Variable fixed_batch_norm(Tape& tape, const Variable& x, const Tensor& mean, const Tensor& variance,
+                          const Parameter& gamma, const Parameter& beta, float epsilon) {
+  Tensor value = new_like(tape, x.value);
+  tape.device().norm().batch_norm_inference(value, x.value, mean, variance, gamma.weight.value(),
+                                            beta.weight.value(), epsilon);
+  Variable y = tape.output(std::move(value), x.tracked());
+  if (y.tracked()) tape.add<FixedBatchNormNode>(x.slot, y.slot, variance, gamma, epsilon);
   return y;
 }
 

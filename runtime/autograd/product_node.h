@@ -28,11 +28,12 @@ class ProductNode : public Node {
     tape.give_gradient(x_slot_, std::move(dx));
   }
   void weight_gradient(Tape& tape) final {
-    if (!g_) return;
-    differentiate_weight(tape.device(), weight_.gradient,
-                         bias_ != nullptr ? &bias_->gradient : nullptr, x_, g_);
+    if (!g_ || !has_weights()) return;
+    Tensor dw = gradient_of(tape, weight_);
+    differentiate_weight(tape.device(), dw, any_trained(bias_) ? &bias_->gradient : nullptr, x_,
+                         g_);
   }
-  [[nodiscard]] bool has_weights() const final { return true; }
+  [[nodiscard]] bool has_weights() const final { return any_trained(&weight_, bias_); }
 
  protected:
   // dx = ...; g is the gradient before f.

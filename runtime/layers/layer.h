@@ -48,7 +48,7 @@ class ParameterSet {
   [[nodiscard]] const std::deque<Parameter>& parameters() const { return parameters_; }
   [[nodiscard]] std::deque<Buffer>& buffers() { return buffers_; }
   [[nodiscard]] std::deque<StepSums>& step_sums() { return step_sums_; }
-  [[nodiscard]] int64_t elements() const;  // numbers trained; shared ones once
+  [[nodiscard]] int64_t elements() const;  // of all parameters, shared ones once
 
  private:
   void claim(const std::string& name);

@@ -41,12 +41,9 @@ Shape BatchNorm::shape_of(const Shape& input) const {
 
 Variable BatchNorm::run(Context& context, const Variable& x) {
   Device& device = context.device();
-  if (!context.training) {
-    Tensor y = device.empty(x.shape(), x.value.dtype(), Purpose::Activations);
-    device.norm().batch_norm_inference(y, x.value, mean_->value, variance_->value,
-                                       gamma_->weight.value(), beta_->weight.value(),
-                                       options_.epsilon);
-    return context.tape.output(std::move(y), false);
+  if (!context.training || frozen()) {
+    return fixed_batch_norm(context.tape, x, mean_->value, variance_->value, *gamma_, *beta_,
+                            options_.epsilon);
   }
   Tensor sums = device.empty({2, channels_}, DType::F32, Purpose::Workspace);
   Variable y = batch_norm(context.tape, x, *gamma_, *beta_, options_.epsilon, sums);

@@ -26,7 +26,9 @@ class LayerNorm final : public UnaryLayer {
 
 // Over all axes but the last. Training normalises with the statistics of each micro-batch;
 // evaluation with moving averages, into which the sums of the whole mini-batch, over all replicas,
-// are folded once per step (GPipe, section 2.2). A recompute counts nothing.
+// are folded once per step (GPipe, section 2.2). A recompute counts nothing. Where weight and bias
+// are frozen the whole layer is: it normalises with its moving averages in training too, and leaves
+// them as they are.
 class BatchNorm final : public UnaryLayer {
  public:
   struct Options {
@@ -43,6 +45,8 @@ class BatchNorm final : public UnaryLayer {
   Variable run(Context& context, const Variable& x) override;
 
  private:
+  [[nodiscard]] bool frozen() const { return gamma_->frozen && beta_->frozen; }
+
   int64_t channels_;
   Options options_;
   Parameter* gamma_ = nullptr;

@@ -16,12 +16,13 @@ constexpr double kEpsilon = 1e-3;
 
 class Replica : public Network {
  public:
-  explicit Replica(RecomputeMode mode = RecomputeMode::None)
+  explicit Replica(RecomputeMode mode = RecomputeMode::None,
+                   const std::vector<std::string>& freeze = {})
       : Network(layers_of(std::make_unique<BatchNorm>(
                     "norm", kChannels,
                     BatchNorm::Options{.epsilon = static_cast<float>(kEpsilon),
                                        .decay = static_cast<float>(kDecay)})),
-                kMicroBatches, mode),
+                kMicroBatches, mode, freeze),
         mode_(mode) {}
 
   // One micro-batch of that number, whose mean is not that of the others.
@@ -181,6 +182,46 @@ TEST(BatchNorms, VariancesNeverFallBelowZero) {
     }
     for (double v : replica.buffer("norm.running_var")) ASSERT_GE(v, 0.0) << number;
     for (double v : numbers_of(replica.evaluate(x)[0])) ASSERT_TRUE(std::isfinite(v)) << number;
+  }
+}
+
+// Frozen whole, it is the same function in training as in evaluation, and stays it.
+TEST(BatchNorms, FrozenKeepTheirAveragesAndUseThem) {
+  for (RecomputeMode mode : {RecomputeMode::None, RecomputeMode::Stage}) {
+    Replica replica(mode, {"norm.*"});
+    for (Buffer& buffer : replica.stage().set().buffers()) {
+      const Tensor noise = replica.random(buffer.shape, hash_name(buffer.name));
+      replica.device().pointwise().accumulate(buffer.value, noise);
+    }
+    const Numbers before = replica.averages();
+    replica.run(0);
+    replica.stage().end_step(1);
+    EXPECT_EQ(replica.averages(), before);
+
+    const Tensor x = replica.images(1);
+    const Numbers y = numbers_of(replica.evaluate(x)[0]);
+    EXPECT_EQ(numbers_of(replica.stage().forward(replica.moment(0), {x}, true)[0]), y);
+    const Tensor g = replica.random(x.shape(), 7);
+    const Tensors dx = replica.stage().backward(replica.moment(0), {g});
+    const Numbers gamma = replica.weight("norm.weight");
+    Numbers expected = numbers_of(g);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const size_t c = i % kChannels;
+      expected[i] *= gamma[c] / std::sqrt(before[kChannels + c] + kEpsilon);
+    }
+    expect_near(dx[0], expected, 1e-5);
+  }
+}
+
+// With one of the two it is trained, and its averages move.
+TEST(BatchNorms, FrozenByHalfGoOnAveraging) {
+  for (const char* half : {"norm.weight", "norm.bias"}) {
+    Replica replica(RecomputeMode::None, {half});
+    replica.run(0);
+    replica.stage().end_step(1);
+    Numbers moving = {0, 0, 0, 1, 1, 1};
+    fold(moving, statistics(replica, 0, kMicroBatches));
+    expect_averages(replica, moving);
   }
 }
 
