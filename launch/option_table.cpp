@@ -126,6 +126,7 @@ void add_model(std::vector<Option>& table) {
   rows.add("drop_path_ramp", &M::drop_path_ramp, "N", between(0, 1e15), "amoebanet: steps over which drop_path grows from 0");
   rows.add("norm_decay", &M::norm_decay, "X", share(), "amoebanet, resnet, unet: of the moving averages of batch norm");
   rows.add("norm_epsilon", &M::norm_epsilon, "X", above(0), "amoebanet, resnet, unet: of batch norm");
+  rows.add("norm_replicas", &M::norm_replicas, "", any(), "batch norm normalises over the micro-batches of one index of all replicas, as if they were one");
   rows.add("image", &M::image, "C,H,W", between(1, 1e6), "amoebanet, resnet, unet, mlp, sequential: channels, height, width");
   rows.add("input", &M::input, "N,..", between(1, 1e9), "mlp, sequential: features; empty: an image");
   rows.add("classes", &M::classes, "N", between(0, 1e9), "of a classifier; 0: what the data has");

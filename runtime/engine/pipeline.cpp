@@ -64,6 +64,10 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
       std::max(message_window(programs.training), message_window(programs.evaluation));
   links_ = std::make_unique<Links>(network, programs.training, window, device);
   if (replicas_ > 1) reduce_ = network.reduce_group(device);
+  if (replicas_ > 1 && config.model.norm_replicas) {
+    exchange_ = std::make_unique<ReplicaExchange>(network.replicas(), *links_);
+    for (auto& stage : stages_) stage->set_replicas(exchange_.get());
+  }
   parts.stages = stages_by_index_;
   parts.inputs = model.inputs;
   parts.links = links_.get();

@@ -13,6 +13,7 @@
 #include "runtime/engine/blueprint.h"
 #include "runtime/engine/config.h"
 #include "runtime/engine/executor.h"
+#include "runtime/engine/replica_exchange.h"
 #include "runtime/engine/stage.h"
 
 namespace penstock {
@@ -76,7 +77,8 @@ class Pipeline {
   };
   std::vector<Message> sent_;
   std::unique_ptr<ReduceGroup> reduce_;
-  std::unique_ptr<TiedGradients> tied_;  // null: nothing that is trained is tied
+  std::unique_ptr<ReplicaExchange> exchange_;  // null: norms are of one replica
+  std::unique_ptr<TiedGradients> tied_;        // null: nothing that is trained is tied
   std::unique_ptr<Executor> train_, evaluate_;
 };
 

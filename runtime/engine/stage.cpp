@@ -176,6 +176,7 @@ Context Stage::context(const Moment& moment, Tape& tape, bool recomputing) const
           .field_names = moment.field_names,
           .fields = moment.fields,
           .loss = nullptr,
+          .replicas = replicas_,
           .auxiliary_losses = nullptr};
 }
 

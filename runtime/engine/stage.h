@@ -47,6 +47,8 @@ class Stage {
 
   // Allocates and initialises parameters and buffers, from (seed, name) alone; gradients are zero.
   void allocate(uint64_t seed);
+  // Whom batch norms share their statistics with; null: nobody.
+  void set_replicas(Replicas* replicas) { replicas_ = replicas; }
   // Called between ops, so that messages of other ranks move.
   void set_progress(const std::function<void()>& progress) { progress_ = progress; }
 
@@ -135,6 +137,7 @@ class Stage {
   size_t entering_ = 0;   // tensors of the tuple of inputs
   StagePlan plan_;
   std::function<void()> progress_;
+  Replicas* replicas_ = nullptr;
   ParameterSet set_;
   std::vector<Parameter*> held_, parameters_, tied_;
   std::vector<size_t> first_parameter_;  // by layer

@@ -71,6 +71,7 @@ struct Context {
   std::vector<std::string> const* field_names = nullptr;  // of the micro-batch, for reads()
   std::vector<Tensor> const* fields = nullptr;
   Tensor* loss = nullptr;  // a loss layer leaves its F64 [3] here (TokenOps::cross_entropy_forward)
+  Replicas* replicas = nullptr;         // that norms share their statistics with; null: with none
   Tensors* auxiliary_losses = nullptr;  // an AuxiliaryLoss adds its own here; null: nobody asks
 
   [[nodiscard]] Device& device() const { return tape.device(); }
