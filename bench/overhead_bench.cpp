@@ -38,10 +38,12 @@ int measure(const Session& session) {
   Stage stage(layers, RecomputeMode::None, kMicroBatches, DType::F32, *device);
   stage.set_first(true);
   stage.allocate(1);
-  Links links(*network, schedule, *device);
+  constexpr int kWindow = 1;
+  Links links(*network, schedule, kWindow, *device);
   Executor executor(schedule, 0,
                     {.stages = {&stage},
                      .boundaries = {{{{1, 16}, DType::F32}}, {}},
+                     .skips = {},
                      .inputs = {"inputs"},
                      .links = &links,
                      .device = device.get()});

@@ -22,6 +22,7 @@
 #include <memory>
 #include <optional>
 
+#include "launch/device_choice.h"
 #include "launch/setup.h"
 #include "runtime/data/loader.h"
 #include "runtime/engine/data_source.h"
@@ -192,14 +193,17 @@ void measure(Steps& steps, int count, Collective& world, double before) {
 int serve(const Session& session, int argc, char** argv) {
   std::unique_ptr<Device> device;
   Config config;
+  DeviceChoice choice;
   {
     const std::unique_ptr<Network> all = starting_network(session);
     config = shared_config(all->world(), {argv + 1, argv + argc}, false);
     config.run.threads = shared_threads(all->world(), session, config.run.threads).threads;
-    device = open_device(config.run.device, config.run.threads, session);
+    choice = choose_device(all->world(), session, config.run.device);
+    device = open_device(choice, config.run.threads, config.run);
   }
   const Grid grid = grid_of(config, session.ranks());
-  const std::unique_ptr<Network> network = make_mpi_network(session, grid);
+  const LinkPlan links = plan_links(config.pipeline.link, choice.ranks, grid);
+  const std::unique_ptr<Network> network = make_mpi_network(session, grid, links);
   Bell bell(network->world());
   const double before = own_memory();
   Steps steps(config, grid, *network, *device);
