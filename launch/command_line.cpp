@@ -11,8 +11,8 @@
 #include <sstream>
 
 #include "kernels/error.h"
+#include "kernels/suggest.h"
 #include "launch/run_file.h"
-#include "launch/suggest.h"
 
 namespace penstock {
 namespace {
@@ -143,6 +143,18 @@ std::vector<po::option> parse(const std::vector<std::string>& arguments) {
   }
 }
 
+// Of an option that repeats, what the command line said before, too.
+OptionValue with_earlier(const Settings& settings, const Option& option, const OptionValue& value) {
+  const auto origin = settings.origins.find(option.name());
+  if (!option.repeats || origin == settings.origins.end() || !origin->second.starts_with("--")) {
+    return value;
+  }
+  auto all = std::get<std::vector<std::string>>(option.get(settings.config));
+  const auto& more = std::get<std::vector<std::string>>(value);
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
 void assign_argument(Settings& settings, const po::option& argument) {
   const Option* option = find_argument(argument.string_key);
   if (option == nullptr) refuse_argument(argument.string_key);
@@ -150,7 +162,7 @@ void assign_argument(Settings& settings, const po::option& argument) {
   const std::string written = argument.value.empty() ? "" : argument.value.front();
   const std::optional<OptionValue> value = value_of(written, *option);
   if (!value) refuse_value(*option, "'" + written + "'", origin);
-  assign(settings, *option, *value, origin);
+  assign(settings, *option, with_earlier(settings, *option, *value), origin);
 }
 
 }  // namespace

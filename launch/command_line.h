@@ -19,7 +19,8 @@ struct CommandLine {
 [[nodiscard]] bool wants_version(const std::vector<std::string>& arguments);
 
 // Defaults, then the run file (the one argument without `--`; `required` says whether it may be
-// missing), then the options, the last of equal ones winning; then complete(). Throws Error(Input).
+// missing), then the options, the last of equal ones winning but where they add up
+// (Option::repeats); then complete(). Throws Error(Input).
 [[nodiscard]] Settings read_settings(const std::vector<std::string>& arguments, bool required);
 
 }  // namespace penstock

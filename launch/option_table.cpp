@@ -126,6 +126,7 @@ void add_model(std::vector<Option>& table) {
   rows.add("drop_path_ramp", &M::drop_path_ramp, "N", between(0, 1e15), "amoebanet: steps over which drop_path grows from 0");
   rows.add("norm_decay", &M::norm_decay, "X", share(), "amoebanet, resnet, unet: of the moving averages of batch norm");
   rows.add("norm_epsilon", &M::norm_epsilon, "X", above(0), "amoebanet, resnet, unet: of batch norm");
+  rows.add("norm_replicas", &M::norm_replicas, "", any(), "batch norm normalises over the micro-batches of one index of all replicas, as if they were one");
   rows.add("image", &M::image, "C,H,W", between(1, 1e6), "amoebanet, resnet, unet, mlp, sequential: channels, height, width");
   rows.add("input", &M::input, "N,..", between(1, 1e9), "mlp, sequential: features; empty: an image");
   rows.add("classes", &M::classes, "N", between(0, 1e9), "of a classifier; 0: what the data has");
@@ -145,6 +146,7 @@ void add_data(std::vector<Option>& table) {
   rows.add("pairs", &D::pairs, "FROM-TO,..", any(), "parallel: language pairs, like en-de,en-fr");
   rows.add("temperature", &D::temperature, "T", at_least(1), "parallel: a pair of n sentences gets a share proportional to n^(1/T)");
   rows.add("longest", &D::longest, "N", between(0, 1e7), "parallel: pieces of a sentence, longer ones are left out; 0: what fits model.context");
+  rows.add("leave_out", &D::leave_out, "CLASS,..", any(), "images: classes to leave out; the others are numbered in the order of their names").repeats = true;
   rows.add("crop_padding", &D::crop_padding, "N", between(0, 4096), "images: pixels added around before a random crop");
   rows.add("flip", &D::flip, "", any(), "images: mirror at random");
   rows.add("cutout", &D::cutout, "N", between(0, 4096), "images: side of a square set to the mean; 0: off");
@@ -173,6 +175,7 @@ void add_optimizer(std::vector<Option>& table) {
   rows.add("beta2", &O::beta2, "X", share(), "adam: decay of the square");
   rows.add("rms_decay", &O::rms_decay, "X", share(), "rmsprop: decay of the square");
   rows.add("epsilon", &O::epsilon, "X", above(0), "keeps divisions finite");
+  rows.add("freeze", "freeze", &O::freeze, "PATTERN,..", any(), "parameters that keep their weights, by name: 'blocks.*'").repeats = true;
   rows.add("moving_average", &O::moving_average, "X", share(), "decay of the averaged weights used in evaluation; 0: off");
 }
 
@@ -192,6 +195,13 @@ void add_pipeline(std::vector<Option>& table) {
   rows.add("profile", &P::profile, "PATH", any(), "times measured by penstock profile, for split, auto and predictions; empty: counted");
   rows.add("placement", "placement", &P::placement, "NAME", one_of({"stages", "replicas"}), "which neighbours share a node");
   rows.add("link", "link", &P::link, "NAME", one_of({"auto", "nccl", "mpi-staged", "mpi-cuda", "mpi"}), "by what tensors travel between ranks; auto: nccl where every rank has a GPU of its own");
+}
+
+void add_init(std::vector<Option>& table) {
+  using I = InitConfig;
+  Rows rows(table, "init", &Config::init);
+  rows.add("from", "init", &I::from, "PATH", any(), "a run directory or checkpoint whose weights to start from, where names agree; empty: random ones");
+  rows.add("skip", &I::skip, "PATTERN,..", any(), "tensors that start afresh all the same, by name: 'classifier.*'").repeats = true;
 }
 
 void add_checkpoint(std::vector<Option>& table) {
@@ -226,6 +236,7 @@ std::vector<Option> make_table() {
   add_data(table);
   add_optimizer(table);
   add_pipeline(table);
+  add_init(table);
   add_checkpoint(table);
   add_run(table);
   return table;

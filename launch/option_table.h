@@ -36,6 +36,7 @@ struct Option {
   std::string help;       // one line
   Limits limits;
   bool accepts_number = false;  // a text that may be written as a bare number
+  bool repeats = false;         // a list: given twice on the command line, it is both
   std::function<OptionValue(const Config&)> get;
   std::function<void(Config&, const OptionValue&)> set;  // of the alternative that get() returns
 

@@ -6,13 +6,13 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/suggest.h"
 #include "launch/command_line.h"
 #include "launch/commands.h"
 #include "launch/failure.h"
 #include "launch/help.h"
 #include "launch/plan_command.h"
 #include "launch/schedule_command.h"
-#include "launch/suggest.h"
 #include "launch/version.h"
 
 namespace penstock {

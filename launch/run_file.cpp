@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "kernels/error.h"
+#include "kernels/suggest.h"
 #include "launch/layer_list.h"
-#include "launch/suggest.h"
 
 namespace penstock {
 namespace {

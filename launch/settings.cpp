@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "kernels/error.h"
-#include "launch/suggest.h"
+#include "kernels/suggest.h"
 #include "runtime/data/language_pair.h"
 #include "runtime/schedule/csv.h"
 
@@ -160,6 +160,23 @@ void settle_schedule(Settings& settings) {
   }
 }
 
+// The source of a run may be gone when the run's own file is read again, to evaluate it: whether it
+// is there is asked when it is needed.
+void settle_init(Settings& settings) {
+  InitConfig& init = settings.config.init;
+  if (init.from.empty()) {
+    if (init.skip.empty()) return;
+    fail_input(fmt::format("{}: 'init.skip' is for runs that start from another: add --init PATH",
+                           settings.place_of("init.skip")));
+  }
+  const std::vector<fs::path> places = places_of(settings, "init.from", init.from);
+  std::error_code ignored;
+  const auto there = std::find_if(places.begin(), places.end(), [&](const fs::path& place) {
+    return fs::exists(place, ignored);
+  });
+  init.from = (there == places.end() ? places.back() : *there).string();
+}
+
 void settle_profile(Settings& settings) {
   std::string& profile = settings.config.pipeline.profile;
   if (!profile.empty()) profile = found(settings, "pipeline.profile", profile).string();
@@ -207,6 +224,7 @@ void assign(Settings& settings, const Option& option, const OptionValue& value,
 void complete(Settings& settings) {
   settle_schedule(settings);
   settle_profile(settings);
+  settle_init(settings);
   settle_mini_batch(settings);
   check_layers(settings);
   settle_data_paths(settings);

@@ -29,7 +29,7 @@ void assign(Settings& settings, const Option& option, const OptionValue& value,
 [[noreturn]] void refuse_value(const Option& option, const std::string& written,
                                const std::string& origin);
 
-// Last, when all sources are read: the mini-batch equation, and data paths made absolute. Throws
+// Last, when all sources are read: the mini-batch equation, and paths made absolute. Throws
 // Error(Input): numbers that do not multiply, or a missing file naming the places tried.
 void complete(Settings& settings);
 

@@ -12,6 +12,7 @@
 #include "launch/setup.h"
 #include "runtime/data/vocabulary.h"
 #include "runtime/engine/trainer.h"
+#include "runtime/engine/transfer.h"
 #include "runtime/telemetry/reporter.h"
 
 namespace penstock {
@@ -56,6 +57,10 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
           [&] { device = open_device(choice, plan.threads, config.run); });
     run = planned_run(session, world, settings, config, device->model(), models);
     grid = grid_of(run.config, session.ranks());
+    InitConfig& init = run.config.init;
+    if (!init.from.empty()) {
+      init.from = on_first_rank(world, [&] { return checkpoint_at(init.from); });
+    }
   }
   const LinkPlan links =
       on_every_rank([&] { return plan_links(run.config.pipeline.link, choice.ranks, grid); });

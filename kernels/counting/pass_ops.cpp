@@ -46,6 +46,23 @@ class CountingNorm final : public NormOps {
     tally_.pass(kNormBackward * elements(x),
                 {&dx, &dparameters, &g, &g, &x, &x, &mean, &rstd, &gamma});
   }
+  void batch_norm_statistics(Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
+                             float /*epsilon*/) override {
+    tally_.pass(3 * elements(x), {&mean, &rstd, &sums, &x});
+  }
+  void batch_norm_apply(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& rstd,
+                        const Tensor& gamma, const Tensor& beta) override {
+    tally_.pass(4 * elements(x), {&y, &x, &mean, &rstd, &gamma, &beta});
+  }
+  void batch_norm_gradients(Tensor& dparameters, const Tensor& g, const Tensor& x,
+                            const Tensor& mean, const Tensor& rstd) override {
+    tally_.pass(4 * elements(x), {&dparameters, &g, &x, &mean, &rstd});
+  }
+  void batch_norm_backward_input(Tensor& dx, const Tensor& dparameters, int64_t /*positions*/,
+                                 const Tensor& g, const Tensor& x, const Tensor& mean,
+                                 const Tensor& rstd, const Tensor& gamma) override {
+    tally_.pass(8 * elements(x), {&dx, &dparameters, &g, &x, &mean, &rstd, &gamma});
+  }
 
  private:
   Tally& tally_;

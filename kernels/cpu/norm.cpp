@@ -149,8 +149,25 @@ class CpuNorm final : public NormOps {
     check_channels(kOp, y, x, mean, rstd, gamma);
     require_alike(kOp, gamma, beta);
     require_elements(kOp, sums, 2 * mean.elements());
+    batch_norm_statistics(mean, rstd, sums, x, epsilon);
+    batch_norm_apply(y, x, mean, rstd, gamma, beta);
+  }
+
+  void batch_norm_statistics(Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
+                             float epsilon) override {
+    constexpr const char* kOp = "batch_norm_statistics";
+    check_channels(kOp, x, x, mean, rstd, mean);
+    require_elements(kOp, sums, 2 * mean.elements());
+    with_element_type(x.dtype(), kOp,
+                      [&]<class T>(T) { batch_statistics<T>(mean, rstd, sums, x, epsilon); });
+  }
+
+  void batch_norm_apply(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& rstd,
+                        const Tensor& gamma, const Tensor& beta) override {
+    constexpr const char* kOp = "batch_norm_apply";
+    check_channels(kOp, y, x, mean, rstd, gamma);
+    require_alike(kOp, gamma, beta);
     with_element_type(x.dtype(), kOp, [&]<class T>(T) {
-      batch_statistics<T>(mean, rstd, sums, x, epsilon);
       const auto* a = rstd.data<float>();
       normalize_channels<T>(y, x, mean, beta, [&](int64_t c) { return a[c] * gamma_at(gamma, c); });
     });
@@ -175,8 +192,28 @@ class CpuNorm final : public NormOps {
     check_channels(kOp, dx, x, mean, rstd, gamma);
     require_alike(kOp, g, x);
     require_elements(kOp, dparameters, 2 * mean.elements());
+    batch_norm_gradients(dparameters, g, x, mean, rstd);
+    batch_norm_backward_input(dx, dparameters, x.shape().rows(), g, x, mean, rstd, gamma);
+  }
+
+  void batch_norm_gradients(Tensor& dparameters, const Tensor& g, const Tensor& x,
+                            const Tensor& mean, const Tensor& rstd) override {
+    constexpr const char* kOp = "batch_norm_gradients";
+    check_channels(kOp, g, x, mean, rstd, mean);
+    require_elements(kOp, dparameters, 2 * mean.elements());
+    with_element_type(x.dtype(), kOp,
+                      [&]<class T>(T) { gradient_sums<T>(dparameters, g, x, mean, rstd); });
+  }
+
+  void batch_norm_backward_input(Tensor& dx, const Tensor& dparameters, int64_t positions,
+                                 const Tensor& g, const Tensor& x, const Tensor& mean,
+                                 const Tensor& rstd, const Tensor& gamma) override {
+    constexpr const char* kOp = "batch_norm_backward_input";
+    check_channels(kOp, dx, x, mean, rstd, gamma);
+    require_alike(kOp, g, x);
+    require_elements(kOp, dparameters, 2 * mean.elements());
     with_element_type(x.dtype(), kOp, [&]<class T>(T) {
-      batch_norm_backward_of<T>(dx, dparameters, g, x, mean, rstd, gamma);
+      batch_norm_backward_of<T>(dx, dparameters, positions, g, x, mean, rstd, gamma);
     });
   }
 
@@ -245,10 +282,9 @@ class CpuNorm final : public NormOps {
     });
   }
 
-  // dx = gamma rstd (g - dbeta / count - n dgamma / count), n the normalised x.
   template <class T>
-  void batch_norm_backward_of(Tensor& dx, Tensor& dparameters, const Tensor& g, const Tensor& x,
-                              const Tensor& mean, const Tensor& rstd, const Tensor& gamma) {
+  void gradient_sums(Tensor& dparameters, const Tensor& g, const Tensor& x, const Tensor& mean,
+                     const Tensor& rstd) {
     const int64_t channels = x.shape().back();
     const WideRows rows = folded_rows(x.elements(), channels);
     const T* from = x.data<T>();
@@ -268,15 +304,30 @@ class CpuNorm final : public NormOps {
       dgamma[c] = static_cast<float>(sums.data<double>()[c] * r[c]);
       dbeta[c] = static_cast<float>(sums.data<double>()[channels + c]);
     }
-    const int64_t positions = x.elements() / channels;
+  }
+
+  // dx = gamma rstd (g - dbeta / positions - n dgamma / positions), n the normalised x.
+  template <class T>
+  void batch_norm_backward_of(Tensor& dx, const Tensor& dparameters, int64_t positions,
+                              const Tensor& g, const Tensor& x, const Tensor& mean,
+                              const Tensor& rstd, const Tensor& gamma) {
+    const int64_t channels = x.shape().back();
+    const WideRows rows = folded_rows(x.elements(), channels);
+    const T* from = x.data<T>();
+    const T* gradient = g.data<T>();
+    const auto* r = rstd.data<float>();
+    const auto* dgamma = dparameters.data<float>();
+    const float* dbeta = dgamma + channels;
     const float share = 1.0F / static_cast<float>(positions);
-    const Tensor wide = widened(context_, rows, 3, [&](int k, int64_t c) {
+    const Tensor wide = widened(context_, rows, 4, [&](int k, int64_t c) {
       if (k == 0) return gamma_at(gamma, c) * r[c];
-      return k == 1 ? dbeta[c] * share : r[c] * dgamma[c] * share;
+      if (k == 1) return dbeta[c] * share;
+      return k == 2 ? r[c] * dgamma[c] * share : mean.data<float>()[c];
     });
     const auto* a = wide.data<float>();
     const float* b = a + rows.width();
     const float* d = b + rows.width();
+    const float* mu = d + rows.width();
     for_channels(context_, rows, dx.data<T>(), [=](int64_t j, int64_t i) {
       return a[j] * (static_cast<float>(gradient[i]) - b[j] -
                      (static_cast<float>(from[i]) - mu[j]) * d[j]);

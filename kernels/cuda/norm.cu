@@ -213,6 +213,15 @@ class CudaNorm final : public NormOps {
     check_channels(kOp, y, x, mean, rstd, gamma);
     require_alike(kOp, gamma, beta);
     require_elements(kOp, sums, 2 * mean.elements());
+    batch_norm_statistics(mean, rstd, sums, x, epsilon);
+    batch_norm_apply(y, x, mean, rstd, gamma, beta);
+  }
+
+  void batch_norm_statistics(Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
+                             float epsilon) override {
+    constexpr const char* kOp = "batch_norm_statistics";
+    check_channels(kOp, x, x, mean, rstd, mean);
+    require_elements(kOp, sums, 2 * mean.elements());
     if (x.elements() == 0) return;
     const int64_t channels = x.shape().back();
     const auto count = static_cast<double>(x.elements() / channels);
@@ -222,7 +231,15 @@ class CudaNorm final : public NormOps {
                                      double{epsilon}};
       launch_column_sums(context_, ShiftedSums<T>{x.data<T>()}, write, x.elements(), channels);
     });
-    normalize<false>(kOp, y, x, mean, rstd, gamma, beta, epsilon);
+  }
+
+  void batch_norm_apply(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& rstd,
+                        const Tensor& gamma, const Tensor& beta) override {
+    constexpr const char* kOp = "batch_norm_apply";
+    check_channels(kOp, y, x, mean, rstd, gamma);
+    require_alike(kOp, gamma, beta);
+    constexpr float kNoEpsilon = 0.0F;  // it is in rstd
+    normalize<false>(kOp, y, x, mean, rstd, gamma, beta, kNoEpsilon);
   }
 
   void batch_norm_inference(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& variance,
@@ -238,15 +255,36 @@ class CudaNorm final : public NormOps {
     constexpr const char* kOp = "batch_norm_backward";
     check_channels(kOp, dx, x, mean, rstd, gamma);
     require_alike(kOp, g, x);
+    batch_norm_gradients(dparameters, g, x, mean, rstd);
+    batch_norm_backward_input(dx, dparameters, x.shape().rows(), g, x, mean, rstd, gamma);
+  }
+
+  void batch_norm_gradients(Tensor& dparameters, const Tensor& g, const Tensor& x,
+                            const Tensor& mean, const Tensor& rstd) override {
+    constexpr const char* kOp = "batch_norm_gradients";
+    check_channels(kOp, g, x, mean, rstd, mean);
     require_elements(kOp, dparameters, 2 * mean.elements());
     if (x.elements() == 0) return;
     const int64_t channels = x.shape().back();
-    const auto count = static_cast<double>(x.elements() / channels);
-    auto* dgamma = dparameters.data<float>();
     with_element_type(x.dtype(), kOp, [&]<class T>(T) {
       const GradientSums<T> sums{g.data<T>(), x.data<T>(), mean.data<float>()};
-      const WriteGradients write{dgamma, rstd.data<float>(), channels};
+      const WriteGradients write{dparameters.data<float>(), rstd.data<float>(), channels};
       launch_column_sums(context_, sums, write, x.elements(), channels);
+    });
+  }
+
+  void batch_norm_backward_input(Tensor& dx, const Tensor& dparameters, int64_t positions,
+                                 const Tensor& g, const Tensor& x, const Tensor& mean,
+                                 const Tensor& rstd, const Tensor& gamma) override {
+    constexpr const char* kOp = "batch_norm_backward_input";
+    check_channels(kOp, dx, x, mean, rstd, gamma);
+    require_alike(kOp, g, x);
+    require_elements(kOp, dparameters, 2 * mean.elements());
+    if (x.elements() == 0) return;
+    const int64_t channels = x.shape().back();
+    const auto count = static_cast<double>(positions);
+    const auto* dgamma = dparameters.data<float>();
+    with_element_type(x.dtype(), kOp, [&]<class T>(T) {
       const InputGradient<T> body{dx.data<T>(),
                                   g.data<T>(),
                                   x.data<T>(),

@@ -36,6 +36,21 @@ class NormOps {
   virtual void batch_norm_backward(Tensor& dx, Tensor& dparameters, const Tensor& g,
                                    const Tensor& x, const Tensor& mean, const Tensor& rstd,
                                    const Tensor& gamma) = 0;
+
+  // ---- the same in two steps, between which statistics and sums of other replicas may come in
+  // mean, rstd and sums as batch_norm_forward writes them.
+  virtual void batch_norm_statistics(Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
+                                     float epsilon) = 0;
+  // y = (x - mean) rstd gamma + beta
+  virtual void batch_norm_apply(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& rstd,
+                                const Tensor& gamma, const Tensor& beta) = 0;
+  // dparameters as batch_norm_backward writes them.
+  virtual void batch_norm_gradients(Tensor& dparameters, const Tensor& g, const Tensor& x,
+                                    const Tensor& mean, const Tensor& rstd) = 0;
+  // dx, where mean and rstd are those of `positions` rows and dparameters their gradients' sums.
+  virtual void batch_norm_backward_input(Tensor& dx, const Tensor& dparameters, int64_t positions,
+                                         const Tensor& g, const Tensor& x, const Tensor& mean,
+                                         const Tensor& rstd, const Tensor& gamma) = 0;
 };
 
 }  // namespace penstock

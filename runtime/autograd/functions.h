@@ -11,6 +11,7 @@
 
 #include "kernels/ops.h"
 #include "runtime/autograd/parameter.h"
+#include "runtime/autograd/replicas.h"
 #include "runtime/autograd/tape.h"
 
 namespace penstock {
@@ -37,6 +38,20 @@ namespace penstock {
 // `sums` [2, c] receives the micro-batch's sums of x and x^2 (overwritten).
 [[nodiscard]] Variable batch_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& beta,
                                   float epsilon, Tensor& sums);
+// The same with the statistics of all replicas' micro-batches, which must be of one size, as if
+// they were one. `found` receives them, unless it has them already: then nothing is exchanged, and
+// sums are left alone.
+struct BatchStatistics {
+  Tensor mean, rstd;  // F32 [c]
+};
+[[nodiscard]] Variable batch_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& beta,
+                                  float epsilon, Tensor& sums, Replicas& replicas,
+                                  BatchStatistics& found);
+// With statistics that nothing here changes: an affine map of each channel, whose gamma and beta
+// get no gradient. mean and variance must stay as they are until the backward.
+[[nodiscard]] Variable fixed_batch_norm(Tape& tape, const Variable& x, const Tensor& mean,
+                                        const Tensor& variance, const Parameter& gamma,
+                                        const Parameter& beta, float epsilon);
 
 // ---- element by element
 [[nodiscard]] Variable activation(Tape& tape, const Variable& x, Activation f);

@@ -73,7 +73,7 @@ Variable conv2d(Tape& tape, const Variable& x, Parameter& weight, Parameter* bia
   tape.device().image().conv2d_forward(value, x.value, weight.weight,
                                        bias != nullptr ? &bias->weight.value() : nullptr, window,
                                        groups, f);
-  Variable y = tape.output(std::move(value), true);
+  Variable y = tape.output(std::move(value), x.tracked() || any_trained(&weight, bias));
   if (y.tracked()) tape.add<ConvNode>(x, y, weight, bias, f, window, groups);
   return y;
 }

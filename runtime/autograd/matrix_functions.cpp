@@ -80,7 +80,7 @@ const Tensor* value_of(const Parameter* bias) {
 Variable linear(Tape& tape, const Variable& x, Parameter& weight, Parameter* bias, Fused f) {
   Tensor value = new_result(tape, x.value, weight);
   tape.device().dense().linear_forward(value, x.value, weight.weight, value_of(bias), f);
-  Variable y = tape.output(std::move(value), true);
+  Variable y = tape.output(std::move(value), x.tracked() || any_trained(&weight, bias));
   if (y.tracked()) tape.add<LinearNode>(x, y, weight, bias, f);
   return y;
 }
@@ -97,12 +97,12 @@ Variable feed_forward(Tape& tape, const Variable& x, Parameter& in_weight, Param
     return linear(tape, activation(tape, linear(tape, x, in_weight, in_bias), f), out_weight,
                   out_bias);
   }
-  Variable pre = tape.output(std::move(before), true);
+  Variable pre = tape.output(std::move(before), x.tracked() || any_trained(&in_weight, in_bias));
   if (!pre.tracked()) pre.value.reset();  // nobody will ask for it
   if (pre.tracked()) tape.add<LinearNode>(x, pre, in_weight, in_bias, Fused::None);
   Tensor value = new_result(tape, after, out_weight);
   ops.linear_forward(value, after, out_weight.weight, value_of(out_bias), Fused::None);
-  Variable y = tape.output(std::move(value), true);
+  Variable y = tape.output(std::move(value), pre.tracked() || any_trained(&out_weight, out_bias));
   if (y.tracked()) tape.add<ActivatedLinearNode>(after, pre, y, out_weight, out_bias, f);
   return y;
 }

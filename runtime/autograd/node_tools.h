@@ -16,4 +16,15 @@ namespace penstock {
   return g.unique() ? g : new_like(tape, g);
 }
 
+// True when one of them is trained: the op then has a weight half. Null: there is none.
+[[nodiscard]] inline bool any_trained(const Parameter* a, const Parameter* b = nullptr) {
+  return (a != nullptr && !a->frozen) || (b != nullptr && !b->frozen);
+}
+// What a weight half that gives the gradients of several parameters at once adds into: the
+// parameter's own, or, of a frozen one, a tensor that is thrown away.
+[[nodiscard]] inline Tensor gradient_of(Tape& tape, const Parameter& parameter) {
+  if (!parameter.frozen) return parameter.gradient;
+  return tape.device().zeros(parameter.shape, DType::F32, Purpose::Activations);
+}
+
 }  // namespace penstock

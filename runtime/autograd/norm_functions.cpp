@@ -1,3 +1,6 @@
+#include <cmath>
+#include <vector>
+
 #include "runtime/autograd/node_tools.h"
 
 namespace penstock {
@@ -34,11 +37,14 @@ class LayerNormNode final : public Node, public Recomputable {
   }
   void weight_gradient(Tape& tape) override {
     again_.reset();
-    if (!g_) return;
-    tape.device().norm().layer_norm_backward_weight(gamma_.gradient, beta_.gradient, g_, x_, mean_,
-                                                    rstd_);
+    if (!g_ || !any_trained(&gamma_, &beta_)) return;
+    Tensor dgamma = gradient_of(tape, gamma_);
+    Tensor dbeta = gradient_of(tape, beta_);
+    tape.device().norm().layer_norm_backward_weight(dgamma, dbeta, g_, x_, mean_, rstd_);
   }
-  [[nodiscard]] bool has_weights() const override { return true; }
+  [[nodiscard]] bool has_weights() const override {
+    return relied_on() || any_trained(&gamma_, &beta_);
+  }
 
  private:
   float epsilon_;
@@ -48,24 +54,81 @@ class LayerNormNode final : public Node, public Recomputable {
   Parameter& beta_;
 };
 
+std::vector<float> on_host(Device& device, const Tensor& t) {
+  std::vector<float> values(static_cast<size_t>(t.elements()));
+  device.copy_to_host(values.data(), t, t.size_bytes());
+  return values;
+}
+
+Tensor sum_over_replicas(Device& device, const Tensor& t, Replicas& replicas) {
+  std::vector<float> values = on_host(device, t);
+  const std::vector<double> mine(values.begin(), values.end());
+  const std::span<const double> all = replicas.gather(mine);
+  for (size_t i = 0; i < values.size(); ++i) {
+    double sum = 0.0;
+    for (size_t at = i; at < all.size(); at += values.size()) sum += all[at];
+    values[i] = static_cast<float>(sum);
+  }
+  Tensor sums = device.empty(t.shape(), DType::F32, Purpose::Activations);
+  device.copy_from_host(sums, values.data(), sums.size_bytes());
+  return sums;
+}
+
+// From the mean and 1 / sqrt(variance + epsilon) of each replica's share to those of the whole. The
+// shares are equal, so variance + epsilon is the mean of theirs and the variance of their means: no
+// difference of large numbers (Chan et al. 1983).
+void merge_over_replicas(Device& device, Tensor& mean, Tensor& rstd, Replicas& replicas) {
+  std::vector<float> means = on_host(device, mean);
+  std::vector<float> rstds = on_host(device, rstd);
+  const size_t channels = means.size();
+  std::vector<double> mine(means.begin(), means.end());
+  mine.insert(mine.end(), rstds.begin(), rstds.end());
+  const std::span<const double> all = replicas.gather(mine);
+  const double share = 1.0 / replicas.count();
+  for (size_t c = 0; c < channels; ++c) {
+    double centre = 0.0;
+    double spread = 0.0;
+    for (size_t at = c; at < all.size(); at += 2 * channels) centre += share * all[at];
+    for (size_t at = c; at < all.size(); at += 2 * channels) {
+      const double away = all[at] - centre;
+      const double inverse = all[at + channels];
+      spread += share * (1.0 / (inverse * inverse) + away * away);
+    }
+    means[c] = static_cast<float>(centre);
+    rstds[c] = static_cast<float>(1.0 / std::sqrt(spread));
+  }
+  device.copy_from_host(mean, means.data(), mean.size_bytes());
+  device.copy_from_host(rstd, rstds.data(), rstd.size_bytes());
+}
+
 class BatchNormNode final : public Node {
  public:
+  // `replicas`: null where the statistics are this micro-batch's alone.
   BatchNormNode(const Variable& x, int y_slot, Tensor mean, Tensor rstd, Parameter& gamma,
-                Parameter& beta)
+                Parameter& beta, Replicas* replicas)
       : x_(x.value),
         mean_(std::move(mean)),
         rstd_(std::move(rstd)),
         x_slot_(x.slot),
         y_slot_(y_slot),
         gamma_(gamma),
-        beta_(beta) {}
+        beta_(beta),
+        replicas_(replicas) {}
   void input_gradient(Tape& tape) override {
     const Tensor g = tape.take_gradient(y_slot_);
     if (!g) return;
+    NormOps& ops = tape.device().norm();
+    const Tensor& gamma = gamma_.weight.value();
     parameters_ = new_tensor(tape, {2, gamma_.elements()}, DType::F32);
     Tensor dx = new_like(tape, x_);
-    tape.device().norm().batch_norm_backward(dx, parameters_, g, x_, mean_, rstd_,
-                                             gamma_.weight.value());
+    if (replicas_ == nullptr) {
+      ops.batch_norm_backward(dx, parameters_, g, x_, mean_, rstd_, gamma);
+    } else {
+      ops.batch_norm_gradients(parameters_, g, x_, mean_, rstd_);
+      const Tensor all = sum_over_replicas(tape.device(), parameters_, *replicas_);
+      const int64_t positions = x_.shape().rows() * replicas_->count();
+      ops.batch_norm_backward_input(dx, all, positions, g, x_, mean_, rstd_, gamma);
+    }
     x_.reset();
     if (x_slot_ >= 0) tape.give_gradient(x_slot_, std::move(dx));
   }
@@ -73,16 +136,40 @@ class BatchNormNode final : public Node {
     if (!parameters_) return;
     const int64_t channels = gamma_.elements();
     PointwiseOps& ops = tape.device().pointwise();
-    ops.accumulate(gamma_.gradient, parameters_.view(0, {channels}));
-    ops.accumulate(beta_.gradient, parameters_.view(channels, {channels}));
+    if (!gamma_.frozen) ops.accumulate(gamma_.gradient, parameters_.view(0, {channels}));
+    if (!beta_.frozen) ops.accumulate(beta_.gradient, parameters_.view(channels, {channels}));
   }
-  [[nodiscard]] bool has_weights() const override { return true; }
+  [[nodiscard]] bool has_weights() const override { return any_trained(&gamma_, &beta_); }
 
  private:
   Tensor x_, mean_, rstd_, parameters_;
   int x_slot_, y_slot_;
   Parameter& gamma_;
   Parameter& beta_;
+  Replicas* replicas_;
+};
+
+// dx = g gamma / sqrt(variance + epsilon): the map itself, of mean and beta zero.
+class FixedBatchNormNode final : public Node {
+ public:
+  FixedBatchNormNode(int x_slot, int y_slot, const Tensor& variance, const Parameter& gamma,
+                     float epsilon)
+      : variance_(variance), gamma_(gamma), epsilon_(epsilon), x_slot_(x_slot), y_slot_(y_slot) {}
+  void input_gradient(Tape& tape) override {
+    const Tensor g = tape.take_gradient(y_slot_);
+    if (!g) return;
+    const Tensor zero = tape.device().zeros({gamma_.elements()}, DType::F32, Purpose::Activations);
+    Tensor dx = new_like(tape, g);
+    tape.device().norm().batch_norm_inference(dx, g, zero, variance_, gamma_.weight.value(), zero,
+                                              epsilon_);
+    tape.give_gradient(x_slot_, std::move(dx));
+  }
+
+ private:
+  Tensor variance_;
+  const Parameter& gamma_;
+  float epsilon_;
+  int x_slot_, y_slot_;
 };
 
 }  // namespace
@@ -95,7 +182,7 @@ Variable layer_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& 
   Tensor rstd = new_tensor(tape, {rows}, DType::F32);
   tape.device().norm().layer_norm_forward(value, mean, rstd, x.value, gamma.weight.value(),
                                           beta.weight.value(), epsilon);
-  Variable y = tape.output(std::move(value), true);
+  Variable y = tape.output(std::move(value), x.tracked() || any_trained(&gamma, &beta));
   if (y.tracked()) {
     y.source =
         &tape.add<LayerNormNode>(x, y.slot, std::move(mean), std::move(rstd), gamma, beta, epsilon);
@@ -111,10 +198,39 @@ Variable batch_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& 
   Tensor rstd = new_tensor(tape, {channels}, DType::F32);
   tape.device().norm().batch_norm_forward(value, mean, rstd, sums, x.value, gamma.weight.value(),
                                           beta.weight.value(), epsilon);
-  Variable y = tape.output(std::move(value), true);
+  Variable y = tape.output(std::move(value), x.tracked() || any_trained(&gamma, &beta));
   if (y.tracked()) {
-    tape.add<BatchNormNode>(x, y.slot, std::move(mean), std::move(rstd), gamma, beta);
+    tape.add<BatchNormNode>(x, y.slot, std::move(mean), std::move(rstd), gamma, beta, nullptr);
   }
+  return y;
+}
+
+Variable batch_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& beta, float epsilon,
+                    Tensor& sums, Replicas& replicas, BatchStatistics& found) {
+  const int64_t channels = gamma.elements();
+  NormOps& ops = tape.device().norm();
+  if (!found.mean) {
+    found = {new_tensor(tape, {channels}, DType::F32), new_tensor(tape, {channels}, DType::F32)};
+    ops.batch_norm_statistics(found.mean, found.rstd, sums, x.value, epsilon);
+    merge_over_replicas(tape.device(), found.mean, found.rstd, replicas);
+  }
+  Tensor value = new_like(tape, x.value);
+  ops.batch_norm_apply(value, x.value, found.mean, found.rstd, gamma.weight.value(),
+                       beta.weight.value());
+  Variable y = tape.output(std::move(value), x.tracked() || any_trained(&gamma, &beta));
+  if (y.tracked()) {
+    tape.add<BatchNormNode>(x, y.slot, found.mean, found.rstd, gamma, beta, &replicas);
+  }
+  return y;
+}
+
+Variable fixed_batch_norm(Tape& tape, const Variable& x, const Tensor& mean, const Tensor& variance,
+                          const Parameter& gamma, const Parameter& beta, float epsilon) {
+  Tensor value = new_like(tape, x.value);
+  tape.device().norm().batch_norm_inference(value, x.value, mean, variance, gamma.weight.value(),
+                                            beta.weight.value(), epsilon);
+  Variable y = tape.output(std::move(value), x.tracked());
+  if (y.tracked()) tape.add<FixedBatchNormNode>(x.slot, y.slot, variance, gamma, epsilon);
   return y;
 }
 

@@ -26,6 +26,7 @@ struct Parameter {
   // of its own, so that the engine can add them in layer order wherever the layers are.
   bool tied = false;
   Parameter* first = nullptr;  // of this name in the same set: the weight is that one's
+  bool frozen = false;         // keeps its weight: has no gradient, and functions ask for none
 
   [[nodiscard]] int64_t elements() const { return shape.elements(); }
 };

@@ -121,11 +121,11 @@ class AddTableNode final : public Node {
     if (g_ && x_slot_ >= 0) tape.give_gradient(x_slot_, g_);
   }
   void weight_gradient(Tape& tape) override {
-    if (!g_) return;
+    if (!g_ || table_.frozen) return;
     Tensor used = table_.gradient.view(0, {rows_, table_.shape[1]});
     tape.device().pointwise().add_broadcast_backward(used, g_);
   }
-  [[nodiscard]] bool has_weights() const override { return true; }
+  [[nodiscard]] bool has_weights() const override { return any_trained(&table_); }
 
  private:
   Tensor g_;
@@ -221,7 +221,7 @@ Variable add_table(Tape& tape, const Variable& x, Parameter& table, int64_t rows
   Tensor value = new_like(tape, x.value);
   tape.device().pointwise().add_broadcast(value, x.value,
                                           table.weight.value().view(0, {rows, table.shape[1]}));
-  Variable y = tape.output(std::move(value), true);
+  Variable y = tape.output(std::move(value), x.tracked() || any_trained(&table));
   if (y.tracked()) tape.add<AddTableNode>(x.slot, y.slot, table, rows);
   return y;
 }

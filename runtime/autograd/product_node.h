@@ -16,10 +16,12 @@ class ProductNode : public Node {
         weight_(weight),
         bias_(bias),
         f_(f) {
-    if (source_ == nullptr) {
-      x_ = x.value;
-    } else {
-      source_->rely();
+    if (any_trained(&weight, bias)) {
+      if (source_ == nullptr) {
+        x_ = x.value;
+      } else {
+        source_->rely();
+      }
     }
     if (f != Fused::None) y_ = y.value;
   }
@@ -29,10 +31,11 @@ class ProductNode : public Node {
     give_input_gradient(tape);
   }
   void weight_gradient(Tape& tape) final {
-    if (!g_) return;
+    if (!g_ || !has_weights()) return;
     if (source_ != nullptr) x_ = source_->recompute(tape);
-    differentiate_weight(tape.device(), weight_.gradient,
-                         bias_ != nullptr ? &bias_->gradient : nullptr, x_, g_);
+    Tensor dw = gradient_of(tape, weight_);
+    differentiate_weight(tape.device(), dw, any_trained(bias_) ? &bias_->gradient : nullptr, x_,
+                         g_);
   }
   // The weight half first: then x is gone before its gradient is there.
   void backward(Tape& tape) final {
@@ -42,7 +45,7 @@ class ProductNode : public Node {
     tape.progress();
     give_input_gradient(tape);
   }
-  [[nodiscard]] bool has_weights() const final { return true; }
+  [[nodiscard]] bool has_weights() const final { return any_trained(&weight_, bias_); }
 
  protected:
   // dx = ...; g is the gradient before f.

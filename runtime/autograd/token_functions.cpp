@@ -122,7 +122,7 @@ Variable embedding(Tape& tape, const Tensor& ids, Parameter& table, DType dtype)
       tape, Shape(std::span<const int64_t>(extents.data(), static_cast<size_t>(shape.rank()) + 1)),
       dtype);
   tape.device().token().embedding_forward(value, ids, table.weight.value());
-  Variable y = tape.output(std::move(value), true);
+  Variable y = tape.output(std::move(value), any_trained(&table));
   if (y.tracked()) tape.add<EmbeddingNode>(ids, table, y.slot);
   return y;
 }

@@ -20,7 +20,9 @@ struct DataConfig {
   std::vector<std::string> pairs = {};  // "en-de": from English to German
   double temperature = 5.0;             // of the sampling over pairs
   int64_t longest = 0;                  // pieces of a sentence; 0: what fits the model's context
-  // images: augmentation of training samples and normalisation of all
+  // images
+  std::vector<std::string> leave_out = {};  // classes
+  // augmentation of training samples and normalisation of all
   int crop_padding = 0;           // pixels added on each side before a random crop back to the size
   bool flip = false;              // random horizontal flip
   int cutout = 0;                 // side of a square set to the mean, 0 = off

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/error.h"
+#include "kernels/suggest.h"
 #include "runtime/data/archive.h"
 #include "runtime/data/byte_file.h"
 
@@ -100,6 +101,29 @@ ImageFolder open_image_folder(const std::string& path) {
                "': give the folder above the class folders");
   }
   return folder;
+}
+
+void leave_out(ImageFolder& folder, const std::vector<std::string>& classes) {
+  for (const std::string& name : classes) {
+    if (std::ranges::find(folder.classes, name) != folder.classes.end()) continue;
+    fail_input("data.leave_out: " + folder.path + " has no class '" + name + "'" +
+               did_you_mean(name, folder.classes));
+  }
+  std::vector<int32_t> label_of;  // by old label; -1: left out
+  std::vector<std::string> kept;
+  for (const std::string& name : folder.classes) {
+    const bool out = std::ranges::find(classes, name) != classes.end();
+    label_of.push_back(out ? -1 : static_cast<int32_t>(kept.size()));
+    if (!out) kept.push_back(name);
+  }
+  if (kept.size() < 2) {
+    fail_input("data.leave_out leaves " + std::to_string(kept.size()) + " of the " +
+               std::to_string(folder.classes.size()) + " classes of " + folder.path +
+               ": at least two must stay");
+  }
+  for (ImageFile& file : folder.files) file.label = label_of[static_cast<size_t>(file.label)];
+  std::erase_if(folder.files, [](const ImageFile& file) { return file.label < 0; });
+  folder.classes = std::move(kept);
 }
 
 }  // namespace penstock

@@ -31,4 +31,8 @@ struct ImageFolder {
 // image outside a class folder, class folders at different places, the same name twice.
 [[nodiscard]] ImageFolder open_image_folder(const std::string& path);
 
+// Without the images of these classes; the labels of the others are their places among themselves.
+// Throws Error(Input) for a class that is not there, and where fewer than two are left.
+void leave_out(ImageFolder& folder, const std::vector<std::string>& classes);
+
 }  // namespace penstock

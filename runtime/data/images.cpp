@@ -85,15 +85,19 @@ Datasets open_images(const DataConfig& config, const Shape& image) {
     fail_input("data.validation = " + config.validation +
                ": images are not split; give a second folder or archive");
   }
+  const auto open = [&](const std::string& path) {
+    ImageFolder folder = open_image_folder(path);
+    leave_out(folder, config.leave_out);
+    return folder;
+  };
   Datasets sets;
-  const auto train =
-      std::make_shared<ImageDataset>(open_image_folder(config.train), image, config, true);
+  const auto train = std::make_shared<ImageDataset>(open(config.train), image, config, true);
   sets.train = train;
   sets.labels = train->folder().classes;
   sets.classes = static_cast<int64_t>(sets.labels.size());
   if (config.validation.empty()) return sets;
 
-  ImageFolder validation = open_image_folder(config.validation);
+  ImageFolder validation = open(config.validation);
   if (validation.classes != sets.labels) {
     fail_input("the classes of " + config.train + " (" + std::to_string(sets.classes) + ", from '" +
                sets.labels.front() + "' on) and of " + config.validation + " (" +

@@ -29,6 +29,12 @@ struct PipelineConfig {
   std::string link = "auto";         // auto | nccl | mpi-staged | mpi-cuda | mpi (plan_links())
 };
 
+// What the weights are before step 1, where not random.
+struct InitConfig {
+  std::string from;                    // a run directory or a checkpoint; empty: nothing
+  std::vector<std::string> skip = {};  // patterns of names that start afresh all the same
+};
+
 struct CheckpointConfig {
   int64_t every = 0;  // steps; 0: only at the end
   int keep = 3;       // periodic ones; 0: all
@@ -55,6 +61,7 @@ struct Config {
   DataConfig data;
   OptimizerConfig optimizer;
   PipelineConfig pipeline;
+  InitConfig init;
   CheckpointConfig checkpoint;
   RunConfig run;
 };

@@ -107,6 +107,7 @@ void Executor::execute(const Instruction& instruction, const StepInput& input) {
       send(*parts_.links->of(edge()).send_activation, mailbox_.forward(edge(), m));
       return;
     case Op::SendGradient:
+      fill_unwanted(edge(), mailbox_.back(edge(), m));
       send(*parts_.links->of(edge()).send_gradient, mailbox_.back(edge(), m));
       return;
     case Op::RecvActivation:
@@ -165,6 +166,15 @@ void Executor::forward(const Instruction& instruction, const StepInput& input) {
 void Executor::send(SendLink& link, Tensors& message) {
   link.send({message.data(), message.size()});
   message.clear();
+}
+
+// A schedule sends gradients to every stage, also to those that train nothing and make none.
+void Executor::fill_unwanted(int edge, Tensors& gradients) {
+  const std::vector<TensorSpec>& specs = tuples_[static_cast<size_t>(edge)];
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    if (gradients[i]) continue;
+    gradients[i] = parts_.device->zeros(specs[i].shape, specs[i].dtype, Purpose::Activations);
+  }
 }
 
 void Executor::announce(Inlet& inlet) {

@@ -83,6 +83,7 @@ class Executor {
   [[nodiscard]] Tensors take_inputs(const Instruction& instruction);
   void forward(const Instruction& instruction, const StepInput& input);
   static void send(SendLink& link, Tensors& message);
+  void fill_unwanted(int edge, Tensors& gradients);
   void announce(Inlet& inlet);
   void receive(Inlet& inlet, Tensors& into);
   [[nodiscard]] size_t at(const Instruction& instruction) const;

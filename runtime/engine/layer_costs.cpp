@@ -8,6 +8,7 @@
 #include "kernels/counting/counting_device.h"
 #include "kernels/ops/pointwise.h"
 #include "runtime/engine/layer_probe.h"
+#include "runtime/engine/name_patterns.h"
 #include "runtime/layers/skip.h"
 
 namespace penstock {
@@ -38,16 +39,20 @@ std::string text(const Shapes& shapes) {
 
 // Equal for layers that do the same: their kind, what enters, what they train, and the operations
 // of a forward and a backward.
-std::string signature(const std::unique_ptr<Layer>& layer, const Shapes& inputs, bool first,
+std::string signature(const std::unique_ptr<Layer>& layer, const Shapes& inputs, ProbePlace place,
                       const ProbeSetup& setup) {
-  std::string all = layer->kind() + (first ? " data " : " ") + text(inputs);
+  std::string all = layer->kind() + (place.first ? " data" : "") +
+                    (place.wanted ? " " : " unwanted ") + text(inputs);
   {
     ParameterSet set;
     layer->declare(set);
-    for (const Parameter& parameter : set.parameters()) all += ' ' + parameter.shape.text();
+    for (const Parameter& parameter : set.parameters()) {
+      const bool frozen = matches_any(parameter.name, setup.optimizer.freeze);
+      all += (frozen ? " frozen" : " ") + parameter.shape.text();
+    }
   }
   const auto counting = make_counting_device(device_model_named("cpu"));
-  LayerProbe(layer, inputs, first, setup, *counting).run();
+  LayerProbe(layer, inputs, place, setup, *counting).run();
   const OpCount& count = counting->count();
   return all + ' ' + std::to_string(count.ops) + ' ' + std::to_string(count.flops) + ' ' +
          std::to_string(count.bytes);
@@ -131,10 +136,17 @@ int64_t count_parameters(Layer& layer) {
   return set.elements();
 }
 
+bool trains(Layer& layer, const std::vector<std::string>& freeze) {
+  ParameterSet set;
+  layer.declare(set);
+  return std::any_of(set.parameters().begin(), set.parameters().end(),
+                     [&](const Parameter& p) { return !matches_any(p.name, freeze); });
+}
+
 Found probe(const Walk& walk, const std::unique_ptr<Layer>& layer, const Shapes& inputs,
-            bool first) {
+            ProbePlace place) {
   if (walk.before_layer) walk.before_layer();
-  LayerProbe probe(layer, inputs, first, walk.setup, walk.device);
+  LayerProbe probe(layer, inputs, place, walk.setup, walk.device);
   Found found;
   found.memory = probe.memory();
   found.times = walk.measure(probe);
@@ -156,13 +168,17 @@ ModelCosts walk_layers(const Walk& walk) {
   ShapeWalk shapes(entering(walk.setup));
   Chain tape({bytes_of(shapes.between(), walk.setup.input.dtype)});
   Chain half({bytes_of(shapes.between(), walk.setup.input.dtype)});
-  bool data = true;  // what enters has no gradient: the data, or views of them
+  const std::vector<std::string>& freeze = walk.setup.optimizer.freeze;
+  bool data = true;      // what enters has no gradient: the data, or views of them
+  bool trained = false;  // by a layer before
   for (const auto& layer : walk.model.layers) {
     const int64_t input_bytes = bytes_of(shapes.between(), walk.setup.dtype);
     const Shapes inputs = shapes.next(*layer);
-    const std::string key = signature(layer, inputs, data, walk.setup);
+    const ProbePlace place{.first = data, .wanted = freeze.empty() ? !data : trained};
+    const std::string key = signature(layer, inputs, place, walk.setup);
     auto found = known.find(key);
-    if (found == known.end()) found = known.emplace(key, probe(walk, layer, inputs, data)).first;
+    if (found == known.end()) found = known.emplace(key, probe(walk, layer, inputs, place)).first;
+    trained = trained || trains(*layer, freeze);
     LayerCost cost = cost_of(*layer, found->second);
     cost.parameters = count_parameters(*layer);
     cost.input_bytes = costs.layers.empty() ? 0 : input_bytes;

@@ -75,15 +75,17 @@ Reading operator-(const Reading& after, const Reading& before) {
 
 }  // namespace
 
-LayerProbe::LayerProbe(const std::unique_ptr<Layer>& layer, const Shapes& inputs, bool first,
+LayerProbe::LayerProbe(const std::unique_ptr<Layer>& layer, const Shapes& inputs, ProbePlace place,
                        const ProbeSetup& setup, Device& device)
     : layer_(layer),
-      first_(first),
+      first_(place.first),
       device_(device),
-      stage_(std::span(&layer, 1), RecomputeMode::Stage, 1, setup.dtype, device),
+      stage_(std::span(&layer, 1), RecomputeMode::Stage, 1, setup.dtype, device,
+             setup.optimizer.freeze),
       optimizer_(make_optimizer(setup.optimizer)),
       field_names_(layer->reads()) {
-  stage_.set_first(first);
+  const bool trains = setup.optimizer.freeze.empty() || !stage_.parameters().empty();
+  stage_.set_first(!place.wanted, trains ? 0 : 1);
   stage_.allocate(kSeed);
   optimizer_->allocate(stage_.parameters(), device);
   if (setup.optimizer.moving_average > 0.0) {
@@ -92,7 +94,7 @@ LayerProbe::LayerProbe(const std::unique_ptr<Layer>& layer, const Shapes& inputs
   }
   const auto parameters = static_cast<int64_t>(stage_.parameters().size());
   squares_ = device.empty({parameters}, DType::F64, Purpose::Workspace);
-  const DType entering = first ? setup.input.dtype : setup.dtype;
+  const DType entering = place.first ? setup.input.dtype : setup.dtype;
   for (const Shape& shape : inputs) input_patterns_.push_back(pattern(shape, entering, device));
   for (const Shape& shape : layer->infer(inputs)) {
     gradient_patterns_.push_back(pattern(shape, setup.dtype, device));
@@ -149,9 +151,10 @@ ProbeMemory LayerProbe::memory() {
   run();
   const MemoryUse use = device_.memory().use();
   // A tensor of no elements still takes a line; a stage of more layers has only one such.
-  const int64_t line = stage_.parameters().empty() ? 64 : 0;
-  memory.parameters = use.current_of(Purpose::Parameters) - line;
-  memory.gradients = use.current_of(Purpose::Gradients) - line;
+  const int64_t no_weights = stage_.held().empty() ? 64 : 0;
+  const int64_t no_gradients = stage_.gradients().elements() == 0 ? 64 : 0;
+  memory.parameters = use.current_of(Purpose::Parameters) - no_weights;
+  memory.gradients = use.current_of(Purpose::Gradients) - no_gradients;
   memory.workspace = use.current_of(Purpose::Workspace) - workspace;
   memory.optimizer = state_bytes(optimizer_->state());
   if (average_) memory.optimizer += state_bytes(average_->state());

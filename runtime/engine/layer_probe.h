@@ -57,10 +57,16 @@ struct ProbeMemory {
   int64_t workspace = 0;  // forms of the weights
 };
 
+// Where in its network the layer is.
+struct ProbePlace {
+  bool first = false;  // the inputs are data
+  bool wanted = true;  // so are the gradients of the inputs
+};
+
 class LayerProbe {
  public:
-  // `layer` and `setup` must outlive the probe. `first`: the inputs are data.
-  LayerProbe(const std::unique_ptr<Layer>& layer, const Shapes& inputs, bool first,
+  // `layer` and `setup` must outlive the probe.
+  LayerProbe(const std::unique_ptr<Layer>& layer, const Shapes& inputs, ProbePlace place,
              const ProbeSetup& setup, Device& device);
   ~LayerProbe();
   LayerProbe(const LayerProbe&) = delete;

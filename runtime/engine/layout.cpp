@@ -6,6 +6,7 @@
 
 #include "kernels/philox.h"
 #include "runtime/engine/layer_costs.h"
+#include "runtime/engine/name_patterns.h"
 #include "runtime/engine/plan_request.h"
 #include "runtime/partition/partition.h"
 #include "runtime/plan/split.h"
@@ -34,9 +35,36 @@ void note_tie(const Parameter& parameter, size_t layer, std::vector<LayerTie>& t
                           [&](const LayerTie& known) { return known.name == parameter.name; });
   if (tie == ties.end()) tie = ties.insert(ties.end(), {parameter.name, parameter.shape, {}});
   tie->layers.push_back(layer);
+  tie->frozen = parameter.frozen;
 }
 
-void count_parameters(const Sequential& model, Layout& layout) {
+// Once all layers are declared: which of their tensors there are, and what is frozen of them.
+void list_tensors(ParameterSet& all, Layout& layout) {
+  for (const Parameter& parameter : all.parameters()) {
+    if (parameter.first == nullptr) {
+      layout.named.push_back({parameter.name, parameter.shape, true, parameter.frozen});
+    }
+  }
+  for (const Buffer& buffer : all.buffers()) {
+    layout.named.push_back({buffer.name, buffer.shape, false, false});
+  }
+}
+
+void check_freeze(const Layout& layout, const std::vector<std::string>& freeze) {
+  std::vector<std::string> names;
+  bool trained = false;
+  for (const NetworkTensor& tensor : layout.named) {
+    if (!tensor.parameter) continue;
+    names.push_back(tensor.name);
+    trained = trained || !tensor.frozen;
+  }
+  refuse_unmatched("optimizer.freeze", freeze, names);
+  if (!trained && !freeze.empty()) fail_input("optimizer.freeze leaves nothing to train");
+}
+
+void count_parameters(const Sequential& model, const std::vector<std::string>& freeze,
+                      Layout& layout) {
+  layout.first_trained = freeze.empty() ? 0 : model.layers.size();
   ParameterSet all;  // one set for all layers: names must not repeat, unless they are shared
   for (size_t layer = 0; layer < model.layers.size(); ++layer) {
     const size_t first = all.parameters().size();
@@ -45,9 +73,14 @@ void count_parameters(const Sequential& model, Layout& layout) {
     layout.tensors.push_back(all.parameters().size() - first);
     layout.parameters.push_back(all.elements() - before);
     for (size_t i = first; i < all.parameters().size(); ++i) {
-      if (all.parameters()[i].tied) note_tie(all.parameters()[i], layer, layout.ties);
+      Parameter& parameter = all.parameters()[i];
+      parameter.frozen = matches_any(parameter.name, freeze);
+      if (!parameter.frozen) layout.first_trained = std::min(layout.first_trained, layer);
+      if (parameter.tied) note_tie(parameter, layer, layout.ties);
     }
   }
+  list_tensors(all, layout);
+  check_freeze(layout, freeze);
   std::erase_if(layout.ties, [](const LayerTie& tie) { return tie.layers.size() == 1; });
 }
 
@@ -55,6 +88,18 @@ void count_parameters(const Sequential& model, Layout& layout) {
 
 int64_t Layout::total_parameters() const {
   return std::accumulate(parameters.begin(), parameters.end(), int64_t{0});
+}
+
+int64_t Layout::frozen_parameters() const {
+  int64_t total = 0;
+  for (const NetworkTensor& tensor : named) total += tensor.frozen ? tensor.shape.elements() : 0;
+  return total;
+}
+
+size_t Layout::untrained(int stage) const {
+  const size_t first = first_layer[static_cast<size_t>(stage)];
+  const size_t last = first_layer[static_cast<size_t>(stage) + 1];
+  return std::clamp(first_trained, first, last) - first;
 }
 
 size_t Layout::tensors_before(int stage) const {
@@ -76,7 +121,7 @@ Layout lay_out(const Sequential& model, const ModelInput& input, const Config& c
   const PipelineConfig& pipeline = config.pipeline;
   Layout layout;
   layout.stages = pipeline.stages;
-  count_parameters(model, layout);
+  count_parameters(model, config.optimizer.freeze, layout);
   layout.skips = find_skips(model.layers);
   const int layers = static_cast<int>(model.layers.size());
   std::vector<int> counts;

@@ -20,15 +20,28 @@ struct LayerTie {
   std::string name;
   Shape shape;
   std::vector<size_t> layers;  // its holders, ascending; a layer twice if it holds it twice
+  bool frozen = false;
+};
+
+// A tensor of a checkpoint's model.
+struct NetworkTensor {
+  std::string name;
+  Shape shape;
+  bool parameter = true;  // else a buffer
+  bool frozen = false;
 };
 
 struct Layout {
   int stages = 1;
-  std::vector<size_t> first_layer;  // stages + 1 entries: stage s has layers [s], [s + 1)
-  std::vector<int64_t> parameters;  // numbers trained, by layer
-  std::vector<size_t> tensors;      // parameters (named tensors), by layer
-  std::vector<SkipPath> skips;      // all of the network's
-  std::vector<LayerTie> ties;       // likewise
+  std::vector<size_t> first_layer;   // stages + 1 entries: stage s has layers [s], [s + 1)
+  std::vector<int64_t> parameters;   // numbers trained, by layer
+  std::vector<size_t> tensors;       // parameters (named tensors), by layer
+  std::vector<SkipPath> skips;       // all of the network's
+  std::vector<LayerTie> ties;        // likewise
+  std::vector<NetworkTensor> named;  // all of the network's, a tied one once
+  // The first layer that trains something; 0 where nothing is frozen. Those before it need no
+  // gradients.
+  size_t first_trained = 0;
 
   [[nodiscard]] std::span<const std::unique_ptr<Layer>> layers_of(const Sequential& model,
                                                                   int stage) const {
@@ -40,6 +53,9 @@ struct Layout {
   // Which stages skips join over the heads of others: what Schedule::skips wants.
   [[nodiscard]] std::vector<Skip> stage_skips() const;
   [[nodiscard]] int64_t total_parameters() const;
+  [[nodiscard]] int64_t frozen_parameters() const;  // numbers
+  // Of the layers of a stage, those at its beginning that are before first_trained.
+  [[nodiscard]] size_t untrained(int stage) const;
   // Named tensors of all layers before stage s; of all layers for s = stages.
   [[nodiscard]] size_t tensors_before(int stage) const;
 };
@@ -47,7 +63,8 @@ struct Layout {
 // The split given by hand (pipeline.split), or the one whose slowest stage is as fast as possible
 // in this schedule, by times counted for a processor: only the balance between layers of many FLOPs
 // and layers of many parameters hangs on which. Throws Error(Input) when there are more stages than
-// layers, or a layer does not fit the one before it. `model` must be declared again afterwards.
+// layers, a layer does not fit the one before it, or optimizer.freeze has a pattern that fits no
+// parameter or leaves nothing to train. `model` must be declared again afterwards.
 [[nodiscard]] Layout lay_out(const Sequential& model, const ModelInput& input, const Config& config,
                              const Schedule& training);
 

@@ -44,10 +44,11 @@ class GradientNorm {
  private:
   const Pipeline& pipeline_;
   Device& device_;
-  Tensor squares_;            // F64, one per parameter here
-  Tensors gradients_;         // of one sum: kept for its memory
-  std::vector<double> here_;  // the same on the host
-  std::vector<double> all_;   // of the whole network, zero where held elsewhere
+  Tensor squares_;              // F64, one per trained parameter here
+  Tensors gradients_;           // of one sum: kept for its memory
+  std::vector<double> here_;    // the same on the host
+  std::vector<size_t> places_;  // of each in:
+  std::vector<double> all_;     // of the whole network, zero where held elsewhere or frozen
 };
 
 }  // namespace penstock

@@ -63,7 +63,12 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
       std::max(message_window(programs.training), message_window(programs.evaluation));
   links_ = std::make_unique<Links>(network, programs.training, window, device);
   if (replicas_ > 1) reduce_ = network.reduce_group(device);
-  if (!layout.ties.empty()) {
+  if (replicas_ > 1 && config.model.norm_replicas) {
+    exchange_ = std::make_unique<ReplicaExchange>(network.replicas(), *links_);
+    for (auto& stage : stages_) stage->set_replicas(exchange_.get());
+  }
+  const auto trained = [](const LayerTie& tie) { return !tie.frozen; };
+  if (std::any_of(layout.ties.begin(), layout.ties.end(), trained)) {
     tied_ = std::make_unique<TiedGradients>(layout, programs.training.rank_of_stage,
                                             stages_by_index_, network, device);
   }
@@ -129,9 +134,12 @@ void Pipeline::make_stages(const Config& config, Device& device) {
     if (blueprint_.programs.training.rank_of_stage[static_cast<size_t>(s)] != position_) continue;
     stages_.push_back(std::make_unique<Stage>(blueprint_.layout.layers_of(blueprint_.model, s),
                                               recompute_mode_named(config.pipeline.recompute),
-                                              config.pipeline.micro_batches, dtype_, device));
+                                              config.pipeline.micro_batches, dtype_, device,
+                                              config.optimizer.freeze));
     Stage& stage = *stages_.back();
-    stage.set_first(s == 0);
+    const Layout& layout = blueprint_.layout;
+    const size_t first_layer = layout.first_layer[static_cast<size_t>(s)];
+    stage.set_first(s == 0 || first_layer <= layout.first_trained, layout.untrained(s));
     stage.allocate(config.run.seed);
     stages_by_index_[static_cast<size_t>(s)] = &stage;
     list_parameters(s, stage);
@@ -149,7 +157,7 @@ void Pipeline::list_parameters(int s, Stage& stage) {
   for (Parameter& parameter : stage.set().parameters()) {
     const size_t here = place++;
     if (parameter.first != nullptr) continue;
-    parameters_.push_back(&parameter);
+    if (!parameter.frozen) parameters_.push_back(&parameter);
     if (parameter.tied && first_holder_is_before(parameter)) continue;
     owned_.push_back(&parameter);
     places_.push_back(here);

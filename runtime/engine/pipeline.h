@@ -13,6 +13,7 @@
 #include "runtime/engine/blueprint.h"
 #include "runtime/engine/config.h"
 #include "runtime/engine/executor.h"
+#include "runtime/engine/replica_exchange.h"
 #include "runtime/engine/stage.h"
 
 namespace penstock {
@@ -48,9 +49,10 @@ class Pipeline {
   [[nodiscard]] bool has_loss() const { return stages_by_index_.back() != nullptr; }
   [[nodiscard]] Stage& loss_stage() const { return *stages_by_index_.back(); }
   [[nodiscard]] const std::vector<std::unique_ptr<Stage>>& stages() const { return stages_; }
-  // What this rank trains. Of these it owns what no stage before its own holds too (tied
-  // parameters): what it adds to norms and writes to checkpoints.
+  // What this rank trains.
   [[nodiscard]] const std::vector<Parameter*>& parameters() const { return parameters_; }
+  // What this rank holds, trained or frozen, and no stage before its own holds too (tied
+  // parameters): what it writes to checkpoints and, where trained, adds to norms.
   [[nodiscard]] const std::vector<Parameter*>& owned() const { return owned_; }
   // The place of each owned one among those of the whole network in layer order.
   [[nodiscard]] const std::vector<size_t>& parameter_places() const { return places_; }
@@ -84,7 +86,8 @@ class Pipeline {
   };
   std::vector<Message> sent_;
   std::unique_ptr<ReduceGroup> reduce_;
-  std::unique_ptr<TiedGradients> tied_;  // null: nothing is tied
+  std::unique_ptr<ReplicaExchange> exchange_;  // null: norms are of one replica
+  std::unique_ptr<TiedGradients> tied_;        // null: nothing that is trained is tied
   DType dtype_ = DType::F32;
   int64_t evaluation_batch_ = 1;
   std::unique_ptr<Executor> train_, evaluate_;

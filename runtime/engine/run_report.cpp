@@ -234,6 +234,8 @@ RunSummary RunReport::summary(double final_loss, double seconds, double data_wai
   summary.precision = config_.run.precision;
   summary.threads = config_.run.threads;
   summary.parameters = pipeline_.layout().total_parameters();
+  summary.frozen_parameters = pipeline_.layout().frozen_parameters();
+  summary.init = init_;
   summary.steps = config_.run.steps;
   summary.final_loss = final_loss;
   summary.final_eval = evaluation_;

@@ -42,6 +42,7 @@ class RunReport {
   void end_step(double step_ms, int64_t tokens, Executor& executor);
   // Of a step that took so long; null on ranks without the forecast.
   [[nodiscard]] std::optional<Speed> speed(double step_ms) const;
+  void started_from(const TransferRecord& record) { init_ = record; }
   void evaluated(const EvalRecord& record) { evaluation_ = record; }
   [[nodiscard]] const std::optional<EvalRecord>& last_evaluation() const { return evaluation_; }
   // Collective over all ranks; complete on rank 0.
@@ -70,6 +71,7 @@ class RunReport {
   double span_s_ = 0.0;          // of the pipeline phase, after the warm-up
   int64_t tokens_ = 0;           // in the steps of:
   std::vector<double> step_ms_;  // after the warm-up; of all steps when there are no others
+  std::optional<TransferRecord> init_;
   std::optional<EvalRecord> evaluation_;
   std::optional<Forecast> forecast_;
 };

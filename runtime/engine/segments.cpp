@@ -26,7 +26,8 @@ SegmentPlan cut_out(const StagePlan& stage, size_t first, size_t last) {
 
 }  // namespace
 
-StagePlan plan_stage(std::span<const std::unique_ptr<Layer>> layers, size_t length) {
+StagePlan plan_stage(std::span<const std::unique_ptr<Layer>> layers, size_t length,
+                     size_t untrained) {
   StagePlan plan;
   std::map<std::string, int> numbers;
   const auto number_of = [&](const std::string& skip) {
@@ -41,8 +42,11 @@ StagePlan plan_stage(std::span<const std::unique_ptr<Layer>> layers, size_t leng
   const SegmentPlan whole = cut_out(plan, 0, layers.size());
   plan.entering = whole.entering;
   plan.leaving = whole.leaving;
-  for (size_t first = 0; first < layers.size(); first += length) {
-    plan.segments.push_back(cut_out(plan, first, std::min(first + length, layers.size())));
+  for (size_t first = 0; first < layers.size();) {
+    const size_t end = first < untrained ? untrained : layers.size();
+    const size_t last = std::min(first + length, end);
+    plan.segments.push_back(cut_out(plan, first, last));
+    first = last;
   }
   return plan;
 }

@@ -25,7 +25,9 @@ struct StagePlan {
   std::vector<SegmentPlan> segments;
 };
 
-// Segments of `length` layers each (the last may be shorter).
-[[nodiscard]] StagePlan plan_stage(std::span<const std::unique_ptr<Layer>> layers, size_t length);
+// Segments of `length` layers each (the last may be shorter); one ends after the first `untrained`
+// layers.
+[[nodiscard]] StagePlan plan_stage(std::span<const std::unique_ptr<Layer>> layers, size_t length,
+                                   size_t untrained = 0);
 
 }  // namespace penstock

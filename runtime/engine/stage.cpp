@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/engine/initial_values.h"
+#include "runtime/engine/name_patterns.h"
 
 namespace penstock {
 namespace {
@@ -22,11 +23,11 @@ RecomputeMode recompute_mode_named(const std::string& name) {
 }
 
 Stage::Stage(std::span<const std::unique_ptr<Layer>> layers, RecomputeMode mode, int micro_batches,
-             DType dtype, Device& device)
+             DType dtype, Device& device, std::span<const std::string> freeze)
     : layers_(layers),
       dtype_(dtype),
       device_(device),
-      plan_(plan_stage(layers, mode == RecomputeMode::Layer ? 1 : layers.size())),
+      mode_(mode),
       live_(static_cast<size_t>(micro_batches), nullptr),
       losses_(static_cast<size_t>(micro_batches)),
       auxiliary_losses_(static_cast<size_t>(micro_batches)) {
@@ -35,17 +36,28 @@ Stage::Stage(std::span<const std::unique_ptr<Layer>> layers, RecomputeMode mode,
     layer->declare(set_);
   }
   for (Parameter& parameter : set_.parameters()) {
-    if (parameter.first == nullptr) parameters_.push_back(&parameter);
+    parameter.frozen = matches_any(parameter.name, freeze);
     if (parameter.tied) tied_.push_back(&parameter);
+    if (parameter.first != nullptr) continue;
+    held_.push_back(&parameter);
+    if (!parameter.frozen) parameters_.push_back(&parameter);
   }
+  set_first(false);
+}
+
+void Stage::set_first(bool first, size_t untrained) {
+  first_ = first;
+  untrained_ = first ? untrained : 0;
+  const size_t length = mode_ == RecomputeMode::Layer ? 1 : layers_.size();
+  plan_ = plan_stage(layers_, length, untrained_);
 }
 
 void Stage::allocate(uint64_t seed) {
   int64_t weights = 0;
-  for (const Parameter* parameter : parameters_) weights += padded(parameter->elements());
+  for (const Parameter* parameter : held_) weights += padded(parameter->elements());
   weights_ = device_.zeros({weights}, DType::F32, Purpose::Parameters);
   int64_t at = 0;
-  for (Parameter* parameter : parameters_) {
+  for (Parameter* parameter : held_) {
     parameter->weight = Weight(weights_.view(at, parameter->shape));
     at += padded(parameter->elements());
     fill_initial_values(*parameter, seed, device_);
@@ -60,13 +72,14 @@ void Stage::allocate(uint64_t seed) {
   }
 }
 
-// One vector for all gradients, in layer order, and the step sums behind them.
+// One vector for all gradients, in layer order, and the step sums behind them. What is frozen has
+// none.
 void Stage::allocate_gradients() {
   int64_t total = 0;
   std::vector<int64_t> starts;  // of each parameter's, and one past the last
   for (const Parameter& parameter : set_.parameters()) {
     starts.push_back(total);
-    total += padded(parameter.elements());
+    if (!parameter.frozen) total += padded(parameter.elements());
   }
   starts.push_back(total);
   int64_t at = total;
@@ -74,6 +87,7 @@ void Stage::allocate_gradients() {
   gradients_ = device_.zeros({total}, DType::F32, Purpose::Gradients);
   for (size_t i = 0; i < set_.parameters().size(); ++i) {
     Parameter& parameter = set_.parameters()[i];
+    if (parameter.frozen) continue;
     parameter.gradient = gradients_.view(starts[i], parameter.shape);
   }
   std::vector<int64_t> first_of_layer;
@@ -169,6 +183,7 @@ Context Stage::context(const Moment& moment, Tape& tape, bool recomputing) const
           .fields = moment.fields,
           .decoding = moment.decoding,
           .loss = nullptr,
+          .replicas = replicas_,
           .auxiliary_losses = nullptr};
 }
 
@@ -221,8 +236,8 @@ Tensors Stage::run(Segment& segment, const Moment& moment, bool record, bool rec
 
 // The segment's inputs on the tape: those for its first layer are returned, the others are skips.
 Variables Stage::enter(Segment& segment, Tape& tape, Variables& skips) const {
-  // Data has no gradient: a first stage's inputs are not put on the tape.
-  const bool data = first_ && segment.plan->first == 0;
+  // Nobody wants their gradients: they are not put on the tape.
+  const bool data = first_ && segment.plan->first <= untrained_;
   const std::vector<int>& entering = segment.plan->entering;
   const size_t chain = segment.inputs.size() - entering.size();
   Variables x;
@@ -262,13 +277,15 @@ Tensors Stage::forward(const Moment& moment, Tensors inputs, bool keep_tape) {
   auxiliary_losses_[static_cast<size_t>(moment.index)].clear();
   Tensors skips(static_cast<size_t>(plan_.skips));
   Tensors x = std::move(inputs);
+  entering_ = x.size();
   lay_aside(x, plan_.entering, skips);
   for (Segment& segment : stash.segments) {
     take_along(x, segment.plan->entering, skips);
     segment.inputs = std::move(x);
-    x = run(segment, moment, moment.training && keep_tape, false);
+    const bool differentiated = moment.training && trains(segment);
+    x = run(segment, moment, differentiated && keep_tape, false);
     lay_aside(x, segment.plan->leaving, skips);
-    if (!moment.training) segment.inputs.clear();
+    if (!differentiated) segment.inputs.clear();
   }
   take_along(x, plan_.leaving, skips);
   if (!moment.training) release_stash(moment.index);
@@ -277,7 +294,12 @@ Tensors Stage::forward(const Moment& moment, Tensors inputs, bool keep_tape) {
 
 void Stage::recompute(const Moment& moment) {
   Segment& last = stash_of(moment.index).segments.back();
-  (void)run(last, moment, true, true);
+  if (trains(last)) (void)run(last, moment, true, true);
+}
+
+// What waits for the gradients of these layers need not: there are none.
+void Stage::pass_over(const Segment& segment) {
+  for (size_t i = segment.plan->last; i-- > segment.plan->first;) buckets_.layer_done(i);
 }
 
 Tensors Stage::run_backward(const Moment& moment, Tensors gradients, Halves halves) {
@@ -287,16 +309,21 @@ Tensors Stage::run_backward(const Moment& moment, Tensors gradients, Halves halv
   lay_aside(g, plan_.leaving, skips);
   for (size_t s = stash.segments.size(); s-- > 0;) {
     Segment& segment = stash.segments[s];
+    if (!trains(segment)) {
+      if (halves == Halves::Both) pass_over(segment);
+      continue;
+    }
     if (segment.tape == nullptr) (void)run(segment, moment, true, true);
     take_along(g, segment.plan->leaving, skips);
     g = differentiate(segment, std::move(g), halves);
     lay_aside(g, segment.plan->entering, skips);
   }
+  if (first_) return Tensors(entering_);
   take_along(g, plan_.entering, skips);
   return g;
 }
 
-// From the gradients of a segment's outputs to those of its inputs; none for data.
+// From the gradients of a segment's outputs to those of its inputs, empty where nobody wants them.
 Tensors Stage::differentiate(Segment& segment, Tensors gradients, Halves halves) {
   Tape& tape = *segment.tape;
   for (size_t i = 0; i < gradients.size(); ++i) {
@@ -311,7 +338,7 @@ Tensors Stage::differentiate(Segment& segment, Tensors gradients, Halves halves)
   }
   Tensors g;
   for (int slot : segment.input_slots) {
-    if (slot >= 0) g.push_back(tape.take_gradient(slot));
+    g.push_back(slot >= 0 ? tape.take_gradient(slot) : Tensor());
   }
   if (halves == Halves::Both) release_tape(segment);
   return g;
@@ -330,8 +357,13 @@ Tensors Stage::backward_input(const Moment& moment, Tensors gradients) {
 void Stage::backward_weight(const Moment& moment) {
   Stash& stash = stash_of(moment.index);
   for (size_t s = stash.segments.size(); s-- > 0;) {
-    stash.segments[s].tape->backward_weight();
-    release_tape(stash.segments[s]);
+    Segment& segment = stash.segments[s];
+    if (!trains(segment)) {
+      pass_over(segment);
+      continue;
+    }
+    segment.tape->backward_weight();
+    release_tape(segment);
   }
   release_stash(moment.index);
 }

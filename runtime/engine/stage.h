@@ -41,12 +41,15 @@ struct Moment {
 
 class Stage {
  public:
-  // `layers` must outlive the stage and belong to it alone.
+  // `layers` must outlive the stage and belong to it alone. Parameters whose names match a pattern
+  // of `freeze` (name_patterns.h) are not trained.
   Stage(std::span<const std::unique_ptr<Layer>> layers, RecomputeMode mode, int micro_batches,
-        DType dtype, Device& device);
+        DType dtype, Device& device, std::span<const std::string> freeze = {});
 
   // Allocates and initialises parameters and buffers, from (seed, name) alone; gradients are zero.
   void allocate(uint64_t seed);
+  // Whom batch norms share their statistics with; null: nobody.
+  void set_replicas(Replicas* replicas) { replicas_ = replicas; }
   // Called between ops, so that messages of other ranks move.
   void set_progress(const std::function<void()>& progress) { progress_ = progress; }
 
@@ -59,8 +62,8 @@ class Stage {
   [[nodiscard]] Tensors forward(const Moment& moment, Tensors inputs, bool keep_tape);
   // Runs the last stretch of layers again, with the tape on: all of them in mode Stage.
   void recompute(const Moment& moment);
-  // From the gradients of the outputs to those of the inputs (empty when the inputs are data),
-  // adding into the parameters' gradients; the stash is gone afterwards.
+  // From the gradients of the outputs to those of the inputs (empty tensors where nobody wants
+  // them), adding into the parameters' gradients; the stash is gone afterwards.
   [[nodiscard]] Tensors backward(const Moment& moment, Tensors gradients);
   // The two halves apart.
   [[nodiscard]] Tensors backward_input(const Moment& moment, Tensors gradients);
@@ -83,7 +86,9 @@ class Stage {
   [[nodiscard]] ParameterSet& set() { return set_; }
   // All gradients and step sums, one fp32 vector: what replicas add up.
   [[nodiscard]] const Tensor& gradients() const { return gradients_; }
-  // What this stage trains, in layer order; a tied parameter once, in its first holder here.
+  // All parameters, in layer order; a tied one once, in its first holder here.
+  [[nodiscard]] std::span<Parameter* const> held() const { return held_; }
+  // Of those, what this stage trains.
   [[nodiscard]] std::span<Parameter* const> parameters() const { return parameters_; }
   // Every holder of a tied parameter here, in layer order.
   [[nodiscard]] std::span<Parameter* const> tied() const { return tied_; }
@@ -92,8 +97,10 @@ class Stage {
   [[nodiscard]] int64_t past_bytes() const;
   [[nodiscard]] const std::string& first_layer() const { return layers_.front()->name(); }
   [[nodiscard]] const std::string& last_layer() const { return layers_.back()->name(); }
-  // True when the inputs are data, whose gradient nobody wants.
-  void set_first(bool first) { first_ = first; }
+  // `first`: nobody wants the gradients of the inputs, which are data or come from layers that
+  // train nothing. Then neither do the first `untrained` layers here, for which there is no
+  // backward. Before the first forward.
+  void set_first(bool first, size_t untrained = 0);
 
  private:
   struct Segment {
@@ -107,6 +114,10 @@ class Stage {
   };
 
   void allocate_gradients();
+  [[nodiscard]] bool trains(const Segment& segment) const {
+    return segment.plan->last > untrained_;
+  }
+  void pass_over(const Segment& segment);
   Stash& take_stash(int index);
   Stash& stash_of(int index);
   void release_stash(int index);
@@ -123,11 +134,15 @@ class Stage {
   std::span<const std::unique_ptr<Layer>> layers_;
   DType dtype_;
   Device& device_;
+  RecomputeMode mode_;
   bool first_ = false;
+  size_t untrained_ = 0;  // layers at the beginning, where first_
+  size_t entering_ = 0;   // tensors of the tuple of inputs
   StagePlan plan_;
   std::function<void()> progress_;
+  Replicas* replicas_ = nullptr;
   ParameterSet set_;
-  std::vector<Parameter*> parameters_, tied_;
+  std::vector<Parameter*> held_, parameters_, tied_;
   std::vector<size_t> first_parameter_;  // by layer
   Tensor weights_, gradients_;
   GradientBuckets buckets_;

@@ -30,6 +30,7 @@ void TiedGradients::find_holders(const Layout& layout, const std::vector<int>& r
                                  const std::vector<Stage*>& stages) {
   std::map<std::pair<int, std::string>, size_t> seen;  // holders of a tie in a stage
   for (const LayerTie& tied : layout.ties) {
+    if (tied.frozen) continue;
     Tie& tie = ties_.emplace_back();
     for (size_t layer : tied.layers) {
       const int s = layout.stage_of(layer);

@@ -26,16 +26,20 @@ std::string newest_checkpoint(const std::string& out) {
   return all.back().path;
 }
 
-void load_weights(const std::string& checkpoint, Pipeline& pipeline, Device& device) {
+void load_weights(const std::string& checkpoint, Pipeline& pipeline, Device& device,
+                  const ChooseTensor& wanted) {
   CheckpointReader reader(checkpoint);
   for (const auto& stage : pipeline.stages()) {
-    for (Parameter* parameter : stage->parameters()) {
+    for (Parameter* parameter : stage->held()) {
+      if (wanted && !wanted(parameter->name)) continue;
       Tensor value = parameter->weight.value();
       const std::string average = StateTensor{parameter->name, "average", value}.name();
       read(reader, reader.contains(average) ? average : parameter->name, value, device);
       parameter->weight.changed();
     }
-    for (Buffer& buffer : stage->set().buffers()) read(reader, buffer.name, buffer.value, device);
+    for (Buffer& buffer : stage->set().buffers()) {
+      if (!wanted || wanted(buffer.name)) read(reader, buffer.name, buffer.value, device);
+    }
   }
 }
 

@@ -15,6 +15,7 @@
 #include "runtime/engine/run_report.h"
 #include "runtime/engine/saver.h"
 #include "runtime/engine/trace_recorder.h"
+#include "runtime/engine/transfer.h"
 #include "runtime/optimizer/average.h"
 #include "runtime/optimizer/clip.h"
 #include "runtime/optimizer/optimizer.h"
@@ -52,6 +53,8 @@ class Trainer {
         saver_(config, std::move(run_file), network.world(), device),
         report_(config, session, network, grid, pipeline_, device, std::move(forecast_)),
         trace_(config.run.trace, RunReport::kWarmUpSteps + 1, config.run.steps) {
+    if (!config.init.from.empty()) start_from_another();
+    note_frozen();
     optimizer_->allocate(pipeline_.parameters(), device);
     if (config.optimizer.moving_average > 0.0) {
       average_ = std::make_unique<WeightAverage>(config.optimizer.moving_average);
@@ -96,6 +99,23 @@ class Trainer {
   }
 
  private:
+  void start_from_another() {
+    const TransferRecord record =
+        on_every_rank([&] { return plan_transfer(config_.init, blueprint_.layout); });
+    transfer(record, pipeline_, device_);
+    report_.started_from(record);
+    if (reporter_ != nullptr) reporter_->note(describe(record));
+  }
+
+  void note_frozen() {
+    if (reporter_ == nullptr || config_.optimizer.freeze.empty()) return;
+    const Layout& layout = blueprint_.layout;
+    reporter_->note("frozen: " + std::to_string(layout.frozen_parameters()) + " of " +
+                    std::to_string(layout.total_parameters()) +
+                    " parameters; the first layer that " + "trains is '" +
+                    blueprint_.model.layers[layout.first_trained]->name() + "'");
+  }
+
   // On rank 0, before anything is allocated: what is about to run, what it should take, and whether
   // there is memory for it.
   [[nodiscard]] std::optional<Forecast> look_ahead(const Session& session, const Profile* profile) {

@@ -10,7 +10,7 @@ void ParameterSet::claim(const std::string& name) {
 
 Parameter& ParameterSet::add(const std::string& name, const Shape& shape, const Initializer& init) {
   claim(name);
-  return parameters_.emplace_back(Parameter{name, shape, init, {}, {}, false, nullptr});
+  return parameters_.emplace_back(Parameter{name, shape, init, {}, {}});
 }
 
 Parameter& ParameterSet::share(const std::string& name, const Shape& shape,

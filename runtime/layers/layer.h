@@ -49,7 +49,7 @@ class ParameterSet {
   [[nodiscard]] const std::deque<Parameter>& parameters() const { return parameters_; }
   [[nodiscard]] std::deque<Buffer>& buffers() { return buffers_; }
   [[nodiscard]] std::deque<StepSums>& step_sums() { return step_sums_; }
-  [[nodiscard]] int64_t elements() const;  // numbers trained; shared ones once
+  [[nodiscard]] int64_t elements() const;  // of all parameters, shared ones once
 
  private:
   void claim(const std::string& name);
@@ -73,6 +73,7 @@ struct Context {
   std::vector<Tensor> const* fields = nullptr;
   const Decoding* decoding = nullptr;  // words are being chosen: see past.h
   Tensor* loss = nullptr;  // a loss layer leaves its F64 [3] here (TokenOps::cross_entropy_forward)
+  Replicas* replicas = nullptr;         // that norms share their statistics with; null: with none
   Tensors* auxiliary_losses = nullptr;  // an AuxiliaryLoss adds its own here; null: nobody asks
 
   [[nodiscard]] Device& device() const { return tape.device(); }

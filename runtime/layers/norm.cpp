@@ -1,5 +1,7 @@
 #include "runtime/layers/norm.h"
 
+#include <algorithm>
+
 namespace penstock {
 
 LayerNorm::LayerNorm(std::string name, int64_t width, float epsilon)
@@ -30,6 +32,7 @@ void BatchNorm::declare(ParameterSet& set) {
   mean_ = &set.add_buffer(name() + ".running_mean", {channels_}, 0.0F);
   variance_ = &set.add_buffer(name() + ".running_var", {channels_}, 1.0F);
   sums_ = &set.add_step_sums({2, channels_});
+  kept_.clear();
 }
 
 Shape BatchNorm::shape_of(const Shape& input) const {
@@ -41,18 +44,37 @@ Shape BatchNorm::shape_of(const Shape& input) const {
 
 Variable BatchNorm::run(Context& context, const Variable& x) {
   Device& device = context.device();
-  if (!context.training) {
-    Tensor y = device.empty(x.shape(), x.value.dtype(), Purpose::Activations);
-    device.norm().batch_norm_inference(y, x.value, mean_->value, variance_->value,
-                                       gamma_->weight.value(), beta_->weight.value(),
-                                       options_.epsilon);
-    return context.tape.output(std::move(y), false);
+  if (!context.training || frozen()) {
+    return fixed_batch_norm(context.tape, x, mean_->value, variance_->value, *gamma_, *beta_,
+                            options_.epsilon);
   }
   Tensor sums = device.empty({2, channels_}, DType::F32, Purpose::Workspace);
-  Variable y = batch_norm(context.tape, x, *gamma_, *beta_, options_.epsilon, sums);
+  Variable y = context.replicas != nullptr
+                   ? over_replicas(context, x, sums)
+                   : batch_norm(context.tape, x, *gamma_, *beta_, options_.epsilon, sums);
   if (!context.recomputing) {
     device.pointwise().accumulate(sums_->value, sums);
     rows_ += static_cast<double>(x.shape().rows());
+  }
+  return y;
+}
+
+// A forward that leaves no tape is one that comes again: it finds what the first one heard of the
+// other replicas.
+Variable BatchNorm::over_replicas(Context& context, const Variable& x, Tensor& sums) {
+  BatchStatistics statistics;
+  if (context.recomputing) {
+    const auto kept = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& one) {
+      return one.micro_batch == context.micro_batch;
+    });
+    if (kept == kept_.end()) fail_internal(name() + " is run again before its first time");
+    statistics = std::move(kept->statistics);
+    kept_.erase(kept);
+  }
+  Variable y = batch_norm(context.tape, x, *gamma_, *beta_, options_.epsilon, sums,
+                          *context.replicas, statistics);
+  if (!context.recomputing && !context.tape.recording()) {
+    kept_.push_back({context.micro_batch, std::move(statistics)});
   }
   return y;
 }

@@ -24,9 +24,12 @@ class LayerNorm final : public UnaryLayer {
   Parameter* beta_ = nullptr;
 };
 
-// Over all axes but the last. Training normalises with the statistics of each micro-batch;
-// evaluation with moving averages, into which the sums of the whole mini-batch, over all replicas,
-// are folded once per step (GPipe, section 2.2). A recompute counts nothing.
+// Over all axes but the last. Training normalises with the statistics of each micro-batch, or of
+// those of one index on all replicas (Context::replicas) as if they were one; evaluation with
+// moving averages, into which the sums of the whole mini-batch, over all replicas, are folded once
+// per step (GPipe, section 2.2). A recompute counts nothing. Where weight and bias are frozen the
+// whole layer is: it normalises with its moving averages in training too, and leaves them as they
+// are.
 class BatchNorm final : public UnaryLayer {
  public:
   struct Options {
@@ -43,6 +46,9 @@ class BatchNorm final : public UnaryLayer {
   Variable run(Context& context, const Variable& x) override;
 
  private:
+  Variable over_replicas(Context& context, const Variable& x, Tensor& sums);
+  [[nodiscard]] bool frozen() const { return gamma_->frozen && beta_->frozen; }
+
   int64_t channels_;
   Options options_;
   Parameter* gamma_ = nullptr;
@@ -51,6 +57,12 @@ class BatchNorm final : public UnaryLayer {
   Buffer* variance_ = nullptr;
   StepSums* sums_ = nullptr;  // [2, channels]: of x and of x^2
   double rows_ = 0.0;         // gone into sums_ on this replica, this step
+  // Of micro-batches that will be run again, over all replicas.
+  struct Kept {
+    int64_t micro_batch;
+    BatchStatistics statistics;
+  };
+  std::vector<Kept> kept_;
 };
 
 }  // namespace penstock

@@ -54,6 +54,7 @@ struct ModelConfig {
   // amoebanet, resnet, unet: batch norm
   double norm_decay = 0.9;  // of the moving averages
   double norm_epsilon = 1e-5;
+  bool norm_replicas = false;  // batch norm over the micro-batches of one index of all replicas
   // amoebanet, resnet, unet, mlp, sequential: the input
   std::vector<int64_t> image = {3, 32, 32};  // [channels, height, width]
   std::vector<int64_t> input = {};           // mlp, sequential: [features]; empty: an image

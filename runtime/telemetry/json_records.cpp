@@ -65,6 +65,14 @@ Json eval_json(const EvalRecord& record) {
   return json;
 }
 
+Json transfer_json(const TransferRecord& record) {
+  return {{"checkpoint", record.checkpoint},
+          {"loaded", record.loaded.size()},
+          {"skipped", record.skipped},
+          {"missing", record.missing},
+          {"unused", record.unused}};
+}
+
 }  // namespace
 
 std::string json_line(const StepRecord& record, bool tokens) {
@@ -99,6 +107,7 @@ std::string json_text(const RunSummary& summary) {
       {"precision", summary.precision},
       {"threads", summary.threads},
       {"parameters", summary.parameters},
+      {"frozen_parameters", summary.frozen_parameters},
       {"steps", summary.steps},
       {"final_loss", summary.final_loss},
       {"samples_per_s", summary.samples_per_s},
@@ -113,6 +122,7 @@ std::string json_text(const RunSummary& summary) {
     json["predicted_from"] = summary.forecast->basis;
   }
   json["seconds"] = summary.seconds;
+  if (summary.init) json["init"] = transfer_json(*summary.init);
   if (summary.final_eval) json["final_eval"] = eval_json(*summary.final_eval);
   json["ranks_detail"] = Json::array();
   for (const RankRecord& record : summary.ranks_detail) {

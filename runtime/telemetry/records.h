@@ -61,12 +61,23 @@ struct ForecastRecord {  // what the planner expected of the run
   double exposed_communication_ms = 0.0;
 };
 
+struct TransferRecord {    // what a run started from: summary.json's `init`
+  std::string checkpoint;  // its directory
+  // Names of tensors: of the network, in its order,
+  std::vector<std::string> loaded;
+  std::vector<std::string> skipped;  // on request
+  std::vector<std::string> missing;  // in the checkpoint
+  std::vector<std::string> unused;   // and of the checkpoint, that the network lacks
+};
+
 struct RunSummary {  // summary.json
   int ranks = 1, stages = 1, replicas = 1, micro_batches = 1;
   int64_t micro_batch_size = 1;
   std::string model, schedule, recompute, device, precision;
   int threads = 1;
   int64_t parameters = 0;  // of the whole network
+  int64_t frozen_parameters = 0;
+  std::optional<TransferRecord> init;
   int64_t steps = 0;
   double final_loss = 0.0;
   std::optional<EvalRecord> final_eval;

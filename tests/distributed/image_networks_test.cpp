@@ -101,5 +101,66 @@ TEST(AuxiliaryHeads, OfReplicasAddUp) {
   }
 }
 
+// ---- batch norm over all replicas
+constexpr Network kNormed = {"resnet", R"([model]
+kind = "resnet"
+depth = 14
+width = 4
+image = [3, 9, 9]
+classes = 5
+)"};
+constexpr const char* kTogether = "--model.norm_replicas --steps 4 ";
+
+// One micro-batch a step, so that two replicas have the halves of what one has.
+TEST(NormOverReplicas, IsThatOfOneReplicaWithTheWholeMicroBatch) {
+  const Scratch scratch("norm-replicas");
+  const std::string run_file = write_run_file(scratch, kNormed);
+  const auto run = [&](int ranks, const std::string& options) {
+    return train(scratch, run_file, ranks, options + " --micro-batches 1 --steps 4");
+  };
+  const Trajectory whole = run(1, "--micro-batch-size 8");
+  for (const int replicas : {2, 4}) {
+    for (const int stages : {1, 2}) {
+      const std::string options = "--micro-batch-size " + std::to_string(8 / replicas) +
+                                  " --replicas " + std::to_string(replicas) + " --stages " +
+                                  std::to_string(stages);
+      const Trajectory parts = run(replicas * stages, options + " --model.norm_replicas");
+      expect_rounding(whole, parts, options);
+      for (size_t step = 0; step < parts.gradient_norms.size(); ++step) {
+        EXPECT_NEAR(parts.gradient_norms[step], whole.gradient_norms[step],
+                    1e-3 * whole.gradient_norms[step])
+            << options << ", step " << step + 1;
+      }
+      // Without the option it is another function: the comparison can tell.
+      const Trajectory apart = run(replicas * stages, options);
+      EXPECT_GT(std::abs(apart.losses[0] - whole.losses[0]), 1e-3 * whole.losses[0]) << options;
+    }
+  }
+}
+
+TEST(NormOverReplicas, GivesTheSameBitsForEveryK) {
+  const Scratch scratch("norm-replicas-stages");
+  for (const Network& network : {kNormed, kAmoebaNetD}) {
+    const std::string run_file = write_run_file(scratch, network);
+    const std::string how = std::string(kTogether) + "--replicas 2 ";
+    const Trajectory one = train(scratch, run_file, 2, how + "--schedule gpipe --recompute none");
+    ASSERT_EQ(one.losses.size(), 4U);
+    for (const char* schedule : {"gpipe", "1f1b", "zb-h1", "interleaved-1f1b", "zb-v"}) {
+      for (const char* mode : {"none", "stage", "layer"}) {
+        const std::string options = how + "--schedule " + schedule + " --recompute " + mode +
+                                    " --stages " + std::to_string(2 * default_chunks(schedule));
+        expect_same_bits(one, train(scratch, run_file, 4, options), options);
+      }
+    }
+  }
+}
+
+TEST(NormOverReplicas, IsNothingWithoutReplicas) {
+  const Scratch scratch("norm-replicas-one");
+  const std::string run_file = write_run_file(scratch, kNormed);
+  const Trajectory plain = train(scratch, run_file, 2, "--stages 2 --steps 4");
+  expect_same_bits(plain, train(scratch, run_file, 2, std::string(kTogether) + "--stages 2"), "");
+}
+
 }  // namespace
 }  // namespace penstock

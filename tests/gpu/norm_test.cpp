@@ -133,6 +133,12 @@ TEST_P(GpuNorm, BatchNormForwardAndBackward) {
                                gamma.cpu);
       if (e.rows > 1) expect_close(dx, "dx of " + text(e));  // of one position it is rounding
       expect_close(dparameters, "dparameters of " + text(e));
+      // As if these were a third of the positions that the statistics are of.
+      gpu_.batch_norm_backward_input(dx.gpu, dparameters.gpu, 3 * e.rows, g.gpu, x.gpu, mean.gpu,
+                                     rstd.gpu, gamma.gpu);
+      cpu_.batch_norm_backward_input(dx.cpu, dparameters.cpu, 3 * e.rows, g.cpu, x.cpu, mean.cpu,
+                                     rstd.cpu, gamma.cpu);
+      if (e.rows > 1) expect_close(dx, "dx of a third of " + text(e));
 
       Twin inferred = poisoned(shape, type_, shift);
       const Twin variance = random({e.width}, DType::F32, 7, 0.1, 2.0);

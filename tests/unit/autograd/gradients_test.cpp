@@ -268,5 +268,108 @@ TEST_F(Gradients, AWrongGradientIsSeen) {
   EXPECT_GT(difference_error(gradient, 0.0, x, nullptr, loss), kTolerance);
 }
 
+TEST_F(Gradients, FixedBatchNorm) {
+  Parameter gamma;
+  gamma.weight = Weight(random({3}, 1));
+  gamma.shape = {3};
+  Parameter beta;
+  beta.weight = Weight(random({3}, 2));
+  const Tensor mean = random({3}, 3);
+  const Tensor variance = tensor({3}, [](size_t c) { return 0.25 * static_cast<double>(c + 1); });
+  expect_gradients(
+      [&](Tape& t, const Variables& x) {
+        return fixed_batch_norm(t, x[0], mean, variance, gamma, beta, 1e-2F);
+      },
+      {random({2, 2, 2, 3}, 4)});
+}
+
+// ---- frozen parameters
+class FrozenGradients : public AutogradTest {
+ protected:
+  // Whichever parameters are frozen: the others' gradients and the input's have the same bits.
+  void expect_the_others(const Function& f, const Tensor& x, const Shape& y) {
+    const Tensor upstream = random(y, 99);
+    const auto all = gradients(f, {x}, upstream, How::AtOnce);
+    const auto subsets = size_t{1} << parameters_.size();
+    for (size_t subset = 1; subset < subsets; ++subset) {
+      for (size_t p = 0; p < parameters_.size(); ++p) {
+        parameters_[p].frozen = (subset >> p & 1) != 0;
+      }
+      for (How how : {How::AtOnce, How::Halves, How::UpstreamGivenAway}) {
+        expect_frozen(all, gradients(f, {x}, upstream, how), 1);
+      }
+      const auto untracked = gradients(f, {x}, upstream, How::AtOnce, 0);
+      if (subset + 1 == subsets) {
+        EXPECT_TRUE(untracked.empty()) << "nothing to differentiate for";
+      } else {
+        expect_frozen({all.begin() + 1, all.end()}, untracked, 0);
+      }
+    }
+  }
+
+ private:
+  void expect_frozen(const std::vector<Bits>& all, const std::vector<Bits>& some, size_t inputs) {
+    ASSERT_EQ(some.size(), all.size());
+    for (size_t i = 0; i < all.size(); ++i) {
+      const bool frozen = i >= inputs && parameters_[i - inputs].frozen;
+      const Bits untouched(all[i].size(), kBefore);
+      EXPECT_TRUE(same_bits(some[i], frozen ? untouched : all[i])) << i;
+    }
+  }
+};
+
+TEST_F(FrozenGradients, OfALinearLayer) {
+  Parameter& weight = parameter({4, 3}, 1);
+  Parameter& bias = parameter({4}, 2);
+  expect_the_others(
+      [&](Tape& t, const Variables& x) { return linear(t, x[0], weight, &bias, Fused::Tanh); },
+      random({5, 3}, 3), {5, 4});
+}
+
+TEST_F(FrozenGradients, OfAFeedForwardLayer) {
+  Parameter& in = parameter({6, 3}, 1);
+  Parameter& in_bias = parameter({6}, 2);
+  Parameter& out = parameter({4, 6}, 3);
+  Parameter& out_bias = parameter({4}, 4);
+  expect_the_others(
+      [&](Tape& t, const Variables& x) {
+        return feed_forward(t, x[0], in, &in_bias, out, &out_bias, Activation::Gelu);
+      },
+      random({5, 3}, 5), {5, 4});
+}
+
+TEST_F(FrozenGradients, OfAConvolution) {
+  Parameter& weight = parameter({4, 2, 3, 3}, 1);
+  Parameter& bias = parameter({4}, 2);
+  expect_the_others(
+      [&](Tape& t, const Variables& x) { return conv2d(t, x[0], weight, &bias, kSame3, 1); },
+      random({2, 5, 4, 2}, 3), {2, 3, 4, 4});
+}
+
+TEST_F(FrozenGradients, OfNorms) {
+  Parameter& gamma = parameter({3}, 1);
+  Parameter& beta = parameter({3}, 2);
+  Tensor sums = device().empty({2, 3}, DType::F32, Purpose::Workspace);
+  expect_the_others(
+      [&](Tape& t, const Variables& x) { return layer_norm(t, x[0], gamma, beta, 1e-2F); },
+      random({5, 3}, 3), {5, 3});
+  gamma.frozen = beta.frozen = false;
+  expect_the_others(
+      [&](Tape& t, const Variables& x) { return batch_norm(t, x[0], gamma, beta, 1e-2F, sums); },
+      random({5, 3}, 3), {5, 3});
+}
+
+TEST_F(FrozenGradients, OfTables) {
+  Parameter& table = parameter({6, 3}, 1);
+  Parameter& positions = parameter({5, 3}, 2);
+  const Tensor ids = integers({2, 5}, {0, 5, 2, 2, 1, 3, 3, 4, 0, 1});
+  expect_the_others(
+      [&](Tape& t, const Variables& x) {
+        const Variable token = embedding(t, ids, table, DType::F32);
+        return add(t, add_table(t, token, positions, 5), x[0]);
+      },
+      random({2, 5, 3}, 4), {2, 5, 3});
+}
+
 }  // namespace
 }  // namespace penstock

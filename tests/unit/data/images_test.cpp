@@ -187,5 +187,36 @@ TEST_F(Images, RefusesAugmentationThatDoesNotFit) {
   expect_error(ErrorKind::Input, {"data.mean"}, [&] { (void)with({.mean = {0}}, {8, 8, 3}); });
 }
 
+TEST_F(Images, LeavesOutClassesAndNumbersTheOthersByName) {
+  const std::string path = archive({{"d/0.jpg", red()},
+                                    {"a/0.jpg", red()},
+                                    {"c/0.jpg", red()},
+                                    {"b/0.jpg", red()},
+                                    {"b/1.jpg", red()}});
+  const DataConfig config{.train = path, .validation = path, .leave_out = {"b", "a"}};
+  const Datasets sets = open_images(config, {8, 8, 3});
+  EXPECT_EQ(sets.classes, 2);
+  EXPECT_EQ(sets.labels, (std::vector<std::string>{"c", "d"}));
+  ASSERT_EQ(sets.train->size(), 2);
+  ASSERT_EQ(sets.validation->size(), 2);
+  EXPECT_EQ(read_image(*sets.train, 0).label, 0);
+  EXPECT_EQ(read_image(*sets.validation, 1).label, 1);
+}
+
+TEST_F(Images, RefusesToLeaveOutWhatIsNotThereOrTooMuch) {
+  const std::string path =
+      archive({{"truck/0.jpg", red()}, {"ship/0.jpg", red()}, {"frog/0.jpg", red()}});
+  const auto without = [&](const std::vector<std::string>& classes) {
+    (void)open_images({.train = path, .leave_out = classes}, {8, 8, 3});
+  };
+  EXPECT_NO_THROW(without({"truck"}));
+  expect_error(ErrorKind::Input, {"data.leave_out", path, "'truk'", "did you mean 'truck'?"}, [&] {
+    without({"ship", "truk"});
+  });
+  expect_error(ErrorKind::Input, {"data.leave_out leaves 1 of the 3 classes"}, [&] {
+    without({"truck", "ship"});
+  });
+}
+
 }  // namespace
 }  // namespace penstock

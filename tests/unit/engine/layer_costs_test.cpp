@@ -339,5 +339,29 @@ TEST(DeviceModels, AreKnownByName) {
               HasSubstr("unknown device model 'h1000'; known are h100, a100, v100-16gb"));
 }
 
+// Frozen layers behind data are run forward and no more.
+TEST(LayerCosts, OfWhatIsFrozen) {
+  OptimizerConfig optimizer;
+  optimizer.freeze = {"embedding.*", "blocks.0.*", "blocks.2.*"};
+  const ModelCosts all = counted(transformer(), 16);
+  const ModelCosts some = counted(transformer(), 16, DType::F32, optimizer);
+  for (size_t i : {0, 1}) {  // embedding and first block
+    EXPECT_EQ(some.layers[i].forward_s, all.layers[i].forward_s);
+    EXPECT_EQ(some.layers[i].parameter_bytes, all.layers[i].parameter_bytes);
+    EXPECT_EQ(some.layers[i].backward_s, 0.0);
+    EXPECT_LT(some.layers[i].update_s, all.layers[i].update_s);
+    EXPECT_EQ(some.layers[i].tape_bytes, 0);
+    EXPECT_EQ(some.layers[i].gradient_bytes, 0);
+    EXPECT_EQ(some.layers[i].optimizer_bytes, 0);
+  }
+  // The second block's inputs have no gradient; the third block passes them on.
+  EXPECT_LT(some.layers[2].backward_s, all.layers[2].backward_s);
+  EXPECT_EQ(some.layers[2].gradient_bytes, all.layers[2].gradient_bytes);
+  EXPECT_LT(some.layers[3].backward_s, all.layers[3].backward_s);
+  EXPECT_GT(some.layers[3].backward_s, 0.0);
+  EXPECT_EQ(some.layers[3].gradient_bytes, 0);
+  EXPECT_NEAR(some.layers[4].backward_s, all.layers[4].backward_s, 1e-9 * all.layers[4].backward_s);
+}
+
 }  // namespace
 }  // namespace penstock

@@ -8,6 +8,7 @@
 namespace penstock {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 ModelConfig small_transformer() {
@@ -26,20 +27,23 @@ struct Laid {
   Sequential model;
   Layout layout;
 };
-Laid lay(const ModelConfig& model, const PipelineConfig& pipeline) {
+Laid lay(const ModelConfig& model, const PipelineConfig& pipeline,
+         const std::vector<std::string>& freeze = {}) {
   Laid laid;
   laid.input = input_of(model);
   laid.model = build_model(model, 0, 0);
   check_model(laid.model, laid.input, pipeline.micro_batch_size);
   Config config;
   config.pipeline = pipeline;
+  config.optimizer.freeze = freeze;
   laid.layout = lay_out(laid.model, laid.input, config, make_programs(pipeline).training);
   return laid;
 }
 
-std::string refusal(const ModelConfig& model, const PipelineConfig& pipeline) {
+std::string refusal(const ModelConfig& model, const PipelineConfig& pipeline,
+                    const std::vector<std::string>& freeze = {}) {
   try {
-    (void)lay(model, pipeline);
+    (void)lay(model, pipeline, freeze);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::Input);
     return error.what();
@@ -125,6 +129,46 @@ TEST(Layout, ParametersCountWithoutWeights) {
       4 * (kWidth * kWidth + kWidth) + 2 * kWidth * 128 + 128 + kWidth + 4 * kWidth;
   EXPECT_EQ(laid.layout.total_parameters(),
             40 * kWidth + 4 * block + 2 * kWidth + 40 * kWidth + 40);
+}
+
+// Embedding, four blocks, a norm and the classifier.
+TEST(Layout, KnowsWhereTrainingBegins) {
+  PipelineConfig pipeline;
+  pipeline.stages = 3;
+  pipeline.split = {2, 3, 2};
+  const auto untrained = [&](const std::vector<std::string>& freeze) {
+    const Layout layout = lay(small_transformer(), pipeline, freeze).layout;
+    return std::vector<size_t>{layout.first_trained, layout.untrained(0), layout.untrained(1),
+                               layout.untrained(2)};
+  };
+  EXPECT_THAT(untrained({}), ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT(untrained({"embedding.*"}), ElementsAre(1, 1, 0, 0));
+  EXPECT_THAT(untrained({"blocks.*"}), ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT(untrained({"embedding.*", "blocks.[012].*"}), ElementsAre(4, 2, 2, 0));
+  EXPECT_THAT(untrained({"[!c]*"}), ElementsAre(6, 2, 3, 1));
+}
+
+TEST(Layout, CountsWhatIsFrozen) {
+  const Layout layout = lay(small_transformer(), {}, {"classifier.*"}).layout;
+  EXPECT_EQ(layout.frozen_parameters(), 32 * 40 + 40);
+  EXPECT_EQ(lay(small_transformer(), {}).layout.frozen_parameters(), 0);
+}
+
+TEST(Layout, FreezesAllHoldersOfATiedParameter) {
+  ModelConfig model = small_transformer();
+  model.tied_embedding = true;
+  EXPECT_FALSE(lay(model, {}).layout.ties.at(0).frozen);
+  EXPECT_TRUE(lay(model, {}, {"embedding.*"}).layout.ties.at(0).frozen);
+}
+
+TEST(Layout, RefusesToFreezeNothingOrAll) {
+  EXPECT_THAT(
+      refusal(small_transformer(), {}, {"blocks.*", "embeding.*"}),
+      HasSubstr("optimizer.freeze: no tensor of the network is called 'embeding.*'; did you "
+                "mean 'embedding.*'?"));
+  EXPECT_THAT(refusal(small_transformer(), {}, {"classifier"}), HasSubstr("'classifier.*'"));
+  EXPECT_THAT(refusal(small_transformer(), {}, {"zzzzzzzz"}), HasSubstr("names are like"));
+  EXPECT_THAT(refusal(small_transformer(), {}, {"*"}), HasSubstr("nothing to train"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <memory>
 
 #include "runtime/layers/attention.h"
@@ -48,10 +49,10 @@ Layers blocks() {
 // A stage in the middle of a network, and the data that reach it.
 class Middle {
  public:
-  Middle(RecomputeMode mode, int micro_batches)
+  Middle(RecomputeMode mode, int micro_batches, const std::vector<std::string>& freeze = {})
       : device_(make_cpu_device(1)),
         layers_(blocks()),
-        stage_(layers_, mode, micro_batches, DType::F32, *device_),
+        stage_(layers_, mode, micro_batches, DType::F32, *device_, freeze),
         mode_(mode) {
     stage_.allocate(kSeed);
     stage_.begin_step();
@@ -88,7 +89,9 @@ class Middle {
       stage_.backward_weight(moment(m));
     }
   }
-  // Everything that left the stage, and the gradients.
+  // Everything that left the stage.
+  const std::vector<float>& seen() const { return seen_; }
+  // The same, and the gradients.
   std::vector<float> results() {
     const auto gradients = stage_.gradients().span<float>();
     seen_.insert(seen_.end(), gradients.begin(), gradients.end());
@@ -98,6 +101,7 @@ class Middle {
  private:
   void keep(const Tensors& tensors) {
     for (const Tensor& tensor : tensors) {
+      if (!tensor) continue;
       const auto values = tensor.span<float>();
       seen_.insert(seen_.end(), values.begin(), values.end());
     }
@@ -204,6 +208,117 @@ TEST(Stage, RepeatedStepsAskTheSystemForNothing) {
   for (int i = 0; i < 5; ++i) step();
   EXPECT_EQ(middle.device().memory().use().system_allocations, allocations);
   EXPECT_EQ(middle.device().primitives_created(), primitives);
+}
+
+// ---- frozen parameters
+// What a step leaves, apart: what left the stage, the gradients by name.
+struct Left {
+  std::vector<float> outputs, input_gradients;
+  std::map<std::string, std::vector<float>> gradients;
+  int64_t held_bytes = 0;  // activations, after the forwards
+};
+enum class Begin : uint8_t { Middle, Data, Untrained };
+
+Left step_of(const std::vector<std::string>& freeze, RecomputeMode mode, bool halves,
+             Begin begin = Begin::Middle) {
+  Middle middle(mode, 2, freeze);
+  if (begin != Begin::Middle) {
+    middle.stage().set_first(true, begin == Begin::Untrained ? 1 : 0);
+  }
+  Left left;
+  Memory& memory = middle.device().memory();
+  const int64_t before = memory.use().current_of(Purpose::Activations);
+  for (int m = 0; m < 2; ++m) middle.forward(m);
+  left.held_bytes = memory.use().current_of(Purpose::Activations) - before;
+  left.outputs = middle.seen();
+  for (int m = 0; m < 2; ++m) middle.backward(m, halves);
+  left.input_gradients.assign(middle.seen().begin() + static_cast<ptrdiff_t>(left.outputs.size()),
+                              middle.seen().end());
+  for (const Parameter& parameter : middle.stage().set().parameters()) {
+    EXPECT_EQ(!parameter.gradient, parameter.frozen) << parameter.name;
+    if (!parameter.gradient) continue;
+    const auto values = parameter.gradient.span<float>();
+    left.gradients[parameter.name] = {values.begin(), values.end()};
+  }
+  return left;
+}
+
+TEST(FrozenStage, GivesAllOthersTheSameGradients) {
+  const Left all = step_of({}, RecomputeMode::None, false);
+  const std::vector<std::string> freeze = {"*.norm1.*", "*.query.weight", "blocks.0.attention.*",
+                                           "blocks.1.feed_forward.*"};
+  for (RecomputeMode mode : {RecomputeMode::None, RecomputeMode::Stage, RecomputeMode::Layer}) {
+    for (bool halves : {false, true}) {
+      SCOPED_TRACE(std::to_string(static_cast<int>(mode)) + (halves ? " in halves" : " at once"));
+      const Left some = step_of(freeze, mode, halves);
+      EXPECT_TRUE(same_bits(some.outputs, all.outputs));
+      EXPECT_TRUE(same_bits(some.input_gradients, all.input_gradients));
+      EXPECT_LT(some.gradients.size(), all.gradients.size());
+      EXPECT_FALSE(some.gradients.contains("blocks.1.norm1.bias"));
+      for (const auto& [name, gradient] : some.gradients) {
+        EXPECT_TRUE(same_bits(gradient, all.gradients.at(name))) << name;
+      }
+    }
+  }
+}
+
+// The first block frozen, behind data: nothing of it is kept, differentiated or run again.
+TEST(FrozenStage, HasNoBackwardBeforeTheFirstTrainedLayer) {
+  const Left all = step_of({}, RecomputeMode::None, false, Begin::Data);
+  const int64_t one = kBatch * kTime * kWidth * static_cast<int64_t>(sizeof(float));
+  for (RecomputeMode mode : {RecomputeMode::None, RecomputeMode::Stage, RecomputeMode::Layer}) {
+    for (bool halves : {false, true}) {
+      SCOPED_TRACE(std::to_string(static_cast<int>(mode)) + (halves ? " in halves" : " at once"));
+      const Left some = step_of({"blocks.0.*"}, mode, halves, Begin::Untrained);
+      EXPECT_TRUE(same_bits(some.outputs, all.outputs));
+      EXPECT_TRUE(some.input_gradients.empty());
+      EXPECT_EQ(some.gradients.size(), all.gradients.size() / 2);
+      for (const auto& [name, gradient] : some.gradients) {
+        EXPECT_TRUE(same_bits(gradient, all.gradients.at(name))) << name;
+      }
+      if (mode == RecomputeMode::None) {
+        EXPECT_NEAR(static_cast<double>(some.held_bytes), 0.5 * static_cast<double>(all.held_bytes),
+                    0.05 * static_cast<double>(all.held_bytes));
+      } else {
+        EXPECT_EQ(some.held_bytes, 2 * one)
+            << "the input of the second block, of two micro-batches";
+      }
+    }
+  }
+}
+
+// A stage that trains nothing behind others that do not: every verb of the schedule still fits.
+TEST(FrozenStage, MayTrainNothingAtAll) {
+  for (RecomputeMode mode : {RecomputeMode::None, RecomputeMode::Stage, RecomputeMode::Layer}) {
+    for (bool halves : {false, true}) {
+      Middle middle(mode, 1, {"*"});
+      middle.stage().set_first(true, 2);
+      middle.forward(0);
+      int started = 0;
+      middle.stage().begin_reduction([&started](const Tensor&) { ++started; });
+      middle.backward(0, halves);
+      EXPECT_EQ(middle.stage().gradients().elements(), 0);
+      EXPECT_EQ(started, 0) << "there is nothing to add up";
+    }
+  }
+}
+
+// The bucket that holds the trained layer's gradients begins with the frozen one: it is ready all
+// the same.
+TEST(FrozenStage, HandsOverItsBucket) {
+  for (RecomputeMode mode : {RecomputeMode::None, RecomputeMode::Stage, RecomputeMode::Layer}) {
+    for (bool halves : {false, true}) {
+      Middle middle(mode, 1, {"blocks.0.*"});
+      middle.stage().set_first(true, 1);
+      middle.forward(0);
+      int64_t summed = 0;
+      middle.stage().begin_reduction(
+          [&summed](const Tensor& bucket) { summed += bucket.elements(); });
+      middle.backward(0, halves);
+      EXPECT_EQ(summed, middle.stage().gradients().elements());
+      EXPECT_GT(summed, 0);
+    }
+  }
 }
 
 }  // namespace

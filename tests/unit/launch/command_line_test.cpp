@@ -134,5 +134,22 @@ TEST(Help, OfPlanNamesEveryDeviceModel) {
   EXPECT_GE(names, 8);
 }
 
+TEST(CommandLine, PatternsAddUpWhereTheyAreRepeated) {
+  using Texts = std::vector<std::string>;
+  const Folder folder;
+  const std::string file = folder.write("r.toml", "[optimizer]\nfreeze = ['a.*']\n");
+  EXPECT_EQ(configured({file}).optimizer.freeze, Texts{"a.*"});
+  EXPECT_EQ(configured({file, "--freeze", "b.*,c", "--optimizer.freeze", "d"}).optimizer.freeze,
+            (Texts{"b.*", "c", "d"}));
+  EXPECT_EQ(configured({"--init", file, "--init.skip", "b.*", "--init.skip", "c"}).init.skip,
+            (Texts{"b.*", "c"}));
+  EXPECT_EQ(configured({"--data.leave_out", "cat", "--data.leave_out", "dog"}).data.leave_out,
+            (Texts{"cat", "dog"}));
+  // Of other lists the last one wins.
+  EXPECT_EQ(
+      configured({"--optimizer.no_decay", "a", "--optimizer.no_decay", "b"}).optimizer.no_decay,
+      Texts{"b"});
+}
+
 }  // namespace
 }  // namespace penstock

@@ -92,5 +92,20 @@ TEST(Layers, AListIsForSequentialAlone) {
               HasSubstr("already lists its layers"));
 }
 
+TEST(Init, IsFoundBesideTheRunFileThenHereAndMayBeGone) {
+  const Folder folder;
+  folder.write("sub/source/run.toml", "");
+  const std::string file = folder.write("sub/r.toml", "[init]\nfrom = 'source'\n");
+  EXPECT_EQ(configured({file}).init.from, folder.path() / "sub/source");
+  const std::string gone = folder.write("sub/gone.toml", "[init]\nfrom = 'nowhere'\n");
+  EXPECT_EQ(configured({gone}).init.from, std::filesystem::current_path() / "nowhere");
+  EXPECT_EQ(configured({}).init.from, "");
+}
+
+TEST(Init, SkipsOnlyWhatItWouldLoad) {
+  EXPECT_THAT(argument_error({"--init.skip", "a.*"}),
+              AllOf(HasSubstr("'init.skip'"), HasSubstr("--init PATH")));
+}
+
 }  // namespace
 }  // namespace penstock

@@ -1,6 +1,9 @@
 // Batch norm's moving averages (GPipe, section 2.2): statistics of the whole mini-batch over all
 // replicas, folded in once a step, whatever is recomputed; evaluation uses them and nothing else.
+#include <array>
+#include <barrier>
 #include <cstring>
+#include <thread>
 
 #include "runtime/layers/norm.h"
 #include "runtime/layers/pointwise.h"
@@ -16,12 +19,13 @@ constexpr double kEpsilon = 1e-3;
 
 class Replica : public Network {
  public:
-  explicit Replica(RecomputeMode mode = RecomputeMode::None)
+  explicit Replica(RecomputeMode mode = RecomputeMode::None,
+                   const std::vector<std::string>& freeze = {})
       : Network(layers_of(std::make_unique<BatchNorm>(
                     "norm", kChannels,
                     BatchNorm::Options{.epsilon = static_cast<float>(kEpsilon),
                                        .decay = static_cast<float>(kDecay)})),
-                kMicroBatches, mode),
+                kMicroBatches, mode, freeze),
         mode_(mode) {}
 
   // One micro-batch of that number, whose mean is not that of the others.
@@ -181,6 +185,146 @@ TEST(BatchNorms, VariancesNeverFallBelowZero) {
     }
     for (double v : replica.buffer("norm.running_var")) ASSERT_GE(v, 0.0) << number;
     for (double v : numbers_of(replica.evaluate(x)[0])) ASSERT_TRUE(std::isfinite(v)) << number;
+  }
+}
+
+// Frozen whole, it is the same function in training as in evaluation, and stays it.
+TEST(BatchNorms, FrozenKeepTheirAveragesAndUseThem) {
+  for (RecomputeMode mode : {RecomputeMode::None, RecomputeMode::Stage}) {
+    Replica replica(mode, {"norm.*"});
+    for (Buffer& buffer : replica.stage().set().buffers()) {
+      const Tensor noise = replica.random(buffer.shape, hash_name(buffer.name));
+      replica.device().pointwise().accumulate(buffer.value, noise);
+    }
+    const Numbers before = replica.averages();
+    replica.run(0);
+    replica.stage().end_step(1);
+    EXPECT_EQ(replica.averages(), before);
+
+    const Tensor x = replica.images(1);
+    const Numbers y = numbers_of(replica.evaluate(x)[0]);
+    EXPECT_EQ(numbers_of(replica.stage().forward(replica.moment(0), {x}, true)[0]), y);
+    const Tensor g = replica.random(x.shape(), 7);
+    const Tensors dx = replica.stage().backward(replica.moment(0), {g});
+    const Numbers gamma = replica.weight("norm.weight");
+    Numbers expected = numbers_of(g);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const size_t c = i % kChannels;
+      expected[i] *= gamma[c] / std::sqrt(before[kChannels + c] + kEpsilon);
+    }
+    expect_near(dx[0], expected, 1e-5);
+  }
+}
+
+// With one of the two it is trained, and its averages move.
+TEST(BatchNorms, FrozenByHalfGoOnAveraging) {
+  for (const char* half : {"norm.weight", "norm.bias"}) {
+    Replica replica(RecomputeMode::None, {half});
+    replica.run(0);
+    replica.stage().end_step(1);
+    Numbers moving = {0, 0, 0, 1, 1, 1};
+    fold(moving, statistics(replica, 0, kMicroBatches));
+    expect_averages(replica, moving);
+  }
+}
+
+// ---- over replicas
+// The other replica, whose values of each exchange a thread of its own brings.
+class Meeting {
+ public:
+  class Side final : public Replicas {
+   public:
+    Side(Meeting& meeting, size_t place) : meeting_(meeting), place_(place) {}
+    [[nodiscard]] int count() const override { return 2; }
+    [[nodiscard]] std::span<const double> gather(std::span<const double> mine) override {
+      ++exchanges;
+      meeting_.parts_[place_].assign(mine.begin(), mine.end());
+      meeting_.barrier_.arrive_and_wait();
+      all_ = meeting_.parts_[0];
+      all_.insert(all_.end(), meeting_.parts_[1].begin(), meeting_.parts_[1].end());
+      meeting_.barrier_.arrive_and_wait();
+      return all_;
+    }
+    int exchanges = 0;
+
+   private:
+    Meeting& meeting_;
+    size_t place_;
+    std::vector<double> all_;
+  };
+
+ private:
+  std::barrier<> barrier_{2};
+  std::array<std::vector<double>, 2> parts_;
+};
+
+struct Step {
+  Numbers y, dx, gradients;
+};
+
+// A forward and a backward of one micro-batch with these halves of the images.
+Step step_of(Replica& replica, const Tensor& x, const Tensor& g, RecomputeMode mode) {
+  Step step;
+  replica.stage().begin_step();
+  const Moment moment = replica.moment(0);
+  step.y = numbers_of(replica.stage().forward(moment, {x}, mode == RecomputeMode::None)[0]);
+  if (mode != RecomputeMode::None) replica.stage().recompute(moment);
+  step.dx = numbers_of(replica.stage().backward(moment, {g})[0]);
+  for (const Parameter* p : replica.stage().parameters()) {
+    for (double value : numbers_of(p->gradient)) step.gradients.push_back(value);
+  }
+  return step;
+}
+
+Tensor half_of(const Tensor& t, int64_t which) {
+  Shape shape = t.shape();
+  shape[0] /= 2;
+  return t.view(which * shape.elements(), shape);
+}
+
+TEST(BatchNorms, OverReplicasAreThoseOfTheWholeMicroBatch) {
+  for (RecomputeMode mode : {RecomputeMode::None, RecomputeMode::Stage}) {
+    Replica whole(mode);
+    // Far from zero, and the halves far from each other.
+    Tensor x = whole.random({4, 2, 3, kChannels}, 3);
+    auto values = x.span<float>();
+    for (size_t i = 0; i < values.size(); ++i) values[i] += i < values.size() / 2 ? 90.0F : 92.0F;
+    const Tensor g = whole.random(x.shape(), 4);
+    const Step expected = step_of(whole, x, g, mode);
+
+    Meeting meeting;
+    std::array<Step, 2> steps;
+    std::array<Numbers, 2> sums;
+    const auto run = [&](size_t place) {
+      Replica replica(mode);
+      Meeting::Side side(meeting, place);
+      replica.stage().set_replicas(&side);
+      const auto which = static_cast<int64_t>(place);
+      steps[place] = step_of(replica, half_of(x, which), half_of(g, which), mode);
+      sums[place] = numbers_of(replica.sums());
+      EXPECT_EQ(side.exchanges, 2) << "one in the forward, one in the backward";
+    };
+    std::thread other(run, 1);
+    run(0);
+    other.join();
+    const auto joined = [&](Numbers Step::*part) {
+      Numbers both = steps[0].*part;
+      both.insert(both.end(), (steps[1].*part).begin(), (steps[1].*part).end());
+      return both;
+    };
+    const auto near = [](const Numbers& actual, const Numbers& wanted, double tolerance) {
+      ASSERT_EQ(actual.size(), wanted.size());
+      for (size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(actual[i], wanted[i], tolerance) << i;
+    };
+    near(joined(&Step::y), expected.y, 1e-4);
+    near(joined(&Step::dx), expected.dx, 1e-4);
+    Numbers gradients = steps[0].gradients;
+    for (size_t i = 0; i < gradients.size(); ++i) gradients[i] += steps[1].gradients[i];
+    near(gradients, expected.gradients, 1e-3);
+    const Numbers all = numbers_of(whole.sums());
+    for (size_t i = 0; i < all.size(); ++i) {
+      EXPECT_NEAR(sums[0][i] + sums[1][i], all[i], 1e-5 * std::fabs(all[i]));
+    }
   }
 }
 

@@ -51,10 +51,11 @@ inline void expect_near(const Tensor& actual, const Numbers& expected, double to
 
 class Network {
  public:
-  explicit Network(Layers layers, int micro_batches = 1, RecomputeMode mode = RecomputeMode::None)
+  explicit Network(Layers layers, int micro_batches = 1, RecomputeMode mode = RecomputeMode::None,
+                   const std::vector<std::string>& freeze = {})
       : device_(make_cpu_device(1)),
         layers_(std::move(layers)),
-        stage_(layers_, mode, micro_batches, DType::F32, *device_) {
+        stage_(layers_, mode, micro_batches, DType::F32, *device_, freeze) {
     stage_.allocate(kSeed);
     // Biases and gains start at 0 and 1, which hides a forgotten one.
     for (Parameter& p : stage_.set().parameters()) {

@@ -1,5 +1,9 @@
-// Tokens and scores of random lines, full of what tokenizers trip over, against sacreBLEU itself.
-// PENSTOCK_PYTHON names a Python that has it [python3]; skipped, and said so, without.
+// Against sacreBLEU itself, live: tokens and scores of random lines, full of what tokenizers trip
+// over, and the scores of the files beside this one, which bleu_test.cpp has as numbers (from
+// sacreBLEU 2.6.0) and checks everywhere. PENSTOCK_PYTHON names a Python that has it [python3];
+// skipped, and said so, without:
+//   python3 -m venv /tmp/bleu && /tmp/bleu/bin/pip install sacrebleu
+//   PENSTOCK_PYTHON=/tmp/bleu/bin/python launch/test.sh Sacrebleu
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -74,8 +78,19 @@ std::string random_line(uint64_t number) {
   return line;
 }
 
+bool there_is_sacrebleu() {
+  return std::system((python() + " -c 'import sacrebleu' 2>/dev/null").c_str()) == 0;
+}
+
+std::vector<std::string> lines_of(const std::string& file) {
+  std::ifstream stream(PENSTOCK_SCORES "/" + file);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
 TEST(Sacrebleu, GivesTheSameTokensAndScore) {
-  if (std::system((python() + " -c 'import sacrebleu' 2>/dev/null").c_str()) != 0) {
+  if (!there_is_sacrebleu()) {
     GTEST_SKIP() << "there is no sacrebleu for " << python() << ": pip install sacrebleu";
   }
   const auto folder =
@@ -116,6 +131,24 @@ TEST(Sacrebleu, GivesTheSameTokensAndScore) {
   }
   EXPECT_NEAR(bleu.score(), std::stod(lines.back()), 1e-9);
   EXPECT_GT(bleu.score(), 1.0);
+}
+
+TEST(Sacrebleu, AgreesOnThreeTranslations) {
+  if (!there_is_sacrebleu()) {
+    GTEST_SKIP() << "there is no sacrebleu for " << python() << ": pip install sacrebleu";
+  }
+  const std::vector<std::string> references = lines_of("reference.txt");
+  for (const char* file : {"good.txt", "fair.txt", "poor.txt"}) {
+    const std::vector<std::string> hypotheses = lines_of(file);
+    ASSERT_EQ(hypotheses.size(), references.size());
+    Bleu bleu;
+    for (size_t i = 0; i < hypotheses.size(); ++i) bleu.add(hypotheses[i], references[i]);
+    const std::vector<std::string> theirs = output_lines(
+        python() + " -m sacrebleu " PENSTOCK_SCORES "/reference.txt -i " PENSTOCK_SCORES "/" +
+        file + " -m bleu -b -w 6");
+    ASSERT_EQ(theirs.size(), 1U) << file;
+    EXPECT_NEAR(bleu.score(), std::stod(theirs[0]), 1e-6) << file;
+  }
 }
 
 }  // namespace

@@ -155,5 +155,25 @@ TEST(Summary, WritesTheSpeedWhereItIsKnown) {
   EXPECT_EQ(read["mfu"], 0.25);
 }
 
+TEST(Summary, TellsWhatTheRunStartedFrom) {
+  RunSummary summary;
+  EXPECT_FALSE(json::parse(json_text(summary)).contains("init"));
+  EXPECT_EQ(json::parse(json_text(summary))["frozen_parameters"], 0);
+  summary.frozen_parameters = 12;
+  summary.init = TransferRecord{.checkpoint = "runs/a/checkpoints/step-00000002",
+                                .loaded = {"a", "b"},
+                                .skipped = {"c"},
+                                .missing = {},
+                                .unused = {"d", "e"}};
+  const json read = json::parse(json_text(summary));
+  EXPECT_EQ(read["frozen_parameters"], 12);
+  const json expected = {{"checkpoint", "runs/a/checkpoints/step-00000002"},
+                         {"loaded", 2},
+                         {"skipped", {"c"}},
+                         {"missing", json::array()},
+                         {"unused", {"d", "e"}}};
+  EXPECT_EQ(read["init"], expected);
+}
+
 }  // namespace
 }  // namespace penstock

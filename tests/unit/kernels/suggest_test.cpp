@@ -1,5 +1,5 @@
 // Distances of the usual slips, and silence where nothing is near.
-#include "launch/suggest.h"
+#include "kernels/suggest.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// launch/suggest.h -- "did you mean ...?" for mistyped names.
+// kernels/suggest.h -- "did you mean ...?" for mistyped names, in messages of errors.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// launch/suggest.cpp -- optimal string alignment distance, row by row.
-#include "launch/suggest.h"
+// kernels/suggest.cpp -- optimal string alignment distance, row by row.
+#include "kernels/suggest.h"
 
 #include <algorithm>
 #include <cstddef>
