@@ -104,7 +104,12 @@ MAKERS = {
 
 
 def make_layers(spec):
-    return MAKERS[spec["network"]](spec)
+    """Throws unless there are as many parameters as the spec says, if it does."""
+    layers = MAKERS[spec["network"]](spec)
+    count = sum(parameter.numel() for layer in layers for parameter in layer.parameters())
+    if spec.get("parameters", count) != count:
+        raise ValueError(f"another network: {count} parameters, ours has {spec['parameters']}")
+    return layers
 
 
 def make_batch(spec, samples, generator):

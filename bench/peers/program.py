@@ -78,16 +78,10 @@ def ours(arguments, spec, options, ranks, mpirun=None):
 
 def peers(arguments, row):
     python = str(arguments.peers / "bin" / "python")
-    if row.ranks > 1:
-        command = [python, str(HERE / "two_ranks.py"), json.dumps(row.spec)]
-        return [Program("PyTorch", command, arguments.clock)]
-    same = {"parameters": parameters(arguments, row.spec)}
+    script = str(HERE / ("two_ranks.py" if row.ranks > 1 else "one_rank.py"))
+    spec = row.spec | {"parameters": parameters(arguments, row.spec)}
     return [
-        Program(
-            mode,
-            [python, str(HERE / "one_rank.py"), json.dumps(row.spec | same | {"mode": mode})],
-            arguments.clock,
-        )
+        Program(mode, [python, script, json.dumps(spec | {"mode": mode})], arguments.clock)
         for mode in arguments.modes
     ]
 
