@@ -25,7 +25,7 @@ from program import ours, peers, span, take_turns
 TABLES = [
     ("3", "instructions and messages", overheads.instructions_and_messages),
     ("3", "stages on a shaped link", shaped.stages),
-    ("4", "recompute on 4 ranks", recompute.simulated),
+    ("4", "recompute early and on demand", recompute.simulated),
     ("5", "replicas on a shaped link", shaped.replicas),
     ("5", "sums over replicas", overheads.sums),
     ("6", "ranks", scale.ranks),

@@ -69,18 +69,19 @@ def two_ranks():
 
 def recompute():
     spec = pipelined(8, "gpipe")
-    kept = two_stages(spec)
+    four = {"pipeline.stages": 4, "pipeline.schedule": "gpipe"}
     return [
         Row(
             "4",
-            f"recompute {mode}, 2 ranks, gpipe, M 8, beside none",
+            f"recompute {mode}, {ranks} ranks, gpipe, M 8, beside none",
             spec,
-            2,
+            ranks,
             kept | {"pipeline.recompute": mode},
             kept,
-            2,
+            ranks,
             ideal=3 / 4,
         )
+        for ranks, kept in ((2, two_stages(spec)), (4, four))
         for mode in ("stage", "layer")
     ]
 

@@ -44,14 +44,14 @@ def head(part):
 
 
 def stages(arguments):
-    spec = transformer(128, 256, 8, 16, layers=3) | {"vocabulary": 1024}
+    spec = transformer(128, 256, 8, 16, layers=2) | {"vocabulary": 1024}
     tokens = spec["micro_batch_size"] * spec["context"]
     transfer = 2 * spec["micro_batches"] * tokens * spec["width"] * 4 / BYTES_A_SECOND
     head(3)
     with two_hosts() as reason:
         for schedule in ("gpipe", "1f1b-deep"):
             name = f"2 stages, {schedule}, {title(spec)}"
-            options = {"pipeline.stages": 2, "pipeline.schedule": schedule, "pipeline.split": "3,3"}
+            options = {"pipeline.stages": 2, "pipeline.schedule": schedule, "pipeline.split": "2,3"}
             if reason:
                 print(f"| {name} | skipped: {reason} |")
             else:
@@ -59,7 +59,7 @@ def stages(arguments):
 
 
 def replicas(arguments):
-    spec = transformer(256, 256, 8, 1, layers=8) | {"vocabulary": 1024}
+    spec = transformer(256, 256, 8, 1, layers=12) | {"vocabulary": 1024}
     head(5)
     with two_hosts() as reason:
         name = f"2 replicas, {title(spec)}, vocabulary {spec['vocabulary']}"

@@ -61,10 +61,13 @@ void Tape::backward() {
   complete_parts(nodes_.size());
   for (size_t i = nodes_.size(); i-- > 0;) {
     nodes_[i]->input_gradient(*this);
-    nodes_[i]->weight_gradient(*this);
+    if (nodes_[i]->has_weights()) {
+      progress();
+      nodes_[i]->weight_gradient(*this);
+    }
     destroy(i);
     complete_parts(i);
-    if (progress_) progress_();
+    progress();
   }
   nodes_.clear();
   arena_.rewind();
@@ -74,7 +77,7 @@ void Tape::backward_input() {
   for (size_t i = nodes_.size(); i-- > 0;) {
     nodes_[i]->input_gradient(*this);
     if (!nodes_[i]->has_weights()) destroy(i);
-    if (progress_) progress_();
+    progress();
   }
 }
 
@@ -84,7 +87,7 @@ void Tape::backward_weight() {
     if (nodes_[i] != nullptr) {
       nodes_[i]->weight_gradient(*this);
       destroy(i);
-      if (progress_) progress_();
+      progress();
     }
     complete_parts(i);
   }

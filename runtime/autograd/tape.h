@@ -62,7 +62,7 @@ class Tape {
   void stop_recording() { recording_ = false; }
   [[nodiscard]] bool recording() const { return recording_; }
 
-  // Called after every op, forward or backward: messages of other ranks progress here.
+  // Called after every op, forward or half of a backward: messages of other ranks progress here.
   void set_progress(std::function<void()> progress) { progress_ = std::move(progress); }
 
   // What is recorded from here on belongs to part `number` of the computation, a layer say; numbers
@@ -80,7 +80,7 @@ class Tape {
   // The result of an op; tracked when the tape records and `wanted` (an input is tracked, or the op
   // has weights).
   [[nodiscard]] Variable output(Tensor value, bool wanted) {
-    if (progress_) progress_();
+    progress();
     return {std::move(value), recording_ && wanted ? new_slot() : -1};
   }
   // Constructs a node in the tape's own memory.
@@ -120,6 +120,9 @@ class Tape {
   int new_slot() {
     gradients_.emplace_back();
     return static_cast<int>(gradients_.size()) - 1;
+  }
+  void progress() {
+    if (progress_) progress_();
   }
   void destroy(size_t index);
   // No weight gradient of nodes `index` and later is missing any more.
