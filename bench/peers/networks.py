@@ -4,6 +4,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+import amoebanet
+
 
 class Block(nn.Module):
     """Pre-norm Transformer block: runtime/models/transformer_lm.cpp."""
@@ -94,8 +96,20 @@ def resnet18_layers(spec):
     return layers
 
 
+MAKERS = {
+    "transformer": transformer_layers,
+    "resnet": resnet18_layers,
+    "amoebanet": amoebanet.layers,
+}
+
+
 def make_layers(spec):
-    return transformer_layers(spec) if spec["network"] == "transformer" else resnet18_layers(spec)
+    """Throws unless there are as many parameters as the spec says, if it does."""
+    layers = MAKERS[spec["network"]](spec)
+    count = sum(parameter.numel() for layer in layers for parameter in layer.parameters())
+    if spec.get("parameters", count) != count:
+        raise ValueError(f"another network: {count} parameters, ours has {spec['parameters']}")
+    return layers
 
 
 def make_batch(spec, samples, generator):

@@ -22,7 +22,7 @@ def main():
     torch.manual_seed(1)
     before = meter.own_memory()
     model = nn.Sequential(*networks.make_layers(spec))
-    if spec["network"] == "resnet":
+    if spec["network"] != "transformer":
         model = model.to(memory_format=torch.channels_last)
     optimizer = networks.make_optimizer(spec, model.parameters())
     if spec["mode"] == "compiled":

@@ -1,4 +1,4 @@
-"""Two processes, one thread each: torch.distributed.pipelining over gloo.
+"""Two processes, one thread each: torch.distributed.pipelining over gloo, its stages eager or compiled.
 
 Its argument is a row of compare.py as JSON. Rank 0 starts rank 1. Both wait for commands asleep.
 """
@@ -46,6 +46,8 @@ def main():
     cut = spec["split"][0]
     module = nn.Sequential(*(layers[:cut] if rank == 0 else layers[cut:]))
     optimizer = networks.make_optimizer(spec, module.parameters())
+    if spec["mode"] == "compiled":
+        module = torch.compile(module)
     stage = PipelineStage(module, rank, 2, torch.device("cpu"))
     micro_batches = spec["micro_batches"]
 

@@ -84,7 +84,7 @@ class Tape {
   void stop_recording() { recording_ = false; }
   [[nodiscard]] bool recording() const { return recording_; }
 
-  // Called after every op, forward or backward: messages of other ranks progress here.
+  // Called after every op, forward or half of a backward: messages of other ranks progress here.
   void set_progress(std::function<void()> progress) { progress_ = std::move(progress); }
   void progress() {
     if (progress_) progress_();

@@ -1,0 +1,115 @@
+"""Programs that are compared: each is started once, sleeps, and takes a few steps when asked."""
+
+import json
+import os
+import statistics
+import subprocess
+from pathlib import Path
+
+import specs
+
+HERE = Path(__file__).resolve().parent
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "TORCH_CPP_LOG_LEVEL": "ERROR"}
+
+
+class Program:
+    """One that answers "measure N" (step_bench.cpp, meter.py)."""
+
+    def __init__(self, name, command, clock):
+        self.name, self.clock = name, clock
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=ENVIRONMENT,
+        )
+        self.seconds, self.rss, self.steps = [], 0.0, 1
+
+    def measure(self, count):
+        self.process.stdin.write(f"measure {count}\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{self.name}: {self.process.stderr.read()[-600:]}")
+        return json.loads(line)
+
+    def warm_up(self, seconds):
+        """Compiles, allocates and counts how many steps a turn has."""
+        self.measure(3)
+        took = statistics.median(self.measure(3)["wall"])
+        self.steps = max(1, min(50, round(seconds / took)))
+
+    def turn(self):
+        answer = self.measure(self.steps)
+        self.rss = max(self.rss, answer["rss"])
+        self.seconds.append(statistics.median(answer[self.clock]))
+
+    def quit(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def take_turns(programs, arguments):
+    """Warms all up, has them measured in turn, and ends them."""
+    try:
+        for program in programs:
+            program.warm_up(arguments.seconds)
+        for _ in range(arguments.rounds):
+            for program in programs:
+                program.turn()
+    finally:
+        for program in programs:
+            program.quit()
+
+
+def flags(options):
+    return [word for key, value in options.items() for word in (f"--{key}", str(value))]
+
+
+def ours(arguments, spec, options, ranks, mpirun=None):
+    """Our run of a spec with further options; `mpirun` with its arguments, where not the usual one."""
+    command = [str(arguments.bin / "step_bench"), *flags(specs.options(spec) | options)]
+    if ranks > 1:
+        command = [*(mpirun or arguments.mpirun), "-n", str(ranks), *command]
+    return Program("ours", command, arguments.clock)
+
+
+def peers(arguments, row):
+    python = str(arguments.peers / "bin" / "python")
+    script = str(HERE / ("two_ranks.py" if row.ranks > 1 else "one_rank.py"))
+    spec = row.spec | {"parameters": parameters(arguments, row.spec)}
+    return [
+        Program(mode, [python, script, json.dumps(spec | {"mode": mode})], arguments.clock)
+        for mode in arguments.modes
+    ]
+
+
+def parameters(arguments, spec):
+    """Of our network."""
+    return plan_of(arguments, spec, 1)["parameters"]
+
+
+def plan_of(arguments, spec, ranks, *more):
+    """What `penstock plan` says of a spec's network."""
+    options = {key: value for key, value in specs.options(spec).items() if "model." in key or "data." in key}
+    command = [str(arguments.bin / "penstock"), "plan", "/dev/null", "--ranks", str(ranks), "--json"]
+    return answers_of([*command, *flags(options), *more])[0]
+
+
+def run_quietly(command):
+    """What a program prints; RuntimeError where it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{Path(command[0]).name}: {done.stderr[-600:]}")
+    return done.stdout
+
+
+def answers_of(command):
+    """The JSON objects, one a line, that a program prints."""
+    return [json.loads(line) for line in run_quietly(command).splitlines() if line.startswith("{")]
+
+
+def span(values):
+    return f"{min(values):.2f}-{max(values):.2f}"

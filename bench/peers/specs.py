@@ -1,0 +1,93 @@
+"""The networks that are compared: what they are called, and the same as options of `penstock train`."""
+
+
+def transformer(width, context, b, m, layers=4, precision="fp32"):
+    return {
+        "network": "transformer",
+        "width": width,
+        "heads": width // 64,
+        "layers": layers,
+        "vocabulary": 4096,
+        "context": context,
+        "micro_batch_size": b,
+        "micro_batches": m,
+        "precision": precision,
+    }
+
+
+def resnet18(b, m, precision="fp32"):
+    return {
+        "network": "resnet",
+        "classes": 10,
+        "image": 64,
+        "micro_batch_size": b,
+        "micro_batches": m,
+        "precision": precision,
+    }
+
+
+def amoebanet(b, m, precision="fp32"):
+    return {
+        "network": "amoebanet",
+        "layers": 6,
+        "filters": 64,
+        "classes": 10,
+        "image": 64,
+        "micro_batch_size": b,
+        "micro_batches": m,
+        "precision": precision,
+    }
+
+
+NAMES = {
+    "transformer": "LM {layers} x {width}, T {context}",
+    "resnet": "ResNet-18, {image} x {image}",
+    "amoebanet": "AmoebaNet-D ({layers}, {filters}), {image} x {image}",
+}
+
+
+def title(spec):
+    name = NAMES[spec["network"]].format(**spec)
+    return f"{name}, b {spec['micro_batch_size']}, M {spec['micro_batches']}, {spec['precision']}"
+
+
+def options(spec):
+    """The same run as `penstock train` takes it."""
+    common = {
+        "data.kind": "synthetic",
+        "run.threads": 1,
+        "run.device": "cpu",
+        "run.precision": spec["precision"],
+        "pipeline.micro_batches": spec["micro_batches"],
+        "pipeline.micro_batch_size": spec["micro_batch_size"],
+        "pipeline.recompute": "none",
+        "pipeline.schedule": "1f1b",
+    }
+    if spec["network"] == "transformer":
+        return common | {
+            "model.kind": "transformer-lm",
+            "model.width": spec["width"],
+            "model.heads": spec["heads"],
+            "model.layers": spec["layers"],
+            "model.vocabulary": spec["vocabulary"],
+            "model.context": spec["context"],
+            "model.activation": "gelu",
+            "model.positions": "learned",
+            "optimizer.kind": "adamw",
+            "optimizer.weight_decay": 0.01,
+        }
+    common |= {
+        "model.image": f"3,{spec['image']},{spec['image']}",
+        "model.classes": spec["classes"],
+        "optimizer.kind": "sgd",
+        "optimizer.momentum": 0.9,
+        "optimizer.learning_rate": 0.01,
+        "optimizer.weight_decay": 1e-4,
+    }
+    if spec["network"] == "resnet":
+        return common | {"model.kind": "resnet", "model.form": "imagenet", "model.depth": 18}
+    return common | {
+        "model.kind": "amoebanet-d",
+        "model.layers": spec["layers"],
+        "model.filters": spec["filters"],
+    }
