@@ -346,7 +346,8 @@ TEST(LayerCosts, OfWhatIsFrozen) {
   const ModelCosts all = counted(transformer(), 16);
   const ModelCosts some = counted(transformer(), 16, DType::F32, optimizer);
   for (size_t i : {0, 1}) {  // embedding and first block
-    EXPECT_EQ(some.layers[i].forward_s, all.layers[i].forward_s);
+    // Differences of one running sum, which stands elsewhere when backward costs nothing.
+    EXPECT_NEAR(some.layers[i].forward_s, all.layers[i].forward_s, 1e-9 * all.layers[i].forward_s);
     EXPECT_EQ(some.layers[i].parameter_bytes, all.layers[i].parameter_bytes);
     EXPECT_EQ(some.layers[i].backward_s, 0.0);
     EXPECT_LT(some.layers[i].update_s, all.layers[i].update_s);
