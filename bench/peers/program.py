@@ -27,17 +27,22 @@ class Program:
         )
         self.seconds, self.rss, self.steps = [], 0.0, 1
 
-    def measure(self, count):
+    def ask(self, count):
         self.process.stdin.write(f"measure {count}\n")
         self.process.stdin.flush()
+
+    def answer(self):
         line = self.process.stdout.readline()
         if not line:
             raise RuntimeError(f"{self.name}: {self.process.stderr.read()[-600:]}")
         return json.loads(line)
 
-    def warm_up(self, seconds):
-        """Compiles, allocates and counts how many steps a turn has."""
-        self.measure(3)
+    def measure(self, count):
+        self.ask(count)
+        return self.answer()
+
+    def count_steps(self, seconds):
+        """How many steps a turn has."""
         took = statistics.median(self.measure(3)["wall"])
         self.steps = max(1, min(50, round(seconds / took)))
 
@@ -52,10 +57,14 @@ class Program:
 
 
 def take_turns(programs, arguments):
-    """Warms all up, has them measured in turn, and ends them."""
+    """Warms all up, side by side since compiling takes long, has them measured in turn, and ends them."""
     try:
         for program in programs:
-            program.warm_up(arguments.seconds)
+            program.ask(3)
+        for program in programs:
+            program.answer()
+        for program in programs:
+            program.count_steps(arguments.seconds)
         for _ in range(arguments.rounds):
             for program in programs:
                 program.turn()

@@ -359,6 +359,21 @@ TEST_F(FrozenGradients, OfNorms) {
       random({5, 3}, 3), {5, 3});
 }
 
+// Two products that rely on a norm instead of keeping its result: in halves, a norm whose own
+// parameters are frozen must still be there when the weight halves of the products ask for it.
+TEST_F(FrozenGradients, OfProductsThatRelyOnANorm) {
+  Parameter& gamma = parameter({3}, 1);
+  Parameter& beta = parameter({3}, 2);
+  Parameter& first = parameter({4, 3}, 3);
+  Parameter& second = parameter({4, 3}, 4);
+  expect_the_others(
+      [&](Tape& t, const Variables& x) {
+        const Variable normed = layer_norm(t, x[0], gamma, beta, 1e-2F);
+        return multiply(t, linear(t, normed, first, nullptr), linear(t, normed, second, nullptr));
+      },
+      random({5, 3}, 5), {5, 4});
+}
+
 TEST_F(FrozenGradients, OfTables) {
   Parameter& table = parameter({6, 3}, 1);
   Parameter& positions = parameter({5, 3}, 2);
