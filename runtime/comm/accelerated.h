@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "runtime/comm/handle.h"
 #include "runtime/comm/mpi_link.h"
 #include "runtime/comm/mpi_reduce.h"
 #include "runtime/comm/network.h"
@@ -27,6 +28,12 @@ namespace penstock {
 // `inner` works on host memory.
 [[nodiscard]] std::unique_ptr<ReduceGroup> staged_sums(std::unique_ptr<MpiReduceGroup> inner,
                                                        Device& device, Pollers& pollers);
+
+// The communicator of one edge: rank 0 sends, rank 1 receives.
+struct EdgeComm {
+  CommHandle comm;
+  std::string name;  // as of MpiEdge
+};
 
 // By NCCL. Collective over the members of the communicator, which carries the id. Throw Error(Peer)
 // naming the edge or the group when the others do not come within a time limit.

@@ -11,9 +11,6 @@
 namespace penstock {
 namespace {
 
-constexpr int kSender = 0;
-constexpr int kReceiver = 1;
-
 // Calls visit(address, bytes, is_last) for each piece of the tensor; an empty one has one piece of
 // no bytes.
 template <class Visit>
@@ -44,10 +41,10 @@ void report_unfinished(const std::string& context, size_t pieces) {
 
 }  // namespace
 
-MpiSendLink::MpiSendLink(EdgeComm edge, Memory& memory, int64_t& requests_made, size_t piece_bytes)
-    : comm_(std::move(edge.comm)),
-      context_("sending " + edge.name),
-      requests_(comm_.get(), kReceiver, Transfer::Send, context_, requests_made),
+MpiSendLink::MpiSendLink(const MpiEdge& edge, Memory& memory, int64_t& requests_made,
+                         size_t piece_bytes)
+    : context_("sending " + edge.name),
+      requests_(edge.comm, edge.peer, edge.tag, Transfer::Send, context_, requests_made),
       memory_(memory),
       piece_bytes_(piece_bytes) {}
 
@@ -91,11 +88,10 @@ void MpiSendLink::release(size_t completed) {
   in_flight_.erase(in_flight_.begin(), in_flight_.begin() + static_cast<std::ptrdiff_t>(completed));
 }
 
-MpiReceiveLink::MpiReceiveLink(EdgeComm edge, Memory& memory, Purpose purpose,
+MpiReceiveLink::MpiReceiveLink(const MpiEdge& edge, Memory& memory, Purpose purpose,
                                int64_t& requests_made, size_t piece_bytes)
-    : comm_(std::move(edge.comm)),
-      context_("receiving " + edge.name),
-      requests_(comm_.get(), kSender, Transfer::Receive, context_, requests_made),
+    : context_("receiving " + edge.name),
+      requests_(edge.comm, edge.peer, edge.tag, Transfer::Receive, context_, requests_made),
       memory_(memory),
       purpose_(purpose),
       piece_bytes_(piece_bytes) {}

@@ -22,9 +22,12 @@ namespace penstock {
 
 inline constexpr size_t kPieceBytes = size_t{1} << 30;
 
-// The communicator of one edge: rank 0 sends, rank 1 receives.
-struct EdgeComm {
-  CommHandle comm;
+// One end of a directed edge: messages to or from `peer` with a tag that no other edge of these two
+// ranks has. The communicator is not owned and must outlive the end.
+struct MpiEdge {
+  MPI_Comm comm = MPI_COMM_NULL;
+  int peer = 0;
+  int tag = 0;
   std::string name;  // "activations of stage 0 to stage 1 (rank 0 to rank 1)"
 };
 
@@ -32,7 +35,7 @@ class MpiSendLink final : public SendLink {
  public:
   // `memory` is where messages come from. `requests_made` is counted up. Both must outlive the
   // link, as must MPI.
-  MpiSendLink(EdgeComm edge, Memory& memory, int64_t& requests_made,
+  MpiSendLink(const MpiEdge& edge, Memory& memory, int64_t& requests_made,
               size_t piece_bytes = kPieceBytes);
   ~MpiSendLink() override;
   void send(std::span<const Tensor> message) override;
@@ -49,7 +52,6 @@ class MpiSendLink final : public SendLink {
   };
   void release(size_t completed);
 
-  CommHandle comm_;
   std::string context_;
   RequestPool requests_;
   Memory& memory_;
@@ -60,7 +62,7 @@ class MpiSendLink final : public SendLink {
 class MpiReceiveLink final : public ReceiveLink {
  public:
   // Messages arrive in tensors from `memory`, charged to `purpose`.
-  MpiReceiveLink(EdgeComm edge, Memory& memory, Purpose purpose, int64_t& requests_made,
+  MpiReceiveLink(const MpiEdge& edge, Memory& memory, Purpose purpose, int64_t& requests_made,
                  size_t piece_bytes = kPieceBytes);
   ~MpiReceiveLink() override;
   void expect(std::span<const TensorSpec> specs) override;
@@ -79,7 +81,6 @@ class MpiReceiveLink final : public ReceiveLink {
   void wait(const Piece& piece);
   [[nodiscard]] bool is_done(const Piece& piece);
 
-  CommHandle comm_;
   std::string context_;
   RequestPool requests_;
   Memory& memory_;

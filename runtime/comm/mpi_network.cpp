@@ -1,9 +1,10 @@
 // runtime/comm/mpi_network.cpp -- makes the communicators of a run and the ends that use them.
 //
-// Every communicator is made in the same order everywhere: world, pipelines and replicas by the
-// constructor, then one per edge by the edge's two ranks alone. A rank that waits for its partner
-// in edge e waits for a rank that is busy with an earlier edge, so the lowest unfinished edge
-// always has both its ranks: no deadlock, and edges that share no rank are made at the same time.
+// Every communicator is made in the same order everywhere, by the constructor: world, pipelines,
+// replicas, and one for all links of a pipeline, whose edges differ by tag. Only NCCL wants one per
+// edge, made by the edge's two ranks alone. A rank that waits for its partner in edge e waits for a
+// rank that is busy with an earlier edge, so the lowest unfinished edge always has both its ranks:
+// no deadlock, and edges that share no rank are made at the same time.
 #include <mpi.h>
 
 #include <array>
@@ -73,7 +74,8 @@ class MpiNetwork final : public Network {
         pipeline_(split(world_.comm(), replica_, position_),
                   "the ranks of replica " + std::to_string(replica_)),
         replicas_(split(world_.comm(), position_, replica_),
-                  "the replicas at position " + std::to_string(position_)) {}
+                  "the replicas at position " + std::to_string(position_)),
+        links_(duplicate(pipeline_.comm())) {}
 
   [[nodiscard]] Ends connect(std::span<const Edge> edges, Device& device) override {
     Ends ends;
@@ -83,14 +85,14 @@ class MpiNetwork final : public Network {
       check(edges[e]);
       const bool sends = edges[e].from_position == position_;
       if (!sends && edges[e].to_position != position_) continue;
-      EdgeComm edge{pair(pipeline_.comm(), edges[e].from_position, edges[e].to_position, kPairTag),
-                    name_of(edges[e])};
+      const int tag = edges_made_ + static_cast<int>(e);
       if (sends) {
-        ends.send[e] = make_send(std::move(edge), device, edges[e].window);
+        ends.send[e] = make_send(edges[e], tag, device);
       } else {
-        ends.receive[e] = make_receive(std::move(edge), device);
+        ends.receive[e] = make_receive(edges[e], tag, device);
       }
     }
+    edges_made_ += static_cast<int>(edges.size());
     return ends;
   }
 
@@ -137,21 +139,27 @@ class MpiNetwork final : public Network {
            rank(edge.to_position) + ")";
   }
 
-  std::unique_ptr<SendLink> make_send(EdgeComm edge, Device& device, int window) {
+  [[nodiscard]] EdgeComm comm_of(const Edge& edge) const {
+    return {pair(pipeline_.comm(), edge.from_position, edge.to_position, kPairTag), name_of(edge)};
+  }
+
+  std::unique_ptr<SendLink> make_send(const Edge& edge, int tag, Device& device) {
     if (plan_.links == Transport::Nccl) {
-      return nccl_send(std::move(edge), device, window, pollers_);
+      return nccl_send(comm_of(edge), device, edge.window, pollers_);
     }
     Memory& memory = mpi_memory(device);
-    auto link = std::make_unique<MpiSendLink>(std::move(edge), memory, requests_made_);
+    const MpiEdge end{links_.get(), edge.to_position, tag, name_of(edge)};
+    auto link = std::make_unique<MpiSendLink>(end, memory, requests_made_);
     if (device.host_addressable()) return link;
     return staged_send(std::move(link), device, memory, pollers_);
   }
 
-  std::unique_ptr<ReceiveLink> make_receive(EdgeComm edge, Device& device) {
-    if (plan_.links == Transport::Nccl) return nccl_receive(std::move(edge), device, pollers_);
+  std::unique_ptr<ReceiveLink> make_receive(const Edge& edge, int tag, Device& device) {
+    if (plan_.links == Transport::Nccl) return nccl_receive(comm_of(edge), device, pollers_);
     const bool direct = device.host_addressable();
+    const MpiEdge end{links_.get(), edge.from_position, tag, name_of(edge)};
     auto link = std::make_unique<MpiReceiveLink>(
-        std::move(edge), mpi_memory(device), direct ? Purpose::Activations : Purpose::Communication,
+        end, mpi_memory(device), direct ? Purpose::Activations : Purpose::Communication,
         requests_made_);
     if (direct) return link;
     return staged_receive(std::move(link), device, pollers_);
@@ -172,6 +180,8 @@ class MpiNetwork final : public Network {
   MpiCollective world_;
   MpiCollective pipeline_;
   MpiCollective replicas_;
+  CommHandle links_;    // of this pipeline's ranks
+  int edges_made_ = 0;  // the same on all of them
   Pollers pollers_;
   std::unique_ptr<Memory> shareable_;  // of a GPU, for an MPI that reads it
   int64_t requests_made_ = 0;

@@ -5,11 +5,6 @@
 #include "runtime/comm/mpi_check.h"
 
 namespace penstock {
-namespace {
-
-constexpr int kTag = 0;  // the communicator belongs to one directed edge, so nothing can cross
-
-}  // namespace
 
 int RequestPool::start(void* data, int size_bytes) {
   const Buffer buffer{data, size_bytes};
@@ -28,11 +23,11 @@ RequestHandle RequestPool::make(const Buffer& buffer) {
   RequestHandle made;
   if (transfer_ == Transfer::Send) {
     PENSTOCK_MPI(
-        MPI_Send_init(buffer.data, buffer.size_bytes, MPI_BYTE, peer_, kTag, comm_, made.address()),
+        MPI_Send_init(buffer.data, buffer.size_bytes, MPI_BYTE, peer_, tag_, comm_, made.address()),
         context_);
   } else {
     PENSTOCK_MPI(
-        MPI_Recv_init(buffer.data, buffer.size_bytes, MPI_BYTE, peer_, kTag, comm_, made.address()),
+        MPI_Recv_init(buffer.data, buffer.size_bytes, MPI_BYTE, peer_, tag_, comm_, made.address()),
         context_);
   }
   ++made_;

@@ -22,8 +22,9 @@ class RequestPool {
  public:
   // `made` counts every request made and must outlive the pool; so must `context`, which says in
   // errors what is transferred.
-  RequestPool(MPI_Comm comm, int peer, Transfer transfer, const std::string& context, int64_t& made)
-      : comm_(comm), peer_(peer), transfer_(transfer), context_(context), made_(made) {}
+  RequestPool(MPI_Comm comm, int peer, int tag, Transfer transfer, const std::string& context,
+              int64_t& made)
+      : comm_(comm), peer_(peer), tag_(tag), transfer_(transfer), context_(context), made_(made) {}
 
   // Starts the transfer of these bytes on an idle request and returns its number.
   int start(void* data, int size_bytes);
@@ -55,6 +56,7 @@ class RequestPool {
 
   MPI_Comm comm_;
   int peer_;
+  int tag_;
   Transfer transfer_;
   const std::string& context_;
   int64_t& made_;

@@ -8,8 +8,8 @@
 #include "kernels/cuda/cuda_device.h"
 #include "kernels/cuda/stream.h"
 #include "kernels/tensor.h"
+#include "runtime/comm/accelerated.h"
 #include "runtime/comm/cuda/nccl_comm.h"
-#include "runtime/comm/mpi_link.h"
 
 namespace penstock {
 
