@@ -2,18 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/engine/initial_values.h"
-#include "runtime/engine/name_patterns.h"
-
 namespace penstock {
-namespace {
-
-// Parameters share one buffer; each starts on a cache line.
-int64_t padded(int64_t elements) {
-  return (elements + 15) / 16 * 16;
-}
-
-}  // namespace
 
 RecomputeMode recompute_mode_named(const std::string& name) {
   if (name == "none") return RecomputeMode::None;
@@ -28,20 +17,10 @@ Stage::Stage(std::span<const std::unique_ptr<Layer>> layers, RecomputeMode mode,
       dtype_(dtype),
       device_(device),
       mode_(mode),
+      weights_(layers, freeze),
       live_(static_cast<size_t>(micro_batches), nullptr),
       losses_(static_cast<size_t>(micro_batches)),
       auxiliary_losses_(static_cast<size_t>(micro_batches)) {
-  for (const auto& layer : layers_) {
-    first_parameter_.push_back(set_.parameters().size());
-    layer->declare(set_);
-  }
-  for (Parameter& parameter : set_.parameters()) {
-    parameter.frozen = matches_any(parameter.name, freeze);
-    if (parameter.tied) tied_.push_back(&parameter);
-    if (parameter.first != nullptr) continue;
-    held_.push_back(&parameter);
-    if (!parameter.frozen) parameters_.push_back(&parameter);
-  }
   set_first(false);
 }
 
@@ -50,53 +29,6 @@ void Stage::set_first(bool first, size_t untrained) {
   untrained_ = first ? untrained : 0;
   const size_t length = mode_ == RecomputeMode::Layer ? 1 : layers_.size();
   plan_ = plan_stage(layers_, length, untrained_);
-}
-
-void Stage::allocate(uint64_t seed) {
-  int64_t weights = 0;
-  for (const Parameter* parameter : held_) weights += padded(parameter->elements());
-  weights_ = device_.zeros({weights}, DType::F32, Purpose::Parameters);
-  int64_t at = 0;
-  for (Parameter* parameter : held_) {
-    parameter->weight = Weight(weights_.view(at, parameter->shape));
-    at += padded(parameter->elements());
-    fill_initial_values(*parameter, seed, device_);
-  }
-  allocate_gradients();
-  for (Parameter* parameter : tied_) {
-    if (parameter->first != nullptr) parameter->weight = parameter->first->weight.shared();
-  }
-  for (Buffer& buffer : set_.buffers()) {
-    buffer.value = device_.empty(buffer.shape, DType::F32, Purpose::Parameters);
-    device_.pointwise().fill(buffer.value, buffer.initial);
-  }
-}
-
-// One vector for all gradients, in layer order, and the step sums behind them. What is frozen has
-// none.
-void Stage::allocate_gradients() {
-  int64_t total = 0;
-  std::vector<int64_t> starts;  // of each parameter's, and one past the last
-  for (const Parameter& parameter : set_.parameters()) {
-    starts.push_back(total);
-    if (!parameter.frozen) total += padded(parameter.elements());
-  }
-  starts.push_back(total);
-  int64_t at = total;
-  for (const StepSums& step_sums : set_.step_sums()) total += padded(step_sums.shape.elements());
-  gradients_ = device_.zeros({total}, DType::F32, Purpose::Gradients);
-  for (size_t i = 0; i < set_.parameters().size(); ++i) {
-    Parameter& parameter = set_.parameters()[i];
-    if (parameter.frozen) continue;
-    parameter.gradient = gradients_.view(starts[i], parameter.shape);
-  }
-  std::vector<int64_t> first_of_layer;
-  for (const size_t first : first_parameter_) first_of_layer.push_back(starts[first]);
-  buckets_ = GradientBuckets(gradients_, first_of_layer);
-  for (StepSums& step_sums : set_.step_sums()) {
-    step_sums.value = gradients_.view(at, step_sums.shape);
-    at += padded(step_sums.shape.elements());
-  }
 }
 
 std::vector<std::string> Stage::reads() const {
@@ -116,7 +48,7 @@ int64_t Stage::past_bytes() const {
 }
 
 void Stage::begin_step() {
-  device_.pointwise().fill(gradients_, 0.0F);
+  device_.pointwise().fill(weights_.gradients(), 0.0F);
 }
 
 void Stage::end_step(int replicas) {
@@ -157,7 +89,8 @@ Tape& Stage::take_tape() {
   if (spare_tapes_.empty()) {
     spare_tapes_.push_back(&tapes_.emplace_back(device_));
     spare_tapes_.back()->set_progress(progress_);
-    spare_tapes_.back()->set_part_done([this](size_t layer) { buckets_.layer_done(layer); });
+    spare_tapes_.back()->set_part_done(
+        [this](size_t layer) { weights_.buckets().layer_done(layer); });
   }
   Tape& tape = *spare_tapes_.back();
   spare_tapes_.pop_back();
@@ -299,7 +232,7 @@ void Stage::recompute(const Moment& moment) {
 
 // What waits for the gradients of these layers need not: there are none.
 void Stage::pass_over(const Segment& segment) {
-  for (size_t i = segment.plan->last; i-- > segment.plan->first;) buckets_.layer_done(i);
+  for (size_t i = segment.plan->last; i-- > segment.plan->first;) weights_.buckets().layer_done(i);
 }
 
 Tensors Stage::run_backward(const Moment& moment, Tensors gradients, Halves halves) {

@@ -1,6 +1,6 @@
 // runtime/engine/stage.h -- Stage: a run of layers with everything they own on one device.
 //
-// Owns parameters, gradients, buffers and the stashes of the micro-batches in flight. Knows nothing
+// Owns its weights and the stashes of the micro-batches in flight. Knows nothing
 // of schedules or ranks: the executor says what to do with which micro-batch, in which order.
 #pragma once
 
@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/engine/gradient_buckets.h"
 #include "runtime/engine/segments.h"
+#include "runtime/engine/stage_weights.h"
 #include "runtime/layers/layer.h"
 
 namespace penstock {
@@ -46,8 +46,7 @@ class Stage {
   Stage(std::span<const std::unique_ptr<Layer>> layers, RecomputeMode mode, int micro_batches,
         DType dtype, Device& device, std::span<const std::string> freeze = {});
 
-  // Allocates and initialises parameters and buffers, from (seed, name) alone; gradients are zero.
-  void allocate(uint64_t seed);
+  void allocate(uint64_t seed) { weights_.allocate(seed, device_); }
   // Whom batch norms share their statistics with; null: nobody.
   void set_replicas(Replicas* replicas) { replicas_ = replicas; }
   // Called between ops, so that messages of other ranks move.
@@ -73,7 +72,7 @@ class Stage {
   void begin_step();  // gradients and step sums to zero
   // The next weight gradient is the last of the step: `start` is called with each bucket of
   // gradients() as soon as it is complete.
-  void begin_reduction(GradientBuckets::Start start) { buckets_.begin(std::move(start)); }
+  void begin_reduction(GradientBuckets::Start start) { weights_.buckets().begin(std::move(start)); }
   void end_step(int replicas);  // folds the step sums into the layers' buffers
   // The loss layer's F64 [3] of that micro-batch (TokenOps::cross_entropy_forward); empty in stages
   // without a loss.
@@ -83,15 +82,12 @@ class Stage {
     return auxiliary_losses_[static_cast<size_t>(index)];
   }
 
-  [[nodiscard]] ParameterSet& set() { return set_; }
-  // All gradients and step sums, one fp32 vector: what replicas add up.
-  [[nodiscard]] const Tensor& gradients() const { return gradients_; }
-  // All parameters, in layer order; a tied one once, in its first holder here.
-  [[nodiscard]] std::span<Parameter* const> held() const { return held_; }
-  // Of those, what this stage trains.
-  [[nodiscard]] std::span<Parameter* const> parameters() const { return parameters_; }
-  // Every holder of a tied parameter here, in layer order.
-  [[nodiscard]] std::span<Parameter* const> tied() const { return tied_; }
+  // As of StageWeights.
+  [[nodiscard]] ParameterSet& set() { return weights_.set(); }
+  [[nodiscard]] const Tensor& gradients() const { return weights_.gradients(); }
+  [[nodiscard]] std::span<Parameter* const> held() const { return weights_.held(); }
+  [[nodiscard]] std::span<Parameter* const> parameters() const { return weights_.trained(); }
+  [[nodiscard]] std::span<Parameter* const> tied() const { return weights_.tied(); }
   [[nodiscard]] std::vector<std::string> reads() const;
   // What the layers keep of one position of a row while words are chosen (runtime/layers/past.h).
   [[nodiscard]] int64_t past_bytes() const;
@@ -113,7 +109,6 @@ class Stage {
     std::deque<Segment> segments;
   };
 
-  void allocate_gradients();
   [[nodiscard]] bool trains(const Segment& segment) const {
     return segment.plan->last > untrained_;
   }
@@ -141,11 +136,7 @@ class Stage {
   StagePlan plan_;
   std::function<void()> progress_;
   Replicas* replicas_ = nullptr;
-  ParameterSet set_;
-  std::vector<Parameter*> held_, parameters_, tied_;
-  std::vector<size_t> first_parameter_;  // by layer
-  Tensor weights_, gradients_;
-  GradientBuckets buckets_;
+  StageWeights weights_;
   std::deque<Stash> stashes_;  // every one ever needed
   std::vector<Stash*> spare_;  // of those, not in use
   std::deque<Tape> tapes_;     // likewise
