@@ -39,9 +39,13 @@ void refuse_unmatched(const std::string& option, std::span<const std::string> pa
     const bool found = std::any_of(names.begin(), names.end(),
                                    [&](const std::string& name) { return matches(name, pattern); });
     if (found) continue;
-    std::string hint = did_you_mean(pattern, sensible_patterns(names));
-    if (hint.empty() && !names.empty()) hint = "; names are like '" + names.front() + "'";
-    fail_input(option + ": no tensor of the network is called '" + pattern + "'" + hint);
+    std::string complaint = option;
+    complaint.append(": no tensor of the network is called '").append(pattern).append("'");
+    const std::string hint = did_you_mean(pattern, sensible_patterns(names));
+    if (hint.empty() && !names.empty()) {
+      complaint.append("; names are like '").append(names.front()).append("'");
+    }
+    fail_input(complaint + hint);
   }
 }
 
