@@ -86,18 +86,14 @@ int eval_command(Session& session, const Arguments& arguments, const ModelMaker&
                                                         "--beam", "--length-penalty"};
   const UseOptions options = on_every_rank([&] { return use_options(arguments, kOptions); });
   const TrainedRun run(session, options, models, true);
-  try {
+  run.use(session, [&] {
     const Evaluation result = evaluate(run.config, *run.source, *run.pipeline, run.blueprint->model,
                                        *run.network, *run.device);
     const std::vector<PairScore> scores = translation_scores(run, options);
     if (session.rank() == 0) {
       fmt::print("{}", (options.json ? as_json : as_text)(result, scores, run.checkpoint));
     }
-  } catch (...) {
-    if (session.ranks() == 1) throw;
-    rethrow_naming(name_of_rank(session, run.grid));
-  }
-  run.pipeline->drain();
+  });
   return 0;
 }
 

@@ -113,13 +113,7 @@ int generate_command(Session& session, const Arguments& arguments, const ModelMa
   const std::vector<std::string> prompts = prompts_of(session, options);
   const TrainedRun run(session, options, models, false,
                        prompts.size() * static_cast<size_t>(options.generation.samples));
-  try {
-    generate_texts(run, options, prompts);
-  } catch (...) {
-    if (session.ranks() == 1) throw;
-    rethrow_naming(name_of_rank(session, run.grid));
-  }
-  run.pipeline->drain();
+  run.use(session, [&] { generate_texts(run, options, prompts); });
   return 0;
 }
 

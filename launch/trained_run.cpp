@@ -122,4 +122,14 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
         [&] { load_weights(checkpoint, *pipeline, *device); });
 }
 
+void TrainedRun::use(const Session& session, const std::function<void()>& work) const {
+  try {
+    work();
+  } catch (...) {
+    if (session.ranks() == 1) throw;
+    rethrow_naming(name_of_rank(session, grid));
+  }
+  pipeline->drain();
+}
+
 }  // namespace penstock

@@ -2,6 +2,7 @@
 // `generate` start from.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -38,6 +39,10 @@ struct TrainedRun {
   // `rows`, of rank 0: no more micro-batches than so many rows fill; 0: as the run file says.
   TrainedRun(Session& session, const UseOptions& options, const ModelMaker& models, bool with_data,
              size_t rows = 0);
+
+  // Collective. Does `work` to its last message; what it throws names this rank, if there are
+  // several.
+  void use(const Session& session, const std::function<void()>& work) const;
 
   Config config;
   Grid grid;

@@ -67,13 +67,7 @@ int translate_command(Session& session, const Arguments& arguments, const ModelM
   const size_t rows =
       sentences.size() * static_cast<size_t>(std::max(1, options.translation.beams));
   const TrainedRun run(session, options, models, false, rows);
-  try {
-    translate_input(run, options, sentences);
-  } catch (...) {
-    if (session.ranks() == 1) throw;
-    rethrow_naming(name_of_rank(session, run.grid));
-  }
-  run.pipeline->drain();
+  run.use(session, [&] { translate_input(run, options, sentences); });
   return 0;
 }
 
