@@ -6,6 +6,6 @@ libraries=(
   libopenmpi-dev openmpi-bin
   libdnnl-dev ocl-icd-opencl-dev  # the latter because oneDNN's CMake package asks for it
   libboost-program-options-dev libtomlplusplus-dev nlohmann-json3-dev libspdlog-dev libfmt-dev
-  libarchive-dev libjpeg62-turbo-dev libxxhash-dev libssl-dev libsentencepiece-dev
+  libarchive-dev libjpeg-dev libpng-dev libxxhash-dev libssl-dev libsentencepiece-dev
   libgtest-dev libgmock-dev
 )

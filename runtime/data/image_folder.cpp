@@ -15,20 +15,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_jpeg_name(const std::string& path) {
+bool is_image_name(const std::string& path) {
   const fs::path name = fs::path(path).filename();
   std::string extension = name.extension().string();
   std::ranges::transform(extension, extension.begin(), [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });
-  return (extension == ".jpg" || extension == ".jpeg") && name.native().front() != '.';
+  return (extension == ".jpg" || extension == ".jpeg" || extension == ".png") &&
+         name.native().front() != '.';
 }
 
 std::vector<ImageFile> files_of_archive(const std::string& path) {
   std::vector<ImageFile> files;
-  read_archive(path, is_jpeg_name, [&](const std::string& name, std::vector<uint8_t> jpeg) {
-    if (jpeg.empty()) fail_input(path + ": " + name + " is empty");
-    files.push_back({fs::path(name).lexically_normal().string(), 0, std::move(jpeg)});
+  read_archive(path, is_image_name, [&](const std::string& name, std::vector<uint8_t> bytes) {
+    if (bytes.empty()) fail_input(path + ": " + name + " is empty");
+    files.push_back({fs::path(name).lexically_normal().string(), 0, std::move(bytes)});
   });
   return files;
 }
@@ -37,7 +38,7 @@ std::vector<ImageFile> files_of_folder(const std::string& path) {
   std::vector<ImageFile> files;
   constexpr auto kFollow = fs::directory_options::follow_directory_symlink;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(path, kFollow)) {
-    if (!entry.is_regular_file() || !is_jpeg_name(entry.path().string())) continue;
+    if (!entry.is_regular_file() || !is_image_name(entry.path().string())) continue;
     files.push_back({entry.path().lexically_relative(path).string(), 0, {}});
   }
   return files;
@@ -55,7 +56,7 @@ std::vector<ImageFile> files_of(const std::string& path) {
 // The class of every file, and the sorted list of classes. A set with `train` and `test` inside
 // would mix the two silently, so all class folders must be neighbours.
 void classify(ImageFolder& folder) {
-  const std::string advice = "; images must be at <class>/<name>.jpg";
+  const std::string advice = "; images must be at <class>/<name>.jpg or .png";
   std::map<std::string, int32_t> labels;
   const fs::path home = fs::path(folder.files.front().name).parent_path().parent_path();
   for (const ImageFile& file : folder.files) {
@@ -83,14 +84,14 @@ std::string ImageFolder::name_of(const ImageFile& file) const {
 }
 
 std::vector<uint8_t> ImageFolder::load(const ImageFile& file) const {
-  if (!file.jpeg.empty()) return file.jpeg;
+  if (!file.bytes.empty()) return file.bytes;
   return ByteFile((fs::path(path) / file.name).string()).read_all();
 }
 
 ImageFolder open_image_folder(const std::string& path) {
   ImageFolder folder{path, {}, files_of(path)};
   if (folder.files.empty()) {
-    fail_input(path + " has no images: it must hold <class>/<name>.jpg files");
+    fail_input(path + " has no images: it must hold <class>/<name>.jpg or .png files");
   }
   std::ranges::sort(folder.files, {}, &ImageFile::name);
   const auto twice = std::ranges::adjacent_find(folder.files, {}, &ImageFile::name);

@@ -1,5 +1,6 @@
-// runtime/data/image_folder.h -- JPEG files sorted into classes: `anything/<class>/<name>.jpg`, in
-// a folder or in a tar archive. Knows names and compressed bytes, not pixels.
+// runtime/data/image_folder.h -- JPEG and PNG files sorted into classes:
+// `anything/<class>/<name>.jpg` (or .png), in a folder or in a tar archive. Knows names and
+// compressed bytes, not pixels.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@ namespace penstock {
 struct ImageFile {
   std::string name;  // path inside the folder or archive
   int32_t label = 0;
-  std::vector<uint8_t> jpeg;  // empty where the file is on disk
+  std::vector<uint8_t> bytes;  // compressed; empty where the file is on disk
 };
 
 struct ImageFolder {
@@ -26,7 +27,7 @@ struct ImageFolder {
 };
 
 // The whole archive is held compressed in memory; a folder's files are read when they are needed.
-// Names that do not end in .jpg or .jpeg (in any case) or start with a dot are passed over.
+// Names that do not end in .jpg, .jpeg or .png (in any case) or start with a dot are passed over.
 // Throws Error(Input): nothing at `path`, a damaged archive, no images, fewer than two classes, an
 // image outside a class folder, class folders at different places, the same name twice.
 [[nodiscard]] ImageFolder open_image_folder(const std::string& path);

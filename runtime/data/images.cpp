@@ -5,6 +5,7 @@
 
 #include "kernels/error.h"
 #include "runtime/data/jpeg.h"
+#include "runtime/data/png.h"
 #include "runtime/data/share.h"
 
 namespace penstock {
@@ -50,8 +51,11 @@ void ImageDataset::read(int64_t index, const RandomStream& random,
 }
 
 std::vector<uint8_t> ImageDataset::decode(const ImageFile& file) const {
-  const std::vector<uint8_t> jpeg = folder_.load(file);
-  Pixels image = decode_jpeg(jpeg, image_[2], image_[0], image_[1], folder_.name_of(file));
+  const std::vector<uint8_t> bytes = folder_.load(file);
+  const std::string name = folder_.name_of(file);
+  // By what the file is, not by what it is called.
+  Pixels image = is_png(bytes) ? decode_png(bytes, image_[2], name)
+                               : decode_jpeg(bytes, image_[2], image_[0], image_[1], name);
   return fitted(std::move(image), image_[0], image_[1]).bytes;
 }
 

@@ -11,8 +11,6 @@
 namespace penstock {
 namespace {
 
-constexpr int64_t kLargestPixels = int64_t{1} << 27;  // beyond it lies a decompression bomb
-
 // libjpeg reports errors by a call that must not return, and C frames must not be unwound: longjmp
 // goes back into start() or finish(), which therefore keep no object with a destructor alive.
 class Decoder {
@@ -36,8 +34,8 @@ class Decoder {
     jpeg_mem_src(&info_, jpeg.data(), jpeg.size());
     jpeg_read_header(&info_, TRUE);
     if (int64_t{info_.image_height} * info_.image_width > kLargestPixels) {
-      std::snprintf(message_.data(), message_.size(), "%u x %u pixels are too many",
-                    info_.image_height, info_.image_width);
+      too_many_pixels(info_.image_height, info_.image_width)
+          .copy(message_.data(), message_.size() - 1);
       return false;
     }
     info_.out_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;

@@ -28,6 +28,10 @@ void place_taps(std::vector<Tap>& taps, int64_t first, int64_t extent) {
 
 }  // namespace
 
+std::string too_many_pixels(int64_t height, int64_t width) {
+  return std::to_string(height) + " x " + std::to_string(width) + " pixels are too many";
+}
+
 Pixels fitted(Pixels image, int64_t height, int64_t width) {
   if (image.height == height && image.width == width) return image;
   const bool too_wide = image.width * height > image.height * width;

@@ -13,6 +13,7 @@
 #include <stdexcept>
 //
 #include <jpeglib.h>
+#include <png.h>
 
 namespace penstock::test {
 namespace {
@@ -114,6 +115,20 @@ void write_archive(const std::string& path, const Files& files, Compression comp
 void write_compressed(const std::string& path, const std::string& contents,
                       Compression compression) {
   write_entries(path, {{"contents", contents}}, compression, archive_write_set_format_raw);
+}
+
+std::string png(int height, int width, int channels, const std::vector<uint8_t>& pixels) {
+  png_image image{};
+  image.version = PNG_IMAGE_VERSION;
+  image.height = static_cast<png_uint_32>(height);
+  image.width = static_cast<png_uint_32>(width);
+  image.format = channels == 1 ? PNG_FORMAT_GRAY : channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_RGBA;
+  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
+  std::string result(size, '\0');
+  require(png_image_write_to_memory(&image, result.data(), &size, 0, pixels.data(), 0, nullptr),
+          "png");
+  result.resize(size);
+  return result;
 }
 
 std::string plain_jpeg(int height, int width, std::vector<uint8_t> colour) {

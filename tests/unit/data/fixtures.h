@@ -46,6 +46,9 @@ void write_compressed(const std::string& path, const std::string& contents,
 
 // A JPEG of one colour, of the quality that keeps it within a few steps.
 [[nodiscard]] std::string plain_jpeg(int height, int width, std::vector<uint8_t> colour);
+// A PNG of these pixels, [height, width] of `channels` bytes: 1 grey, 3 RGB, 4 RGB and alpha.
+[[nodiscard]] std::string png(int height, int width, int channels,
+                              const std::vector<uint8_t>& pixels);
 // A JPEG with some structure everywhere, so that damage shows.
 [[nodiscard]] std::string busy_jpeg(int height, int width);
 

@@ -21,6 +21,12 @@ std::string green() {
   return test::plain_jpeg(8, 8, {0, 255, 0});
 }
 
+std::string green_png() {
+  std::vector<uint8_t> pixels(8 * 8 * 3, 0);
+  for (size_t i = 1; i < pixels.size(); i += 3) pixels[i] = 255;
+  return test::png(8, 8, 3, pixels);
+}
+
 class Images : public testing::Test {
  protected:
   std::string archive(const test::Files& files, const std::string& name = "set.tar.zst") {
@@ -36,9 +42,11 @@ class Images : public testing::Test {
 // Out of order, with what archives collect on the way.
 const test::Files& mixed() {
   static const test::Files kFiles = {
-      {"./train/dog/2.JPG", green()},   {"./train/cat/9.jpeg", red()}, {"./train/README", "x"},
-      {"./train/cat/._9.jpg", "apple"}, {"./train/cat/1.jpg", red()},  {"./train/cat/list.txt", ""},
-      {"./train/ape/0.jpg", red()},     {"./train/dog/jpg", "x"}};
+      {"./train/dog/2.JPG", green()},    {"./train/cat/9.jpeg", red()},
+      {"./train/README", "x"},           {"./train/cat/._9.jpg", "apple"},
+      {"./train/cat/1.jpg", red()},      {"./train/cat/list.txt", ""},
+      {"./train/ape/0.jpg", red()},      {"./train/dog/jpg", "x"},
+      {"./train/dog/3.png", green_png()}};
   return kFiles;
 }
 
@@ -52,8 +60,8 @@ TEST_F(Images, SortsClassesAndFilesWhateverTheOrderOfTheArchive) {
     labels.push_back(file.label);
   }
   EXPECT_THAT(names, ElementsAre("train/ape/0.jpg", "train/cat/1.jpg", "train/cat/9.jpeg",
-                                 "train/dog/2.JPG"));
-  EXPECT_THAT(labels, ElementsAre(0, 1, 1, 2));
+                                 "train/dog/2.JPG", "train/dog/3.png"));
+  EXPECT_THAT(labels, ElementsAre(0, 1, 1, 2, 2));
 }
 
 TEST_F(Images, AFolderIsTheSameAsItsArchive) {
@@ -61,8 +69,8 @@ TEST_F(Images, AFolderIsTheSameAsItsArchive) {
   const Datasets packed = open(archive(mixed()));
   const Datasets loose = open(folder_ / "train");
   EXPECT_EQ(loose.labels, packed.labels);
-  ASSERT_EQ(loose.train->size(), 4);
-  for (int64_t i = 0; i < 4; ++i) {
+  ASSERT_EQ(loose.train->size(), 5);
+  for (int64_t i = 0; i < 5; ++i) {
     EXPECT_EQ(read_image(*loose.train, i).image, read_image(*packed.train, i).image);
     EXPECT_EQ(read_image(*loose.train, i).label, read_image(*packed.train, i).label);
   }
@@ -100,6 +108,17 @@ TEST_F(Images, AugmentsTrainingOnlyAndByStream) {
   EXPECT_NE(read_image(*sets.train, 0, 2).image, first);
   EXPECT_EQ(read_image(*sets.validation, 0, 1).image, read_image(*sets.validation, 0, 2).image);
   EXPECT_EQ(read_image(*sets.validation, 0).image, read_image(*open(path).train, 0).image);
+}
+
+// By their bytes: what a file is called says little.
+TEST_F(Images, ReadsPngsWhateverTheyAreCalled) {
+  const Datasets sets =
+      open(archive({{"a/0.png", green_png()}, {"b/0.jpg", green_png()}, {"c/0.png", green()}}));
+  for (int64_t i = 0; i < 3; ++i) {
+    const std::vector<float> image = read_image(*sets.train, i).image;
+    EXPECT_NEAR(image[0], -2, 0.05);
+    EXPECT_NEAR(image[1], 2, 0.05);
+  }
 }
 
 TEST_F(Images, ReadsLabelsWithoutDecoding) {
@@ -152,7 +171,7 @@ TEST_F(Images, RefusesFoldersAndArchivesItCannotUse) {
   };
   refuse({{"a/readme.txt", "x"}}, {"set.tar.zst", "no images"});
   refuse({}, {"set.tar.zst", "no images"});
-  refuse({{"a/0.jpg", red()}, {"a/1.png", "x"}}, {"one class only", "'a'"});
+  refuse({{"a/0.jpg", red()}, {"a/1.gif", "x"}}, {"one class only", "'a'"});
   refuse({{"0.jpg", red()}}, {"0.jpg", "no class folder"});
   refuse({{"a/0.jpg", red()}, {"b/c/0.jpg", red()}}, {"a/0.jpg", "b/c/0.jpg", "places"});
   refuse({{"train/a/0.jpg", red()}, {"test/a/0.jpg", red()}}, {"different places"});

@@ -3,6 +3,7 @@
 
 #include "fixtures.h"
 #include "runtime/data/jpeg.h"
+#include "runtime/data/png.h"
 
 namespace penstock {
 namespace {
@@ -17,6 +18,10 @@ std::span<const uint8_t> bytes(const std::string& s) {
 
 Pixels decode(const std::string& jpeg, int64_t channels = 3, int64_t side = 16) {
   return decode_jpeg(bytes(jpeg), channels, side, side, "set.tar: a/1.jpg");
+}
+
+Pixels read_png(const std::string& png, int64_t channels = 3) {
+  return decode_png(bytes(png), channels, "set.tar: a/1.png");
 }
 
 TEST(Jpeg, DecodesColours) {
@@ -80,6 +85,81 @@ TEST(Jpeg, RefusesMorePixelsThanAPhotographHas) {
   const size_t frame = huge.find("\xff\xc0");
   huge.replace(frame + 5, 4, std::string("\xff\x00\xff\x00", 4));  // height and width
   expect_error(ErrorKind::Input, {"65280 x 65280", "too many"}, [&] { (void)decode(huge); });
+}
+
+TEST(Png, GivesTheBytesBack) {
+  const std::vector<uint8_t> colours = {1,  2,  3,  250, 251, 252, 0, 255, 9,
+                                        77, 78, 79, 5,   6,   7,   8, 9,   10};
+  const Pixels image = read_png(test::png(2, 3, 3, colours));
+  EXPECT_EQ(image.height, 2);
+  EXPECT_EQ(image.width, 3);
+  EXPECT_EQ(image.channels, 3);
+  EXPECT_EQ(image.bytes, colours);
+  EXPECT_THAT(read_png(test::png(1, 3, 1, {0, 100, 255}), 1).bytes, ElementsAre(0, 100, 255));
+}
+
+TEST(Png, ConvertsBetweenGreyAndColour) {
+  EXPECT_THAT(read_png(test::png(1, 1, 1, {90}), 3).bytes, ElementsAre(90, 90, 90));
+  EXPECT_THAT(read_png(test::png(1, 1, 3, {90, 90, 90}), 1).bytes, ElementsAre(90));
+}
+
+TEST(Png, LaysWhatIsTransparentOnBlack) {
+  EXPECT_THAT(read_png(test::png(1, 2, 4, {200, 100, 50, 0, 200, 100, 50, 255})).bytes,
+              ElementsAre(0, 0, 0, 200, 100, 50));
+}
+
+TEST(Png, IsKnownByItsFirstBytes) {
+  const std::string whole = test::png(1, 1, 1, {90});
+  EXPECT_TRUE(is_png(bytes(whole)));
+  EXPECT_FALSE(is_png(bytes(whole.substr(0, 7))));
+  EXPECT_FALSE(is_png(bytes(test::plain_jpeg(8, 8, {90}))));
+}
+
+std::string busy_png() {
+  std::vector<uint8_t> pixels;
+  for (uint64_t i = 0; i < 24 * 24 * 3; ++i) pixels.push_back(static_cast<uint8_t>(mix(i)));
+  return test::png(24, 24, 3, pixels);
+}
+
+TEST(Png, RefusesAFileCutOffNamingIt) {
+  const std::string whole = busy_png();
+  for (size_t n = 0; n + 32 < whole.size(); n += 37) {
+    expect_error(ErrorKind::Input, {"set.tar: a/1.png", "PNG"},
+                 [&] { (void)read_png(whole.substr(0, n)); });
+  }
+}
+
+// A flipped bit of the pixels fails their checksum; anything else gives an image or an Error.
+TEST(Png, RefusesFlippedBits) {
+  const std::string whole = busy_png();
+  const size_t pixels = whole.find("IDAT") + 4;
+  for (uint64_t i = 0; i < 2000; ++i) {
+    std::string damaged = whole;
+    const size_t at = mix(i) % whole.size();
+    damaged[at] ^= static_cast<char>(1U << (i % 8));
+    try {
+      (void)read_png(damaged);
+      EXPECT_TRUE(at < pixels || at >= whole.size() - 16) << at;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::Input);
+    }
+  }
+}
+
+TEST(Png, RefusesMorePixelsThanAPhotographHas) {
+  std::string huge = test::png(1, 1, 1, {90});
+  const std::string header("IHDR\0\0\x4e\x20\0\0\x4e\x20\x08\0\0\0\0", 17);
+  huge.replace(huge.find("IHDR"), header.size(), header);
+  uint32_t crc = ~0U;  // of the header, as the PNG specification has it
+  for (const char byte : header) {
+    crc ^= static_cast<uint8_t>(byte);
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0xedb88320U : 0);
+  }
+  crc = ~crc;
+  for (size_t i = 0; i < 4; ++i) {
+    huge[huge.find("IHDR") + header.size() + i] = static_cast<char>(crc >> (24 - 8 * i));
+  }
+  expect_error(ErrorKind::Input, {"20000 x 20000", "too many"}, [&] { (void)read_png(huge); });
 }
 
 TEST(Fitted, LeavesTheRightSizeAlone) {

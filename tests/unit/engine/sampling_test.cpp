@@ -39,6 +39,13 @@ TEST(Sampling, TakesTheWordThatTheDrawFallsOn) {
               ElementsAre(1, 1, 2, 2, 0, 0, 3, 3));
 }
 
+// Weights of 1, 1, 1 and 1, so that edges are exact.
+TEST(Sampling, AnEdgeBelongsToTheWordThatBeginsThere) {
+  const std::vector<float> equal(4, 0.0F);
+  EXPECT_THAT(words({}, {0.0, 0.25, 0.5, 0.75}, equal), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(words({.top_p = 0.5}, {0.999999}, equal), ElementsAre(1)) << "two are half";
+}
+
 TEST(Sampling, AtTemperatureZeroIsGreedyWhateverElseIsAsked) {
   const SamplingOptions greedy{.temperature = 0.0, .top_k = 3, .top_p = 0.99};
   EXPECT_THAT(words(greedy, {0.0, 0.5, 0.999}), ElementsAre(1, 1, 1));
