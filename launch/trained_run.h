@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "launch/commands.h"
+#include "runtime/decoding/generator.h"
+#include "runtime/decoding/translator.h"
 #include "runtime/engine/blueprint.h"
 #include "runtime/engine/data_source.h"
-#include "runtime/engine/generator.h"
 #include "runtime/engine/pipeline.h"
-#include "runtime/engine/translator.h"
 
 namespace penstock {
 

@@ -1,5 +1,5 @@
 // Rows on their way to other ranks, and which of them go on from which.
-#include "runtime/engine/rows.h"
+#include "runtime/decoding/rows.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// runtime/engine/beam_search.h -- the search for one sentence's best words, round by round. Pure
+// runtime/decoding/beam_search.h -- the search for one sentence's best words, round by round. Pure
 // host code: where the probabilities come from is rounds.h's business.
 #pragma once
 
@@ -19,7 +19,7 @@ struct Candidate {
 struct SearchOptions {
   int beams = 1;                // 1: greedy
   double length_penalty = 0.6;  // alpha of Wu et al. 2016, eq. 14; 0: none
-  int64_t longest = 0;          // words, the end not counted
+  int64_t longest = 0;          // words; an end is one
   int32_t begin = 0, end = 0;
 };
 

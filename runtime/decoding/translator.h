@@ -1,4 +1,4 @@
-// runtime/engine/translator.h -- Translator: sentences in, sentences out, through the pipeline.
+// runtime/decoding/translator.h -- Translator: sentences in, sentences out, through the pipeline.
 #pragma once
 
 #include <memory>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/data/pieces.h"
-#include "runtime/engine/rounds.h"
+#include "runtime/decoding/rounds.h"
 
 namespace penstock {
 

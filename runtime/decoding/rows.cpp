@@ -1,4 +1,4 @@
-#include "runtime/engine/rows.h"
+#include "runtime/decoding/rows.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-// runtime/engine/generator.h -- Generator: texts that go on from prompts, as rows of token ids,
+// runtime/decoding/generator.h -- Generator: texts that go on from prompts, as rows of token ids,
 // through the pipeline on any number of stages. See docs/generation.md.
 #pragma once
 
@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "runtime/engine/rounds.h"
-#include "runtime/engine/sampling.h"
+#include "runtime/decoding/rounds.h"
+#include "runtime/decoding/sampling.h"
 
 namespace penstock {
 

@@ -1,9 +1,9 @@
-#include "runtime/engine/beam_search.h"
+#include "runtime/decoding/beam_search.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/engine/sampling.h"
+#include "runtime/decoding/sampling.h"
 
 namespace penstock {
 namespace {
@@ -74,8 +74,8 @@ void BeamSearch::extend(std::span<const std::vector<Candidate>> candidates) {
   const bool full = words >= options_.longest;
   if (full && finished_ == 0 && !rows_.empty()) finish(rows_[0], scores_[0], words);
   // Log probabilities only fall: the most that the best row can still come to.
-  const bool beaten = finished_ > 0 && !rows_.empty() &&
-                      best_score_ >= normalised(scores_[0], options_.longest + 1);
+  const bool beaten =
+      finished_ > 0 && !rows_.empty() && best_score_ >= normalised(scores_[0], options_.longest);
   if (full || finished_ >= options_.beams || beaten) {
     rows_.clear();
     scores_.clear();

@@ -1,4 +1,4 @@
-// runtime/engine/rounds.h -- Rounds: one more word for every row, through the pipeline on any
+// runtime/decoding/rounds.h -- Rounds: one more word for every row, through the pipeline on any
 // number of stages. See docs/generation.md.
 #pragma once
 
@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "runtime/comm/network.h"
-#include "runtime/engine/beam_search.h"
+#include "runtime/decoding/beam_search.h"
+#include "runtime/decoding/rows.h"
 #include "runtime/engine/pipeline.h"
-#include "runtime/engine/rows.h"
 #include "runtime/layers/loss.h"
 
 namespace penstock {

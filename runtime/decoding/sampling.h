@@ -1,4 +1,4 @@
-// runtime/engine/sampling.h -- which word of a row of logits is taken. Pure host code: the random
+// runtime/decoding/sampling.h -- which word of a row of logits is taken. Pure host code: the random
 // number is the caller's.
 #pragma once
 

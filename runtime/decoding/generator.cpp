@@ -1,4 +1,4 @@
-#include "runtime/engine/generator.h"
+#include "runtime/decoding/generator.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "runtime/engine/translator.h"
+#include "runtime/decoding/translator.h"
 
 #include <algorithm>
 #include <deque>

@@ -1,4 +1,4 @@
-#include "runtime/engine/rounds.h"
+#include "runtime/decoding/rounds.h"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // Which word a draw falls on, worked out by hand.
-#include "runtime/engine/sampling.h"
+#include "runtime/decoding/sampling.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// runtime/engine/rows.h -- Row: a text on its way, as the rounds that let it grow see it. Pure.
+// runtime/decoding/rows.h -- Row: a text on its way, as the rounds that let it grow see it. Pure.
 #pragma once
 
 #include <cstdint>
