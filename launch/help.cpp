@@ -36,14 +36,15 @@ std::string general_help() {
 
 usage: mpirun -n RANKS penstock COMMAND [RUNFILE.toml] [--section.key value ...]
 
-  train RUNFILE.toml   train the network that the run file describes
-  eval RUNFILE.toml    how good a trained network is, on the validation data
+  train RUNFILE.toml       train the network that the run file describes
+  eval RUNFILE.toml        how good a trained network is, on the validation data
   translate RUNFILE.toml   sentences of standard input, with a trained network
-  generate RUNFILE.toml   text that goes on from a prompt, with a trained network
-  profile RUNFILE.toml time and memory of every layer here, and of the links between ranks
-  info                 versions, devices, and what a run here would use
-  schedule             what every rank would do in a step, drawn and timed; needs no ranks
-  plan RUNFILE.toml    which stages x replicas, schedule and split would be fastest; needs no ranks
+  generate RUNFILE.toml    text that goes on from a prompt, with a trained network
+
+  plan RUNFILE.toml        which stages x replicas, schedule and split would be fastest; needs no ranks
+  profile RUNFILE.toml     time and memory of every layer here, and of the links between ranks
+  schedule                 what every rank would do in a step, drawn and timed; needs no ranks
+  info                     versions, devices, and what a run here would use
 
   penstock COMMAND --help   the options of a command
   penstock --version

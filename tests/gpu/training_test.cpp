@@ -21,6 +21,7 @@ struct Network {
   const char* name;
   const char* toy;   // [model] of the emulation
   const char* real;  // [model] on a GPU: tiles and vectors are full, and some are not
+  const char* body;  // patterns of what may be frozen, at the input's end
 };
 void PrintTo(const Network& network, std::ostream* out) {
   *out << network.name;
@@ -51,7 +52,8 @@ dropout = 0.2
 activation = "gelu"
 positions = "learned"
 label_smoothing = 0.1
-)"},
+)",
+     "embedding.*,blocks.0.*"},
     {"resnet", R"(kind = "resnet"
 depth = 8
 width = 4
@@ -63,7 +65,8 @@ depth = 14
 width = 16
 image = [3, 32, 32]
 classes = 10
-)"},
+)",
+     "stem.*,blocks.0.*"},
     {"sequential", R"(kind = "sequential"
 image = [3, 6, 6]
 classes = 5
@@ -93,7 +96,8 @@ layers = [
   { kind = "dropout" },
   { kind = "layer-norm" },
 ]
-)"},
+)",
+     "layers.0.*"},
 };
 
 // A step is three micro-batches of two samples: fewer than ranks, as many, or no multiple of them.
@@ -139,6 +143,11 @@ class GpuTraining : public testing::TestWithParam<Network> {
   [[nodiscard]] Trajectory run(int ranks, const std::string& options, int steps = kSteps) const {
     return train(scratch_, run_file_, ranks,
                  "--device cuda --steps " + std::to_string(steps) + " " + options);
+  }
+  // Moves the last run out of the way of the next; where it is then.
+  [[nodiscard]] std::string keep_last(const std::string& name) const {
+    std::filesystem::rename(scratch_.path("run"), scratch_.path(name));
+    return scratch_.path(name);
   }
   // Of the last run.
   [[nodiscard]] nlohmann::json summary() const {
@@ -242,7 +251,37 @@ TEST_P(GpuTraining, StagesOfReplicasThatShareAGpuGiveTheSameBits) {
                    run(4, std::string("--replicas 2 --stages 2") + kShared), "2 x 2");
 }
 
+// From the weights of another run with the body frozen: its layers are not differentiated, and its
+// batch norms take their moving averages.
+TEST_P(GpuTraining, OnAFrozenBodyFollowsTheCpuAndChangesNoBitByHow) {
+  (void)run(1, "--run.seed 3");
+  const std::string source = keep_last("source");
+  const std::string how =
+      "--init " + source + " --freeze '" + GetParam().body + "' --schedule gpipe ";
+  const Trajectory one = run(1, how + "--recompute none");
+  expect_close(run(1, "--device cpu " + how), one, 1e-4);
+  for (const std::string options : {"--recompute layer", "--run.graphs false"}) {
+    expect_same_bits(one, run(1, how + options), options);
+  }
+  expect_same_bits(one, run(2, how + "--stages 2" + kShared), "2 stages");
+}
+
 INSTANTIATE_TEST_SUITE_P(Networks, GpuTraining, testing::ValuesIn(kNetworks),
+                         [](const auto& network) { return std::string(network.param.name); });
+
+class GpuNorms : public GpuTraining {};
+
+// Two exchanges through the host in the middle of a forward and of a backward.
+TEST_P(GpuNorms, OverReplicasFollowTheCpuForEveryK) {
+  const std::string how = std::string("--model.norm_replicas true --replicas 2") + kShared;
+  const Trajectory one = run(2, how);
+  EXPECT_NE(one.losses, run(2, std::string("--replicas 2") + kShared).losses);
+  expect_close(run(2, "--device cpu --model.norm_replicas true --replicas 2"), one, 1e-4);
+  expect_same_bits(one, run(2, how + " --run.graphs false"), "without graphs");
+  expect_same_bits(one, run(4, how + " --stages 2"), "2 x 2");
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, GpuNorms, testing::Values(kNetworks[1]),
                          [](const auto& network) { return std::string(network.param.name); });
 
 }  // namespace
