@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
-#include "kernels/bfloat16.h"
+#include "kernels/cpu/lanes.h"
+#include "kernels/cpu/loops.h"
 
 namespace penstock {
 namespace {
-
-constexpr int64_t kLanes = 64;  // channels done at a time; their running values stay in registers
-using Floats = std::array<float, kLanes>;
-using Ints = std::array<int32_t, kLanes>;
 
 // Positions [first, last) along one axis.
 struct Range {
@@ -30,6 +28,13 @@ Range covering(int64_t at, int kernel, int stride, int before, int64_t windows) 
   return {past <= 0 ? 0 : (past + stride - 1) / stride,
           std::min((at + before) / stride + 1, windows)};
 }
+
+// How many channels are done at a time: N times sixteen, or, for N = 0, all of fewer than sixteen.
+// Their running values stay in registers.
+template <int N>
+using Floats = std::array<FloatLanes, std::max(N, 1)>;
+template <int N>
+using Ints = std::array<IntLanes, std::max(N, 1)>;
 
 // One pooling: T is the element type of both images.
 template <class T>
@@ -64,94 +69,117 @@ struct Pooling {
     return static_cast<int32_t>(row * window.kernel_w + column);
   }
 
-  // `image` is one image at the first of `lanes` channels; so are y and chosen (may be null).
-  void maximum(T* y, int32_t* chosen, const T* image, int64_t oy, int64_t ox, int64_t lanes) const {
-    Floats best;
-    Ints at;
+  // Elements of vector v of those at `from`, and back.
+  template <int N, class E>
+  [[nodiscard, gnu::always_inline]] auto load(const E* from, size_t v) const {
+    return load_lanes(from + v * kLanes, N > 0 ? kLanes : channels);
+  }
+  template <int N, class E, class L>
+  void store(E* to, const std::array<L, std::max(N, 1)>& lanes) const {
+    for (size_t v = 0; v < lanes.size(); ++v) {
+      store_lanes(to + v * kLanes, lanes[v], N > 0 ? kLanes : channels);
+    }
+  }
+
+  // `image` is one image at the first of the channels; so are y and chosen (may be null).
+  template <int N>
+  void maximum(T* y, int32_t* chosen, const T* image, int64_t oy, int64_t ox) const {
+    Floats<N> best;
+    Ints<N> at;
     const Range rows = rows_under(oy);
     const Range columns = columns_under(ox);
-    best.fill(-std::numeric_limits<float>::infinity());
-    at.fill(position(rows.first, columns.first, oy, ox));
+    best.fill(FloatLanes{} - std::numeric_limits<float>::infinity());
+    at.fill(IntLanes{} + position(rows.first, columns.first, oy, ox));
     for (int64_t iy = rows.first; iy < rows.last; ++iy) {
       for (int64_t ix = columns.first; ix < columns.last; ++ix) {
         const T* x = image + (iy * w + ix) * channels;
-        const int32_t here = position(iy, ix, oy, ox);
-        for (int64_t c = 0; c < lanes; ++c) {
-          const auto i = static_cast<size_t>(c);
-          const float value = static_cast<float>(x[c]);
-          const bool better = (value > best[i]) | (value != value);  // a NaN stays one
-          best[i] = better ? value : best[i];
-          at[i] = better ? here : at[i];
+        const IntLanes here = IntLanes{} + position(iy, ix, oy, ox);
+        for (size_t v = 0; v < best.size(); ++v) {
+          const FloatLanes value = load<N>(x, v);
+          const IntLanes better = (value > best[v]) | nan_lanes(value);  // a NaN stays one
+          best[v] = better ? value : best[v];
+          at[v] = better ? here : at[v];
         }
       }
     }
-    for (int64_t c = 0; c < lanes; ++c) y[c] = T(best[static_cast<size_t>(c)]);
-    if (chosen != nullptr) std::copy_n(at.begin(), lanes, chosen);
+    store<N>(y, best);
+    if (chosen != nullptr) store<N>(chosen, at);
   }
 
-  void average(T* y, const T* image, int64_t oy, int64_t ox, int64_t lanes) const {
-    Floats sum{};
+  template <int N>
+  void average(T* y, const T* image, int64_t oy, int64_t ox) const {
+    Floats<N> sum{};
     const Range rows = rows_under(oy);
     const Range columns = columns_under(ox);
     for (int64_t iy = rows.first; iy < rows.last; ++iy) {
       for (int64_t ix = columns.first; ix < columns.last; ++ix) {
         const T* x = image + (iy * w + ix) * channels;
-        for (int64_t c = 0; c < lanes; ++c) sum[static_cast<size_t>(c)] += static_cast<float>(x[c]);
+        for (size_t v = 0; v < sum.size(); ++v) sum[v] += load<N>(x, v);
       }
     }
     const float share = 1.0F / static_cast<float>(rows.size() * columns.size());
-    for (int64_t c = 0; c < lanes; ++c) y[c] = T(sum[static_cast<size_t>(c)] * share);
+    for (FloatLanes& lanes : sum) lanes *= share;
+    store<N>(y, sum);
   }
 
   // The gradient of image element (y, x): what every window over it passes back, in their order.
-  // g and chosen are one image at the first of `lanes` channels.
-  void gather_maximum(T* dx, const T* g, const int32_t* chosen, int64_t y, int64_t x,
-                      int64_t lanes) const {
-    Floats sum{};
+  // g and chosen are one image at the first of the channels.
+  template <int N>
+  void gather_maximum(T* dx, const T* g, const int32_t* chosen, int64_t y, int64_t x) const {
+    Floats<N> sum{};
     const Range rows = rows_over(y);
     const Range columns = columns_over(x);
     for (int64_t oy = rows.first; oy < rows.last; ++oy) {
       for (int64_t ox = columns.first; ox < columns.last; ++ox) {
         const int64_t at = (oy * out_w + ox) * channels;
-        const int32_t here = position(y, x, oy, ox);
-        for (int64_t c = 0; c < lanes; ++c) {
-          sum[static_cast<size_t>(c)] +=
-              chosen[at + c] == here ? static_cast<float>(g[at + c]) : 0.0F;
+        const IntLanes here = IntLanes{} + position(y, x, oy, ox);
+        for (size_t v = 0; v < sum.size(); ++v) {
+          const FloatLanes gradient = load<N>(g + at, v);
+          sum[v] += load<N>(chosen + at, v) == here ? gradient : FloatLanes{};
         }
       }
     }
-    for (int64_t c = 0; c < lanes; ++c) dx[c] = T(sum[static_cast<size_t>(c)]);
+    store<N>(dx, sum);
   }
 
-  void gather_average(T* dx, const T* g, int64_t y, int64_t x, int64_t lanes) const {
-    Floats sum{};
+  template <int N>
+  void gather_average(T* dx, const T* g, int64_t y, int64_t x) const {
+    Floats<N> sum{};
     const Range rows = rows_over(y);
     const Range columns = columns_over(x);
     for (int64_t oy = rows.first; oy < rows.last; ++oy) {
       for (int64_t ox = columns.first; ox < columns.last; ++ox) {
-        const int64_t at = (oy * out_w + ox) * channels;
+        const T* from = g + (oy * out_w + ox) * channels;
         const float share =
             1.0F / static_cast<float>(rows_under(oy).size() * columns_under(ox).size());
-        for (int64_t c = 0; c < lanes; ++c) {
-          sum[static_cast<size_t>(c)] += share * static_cast<float>(g[at + c]);
-        }
+        for (size_t v = 0; v < sum.size(); ++v) sum[v] += share * load<N>(from, v);
       }
     }
-    for (int64_t c = 0; c < lanes; ++c) dx[c] = T(sum[static_cast<size_t>(c)]);
+    store<N>(dx, sum);
   }
 };
 
-// Calls body(image, row, column, first channel, channels) over images [n, h, w, c].
+// Calls body<N>(first) until all channels are done; the last sixteen may overlap others.
+template <class Body>
+void for_each_lanes(int64_t channels, Body body) {
+  if (channels < kLanes) return body.template operator()<0>(0);
+  int64_t c = 0;
+  for (; c + 4 * kLanes <= channels; c += 4 * kLanes) body.template operator()<4>(c);
+  for (; c + 2 * kLanes <= channels; c += 2 * kLanes) body.template operator()<2>(c);
+  for (; c < channels; c += kLanes) {
+    body.template operator()<1>(std::min(c, channels - kLanes));
+  }
+}
+
+// Calls body<N>(image, row, column, first channel) over images [n, h, w, c].
 template <class Body>
 void for_each_pixel(int threads, const Shape& images, Body body) {
-  const int64_t channels = images[3];
 #pragma omp parallel for collapse(2) schedule(static) num_threads(threads)
   for (int64_t n = 0; n < images[0]; ++n) {
     for (int64_t y = 0; y < images[1]; ++y) {
       for (int64_t x = 0; x < images[2]; ++x) {
-        for (int64_t c = 0; c < channels; c += kLanes) {
-          body(n, y, x, c, std::min(kLanes, channels - c));
-        }
+        for_each_lanes(images[3],
+                       [&]<int N>(int64_t c) { body.template operator()<N>(n, y, x, c); });
       }
     }
   }
@@ -165,16 +193,15 @@ void forward(int threads, const Tensor& y, const Tensor* chosen, const Tensor& x
   const T* from = x.data<T>();
   T* to = y.data<T>();
   int32_t* at = chosen != nullptr ? chosen->data<int32_t>() : nullptr;
-  for_each_pixel(
-      threads, y.shape(), [&](int64_t n, int64_t oy, int64_t ox, int64_t c, int64_t lanes) {
-        const int64_t i = ((n * pooling.out_h + oy) * pooling.out_w + ox) * pooling.channels + c;
-        if (kind == Pool::Max) {
-          pooling.maximum(to + i, at != nullptr ? at + i : nullptr, from + n * image + c, oy, ox,
-                          lanes);
-        } else {
-          pooling.average(to + i, from + n * image + c, oy, ox, lanes);
-        }
-      });
+  for_each_pixel(threads, y.shape(), [&]<int N>(int64_t n, int64_t oy, int64_t ox, int64_t c) {
+    const int64_t i = ((n * pooling.out_h + oy) * pooling.out_w + ox) * pooling.channels + c;
+    const T* seen = from + n * image + c;
+    if (kind == Pool::Max) {
+      pooling.template maximum<N>(to + i, at != nullptr ? at + i : nullptr, seen, oy, ox);
+    } else {
+      pooling.template average<N>(to + i, seen, oy, ox);
+    }
+  });
 }
 
 template <class T>
@@ -185,16 +212,15 @@ void backward(int threads, const Tensor& dx, const Tensor& g, const Tensor* chos
   const T* from = g.data<T>();
   T* to = dx.data<T>();
   const int32_t* at = kind == Pool::Max ? chosen->data<int32_t>() : nullptr;
-  for_each_pixel(threads, dx.shape(),
-                 [&](int64_t n, int64_t y, int64_t x, int64_t c, int64_t lanes) {
-                   const int64_t i = ((n * pooling.h + y) * pooling.w + x) * pooling.channels + c;
-                   const int64_t first = n * image + c;
-                   if (kind == Pool::Max) {
-                     pooling.gather_maximum(to + i, from + first, at + first, y, x, lanes);
-                   } else {
-                     pooling.gather_average(to + i, from + first, y, x, lanes);
-                   }
-                 });
+  for_each_pixel(threads, dx.shape(), [&]<int N>(int64_t n, int64_t y, int64_t x, int64_t c) {
+    const int64_t i = ((n * pooling.h + y) * pooling.w + x) * pooling.channels + c;
+    const int64_t first = n * image + c;
+    if (kind == Pool::Max) {
+      pooling.template gather_maximum<N>(to + i, from + first, at + first, y, x);
+    } else {
+      pooling.template gather_average<N>(to + i, from + first, y, x);
+    }
+  });
 }
 
 template <class T>
@@ -204,21 +230,19 @@ void mean_forward(int threads, const Tensor& y, const Tensor& x) {
   const float share = 1.0F / static_cast<float>(pixels);
   const T* from = x.data<T>();
   T* to = y.data<T>();
-#pragma omp parallel for collapse(2) schedule(static) num_threads(threads)
+#pragma omp parallel for schedule(static) num_threads(threads)
   for (int64_t n = 0; n < x.dim(0); ++n) {
-    for (int64_t c = 0; c < channels; c += kLanes) {
-      const int64_t lanes = std::min(kLanes, channels - c);
-      Floats sum{};
+    for_each_lanes(channels, [&]<int N>(int64_t c) {
+      const int64_t count = N > 0 ? kLanes : channels;
+      Floats<N> sum{};
       for (int64_t p = 0; p < pixels; ++p) {
         const T* pixel = from + (n * pixels + p) * channels + c;
-        for (int64_t i = 0; i < lanes; ++i) {
-          sum[static_cast<size_t>(i)] += static_cast<float>(pixel[i]);
-        }
+        for (size_t v = 0; v < sum.size(); ++v) sum[v] += load_lanes(pixel + v * kLanes, count);
       }
-      for (int64_t i = 0; i < lanes; ++i) {
-        to[n * channels + c + i] = T(sum[static_cast<size_t>(i)] * share);
+      for (size_t v = 0; v < sum.size(); ++v) {
+        store_lanes(to + n * channels + c + v * kLanes, sum[v] * share, count);
       }
-    }
+    });
   }
 }
 
@@ -238,32 +262,26 @@ void mean_backward(int threads, const Tensor& dx, const Tensor& g) {
   }
 }
 
-bool is_bf16(const Tensor& x) {
-  return x.dtype() == DType::BF16;
-}
-
 }  // namespace
 
 void pool_forward(int threads, const Tensor& y, const Tensor* chosen, const Tensor& x,
                   const Window& window, Pool kind) {
-  if (is_bf16(x)) return forward<bfloat16>(threads, y, chosen, x, window, kind);
-  forward<float>(threads, y, chosen, x, window, kind);
+  with_element_type(x.dtype(), "pooling",
+                    [&]<class T>(T) { forward<T>(threads, y, chosen, x, window, kind); });
 }
 
 void pool_backward(int threads, const Tensor& dx, const Tensor& g, const Tensor* chosen,
                    const Window& window, Pool kind) {
-  if (is_bf16(g)) return backward<bfloat16>(threads, dx, g, chosen, window, kind);
-  backward<float>(threads, dx, g, chosen, window, kind);
+  with_element_type(g.dtype(), "pooling",
+                    [&]<class T>(T) { backward<T>(threads, dx, g, chosen, window, kind); });
 }
 
 void global_average_forward(int threads, const Tensor& y, const Tensor& x) {
-  if (is_bf16(x)) return mean_forward<bfloat16>(threads, y, x);
-  mean_forward<float>(threads, y, x);
+  with_element_type(x.dtype(), "pooling", [&]<class T>(T) { mean_forward<T>(threads, y, x); });
 }
 
 void global_average_backward(int threads, const Tensor& dx, const Tensor& g) {
-  if (is_bf16(g)) return mean_backward<bfloat16>(threads, dx, g);
-  mean_backward<float>(threads, dx, g);
+  with_element_type(g.dtype(), "pooling", [&]<class T>(T) { mean_backward<T>(threads, dx, g); });
 }
 
 }  // namespace penstock

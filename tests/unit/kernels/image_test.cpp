@@ -275,24 +275,36 @@ TEST_P(Image, NoImagesNoHarm) {
   EXPECT_EQ(values(dw), before);
 }
 
-// Pooling: windows over images of 70 channels, so that one block of lanes is full and one is not.
-const std::vector<Window>& pool_windows() {
-  static const std::vector<Window> list = {{2, 2, 2, 2, 0, 0, 0, 0}, {3, 3, 2, 2, 1, 1, 1, 1},
-                                           {3, 3, 1, 1, 1, 1, 1, 1}, {3, 2, 2, 1, 0, 1, 1, 0},
-                                           {3, 3, 3, 3, 2, 0, 0, 2}, {1, 1, 2, 2, 0, 0, 0, 0}};
-  return list;
+// Pooling: windows over images whose channels are done four, two and one vectors at a time, the
+// last one overlapping; and fewer than a vector has.
+struct PoolCase {
+  Shape image;
+  Window window;
+  [[nodiscard]] Shape output() const { return window_output(image, window, image[3]); }
+};
+const std::vector<Shape> kPooled = {{2, 7, 6, 102}, {1, 7, 6, 5}};
+std::vector<PoolCase> pool_cases() {
+  std::vector<PoolCase> cases;
+  for (const Shape& image : kPooled) {
+    for (const Window& window : {Window{2, 2, 2, 2, 0, 0, 0, 0}, Window{3, 3, 2, 2, 1, 1, 1, 1},
+                                 Window{3, 3, 1, 1, 1, 1, 1, 1}, Window{3, 2, 2, 1, 0, 1, 1, 0},
+                                 Window{3, 3, 3, 3, 2, 0, 0, 2}, Window{1, 1, 2, 2, 0, 0, 0, 0}}) {
+      cases.push_back({image, window});
+    }
+  }
+  return cases;
 }
-const Shape kPooled{2, 7, 6, 70};
 
-Doubles pool(const Doubles& x, const Window& window, Pool kind, Doubles* chosen = nullptr) {
+Doubles pool(const Doubles& x, const PoolCase& pooled, Pool kind, Doubles* chosen = nullptr) {
+  const Shape& from = pooled.image;
+  const Window& over = pooled.window;
   Doubles y;
-  for_each_element(window_output(kPooled, window, kPooled[3]), [&](int64_t n, int64_t oy,
-                                                                   int64_t ox, int64_t c) {
+  for_each_element(pooled.output(), [&](int64_t n, int64_t oy, int64_t ox, int64_t c) {
     double best = -1e30, sum = 0.0, count = 0.0, where = -1.0;
-    for_each_under(kPooled, window, oy, ox, [&](int64_t iy, int64_t ix, int64_t ky, int64_t kx) {
-      const double value = x[at(kPooled, n, iy, ix, c)];
+    for_each_under(from, over, oy, ox, [&](int64_t iy, int64_t ix, int64_t ky, int64_t kx) {
+      const double value = x[at(from, n, iy, ix, c)];
       if (value > best) {
-        where = static_cast<double>(ky * window.kernel_w + kx);
+        where = static_cast<double>(ky * over.kernel_w + kx);
       }
       best = std::max(best, value);
       sum += value;
@@ -305,39 +317,37 @@ Doubles pool(const Doubles& x, const Window& window, Pool kind, Doubles* chosen 
 }
 
 TEST_P(Image, MaxPooling) {
-  for (const Window& window : pool_windows()) {
-    const Tensor x = distinct(kPooled);
-    const Shape shape = window_output(kPooled, window, kPooled[3]);
-    Tensor y = poisoned(rig_, shape, type_);
-    Tensor chosen = filled(rig_, shape, DType::I32, -7);
-    ops_->pool2d_forward(y, &chosen, x, window, Pool::Max);
+  for (const PoolCase& pooled : pool_cases()) {
+    const Tensor x = distinct(pooled.image);
+    Tensor y = poisoned(rig_, pooled.output(), type_);
+    Tensor chosen = filled(rig_, pooled.output(), DType::I32, -7);
+    ops_->pool2d_forward(y, &chosen, x, pooled.window, Pool::Max);
     Doubles where;
-    EXPECT_EQ(values(y), pool(values(x), window, Pool::Max, &where));
+    EXPECT_EQ(values(y), pool(values(x), pooled, Pool::Max, &where));
     EXPECT_EQ(values(chosen), where);
-    Tensor alone = poisoned(rig_, shape, type_);
-    ops_->pool2d_forward(alone, nullptr, x, window, Pool::Max);
+    Tensor alone = poisoned(rig_, pooled.output(), type_);
+    ops_->pool2d_forward(alone, nullptr, x, pooled.window, Pool::Max);
     EXPECT_TRUE(same_bits(alone, y));
 
-    const Tensor g = random(rig_, shape, 1, type_);
-    Tensor dx = poisoned(rig_, kPooled, type_);
-    ops_->pool2d_backward(dx, g, &chosen, window, Pool::Max);
-    auto f = [&](const Doubles& v) { return pool(v, window, Pool::Max); };
+    const Tensor g = random(rig_, pooled.output(), 1, type_);
+    Tensor dx = poisoned(rig_, pooled.image, type_);
+    ops_->pool2d_backward(dx, g, &chosen, pooled.window, Pool::Max);
+    auto f = [&](const Doubles& v) { return pool(v, pooled, Pool::Max); };
     EXPECT_LE(gradient_error(dx, f, x, g, {}, 50), tolerance_);
   }
 }
 
 TEST_P(Image, AveragePoolingLeavesPaddingOut) {
-  for (const Window& window : pool_windows()) {
-    const Tensor x = random(rig_, kPooled, 1, type_);
-    const Shape shape = window_output(kPooled, window, kPooled[3]);
-    Tensor y = poisoned(rig_, shape, type_);
-    ops_->pool2d_forward(y, nullptr, x, window, Pool::Average);
-    EXPECT_LE(error(y, pool(values(x), window, Pool::Average)), tolerance_);
+  for (const PoolCase& pooled : pool_cases()) {
+    const Tensor x = random(rig_, pooled.image, 1, type_);
+    Tensor y = poisoned(rig_, pooled.output(), type_);
+    ops_->pool2d_forward(y, nullptr, x, pooled.window, Pool::Average);
+    EXPECT_LE(error(y, pool(values(x), pooled, Pool::Average)), tolerance_);
 
-    const Tensor g = random(rig_, shape, 2, type_);
-    Tensor dx = poisoned(rig_, kPooled, type_);
-    ops_->pool2d_backward(dx, g, nullptr, window, Pool::Average);
-    auto f = [&](const Doubles& v) { return pool(v, window, Pool::Average); };
+    const Tensor g = random(rig_, pooled.output(), 2, type_);
+    Tensor dx = poisoned(rig_, pooled.image, type_);
+    ops_->pool2d_backward(dx, g, nullptr, pooled.window, Pool::Average);
+    auto f = [&](const Doubles& v) { return pool(v, pooled, Pool::Average); };
     EXPECT_LE(gradient_error(dx, f, x, g, {}, 50), tolerance_);
   }
 }
@@ -357,22 +367,24 @@ TEST_P(Image, MaxPoolingTakesTheFirstOfEqualsAndKeepsNaN) {
 }
 
 TEST_P(Image, GlobalAverage) {
-  const Tensor x = random(rig_, kPooled, 1, type_);
-  auto mean = [](const Doubles& v) {
-    Doubles y(static_cast<size_t>(kPooled[0] * kPooled[3]));
-    const double pixels = static_cast<double>(kPooled[1] * kPooled[2]);
-    for_each_element(kPooled, [&](int64_t n, int64_t iy, int64_t ix, int64_t c) {
-      y[static_cast<size_t>(n * kPooled[3] + c)] += v[at(kPooled, n, iy, ix, c)] / pixels;
-    });
-    return y;
-  };
-  Tensor y = poisoned(rig_, {kPooled[0], kPooled[3]}, type_);
-  ops_->global_average_forward(y, x);
-  EXPECT_LE(error(y, mean(values(x))), tolerance_);
-  const Tensor g = random(rig_, y.shape(), 2, type_);
-  Tensor dx = poisoned(rig_, kPooled, type_);
-  ops_->global_average_backward(dx, g);
-  EXPECT_LE(gradient_error(dx, mean, x, g), tolerance_);
+  for (const Shape& image : kPooled) {
+    const Tensor x = random(rig_, image, 1, type_);
+    auto mean = [&](const Doubles& v) {
+      Doubles y(static_cast<size_t>(image[0] * image[3]));
+      const double pixels = static_cast<double>(image[1] * image[2]);
+      for_each_element(image, [&](int64_t n, int64_t iy, int64_t ix, int64_t c) {
+        y[static_cast<size_t>(n * image[3] + c)] += v[at(image, n, iy, ix, c)] / pixels;
+      });
+      return y;
+    };
+    Tensor y = poisoned(rig_, {image[0], image[3]}, type_);
+    ops_->global_average_forward(y, x);
+    EXPECT_LE(error(y, mean(values(x))), tolerance_);
+    const Tensor g = random(rig_, y.shape(), 2, type_);
+    Tensor dx = poisoned(rig_, image, type_);
+    ops_->global_average_backward(dx, g);
+    EXPECT_LE(gradient_error(dx, mean, x, g), tolerance_);
+  }
 }
 
 TEST_P(Image, MisfitsAreRefused) {
