@@ -108,7 +108,8 @@ void print_largest(const char* label, const std::vector<Largest>& all, int64_t u
   };
   print_row(label, all, [&](const Largest& l) { return unit * l.size; });
   row("  its parameters", [](const Largest& l) {
-    return fmt::format("{:.2f}B", 1e-9 * static_cast<double>(l.parameters));
+    const auto n = static_cast<double>(l.parameters);
+    return n < 1e9 ? fmt::format("{:.1f}M", 1e-6 * n) : fmt::format("{:.2f}B", 1e-9 * n);
   });
   row("  parameter memory, GiB", [](const Largest& l) { return gib(l.bytes.parameters); });
   row("  peak activations, GiB", [](const Largest& l) { return gib(l.bytes.activations); });
