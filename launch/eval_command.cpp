@@ -7,6 +7,7 @@
 
 #include "launch/commands.h"
 #include "launch/failure.h"
+#include "launch/output.h"
 #include "launch/setup.h"
 #include "launch/trained_run.h"
 #include "launch/version.h"
@@ -91,7 +92,7 @@ int eval_command(Session& session, const Arguments& arguments, const ModelMaker&
                                        *run.network, *run.device);
     const std::vector<PairScore> scores = translation_scores(run, options);
     if (session.rank() == 0) {
-      fmt::print("{}", (options.json ? as_json : as_text)(result, scores, run.checkpoint));
+      write_answer((options.json ? as_json : as_text)(result, scores, run.checkpoint));
     }
   });
   return 0;

@@ -8,6 +8,7 @@
 #include "kernels/clock.h"
 #include "launch/commands.h"
 #include "launch/failure.h"
+#include "launch/output.h"
 #include "launch/setup.h"
 #include "launch/trained_run.h"
 #include "runtime/data/tokenizer.h"
@@ -26,19 +27,18 @@ class Output {
       : tokenizer_(tokenizer), hidden_(std::move(hidden)), samples_(static_cast<size_t>(samples)) {}
 
   void show(size_t sample, std::span<const int32_t> tokens, bool done) {
-    if (sample > 0 && !begun_) fmt::print("----\n");
+    if (sample > 0 && !begun_) answer("----\n");
     begun_ = true;
     const std::string text = tokenizer_.decode(tokens.subspan(hidden_[sample / samples_]));
     // The next piece may make a character of them.
     if (!done && text.ends_with(kReplacement)) return;
-    fmt::print("{}", text.substr(std::min(written_, text.size())));
+    write_answer(std::string_view(text).substr(std::min(written_, text.size())));
     written_ = text.size();
     if (done) {
-      fmt::print("\n");
+      answer("\n");
       written_ = 0;
       begun_ = false;
     }
-    std::fflush(stdout);
   }
 
  private:

@@ -7,6 +7,7 @@
 #include "launch/commands.h"
 #include "launch/device_choice.h"
 #include "launch/failure.h"
+#include "launch/output.h"
 #include "launch/setup.h"
 #include "launch/version.h"
 #include "runtime/comm/cuda_versions.h"
@@ -43,21 +44,20 @@ std::string rank_line(const Session& session, const DeviceChoice& choice, int th
 
 void print_cuda() {
   const std::vector<std::string> gpus = cuda_devices();
-  fmt::print("CUDA        {}\n", gpus.empty()
-                                     ? why_no_cuda()
-                                     : fmt::format("{} devices on rank 0's host", gpus.size()));
-  for (const std::string& gpu : gpus) fmt::print("            {}\n", gpu);
+  answer("CUDA        {}\n",
+         gpus.empty() ? why_no_cuda() : fmt::format("{} devices on rank 0's host", gpus.size()));
+  for (const std::string& gpu : gpus) answer("            {}\n", gpu);
   for (const std::string& library : cuda_library_versions()) {
-    fmt::print("            {}\n", library);
+    answer("            {}\n", library);
   }
 }
 
 void print_versions() {
-  fmt::print("penstock    {}\n", kVersion);
-  fmt::print("built with  {}, {}\n", kCompiler, kBuildType);
-  fmt::print("MPI         {}, {} GPU memory\n", Session::library_version(),
-             Session::takes_gpu_memory() ? "reads" : "does not read");
-  fmt::print("oneDNN      {}\n", onednn_version());
+  answer("penstock    {}\n", kVersion);
+  answer("built with  {}, {}\n", kCompiler, kBuildType);
+  answer("MPI         {}, {} GPU memory\n", Session::library_version(),
+         Session::takes_gpu_memory() ? "reads" : "does not read");
+  answer("oneDNN      {}\n", onednn_version());
   print_cuda();
 }
 
@@ -69,26 +69,25 @@ void print_links(const Config& config, const DeviceChoice& choice, int ranks) {
   const std::string complaint = sharing_complaint(choice.ranks);
   try {
     const LinkPlan plan = plan_links(config.pipeline.link, choice.ranks, grid);
-    if (ranks > 1) fmt::print("links       {}\n", plan.note.empty() ? "by mpi" : plan.note);
+    if (ranks > 1) answer("links       {}\n", plan.note.empty() ? "by mpi" : plan.note);
   } catch (const Error& refusal) {
-    fmt::print("links       {}\n", refusal.what());
+    answer("links       {}\n", refusal.what());
   }
-  if (!complaint.empty() && !config.run.allow_gpu_sharing)
-    fmt::print("note        {}\n", complaint);
+  if (!complaint.empty() && !config.run.allow_gpu_sharing) answer("note        {}\n", complaint);
 }
 
 void print_run(const Config& config, const ThreadPlan& plan, int ranks) {
   const PipelineConfig& pipeline = config.pipeline;
   const int64_t needed = int64_t{ranks_per_pipeline(pipeline)} * pipeline.replicas;
-  fmt::print("a run       stages {} x replicas {} = ranks {}{}, schedule {}, recompute {}\n",
-             pipeline.stages, pipeline.replicas, needed,
-             needed == ranks ? "" : fmt::format(" (here: {})", ranks), pipeline.schedule,
-             pipeline.recompute);
-  fmt::print("            D x M x b = {} x {} x {} = {} samples a step, {}, threads per rank {}\n",
-             pipeline.replicas, pipeline.micro_batches, pipeline.micro_batch_size,
-             pipeline.micro_batch_size * pipeline.replicas * pipeline.micro_batches,
-             config.run.precision, plan.threads);
-  if (!plan.warning.empty()) fmt::print("note        {}\n", plan.warning);
+  answer("a run       stages {} x replicas {} = ranks {}{}, schedule {}, recompute {}\n",
+         pipeline.stages, pipeline.replicas, needed,
+         needed == ranks ? "" : fmt::format(" (here: {})", ranks), pipeline.schedule,
+         pipeline.recompute);
+  answer("            D x M x b = {} x {} x {} = {} samples a step, {}, threads per rank {}\n",
+         pipeline.replicas, pipeline.micro_batches, pipeline.micro_batch_size,
+         pipeline.micro_batch_size * pipeline.replicas * pipeline.micro_batches,
+         config.run.precision, plan.threads);
+  if (!plan.warning.empty()) answer("note        {}\n", plan.warning);
 }
 
 }  // namespace
@@ -104,11 +103,11 @@ int info_command(Session& session, const Arguments& arguments, const ModelMaker&
   if (session.rank() != 0) return 0;
   const RankCores cores = own_cores(session.host());
   print_versions();
-  fmt::print("processor   {}, {} cores, {} for rank 0\n", processor_name(), cores.host_cores,
-             cores.cores.size());
-  fmt::print("ranks       {}, by {}\n", session.ranks(), network->description());
+  answer("processor   {}, {} cores, {} for rank 0\n", processor_name(), cores.host_cores,
+         cores.cores.size());
+  answer("ranks       {}, by {}\n", session.ranks(), network->description());
   for (const std::string& rank : ranks) {
-    fmt::print("{}\n", rank);
+    answer("{}\n", rank);
   }
   print_links(config, choice, session.ranks());
   print_run(config, plan, session.ranks());

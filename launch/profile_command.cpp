@@ -8,6 +8,7 @@
 #include "launch/commands.h"
 #include "launch/device_choice.h"
 #include "launch/failure.h"
+#include "launch/output.h"
 #include "launch/profile_file.h"
 #include "launch/setup.h"
 #include "runtime/engine/data_source.h"
@@ -133,7 +134,7 @@ int profile_command(Session& session, const Arguments& arguments, const ModelMak
     measure_links(*network, session, *device, profile);
     (void)on_first_rank(world, [&] {
       replace_file(request.out, profile_text(profile));
-      fmt::print("{}written to {}\n", profile_table(profile), request.out);
+      answer("{}written to {}\n", profile_table(profile), request.out);
       return std::string();
     });
   } catch (...) {

@@ -11,6 +11,7 @@
 #include "launch/commands.h"
 #include "launch/failure.h"
 #include "launch/help.h"
+#include "launch/output.h"
 #include "launch/plan_command.h"
 #include "launch/schedule_command.h"
 #include "launch/version.h"
@@ -83,7 +84,7 @@ int run(Session& session, const CommandLine& line, const ModelMaker& models) {
 int start(int argc, char** argv, const ModelMaker& models) {
   const CommandLine line = split_command(argc, argv);
   if (const std::optional<std::string> answer = plain_answer(line, models)) {
-    fmt::print("{}", *answer);
+    write_answer(*answer);
     return line.command.empty() ? static_cast<int>(ErrorKind::Input) : 0;
   }
   Session session(argc, argv);

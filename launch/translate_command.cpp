@@ -7,6 +7,7 @@
 
 #include "launch/commands.h"
 #include "launch/failure.h"
+#include "launch/output.h"
 #include "launch/setup.h"
 #include "launch/trained_run.h"
 #include "launch/version.h"
@@ -42,7 +43,8 @@ void translate_input(const TrainedRun& run, const UseOptions& options,
   });
   const std::vector<std::string> translations = translator->translate(sentences);
   (void)on_first_rank(world, [&] {
-    for (const std::string& line : translations) fmt::print("{}\n", line);
+    answer("{}", fmt::join(translations, "\n"));
+    if (!translations.empty()) answer("\n");
     if (translator->cut() > 0) {
       fmt::print(stderr,
                  "penstock: warning: {} sentences were longer than model.context = {} and lost "

@@ -260,6 +260,16 @@ std::vector<pid_t> ranks_naming(const std::string& directory) {
   return found;
 }
 
+// It used to be lost, and the exit code 0.
+TEST_F(Program, SaysSoWhenItsAnswerCannotBeWritten) {
+  const std::string errors = scratch_.path("errors");
+  for (const std::string arguments : {"--help", "schedule --stages 2 --micro-batches 2", "info"}) {
+    const std::string command = PENSTOCK_PROGRAM " " + arguments + " >/dev/full 2>" + errors;
+    EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 3) << arguments;
+    EXPECT_THAT(read_file(errors), HasSubstr("standard output cannot be written: No space"));
+  }
+}
+
 // About two seconds on a quiet machine, most of them mpirun's; here only that it ends, by itself.
 TEST_F(Program, KillingAnyRankEndsTheJob) {
   for (size_t victim : {0U, 1U, 2U}) {
