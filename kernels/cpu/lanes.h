@@ -11,7 +11,8 @@
 
 namespace penstock {
 
-// All of it is inlined: no such value is ever passed to another translation unit.
+// All of it is inlined, and no such value is ever passed to another translation unit: for the rest
+// of a file that includes this, GCC need not warn that processors differ in how they would pass it.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 inline constexpr int64_t kLanes = 16;
