@@ -60,7 +60,6 @@ echo "== Gathering packages in $into"
 closure build-essential >"$work/there"
 closure "${libraries[@]}" "${test_libraries[@]}" >"$work/needed"
 comm -13 "$work/there" "$work/needed" >"$work/wanted"
-grep '^libssl3' "$work/needed" >>"$work/wanted" || true  # every system has it, but here a linker's link points beside itself
 [ -s "$work/wanted" ] || { echo "bundle.sh: apt-get knows none of: ${libraries[*]} ${test_libraries[*]} (try apt-get update)" >&2; exit 3; }
 rm -f "$into"/*.deb
 wanted=()

@@ -179,20 +179,20 @@ jobs() {
   echo $((fed < cores ? fed : cores))
 }
 
-# weigh FIRST: the work in the steps of $plan from that one on, in tenths of a second of one core of a Zen 5 at 4 GHz. What kinds
-# of files take there on average, from build/release/.ninja_log; a CUDA file counts for each architecture.
+# weigh FIRST: the work in the steps of $plan from that one on, where compiling what probe() compiles is 10: what files of a kind
+# took on average when both were measured, in CPU time (GCC 12, nvcc 13).
 weigh() {
   awk -v first="$1" -v architectures="$architectures" '
     NR < first { next }
-    /CUDA object/ { sum += 20 + 60 * architectures; next }
-    /CXX object tests/ { sum += 45; next }
-    /CXX object|for the page/ { sum += 25; next }
-    /Linking CXX executable/ { sum += 8; next }
+    /CUDA object/ { sum += 60 + 80 * architectures; next }
+    /CXX object tests/ { sum += 68; next }
+    /CXX object|for the page/ { sum += 37; next }
+    /Linking CXX executable/ { sum += 10; next }
     { sum += 1 }
     END { print int(sum) }' "$plan"
 }
 
-# probe: milliseconds to compile a small file here, on as many cores at a time as will be used. 1000 on that Zen 5.
+# probe: milliseconds that a small file takes here, compiled as many times at once as there will be compilers.
 probe() {
   local start=${EPOCHREALTIME/[.,]/} i
   for ((i = 0; i < jobs; ++i)); do
