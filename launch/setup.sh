@@ -71,7 +71,7 @@ say() { echo "== $*"; }
 give_up() {
   local code=$1
   shift
-  { tail -n 60 "$log"; printf '\nsetup.sh: %s\n' "$1"; shift; printf '  %s\n' "$@"; echo "  the whole log: $log"; } >&2
+  { tail -n 60 "$log"; printf '\nsetup.sh: %s\n' "$1"; shift; [ $# -eq 0 ] || printf '  %s\n' "$@"; echo "  the whole log: $log"; } >&2
   exit "$code"
 }
 
@@ -87,7 +87,7 @@ as_root() {
     sudo -n "$@"
   fi
 }
-apt=(env DEBIAN_FRONTEND=noninteractive LC_ALL=C apt-get -q -y -o DPkg::Lock::Timeout=300)
+apt=(env DEBIAN_FRONTEND=noninteractive LC_ALL=C apt-get -q -o DPkg::Lock::Timeout=300)
 
 # missing PACKAGE...: those that are not installed.
 missing() {
@@ -101,7 +101,7 @@ missing() {
 announce() {
   local purpose=$1 plan number megabytes disk
   shift
-  plan=$(as_root "${apt[@]}" install --no-install-recommends --assume-no "$@" 2>>"$log") || true
+  plan=$(as_root "${apt[@]}" install --assume-no --no-install-recommends "$@" </dev/null 2>>"$log") || true
   number=$(sed -n 's/.* \([0-9]*\) newly installed.*/\1/p' <<<"$plan")
   megabytes=$(sed -n 's|^Need to get \([^/]*/\)\?\([0-9.,]* [kMG]\?B\)\(/.*\)\? of archives.*|\2|p' <<<"$plan")
   disk=$(sed -n 's/^After this operation, \(.*\) of additional disk space.*/\1/p' <<<"$plan")
@@ -115,7 +115,7 @@ install() {
   [ -n "${refreshed-}" ] || as_root "${apt[@]}" update >"$log" 2>&1 || return 1
   refreshed=yes
   announce "$purpose" "$@"
-  as_root "${apt[@]}" install --no-install-recommends "$@" >"$log" 2>&1
+  as_root "${apt[@]}" install --assume-yes --no-install-recommends "$@" >"$log" 2>&1
 }
 
 install_packages() {
@@ -230,7 +230,11 @@ compile() {
   local jobs=${PENSTOCK_JOBS:-$(jobs)} plan=$build/setup.plan steps architectures expected start=$SECONDS
   local command=(cmake --build "$build" --parallel "$jobs")
   [ ${#names[@]} -eq 0 ] || command+=(--target "${names[@]}")
-  ninja -C "$build" -n "${names[@]}" 2>/dev/null | grep '^\[' >"$plan" || true
+  if ! ninja -C "$build" -n "${names[@]}" >"$plan" 2>&1; then
+    echo "setup.sh: $(tail -n 1 "$plan")" >&2
+    exit 2
+  fi
+  sed -i '/^\[/!d' "$plan"
   steps=$(wc -l <"$plan")
   if [ "$steps" -eq 0 ]; then
     say "build/$preset is up to date"
