@@ -180,13 +180,13 @@ jobs() {
 }
 
 # weigh FIRST: the work in the steps of $plan from that one on, where compiling what probe() compiles is 10: what files of a kind
-# took on average when both were measured, in CPU time (GCC 12, nvcc 13).
+# took on average when both were measured, in CPU time (GCC 12 with precompiled headers, nvcc 13).
 weigh() {
   awk -v first="$1" -v architectures="$architectures" '
     NR < first { next }
-    /CUDA object/ { sum += 60 + 80 * architectures; next }
-    /CXX object tests/ { sum += 68; next }
-    /CXX object|for the page/ { sum += 37; next }
+    /CUDA object/ { sum += 70 + 80 * architectures; next }
+    /CXX object tests/ { sum += 50; next }
+    /CXX object|for the page/ { sum += 30; next }
     /Linking CXX executable/ { sum += 10; next }
     { sum += 1 }
     END { print int(sum) }' "$plan"
