@@ -15,6 +15,7 @@ address=10.78.0
 on_host() {
   local host=$1
   shift
+  # shellcheck disable=SC2016  # expanded by that sh
   exec ip netns exec "$namespace$host" unshare --uts sh -c 'hostname "$0"; exec "$@"' "$namespace$host" "$@"
 }
 

@@ -58,10 +58,9 @@ closure() {
 echo "== Gathering packages in $into"
 # A machine that compiles has what a compiler needs: above all, its own C library.
 closure build-essential >"$work/there"
-closure "${libraries[@]}" >"$work/needed"
+closure "${libraries[@]}" "${test_libraries[@]}" >"$work/needed"
 comm -13 "$work/there" "$work/needed" >"$work/wanted"
-grep '^libssl3' "$work/needed" >>"$work/wanted" || true  # every system has it, but here a linker's link points beside itself
-[ -s "$work/wanted" ] || { echo "bundle.sh: apt-get knows none of: ${libraries[*]} (try apt-get update)" >&2; exit 3; }
+[ -s "$work/wanted" ] || { echo "bundle.sh: apt-get knows none of: ${libraries[*]} ${test_libraries[*]} (try apt-get update)" >&2; exit 3; }
 rm -f "$into"/*.deb
 wanted=()
 while IFS='=' read -r name version; do

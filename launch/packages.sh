@@ -5,7 +5,9 @@ toolchain=(build-essential cmake ninja-build pkg-config)
 libraries=(
   libopenmpi-dev openmpi-bin
   libdnnl-dev ocl-icd-opencl-dev  # the latter because oneDNN's CMake package asks for it
-  libboost-program-options-dev libtomlplusplus-dev nlohmann-json3-dev libspdlog-dev libfmt-dev
-  libarchive-dev libjpeg-dev libpng-dev libxxhash-dev libssl-dev libsentencepiece-dev
-  libgtest-dev libgmock-dev
+  libboost-program-options-dev libtomlplusplus-dev nlohmann-json3-dev libfmt-dev
+  libarchive-dev libjpeg-dev libpng-dev libxxhash-dev libsentencepiece-dev
 )
+test_libraries=(libgtest-dev libgmock-dev)           # the tests alone
+tools=(clang-format-14 clang-tidy-14 libomp-14-dev)  # launch/check.sh; the last for clang's own omp.h
+page=(emscripten chromium fonts-dejavu-core)         # nothing fails without them: a page without sliders, tests skipped

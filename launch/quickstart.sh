@@ -11,7 +11,10 @@ usage: launch/quickstart.sh [TEXT-FILE] [OPTION...]
   TEXT-FILE  what to learn, any file of some 100 kB or more (default: Penstock's own sources)
   OPTION     handed to `penstock train`, e.g. --steps 50 --schedule gpipe
 
-Writes to build/ and runs/quickstart/ in this tree. Exit codes: those of launch/setup.sh and of penstock.
+Installs and compiles the program alone (launch/setup.sh --program, which says beforehand how much that is), and CUDA only
+where there are a toolkit and a GPU. Writes to build/ and runs/quickstart/ in this tree.
+
+Exit codes: those of launch/setup.sh and of penstock.
 END
 }
 
@@ -25,7 +28,7 @@ if [ $# -gt 0 ] && [ "${1#-}" = "$1" ]; then
   shift
 fi
 
-"$root/launch/setup.sh" release --target penstock
+"$root/launch/setup.sh" release --program
 penstock=$root/build/release/bin/penstock
 
 if [ -z "$text" ]; then

@@ -1,23 +1,30 @@
 #!/usr/bin/env bash
-# Brings a machine from bare to built: installs the missing packages, configures, compiles.
-# Quiet, unless a part fails: then the log of that part is shown. Needs neither git nor a clone.
+# Brings a machine from bare to built: installs the missing packages, configures, compiles, and says beforehand how much that is.
+# Quiet else, unless a part fails: then the log of that part is shown. Needs neither git nor a clone.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 usage() {
   cat <<'END'
-usage: launch/setup.sh [PRESET] [--target NAME]... [--tools] [--page] [--configure-only] [--help]
+usage: launch/setup.sh [PRESET] [--program | --target NAME...] [--cuda] [--page] [--tools] [--configure-only] [--help]
 
   PRESET            release (default), debug, asan or cuda: see CMakePresets.json
-  --target NAME     build this target only, e.g. penstock
+  --program         the program `penstock` alone: installs and compiles nothing that only the tests need
+  --target NAME     build this target only
+  --cuda            where there is a CUDA toolkit, build the CUDA backend even without a GPU, for one architecture: the
+                    tests need it. Of preset release; without a toolkit nothing happens
+  --page            also install emscripten, for the sliders of `penstock schedule --format html`, and chromium, which
+                    tests them, where apt-get has them: some 380 MB to fetch, 1.8 GB on disk; nothing else needs them
   --tools           also install clang-format and clang-tidy, for launch/check.sh
-  --page            also install emscripten, for the sliders of `penstock schedule --format html`, and chromium,
-                    which tests them (380 MB to fetch, 1.8 GB on disk), where apt-get has them
   --configure-only  stop before compiling
+
+The CUDA backend is built where there are a toolkit (nvcc), a GPU, cuDNN and NCCL; where only some of them are there, one line
+says what is missing. A tree built with it stays so. `launch/setup.sh cuda` insists, for all architectures if there is no GPU.
 
 Missing packages come from apt-get, with sudo when not root. Environment:
   PENSTOCK_INSTALL=no   install nothing: the libraries come from elsewhere (modules, Spack, /usr/local)
   PENSTOCK_JOBS=N       compile N files at a time (default: one per core and per 1.5 GB of free memory)
+  CI=true               the compiler's warnings are errors (PENSTOCK_WERROR), as they are in continuous integration
 
 Exit codes: 0 built; 1 does not compile; 2 bad usage; 3 a package or a right is missing.
 END
@@ -25,26 +32,31 @@ END
 
 # shellcheck source=launch/packages.sh
 . "$root/launch/packages.sh"
-packages=("${toolchain[@]}" "${libraries[@]}")
-tools=(clang-format-14 clang-tidy-14 libomp-14-dev)  # the last for clang's own omp.h
-page=(emscripten chromium fonts-dejavu-core)               # nothing fails without them: a page without sliders, tests skipped
 
 preset=release
-targets=()
+program=no
+cuda=no
+names=()
+also=()
 extras=()
 configure_only=no
 while [ $# -gt 0 ]; do
   case $1 in
     --help | -h) usage; exit 0 ;;
-    --tools) packages+=("${tools[@]}") ;;
+    --program) program=yes; names=(penstock) ;;
+    --target) names+=("${2:?--target needs a name}"); shift ;;
+    --cuda) cuda=yes ;;
+    --tools) also=("${tools[@]}") ;;
     --page) extras=("${page[@]}") ;;
     --configure-only) configure_only=yes ;;
-    --target) targets+=(--target "${2:?--target needs a name}"); shift ;;
     release | debug | asan | cuda) preset=$1 ;;
     *) echo "setup.sh: unknown argument '$1'; see launch/setup.sh --help" >&2; exit 2 ;;
   esac
   shift
 done
+packages=("${toolchain[@]}" "${libraries[@]}")
+[ "$program" = yes ] || packages+=("${test_libraries[@]}")
+packages+=("${also[@]}")
 
 build=$root/build/$preset
 log=$build/setup.log
@@ -59,9 +71,11 @@ say() { echo "== $*"; }
 give_up() {
   local code=$1
   shift
-  { tail -n 60 "$log"; printf '\nsetup.sh: %s\n' "$1"; shift; printf '  %s\n' "$@"; echo "  the whole log: $log"; } >&2
+  { tail -n 60 "$log"; printf '\nsetup.sh: %s\n' "$1"; shift; [ $# -eq 0 ] || printf '  %s\n' "$@"; echo "  the whole log: $log"; } >&2
   exit "$code"
 }
+
+# ---- packages
 
 # Runs apt-get as root, by sudo where we are not; sudo asks for a password only where somebody can answer.
 as_root() {
@@ -73,6 +87,7 @@ as_root() {
     sudo -n "$@"
   fi
 }
+apt=(env DEBIAN_FRONTEND=noninteractive LC_ALL=C apt-get -q -o DPkg::Lock::Timeout=300)
 
 # missing PACKAGE...: those that are not installed.
 missing() {
@@ -82,20 +97,33 @@ missing() {
   printf '%s\n' "$@" | grep --invert-match --line-regexp --fixed-strings "$installed" | tr '\n' ' ' || true
 }
 
-# fetch PACKAGE...: by apt-get, with its talk in the log.
-fetch() {
-  local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300)
-  { as_root "${apt[@]}" update && as_root "${apt[@]}" install --no-install-recommends "$@"; } >"$log" 2>&1
+# announce PURPOSE PACKAGE...: what is about to be installed, in apt-get's own figures where it gives them.
+announce() {
+  local purpose=$1 plan number megabytes disk
+  shift
+  plan=$(as_root "${apt[@]}" install --assume-no --no-install-recommends "$@" </dev/null 2>>"$log") || true
+  number=$(sed -n 's/.* \([0-9]*\) newly installed.*/\1/p' <<<"$plan")
+  megabytes=$(sed -n 's|^Need to get \([^/]*/\)\?\([0-9.,]* [kMG]\?B\)\(/.*\)\? of archives.*|\2|p' <<<"$plan")
+  disk=$(sed -n 's/^After this operation, \(.*\) of additional disk space.*/\1/p' <<<"$plan")
+  say "Installing$purpose with apt-get${number:+, $number packages${megabytes:+, $megabytes to fetch}${disk:+, $disk on disk}}: $*"
+}
+
+# install PURPOSE PACKAGE...: by apt-get, with its talk in the log.
+install() {
+  local purpose=$1
+  shift
+  [ -n "${refreshed-}" ] || as_root "${apt[@]}" update >"$log" 2>&1 || return 1
+  refreshed=yes
+  announce "$purpose" "$@"
+  as_root "${apt[@]}" install --assume-yes --no-install-recommends "$@" >"$log" 2>&1
 }
 
 install_packages() {
   local absent
-  absent=$(missing "${packages[@]}")
-  [ -n "$absent" ] || return 0
-  say "Installing with apt-get: $absent"
-  # shellcheck disable=SC2086  # one word a package
-  fetch $absent ||
-    give_up 3 "these packages could not be installed: $absent" \
+  read -ra absent <<<"$(missing "${packages[@]}")"
+  [ ${#absent[@]} -gt 0 ] || return 0
+  install "" "${absent[@]}" ||
+    give_up 3 "these packages could not be installed: ${absent[*]}" \
       "install them by other means, or, where the libraries come from elsewhere, set PENSTOCK_INSTALL=no"
 }
 
@@ -103,23 +131,41 @@ install_packages() {
 install_extras() {
   local absent
   [ ${#extras[@]} -gt 0 ] || return 0
-  absent=$(missing "${extras[@]}")
-  [ -n "$absent" ] || return 0
-  say "Installing with apt-get, for the page and its tests: $absent"
-  # shellcheck disable=SC2086
-  fetch $absent || say "They could not be installed; without them the page has no sliders, or its tests are skipped"
+  read -ra absent <<<"$(missing "${extras[@]}")"
+  [ ${#absent[@]} -gt 0 ] || return 0
+  install " what only the sliders of \`penstock schedule --format html\` and their tests need" "${absent[@]}" ||
+    say "They could not be installed; without them the page has no sliders, or its tests are skipped"
 }
 
+# ---- configuration
+
+# cached NAME: what the tree's last configuration holds for it, if there was one.
+cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt" 2>/dev/null || true; }
+
 configure() {
-  local fresh=()
+  local options=() left_out
   # A tree that was copied or moved with its build directory: CMake refuses to go on with the old cache.
-  if [ -f "$build/CMakeCache.txt" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$build/CMakeCache.txt"; then
-    fresh=(--fresh)
+  if [ -f "$build/CMakeCache.txt" ] && [ "$(cached CMAKE_HOME_DIRECTORY)" != "$root" ]; then
+    rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles"
   fi
-  (cd "$root" && cmake "${fresh[@]}" --preset "$preset") >"$log" 2>&1 ||
+  # The presets have tests; a tree that was configured with them keeps them.
+  if [ "$program" = yes ] && [ "$(cached PENSTOCK_TESTS)" != ON ]; then options+=(-DPENSTOCK_TESTS=OFF); fi
+  # Somebody's own ON or OFF stays, and the OFF of other presets.
+  if [ "$cuda" = yes ] && [ "$preset" = release ] && [[ $(cached PENSTOCK_CUDA) =~ ^(AUTO)?$ ]]; then
+    options+=(-DPENSTOCK_CUDA=TOOLKIT)
+  fi
+  case ${CI-} in
+    '' | 0 | false) ;;
+    *) options+=(-DPENSTOCK_WERROR=ON) ;;
+  esac
+  (cd "$root" && cmake --preset "$preset" "${options[@]}") >"$log" 2>&1 ||
     give_up 3 "CMake could not configure: a library is missing, or too old. Needed, by their Debian names:" \
       "${packages[*]}"
+  left_out=$(sed -n 's/^-- Penstock: \(CUDA backend OFF: .*\)/\1/p' "$log")
+  [ -z "$left_out" ] || say "$left_out"
 }
+
+# ---- compiling
 
 # One compiler per core, but not more than the free memory feeds (1.5 GB each), inside a container's limit too.
 jobs() {
@@ -133,28 +179,91 @@ jobs() {
   echo $((fed < cores ? fed : cores))
 }
 
+# weigh FIRST: the work in the steps of $plan from that one on, where compiling what probe() compiles is 10: what files of a kind
+# took on average when both were measured, in CPU time (GCC 12 with precompiled headers, nvcc 13).
+weigh() {
+  awk -v first="$1" -v architectures="$architectures" '
+    NR < first { next }
+    /CUDA object/ { sum += 70 + 80 * architectures; next }
+    /CXX object tests/ { sum += 50; next }
+    /CXX object|for the page/ { sum += 30; next }
+    /Linking CXX executable/ { sum += 10; next }
+    { sum += 1 }
+    END { print int(sum) }' "$plan"
+}
+
+# probe: milliseconds that a small file takes here, compiled as many times at once as there will be compilers.
+probe() {
+  local start=${EPOCHREALTIME/[.,]/} i
+  for ((i = 0; i < jobs; ++i)); do
+    c++ -x c++ -std=c++20 -O2 -c -o /dev/null - >/dev/null 2>&1 <<<'#include <algorithm>
+      #include <string>
+      #include <vector>
+      void f(std::vector<std::string>& v) { std::sort(v.begin(), v.end()); }' &
+  done
+  wait
+  echo $(((${EPOCHREALTIME/[.,]/} - start) / 1000))
+}
+
+# duration SECONDS, roughly SECONDS: in words.
+duration() { if [ "$1" -lt 60 ]; then echo "$1 s"; else printf '%d min %02d s' $(($1 / 60)) $(($1 % 60)); fi; }
+roughly() { if [ "$1" -lt 55 ]; then echo "about $((($1 + 9) / 10 * 10)) s"; else echo "about $((($1 + 30) / 60)) min"; fi; }
+
+# progress: a line every 15 s, for as long as the script runs.
+progress() {
+  local step spent left all
+  all=$(weigh 1)
+  while sleep 15 >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
+    step=$(sed -n 's|^\[\([0-9]*\)/[0-9]*\] .*|\1|p' "$log" | tail -n 1)
+    spent=$((SECONDS - start))
+    left=$(weigh $((${step:-0} + 1)))
+    if [ $((left * 10)) -lt $((all * 9)) ]; then  # what was done tells more than what was expected
+      left=$((spent * left / (all - left)))
+    else
+      left=$((expected > spent + 10 ? expected - spent : 10))
+    fi
+    say "${step:-0} of $steps compiled, $(duration $spent), $(roughly $left) left"
+  done
+}
+
 compile() {
-  local command=(cmake --build "$build" --parallel "${PENSTOCK_JOBS:-$(jobs)}" "${targets[@]}")
+  local jobs=${PENSTOCK_JOBS:-$(jobs)} plan=$build/setup.plan steps architectures expected start=$SECONDS
+  local command=(cmake --build "$build" --parallel "$jobs")
+  [ ${#names[@]} -eq 0 ] || command+=(--target "${names[@]}")
+  if ! ninja -C "$build" -n "${names[@]}" >"$plan" 2>&1; then
+    echo "setup.sh: $(tail -n 1 "$plan")" >&2
+    exit 2
+  fi
+  sed -i '/^\[/!d' "$plan"
+  steps=$(wc -l <"$plan")
+  if [ "$steps" -eq 0 ]; then
+    say "build/$preset is up to date"
+    return
+  fi
+  architectures=$(sed -n 's/^-- Penstock: CUDA backend ON, for \(.*\)/\1/p' "$log" | wc -w)
+  expected=$(($(weigh 1) * $(probe) / 10000 / jobs))
+  say "Building $preset in build/$preset: $steps steps, $jobs at a time, $(roughly $expected)"
   if [ -t 1 ]; then  # ninja's own live line, and its own report of a failure
     "${command[@]}" || { echo "setup.sh: the code does not compile; the message is above" >&2; exit 1; }
   else
+    progress &
+    reporter=$!
+    trap 'kill "$reporter" 2>/dev/null || true' EXIT
     "${command[@]}" >"$log" 2>&1 || give_up 1 "the code does not compile; the message is above"
   fi
+  say "Built in $(duration $((SECONDS - start)))"
 }
 
 if [ "${PENSTOCK_INSTALL:-yes}" != no ] && command -v apt-get >/dev/null; then
   install_packages
   install_extras
 fi
-for program in cmake ninja c++ mpirun; do
-  command -v "$program" >/dev/null || {
-    printf '%s\n' "setup.sh: '$program' is not installed. Needed, by their Debian names:" "  ${packages[*]}" >&2
+for needed in cmake ninja c++ mpirun; do
+  command -v "$needed" >/dev/null || {
+    printf '%s\n' "setup.sh: '$needed' is not installed. Needed, by their Debian names:" "  ${packages[*]}" >&2
     exit 3
   }
 done
 configure
 [ "$configure_only" = no ] || exit 0
-start=$SECONDS
-say "Building $preset in build/$preset (the first time takes minutes)"
 compile
-say "Built in $((SECONDS - start)) s"
