@@ -85,8 +85,13 @@ class Device {
   [[nodiscard]] Tensor zeros(const Shape& shape, DType dtype, Purpose purpose);
 };
 
+enum class Bf16 : uint8_t {
+  Auto,     // native where the processor has it, else emulated
+  Emulate,  // widen to fp32, compute, round: what an older processor does, here for tests
+};
+
 // The CPU backend with that many OpenMP threads (>= 1) for every op.
-[[nodiscard]] std::unique_ptr<Device> make_cpu_device(int threads);
+[[nodiscard]] std::unique_ptr<Device> make_cpu_device(int threads, Bf16 bf16 = Bf16::Auto);
 
 // One line per accelerator that the CUDA backend can use; empty without one (or without the
 // backend).

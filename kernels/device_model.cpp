@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "kernels/cpu/processor.h"
 #include "kernels/error.h"
 
 namespace penstock {
@@ -25,19 +26,6 @@ DeviceModel accelerator(const char* name, double fp32_tera, double bf16_tera, do
           .memory_bytes = gibibytes * kGiB};
 }
 
-// Measured with kernels/cpu on two cores of a server with AVX-512 and its bf16 products: nothing is
-// left to take off. The cores share the memory's bandwidth.
-DeviceModel cpu(int threads) {
-  return {.name = "cpu",
-          .matmul_flops_fp32 = 268 * kGiga * threads,
-          .matmul_flops_bf16 = 524 * kGiga * threads,
-          .memory_bytes_per_s = 33 * kGiga,
-          .op_overhead_s = 2e-6,
-          .memory_bytes = 16 * kGiB,
-          .packs_filters = true,
-          .threads = threads};
-}
-
 // Dense products, no sparsity, fp32 without TF32; the NVIDIA ones are the SXM forms. Volta and
 // Pascal have no bf16 and compute it in fp32. A TPU multiplies fp32 numbers in bf16 passes unless
 // told otherwise; its figures are half of a chip's, which has two cores.
@@ -51,9 +39,26 @@ std::vector<DeviceModel> accelerators() {
 
 }  // namespace
 
+// Measured with kernels/cpu on two cores of a server with AVX-512 and its bf16 products: nothing is
+// left to take off. The cores share the memory's bandwidth.
+DeviceModel cpu_model(const Processor& processor, int threads) {
+  if (threads < 1) fail_input("a device model needs at least 1 thread");
+  const double fp32 = (processor.avx512 ? 268 : 134) * kGiga * threads;
+  return {.name = "cpu",
+          .matmul_flops_fp32 = fp32,
+          .matmul_flops_bf16 = processor.bf16 ? 524 * kGiga * threads : fp32,
+          .memory_bytes_per_s = 33 * kGiga,
+          .op_overhead_s = 2e-6,
+          .memory_bytes = 16 * kGiB,
+          .packs_filters = true,
+          .filter_block = processor.avx512 ? 16 : 8,
+          .emulates_bf16 = !processor.bf16,
+          .threads = threads};
+}
+
 DeviceModel device_model_named(const std::string& name, int threads) {
   if (threads < 1) fail_input("a device model needs at least 1 thread");
-  if (name == "cpu") return cpu(threads);
+  if (name == "cpu") return cpu_model(processor_at_hand(), threads);
   std::string known;
   for (const DeviceModel& model : accelerators()) {
     if (model.name == name) return model;

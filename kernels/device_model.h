@@ -9,6 +9,13 @@
 
 namespace penstock {
 
+// What kernels/cpu finds out about a processor. The defaults are those of a server with AVX-512 and
+// bf16 products (Cooper Lake, Zen 4 and newer).
+struct Processor {
+  bool bf16 = true;    // multiplies bf16 numbers itself; else they are emulated
+  bool avx512 = true;  // else 256-bit vectors: half the speed, filters in blocks of 8 channels
+};
+
 // Public peak figures, and the share of them that well-written kernels reach. An op takes
 //   max(FLOPs / rate, bytes / bandwidth) + overhead      (Williams et al. 2009, the roofline).
 struct DeviceModel {
@@ -24,6 +31,11 @@ struct DeviceModel {
   // input gradient, and scratch memory by thread, as kernels/cpu does. All other weights are read
   // as they are in fp32 and from one narrowed copy in bf16.
   bool packs_filters = false;
+  int filter_block = 16;  // channels in a block of those layouts
+  // Multiplies bf16 numbers and applies functions to them in fp32: what is read is widened into
+  // scratch memory and what is written is rounded from there, as kernels/cpu does on a processor
+  // without bf16 products.
+  bool emulates_bf16 = false;
   int threads = 1;  // of kernels/cpu
 
   // FLOP/s that products of numbers of that type reach.
@@ -33,8 +45,12 @@ struct DeviceModel {
   [[nodiscard]] double memory_rate() const { return memory_efficiency * memory_bytes_per_s; }
 };
 
-// h100 | a100 | v100-16gb | v100-32gb | p100 | tpu-v2 | tpu-v3 (one core each) | cpu, of which the
-// rate grows with `threads`. Throws Error(Input) listing these names.
+// kernels/cpu on such a processor; the rate grows with `threads`. Throws Error(Input) below one.
+[[nodiscard]] DeviceModel cpu_model(const Processor& processor, int threads = 1);
+
+// h100 | a100 | v100-16gb | v100-32gb | p100 | tpu-v2 | tpu-v3 (one core each) | cpu, which is
+// cpu_model() of the processor at hand: ranks on several kinds of machines get different answers.
+// Throws Error(Input) listing these names.
 [[nodiscard]] DeviceModel device_model_named(const std::string& name, int threads = 1);
 
 }  // namespace penstock

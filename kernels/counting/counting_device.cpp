@@ -40,7 +40,7 @@ class Counting final : public CountingDevice {
   [[nodiscard]] const OpCount& count() const override { return tally_.count(); }
   [[nodiscard]] std::string description() const override { return tally_.model().name + " model"; }
   [[nodiscard]] DeviceModel model() const override { return tally_.model(); }
-  [[nodiscard]] bool native_bf16() const override { return true; }
+  [[nodiscard]] bool native_bf16() const override { return !tally_.model().emulates_bf16; }
   [[nodiscard]] bool host_addressable() const override { return false; }
   [[nodiscard]] bool holds_values() const override { return false; }
   void synchronize() override {}

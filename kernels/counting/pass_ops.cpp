@@ -73,10 +73,19 @@ class CountingPointwise final : public PointwiseOps {
   explicit CountingPointwise(Tally& tally) : tally_(tally) {}
 
   void activation_forward(Tensor& y, const Tensor& x, Activation f) override {
-    tally_.pass(cost_of(f) * elements(y), {&y, &x});
+    const double flops = cost_of(f) * elements(y);
+    const Tensor wide = tally_.widened(x);
+    if (!wide) return tally_.pass(flops, {&y, &x});
+    tally_.pass(flops, {&wide, &wide});
+    tally_.convert(elements(y));
   }
   void activation_backward(Tensor& dx, const Tensor& g, const Tensor& x, Activation f) override {
-    tally_.pass(cost_of(f) * elements(dx), {&dx, &g, &x});
+    const double flops = cost_of(f) * elements(dx);
+    const Tensor wide_g = tally_.widened(g);
+    const Tensor wide_x = tally_.widened(x);
+    if (!wide_g) return tally_.pass(flops, {&dx, &g, &x});
+    tally_.pass(flops, {&wide_g, &wide_g, &wide_x});
+    tally_.convert(elements(dx));
   }
   void fused_backward(Tensor& dx, const Tensor& g, const Tensor& y, Fused /*f*/) override {
     tally_.pass(3 * elements(dx), {&dx, &g, &y});

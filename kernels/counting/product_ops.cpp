@@ -1,13 +1,13 @@
 // kernels/counting/product_ops.cpp -- the families that multiply matrices: dense, images (with
 // pooling), attention. A product of r x in with in x out takes 2 r in out FLOPs; biases and fused
 // functions are not counted beside it.
+#include <vector>
+
 #include "kernels/counting/tally.h"
 #include "kernels/cpu/attention_tiles.h"
 
 namespace penstock {
 namespace {
-
-using Use = Tally::Use;
 
 double elements(const Tensor& t) {
   return static_cast<double>(t.elements());
@@ -19,11 +19,11 @@ class CountingDense final : public DenseOps {
 
   void linear_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias,
                       Fused /*f*/) override {
-    const double weight = tally_.read(w, x.dtype(), Use::Forward);
+    const double weight = tally_.read(w, x.dtype(), FilterUse::Forward);
     tally_.product(flops(x, w.shape()), x.dtype(), {&y, &x, bias}, weight);
   }
   void linear_backward_input(Tensor& dx, const Tensor& g, Weight& w) override {
-    const double weight = tally_.read(w, g.dtype(), Use::InputGradient);
+    const double weight = tally_.read(w, g.dtype(), FilterUse::InputGradient);
     tally_.product(flops(dx, w.shape()), g.dtype(), {&dx, &g}, weight);
   }
   void linear_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x,
@@ -36,7 +36,8 @@ class CountingDense final : public DenseOps {
   void matmul(Tensor& c, const Tensor& a, const Tensor& b, bool transpose_a, bool /*transpose_b*/,
               bool accumulate) override {
     const auto k = static_cast<double>(transpose_a ? a.dim(1) : a.dim(2));
-    tally_.product(2 * elements(c) * k, a.dtype(), {&c, accumulate ? &c : nullptr, &a, &b});
+    tally_.product(2 * elements(c) * k, a.dtype(), {&c, &a, &b},
+                   accumulate ? static_cast<double>(c.size_bytes()) : 0);
   }
 
  private:
@@ -51,19 +52,22 @@ class CountingImage final : public ImageOps {
   explicit CountingImage(Tally& tally) : tally_(tally) {}
 
   void conv2d_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias,
-                      const Window& /*window*/, int /*groups*/, Fused /*f*/) override {
-    const double weight = tally_.read(w, x.dtype(), Use::Forward);
+                      const Window& /*window*/, int groups, Fused /*f*/) override {
+    const double weight = tally_.read(w, x.dtype(), FilterUse::Forward, groups);
     tally_.product(flops(y, w.shape()), x.dtype(), {&y, &x, bias}, weight);
   }
   void conv2d_backward_input(Tensor& dx, const Tensor& g, Weight& w, const Window& /*window*/,
-                             int /*groups*/) override {
-    const double weight = tally_.read(w, g.dtype(), Use::InputGradient);
+                             int groups) override {
+    const double weight = tally_.read(w, g.dtype(), FilterUse::InputGradient, groups);
     tally_.product(flops(g, w.shape()), g.dtype(), {&dx, &g}, weight);
   }
   void conv2d_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
-                              const Window& /*window*/, int /*groups*/) override {
+                              const Window& /*window*/, int groups) override {
     {
-      const Tensor between = tally_.scratch(dw.elements(), DType::F32);
+      const Tensor between =
+          tally_.scratch(packed_elements(dw.shape(), groups, DType::F32, FilterUse::WeightGradient,
+                                         tally_.model().filter_block),
+                         DType::F32);
       tally_.product(flops(g, dw.shape()), x.dtype(), {&dw, &dw, &x, &g});
     }
     if (dbias == nullptr) return;
@@ -109,8 +113,8 @@ class CountingAttention final : public AttentionOps {
                          const Tensor& v, const Tensor* key_lengths,
                          const AttentionOptions& options) override {
     const Scratch scratch(tally_, q, k, options, false);
-    tally_.product(2 * product(q, k, options) + kSoftmax * scores(q, k, options), q.dtype(),
-                   {&out, &logsumexp, &q, &k, &v, key_lengths});
+    tally_.product_as_is(2 * product(q, k, options) + kSoftmax * scores(q, k, options), q.dtype(),
+                         {&out, &logsumexp, &q, &k, &v, key_lengths});
   }
   // Five: the scores again, the gradients of probabilities, values, queries and keys.
   void attention_backward(Tensor& dq, Tensor& dk, Tensor& dv, const Tensor& g, const Tensor& q,
@@ -118,15 +122,16 @@ class CountingAttention final : public AttentionOps {
                           const Tensor& logsumexp, const Tensor* key_lengths,
                           const AttentionOptions& options) override {
     const Scratch scratch(tally_, q, k, options, true);
-    tally_.product(5 * product(q, k, options) + kSoftmax * scores(q, k, options), q.dtype(),
-                   {&dq, &dk, &dv, &g, &q, &k, &v, &out, &logsumexp, key_lengths});
+    tally_.product_as_is(5 * product(q, k, options) + kSoftmax * scores(q, k, options), q.dtype(),
+                         {&dq, &dk, &dv, &g, &q, &k, &v, &out, &logsumexp, key_lengths});
   }
 
  private:
   static constexpr double kSoftmax = 5;  // maximum, difference, exp, sum, quotient
 
   // The tiles of kernels/cpu/attention.cpp: scores (and their gradients) in fp32, narrowed copies,
-  // and fp32 sums of the key gradients where those are narrow.
+  // and fp32 sums of the key gradients where those are narrow. Where bf16 is emulated, the operands
+  // of their products in fp32 as well, and the passes over those.
   struct Scratch {
     Scratch(Tally& tally, const Tensor& q, const Tensor& k, const AttentionOptions& options,
             bool backward) {
@@ -140,8 +145,15 @@ class CountingAttention final : public AttentionOps {
       if (narrow && backward) {
         sums = tally.scratch(2 * grid.samples * grid.heads * sizes.keys * depth, DType::F32);
       }
+      if (!narrow || !tally.model().emulates_bf16) return;
+      const AttentionWidening widening = attention_widening(sizes, grid, options.causal, backward);
+      for (const int64_t operand : {widening.block, widening.keys, widening.queries}) {
+        widened.push_back(tally.scratch(operand, DType::F32));
+      }
+      tally.convert(widening.all);
     }
     Tensor wide, narrowed, sums;
+    std::vector<Tensor> widened;
   };
 
   // Scores that are computed: half of them under a causal mask.

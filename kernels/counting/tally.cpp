@@ -1,6 +1,7 @@
 #include "kernels/counting/tally.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace penstock {
 namespace {
@@ -13,18 +14,6 @@ double bytes_of(Tally::Operands operands) {
   return bytes;
 }
 
-int64_t rounded(int64_t extent, int64_t multiple) {
-  return (extent + multiple - 1) / multiple * multiple;
-}
-
-// Elements of a filter in the layouts that oneDNN likes on AVX-512: blocks of 16 channels, those
-// that enter the forward in words.
-int64_t packed_elements(const Shape& filter, DType dtype, Tally::Use use) {
-  const auto size = static_cast<int64_t>(size_of(dtype));
-  const int64_t entering = use == Tally::Use::Forward ? 4 / size : 16;
-  return rounded(filter[0], 16) * rounded(filter[1], entering) * filter[2] * filter[3];
-}
-
 }  // namespace
 
 void Tally::add(double flops, double rate, double bytes) {
@@ -34,22 +23,35 @@ void Tally::add(double flops, double rate, double bytes) {
   count_.seconds += std::max(flops / rate, bytes / model_.memory_rate()) + model_.op_overhead_s;
 }
 
-void Tally::product(double flops, DType dtype, Operands operands, double weight_bytes) {
-  add(flops, model_.matmul_rate(dtype), bytes_of(operands) + weight_bytes);
+void Tally::product(double flops, DType dtype, Operands operands, double more_bytes) {
+  std::vector<Tensor> wide;  // all at once
+  for (const Tensor* operand : operands) {
+    if (operand == nullptr) continue;
+    wide.push_back(widened(*operand));
+    // The product moves twice the bytes of what was widened.
+    if (wide.back()) more_bytes += static_cast<double>(operand->size_bytes());
+  }
+  product_as_is(flops, dtype, operands, more_bytes);
+}
+
+void Tally::product_as_is(double flops, DType dtype, Operands operands, double more_bytes) {
+  add(flops, model_.matmul_rate(dtype), bytes_of(operands) + more_bytes);
 }
 
 void Tally::pass(double flops, Operands operands) {
   add(flops, model_.matmul_rate(DType::F32), bytes_of(operands));
 }
 
-double Tally::read(Weight& weight, DType dtype, Use use) {
+double Tally::read(Weight& weight, DType dtype, FilterUse use, int groups) {
   const bool packs = model_.packs_filters && weight.shape().rank() == 4;
+  if (model_.emulates_bf16) dtype = DType::F32;
   if (!packs && dtype == DType::F32) return static_cast<double>(weight.value().size_bytes());
-  const uint64_t key = packs && use == Use::InputGradient ? 2 : 1;
+  const uint64_t key = packs && use == FilterUse::InputGradient ? 2 : 1;
   Weight::Form& form = weight.form(key);
   if (!form.packed) {
     const int64_t elements =
-        packs ? packed_elements(weight.shape(), dtype, use) : weight.shape().elements();
+        packs ? packed_elements(weight.shape(), groups, dtype, use, model_.filter_block)
+              : weight.shape().elements();
     const size_t size_bytes = static_cast<size_t>(elements) * size_of(dtype);
     form.packed = {memory_.take(size_bytes, Purpose::Workspace), Shape{elements}, dtype};
   }
@@ -64,6 +66,17 @@ Tensor Tally::scratch(int64_t elements, DType dtype) {
   if (!model_.packs_filters) return {};
   const size_t size_bytes = static_cast<size_t>(elements) * size_of(dtype);
   return {memory_.take(size_bytes, Purpose::Workspace), Shape{elements}, dtype};
+}
+
+Tensor Tally::widened(const Tensor& tensor) {
+  if (!model_.emulates_bf16 || tensor.dtype() != DType::BF16) return {};
+  convert(static_cast<double>(tensor.elements()));
+  return scratch(tensor.elements(), DType::F32);
+}
+
+void Tally::convert(double elements) {
+  constexpr double kBoth = 2 + 4;  // bytes of a number in the two types
+  add(0, model_.matmul_rate(DType::F32), kBoth * elements);
 }
 
 Tensor Tally::bias_scratch(const Tensor& g) {

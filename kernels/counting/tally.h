@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "kernels/counting/counting_device.h"
+#include "kernels/cpu/packed_filters.h"
 #include "kernels/ops.h"
 
 namespace penstock {
@@ -18,19 +19,25 @@ class Tally {
   // `memory` takes the copies of weights and the scratch tensors that the device would.
   Tally(const DeviceModel& model, Memory& memory) : model_(model), memory_(memory) {}
 
-  // Matrix products of numbers of that type. `weight_bytes` come on top of the operands.
-  void product(double flops, DType dtype, Operands operands, double weight_bytes = 0);
+  // Matrix products of numbers of that type. `more_bytes` come on top of the operands: a weight, or
+  // what is added to. Where bf16 is emulated all operands of that type are widened at once.
+  void product(double flops, DType dtype, Operands operands, double more_bytes = 0);
+  // The same, where what is widened was counted before.
+  void product_as_is(double flops, DType dtype, Operands operands, double more_bytes = 0);
   // One pass over the operands, so many operations in all.
   void pass(double flops, Operands operands);
 
-  // The two uses of a weight that may want two layouts.
-  enum class Use : uint8_t { Forward, InputGradient };
   // Makes the copy of the weight that this use reads where the device keeps one (a pass of its own
-  // after each change), and returns the bytes read.
-  [[nodiscard]] double read(Weight& weight, DType dtype, Use use);
+  // after each change), and returns the bytes read. `groups` are those of a filter.
+  [[nodiscard]] double read(Weight& weight, DType dtype, FilterUse use, int groups = 1);
 
   // Scratch memory of kernels/cpu, taken until the result goes; nothing on other devices.
   [[nodiscard]] Tensor scratch(int64_t elements, DType dtype);
+  // The fp32 numbers that stand for `tensor` where its type is emulated, with the pass that widens
+  // it into them or rounds it from them; nothing of other types and on other devices.
+  [[nodiscard]] Tensor widened(const Tensor& tensor);
+  // Such passes over so many elements in all.
+  void convert(double elements);
   // That of a sum over the rows of g, as kernels/cpu/bias_gradient.cpp takes it.
   [[nodiscard]] Tensor bias_scratch(const Tensor& g);
 

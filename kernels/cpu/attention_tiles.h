@@ -96,4 +96,38 @@ void for_tiles(const AttentionSizes& s, const AttentionGrid& grid, bool causal, 
   }
 }
 
+// What oneDNN's door widens where it emulates bf16 (kernels/cpu/onednn_matmul.cpp), in elements of
+// the tiles' products.
+struct AttentionWidening {
+  int64_t block = 0, keys = 0, queries = 0;  // of the operands of the widest product, at a time
+  double all = 0;                            // of all products, one after another
+};
+
+// Forward: scores = q k^T (fp32), out = p v. Backward: those scores, dp = g v^T (fp32),
+// dv += p^T g and dk += ds^T q (fp32), dq = ds k.
+[[nodiscard]] inline AttentionWidening attention_widening(const AttentionSizes& s,
+                                                          const AttentionGrid& grid, bool causal,
+                                                          bool backward) {
+  AttentionWidening widening;
+  AttentionSizes some = s;  // all heads and samples have tiles like these
+  some.batch = grid.samples;
+  some.heads = grid.heads;
+  for_tiles(some, grid, causal, [&](const AttentionTile& tile) {
+    const int64_t matrices = tile.samples * tile.heads;
+    const int64_t block = matrices * tile.rows * tile.keys;
+    const int64_t keys = matrices * tile.keys * s.depth;
+    const int64_t queries = matrices * tile.rows * s.depth;
+    if (block + keys + queries > widening.block + widening.keys + widening.queries) {
+      widening.block = block;
+      widening.keys = keys;
+      widening.queries = queries;
+    }
+    widening.all += static_cast<double>(backward ? 3 * (block + keys) + 5 * queries
+                                                 : block + 2 * (keys + queries));
+  });
+  const int64_t repeats = (s.batch / grid.samples) * (s.heads / grid.heads);
+  widening.all *= static_cast<double>(repeats);
+  return widening;
+}
+
 }  // namespace penstock

@@ -3,15 +3,16 @@
 
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/onednn.h"
+#include "kernels/cpu/processor.h"
 
 namespace penstock {
 namespace {
 
 class CpuDevice final : public Device {
  public:
-  explicit CpuDevice(int threads)
+  CpuDevice(int threads, Bf16 bf16)
       : memory_(host_memory_source()),
-        dnn_(threads, memory_),
+        dnn_(threads, memory_, bf16),
         context_{threads, memory_, dnn_},
         dense_(cpu_dense_ops(context_)),
         image_(cpu_image_ops(context_)),
@@ -27,7 +28,9 @@ class CpuDevice final : public Device {
            (context_.threads == 1 ? " thread)" : " threads)");
   }
   [[nodiscard]] DeviceModel model() const override {
-    return device_model_named("cpu", context_.threads);
+    Processor processor = processor_at_hand();
+    processor.bf16 = dnn_.native_bf16();
+    return cpu_model(processor, context_.threads);
   }
   [[nodiscard]] bool native_bf16() const override { return dnn_.native_bf16(); }
   [[nodiscard]] bool host_addressable() const override { return true; }
@@ -66,9 +69,9 @@ class CpuDevice final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> make_cpu_device(int threads) {
+std::unique_ptr<Device> make_cpu_device(int threads, Bf16 bf16) {
   if (threads < 1) fail_input("run.threads must be at least 1");
-  return std::make_unique<CpuDevice>(threads);
+  return std::make_unique<CpuDevice>(threads, bf16);
 }
 
 }  // namespace penstock

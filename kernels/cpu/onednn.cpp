@@ -6,15 +6,10 @@
 #include <algorithm>
 
 #include "kernels/cpu/onednn_state.h"
+#include "kernels/cpu/processor.h"
 
 namespace penstock {
 namespace {
-
-bool cpu_has_bf16() {
-  const auto bits = static_cast<unsigned>(dnnl_get_effective_cpu_isa());
-  const auto needed = static_cast<unsigned>(dnnl_cpu_isa_avx512_core_bf16);
-  return (bits & needed) == needed;
-}
 
 void check(dnnl_status_t status, const char* what) {
   if (status != dnnl_success) fail_library(what, dnnl::error(status, "see ONEDNN_VERBOSE=1"));
@@ -25,7 +20,7 @@ void check(dnnl_status_t status, const char* what) {
 OneDnn::State::State(int thread_count, Memory& scratch_memory, Bf16 bf16)
     : threads(thread_count),
       memory(scratch_memory),
-      native_bf16(bf16 == Bf16::Auto && cpu_has_bf16()),
+      native_bf16(bf16 == Bf16::Auto && processor_at_hand().bf16),
       engine(dnnl::engine::kind::cpu, 0),
       stream(engine) {}
 

@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 
+#include "kernels/device.h"
 #include "kernels/ops/dense.h"
 #include "kernels/ops/image.h"
 #include "kernels/ops/pointwise.h"
@@ -51,11 +52,6 @@ struct ConvolutionPlan {
   bool operator==(const ConvolutionPlan&) const = default;
 };
 
-enum class Bf16 : uint8_t {
-  Auto,     // native where the CPU has it, else emulated
-  Emulate,  // widen to fp32, compute, round: what an older CPU does, here for tests
-};
-
 class OneDnn {
  public:
   // Scratch memory comes from `memory`, charged to Purpose::Workspace.
@@ -67,7 +63,7 @@ class OneDnn {
   void matmul(const MatmulPlan& plan, void* c, const void* a, const void* b,
               const float* bias = nullptr);
   // The same, where b is the dense fp32 value of a weight: read as it is, or from a copy in
-  // plan.b_type, made once after each Weight::changed(). The
+  // plan.b_type, made once after each Weight::changed().
   void matmul(const MatmulPlan& plan, void* c, const void* a, Weight& b,
               const float* bias = nullptr);
   void convolution_forward(const ConvolutionPlan& plan, void* y, const void* x, Weight& w,

@@ -15,12 +15,24 @@ std::string text(const ConvolutionPlan& p) {
          " groups, " + name_of(p.type);
 }
 
+// The library's choice for the gradient of the weight, but where that choice is wrong: for 1 x 1
+// filters with a stride, its code for fewer channels than a block strays beyond its scratch memory
+// (https://github.com/uxlfoundation/oneDNN/issues/6035, in bf16 too). This layout keeps it away.
+Tag gradient_layout(const ConvolutionPlan& p) {
+  constexpr int64_t kBlock = 16;
+  const Window& w = p.window;
+  const bool strays =
+      w.kernel_h * w.kernel_w == 1 && w.stride_h * w.stride_w > 1 && p.in / p.groups < kBlock;
+  if (!strays) return Tag::any;
+  return p.groups > 1 ? Tag::hwigo : Tag::hwio;
+}
+
 // What all three primitives of a convolution are made from.
 struct Layouts {
   dnnl_api::Desc x, y, bias;
   dnnl_api::Desc weight;       // as users see it, fp32
   dnnl_api::Desc any_weight;   // the library's choice, in the type of the images
-  dnnl_api::Desc any_dweight;  // the library's choice, fp32
+  dnnl_api::Desc any_dweight;  // the library's choice, but see gradient_layout(), fp32
   dnnl_api::Sliding sliding;
 };
 
@@ -38,7 +50,7 @@ Layouts layouts(const ConvolutionPlan& p) {
       .bias = p.bias ? dnnl_api::Desc({p.out}, fp32, Tag::a) : dnnl_api::Desc(),
       .weight = {filter, fp32, p.groups > 1 ? Tag::goihw : Tag::oihw},
       .any_weight = {filter, type, Tag::any},
-      .any_dweight = {filter, fp32, Tag::any},
+      .any_dweight = {filter, fp32, gradient_layout(p)},
       .sliding = {{w.stride_h, w.stride_w}, {w.pad_top, w.pad_left}, {w.pad_bottom, w.pad_right}}};
 }
 

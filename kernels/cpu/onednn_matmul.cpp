@@ -1,5 +1,6 @@
 // kernels/cpu/onednn_matmul.cpp -- the door's matrix products.
 #include <algorithm>
+#include <utility>
 
 #include "kernels/cpu/onednn_state.h"
 
@@ -81,6 +82,7 @@ const void* as_type(OneDnn::State& state, Weight& weight, DType type) {
 }
 
 // Calls body(offset in strided memory, offset in dense [batch.., rows, columns]) for each element.
+// Columns that lie side by side are worked on several at a time.
 template <class Body>
 void for_each_element(const MatmulPlan& plan, int64_t rows, int64_t columns, const Strides& strides,
                       int threads, Body body) {
@@ -91,7 +93,13 @@ void for_each_element(const MatmulPlan& plan, int64_t rows, int64_t columns, con
     const int64_t b1 = line / rows % plan.batch[1];
     const int64_t b0 = line / rows / plan.batch[1];
     const int64_t start = b0 * strides[0] + b1 * strides[1] + row * strides[2];
-    for (int64_t j = 0; j < columns; ++j) body(start + j * strides[3], line * columns + j);
+    const int64_t to = line * columns;
+    if (strides[3] == 1) {
+#pragma GCC ivdep
+      for (int64_t j = 0; j < columns; ++j) body(start + j, to + j);
+    } else {
+      for (int64_t j = 0; j < columns; ++j) body(start + j * strides[3], to + j);
+    }
   }
 }
 
@@ -99,7 +107,8 @@ Strides dense(const MatmulPlan& plan, int64_t rows, int64_t columns) {
   return {plan.batch[1] * rows * columns, rows * columns, columns, 1};
 }
 
-// An operand of a product that the CPU cannot do in bf16, widened and made dense.
+// An operand of a product that the CPU cannot do in bf16, widened and made dense: by rows, or by
+// columns where those lie together.
 struct Widened {
   Tensor scratch;
   Widened(OneDnn::State& state, const MatmulPlan& plan, int64_t rows, int64_t columns,
@@ -108,9 +117,15 @@ struct Widened {
     scratch = state.scratch(plan.batch[0] * plan.batch[1] * rows * columns, DType::F32);
     float* to = scratch.data<float>();
     const auto* from = static_cast<const bfloat16*>(data);
+    const bool by_columns = strides[2] == 1 && strides[3] != 1;
+    if (by_columns) {
+      std::swap(rows, columns);
+      std::swap(strides[2], strides[3]);
+    }
     for_each_element(plan, rows, columns, strides, state.threads,
                      [=](int64_t at, int64_t i) { to[i] = static_cast<float>(from[at]); });
     strides = dense(plan, rows, columns);
+    if (by_columns) std::swap(strides[2], strides[3]);
     type = DType::F32;
     data = to;
   }

@@ -40,7 +40,7 @@ std::string text(const Shapes& shapes) {
 // Equal for layers that do the same: their kind, what enters, what they train, and the operations
 // of a forward and a backward.
 std::string signature(const std::unique_ptr<Layer>& layer, const Shapes& inputs, ProbePlace place,
-                      const ProbeSetup& setup) {
+                      const ProbeSetup& setup, const DeviceModel& device) {
   std::string all = layer->kind() + (place.first ? " data" : "") +
                     (place.wanted ? " " : " unwanted ") + text(inputs);
   {
@@ -51,7 +51,7 @@ std::string signature(const std::unique_ptr<Layer>& layer, const Shapes& inputs,
       all += (frozen ? " frozen" : " ") + parameter.shape.text();
     }
   }
-  const auto counting = make_counting_device(device_model_named("cpu"));
+  const auto counting = make_counting_device(device);
   LayerProbe(layer, inputs, place, setup, *counting).run();
   const OpCount& count = counting->count();
   return all + ' ' + std::to_string(count.ops) + ' ' + std::to_string(count.flops) + ' ' +
@@ -171,11 +171,12 @@ ModelCosts walk_layers(const Walk& walk) {
   const std::vector<std::string>& freeze = walk.setup.optimizer.freeze;
   bool data = true;      // what enters has no gradient: the data, or views of them
   bool trained = false;  // by a layer before
+  const DeviceModel device = walk.device.model();
   for (const auto& layer : walk.model.layers) {
     const int64_t input_bytes = bytes_of(shapes.between(), walk.setup.dtype);
     const Shapes inputs = shapes.next(*layer);
     const ProbePlace place{.first = data, .wanted = freeze.empty() ? !data : trained};
-    const std::string key = signature(layer, inputs, place, walk.setup);
+    const std::string key = signature(layer, inputs, place, walk.setup, device);
     auto found = known.find(key);
     if (found == known.end()) found = known.emplace(key, probe(walk, layer, inputs, place)).first;
     trained = trained || trains(*layer, freeze);
@@ -284,7 +285,7 @@ ModelCosts measured_costs(const Sequential& model, const ModelInput& input,
                           int64_t micro_batch_size, DType dtype, const OptimizerConfig& optimizer,
                           Device& device, const std::function<void()>& before_layer) {
   const ModelCosts counted =
-      counted_costs(model, input, micro_batch_size, dtype, optimizer, device_model_named("cpu"));
+      counted_costs(model, input, micro_batch_size, dtype, optimizer, device.model());
   Tensor swept = device.empty({swept_bytes(counted) / 4}, DType::F32, Purpose::Workspace);
   const Meter meter = clock_of(device);
   ModelCosts costs =

@@ -2,11 +2,14 @@
 // numbers, double precision copies, an error that no NaN slips through, and central differences.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "kernels/bfloat16.h"
@@ -18,10 +21,38 @@ namespace penstock::reference {
 
 using Doubles = std::vector<double>;
 
+// Host memory with margins around every block, which must be as they were when it is given back: a
+// kernel that writes beside its tensors or its scratch memory fails the test.
+class GuardedSource final : public MemorySource {
+ public:
+  std::byte* obtain(size_t size_bytes) override {
+    std::byte* whole = host_->obtain(size_bytes + 2 * kMargin);
+    if (whole != nullptr) std::memset(whole, kMark, size_bytes + 2 * kMargin);
+    return whole == nullptr ? nullptr : whole + kMargin;
+  }
+  void give_back(std::byte* data, size_t size_bytes) override {
+    const auto untouched = [](const std::byte* margin) {
+      return std::all_of(margin, margin + kMargin,
+                         [](std::byte b) { return b == std::byte{kMark}; });
+    };
+    EXPECT_TRUE(untouched(data - kMargin)) << "before a block of " << size_bytes << " bytes";
+    EXPECT_TRUE(untouched(data + size_bytes)) << "behind a block of " << size_bytes << " bytes";
+    host_->give_back(data - kMargin, size_bytes + 2 * kMargin);
+  }
+  [[nodiscard]] std::string name() const override { return host_->name(); }
+
+ private:
+  static constexpr size_t kMargin = 4096;
+  static constexpr uint8_t kMark = 0x5a;
+  std::unique_ptr<MemorySource> host_ = host_memory_source();
+};
+
 // Everything a CPU op family needs, without the other families.
 struct Rig {
   explicit Rig(int threads = 2, Bf16 bf16 = Bf16::Auto)
-      : memory(host_memory_source()), dnn(threads, memory, bf16), context{threads, memory, dnn} {}
+      : memory(std::make_unique<GuardedSource>()),
+        dnn(threads, memory, bf16),
+        context{threads, memory, dnn} {}
 
   Memory memory;
   OneDnn dnn;

@@ -1,0 +1,268 @@
+// The device that only counts against the one that computes: scratch memory and copies of weights,
+// on the processor at hand and with bf16 emulated.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "kernels/counting/counting_device.h"
+#include "kernels/ops.h"
+
+namespace penstock {
+namespace {
+
+constexpr Window kPlain{};
+constexpr Window kThree{3, 3, 1, 1, 1, 1, 1, 1};
+constexpr Window kStrided{3, 3, 2, 2, 1, 1, 1, 1};
+
+// Makes the operands of an op of that type on that device, and returns the op.
+using Op = std::function<void()>;
+using MakeOp = std::function<Op(Device&, DType)>;
+
+Tensor zeros(Device& device, const Shape& shape, DType dtype = DType::F32) {
+  return device.zeros(shape, dtype, Purpose::Activations);
+}
+
+std::shared_ptr<Weight> weight(Device& device, const Shape& shape) {
+  return std::make_shared<Weight>(device.zeros(shape, DType::F32, Purpose::Parameters));
+}
+
+struct Case {
+  const char* name;
+  MakeOp make;
+};
+
+std::vector<Case> dense_cases() {
+  return {
+      {"linear forward",
+       [](Device& d, DType t) -> Op {
+         return [&d, x = zeros(d, {300, 70}, t), y = zeros(d, {300, 90}, t),
+                 w = weight(d, {90, 70}), bias = zeros(d, {90})]() mutable {
+           d.dense().linear_forward(y, x, *w, &bias, Fused::Relu);
+         };
+       }},
+      {"linear forward with tanh",
+       [](Device& d, DType t) -> Op {
+         return [&d, x = zeros(d, {300, 70}, t), y = zeros(d, {300, 90}, t),
+                 w = weight(d, {90, 70})]() mutable {
+           d.dense().linear_forward(y, x, *w, nullptr, Fused::Tanh);
+         };
+       }},
+      {"linear backward input",
+       [](Device& d, DType t) -> Op {
+         return [&d, dx = zeros(d, {300, 70}, t), g = zeros(d, {300, 90}, t),
+                 w = weight(d, {90, 70})]() mutable { d.dense().linear_backward_input(dx, g, *w); };
+       }},
+      {"linear backward weight",
+       [](Device& d, DType t) -> Op {
+         return [&d, x = zeros(d, {300, 70}, t), g = zeros(d, {300, 90}, t),
+                 dw = zeros(d, {90, 70})]() mutable {
+           d.dense().linear_backward_weight(dw, nullptr, x, g);
+         };
+       }},
+      {"matmul",
+       [](Device& d, DType t) -> Op {
+         return [&d, a = zeros(d, {4, 50, 30}, t), b = zeros(d, {4, 60, 30}, t),
+                 c = zeros(d, {4, 50, 60}, t)]() mutable {
+           d.dense().matmul(c, a, b, false, true, false);
+         };
+       }},
+      {"matmul that adds",
+       [](Device& d, DType t) -> Op {
+         return [&d, a = zeros(d, {4, 30, 50}, t), b = zeros(d, {4, 30, 60}, t),
+                 c = zeros(d, {4, 50, 60}, t)]() mutable {
+           d.dense().matmul(c, a, b, true, false, true);
+         };
+       }},
+  };
+}
+
+std::vector<Case> other_cases() {
+  return {
+      {"convolution forward",
+       [](Device& d, DType t) -> Op {
+         return [&d, x = zeros(d, {3, 10, 10, 20}, t), y = zeros(d, {3, 10, 10, 24}, t),
+                 w = weight(d, {24, 20, 3, 3})]() mutable {
+           d.image().conv2d_forward(y, x, *w, nullptr, kThree, 1, Fused::None);
+         };
+       }},
+      {"convolution backward input",
+       [](Device& d, DType t) -> Op {
+         return [&d, dx = zeros(d, {3, 10, 10, 20}, t), g = zeros(d, {3, 5, 5, 24}, t),
+                 w = weight(d, {24, 20, 3, 3})]() mutable {
+           d.image().conv2d_backward_input(dx, g, *w, kStrided, 1);
+         };
+       }},
+      {"convolution backward weight",
+       [](Device& d, DType t) -> Op {
+         return [&d, x = zeros(d, {3, 10, 10, 20}, t), g = zeros(d, {3, 10, 10, 24}, t),
+                 dw = zeros(d, {24, 20, 3, 3})]() mutable {
+           d.image().conv2d_backward_weight(dw, nullptr, x, g, kThree, 1);
+         };
+       }},
+      {"activation forward",
+       [](Device& d, DType t) -> Op {
+         return [&d, x = zeros(d, {33, 77}, t), y = zeros(d, {33, 77}, t)]() mutable {
+           d.pointwise().activation_forward(y, x, Activation::Gelu);
+         };
+       }},
+      {"activation backward",
+       [](Device& d, DType t) -> Op {
+         return [&d, x = zeros(d, {33, 77}, t), g = zeros(d, {33, 77}, t),
+                 dx = zeros(d, {33, 77}, t)]() mutable {
+           d.pointwise().activation_backward(dx, g, x, Activation::Silu);
+         };
+       }},
+  };
+}
+
+// Bytes of scratch memory at most at one time in the op, once it keeps what it keeps.
+int64_t scratch_peak(Device& device, const MakeOp& make, DType dtype) {
+  const Op op = make(device, dtype);
+  op();
+  const int64_t kept = device.memory().use().current_of(Purpose::Workspace);
+  device.memory().reset_peaks();
+  op();
+  return device.memory().use().peak_of(Purpose::Workspace) - kept;
+}
+
+// The library's own scratch memory, which is not counted, is the same in both types.
+TEST(Counting, EmulationTakesWhatIsCounted) {
+  std::vector<Case> all = dense_cases();
+  for (Case& c : other_cases()) all.push_back(std::move(c));
+  for (const Case& c : all) {
+    SCOPED_TRACE(c.name);
+    const auto real = make_cpu_device(1, Bf16::Emulate);
+    const auto counting = make_counting_device(real->model());
+    const int64_t more =
+        scratch_peak(*real, c.make, DType::BF16) - scratch_peak(*real, c.make, DType::F32);
+    EXPECT_EQ(
+        scratch_peak(*counting, c.make, DType::BF16) - scratch_peak(*counting, c.make, DType::F32),
+        more);
+    EXPECT_GT(more, 0);
+  }
+}
+
+// Several tiles, of which the last is cut short, with and without a mask.
+TEST(Counting, EmulatedAttentionTakesWhatIsCounted) {
+  for (const bool causal : {false, true}) {
+    for (const bool backward : {false, true}) {
+      SCOPED_TRACE((causal ? "causal " : "") + std::string(backward ? "backward" : "forward"));
+      const MakeOp make = [&](Device& d, DType t) -> Op {
+        const Shape shape{2, 300, 128};
+        const AttentionOptions options{.heads = 4, .causal = causal};
+        return [&d, backward, options, q = zeros(d, shape, t), k = zeros(d, shape, t),
+                v = zeros(d, shape, t), out = zeros(d, shape, t), g = zeros(d, shape, t),
+                dq = zeros(d, shape, t), dk = zeros(d, shape, t), dv = zeros(d, shape, t),
+                sums = zeros(d, {2, 4, 300})]() mutable {
+          if (backward) {
+            d.attention().attention_backward(dq, dk, dv, g, q, k, v, out, sums, nullptr, options);
+          } else {
+            d.attention().attention_forward(out, sums, q, k, v, nullptr, options);
+          }
+        };
+      };
+      for (const int threads : {1, 2}) {
+        const auto real = make_cpu_device(threads, Bf16::Emulate);
+        const auto counting = make_counting_device(real->model());
+        const int64_t taken = scratch_peak(*real, make, DType::BF16);
+        const int64_t counted = scratch_peak(*counting, make, DType::BF16);
+        // What the library itself takes for its products is all that may be missing.
+        constexpr int64_t kLibrary = int64_t{32} << 10;  // a thread; an operand has twice as much
+        EXPECT_LE(counted, taken);
+        EXPECT_GE(counted, taken - kLibrary * threads);
+      }
+    }
+  }
+}
+
+TEST(Counting, EmulationTakesTheTimeOfFp32AndOfConversions) {
+  for (const Case& c : dense_cases()) {
+    SCOPED_TRACE(c.name);
+    const auto seconds = [&](const DeviceModel& model, DType dtype) {
+      const auto device = make_counting_device(model);
+      const Op op = c.make(*device, dtype);
+      op();  // copies of weights are not made again
+      const double before = device->count().seconds;
+      op();
+      return device->count().seconds - before;
+    };
+    const DeviceModel native = cpu_model({.bf16 = true});
+    const DeviceModel emulated = cpu_model({.bf16 = false});
+    EXPECT_LT(seconds(native, DType::BF16), seconds(native, DType::F32));
+    EXPECT_GT(seconds(emulated, DType::BF16), seconds(emulated, DType::F32));
+    EXPECT_EQ(seconds(emulated, DType::F32), seconds(native, DType::F32));
+  }
+}
+
+struct Precision {
+  const char* name;
+  DType dtype;
+  Bf16 bf16;
+};
+constexpr Precision kPrecisions[] = {{"fp32", DType::F32, Bf16::Auto},
+                                     {"bf16", DType::BF16, Bf16::Auto},
+                                     {"emulated bf16", DType::BF16, Bf16::Emulate}};
+
+// What stays after a forward or an input gradient: the filter in the library's layout.
+TEST(Counting, PackedFiltersAreAsLargeAsCounted) {
+  struct Filter {
+    Shape shape;
+    Window window;
+  };
+  const std::vector<Filter> filters = {{{32, 3, 3, 3}, kThree},  {{16, 16, 3, 3}, kThree},
+                                       {{20, 20, 3, 3}, kThree}, {{6, 10, 3, 3}, kThree},
+                                       {{24, 24, 1, 1}, kPlain}, {{64, 64, 3, 3}, kStrided},
+                                       {{32, 12, 1, 1}, kPlain}, {{128, 33, 3, 3}, kThree}};
+  for (const Precision& precision : kPrecisions) {
+    for (const Filter& filter : filters) {
+      for (const bool backward : {false, true}) {
+        SCOPED_TRACE(std::string(precision.name) + (backward ? " backward " : " forward ") +
+                     filter.shape.text());
+        const auto kept = [&](Device& d) {
+          Tensor x = zeros(d, {4, 14, 14, filter.shape[1]}, precision.dtype);
+          const Shape after = window_output(x.shape(), filter.window, filter.shape[0]);
+          Tensor y = zeros(d, after, precision.dtype);
+          const auto w = weight(d, filter.shape);
+          if (backward) {
+            d.image().conv2d_backward_input(x, y, *w, filter.window, 1);
+          } else {
+            d.image().conv2d_forward(y, x, *w, nullptr, filter.window, 1, Fused::None);
+          }
+          return d.memory().use().current_of(Purpose::Workspace);
+        };
+        const auto real = make_cpu_device(1, precision.bf16);
+        EXPECT_EQ(kept(*make_counting_device(real->model())), kept(*real));
+      }
+    }
+  }
+}
+
+TEST(Counting, ModelsAreOfTheProcessorAtHand) {
+  const auto device = make_cpu_device(2);
+  const DeviceModel model = device->model();
+  const DeviceModel named = device_model_named("cpu", 2);
+  EXPECT_EQ(model.emulates_bf16, !device->native_bf16());
+  EXPECT_EQ(model.emulates_bf16, named.emulates_bf16);
+  EXPECT_EQ(model.filter_block, named.filter_block);
+  EXPECT_EQ(model.matmul_rate(DType::BF16), named.matmul_rate(DType::BF16));
+  EXPECT_EQ(make_counting_device(model)->native_bf16(), device->native_bf16());
+
+  const auto older = make_cpu_device(2, Bf16::Emulate);
+  EXPECT_FALSE(older->native_bf16());
+  EXPECT_TRUE(older->model().emulates_bf16);
+  EXPECT_EQ(older->model().matmul_rate(DType::BF16), model.matmul_rate(DType::F32));
+  EXPECT_FALSE(make_counting_device(older->model())->native_bf16());
+}
+
+TEST(Counting, ModelsOfProcessorsDiffer) {
+  const DeviceModel avx2 = cpu_model({.bf16 = false, .avx512 = false}, 3);
+  EXPECT_EQ(avx2.filter_block, 8);
+  EXPECT_EQ(cpu_model({}).filter_block, 16);
+  EXPECT_EQ(avx2.matmul_rate(DType::BF16), avx2.matmul_rate(DType::F32));
+  EXPECT_LT(avx2.matmul_rate(DType::F32), cpu_model({}, 3).matmul_rate(DType::F32));
+  EXPECT_GT(cpu_model({}).matmul_rate(DType::BF16), cpu_model({}).matmul_rate(DType::F32));
+  EXPECT_THROW((void)cpu_model({}, 0), Error);
+}
+
+}  // namespace
+}  // namespace penstock
