@@ -17,20 +17,20 @@ struct Overload : Lambdas... {
 template <typename... Lambdas>
 Overload(Lambdas...) -> Overload<Lambdas...>;
 
-bool within(const Limits& limits, double value) {
+bool within(const AllowedValues& limits, double value) {
   // Written so that NaN is refused.
   return std::isfinite(value) && value >= limits.minimum && value <= limits.maximum &&
          !(limits.minimum_excluded && value == limits.minimum) &&
          !(limits.maximum_excluded && value == limits.maximum);
 }
 
-bool within(const Limits& limits, const std::string& value) {
+bool within(const AllowedValues& limits, const std::string& value) {
   return limits.choices.empty() || (!limits.or_file.empty() && value.ends_with(limits.or_file)) ||
          std::find(limits.choices.begin(), limits.choices.end(), value) != limits.choices.end();
 }
 
 // " >= 1", " from 1 to 10", " above 0", " from 0 to below 1"; empty without bounds worth saying.
-std::string range_text(const Limits& limits) {
+std::string range_text(const AllowedValues& limits) {
   // Wider than any value makes sense: the bounds of the type, and caps against typing errors.
   const bool has_minimum = limits.minimum > -1e9;
   const bool has_maximum = limits.maximum < 1e9;
@@ -94,7 +94,7 @@ std::string allowed(const Option& option) {
 }
 
 bool is_allowed(const Option& option, const OptionValue& value) {
-  const Limits& limits = option.limits;
+  const AllowedValues& limits = option.limits;
   const auto all = [&](const auto& list) {
     return std::all_of(list.begin(), list.end(),
                        [&](auto element) { return within(limits, static_cast<double>(element)); });

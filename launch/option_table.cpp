@@ -13,22 +13,22 @@ namespace {
 constexpr double kMostRanks = 65536;
 constexpr double kMostSamples = 1 << 30;
 
-Limits any() {
+AllowedValues any() {
   return {};
 }
-Limits at_least(double minimum) {
+AllowedValues at_least(double minimum) {
   return {.minimum = minimum};
 }
-Limits above(double minimum) {
+AllowedValues above(double minimum) {
   return {.minimum = minimum, .minimum_excluded = true};
 }
-Limits between(double minimum, double maximum) {
+AllowedValues between(double minimum, double maximum) {
   return {.minimum = minimum, .maximum = maximum};
 }
-Limits share() {  // [0, 1)
+AllowedValues share() {  // [0, 1)
   return {.minimum = 0, .maximum = 1, .maximum_excluded = true};
 }
-Limits one_of(std::vector<std::string> choices) {
+AllowedValues one_of(std::vector<std::string> choices) {
   return {.choices = std::move(choices)};
 }
 
@@ -58,7 +58,7 @@ class Rows {
       : table_(table), name_(std::move(name)), section_(section) {}
 
   template <typename Value>
-  Option& add(const char* key, Value Section::*member, const char* symbol, Limits limits,
+  Option& add(const char* key, Value Section::*member, const char* symbol, AllowedValues limits,
               const char* help) {
     if constexpr (std::is_integral_v<Value>) {
       using Range = std::numeric_limits<Value>;
@@ -82,7 +82,7 @@ class Rows {
   // A row that also has a short name on the command line.
   template <typename Value>
   Option& add(const char* key, const char* shorthand, Value Section::*member, const char* symbol,
-              Limits limits, const char* help) {
+              AllowedValues limits, const char* help) {
     Option& option = add(key, member, symbol, std::move(limits), help);
     option.shorthand = shorthand;
     return option;

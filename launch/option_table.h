@@ -20,7 +20,7 @@ using OptionValue = std::variant<bool, int64_t, double, std::string, std::vector
                                  std::vector<double>, std::vector<std::string>>;
 
 // What an option may be. Of a list: what each of its elements may be.
-struct Limits {
+struct AllowedValues {
   double minimum = -std::numeric_limits<double>::infinity();
   double maximum = std::numeric_limits<double>::infinity();
   bool minimum_excluded = false;
@@ -34,7 +34,7 @@ struct Option {
   std::string shorthand;  // "stages" for --stages; empty: none
   std::string symbol;     // of the value, in --help: "K"
   std::string help;       // one line
-  Limits limits;
+  AllowedValues limits;
   bool accepts_number = false;  // a text that may be written as a bare number
   bool repeats = false;         // a list: given twice on the command line, it is both
   std::function<OptionValue(const Config&)> get;

@@ -113,7 +113,7 @@ std::string as_trace(const ScheduleAnswer& answer) {
 
 struct Format {
   const char* name;
-  std::string (*write)(const ScheduleAnswer&, const Terminal&);
+  std::string (*write)(const ScheduleAnswer&, const TerminalStyle&);
 };
 constexpr Format kFormats[] = {
     {"text",
@@ -134,13 +134,14 @@ const Format& find_format(const std::string& name) {
 
 }  // namespace
 
-std::string schedule_text(const std::vector<std::string>& arguments, const Terminal& terminal) {
+std::string schedule_text(const std::vector<std::string>& arguments,
+                          const TerminalStyle& terminal) {
   const Request request = parse(arguments);
   const Format& format = find_format(request.format);
   return format.write(answer(request.settings), terminal);
 }
 
-Terminal standard_output() {
+TerminalStyle standard_output() {
   if (isatty(STDOUT_FILENO) != 1) return {};
   const char* no_colour = std::getenv("NO_COLOR");
   winsize size{};

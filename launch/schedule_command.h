@@ -12,11 +12,11 @@ namespace penstock {
 // instructions as CSV, JSON, or a trace. `terminal` is what the text is made for. Needs no MPI.
 // Throws Error(Input), or std::invalid_argument from the pure rooms.
 [[nodiscard]] std::string schedule_text(const std::vector<std::string>& arguments,
-                                        const Terminal& terminal = {});
+                                        const TerminalStyle& terminal = {});
 [[nodiscard]] std::string schedule_help();
 
 // Its width, and colours unless NO_COLOR is set (no-color.org), where standard output is a
 // terminal.
-[[nodiscard]] Terminal standard_output();
+[[nodiscard]] TerminalStyle standard_output();
 
 }  // namespace penstock

@@ -23,15 +23,15 @@ namespace penstock {
 inline constexpr int kRowLanes = 8;  // threads that share a column of a block of rows
 
 struct SumPlan {
-  WideRows rows;
+  FoldedRows rows;
   int64_t rows_per_block = 0;
   int64_t blocks = 0;  // of rows
   int64_t tiles = 0;   // of columns
   // With one tile the copies of a channel are added by the block that has them all.
   [[nodiscard]] bool folds() const { return rows.copies > 1 && tiles == 1; }
   // What is left to add for the second kernel.
-  [[nodiscard]] WideRows partial_rows() const {
-    return folds() ? WideRows{rows.elements, rows.columns, 1} : rows;
+  [[nodiscard]] FoldedRows partial_rows() const {
+    return folds() ? FoldedRows{rows.elements, rows.columns, 1} : rows;
   }
 };
 [[nodiscard]] inline SumPlan sum_plan(int64_t elements, int64_t columns, int group, bool by_row) {
@@ -39,7 +39,7 @@ struct SumPlan {
   constexpr int64_t kMinRows = 4 * kRowLanes;
   const int64_t tile = int64_t{kWarp} * group;
   SumPlan plan;
-  plan.rows = by_row ? WideRows{elements, columns, 1} : wide_rows(elements, columns, tile, group);
+  plan.rows = by_row ? FoldedRows{elements, columns, 1} : wide_rows(elements, columns, tile, group);
   plan.tiles = (plan.rows.width() + tile - 1) / tile;
   plan.rows_per_block = std::max(plan.rows.rows() * plan.tiles / kBlocks, kMinRows);
   plan.blocks = (plan.rows.rows() + plan.rows_per_block - 1) / plan.rows_per_block;
@@ -49,7 +49,7 @@ struct SumPlan {
 // partial[block of rows][term][wide column], or [channel] if the block folds.
 template <int N, bool kAligned, class Body>
 __global__ void __launch_bounds__(kWarp* kRowLanes)
-    partial_sums_kernel(float* partial, Body body, WideRows rows, int64_t rows_per_block,
+    partial_sums_kernel(float* partial, Body body, FoldedRows rows, int64_t rows_per_block,
                         bool folds) {
   constexpr int kTerms = Body::kTerms;
   constexpr int kSlots = kWarp * N;
@@ -108,7 +108,7 @@ inline constexpr int kTotalColumns = kLanes == 1 ? 256 : kWarp;  // columns of a
 
 template <int kLanes, int kTerms, class Finish>
 __global__ void __launch_bounds__(kLanes* kTotalColumns<kLanes>)
-    total_sums_kernel(const float* partial, Finish finish, WideRows rows, int64_t blocks) {
+    total_sums_kernel(const float* partial, Finish finish, FoldedRows rows, int64_t blocks) {
   constexpr int kColumns = kTotalColumns<kLanes>;
   __shared__ double shared[kTerms][kLanes][kColumns];
   const int column_lane = static_cast<int>(threadIdx.x);
@@ -136,7 +136,7 @@ __global__ void __launch_bounds__(kLanes* kTotalColumns<kLanes>)
 template <int kLanes, int kTerms, class Finish>
 void launch_total_sums(CudaContext& context, const float* partial, const Finish& finish,
                        const SumPlan& plan) {
-  const WideRows rows = plan.partial_rows();
+  const FoldedRows rows = plan.partial_rows();
   const LaunchShape shape{.grid = {blocks_for(rows.columns, kTotalColumns<kLanes>)},
                           .block = {kTotalColumns<kLanes>, kLanes}};
   launch(context.queue, &total_sums_kernel<kLanes, kTerms, Finish>, shape, partial, finish, rows,

@@ -14,7 +14,9 @@
 
 namespace penstock {
 
-struct WideRows {
+// A matrix [elements / columns, columns] seen as fewer rows of `copies` rows each, side by side, so
+// that every thread of a block has a column of its own. The last wide row may be short.
+struct FoldedRows {
   int64_t elements = 0;
   int64_t columns = 1;
   int64_t copies = 1;
@@ -25,9 +27,9 @@ struct WideRows {
 };
 
 // Rows of about `width` elements at least, in whole groups of `group`, which divides `elements`.
-[[nodiscard]] inline WideRows wide_rows(int64_t elements, int64_t columns, int64_t width,
-                                        int64_t group) {
-  WideRows rows{elements, columns, std::max<int64_t>(width / columns, 1)};
+[[nodiscard]] inline FoldedRows wide_rows(int64_t elements, int64_t columns, int64_t width,
+                                          int64_t group) {
+  FoldedRows rows{elements, columns, std::max<int64_t>(width / columns, 1)};
   if (columns % group != 0) rows.copies = (rows.copies + group - 1) / group * group;
   return rows;
 }
@@ -54,7 +56,7 @@ inline constexpr int kRowsAtATime = 4;  // loads of so many rows are in flight
 
 template <int N, class Body>
 __global__ void __launch_bounds__(kColumnThreads)
-    columns_kernel(Body body, WideRows rows, int64_t rows_per_block) {
+    columns_kernel(Body body, FoldedRows rows, int64_t rows_per_block) {
   const int64_t width = rows.width();
   const int64_t j = (int64_t{blockIdx.x} * kColumnThreads + static_cast<int64_t>(threadIdx.x)) * N;
   if (j >= width) return;
@@ -80,7 +82,7 @@ template <int N, class Body>
 void launch_columns_by(CudaContext& context, const Body& body, int64_t elements, int64_t columns) {
   constexpr int64_t kBlocks = 2048;  // enough to fill any device, few enough to reuse the columns
   constexpr int64_t kMaxGridY = 65535;
-  const WideRows rows = wide_rows(elements, columns, kColumnThreads * N, N);
+  const FoldedRows rows = wide_rows(elements, columns, kColumnThreads * N, N);
   const uint32_t tiles = blocks_for(rows.width(), kColumnThreads * N);
   const int64_t per_block =
       std::max({rows.rows() * tiles / kBlocks, (rows.rows() + kMaxGridY - 1) / kMaxGridY,

@@ -17,12 +17,12 @@ struct Extension {
 
 }  // namespace
 
-std::vector<Candidate> best_candidates(std::span<const float> logits, int n) {
+std::vector<NextWord> best_candidates(std::span<const float> logits, int n) {
   const float largest = *std::max_element(logits.begin(), logits.end());
   double sum = 0.0;
   for (const float logit : logits) sum += std::exp(double{logit} - double{largest});
   const double logsumexp = double{largest} + std::log(sum);
-  std::vector<Candidate> best;
+  std::vector<NextWord> best;
   for (const int32_t word : most_probable(logits, static_cast<size_t>(n))) {
     best.push_back({word, double{logits[static_cast<size_t>(word)]} - logsumexp});
   }
@@ -45,10 +45,10 @@ void BeamSearch::finish(const std::vector<int32_t>& row, double score, int64_t w
   ++finished_;
 }
 
-void BeamSearch::extend(std::span<const std::vector<Candidate>> candidates) {
+void BeamSearch::extend(std::span<const std::vector<NextWord>> candidates) {
   std::vector<Extension> all;
   for (size_t r = 0; r < rows_.size(); ++r) {
-    for (const Candidate& next : candidates[r]) {
+    for (const NextWord& next : candidates[r]) {
       all.push_back({r, next.word, scores_[r] + next.log_probability});
     }
   }

@@ -9,12 +9,12 @@
 namespace penstock {
 
 // A possible next word.
-struct Candidate {
+struct NextWord {
   int32_t word = 0;
   double log_probability = 0.0;
 };
 // The `n` most probable words, best first, the smaller of equals first, of a row of logits.
-[[nodiscard]] std::vector<Candidate> best_candidates(std::span<const float> logits, int n);
+[[nodiscard]] std::vector<NextWord> best_candidates(std::span<const float> logits, int n);
 
 struct SearchOptions {
   int beams = 1;                // 1: greedy
@@ -32,7 +32,7 @@ class BeamSearch {
   // How many candidates extend() wants of each row.
   [[nodiscard]] int candidates() const { return 2 * options_.beams; }
   // By row, best first.
-  void extend(std::span<const std::vector<Candidate>> candidates);
+  void extend(std::span<const std::vector<NextWord>> candidates);
   // The best found so far, without begin and end; of the unfinished ones where none has ended.
   [[nodiscard]] std::vector<int32_t> best() const;
 

@@ -46,7 +46,7 @@ Generator::Generator(const Config& config, const GenerationOptions& options, int
       seed_(config.run.seed),
       choose_([how = options.sampling, vocabulary](std::span<const float> logits, double draw) {
         const auto known = std::min(logits.size(), static_cast<size_t>(vocabulary));
-        return std::vector<Candidate>{{sample(logits.first(known), how, draw), 0.0}};
+        return std::vector<NextWord>{{sample(logits.first(known), how, draw), 0.0}};
       }) {
   check(options_);
 }

@@ -184,18 +184,18 @@ void Rounds::look(const Form& form, const Share& share, int count, const Choose&
   for (int64_t r = first_row(); r < last; ++r) {
     if (share.wanted[static_cast<size_t>(r)] == 0) continue;
     const Row& row = share.rows[static_cast<size_t>(r)];
-    std::vector<Candidate> chosen = choose(logits_of(form, r - first_row(), row), row.draw);
+    std::vector<NextWord> chosen = choose(logits_of(form, r - first_row(), row), row.draw);
     chosen.resize(static_cast<size_t>(count), {0, -std::numeric_limits<double>::infinity()});
     double* to = found.data() + r * count * 2;
-    for (const Candidate& candidate : chosen) {
+    for (const NextWord& candidate : chosen) {
       *to++ = candidate.word;
       *to++ = candidate.log_probability;
     }
   }
 }
 
-std::vector<std::vector<Candidate>> Rounds::next(const std::vector<Row>& rows, int count,
-                                                 const Choose& choose) {
+std::vector<std::vector<NextWord>> Rounds::next(const std::vector<Row>& rows, int count,
+                                                const Choose& choose) {
   const std::vector<Row> all = decode(network_.world().broadcast(encode(rows), 0));
   if (all.empty()) return {};
   if (std::ssize(all) > most_rows()) fail_internal("a round of too many rows");
@@ -221,7 +221,7 @@ std::vector<std::vector<Candidate>> Rounds::next(const std::vector<Row>& rows, i
   }
   before_ = all;
   network_.world().sum(found);
-  std::vector<std::vector<Candidate>> candidates(all.size());
+  std::vector<std::vector<NextWord>> candidates(all.size());
   for (size_t i = 0; i < found.size(); i += 2) {
     candidates[i / 2 / static_cast<size_t>(count)].push_back(
         {static_cast<int32_t>(found[i]), found[i + 1]});

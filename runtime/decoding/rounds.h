@@ -21,7 +21,7 @@ class Rounds {
  public:
   // From the logits of a row's next word, and its draw, to at most `count` words. Called where the
   // logits are.
-  using Choose = std::function<std::vector<Candidate>(std::span<const float> logits, double draw)>;
+  using Choose = std::function<std::vector<NextWord>(std::span<const float> logits, double draw)>;
 
   // `model` is the pipeline's, and ends in a ClassifierLoss. All must outlive this. `cache`: what
   // attention makes of a row is kept, so that one word more costs one position (not in networks of
@@ -44,8 +44,8 @@ class Rounds {
   // A row that is one word longer than one of the round before costs a position with the cache,
   // others the whole context. What a row gives does not depend on the others, to the last bit.
   // Throws Error(Input) when logits are not numbers.
-  [[nodiscard]] std::vector<std::vector<Candidate>> next(const std::vector<Row>& rows, int count,
-                                                         const Choose& choose);
+  [[nodiscard]] std::vector<std::vector<NextWord>> next(const std::vector<Row>& rows, int count,
+                                                        const Choose& choose);
 
  private:
   // Micro-batches of whole rows, or of one position of each.

@@ -49,7 +49,7 @@ std::string coloured(const std::string& picture) {
 
 }  // namespace
 
-std::string terminal_text(const ScheduleAnswer& answer, const Terminal& terminal) {
+std::string terminal_text(const ScheduleAnswer& answer, const TerminalStyle& terminal) {
   const std::string picture = draw(answer.schedule, terminal.columns);
   const ScheduleSettings& settings = answer.settings;
   const double time = makespan(answer.timeline);

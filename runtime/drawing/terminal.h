@@ -7,11 +7,12 @@
 
 namespace penstock {
 
-struct Terminal {
+struct TerminalStyle {
   int columns = 0;       // that a line may have; 0: any number
   bool colours = false;  // as ANSI escapes, the ops coloured as in the SVG
 };
 
-[[nodiscard]] std::string terminal_text(const ScheduleAnswer& answer, const Terminal& terminal);
+[[nodiscard]] std::string terminal_text(const ScheduleAnswer& answer,
+                                        const TerminalStyle& terminal);
 
 }  // namespace penstock

@@ -13,7 +13,7 @@
 #include "runtime/checkpoint/reader.h"
 #include "tests/unit/checkpoint/temporary.h"
 #include "tests/unit/checkpoint/thread_world.h"
-#include "tests/unit/optimizer/host_device.h"
+#include "tests/unit/optimizer/update_device.h"
 
 namespace penstock {
 namespace {
@@ -105,7 +105,7 @@ class Checkpoints : public testing::Test {
   Temporary here_;
   std::string root_ = here_ / "run/checkpoints";
   int keep_ = 0;
-  HostDevice device_;
+  UpdateDevice device_;
 };
 
 TEST_F(Checkpoints, AnyNumberOfRanksWritesTheSameTensors) {

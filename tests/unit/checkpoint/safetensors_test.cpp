@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "tests/unit/checkpoint/temporary.h"
-#include "tests/unit/optimizer/host_device.h"
+#include "tests/unit/optimizer/update_device.h"
 
 namespace penstock {
 namespace {
@@ -38,7 +38,7 @@ bool same_bits(const Tensor& a, const Tensor& b) {
 
 TEST(Safetensors, RoundTripKeepsEveryBit) {
   const Temporary here;
-  HostDevice device;
+  UpdateDevice device;
   const std::vector<NamedTensor> tensors = {
       {"b.weight", numbered(device, {3, 5}, DType::F32, 7)},
       {"a.half", numbered(device, {4}, DType::BF16, 201)},
@@ -67,7 +67,7 @@ TEST(Safetensors, RoundTripKeepsEveryBit) {
 // give the same file.
 TEST(Safetensors, WritesWhatTheReferenceWriterWrites) {
   const Temporary here;
-  HostDevice device;
+  UpdateDevice device;
   Tensor floats = device.empty({2}, DType::F32, Purpose::Parameters);
   floats.data<float>()[0] = 1.0F;
   floats.data<float>()[1] = -2.0F;
@@ -86,7 +86,7 @@ TEST(Safetensors, WritesWhatTheReferenceWriterWrites) {
 
 TEST(Safetensors, PassesDeviceMemoryThroughASmallBuffer) {
   const Temporary here;
-  HostDevice device(false);
+  UpdateDevice device(false);
   const Tensor large = numbered(device, {(5 << 20) / 4 + 3}, DType::F32, 1);
   const Tensor small = numbered(device, {3}, DType::F32, 2);
   write_safetensors(here / "x", {{{"large", large}, {"small", small}}}, {}, device);
@@ -100,7 +100,7 @@ TEST(Safetensors, PassesDeviceMemoryThroughASmallBuffer) {
 
 TEST(Safetensors, NamesWhatDoesNotFitTheReader) {
   const Temporary here;
-  HostDevice device;
+  UpdateDevice device;
   write_safetensors(here / "x", {{{"w", numbered(device, {2, 3}, DType::F32, 1)}}}, {}, device);
   const SafetensorsFile file(here / "x");
   Tensor turned = device.zeros({3, 2}, DType::F32, Purpose::Parameters);
@@ -115,7 +115,7 @@ TEST(Safetensors, NamesWhatDoesNotFitTheReader) {
 
 TEST(Safetensors, WriterRefusesTwoOfOneName) {
   const Temporary here;
-  HostDevice device;
+  UpdateDevice device;
   const Tensor tensor = numbered(device, {1}, DType::F32, 1);
   for (const char* name : {"", "__metadata__"}) {
     EXPECT_THROW(write_safetensors(here / "x", {{{name, tensor}}}, {}, device), Error);

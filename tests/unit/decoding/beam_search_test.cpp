@@ -47,7 +47,7 @@ Words search(const Network& network, const SearchOptions& options) {
   for (int round = 0; !search.rows().empty(); ++round) {
     EXPECT_LT(round, options.longest) << "and yet it goes on";
     EXPECT_LE(std::ssize(search.rows()), options.beams);
-    std::vector<std::vector<Candidate>> candidates;
+    std::vector<std::vector<NextWord>> candidates;
     for (const Words& row : search.rows()) {
       EXPECT_EQ(std::ssize(row), round + 1);
       EXPECT_EQ(row[0], kBegin);
@@ -67,7 +67,7 @@ struct Best {
 void look_at_all(const Network& network, const SearchOptions& options, const Words& words,
                  double score, Best& best) {
   if (std::ssize(words) == options.longest) return;
-  for (const Candidate& next : best_candidates(network(row_of(words)), kVocabulary)) {
+  for (const NextWord& next : best_candidates(network(row_of(words)), kVocabulary)) {
     const double sum = score + next.log_probability;
     if (next.word != kEnd) {
       Words longer = words;
@@ -91,7 +91,7 @@ SearchOptions options(int beams, double length_penalty, int64_t longest = 5) {
 
 TEST(BestCandidates, AreLogProbabilitiesInOrder) {
   const std::vector<float> logits = {0.0F, std::log(4.0F), std::log(2.0F), 0.0F};
-  const std::vector<Candidate> best = best_candidates(logits, 3);
+  const std::vector<NextWord> best = best_candidates(logits, 3);
   ASSERT_EQ(best.size(), 3U);
   EXPECT_THAT((Words{best[0].word, best[1].word, best[2].word}), ElementsAre(1, 2, 0))
       << "the smaller of equals first";
@@ -127,7 +127,7 @@ TEST(BeamSearch, OfOneBeamTakesTheMostProbableWordEachTime) {
 // Candidates by hand: a word and its probability.
 using Row = std::vector<std::pair<int32_t, double>>;
 void extend(BeamSearch& search, const std::vector<Row>& rows) {
-  std::vector<std::vector<Candidate>> candidates;
+  std::vector<std::vector<NextWord>> candidates;
   for (const Row& row : rows) {
     candidates.emplace_back();
     for (const auto& [word, probability] : row) {

@@ -17,15 +17,15 @@ constexpr int kMicroBatches = 3;
 constexpr double kDecay = 0.8;
 constexpr double kEpsilon = 1e-3;
 
-class Replica : public Network {
+class Replica : public SmallNetwork {
  public:
   explicit Replica(RecomputeMode mode = RecomputeMode::None,
                    const std::vector<std::string>& freeze = {})
-      : Network(layers_of(std::make_unique<BatchNorm>(
-                    "norm", kChannels,
-                    BatchNorm::Options{.epsilon = static_cast<float>(kEpsilon),
-                                       .decay = static_cast<float>(kDecay)})),
-                kMicroBatches, mode, freeze),
+      : SmallNetwork(layers_of(std::make_unique<BatchNorm>(
+                         "norm", kChannels,
+                         BatchNorm::Options{.epsilon = static_cast<float>(kEpsilon),
+                                            .decay = static_cast<float>(kDecay)})),
+                     kMicroBatches, mode, freeze),
         mode_(mode) {}
 
   // One micro-batch of that number, whose mean is not that of the others.

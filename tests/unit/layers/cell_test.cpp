@@ -33,8 +33,8 @@ Cell::Graph small_graph(bool last) {
   return graph;
 }
 
-Network network_of(bool last) {
-  return Network(layers_of(std::make_unique<Cell>("cell", "small-cell", small_graph(last))));
+SmallNetwork network_of(bool last) {
+  return SmallNetwork(layers_of(std::make_unique<Cell>("cell", "small-cell", small_graph(last))));
 }
 
 Numbers relu(Numbers x) {
@@ -57,7 +57,7 @@ Numbers product(const Numbers& x, const Numbers& w, size_t in) {
 
 TEST(Cells, AddTheirOperandsAndPassTheLastOutputOn) {
   for (const bool last : {false, true}) {
-    Network network = network_of(last);
+    SmallNetwork network = network_of(last);
     EXPECT_EQ(network.layer(0).kind(), "small-cell");
     const Tensor h = network.random({2, 3, 4, 3}, 1);
     const Tensor p = network.random({2, 3, 4, 2}, 2);
@@ -87,7 +87,7 @@ TEST(Cells, AddTheirOperandsAndPassTheLastOutputOn) {
 TEST(Cells, TakeOneTensorForBoth) {
   Cell::Graph graph = small_graph(true);
   graph.previous = layers_of(point_conv("cell.d", 3, 2));
-  Network network(layers_of(std::make_unique<Cell>("cell", "small-cell", std::move(graph))));
+  SmallNetwork network(layers_of(std::make_unique<Cell>("cell", "small-cell", std::move(graph))));
   const Tensor h = network.random({2, 3, 4, 3}, 1);
   const Tensors alone = network.stage().forward(network.moment(0, false), {h}, false);
   const Tensors twice = network.stage().forward(network.moment(0, false), {h, h}, false);
@@ -120,7 +120,7 @@ TEST(Cells, EndTheStepOfWhatIsInside) {
   graph.current.push_back(std::make_unique<BatchNorm>("cell.n0", 2, BatchNorm::Options{}));
   graph.sums[1].right.layers.push_back(
       std::make_unique<BatchNorm>("cell.n1", 2, BatchNorm::Options{}));
-  Network network(layers_of(std::make_unique<Cell>("cell", "small-cell", std::move(graph))));
+  SmallNetwork network(layers_of(std::make_unique<Cell>("cell", "small-cell", std::move(graph))));
   (void)network.stage().forward(
       network.moment(0), {network.random({2, 3, 4, 3}, 1), network.random({2, 3, 4, 2}, 2)}, true);
   network.stage().end_step(1);
@@ -133,7 +133,7 @@ TEST(Cells, EndTheStepOfWhatIsInside) {
 TEST(FactorizedReductions, HalveEvenAndOddExtents) {
   for (const Shape& input : {Shape{2, 4, 6, 3}, Shape{2, 5, 3, 3}, Shape{1, 1, 1, 3}}) {
     SCOPED_TRACE(input.text());
-    Network network(layers_of(std::make_unique<FactorizedReduction>("it", 3, 4)));
+    SmallNetwork network(layers_of(std::make_unique<FactorizedReduction>("it", 3, 4)));
     const Tensor x = network.random(input, 1);
     const Shape shape = network.layer(0).infer({input})[0];
     EXPECT_EQ(shape, (Shape{input[0], (input[1] + 1) / 2, (input[2] + 1) / 2, 4}));
@@ -168,7 +168,7 @@ TEST(FactorizedReductions, Refuse) {
 
 // Pixel (2r + i, 2c + j) is that filter of pixel (r, c).
 TEST(UpConvolutions, MakeFourPixelsOfOne) {
-  Network network(layers_of(std::make_unique<UpConvolution>("it", 3, 2)));
+  SmallNetwork network(layers_of(std::make_unique<UpConvolution>("it", 3, 2)));
   const Tensor x = network.random({2, 2, 3, 3}, 1);
   const Numbers filters = network.weight("it.weight");
   Numbers expected(2 * 4 * 6 * 2);

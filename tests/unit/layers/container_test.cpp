@@ -17,7 +17,7 @@ std::unique_ptr<Layer> linear_layer(const std::string& name, int64_t in, int64_t
   return std::make_unique<Linear>(name, Linear::Options{.in = in, .out = out});
 }
 
-std::vector<std::string> names(Network& network) {
+std::vector<std::string> names(SmallNetwork& network) {
   std::vector<std::string> all;
   for (const Parameter& p : network.stage().set().parameters()) all.push_back(p.name);
   return all;
@@ -38,7 +38,7 @@ Numbers product(const Numbers& x, const Numbers& w, const Numbers& b) {
 }
 
 TEST(Groups, RunTheirLayersInOrder) {
-  Network network(layers_of(std::make_unique<Group>(
+  SmallNetwork network(layers_of(std::make_unique<Group>(
       "block", "pair", layers_of(linear_layer("block.a", 3, 5), linear_layer("block.b", 5, 2)))));
   const Layer& group = network.layer(0);
   EXPECT_EQ(group.kind(), "pair");
@@ -56,7 +56,7 @@ TEST(Groups, RunTheirLayersInOrder) {
 }
 
 TEST(Residuals, AddTheBranchToTheInput) {
-  Network network(layers_of(
+  SmallNetwork network(layers_of(
       std::make_unique<Residual>("r", layers_of(linear_layer("r.branch", 3, 3)), Layers{})));
   EXPECT_EQ(network.layer(0).kind(), "residual");
   const Tensor x = network.random({4, 3}, 1);
@@ -67,7 +67,7 @@ TEST(Residuals, AddTheBranchToTheInput) {
 }
 
 TEST(Residuals, AddAShortcutThenApplyTheFunction) {
-  Network network(layers_of(
+  SmallNetwork network(layers_of(
       std::make_unique<Residual>("r", layers_of(linear_layer("r.branch", 3, 2)),
                                  layers_of(linear_layer("r.shortcut", 3, 2)), Activation::Relu)));
   EXPECT_EQ(network.layer(0).infer({{4, 3}})[0], Shape({4, 2}));
@@ -108,7 +108,7 @@ TEST(Containers, PassReadsAndTheEndOfTheStep) {
   Layers branch;
   branch.push_back(std::make_unique<Group>("g", "group", norms()));
   Layers shortcut = layers_of(std::make_unique<BatchNorm>("side", 3, BatchNorm::Options{}));
-  Network network(
+  SmallNetwork network(
       layers_of(std::make_unique<Residual>("r", std::move(branch), std::move(shortcut))));
   (void)network.stage().forward(network.moment(0), {network.random({8, 3}, 1)}, true);
   network.stage().end_step(1);

@@ -23,7 +23,7 @@ std::unique_ptr<Layer> make_attention(const std::string& name) {
 }
 
 Bits output(const Make& make, const std::string& name, const std::function<void(Moment&)>& change) {
-  Network network(layers_of(make(name)), 2);
+  SmallNetwork network(layers_of(make(name)), 2);
   // The weights depend on the name too; here only the mask may.
   for (Parameter& p : network.stage().set().parameters()) {
     Tensor value = p.weight.value();
@@ -53,7 +53,7 @@ TEST(DropoutMasks, DependOnSeedNameStepAndGlobalMicroBatchAlone) {
 }
 
 TEST(DropoutMasks, KeepTheShareAndTheMean) {
-  Network network(layers_of(std::make_unique<Dropout>("it", 0.3)));
+  SmallNetwork network(layers_of(std::make_unique<Dropout>("it", 0.3)));
   const Tensor x = network.random({100, 1000}, 1);
   const Numbers in = numbers_of(x);
   const Numbers out = numbers_of(network.stage().forward(network.moment(0), {x}, true)[0]);
@@ -70,10 +70,10 @@ TEST(DropoutMasks, KeepTheShareAndTheMean) {
 }
 
 TEST(DropoutMasks, EvaluationAndRateZeroPassEverything) {
-  Network off(layers_of(std::make_unique<Dropout>("it", 0.0)));
+  SmallNetwork off(layers_of(std::make_unique<Dropout>("it", 0.0)));
   const Tensor x = off.random({4, 8}, 1);
   EXPECT_EQ(off.stage().forward(off.moment(0), {x}, true)[0].raw(), x.raw());
-  Network on(layers_of(std::make_unique<Dropout>("it", 0.5)));
+  SmallNetwork on(layers_of(std::make_unique<Dropout>("it", 0.5)));
   const Tensor y = on.random({4, 8}, 1);
   EXPECT_EQ(on.evaluate(y)[0].raw(), y.raw());
 }
@@ -81,7 +81,7 @@ TEST(DropoutMasks, EvaluationAndRateZeroPassEverything) {
 // The backward of a recomputed forward sees the mask of the first: zero gradients at the same
 // elements.
 TEST(DropoutMasks, ARecomputeDrawsTheSameMask) {
-  Network network(layers_of(std::make_unique<Dropout>("it", 0.5)), 3, RecomputeMode::Stage);
+  SmallNetwork network(layers_of(std::make_unique<Dropout>("it", 0.5)), 3, RecomputeMode::Stage);
   std::vector<Numbers> forwards;
   for (int m = 0; m < 3; ++m) {
     Tensor ones = network.device().empty({8, 8}, DType::F32, Purpose::Activations);
@@ -102,7 +102,7 @@ TEST(DropoutMasks, ARecomputeDrawsTheSameMask) {
 // Of ones, which samples of the mini-batch are kept, and by what factor; 0: dropped.
 Numbers path_factors(int64_t samples, int64_t micro_batch_size, int64_t step,
                      const DropPath::Options& options) {
-  Network network(layers_of(std::make_unique<DropPath>("it", options)));
+  SmallNetwork network(layers_of(std::make_unique<DropPath>("it", options)));
   Numbers factors;
   for (int64_t m = 0; m < samples / micro_batch_size; ++m) {
     Tensor ones = network.device().empty({micro_batch_size, 2, 3}, DType::F32, Purpose::Workspace);
@@ -152,7 +152,8 @@ TEST(DropPaths, GrowLinearlyToTheirRate) {
 
 TEST(DropPaths, EvaluationAndRateZeroPassEverything) {
   for (const double rate : {0.0, 0.5}) {
-    Network network(layers_of(std::make_unique<DropPath>("it", DropPath::Options{.rate = rate})));
+    SmallNetwork network(
+        layers_of(std::make_unique<DropPath>("it", DropPath::Options{.rate = rate})));
     const Tensor x = network.random({4, 8}, 1);
     EXPECT_EQ(network.evaluate(x)[0].raw(), x.raw());
     const Tensors out = network.stage().forward(network.moment(0), {x}, true);

@@ -12,8 +12,8 @@ constexpr int64_t kVocabulary = 7;
 constexpr int64_t kContext = 6;
 const std::vector<int32_t> kIds = {3, 0, 6, 3, 1, 5, 2, 2};  // [2, 4]
 
-Network network_of(Embedding::Positions positions, int64_t width) {
-  return Network(layers_of(
+SmallNetwork network_of(Embedding::Positions positions, int64_t width) {
+  return SmallNetwork(layers_of(
       std::make_unique<Embedding>("embedding", Embedding::Options{.vocabulary = kVocabulary,
                                                                   .width = width,
                                                                   .context = kContext,

@@ -199,7 +199,7 @@ TEST(Kinds, ForwardGivesWhatInferPromised) {
   for (const Kind& kind : kinds()) {
     for (bool training : {true, false}) {
       SCOPED_TRACE(kind.kind);
-      Network network(layers_of(kind.make()));
+      SmallNetwork network(layers_of(kind.make()));
       const Tensors out = network.stage().forward(network.moment(0, training),
                                                   {network.random(kind.input, 1)}, true);
       ASSERT_EQ(out.size(), 1U);

@@ -16,8 +16,8 @@ constexpr size_t kWidth = 4;
 constexpr size_t kClasses = 5;
 const std::vector<int32_t> kLabels = {2, -1, 0, 4, 3, -100};
 
-Network network_of(const CrossEntropyOptions& loss, bool bias = true) {
-  return Network(layers_of(std::make_unique<ClassifierLoss>(
+SmallNetwork network_of(const CrossEntropyOptions& loss, bool bias = true) {
+  return SmallNetwork(layers_of(std::make_unique<ClassifierLoss>(
       "classifier",
       ClassifierLoss::Options{
           .width = kWidth, .classes = kClasses, .bias = bias, .labels = "labels", .loss = loss})));
@@ -59,7 +59,7 @@ TEST(Classifiers, LossCountsAndClips) {
     for (float clip : {0.0F, 0.5F}) {
       for (bool bias : {true, false}) {
         const CrossEntropyOptions options = {.label_smoothing = smoothing, .clip = clip};
-        Network network = network_of(options, bias);
+        SmallNetwork network = network_of(options, bias);
         network.set_labels(network.integers({2, 3}, kLabels));
         const Tensor x = network.random({2, 3, kWidth}, 1);
         EXPECT_TRUE(network.stage().forward(network.moment(0), {x}, true).empty());
@@ -80,7 +80,7 @@ TEST(Classifiers, LossCountsAndClips) {
 // loss_scale multiplies gradients and not the loss that is told.
 TEST(Classifiers, TheScaleIsThatOfTheGradients) {
   const auto run = [](float scale) {
-    Network network = network_of({});
+    SmallNetwork network = network_of({});
     network.set_labels(network.integers({6}, kLabels));
     Moment moment = network.moment(0);
     moment.loss_scale = scale;
@@ -102,7 +102,7 @@ TEST(Classifiers, TheScaleIsThatOfTheGradients) {
 }
 
 TEST(Classifiers, SayWhatTheyReadAndRefuse) {
-  Network network = network_of({});
+  SmallNetwork network = network_of({});
   Layer& layer = network.layer(0);
   EXPECT_EQ(layer.kind(), "classifier");
   EXPECT_THAT(layer.reads(), ElementsAre("labels"));
@@ -120,7 +120,7 @@ TEST(Classifiers, SayWhatTheyReadAndRefuse) {
 }
 
 TEST(Classifiers, AFieldThatNobodyNamedIsABugOfOurs) {
-  Network network(layers_of(std::make_unique<ClassifierLoss>(
+  SmallNetwork network(layers_of(std::make_unique<ClassifierLoss>(
       "classifier",
       ClassifierLoss::Options{
           .width = kWidth, .classes = kClasses, .bias = true, .labels = "answers", .loss = {}})));
@@ -145,23 +145,23 @@ Layers head(const std::string& name) {
 }
 
 // The same head as the end of a network, and inside it.
-Network alone() {
-  return Network(head("head"));
+SmallNetwork alone() {
+  return SmallNetwork(head("head"));
 }
-Network inside(RecomputeMode mode = RecomputeMode::None) {
-  return Network(layers_of(std::make_unique<AuxiliaryLoss>("auxiliary", head("head"), kWeight)), 1,
-                 mode);
+SmallNetwork inside(RecomputeMode mode = RecomputeMode::None) {
+  return SmallNetwork(
+      layers_of(std::make_unique<AuxiliaryLoss>("auxiliary", head("head"), kWeight)), 1, mode);
 }
 
 TEST(AuxiliaryLosses, PassTheirInputsAndAddAWeightedGradient) {
-  Network end = alone();
+  SmallNetwork end = alone();
   end.set_labels(end.integers({6}, kLabels));
   (void)end.stage().forward(end.moment(0), {end.random({6, kWidth}, 1)}, true);
   const Numbers of_input = numbers_of(end.stage().backward(end.moment(0), {})[0]);
   const Numbers of_weights = numbers_of(end.stage().gradients());
 
   for (const RecomputeMode mode : {RecomputeMode::None, RecomputeMode::Stage}) {
-    Network network = inside(mode);
+    SmallNetwork network = inside(mode);
     network.set_labels(network.integers({6}, kLabels));
     EXPECT_THAT(network.layer(0).reads(), ElementsAre("labels"));
     const Tensor x = network.random({6, kWidth}, 1);
@@ -191,7 +191,7 @@ TEST(AuxiliaryLosses, PassTheirInputsAndAddAWeightedGradient) {
 }
 
 TEST(AuxiliaryLosses, AreLeftOutOfEvaluation) {
-  Network network = inside();
+  SmallNetwork network = inside();
   network.set_labels(network.integers({6}, kLabels));
   const Tensor x = network.random({6, kWidth}, 1);
   (void)network.stage().forward(network.moment(0), {x}, true);

@@ -49,10 +49,11 @@ inline void expect_near(const Tensor& actual, const Numbers& expected, double to
   }
 }
 
-class Network {
+class SmallNetwork {
  public:
-  explicit Network(Layers layers, int micro_batches = 1, RecomputeMode mode = RecomputeMode::None,
-                   const std::vector<std::string>& freeze = {})
+  explicit SmallNetwork(Layers layers, int micro_batches = 1,
+                        RecomputeMode mode = RecomputeMode::None,
+                        const std::vector<std::string>& freeze = {})
       : device_(make_cpu_device(1)),
         layers_(std::move(layers)),
         stage_(layers_, mode, micro_batches, DType::F32, *device_, freeze) {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tests/unit/optimizer/host_device.h"
+#include "tests/unit/optimizer/update_device.h"
 
 namespace penstock {
 namespace {
@@ -31,7 +31,7 @@ class Averaged {
   [[nodiscard]] std::span<float> weights() const { return parameter_.weight.value().span<float>(); }
   [[nodiscard]] uint64_t version() const { return parameter_.weight.version(); }
 
-  HostDevice device;
+  UpdateDevice device;
   WeightAverage average{0.9};
 
  private:

@@ -9,7 +9,7 @@
 
 #include "runtime/optimizer/clip.h"
 #include "runtime/optimizer/rate.h"
-#include "tests/unit/optimizer/host_device.h"
+#include "tests/unit/optimizer/update_device.h"
 
 namespace penstock {
 namespace {
@@ -51,12 +51,12 @@ class Training {
   }
 
   Optimizer& optimizer() { return *optimizer_; }
-  HostDevice& device() { return device_; }
+  UpdateDevice& device() { return device_; }
   Parameter& parameter(int p) { return *all_[p]; }
 
  private:
   OptimizerConfig config_;
-  HostDevice device_;
+  UpdateDevice device_;
   Parameter weight_, norm_;
   std::vector<Parameter*> all_ = {&weight_, &norm_};
   std::unique_ptr<Optimizer> optimizer_;
@@ -211,7 +211,7 @@ TEST(Optimizer, MarksWeightsChangedAndAllocatesNothingPerStep) {
 }
 
 TEST(Optimizer, RefusesUseInTheWrongOrder) {
-  HostDevice device;
+  UpdateDevice device;
   Parameter empty;
   empty.name = "a.weight";
   Parameter* list[] = {&empty};

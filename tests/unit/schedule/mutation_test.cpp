@@ -12,7 +12,7 @@
 #include "runtime/schedule/generators.h"
 #include "runtime/schedule/lower.h"
 #include "runtime/schedule/verify.h"
-#include "tests/unit/schedule/machine.h"
+#include "tests/unit/schedule/slow_machine.h"
 #include "tests/unit/schedule/support.h"
 
 namespace penstock {
@@ -29,7 +29,7 @@ struct Tally {
 
 void judge(const Schedule& mutant, const std::string& mutation, Tally& tally) {
   const std::string refusal = message_of([&] { return verify(mutant); });
-  const bool executes = Machine(mutant).succeeds();
+  const bool executes = SlowMachine(mutant).succeeds();
   EXPECT_EQ(refusal.empty(), executes) << mutation << "\nverifier: " << refusal;
   ++(executes ? tally.accepted : tally.refused);
   if (refusal.empty()) return;

@@ -15,7 +15,7 @@
 #include "runtime/schedule/lower.h"
 #include "runtime/schedule/simulate.h"
 #include "runtime/schedule/verify.h"
-#include "tests/unit/schedule/machine.h"
+#include "tests/unit/schedule/slow_machine.h"
 #include "tests/unit/schedule/support.h"
 
 namespace penstock {
@@ -106,7 +106,7 @@ TEST(Property, EverythingLoweredIsProvedAndRuns) {
     const Schedule made = random_schedule(random, 12);
     const Schedule lowered = lower(made, random_lowering(random));
     ASSERT_EQ(message_of([&] { return verify(lowered); }), "");
-    ASSERT_TRUE(Machine(lowered).succeeds());
+    ASSERT_TRUE(SlowMachine(lowered).succeeds());
     const Schedule evaluation = lower(forward_only(made), {});
     ASSERT_EQ(message_of([&] { return verify(evaluation); }), "");
     ASSERT_EQ(evaluation.skips, made.skips);
@@ -159,7 +159,7 @@ TEST(Property, DamageIsRefusedExactlyWhereItDoesHarm) {
     auto& program = s.program[between(random, 0, s.ranks - 1)];
     const std::string what = damage(program, random);
     const std::string refusal = message_of([&] { return verify(s); });
-    ASSERT_EQ(refusal.empty(), Machine(s).succeeds())
+    ASSERT_EQ(refusal.empty(), SlowMachine(s).succeeds())
         << "seed " << seed << ": " << what << "\nverifier: " << refusal;
     refused += refusal.empty() ? 0 : 1;
   }

@@ -1,5 +1,5 @@
-// tests/unit/optimizer/host_device.h -- the part of the CPU backend that optimizers and checkpoints
-// use: memory, copies, pointwise and update ops. It can pretend to be an accelerator.
+// tests/unit/optimizer/update_device.h -- the part of the CPU backend that optimizers and
+// checkpoints use: memory, copies, pointwise and update ops. It can pretend to be an accelerator.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 
 namespace penstock {
 
-class HostDevice final : public Device {
+class UpdateDevice final : public Device {
  public:
   // Not addressable: an accelerator's memory, as far as callers can tell.
-  explicit HostDevice(bool addressable = true) : addressable_(addressable) {}
+  explicit UpdateDevice(bool addressable = true) : addressable_(addressable) {}
 
   [[nodiscard]] std::string description() const override { return "the CPU's update ops"; }
   [[nodiscard]] DeviceModel model() const override { return device_model_named("cpu"); }
@@ -44,7 +44,7 @@ class HostDevice final : public Device {
   Memory& memory() override { return memory_; }
 
  private:
-  [[noreturn]] static void none() { fail_internal("HostDevice has no such ops"); }
+  [[noreturn]] static void none() { fail_internal("UpdateDevice has no such ops"); }
 
   static constexpr int kThreads = 2;
   bool addressable_;

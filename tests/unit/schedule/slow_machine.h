@@ -16,9 +16,9 @@ namespace penstock {
 
 // Tensors are facts in a set, edges are queues. Any rank that can run one instruction does so;
 // nothing is planned, indexed or compared in advance. The schedule must be well-formed (form.h).
-class Machine {
+class SlowMachine {
  public:
-  explicit Machine(const Schedule& schedule) : s_(schedule), next_(schedule.ranks, 0) {
+  explicit SlowMachine(const Schedule& schedule) : s_(schedule), next_(schedule.ranks, 0) {
     for (const auto& program : s_.program) {
       for (const Instruction& i : program) reduces_ = reduces_ || i.op == Op::ReduceGradients;
     }

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# One name, one type: two types of the same name in one program are undefined behaviour that no compiler reports (C++20
+# [basic.def.odr]); it waits for their first common inline function. So no name is given twice in the whole tree, outside
+# anonymous namespaces. Reads the files as clang-format leaves them: what stands in a namespace is not indented.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+usage() {
+  cat <<'END'
+usage: launch/types.sh [--help] [FILE...]
+
+  FILE  read these sources (default: all below kernels, runtime, launch, tests and bench)
+
+Exit code: 0 when every name is one type's, 1 when not, 2 bad usage.
+END
+}
+
+case ${1-} in
+  --help | -h) usage; exit 0 ;;
+  -*) echo "types.sh: unknown option '$1'; see launch/types.sh --help" >&2; exit 2 ;;
+esac
+files=("$@")
+if [ ${#files[@]} -eq 0 ]; then
+  mapfile -t files < <(find kernels runtime launch tests bench -name '*.h' -o -name '*.cpp' -o -name '*.cuh' -o -name '*.cu' | LC_ALL=C sort)
+fi
+
+awk '
+  FNR == 1 { depth = 0; anonymous = 0 }
+  /^namespace [a-z_:]* ?\{$/ {
+    names[++depth] = $2 == "{" ? "" : $2
+    if (names[depth] == "") ++anonymous
+  }
+  /^}  \/\/ namespace/ { if (names[depth--] == "") --anonymous }
+  { sub(/ *\/\/.*/, "") }
+  # A definition at the left margin: not a declaration, not a specialisation, not of a member (Loader::State).
+  !anonymous && /^(struct|class|union|enum|enum class) [A-Za-z_0-9]+( final)?( : .*| :$| \{.*)?$/ && !/[^}];$/ {
+    if (previous ~ /^template *<>/) next
+    name = $2 == "class" ? $3 : $2
+    scope = ""
+    for (i = 1; i <= depth; ++i) scope = scope names[i] "::"
+    name = scope name
+    place = FILENAME ":" FNR
+    if (name in first) { print "types.sh: " name " is two types, in " first[name] " and " place; status = 1 }
+    else first[name] = place
+  }
+  { previous = $0 }
+  END { exit status }
+' "${files[@]}" >&2
