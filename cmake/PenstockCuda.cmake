@@ -1,13 +1,17 @@
-# Decides once whether the CUDA backend is built. The rest of the tree asks PENSTOCK_WITH_CUDA and picks files, never #ifdef.
+# Decides once whether programs have the CUDA backend (PENSTOCK_WITH_CUDA), and whether it can be compiled at all, as tests do
+# (PENSTOCK_CUDA_TOOLKIT). The rest of the tree asks these and picks files, never #ifdef.
 #
-#   PENSTOCK_CUDA   needs, beside cuDNN and NCCL                    architectures, unless CMAKE_CUDA_ARCHITECTURES says so
+#   PENSTOCK_CUDA   programs have the backend where there are       architectures, unless CMAKE_CUDA_ARCHITECTURES says so
 #   AUTO            a toolkit, and a GPU on this machine            those of the GPUs here
-#   TOOLKIT         a toolkit; for the tests, which compile it      those of the GPUs here, else 90-real
+#   TOOLKIT         the same; tests compile and emulate it          those of the GPUs here, else 90-real
+#                   where there is a toolkit, GPU or not
 #   ON              a toolkit; anything missing is an error         those of the GPUs here, else 80-real 90
-#   OFF             is left out
+#   OFF             nowhere
 #
-# A tree that was built with CUDA stays so under AUTO, for the same GPUs: log-in nodes and compute nodes may share it.
+# A toolkit has cuDNN and NCCL with it. A tree whose programs have the backend keeps it under AUTO, for the same GPUs: log-in
+# nodes and compute nodes may share it.
 set(PENSTOCK_WITH_CUDA OFF)
+set(PENSTOCK_CUDA_TOOLKIT OFF)
 
 # The node that the driver makes, and that a container with a GPU is given; dxg is that of WSL. Asking the driver may take long.
 set(PENSTOCK_GPU OFF)
@@ -82,8 +86,13 @@ else()
     find_package(CUDNN)
     find_package(NCCL)
     if(CUDAToolkit_FOUND AND CUDNN_FOUND AND NCCL_FOUND)
-      set(PENSTOCK_WITH_CUDA ON)
-      set(PENSTOCK_CUDA_BEFORE ON CACHE INTERNAL "This tree was built with CUDA")
+      set(PENSTOCK_CUDA_TOOLKIT ON)
+      if(PENSTOCK_CUDA STREQUAL "TOOLKIT" AND NOT PENSTOCK_GPU AND NOT PENSTOCK_CUDA_BEFORE)
+        set(why "there is a CUDA toolkit here, but no GPU; tests emulate one")
+      else()
+        set(PENSTOCK_WITH_CUDA ON)
+        set(PENSTOCK_CUDA_BEFORE ON CACHE INTERNAL "Programs of this tree have the CUDA backend")
+      endif()
     elseif(NOT CUDNN_FOUND)
       set(why "nvcc is here, but not cuDNN 9; set CUDNN_ROOT where it is elsewhere")
     elseif(NOT NCCL_FOUND)
@@ -96,9 +105,12 @@ else()
   endif()
 endif()
 
-if(PENSTOCK_WITH_CUDA)
+if(PENSTOCK_CUDA_TOOLKIT)
   list(JOIN CMAKE_CUDA_ARCHITECTURES " " architectures)
-  message(STATUS "Penstock: CUDA backend ON, for ${architectures}")
+  message(STATUS "Penstock: CUDA sources compiled for ${architectures}")
+endif()
+if(PENSTOCK_WITH_CUDA)
+  message(STATUS "Penstock: CUDA backend ON")
 elseif(PENSTOCK_CUDA STREQUAL "ON")
   message(FATAL_ERROR "PENSTOCK_CUDA=ON needs the CUDA toolkit, cuDNN 9 and NCCL: put nvcc on PATH or set CUDACXX, "
                       "set CUDNN_ROOT or NCCL_ROOT where they are elsewhere, or use -DPENSTOCK_CUDA=OFF")

@@ -45,7 +45,7 @@ struct DeviceModel {
   [[nodiscard]] double memory_rate() const { return memory_efficiency * memory_bytes_per_s; }
 };
 
-// kernels/cpu on such a processor; the rate grows with `threads`. Throws Error(Input) below one.
+// kernels/cpu on such a processor; the rate grows with `threads` (>= 1).
 [[nodiscard]] DeviceModel cpu_model(const Processor& processor, int threads = 1);
 
 // h100 | a100 | v100-16gb | v100-32gb | p100 | tpu-v2 | tpu-v3 (one core each) | cpu, which is

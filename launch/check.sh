@@ -1,35 +1,31 @@
 #!/usr/bin/env bash
-# What reviewers need not look for: formatting, clang-tidy, and a table of sizes. Tests are launch/test.sh.
+# What reviewers need not look for: formatting, names, scripts, clang-tidy, and a table of sizes. Tests are launch/test.sh.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 
 usage() {
   cat <<'END'
-usage: launch/check.sh [--fix] [--no-tidy | --no-tests] [--help] [FILE-REGEX]
+usage: launch/check.sh [--fix] [--no-tidy] [--help] [TIDY-OPTION...]
 
-  --fix       format the files in place instead of refusing them
-  --no-tidy   leave clang-tidy out, which takes most of the time (some 6 s per file and core)
-  --no-tests  leave the tests out of it
-  FILE-REGEX  run clang-tidy on these sources only, e.g. runtime/schedule
+  --fix        format the files in place instead of refusing them
+  --no-tidy    leave clang-tidy out, which takes most of the time
+  TIDY-OPTION  handed to launch/tidy.sh: --all (every source, not only what changed), --since REV, --tests, FILE-REGEX
 
 Exit code: 0 when clean, 1 when a check found something, else that of launch/setup.sh.
 END
 }
 
 rooms=(kernels runtime launch tests bench)
-tidied=("${rooms[@]}")
 fix=no
 tidy=yes
-only=
+options=()
 while [ $# -gt 0 ]; do
   case $1 in
     --help | -h) usage; exit 0 ;;
     --fix) fix=yes ;;
     --no-tidy) tidy=no ;;
-    --no-tests) tidied=(kernels runtime launch) ;;
-    -*) echo "check.sh: unknown option '$1'; see launch/check.sh --help" >&2; exit 2 ;;
-    *) only=$1 ;;
+    *) options+=("$1") ;;
   esac
   shift
 done
@@ -43,19 +39,11 @@ check_format() {
   if [ "$fix" = yes ]; then
     sources "${rooms[@]}" | xargs clang-format-14 -i
   fi
-  sources "${rooms[@]}" | xargs clang-format-14 --dry-run -Werror
+  sources "${rooms[@]}" | xargs -n 32 -P "$(nproc)" clang-format-14 --dry-run -Werror
 }
 
-check_tidy() {
-  local files
-  files="^$root/(?=.*$only)($(IFS='|'; echo "${tidied[*]}"))/.*[.]cpp\$"
-  # Clang knows fewer pragmas and warnings than the compiler that we build with.
-  if ! run-clang-tidy-14 -quiet -p build/release -extra-arg=-Wno-unknown-pragmas -extra-arg=-Wno-unknown-warning-option -j "$(nproc)" "$files" \
-    >build/release/clang-tidy.log 2>&1; then
-    sed 's/\x1b\[[0-9;]*m//g' build/release/clang-tidy.log | grep -E '(warning|error):' | sort --unique >&2
-    echo "check.sh: the whole log is build/release/clang-tidy.log" >&2
-    return 1
-  fi
+check_scripts() {
+  find .ci launch tests bench -type f \( -name '*.sh' -o -path .ci/run \) -print0 | xargs -0 shellcheck --external-sources
 }
 
 # Printed for whoever watches the house grow; nothing fails because of it.
@@ -73,12 +61,14 @@ print_sizes() {
 
 "$root/launch/setup.sh" --tools --configure-only release
 status=0
-echo "== Formatting (clang-format)"
+echo "== Formatting (clang-format), names of types (launch/types.sh), scripts (shellcheck)"
 check_format || status=1
+launch/types.sh || status=1
+check_scripts || status=1
 if [ "$tidy" = yes ]; then
   echo "== clang-tidy"
   start=$SECONDS
-  check_tidy || status=1
+  launch/tidy.sh "${options[@]}" || status=1
   echo "== clang-tidy took $((SECONDS - start)) s"
 fi
 print_sizes

@@ -8,11 +8,11 @@ usage() {
   cat <<'END'
 usage: launch/setup.sh [PRESET] [--program | --target NAME...] [--cuda] [--page] [--tools] [--configure-only] [--help]
 
-  PRESET            release (default), debug, asan or cuda: see CMakePresets.json
+  PRESET            release (default), debug, asan, tsan or cuda: see CMakePresets.json
   --program         the program `penstock` alone: installs and compiles nothing that only the tests need
   --target NAME     build this target only
-  --cuda            where there is a CUDA toolkit, build the CUDA backend even without a GPU, for one architecture: the
-                    tests need it. Of preset release; without a toolkit nothing happens
+  --cuda            where there is a CUDA toolkit, compile the CUDA backend even without a GPU, for one architecture, and
+                    its tests, which emulate one. Of preset release; without a toolkit nothing happens
   --page            also install emscripten, for the sliders of `penstock schedule --format html`, and chromium, which
                     tests them, where apt-get has them: some 380 MB to fetch, 1.8 GB on disk; nothing else needs them
   --tools           also install clang-format and clang-tidy, for launch/check.sh
@@ -49,7 +49,7 @@ while [ $# -gt 0 ]; do
     --tools) also=("${tools[@]}") ;;
     --page) extras=("${page[@]}") ;;
     --configure-only) configure_only=yes ;;
-    release | debug | asan | cuda) preset=$1 ;;
+    release | debug | asan | tsan | cuda) preset=$1 ;;
     *) echo "setup.sh: unknown argument '$1'; see launch/setup.sh --help" >&2; exit 2 ;;
   esac
   shift
@@ -240,7 +240,7 @@ compile() {
     say "build/$preset is up to date"
     return
   fi
-  architectures=$(sed -n 's/^-- Penstock: CUDA backend ON, for \(.*\)/\1/p' "$log" | wc -w)
+  architectures=$(sed -n 's/^-- Penstock: CUDA sources compiled for \(.*\)/\1/p' "$log" | wc -w)
   expected=$(($(weigh 1) * $(probe) / 10000 / jobs))
   say "Building $preset in build/$preset: $steps steps, $jobs at a time, $(roughly $expected)"
   if [ -t 1 ]; then  # ninja's own live line, and its own report of a failure

@@ -18,7 +18,7 @@ std::vector<int32_t> take(const std::string& text, size_t& at) {
   std::memcpy(&size, text.data() + at, sizeof(size));
   at += sizeof(size);
   std::vector<int32_t> ids(static_cast<size_t>(size));
-  std::memcpy(ids.data(), text.data() + at, ids.size() * sizeof(int32_t));
+  if (!ids.empty()) std::memcpy(ids.data(), text.data() + at, ids.size() * sizeof(int32_t));
   at += ids.size() * sizeof(int32_t);
   return ids;
 }

@@ -14,7 +14,7 @@ namespace {
 
 // 11 layers: the stem's convolution and two cells; then cells, reductions, the auxiliary head after
 // the second cell; pool and classifier.
-constexpr Network kAmoebaNetD = {"amoebanet_d", R"([model]
+constexpr NamedNetwork kAmoebaNetD = {"amoebanet_d", R"([model]
 kind = "amoebanet-d"
 layers = 3
 filters = 8
@@ -26,7 +26,7 @@ label_smoothing = 0.1
 image = [3, 32, 32]
 classes = 5
 )"};
-constexpr Network kAmoebaNetB = {"amoebanet_b", R"([model]
+constexpr NamedNetwork kAmoebaNetB = {"amoebanet_b", R"([model]
 kind = "amoebanet-b"
 layers = 3
 filters = 16
@@ -36,7 +36,7 @@ image = [3, 35, 33]
 classes = 5
 )"};
 // 15 layers: two levels down, the bottom, two levels up.
-constexpr Network kUNet = {"unet", R"([model]
+constexpr NamedNetwork kUNet = {"unet", R"([model]
 kind = "unet"
 layers = 2
 filters = 4
@@ -45,7 +45,7 @@ classes = 5
 )"};
 
 // Layers of each stage, by the number of stages.
-const std::map<int, const char*>& cuts(const Network& network) {
+const std::map<int, const char*>& cuts(const NamedNetwork& network) {
   static const std::map<int, const char*> cells = {
       {2, "2,9"}, {3, "1,1,9"}, {4, "1,1,1,8"}, {6, "1,1,1,2,3,3"}, {8, "1,1,1,1,2,1,2,2"}};
   static const std::map<int, const char*> levels = {
@@ -53,7 +53,7 @@ const std::map<int, const char*>& cuts(const Network& network) {
   return network.name == kUNet.name ? levels : cells;
 }
 
-class ImageNetworks : public testing::TestWithParam<std::tuple<Network, int>> {};
+class ImageNetworks : public testing::TestWithParam<std::tuple<NamedNetwork, int>> {};
 
 TEST_P(ImageNetworks, GiveTheBitsOfOneRank) {
   const auto [network, ranks] = GetParam();
@@ -64,10 +64,13 @@ TEST_P(ImageNetworks, GiveTheBitsOfOneRank) {
   ASSERT_EQ(one.losses.size(), 4U);
   ASSERT_EQ(one.auxiliary_losses.size(), network.name == kUNet.name ? 0U : 4U);
   EXPECT_NE(one.losses.front(), one.losses.back());
+  int cell = ranks;  // the modes take turns over schedules and numbers of ranks
   for (const char* schedule : {"gpipe", "1f1b", "zb-h1", "interleaved-1f1b"}) {
     const int stages = ranks * default_chunks(schedule);
+    ++cell;
     if (ranks == 1 && stages > 1) continue;
-    for (const char* mode : {"none", "stage", "layer"}) {
+    for (const char* mode : kRecomputeModes) {
+      if (!wants_cell(mode == kRecomputeModes[cell % 3])) continue;
       std::string options = steps + "--schedule " + schedule + " --recompute " + mode +
                             " --stages " + std::to_string(stages);
       if (stages > 1) options += std::string(" --pipeline.split ") + cuts(network).at(stages);
@@ -102,7 +105,7 @@ TEST(AuxiliaryHeads, OfReplicasAddUp) {
 }
 
 // ---- batch norm over all replicas
-constexpr Network kNormed = {"resnet", R"([model]
+constexpr NamedNetwork kNormed = {"resnet", R"([model]
 kind = "resnet"
 depth = 14
 width = 4
@@ -140,13 +143,16 @@ TEST(NormOverReplicas, IsThatOfOneReplicaWithTheWholeMicroBatch) {
 
 TEST(NormOverReplicas, GivesTheSameBitsForEveryK) {
   const Scratch scratch("norm-replicas-stages");
-  for (const Network& network : {kNormed, kAmoebaNetD}) {
+  int cell = 0;  // the modes take turns over networks and schedules
+  for (const NamedNetwork& network : {kNormed, kAmoebaNetD}) {
     const std::string run_file = write_run_file(scratch, network);
     const std::string how = std::string(kTogether) + "--replicas 2 ";
     const Trajectory one = train(scratch, run_file, 2, how + "--schedule gpipe --recompute none");
     ASSERT_EQ(one.losses.size(), 4U);
     for (const char* schedule : {"gpipe", "1f1b", "zb-h1", "interleaved-1f1b", "zb-v"}) {
-      for (const char* mode : {"none", "stage", "layer"}) {
+      ++cell;
+      for (const char* mode : kRecomputeModes) {
+        if (!wants_cell(mode == kRecomputeModes[cell % 3])) continue;
         const std::string options = how + "--schedule " + schedule + " --recompute " + mode +
                                     " --stages " + std::to_string(2 * default_chunks(schedule));
         expect_same_bits(one, train(scratch, run_file, 4, options), options);

@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -15,8 +16,17 @@
 
 namespace penstock {
 
+std::string penstock_program() {
+  const char* told = std::getenv("PENSTOCK_PROGRAM");
+  return told != nullptr ? told : program_beside("penstock");
+}
+
+std::string program_beside(const std::string& name) {
+  return std::filesystem::read_symlink("/proc/self/exe").replace_filename(name).string();
+}
+
 JobResult run_penstock(int ranks, const std::string& arguments, int limit_s) {
-  return run_ranks(PENSTOCK_PROGRAM, ranks, arguments, limit_s);
+  return run_ranks(penstock_program(), ranks, arguments, limit_s);
 }
 
 JobResult run_ranks(const std::string& program, int ranks, const std::string& arguments,

@@ -18,6 +18,12 @@ struct JobResult {
   double seconds = 0.0;
 };
 
+// The program that whole runs are of: PENSTOCK_PROGRAM in the environment, else `penstock` in the
+// directory of this test's program.
+[[nodiscard]] std::string penstock_program();
+// The path of another one there.
+[[nodiscard]] std::string program_beside(const std::string& name);
+
 // `mpirun -n ranks penstock <arguments>`, at most limit_s seconds (then exit code 124).
 [[nodiscard]] JobResult run_penstock(int ranks, const std::string& arguments, int limit_s = 120);
 // The same with another program.

@@ -215,7 +215,7 @@ TEST_F(Program, OwnNetworkTrainsTheSameOnOneAndTwoRanks) {
   const auto losses = [&](int ranks) {
     const std::string out = scratch_.path("own" + std::to_string(ranks));
     const JobResult job =
-        run_ranks(PENSTOCK_OWN_NETWORK, ranks,
+        run_ranks(program_beside("own_network"), ranks,
                   "train " PENSTOCK_SOURCE
                   "/launch/examples/own_network.toml --steps 5 --threads 1 --stages " +
                       std::to_string(ranks) + " --out " + out,
@@ -253,7 +253,7 @@ std::vector<pid_t> ranks_naming(const std::string& directory) {
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
     std::ifstream in(entry.path() / "cmdline");
     std::string line((std::istreambuf_iterator<char>(in)), {});
-    if (line.rfind(PENSTOCK_PROGRAM, 0) == 0 && line.find(directory) != std::string::npos) {
+    if (line.rfind(penstock_program(), 0) == 0 && line.find(directory) != std::string::npos) {
       found.push_back(static_cast<pid_t>(std::stoi(name)));
     }
   }
@@ -264,7 +264,7 @@ std::vector<pid_t> ranks_naming(const std::string& directory) {
 TEST_F(Program, SaysSoWhenItsAnswerCannotBeWritten) {
   const std::string errors = scratch_.path("errors");
   for (const std::string arguments : {"--help", "schedule --stages 2 --micro-batches 2", "info"}) {
-    const std::string command = PENSTOCK_PROGRAM " " + arguments + " >/dev/full 2>" + errors;
+    const std::string command = penstock_program() + " " + arguments + " >/dev/full 2>" + errors;
     EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 3) << arguments;
     EXPECT_THAT(read_file(errors), HasSubstr("standard output cannot be written: No space"));
   }

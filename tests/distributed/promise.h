@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <ostream>
 #include <string>
@@ -13,13 +14,24 @@
 
 namespace penstock {
 
-struct Network {
+struct NamedNetwork {
   const char* name;
   const char* run_file;  // its [model] section
 };
-inline void PrintTo(const Network& network, std::ostream* out) {
+inline void PrintTo(const NamedNetwork& network, std::ostream* out) {
   *out << network.name;
 }
+
+// Every network with every schedule, mode and number of ranks takes minutes. launch/test.sh --all
+// (PENSTOCK_TESTS=all in the environment) runs whole matrices; else a test runs the cells of a
+// diagonal, which has every value of every axis, and says here which.
+[[nodiscard]] inline bool wants_cell(bool is_on_diagonal) {
+  static const char* const wanted = std::getenv("PENSTOCK_TESTS");
+  static const bool all = wanted != nullptr && std::string(wanted) == "all";
+  return all || is_on_diagonal;
+}
+
+inline constexpr const char* kRecomputeModes[] = {"none", "stage", "layer"};
 
 // A step is three micro-batches of two samples: fewer than ranks, as many, or no multiple of them.
 inline constexpr const char* kCommon = R"(
@@ -40,7 +52,8 @@ threads = 1
 seed = 7
 )";
 
-[[nodiscard]] inline std::string write_run_file(const Scratch& scratch, const Network& network) {
+[[nodiscard]] inline std::string write_run_file(const Scratch& scratch,
+                                                const NamedNetwork& network) {
   return scratch.write("run.toml", std::string(network.run_file) + kCommon);
 }
 

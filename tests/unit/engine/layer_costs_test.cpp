@@ -96,8 +96,8 @@ class Whole {
  public:
   explicit Whole(const Case& c, const Precision& precision = kPrecisions[0])
       : batch_(c.batch),
-        model_(build_model(c.config, 0, 0)),
         device_(make_cpu_device(1, precision.bf16)),
+        model_(build_model(c.config, 0, 0)),
         stage_(model_.layers, RecomputeMode::Stage, 1, precision.dtype, *device_),
         optimizer_(make_optimizer({})) {
     stage_.set_first(true);
@@ -131,8 +131,8 @@ class Whole {
   }
 
   int64_t batch_;
+  std::unique_ptr<Device> device_;  // before the layers, which keep tensors of it
   Sequential model_;
-  std::unique_ptr<Device> device_;
   Stage stage_;
   std::unique_ptr<Optimizer> optimizer_;
   std::vector<std::string> names_ = {"labels"};
@@ -283,8 +283,8 @@ TEST(LayerCosts, ANetworkThatNoMachineHolds) {
 TEST(LayerCosts, EqualLayersAreWalkedOnce) {
   ModelConfig config = transformer();
   config.layers = 2000;
-  const Sequential model = build_model(config, 0, 0);
   const auto device = make_cpu_device(1);
+  const Sequential model = build_model(config, 0, 0);
   // Measured one by one these would take minutes; meeting points count what is measured.
   int measured = 0;
   const ModelCosts costs = measured_costs(model, input_of(config), 1, DType::F32, {}, *device,
@@ -313,9 +313,9 @@ TEST(LayerCosts, LayersOfOtherWorkAreNotEqual) {
 
 TEST(LayerCosts, MeasuredMemoryIsTheCounted) {
   const ModelConfig config = transformer();
-  const Sequential model = build_model(config, 0, 0);
   for (const Precision& precision : kPrecisions) {
     const auto device = make_cpu_device(1, precision.bf16);
+    const Sequential model = build_model(config, 0, 0);
     const ModelCosts real =
         measured_costs(model, input_of(config), 16, precision.dtype, {}, *device);
     const ModelCosts costs =
@@ -335,9 +335,9 @@ TEST(LayerCosts, MeasuredMemoryIsTheCounted) {
 // The layers go on as if nothing had been: nothing they hold is of a device that is gone.
 TEST(LayerCosts, LeaveTheNetworkUsable) {
   const ModelConfig config = transformer();
+  const auto device = make_cpu_device(1);
   const Sequential model = build_model(config, 0, 0);
   (void)counted_costs(model, input_of(config), 4, DType::F32, {}, device_model_named("cpu"));
-  const auto device = make_cpu_device(1);
   Stage stage(model.layers, RecomputeMode::Stage, 1, DType::F32, *device);
   stage.set_first(true);
   stage.allocate(1);
