@@ -38,7 +38,7 @@ function(penstock_openmp)
 endfunction()
 
 # Backends are linked into programs, not into rooms, so that a test can put others in their place.
-# penstock_without_gpu(TARGET): a program that computes on the CPU, which starts ten times as fast without CUDA's libraries.
+# penstock_without_gpu(TARGET): a program that computes on the CPU; it starts without loading CUDA's libraries.
 function(penstock_without_gpu target)
   target_link_libraries(${target} PRIVATE penstock_no_cuda penstock_no_cuda_comm)
 endfunction()

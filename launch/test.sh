@@ -10,7 +10,7 @@ usage: launch/test.sh [--all] [--asan | --tsan | --debug] [--isa NAME] [--no-pag
                       [REGEX] [-- CTEST-OPTION...]
 
   --all            whole matrices of networks, schedules, recompute modes and ranks, of which else a part is run that has every
-                   value of each (some ten times as long)
+                   value of each
   --asan, --tsan   the build with address and undefined-behaviour sanitizers, or with that of threads
   --debug          the build without optimisation
   --isa NAME       as on a lesser processor: AVX2, AVX512_CORE (no bf16, so it is emulated) or AVX512_CORE_BF16
