@@ -105,6 +105,7 @@ else()
   endif()
 endif()
 
+set(PENSTOCK_WHY_NO_CUDA "${why}")  # programs say it too (kernels/cuda/no_cuda.cpp)
 if(PENSTOCK_CUDA_TOOLKIT)
   list(JOIN CMAKE_CUDA_ARCHITECTURES " " architectures)
   message(STATUS "Penstock: CUDA sources compiled for ${architectures}")

@@ -21,14 +21,24 @@ if(PENSTOCK_SANITIZE)
   target_link_options(penstock_options INTERFACE -fsanitize=${PENSTOCK_SANITIZE})
 endif()
 
+# Most of the time to build goes into code that runs for microseconds a step: it gets -O2, and rooms with loops over data -O3.
+string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
+set(PENSTOCK_LOOP_OPTIONS $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O3>)
 penstock_precompiled_headers(penstock_standard_headers HEADERS ${PENSTOCK_STANDARD_HEADERS})
+penstock_precompiled_headers(penstock_loop_headers HEADERS ${PENSTOCK_STANDARD_HEADERS} OPTIONS ${PENSTOCK_LOOP_OPTIONS})
 
-# penstock_room(NAME SOURCES a.cpp ... LINKS room ...): the static library penstock_NAME. What it may include is what it links.
+# penstock_room(NAME [LOOPS] SOURCES a.cpp ... LINKS room ...): the static library penstock_NAME. What it may include is what it
+# links. LOOPS: its time goes into loops over data.
 function(penstock_room name)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(ROOM "LOOPS" "" "SOURCES;LINKS" ${ARGN})
   add_library(penstock_${name} STATIC ${ROOM_SOURCES})
   target_link_libraries(penstock_${name} PUBLIC penstock_options ${ROOM_LINKS})
-  penstock_precompile(penstock_${name} penstock_standard_headers)
+  if(ROOM_LOOPS)
+    target_compile_options(penstock_${name} PRIVATE ${PENSTOCK_LOOP_OPTIONS})
+    penstock_precompile(penstock_${name} penstock_loop_headers)
+  else()
+    penstock_precompile(penstock_${name} penstock_standard_headers)
+  endif()
 endfunction()
 
 # penstock_openmp(FILE.cpp ...): sources of this directory's room with `#pragma omp`. Only they are compiled with OpenMP, which

@@ -58,6 +58,9 @@ class Device {
   }
   // Kernel-library primitives (plans, descriptors) made since the start; flat in the steady state.
   [[nodiscard]] virtual int64_t primitives_created() const = 0;
+  // What the libraries granted for each primitive, a line each (algorithm, workspace, what is fused
+  // and what is refused): the answer to "why is this op slow". Empty where there is nothing to say.
+  [[nodiscard]] virtual std::vector<std::string> library_choices() const { return {}; }
 
   // Commands given to an accelerator one by one since the start; those replayed within a section
   // (begin_section) do not count. Small in the steady state.

@@ -1,7 +1,7 @@
 # The Debian packages that Penstock is built with and on: Debian 12 and later, Ubuntu 24.04 and later.
 # Sourced by launch/setup.sh, which installs them, and launch/bundle.sh, which carries the libraries away.
 # shellcheck shell=bash disable=SC2034
-toolchain=(build-essential cmake ninja-build pkg-config)
+toolchain=(build-essential cmake ninja-build)
 libraries=(
   libopenmpi-dev openmpi-bin
   libdnnl-dev ocl-icd-opencl-dev  # the latter because oneDNN's CMake package asks for it

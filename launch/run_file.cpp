@@ -69,7 +69,8 @@ std::string excerpt(const toml::node& node) {
   for (char& c : text) {
     if (c == '\n') c = ' ';
   }
-  return text.size() <= kLongest ? text : text.substr(0, kLongest) + "...";
+  if (text.size() > kLongest) text.replace(kLongest, std::string::npos, "...");
+  return text;
 }
 
 [[noreturn]] void refuse_key(const std::string& written, const std::string& origin) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# clang-tidy over the sources that changed and those that include what changed. What was read and found clean is kept by content:
+# clang-tidy over the sources that changed and those that include a header that changed. What was read and found clean is kept by content:
 # the text of a source and of all headers of ours that it includes, its flags, the version and the configuration. Equal content is
 # never read twice, in whatever checkout it lies.
 set -euo pipefail
@@ -90,8 +90,17 @@ if [ "$scope" = changed ]; then
   fi
 fi
 if [ "$scope" = changed ]; then
-  awk -F '\t' 'NR == FNR { changed[$1]; next } { n = split($2, part, " "); for (i = 1; i <= n; ++i) if (part[i] in changed) { print; next } }' \
-    "$work/changed" "$work/parts" >"$work/wanted"
+  # Sources that changed, those that include a changed header themselves, and, of a header that no source includes itself, all
+  # that have it through others.
+  awk -F '\t' '
+    FILENAME ~ /changed$/ { changed[$1]; next }
+    FILENAME ~ /includes$/ { split($0, pair, " "); if (pair[2] in changed && pair[1] in source) { wanted[pair[1]]; read[pair[2]] } next }
+    !second { source[$1]; next }
+    {
+      n = split($2, part, " ")
+      for (i = 1; i <= n; ++i) if (part[i] in changed && !(part[i] in read)) wanted[$1]
+      if ($1 in wanted) print
+    }' "$work/changed" "$work/parts" "$work/includes" second=1 "$work/parts" >"$work/wanted"
 else
   cp "$work/parts" "$work/wanted"
 fi

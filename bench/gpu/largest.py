@@ -26,7 +26,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 NO_GPU = 77
-MISSING = 3  # penstock's exit code for a resource that is missing
+MISSING = 3  # penstock's exit code for a resource that is missing: memory, if its words say so; else a device
 ALLOWED = 0.03
 
 RUN_FILE = """
@@ -110,7 +110,7 @@ def train(options, run_file, layers, mode):
     if done.returncode == 0:
         return json.loads((out / "summary.json").read_text()), None, False
     lines = [line for line in done.stderr.splitlines() if "error" in line] or [f"exit code {done.returncode}"]
-    return None, lines[0], done.returncode == MISSING
+    return None, lines[0], done.returncode == MISSING and "out of memory" in lines[0]
 
 
 def try_mode(options, run_file, mode, limit):

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """Penstock beside PyTorch on one GPU: the same work by both in turn, in pairs, and one table of ratios.
 
-usage: bench/gpu/run.py [--ours build/gpu/bin/gpu_bench] [--out DIR] [--results FILE] [--budget SECONDS]
-                        [--pairs N] [--rows REGEX] [--modes MODE,...] [--device cuda|cpu] [--list]
+usage: bench/gpu/run.py [--ours build/gpu/bin/gpu_bench] [--out DIR] [--budget SECONDS] [--pairs N] [--rows REGEX]
+                        [--modes MODE,...] [--device cuda|cpu] [--toys] [--list]
 
-  --out DIR       for bench.json: every time of every iteration [build/gpu-results]
-  --results FILE  to append the table to [bench/gpu/RESULTS.md]; "" for nowhere
+  --out DIR       for bench.json: every time of every iteration, written after each row [build/gpu-results]
   --budget S      seconds after which no further row is started; those left out are named [300]
   --pairs N       turns of each side in a row [7]
   --modes M,...   of PyTorch: eager, default (torch.compile), max-autotune-no-cudagraphs, reduce-overhead
                   [default,eager: all rows in the first mode come before any in the next]
-  --device cpu    both sides on the CPU, at toy sizes: tries the script, measures nothing
+  --toys          toy sizes, and PyTorch on the CPU: tries the script, measures nothing
+  --device cpu    the same with our side on the CPU too
 
 A ratio is PyTorch's time over ours within one pair of neighbouring turns: above 1 we are faster. Shown are the
 median over the pairs and the smallest and largest. "of matmul" is the share of the fastest 8192^3 product that
@@ -20,7 +20,6 @@ PENSTOCK_LD_LIBRARY_PATH, where set, is the library path of our side alone (laun
 Exit codes: 0 measured; 1 a row failed; 77 there is no GPU.
 """
 import argparse
-import datetime
 import json
 import os
 import pathlib
@@ -38,10 +37,10 @@ TURN_MS = 250.0  # a turn measures about so long
 NO_GPU = 77
 
 
-def blocks(width, head_size, batch):
-    name = f"blocks w={width} d={head_size} b={batch}"
+def blocks(width, head_size, batch, sequence=1024):
+    name = f"blocks w={width} d={head_size} T={sequence} b={batch}"
     return name, {"what": "blocks", "blocks": 4, "width": width, "heads": width // head_size, "batch": batch,
-                  "sequence": 1024}
+                  "sequence": sequence}
 
 
 def resnet(depth, batch):
@@ -51,7 +50,7 @@ def resnet(depth, batch):
 # Those that matter most first: the budget may end before the list.
 ROWS = [
     (MATMUL, {"what": "matmul", "size": 8192}),
-    blocks(2048, 128, 4), blocks(4096, 128, 4), resnet(50, 64), resnet(50, 128),
+    blocks(4096, 128, 4, 2048), blocks(2048, 128, 4), resnet(50, 64), blocks(4096, 128, 4), resnet(50, 128),
     blocks(2048, 128, 8), blocks(4096, 128, 8), blocks(2048, 64, 4), blocks(4096, 64, 4),
     blocks(2048, 128, 1), blocks(4096, 128, 1),
 ]
@@ -108,26 +107,26 @@ def start_sides(options):
     out = pathlib.Path(options.out)
     out.mkdir(parents=True, exist_ok=True)
     return (Side("Penstock", [options.ours, "--device", options.device], ours, out / "bench-ours.log"),
-            Side("PyTorch", [sys.executable, str(PEER), "--device", options.device], dict(os.environ),
+            Side("PyTorch", [sys.executable, str(PEER), "--device", "cpu" if options.toys else "cuda"], dict(os.environ),
                  out / "bench-torch.log"))
 
 
-def turns(side, request):
+def turns(side, request, toys):
     """How many iterations make a turn; sets the side up on the way. Returns (iterations, error)."""
-    answer = side.ask({**request, "iterations": 3}, 180)
+    answer = side.ask({**request, "iterations": 1 if toys else 3}, 180)
     if "error" in answer:
         return 0, answer["error"]
-    return max(5, min(200, round(TURN_MS / statistics.median(answer["ms"])))), None
+    return 1 if toys else max(5, min(200, round(TURN_MS / statistics.median(answer["ms"])))), None
 
 
-def measure(row, mode, sides, pairs):
+def measure(row, mode, sides, pairs, toys):
     """The record of one row: medians, ratios of pairs, and all single times."""
     name, request = row
     record = {"row": name, "mode": mode, "request": request}
     asked, iterations = {}, {}
     for side in sides:
         asked[side.name] = {**request, "mode": mode} if side.name == "PyTorch" else request
-        iterations[side.name], error = turns(side, asked[side.name])
+        iterations[side.name], error = turns(side, asked[side.name], toys)
         if error:
             record[side.name] = {"error": error}
     times = {side.name: [] for side in sides if side.name not in record}
@@ -166,6 +165,12 @@ def time_text(record, side):
     return f"{side['ms']:.3f}" if "ms" in side else "failed"
 
 
+def mfu_text(record, about):
+    """The share of the peak that our side reached, for the line that is printed at once."""
+    ours = record.get("Penstock", {})
+    return f" ({record['flops'] / (1e-3 * ours['ms']) / about['bf16_flops']:.1%} of peak)" if "ms" in ours else ""
+
+
 def cells(record, rate, peak):
     ours = record.get("Penstock", {})
     speed = record["flops"] / (1e-3 * ours["ms"]) if "ms" in ours else 0.0
@@ -190,54 +195,52 @@ def plain(rows):
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
 
 
-def markdown(rows):
-    lines = ["| " + " | ".join(row) + " |" for row in rows]
-    lines.insert(1, "|" + "---|" * len(rows[0]))
-    return "\n".join(lines)
-
-
 def failures(records):
     return [f"{record['row']} ({record['mode']}), {side}: {record[side]['error']}"
             for record in records for side in ("Penstock", "PyTorch") if "error" in record.get(side, {})]
+
+
+def keep(options, sides, records, left_out):
+    """All that was measured so far, in a file that is whole whenever we are stopped."""
+    path = pathlib.Path(options.out, "bench.json")
+    new = path.with_suffix(".new")
+    new.write_text(json.dumps({"ours": sides[0].about, "peer": sides[1].about, "records": records, "left_out": left_out}, indent=1))
+    new.replace(path)
 
 
 def report(options, sides, records, left_out, started):
     about, peer = sides[0].about, sides[1].about
     rate = matmul_rate(records)
     rows = [HEADING] + [cells(record, rate, about["bf16_flops"]) for record in records]
-    pathlib.Path(options.out, "bench.json").write_text(
-        json.dumps({"ours": about, "peer": peer, "records": records, "left_out": left_out}, indent=1))
     version = f"PyTorch {peer['torch']}, cuDNN {peer['cudnn']}" if "torch" in peer else f"no PyTorch: {peer['error']}"
-    notes = [f"largest product: {rate / 1e12:.0f} TFLOP/s; peak by the clock {about['bf16_flops'] / 1e12:.0f}; "
+    notes = [f"largest product: {rate / 1e12:.0f} TFLOP/s; peak of bf16 products {about['bf16_flops'] / 1e12:.0f}; "
              f"{version}; {options.pairs} pairs a row; {time.monotonic() - started:.0f} s"]
     notes += [f"failed: {line}" for line in failures(records)]
     notes += [f"left out for want of time: {', '.join(left_out)}"] if left_out else []
     print(f"\n{about['device']}\n{plain(rows)}\n" + "\n".join(notes), flush=True)
-    if options.results and options.device == "cuda":
-        with open(options.results, "a") as file:
-            file.write(f"\n## {about['device']}, {datetime.date.today().isoformat()}\n\n{markdown(rows)}\n\n" +
-                       "\n".join(f"- {note}" for note in notes) + "\n")
 
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ours", default=str(ROOT / "build/gpu/bin/gpu_bench"))
     parser.add_argument("--out", default=str(ROOT / "build/gpu-results"))
-    parser.add_argument("--results", default=str(ROOT / "bench/gpu/RESULTS.md"))
     parser.add_argument("--budget", type=float, default=300)
     parser.add_argument("--pairs", type=int, default=7)
     parser.add_argument("--rows", default="")
     parser.add_argument("--modes", default="default,eager")
     parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
+    parser.add_argument("--toys", action="store_true")
     parser.add_argument("--list", action="store_true")
-    return parser.parse_args()
+    options = parser.parse_args()
+    options.toys = options.toys or options.device == "cpu"
+    return options
 
 
 def main():
     options = parse()
     started = time.monotonic()
     modes = options.modes.split(",")
-    rows = [row for row in (ROWS if options.device == "cuda" else TOYS) if re.search(options.rows, row[0]) or
+    rows = [row for row in (TOYS if options.toys else ROWS) if re.search(options.rows, row[0]) or
             row[0] == MATMUL]
     # A product is one call either way: once is enough.
     todo = [(row, mode) for mode in modes for row in rows if row[0] != MATMUL or mode == modes[0]]
@@ -255,8 +258,10 @@ def main():
             if time.monotonic() - started > options.budget:
                 left_out.append(f"{row[0]} ({mode})")
                 continue
-            records.append(measure(row, mode, sides, options.pairs))
-            print(f"{time.monotonic() - started:5.0f} s  {row[0]}, {mode}: {time_text(records[-1], 'Penstock')} ms, "
+            records.append(measure(row, mode, sides, options.pairs, options.toys))
+            keep(options, sides, records, left_out)
+            share = mfu_text(records[-1], sides[0].about)
+            print(f"{time.monotonic() - started:5.0f} s  {row[0]}, {mode}: {time_text(records[-1], 'Penstock')} ms{share}, "
                   f"PyTorch {time_text(records[-1], 'PyTorch')} ms", flush=True)
     finally:
         for side in sides:

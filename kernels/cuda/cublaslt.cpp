@@ -63,12 +63,33 @@ bool has_aux(Epilogue e) {
   return e == Epilogue::BiasGelu || e == Epilogue::GeluGradient;
 }
 
+const char* name_of(Epilogue epilogue) {
+  switch (epilogue) {
+    case Epilogue::None:
+      return "no epilogue";
+    case Epilogue::Bias:
+      return "epilogue bias";
+    case Epilogue::Relu:
+      return "epilogue relu";
+    case Epilogue::BiasRelu:
+      return "epilogue bias and relu";
+    case Epilogue::BiasGelu:
+      return "epilogue bias and gelu";
+    case Epilogue::GeluGradient:
+      return "epilogue gelu gradient";
+    case Epilogue::RowSums:
+      return "epilogue row sums";
+  }
+  return "an unknown epilogue";
+}
+
 std::string text(const Product& p) {
   return "a product [" + std::to_string(p.batch) + ", " + std::to_string(p.m) + ", " +
          std::to_string(p.k) + (p.transpose_a ? "]' x [" : "] x [") + std::to_string(p.batch) +
          ", " + std::to_string(p.k) + ", " + std::to_string(p.n) +
          (p.transpose_b ? "]' of " : "] of ") + name_of(p.operand_type) + " in " +
-         name_of(p.result_type) + " with epilogue " + std::to_string(static_cast<int>(p.epilogue));
+         name_of(p.result_type) + (p.accumulate ? ", added to what is there" : "") + ", with " +
+         name_of(p.epilogue);
 }
 
 template <class T>
@@ -184,6 +205,25 @@ struct CublasLt::Plan {
     supported = true;
   }
 
+  // A number of the chosen algorithm's configuration; not every algorithm has every one.
+  [[nodiscard]] std::string configured(const char* name,
+                                       cublasLtMatmulAlgoConfigAttributes_t attribute) const {
+    int32_t value = 0;  // all of those asked for below have 32 bits or fewer
+    size_t written = 0;
+    const cublasStatus_t status =
+        cublasLtMatmulAlgoConfigGetAttribute(&algorithm, attribute, &value, sizeof value, &written);
+    if (status != CUBLAS_STATUS_SUCCESS) return {};
+    return std::string(", ") + name + " " + std::to_string(value);
+  }
+  [[nodiscard]] std::string choice() const {
+    if (!supported) return text(product) + ": refused";
+    return text(product) + ": cuBLASLt" + configured("algorithm", CUBLASLT_ALGO_CONFIG_ID) +
+           configured("tile", CUBLASLT_ALGO_CONFIG_TILE_ID) +
+           configured("stages", CUBLASLT_ALGO_CONFIG_STAGES_ID) +
+           configured("split", CUBLASLT_ALGO_CONFIG_SPLITK_NUM) + ", workspace " +
+           std::to_string(workspace_bytes) + " bytes";
+  }
+
   static void run(cudaStream_t stream, const Plan* plan, const Operands& at, void* workspace) {
     const float one = 1.0F;
     const float beta = plan->product.accumulate ? 1.0F : 0.0F;
@@ -216,7 +256,7 @@ CublasLt::Plan& CublasLt::plan_of(const Product& product) {
   std::unique_ptr<Plan>& plan = plans_[product];
   if (plan == nullptr) {
     plan = std::make_unique<Plan>(handle_, product);
-    ++context_.primitives_created;
+    context_.made(plan->choice());
   }
   return *plan;
 }

@@ -51,7 +51,7 @@ class OneGpu final : public CudaDevice {
         queue_(graphs),
         memory_(device_memory_source(queue_.stream())),
         pinned_(pinned_memory_source()),
-        context_{queue_, memory_, trouble_, properties_, primitives_created_},
+        context_{queue_, memory_, trouble_, properties_, primitives_created_, choices_},
         dense_(cuda_dense_ops(context_)),
         image_(cuda_image_ops(context_)),
         norm_(cuda_norm_ops(context_)),
@@ -96,6 +96,7 @@ class OneGpu final : public CudaDevice {
     return std::make_unique<EventClock>(points, queue_);
   }
   [[nodiscard]] int64_t primitives_created() const override { return primitives_created_; }
+  [[nodiscard]] std::vector<std::string> library_choices() const override { return choices_; }
   [[nodiscard]] int64_t commands_issued() const override { return queue_.issued(); }
 
   DenseOps& dense() override { return *dense_; }
@@ -120,6 +121,7 @@ class OneGpu final : public CudaDevice {
   Memory pinned_;
   Trouble trouble_;
   int64_t primitives_created_ = 0;
+  std::vector<std::string> choices_;
   CudaContext context_;
   std::unique_ptr<DenseOps> dense_;
   std::unique_ptr<ImageOps> image_;

@@ -151,6 +151,21 @@ struct CudnnConvolutions::Plan {
            });
   }
 
+  [[nodiscard]] std::string choice() const {
+    const Convolution& c = convolution;
+    const char* pass = c.pass == Pass::Forward         ? "forward"
+                       : c.pass == Pass::BackwardInput ? "backward, input"
+                                                       : "backward, weight";
+    const std::string asked =
+        "a convolution of [" + std::to_string(c.n) + ", " + std::to_string(c.height) + ", " +
+        std::to_string(c.width) + ", " + std::to_string(c.in) + "] with [" + std::to_string(c.out) +
+        ", " + std::to_string(c.in / c.groups) + ", " + std::to_string(c.kernel_h) + ", " +
+        std::to_string(c.kernel_w) + "] of " + name_of(c.type) + ", " + pass;
+    if (!supported) return asked + ": refused by cuDNN, our own kernel stands in";
+    return asked + ": cuDNN, algorithm " + std::to_string(algorithm) + ", workspace " +
+           std::to_string(workspace_bytes) + " bytes";
+  }
+
   static void run(cudaStream_t stream, const Plan* plan, const Images& at, void* workspace) {
     PENSTOCK_CUDA(cudnnSetStream(plan->handle, stream));
     switch (plan->convolution.pass) {
@@ -200,7 +215,7 @@ CudnnConvolutions::Plan& CudnnConvolutions::plan_of(const Convolution& convoluti
   std::unique_ptr<Plan>& plan = plans_[convolution];
   if (plan == nullptr) {
     plan = std::make_unique<Plan>(handle_, convolution);
-    ++context_.primitives_created;
+    context_.made(plan->choice());
   }
   return *plan;
 }

@@ -10,6 +10,9 @@
 #include <cuda_runtime_api.h>
 
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "kernels/cuda/queue.h"
 #include "kernels/cuda/trouble.h"
@@ -24,7 +27,14 @@ struct CudaContext {
   Memory& memory;    // device memory: scratch tensors, Purpose::Workspace
   Trouble& trouble;  // where kernels report bad ids
   const cudaDeviceProp& properties;
-  int64_t& primitives_created;  // plans and descriptors: count up when one is made
+  int64_t& primitives_created;        // plans and descriptors
+  std::vector<std::string>& choices;  // what a library granted for each of them
+
+  // A plan was made. `choice` says in a line what was asked for and what the library will do.
+  void made(std::string choice) const {
+    ++primitives_created;
+    choices.push_back(std::move(choice));
+  }
 
   // A new scratch tensor; stream order lets it go out of scope as soon as its users are submitted.
   [[nodiscard]] Tensor scratch(const Shape& shape, DType dtype) const {

@@ -3,10 +3,13 @@
 # initcheck, synccheck. Exit codes: 0 clean; 1 something was found; 77 not run, or not to its end, and why.
 #
 #   sanitize.sh TOOL SECONDS PROGRAM [ARGUMENT...]
+#
+# With PENSTOCK_REHEARSAL set (tests/gpu/run.sh --rehearse) the program runs without the tool, which knows no emulated GPU.
 set -uo pipefail
 tool=$1
 limit=$2
 shift 2
+[ -z "${PENSTOCK_REHEARSAL-}" ] || exec timeout "$limit" "$@"
 sanitizer=$(command -v compute-sanitizer || ls "${CUDA_HOME:-/usr/local/cuda}"/bin/compute-sanitizer 2>/dev/null) ||
   { echo "skipped: compute-sanitizer is not on PATH"; exit 77; }
 "$(dirname "$0")/has_gpu.sh" || exit 77

@@ -403,6 +403,16 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t /*handle*/,
   return CUBLAS_STATUS_SUCCESS;
 }
 
+// One algorithm, which is configured in no way.
+cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(
+    const cublasLtMatmulAlgo_t* algorithm, cublasLtMatmulAlgoConfigAttributes_t /*attribute*/,
+    void* value, size_t size_bytes, size_t* written) {
+  if (algorithm == nullptr || size_bytes != sizeof(int32_t)) return CUBLAS_STATUS_INVALID_VALUE;
+  std::memset(value, 0, size_bytes);
+  if (written != nullptr) *written = size_bytes;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t /*handle*/, cublasLtMatmulDesc_t operation,
                               const void* alpha, const void* a_data, cublasLtMatrixLayout_t a,
                               const void* b_data, cublasLtMatrixLayout_t b, const void* beta,

@@ -175,6 +175,22 @@ cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t instance, cudaGraph
   return cudaSuccess;
 }
 
+// Same nodes in the same order; only their arguments may be others.
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t instance, cudaGraph_t graph,
+                                cudaGraphExecUpdateResultInfo* result) {
+  PENSTOCK_HOST_CUDA_LOCK;
+  const bool alike =
+      std::equal(instance->nodes.begin(), instance->nodes.end(), graph->nodes.begin(),
+                 graph->nodes.end(), [](const CUgraphNode_st& a, const CUgraphNode_st* b) {
+                   return a.is_kernel == b->is_kernel &&
+                          (!a.is_kernel || a.kernel.function() == b->kernel.function());
+                 });
+  result->result = alike ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateErrorTopologyChanged;
+  if (!alike) return noted(cudaErrorGraphExecUpdateFailure);
+  for (size_t n = 0; n < graph->nodes.size(); ++n) instance->nodes[n] = *graph->nodes[n];
+  return cudaSuccess;
+}
+
 cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type) {
   PENSTOCK_HOST_CUDA_LOCK;
   if (!living_nodes().contains(node)) return noted(cudaErrorInvalidValue);

@@ -1,0 +1,37 @@
+// bench/gpu/kernel_cases.h -- the ops that kernel_bench times, each at the size it has in training.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernels/device.h"
+
+namespace penstock::gpu_bench {
+
+// Extents of the cases. `training` is a Transformer block of 8,192 tokens and a ResNet-50 stage;
+// `toy` runs in an instant on an emulated device.
+struct Extents {
+  int64_t batch, sequence, heads, head_size, hidden, vocabulary;
+  int64_t images, image, channels;
+
+  [[nodiscard]] int64_t tokens() const { return batch * sequence; }
+  [[nodiscard]] int64_t width() const { return heads * head_size; }
+};
+[[nodiscard]] Extents training_extents();
+[[nodiscard]] Extents toy_extents();
+
+struct KernelCase {
+  std::string name;  // "linear forward, bias"
+  // Makes the operands on a device, and returns what runs the op once; empty where that device does
+  // not have the op. The device must outlive what is returned.
+  std::function<std::function<void()>(Device&)> set_up;
+  // Of what the counting device does not have: copies to and from the host, fused pairs of ops.
+  double flops = 0, bytes = 0;
+};
+
+// In the order of what they matter for: copies, the block's products, attention, passes, images,
+// tokens, updates.
+[[nodiscard]] std::vector<KernelCase> kernel_cases(const Extents& extents);
+
+}  // namespace penstock::gpu_bench
