@@ -99,6 +99,9 @@ enum class Bf16 : uint8_t {
 // Why there is none of them: what the driver says, or that this build has no backend; empty when
 // there is one.
 [[nodiscard]] std::string why_no_cuda();
+// What was missing when this build was configured without the backend although one might expect it
+// (a toolkit without cuDNN, say); empty in all other builds.
+[[nodiscard]] std::string cuda_left_out();
 // Which GPU that ordinal is: an identity that no other in the world has, and its place on the
 // host's bus, which the parts of one GPU (MIG) have in common.
 struct GpuIdentity {

@@ -34,13 +34,14 @@ threads = 1
 class FaultyDevice : public testing::Test {
  protected:
   // A run in an environment with that variable.
-  JobResult train(const char* variable, const char* value, int ranks) {
+  JobResult train(const char* variable, const char* value, int ranks,
+                  const std::string& options = "") {
     setenv(variable, value, 1);
     JobResult job = run_penstock(
         ranks,
         "train " + scratch_.write("run.toml", kRunFile) + " --out " + scratch_.path("run") +
             " --device cuda --link mpi-staged --allow-gpu-sharing --stages " +
-            std::to_string(ranks),
+            std::to_string(ranks) + " " + options,
         60);
     unsetenv(variable);
     return job;
@@ -55,6 +56,13 @@ TEST_F(FaultyDevice, WithTooLittleMemorySaysSo) {
     EXPECT_THAT(job.output, AllOf(HasSubstr("out of memory: the CUDA device has no "),
                                   HasSubstr("use more stages"), Not(HasSubstr("bug"))));
   }
+}
+
+// The host has gigabytes; what counts is the device.
+TEST_F(FaultyDevice, WithTooLittleMemoryHasNoPlan) {
+  const JobResult job = train("PENSTOCK_HOST_CUDA_MEMORY", "60000", 1, "--pipeline.auto");
+  EXPECT_EQ(job.exit_code, 2) << job.output;
+  EXPECT_THAT(job.output, HasSubstr("pipeline.auto: nothing fits 1 ranks: not enough memory"));
 }
 
 TEST_F(FaultyDevice, AfterAnIllegalAddressHasABug) {

@@ -357,7 +357,7 @@ TEST(DeviceModels, AreKnownByName) {
             2 * device_model_named("cpu").matmul_rate(DType::F32));
   EXPECT_EQ(device_model_named("tpu-v2").memory_bytes, int64_t{8} << 30);
   EXPECT_THAT(message_of([] { (void)device_model_named("h1000"); }),
-              HasSubstr("unknown device model 'h1000'; known are h100, a100, v100-16gb"));
+              HasSubstr("unknown device model 'h1000'; known are h200, h100, a100, v100-16gb"));
 }
 
 // Frozen layers behind data are run forward and no more.
