@@ -26,7 +26,8 @@ DeviceModel accelerator(const char* name, double fp32_tera, double bf16_tera, do
           .memory_bytes_per_s = giga_bytes_s * kGiga,
           .memory_efficiency = 0.8,
           .op_overhead_s = 5e-6,
-          .memory_bytes = gibibytes * kGiB};
+          .memory_bytes = gibibytes * kGiB,
+          .own_memory = true};
 }
 
 // Dense products, no sparsity, fp32 without TF32; the NVIDIA ones are the SXM forms. Volta and
@@ -35,10 +36,9 @@ DeviceModel accelerator(const char* name, double fp32_tera, double bf16_tera, do
 std::vector<DeviceModel> accelerators() {
   return {
       accelerator("h200", 66.9, 989.4, 4800, 140),   accelerator("h100", 66.9, 989.4, 3352, 80),
-      accelerator("a100", 19.5, 312, 2039, 80),
-      accelerator("v100-16gb", 15.7, 15.7, 900, 16), accelerator("v100-32gb", 15.7, 15.7, 900, 32),
-      accelerator("p100", 10.6, 10.6, 732, 16),      accelerator("tpu-v2", 22.5, 22.5, 350, 8),
-      accelerator("tpu-v3", 61.5, 61.5, 450, 16)};
+      accelerator("a100", 19.5, 312, 2039, 80),      accelerator("v100-16gb", 15.7, 15.7, 900, 16),
+      accelerator("v100-32gb", 15.7, 15.7, 900, 32), accelerator("p100", 10.6, 10.6, 732, 16),
+      accelerator("tpu-v2", 22.5, 22.5, 350, 8),     accelerator("tpu-v3", 61.5, 61.5, 450, 16)};
 }
 
 // NVIDIA's data sheets of H100 (SXM5), H200 (SXM) and A100 (SXM4 and PCIe). The driver calls them

@@ -29,6 +29,8 @@ struct DeviceModel {
   double memory_efficiency = 1;
   double op_overhead_s = 0;  // to start an op
   int64_t memory_bytes = 0;
+  // Has memory of its own, into which a step's data are copied; else it reads the host's.
+  bool own_memory = false;
   // Keeps copies of every filter in the library's own layouts, one for the forward and one for the
   // input gradient, and scratch memory by thread, as kernels/cpu does. All other weights are read
   // as they are in fp32 and from one narrowed copy in bf16.
@@ -63,9 +65,9 @@ struct PublishedPeak {
 // kernels/cpu on such a processor; the rate grows with `threads` (>= 1).
 [[nodiscard]] DeviceModel cpu_model(const Processor& processor, int threads = 1);
 
-// h200 | h100 | a100 | v100-16gb | v100-32gb | p100 | tpu-v2 | tpu-v3 (one core each) | cpu, which is
-// cpu_model() of the processor at hand: ranks on several kinds of machines get different answers.
-// Throws Error(Input) listing these names.
+// h200 | h100 | a100 | v100-16gb | v100-32gb | p100 | tpu-v2 | tpu-v3 (one core each) | cpu, which
+// is cpu_model() of the processor at hand: ranks on several kinds of machines get different
+// answers. Throws Error(Input) listing these names.
 [[nodiscard]] DeviceModel device_model_named(const std::string& name, int threads = 1);
 
 }  // namespace penstock

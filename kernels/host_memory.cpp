@@ -71,8 +71,7 @@ std::optional<int64_t> cgroup_memory_limit(const std::string& root) {
 }
 
 int64_t host_memory_bytes(const std::string& root) {
-  const int64_t machine =
-      static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  const int64_t machine = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   return std::min(machine, cgroup_memory_limit(root).value_or(machine));
 }
 

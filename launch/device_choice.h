@@ -33,8 +33,8 @@ struct DeviceChoice {
 // Throws on every rank, if two ranks are on one GPU and config.allow_gpu_sharing is not set.
 void refuse_sharing(const DeviceChoice& choice, const RunConfig& config);
 
-// Bytes that this rank's tensors may take: of its GPU, shared with the ranks that compute on it too,
-// or of its host, shared with the `local_ranks` there.
+// Bytes that this rank's tensors may take: of its GPU, shared with the ranks that compute on it
+// too, or of its host, shared with the `local_ranks` there.
 [[nodiscard]] int64_t memory_of_rank(const DeviceChoice& choice, int rank, int local_ranks,
                                      const Device& device);
 

@@ -55,9 +55,9 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
     refuse_sharing(choice, config.run);
     agree(world, fmt::format("rank {} (host {})", session.rank(), session.host()),
           [&] { device = open_device(choice, plan.threads, config.run); });
-    run = planned_run(session, world, settings, config, device->model(),
-                      memory_of_rank(choice, session.rank(), session.local_ranks(), *device),
-                      models);
+    run =
+        planned_run(session, world, settings, config, device->model(),
+                    memory_of_rank(choice, session.rank(), session.local_ranks(), *device), models);
     grid = grid_of(run.config, session.ranks());
     InitConfig& init = run.config.init;
     if (!init.from.empty()) {

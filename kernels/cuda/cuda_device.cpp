@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernels/cuda/copy_lane.h"
 #include "kernels/cuda/cuda_device_model.h"
 #include "kernels/cuda/event_clock.h"
 #include "kernels/cuda/memory_source.h"
@@ -103,6 +104,9 @@ class OneGpu final : public CudaDevice {
     queue_.flush();
     PENSTOCK_CUDA(cudaMemcpyAsync(to.raw(), from.raw(), from.size_bytes(), cudaMemcpyHostToDevice,
                                   queue_.stream()));
+  }
+  [[nodiscard]] std::unique_ptr<UploadLane> make_upload_lane(size_t slots) override {
+    return std::make_unique<CopyLane>(slots, queue_);
   }
   void begin_section(int64_t key) override { queue_.begin_section(key); }
   void end_section() override { queue_.end_section(); }

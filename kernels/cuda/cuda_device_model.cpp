@@ -41,8 +41,7 @@ double attribute(cudaDeviceAttr which, int ordinal) {
 
 }  // namespace
 
-DeviceModel cuda_device_model(const cudaDeviceProp& properties, int ordinal,
-                              int64_t usable_bytes) {
+DeviceModel cuda_device_model(const cudaDeviceProp& properties, int ordinal, int64_t usable_bytes) {
   DeviceModel model = device_model_named("h100");  // for the assumed efficiencies
   model.name = "gpu";
   for (const auto& [part, name] : kNames) {

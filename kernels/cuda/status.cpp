@@ -27,8 +27,8 @@ std::string words_of(cudaError_t status) {
 }  // namespace
 
 void fail_cuda(const char* call, cudaError_t status) {
-  fail_by(fault_of(status), "the CUDA device failed in " + name_of_call(call) + ": " +
-                                words_of(status),
+  fail_by(fault_of(status),
+          "the CUDA device failed in " + name_of_call(call) + ": " + words_of(status),
           advice_for(fault_of(status), status));
 }
 

@@ -8,8 +8,9 @@
 
 namespace penstock {
 
-// Throw "out of memory: the CUDA device failed in cudaMalloc: ..." (Resource), "... an illegal memory
-// access was encountered (cudaErrorIllegalAddress): this is a bug, ..." (Internal), and so on.
+// Throw "out of memory: the CUDA device failed in cudaMalloc: ..." (Resource), "... an illegal
+// memory access was encountered (cudaErrorIllegalAddress): this is a bug, ..." (Internal), and so
+// on.
 [[noreturn]] void fail_cuda(const char* call, cudaError_t status);
 [[noreturn]] void fail_cublas(const char* call, cublasStatus_t status);
 [[noreturn]] void fail_cudnn(const char* call, cudnnStatus_t status);

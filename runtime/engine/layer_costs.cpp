@@ -160,6 +160,15 @@ Shapes entering(const ProbeSetup& setup) {
   return {Shape(std::span<const int64_t>(extents))};
 }
 
+// What a layer reads of a batch, where the device has a copy of it.
+std::vector<DataField> fields_of(const Layer& layer, bool first, const ProbeSetup& setup) {
+  std::vector<std::string> names = layer.reads();
+  if (first) names.push_back(setup.input.field);
+  std::vector<DataField> fields;
+  for (const std::string& name : names) fields.push_back({name, field_bytes(name, setup)});
+  return fields;
+}
+
 ModelCosts walk_layers(const Walk& walk) {
   ModelCosts costs;
   costs.device = walk.device.description();
@@ -182,6 +191,7 @@ ModelCosts walk_layers(const Walk& walk) {
     trained = trained || trains(*layer, freeze);
     LayerCost cost = cost_of(*layer, found->second);
     cost.parameters = count_parameters(*layer);
+    if (device.own_memory) cost.reads = fields_of(*layer, costs.layers.empty(), walk.setup);
     cost.input_bytes = costs.layers.empty() ? 0 : input_bytes;
     cost.output_bytes = bytes_of(shapes.between(), walk.setup.dtype);
     const ProbeMemory& memory = found->second.memory;

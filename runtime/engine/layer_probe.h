@@ -23,6 +23,9 @@ struct ProbeSetup {
   OptimizerConfig optimizer;
 };
 
+// Of a batch field, on a device.
+[[nodiscard]] int64_t field_bytes(const std::string& name, const ProbeSetup& setup);
+
 // What a meter shows: all that was done so far.
 struct Reading {
   double seconds = 0, flops = 0;

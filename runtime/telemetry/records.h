@@ -14,9 +14,9 @@ namespace penstock {
 // How busy the arithmetic is kept, by the network's own operations: thrice the forward, without
 // what is recomputed.
 struct Speed {
-  double tflops = 0.0;  // TFLOP/s per rank
-  double mfu = 0.0;     // of the peak:
-  double peak_tflops = 0.0;   // TFLOP/s of dense products in the precision of the run
+  double tflops = 0.0;         // TFLOP/s per rank
+  double mfu = 0.0;            // of the peak:
+  double peak_tflops = 0.0;    // TFLOP/s of dense products in the precision of the run
   std::string peak_from = {};  // "published for H100 SXM", "run.peak_tflops"
 };
 

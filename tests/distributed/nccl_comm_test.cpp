@@ -57,9 +57,8 @@ TEST_F(NcclComms, AMemberThatNeverComesIsNamedInAnErrorAndNotWaitedFor) {
 
 TEST_F(NcclComms, TwoMembersOnOneDeviceAreRefusedInNcclsWords) {
   PENSTOCK_CUDA(cudaSetDevice(0));
-  const std::string words =
-      refusal([&] { const NcclComm comm(members_.get(), "the test", 0, kShort); },
-              ErrorKind::Internal);
+  const std::string words = refusal(
+      [&] { const NcclComm comm(members_.get(), "the test", 0, kShort); }, ErrorKind::Internal);
   EXPECT_THAT(words, HasSubstr("invalid usage"));
   EXPECT_THAT(words, HasSubstr("Duplicate GPU"));
 }
@@ -81,11 +80,13 @@ TEST_F(NcclComms, AMessageThatNobodySendsIsNotWaitedForWithoutEnd) {
 TEST_F(NcclComms, AMistakeInACallIsAnErrorThatNamesTheCall) {
   NcclComm comm(members_.get(), "the test", 0, kShort);
   const Stream stream;
-  const std::string words = refusal([&] {
-    comm.group([&](ncclComm_t raw) {
-      PENSTOCK_NCCL(comm, ncclSend(nullptr, 64, ncclUint8, 99, raw, stream.get()));
-    });
-  }, ErrorKind::Internal);
+  const std::string words = refusal(
+      [&] {
+        comm.group([&](ncclComm_t raw) {
+          PENSTOCK_NCCL(comm, ncclSend(nullptr, 64, ncclUint8, 99, raw, stream.get()));
+        });
+      },
+      ErrorKind::Internal);
   EXPECT_THAT(words, StartsWith("the test: ncclSend: invalid argument"));
 }
 

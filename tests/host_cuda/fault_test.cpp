@@ -29,14 +29,14 @@ TEST(Faults, OfCuda) {
               cudaErrorNoKernelImageForDevice, cudaErrorMpsMaxClientsReached, cudaErrorUnknown,
               cudaErrorInitializationError, static_cast<cudaError_t>(226)},
              Fault::Missing);
-  expect_all({cudaErrorIllegalAddress, cudaErrorMisalignedAddress, cudaErrorInvalidValue,
-              cudaErrorLaunchFailure, cudaErrorAssert, cudaErrorInvalidConfiguration,
-              cudaErrorLaunchOutOfResources, cudaErrorIllegalInstruction, cudaErrorInvalidPc,
-              cudaErrorInvalidAddressSpace, cudaErrorHardwareStackError,
-              cudaErrorInvalidResourceHandle, cudaErrorInvalidDeviceFunction,
-              cudaErrorStreamCaptureInvalidated, cudaErrorGraphExecUpdateFailure,
-              static_cast<cudaError_t>(12345)},
-             Fault::Bug);
+  expect_all(
+      {cudaErrorIllegalAddress, cudaErrorMisalignedAddress, cudaErrorInvalidValue,
+       cudaErrorLaunchFailure, cudaErrorAssert, cudaErrorInvalidConfiguration,
+       cudaErrorLaunchOutOfResources, cudaErrorIllegalInstruction, cudaErrorInvalidPc,
+       cudaErrorInvalidAddressSpace, cudaErrorHardwareStackError, cudaErrorInvalidResourceHandle,
+       cudaErrorInvalidDeviceFunction, cudaErrorStreamCaptureInvalidated,
+       cudaErrorGraphExecUpdateFailure, static_cast<cudaError_t>(12345)},
+      Fault::Bug);
 }
 
 TEST(Faults, OfCublas) {
@@ -44,10 +44,10 @@ TEST(Faults, OfCublas) {
   expect_all(
       {CUBLAS_STATUS_NOT_INITIALIZED, CUBLAS_STATUS_ARCH_MISMATCH, CUBLAS_STATUS_LICENSE_ERROR},
       Fault::Missing);
-  expect_all({CUBLAS_STATUS_INVALID_VALUE, CUBLAS_STATUS_MAPPING_ERROR,
-              CUBLAS_STATUS_EXECUTION_FAILED, CUBLAS_STATUS_INTERNAL_ERROR,
-              CUBLAS_STATUS_NOT_SUPPORTED},
-             Fault::Bug);
+  expect_all(
+      {CUBLAS_STATUS_INVALID_VALUE, CUBLAS_STATUS_MAPPING_ERROR, CUBLAS_STATUS_EXECUTION_FAILED,
+       CUBLAS_STATUS_INTERNAL_ERROR, CUBLAS_STATUS_NOT_SUPPORTED},
+      Fault::Bug);
 }
 
 TEST(Faults, OfCudnn) {
@@ -59,11 +59,11 @@ TEST(Faults, OfCudnn) {
               CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDA_DRIVER,
               CUDNN_STATUS_NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING},
              Fault::Missing);
-  expect_all({CUDNN_STATUS_BAD_PARAM, CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER,
-              CUDNN_STATUS_NOT_SUPPORTED, CUDNN_STATUS_NOT_SUPPORTED_SHAPE,
-              CUDNN_STATUS_INTERNAL_ERROR, CUDNN_STATUS_EXECUTION_FAILED,
-              CUDNN_STATUS_EXECUTION_FAILED_CUDART},
-             Fault::Bug);
+  expect_all(
+      {CUDNN_STATUS_BAD_PARAM, CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER,
+       CUDNN_STATUS_NOT_SUPPORTED, CUDNN_STATUS_NOT_SUPPORTED_SHAPE, CUDNN_STATUS_INTERNAL_ERROR,
+       CUDNN_STATUS_EXECUTION_FAILED, CUDNN_STATUS_EXECUTION_FAILED_CUDART},
+      Fault::Bug);
 }
 
 TEST(Faults, OfNccl) {
@@ -116,9 +116,9 @@ TEST(Faults, AreToldApartByCodeAndWords) {
   const Error driver = thrown_for(cudaErrorInsufficientDriver);
   EXPECT_EQ(driver.exit_code(), 3);
   EXPECT_THAT(driver.what(), AllOf(Not(HasSubstr("out of memory")), HasSubstr("newer one")));
-  for (const Error& error : {thrown_for(cudaErrorIllegalAddress), thrown_for(cudaErrorInvalidValue),
-                             thrown_for(CUBLAS_STATUS_INVALID_VALUE),
-                             thrown_for(CUDNN_STATUS_BAD_PARAM)}) {
+  for (const Error& error :
+       {thrown_for(cudaErrorIllegalAddress), thrown_for(cudaErrorInvalidValue),
+        thrown_for(CUBLAS_STATUS_INVALID_VALUE), thrown_for(CUDNN_STATUS_BAD_PARAM)}) {
     EXPECT_EQ(error.exit_code(), 1);
     EXPECT_THAT(error.what(), AllOf(Not(HasSubstr("out of memory")), HasSubstr("this is a bug"),
                                     HasSubstr("penstock info")));

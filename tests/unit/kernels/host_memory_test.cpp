@@ -28,9 +28,8 @@ class HostMemory : public testing::Test {
   [[nodiscard]] std::optional<int64_t> limit() const { return cgroup_memory_limit(root_.string()); }
 
   const fs::path root_ =
-      fs::temp_directory_path() /
-      ("penstock-host-memory-" + std::to_string(getpid()) +
-       testing::UnitTest::GetInstance()->current_test_info()->name());
+      fs::temp_directory_path() / ("penstock-host-memory-" + std::to_string(getpid()) +
+                                   testing::UnitTest::GetInstance()->current_test_info()->name());
 };
 
 TEST_F(HostMemory, WithoutControlGroupsIsTheMachines) {

@@ -150,8 +150,8 @@ TEST(Summary, HasTheKeysOfTheContract) {
 
 TEST(Summary, WritesTheSpeedWhereItIsKnown) {
   RunSummary summary;
-  summary.speed = Speed{
-      .tflops = 0.125, .mfu = 0.25, .peak_tflops = 0.5, .peak_from = "run.peak_tflops"};
+  summary.speed =
+      Speed{.tflops = 0.125, .mfu = 0.25, .peak_tflops = 0.5, .peak_from = "run.peak_tflops"};
   const json read = json::parse(json_text(summary));
   EXPECT_EQ(read["tflops"], 0.125);
   EXPECT_EQ(read["mfu"], 0.25);
