@@ -160,15 +160,6 @@ Shapes entering(const ProbeSetup& setup) {
   return {Shape(std::span<const int64_t>(extents))};
 }
 
-// What a layer reads of a batch, where the device has a copy of it.
-std::vector<DataField> fields_of(const Layer& layer, bool first, const ProbeSetup& setup) {
-  std::vector<std::string> names = layer.reads();
-  if (first) names.push_back(setup.input.field);
-  std::vector<DataField> fields;
-  for (const std::string& name : names) fields.push_back({name, field_bytes(name, setup)});
-  return fields;
-}
-
 ModelCosts walk_layers(const Walk& walk) {
   ModelCosts costs;
   costs.device = walk.device.description();

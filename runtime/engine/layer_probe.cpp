@@ -90,10 +90,16 @@ Reading operator-(const Reading& after, const Reading& before) {
 
 }  // namespace
 
-int64_t field_bytes(const std::string& name, const ProbeSetup& setup) {
-  const FieldForm form = field_form(name, setup);
-  const int64_t bytes = form.shape.elements() * static_cast<int64_t>(size_of(form.dtype));
-  return whole_lines(bytes);
+std::vector<DataField> fields_of(const Layer& layer, bool first, const ProbeSetup& setup) {
+  std::vector<std::string> names = layer.reads();
+  if (first) names.push_back(setup.input.field);
+  std::vector<DataField> fields;
+  for (const std::string& name : names) {
+    const FieldForm form = field_form(name, setup);
+    const int64_t bytes = form.shape.elements() * static_cast<int64_t>(size_of(form.dtype));
+    fields.push_back({name, whole_lines(bytes)});
+  }
+  return fields;
 }
 
 LayerProbe::LayerProbe(const std::unique_ptr<Layer>& layer, const Shapes& inputs, ProbePlace place,

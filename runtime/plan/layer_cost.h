@@ -41,7 +41,8 @@ struct LayerCost {
   int64_t backward_peak_bytes = 0;  // beyond the tape, the gradient that enters included
   int64_t backward_input_peak_bytes = 0;
 
-  std::vector<DataField> reads;  // nothing where the device reads the host's memory
+  // Empty where the device reads the host's memory. Counted for a run, not kept in profiles.
+  std::vector<DataField> reads;
 
   // For the whole run, bytes.
   int64_t parameter_bytes = 0, gradient_bytes = 0, optimizer_bytes = 0;
