@@ -11,6 +11,7 @@
 #include "kernels/device_model.h"
 #include "kernels/memory.h"
 #include "kernels/tensor.h"
+#include "kernels/upload_lane.h"
 
 namespace penstock {
 
@@ -48,6 +49,8 @@ class Device {
   virtual void upload(Tensor& to, const Tensor& from) {
     copy_from_host(to, from.raw(), from.size_bytes());
   }
+  // Copies like upload()'s that need not wait for the ops issued before, nor they for these.
+  [[nodiscard]] virtual std::unique_ptr<UploadLane> make_upload_lane(size_t slots);
   // Ops between the two come in the same order in every step, under the same `key`: a device may
   // then replay them as one. Sections do not nest; results are the same with and without.
   virtual void begin_section(int64_t /*key*/) {}
@@ -102,6 +105,9 @@ enum class Bf16 : uint8_t {
 // Why there is none of them: what the driver says, or that this build has no backend; empty when
 // there is one.
 [[nodiscard]] std::string why_no_cuda();
+// What was missing when this build was configured without the backend although one might expect it
+// (a toolkit without cuDNN, say); empty in all other builds.
+[[nodiscard]] std::string cuda_left_out();
 // Which GPU that ordinal is: an identity that no other in the world has, and its place on the
 // host's bus, which the parts of one GPU (MIG) have in common.
 struct GpuIdentity {

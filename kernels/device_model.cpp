@@ -1,5 +1,7 @@
 #include "kernels/device_model.h"
 
+#include <algorithm>
+#include <array>
 #include <vector>
 
 #include "kernels/cpu/processor.h"
@@ -19,11 +21,13 @@ DeviceModel accelerator(const char* name, double fp32_tera, double bf16_tera, do
   return {.name = name,
           .matmul_flops_fp32 = fp32_tera * kTera,
           .matmul_flops_bf16 = bf16_tera * kTera,
+          .peak_from = std::string("published for ") + name,
           .matmul_efficiency = 0.6,
           .memory_bytes_per_s = giga_bytes_s * kGiga,
           .memory_efficiency = 0.8,
           .op_overhead_s = 5e-6,
-          .memory_bytes = gibibytes * kGiB};
+          .memory_bytes = gibibytes * kGiB,
+          .own_memory = true};
 }
 
 // Dense products, no sparsity, fp32 without TF32; the NVIDIA ones are the SXM forms. Volta and
@@ -31,13 +35,40 @@ DeviceModel accelerator(const char* name, double fp32_tera, double bf16_tera, do
 // told otherwise; its figures are half of a chip's, which has two cores.
 std::vector<DeviceModel> accelerators() {
   return {
-      accelerator("h100", 66.9, 989.4, 3352, 80),    accelerator("a100", 19.5, 312, 2039, 80),
-      accelerator("v100-16gb", 15.7, 15.7, 900, 16), accelerator("v100-32gb", 15.7, 15.7, 900, 32),
-      accelerator("p100", 10.6, 10.6, 732, 16),      accelerator("tpu-v2", 22.5, 22.5, 350, 8),
-      accelerator("tpu-v3", 61.5, 61.5, 450, 16)};
+      accelerator("h200", 66.9, 989.4, 4800, 140),   accelerator("h100", 66.9, 989.4, 3352, 80),
+      accelerator("a100", 19.5, 312, 2039, 80),      accelerator("v100-16gb", 15.7, 15.7, 900, 16),
+      accelerator("v100-32gb", 15.7, 15.7, 900, 32), accelerator("p100", 10.6, 10.6, 732, 16),
+      accelerator("tpu-v2", 22.5, 22.5, 350, 8),     accelerator("tpu-v3", 61.5, 61.5, 450, 16)};
 }
 
+// NVIDIA's data sheets of H100 (SXM5), H200 (SXM) and A100 (SXM4 and PCIe). The driver calls them
+// "NVIDIA H100 80GB HBM3", "NVIDIA H200", "NVIDIA A100-SXM4-80GB", "NVIDIA A100 80GB PCIe".
+struct PartName {
+  std::string_view in_name;
+  PublishedPeak peak;
+};
+constexpr PublishedPeak kA100 = {"A100", 19.5 * kTera, 312 * kTera};
+constexpr std::array kParts = {
+    PartName{"H100", {"H100 SXM", 66.9 * kTera, 989.4 * kTera}},
+    PartName{"H200", {"H200 SXM", 66.9 * kTera, 989.4 * kTera}},
+    PartName{"A100-SXM4", kA100},
+    PartName{"A100-PCIE", kA100},
+    PartName{"A100 80GB PCIe", kA100},
+};
+// Other boards of those names, with other clocks and fewer multiprocessors, and slices.
+constexpr std::array<std::string_view, 4> kOthers = {"H100 PCIe", "NVL", "GH200", "MIG"};
+
 }  // namespace
+
+const PublishedPeak* published_peak(std::string_view device_name) {
+  const auto named = [&](std::string_view words) {
+    return device_name.find(words) != std::string_view::npos;
+  };
+  if (std::any_of(kOthers.begin(), kOthers.end(), named)) return nullptr;
+  const auto* found = std::find_if(kParts.begin(), kParts.end(),
+                                   [&](const PartName& part) { return named(part.in_name); });
+  return found == kParts.end() ? nullptr : &found->peak;
+}
 
 // Measured with kernels/cpu on two cores of a server with AVX-512 and its bf16 products: nothing is
 // left to take off. The cores share the memory's bandwidth.
@@ -47,6 +78,7 @@ DeviceModel cpu_model(const Processor& processor, int threads) {
   return {.name = "cpu",
           .matmul_flops_fp32 = fp32,
           .matmul_flops_bf16 = processor.bf16 ? 524 * kGiga * threads : fp32,
+          .peak_from = "a usual core's, x " + std::to_string(threads),
           .memory_bytes_per_s = 33 * kGiga,
           .op_overhead_s = 2e-6,
           .memory_bytes = 16 * kGiB,

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "kernels/shape.h"
 
@@ -22,11 +23,14 @@ struct DeviceModel {
   std::string name;
   double matmul_flops_fp32 = 0;  // FLOP/s of products of fp32 numbers
   double matmul_flops_bf16 = 0;
+  std::string peak_from;         // where those come from: "published for H100 SXM"
   double matmul_efficiency = 1;  // the share of those that is reached
   double memory_bytes_per_s = 0;
   double memory_efficiency = 1;
   double op_overhead_s = 0;  // to start an op
   int64_t memory_bytes = 0;
+  // Has memory of its own, into which a step's data are copied; else it reads the host's.
+  bool own_memory = false;
   // Keeps copies of every filter in the library's own layouts, one for the forward and one for the
   // input gradient, and scratch memory by thread, as kernels/cpu does. All other weights are read
   // as they are in fp32 and from one narrowed copy in bf16.
@@ -38,19 +42,32 @@ struct DeviceModel {
   bool emulates_bf16 = false;
   int threads = 1;  // of kernels/cpu
 
+  // The peak that reached FLOP/s are a share of.
+  [[nodiscard]] double matmul_peak(DType dtype) const {
+    return dtype == DType::BF16 ? matmul_flops_bf16 : matmul_flops_fp32;
+  }
   // FLOP/s that products of numbers of that type reach.
   [[nodiscard]] double matmul_rate(DType dtype) const {
-    return matmul_efficiency * (dtype == DType::BF16 ? matmul_flops_bf16 : matmul_flops_fp32);
+    return matmul_efficiency * matmul_peak(dtype);
   }
   [[nodiscard]] double memory_rate() const { return memory_efficiency * memory_bytes_per_s; }
 };
 
+// What the maker's data sheet says of a part: dense products, fp32 without TF32, in FLOP/s.
+struct PublishedPeak {
+  const char* part;
+  double fp32, bf16;
+};
+// By the name that the driver gives the part. Null for parts that are not in this table, whose
+// boards run at other clocks (PCIe, NVL), and for a slice of one (MIG).
+[[nodiscard]] const PublishedPeak* published_peak(std::string_view device_name);
+
 // kernels/cpu on such a processor; the rate grows with `threads` (>= 1).
 [[nodiscard]] DeviceModel cpu_model(const Processor& processor, int threads = 1);
 
-// h100 | a100 | v100-16gb | v100-32gb | p100 | tpu-v2 | tpu-v3 (one core each) | cpu, which is
-// cpu_model() of the processor at hand: ranks on several kinds of machines get different answers.
-// Throws Error(Input) listing these names.
+// h200 | h100 | a100 | v100-16gb | v100-32gb | p100 | tpu-v2 | tpu-v3 (one core each) | cpu, which
+// is cpu_model() of the processor at hand: ranks on several kinds of machines get different
+// answers. Throws Error(Input) listing these names.
 [[nodiscard]] DeviceModel device_model_named(const std::string& name, int threads = 1);
 
 }  // namespace penstock

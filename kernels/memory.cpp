@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "kernels/error.h"
+#include "kernels/fault.h"
 
 namespace penstock {
 namespace {
@@ -62,9 +62,9 @@ Block* Memory::obtain(size_t size_bytes, Purpose purpose) {
     data = source_->obtain(size_bytes);
   }
   if (data == nullptr) {
-    fail_resource(source_->name() + " has no " + mebibytes(static_cast<int64_t>(size_bytes)) +
-                  " left for " + name_of(purpose) + " (" + mebibytes(use_.total_current) +
-                  " in use): use more stages, smaller micro-batches or --recompute stage");
+    fail_out_of_memory(source_->name() + " has no " + mebibytes(static_cast<int64_t>(size_bytes)) +
+                       " left for " + name_of(purpose) + " (" + mebibytes(use_.total_current) +
+                       " in use)");
   }
   Block* block = nullptr;
   if (spare_headers_.empty()) {

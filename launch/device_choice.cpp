@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <map>
 #include <sstream>
+
+#include "kernels/host_memory.h"
 
 namespace penstock {
 namespace {
@@ -68,6 +72,29 @@ void refuse_sharing(const DeviceChoice& choice, const RunConfig& config) {
   const std::string complaint = sharing_complaint(choice.ranks);
   if (complaint.empty() || config.allow_gpu_sharing) return;
   throw Error(ErrorKind::Resource, complaint, ErrorScope::EveryRank);
+}
+
+int64_t memory_of_rank(const DeviceChoice& choice, int rank, int local_ranks,
+                       const Device& device) {
+  if (device.host_addressable()) return host_memory_bytes() / std::max(local_ranks, 1);
+  const std::string& gpu = choice.ranks.at(static_cast<size_t>(rank)).gpu;
+  const auto sharing = std::count_if(choice.ranks.begin(), choice.ranks.end(),
+                                     [&](const RankFacts& other) { return other.gpu == gpu; });
+  return device.model().memory_bytes / std::max<int64_t>(sharing, 1);
+}
+
+std::string fallback_note(const DeviceChoice& choice, const std::string& wish, bool gpu_here,
+                          const std::string& left_out, const std::string& why) {
+  if (choice.gpu >= 0 || wish != "auto" || (!gpu_here && left_out.empty())) return {};
+  return fmt::format("note: {}the run computes on the CPU: {}",
+                     gpu_here ? "this host has a GPU, but " : "", why);
+}
+
+std::string fallback_note(const DeviceChoice& choice, const std::string& wish) {
+  // The nodes that the driver makes; dxg is that of WSL. As in cmake/PenstockCuda.cmake.
+  const bool gpu_here =
+      std::filesystem::exists("/dev/nvidiactl") || std::filesystem::exists("/dev/dxg");
+  return fallback_note(choice, wish, gpu_here, cuda_left_out(), why_no_cuda());
 }
 
 std::unique_ptr<Device> open_device(const DeviceChoice& choice, int threads,

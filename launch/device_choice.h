@@ -33,6 +33,19 @@ struct DeviceChoice {
 // Throws on every rank, if two ranks are on one GPU and config.allow_gpu_sharing is not set.
 void refuse_sharing(const DeviceChoice& choice, const RunConfig& config);
 
+// Bytes that this rank's tensors may take: of its GPU, shared with the ranks that compute on it
+// too, or of its host, shared with the `local_ranks` there.
+[[nodiscard]] int64_t memory_of_rank(const DeviceChoice& choice, int rank, int local_ranks,
+                                     const Device& device);
+
+// Why run.device = auto took the CPU, for someone who might have expected a GPU: there is one on
+// this host (`gpu_here`), or the build lacked a part (`left_out`, see cuda_left_out()). Else empty.
+[[nodiscard]] std::string fallback_note(const DeviceChoice& choice, const std::string& wish,
+                                        bool gpu_here, const std::string& left_out,
+                                        const std::string& why);
+// The same, of this host and build.
+[[nodiscard]] std::string fallback_note(const DeviceChoice& choice, const std::string& wish);
+
 // Throws Error(Resource) where there is no such GPU.
 [[nodiscard]] std::unique_ptr<Device> open_device(const DeviceChoice& choice, int threads,
                                                   const RunConfig& config);

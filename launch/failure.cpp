@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "kernels/fault.h"
+
 namespace penstock {
 namespace {
 
@@ -54,9 +56,9 @@ Failure current_failure() {
   } catch (const std::invalid_argument& error) {  // of the pure rooms, schedule and partition
     return {ErrorKind::Input, error.what(), ErrorScope::OneRank};
   } catch (const std::bad_alloc&) {
-    return {
-        ErrorKind::Resource,
-        "no more host memory; use more stages, a smaller micro_batch_size or --recompute layer"};
+    return {ErrorKind::Resource, std::string(kOutOfMemory) +
+                                     "the host has no more: use more stages, smaller micro-batches "
+                                     "or --recompute layer"};
   } catch (const std::exception& error) {
     return {ErrorKind::Internal, fmt::format("unexpected: {}", error.what())};
   } catch (...) {

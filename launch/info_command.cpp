@@ -109,6 +109,8 @@ int info_command(Session& session, const Arguments& arguments, const ModelMaker&
   for (const std::string& rank : ranks) {
     answer("{}\n", rank);
   }
+  const std::string fallback = fallback_note(choice, config.run.device);
+  if (!fallback.empty()) answer("{}\n", fallback);
   print_links(config, choice, session.ranks());
   print_run(config, plan, session.ranks());
   return 0;

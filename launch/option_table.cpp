@@ -223,6 +223,7 @@ void add_run(std::vector<Option>& table) {
   rows.add("graphs", &R::graphs, "", any(), "cuda: replay each instruction as a CUDA graph, which saves the time to launch its kernels");
   rows.add("threads", "threads", &R::threads, "N", between(0, 4096), "per rank; 0: the host's cores shared by its ranks");
   rows.add("precision", "precision", &R::precision, "NAME", one_of({"fp32", "bf16"}), "of the computation; weights are kept in fp32");
+  rows.add("peak_tflops", &R::peak_tflops, "X", between(0, 1e9), "what mfu is a share of, TFLOP/s of a rank; 0: the published dense peak of the device, else what its clock says");
   rows.add("eval_every", "eval-every", &R::eval_every, "N", between(0, 1e15), "steps; 0: only at the end");
   rows.add("eval_batch", &R::eval_batch, "N", between(0, kMostSamples), "samples of an evaluation micro-batch; 0: micro_batch_size");
   rows.add("log_every", "log-every", &R::log_every, "N", between(1, 1e15), "steps between plain log lines");

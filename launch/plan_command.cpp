@@ -138,7 +138,7 @@ run file on N ranks, with the split of layers that fits each, fastest first. Nee
 
   --ranks N              ranks of the run
   --device-memory SIZE   of each, e.g. 80GiB [what the device model has]
-  --device-model NAME    h100 | a100 | v100-16gb | v100-32gb | p100 | tpu-v2 | tpu-v3 | cpu (this machine's) [cpu]
+  --device-model NAME    h200 | h100 | a100 | v100-16gb | v100-32gb | p100 | tpu-v2 | tpu-v3 | cpu (this machine's) [cpu]
   --profile FILE         times and links measured by penstock profile
   --nodes N              ranks on each node [all on one]
   --top N                how many to list [20]

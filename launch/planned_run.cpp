@@ -2,7 +2,6 @@
 #include "launch/planned_run.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <memory>
 #include <stdexcept>
@@ -15,11 +14,6 @@
 
 namespace penstock {
 namespace {
-
-int64_t memory_per_rank(const Session& session) {
-  return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) /
-         session.local_ranks();
-}
 
 // All that pipeline.auto may choose.
 void pin_everything(const PipelineConfig& pipeline, PlanRequest& plan) {
@@ -47,14 +41,15 @@ std::string describe(const Candidate& chosen, const Prediction& prediction,
 class Planner {
  public:
   Planner(const Session& session, const Settings& settings, const ModelMaker& models,
-          const DataFacts& facts, const DeviceModel& device, const Profile* profile)
+          const DataFacts& facts, const DeviceModel& device, int64_t rank_bytes,
+          const Profile* profile)
       : config_(settings.config) {
     auto model =
         std::make_shared<Sequential>(models.build(config_.model, facts.vocabulary, facts.classes));
     Machine machine = machine_of(device, profile);
     machine.ranks_per_node = session.local_ranks();
     // What the user has settled is not refused: the forecast warns where memory is short.
-    machine.memory_bytes = config_.pipeline.automatic ? memory_per_rank(session) : 0;
+    machine.memory_bytes = config_.pipeline.automatic ? rank_bytes : 0;
     request_ = plan_request(
         config_, session.ranks(), machine,
         costs_by_size(config_, std::move(model), models.input(config_.model), device, profile));
@@ -118,7 +113,8 @@ void pin_what_was_asked_for(const Settings& settings, PlanRequest& plan) {
 }
 
 PlannedRun planned_run(const Session& session, Collective& world, const Settings& settings,
-                       const Config& config, const DeviceModel& device, const ModelMaker& models) {
+                       const Config& config, const DeviceModel& device, int64_t rank_bytes,
+                       const ModelMaker& models) {
   PlannedRun result{.config = config, .profile = {}, .note = {}};
   const PipelineConfig& pipeline = config.pipeline;
   const bool splits =
@@ -132,7 +128,7 @@ PlannedRun planned_run(const Session& session, Collective& world, const Settings
     Settings here = settings;
     here.config = config;
     try {
-      PlannedRun planned = Planner(session, here, models, source.facts(), device,
+      PlannedRun planned = Planner(session, here, models, source.facts(), device, rank_bytes,
                                    result.profile ? &*result.profile : nullptr)
                                .run();
       result.note = planned.note;

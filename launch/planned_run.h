@@ -25,9 +25,11 @@ struct PlannedRun {
 };
 
 // Collective. `settings` must be that of rank 0 there, with origins; `config` the same everywhere.
+// pipeline.auto lets no rank need more than `rank_bytes` of rank 0.
 // Throws on every rank when nothing fits or the profile is of another network.
 [[nodiscard]] PlannedRun planned_run(const Session& session, Collective& world,
                                      const Settings& settings, const Config& config,
-                                     const DeviceModel& device, const ModelMaker& models);
+                                     const DeviceModel& device, int64_t rank_bytes,
+                                     const ModelMaker& models);
 
 }  // namespace penstock

@@ -55,7 +55,9 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
     refuse_sharing(choice, config.run);
     agree(world, fmt::format("rank {} (host {})", session.rank(), session.host()),
           [&] { device = open_device(choice, plan.threads, config.run); });
-    run = planned_run(session, world, settings, config, device->model(), models);
+    run =
+        planned_run(session, world, settings, config, device->model(),
+                    memory_of_rank(choice, session.rank(), session.local_ranks(), *device), models);
     grid = grid_of(run.config, session.ranks());
     InitConfig& init = run.config.init;
     if (!init.from.empty()) {
@@ -67,7 +69,8 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
   const std::unique_ptr<Network> network = make_mpi_network(session, grid, links);
   std::unique_ptr<Reporter> reporter =
       open_report(network->world(), run.config,
-                  {plan.warning.empty() ? "" : "note: " + plan.warning, run.note, links.note});
+                  {plan.warning.empty() ? "" : "note: " + plan.warning,
+                   fallback_note(choice, run.config.run.device), run.note, links.note});
   try {
     (void)train(run.config, models, write_run_file(run.config), session, *network, grid, *device,
                 reporter.get(), run.profile ? &*run.profile : nullptr);

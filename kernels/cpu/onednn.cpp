@@ -7,6 +7,7 @@
 
 #include "kernels/cpu/onednn_state.h"
 #include "kernels/cpu/processor.h"
+#include "kernels/fault.h"
 
 namespace penstock {
 namespace {
@@ -144,8 +145,7 @@ dnnl::algorithm library_algorithm(Activation f) {
 void fail_library(const std::string& what, const dnnl::error& error) {
   const std::string text = "oneDNN " + OneDnn::version() + " refused " + what + ": " +
                            error.what() + " (status " + std::to_string(error.status) + ")";
-  if (error.status == dnnl_out_of_memory) fail_resource(text);
-  fail_internal(text);
+  fail_by(error.status == dnnl_out_of_memory ? Fault::Memory : Fault::Bug, text);
 }
 
 void widen(float* to, const bfloat16* from, int64_t elements, int threads) {

@@ -1,6 +1,9 @@
 // kernels/cuda/cuda_device.cpp -- the CUDA backend: the op families over one queue and one pool.
 #include "kernels/cuda/cuda_device.h"
 
+#include <algorithm>
+
+#include "kernels/cuda/copy_lane.h"
 #include "kernels/cuda/cuda_device_model.h"
 #include "kernels/cuda/event_clock.h"
 #include "kernels/cuda/memory_source.h"
@@ -43,11 +46,23 @@ int made_current(int ordinal) {
   return ordinal;
 }
 
+// What tensors may take of the device: what is free when nothing has been allocated yet, but for
+// what the libraries' own code and workspaces, and blocks that fit nothing, are reckoned to take.
+// The latter is as in bench/gpu/largest.py, and a guess.
+int64_t usable_bytes() {
+  constexpr size_t kLibraries = size_t{3} << 29;
+  size_t free_bytes = 0;
+  size_t total_bytes = 0;
+  PENSTOCK_CUDA(cudaMemGetInfo(&free_bytes, &total_bytes));
+  return static_cast<int64_t>(free_bytes - std::min(kLibraries, free_bytes / 16));
+}
+
 class OneGpu final : public CudaDevice {
  public:
   OneGpu(int ordinal, bool graphs)
       : ordinal_(made_current(ordinal)),
         properties_(properties_of(ordinal)),
+        usable_bytes_(usable_bytes()),
         queue_(graphs),
         memory_(device_memory_source(queue_.stream())),
         pinned_(pinned_memory_source()),
@@ -65,7 +80,7 @@ class OneGpu final : public CudaDevice {
     return "cuda:" + std::to_string(ordinal_) + " (" + describe(properties_) + ")";
   }
   [[nodiscard]] DeviceModel model() const override {
-    return cuda_device_model(properties_, ordinal_);
+    return cuda_device_model(properties_, ordinal_, usable_bytes_);
   }
   [[nodiscard]] bool native_bf16() const override { return properties_.major >= 8; }
   [[nodiscard]] bool host_addressable() const override { return false; }
@@ -89,6 +104,9 @@ class OneGpu final : public CudaDevice {
     queue_.flush();
     PENSTOCK_CUDA(cudaMemcpyAsync(to.raw(), from.raw(), from.size_bytes(), cudaMemcpyHostToDevice,
                                   queue_.stream()));
+  }
+  [[nodiscard]] std::unique_ptr<UploadLane> make_upload_lane(size_t slots) override {
+    return std::make_unique<CopyLane>(slots, queue_);
   }
   void begin_section(int64_t key) override { queue_.begin_section(key); }
   void end_section() override { queue_.end_section(); }
@@ -116,6 +134,7 @@ class OneGpu final : public CudaDevice {
  private:
   int ordinal_;
   cudaDeviceProp properties_;
+  int64_t usable_bytes_;
   Queue queue_;  // first in, last out: memory goes back in its stream's order
   Memory memory_;
   Memory pinned_;
@@ -155,6 +174,10 @@ std::string why_no_cuda() {
                                                         cudaGetErrorName(status) + ")";
   const bool driver = status == cudaErrorInsufficientDriver;
   return "no CUDA device: " + words + (driver ? ": install NVIDIA's driver, or a newer one" : "");
+}
+
+std::string cuda_left_out() {
+  return {};
 }
 
 GpuIdentity cuda_identity(int ordinal) {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <string>
 
 #include "kernels/cuda/status.h"
 
@@ -20,11 +21,17 @@ constexpr std::array kGenerations = {
 };
 
 // Parts of the names that cards have, and the models of kernels/device_model.
-constexpr std::array<std::array<const char*, 2>, 5> kNames = {{{"H100", "h100"},
+constexpr std::array<std::array<const char*, 2>, 6> kNames = {{{"H200", "h200"},
+                                                               {"H100", "h100"},
                                                                {"A100", "a100"},
                                                                {"V100-SXM2-16GB", "v100-16gb"},
                                                                {"V100-SXM2-32GB", "v100-32gb"},
                                                                {"P100", "p100"}}};
+
+std::string clock_text(int multiprocessors, double kilohertz) {
+  return "by clock: " + std::to_string(multiprocessors) + " SMs at " +
+         std::to_string(static_cast<int>(kilohertz / 1e3)) + " MHz";
+}
 
 double attribute(cudaDeviceAttr which, int ordinal) {
   int value = 0;
@@ -34,25 +41,32 @@ double attribute(cudaDeviceAttr which, int ordinal) {
 
 }  // namespace
 
-DeviceModel cuda_device_model(const cudaDeviceProp& properties, int ordinal) {
+DeviceModel cuda_device_model(const cudaDeviceProp& properties, int ordinal, int64_t usable_bytes) {
   DeviceModel model = device_model_named("h100");  // for the assumed efficiencies
   model.name = "gpu";
   for (const auto& [part, name] : kNames) {
     if (std::strstr(properties.name, part) != nullptr) model.name = name;
   }
   const int compute = 10 * properties.major + properties.minor;
-  const double cycles = 1e3 * attribute(cudaDevAttrClockRate, ordinal) *
-                        properties.multiProcessorCount;  // of all multiprocessors in a second
+  const double kilohertz = attribute(cudaDevAttrClockRate, ordinal);
+  const double cycles =
+      1e3 * kilohertz * properties.multiProcessorCount;  // of all multiprocessors in a second
   for (const Generation& generation : kGenerations) {
     if (compute < generation.compute) continue;
     model.matmul_flops_fp32 = cycles * generation.fp32;
     model.matmul_flops_bf16 = cycles * generation.bf16;
     break;
   }
+  model.peak_from = clock_text(properties.multiProcessorCount, kilohertz);
+  if (const PublishedPeak* published = published_peak(properties.name); published != nullptr) {
+    model.matmul_flops_fp32 = published->fp32;
+    model.matmul_flops_bf16 = published->bf16;
+    model.peak_from = std::string("published for ") + published->part;
+  }
   // Two transfers in a cycle of the memory clock.
   model.memory_bytes_per_s = 2.0 * 1e3 * attribute(cudaDevAttrMemoryClockRate, ordinal) *
                              attribute(cudaDevAttrGlobalMemoryBusWidth, ordinal) / 8.0;
-  model.memory_bytes = static_cast<int64_t>(properties.totalGlobalMem);
+  model.memory_bytes = usable_bytes;
   return model;
 }
 

@@ -1,12 +1,23 @@
+// kernels/cuda/direct_convolution.cu -- see direct_convolution.h.
+//
+// Images are [n, h, w, channels]. The lanes of a warp have neighbouring channels, so that they read
+// and write whole sectors of images; in depthwise convolutions, which these kernels meet most, of
+// filters too, once those have been turned to [taps of a filter, out]. Every sum is in an order
+// that depends on shapes alone.
+#include <algorithm>
+
 #include "kernels/checks.h"
 #include "kernels/cuda/direct_convolution.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/reduce.h"
 #include "kernels/cuda/vector.h"
 
 namespace penstock {
 namespace {
 
-constexpr int kThreads = 128;
+constexpr int kThreads = 256;  // of kernels that go through a filter
+constexpr int kWarps = 4;      // of those that go through an image
+constexpr int kStrip = 4;      // neighbouring positions that a thread computes with one filter
 
 // Input [n, h, w, in], output [n, oh, ow, out]; group_* count the channels of one group.
 struct Extents {
@@ -14,17 +25,19 @@ struct Extents {
   int64_t group_in, group_out;
   Window window;
 
-  [[nodiscard]] constexpr int64_t input_elements() const { return n * h * w * in; }
-  [[nodiscard]] constexpr int64_t output_elements() const { return n * oh * ow * out; }
-  [[nodiscard]] constexpr int64_t filter_elements() const {
-    return out * group_in * window.kernel_h * window.kernel_w;
+  // Of one output channel.
+  [[nodiscard]] __host__ __device__ int64_t taps() const {
+    return group_in * window.kernel_h * window.kernel_w;
+  }
+  [[nodiscard]] __device__ int64_t tap(int64_t c, int ky, int kx) const {
+    return (c * window.kernel_h + ky) * window.kernel_w + kx;
   }
 };
 
 // The input position that tap `tap` sees at output `at`, or -1 in the padding.
 __device__ int64_t seen(int64_t at, int tap, int stride, int before, int64_t extent) {
   const int64_t position = at * stride - before + tap;
-  return position < extent ? position : -1;
+  return position >= 0 && position < extent ? position : -1;
 }
 
 // The output whose tap `tap` sees `position`, or -1 where there is none.
@@ -34,88 +47,169 @@ __device__ int64_t seeing(int64_t position, int tap, int stride, int before, int
   return shifted / stride;
 }
 
-__device__ int64_t filter_at(const Extents& e, int64_t o, int64_t c, int ky, int kx) {
-  return ((o * e.group_in + c) * e.window.kernel_h + ky) * e.window.kernel_w + kx;
+// From [out, taps] to [taps, out].
+__global__ void __launch_bounds__(kThreads)
+    turn_filter_kernel(float* turned, const float* filter, int64_t taps, int64_t out) {
+  const int64_t i = int64_t{blockIdx.x} * kThreads + static_cast<int64_t>(threadIdx.x);
+  if (i < taps * out) turned[i] = filter[i % out * taps + i / out];
 }
 
+// The strip of an image [rows, width] that a warp has.
+struct Strip {
+  int64_t row, first;
+  __device__ Strip(int64_t rows, int64_t width) {
+    const int64_t strips = (width + kStrip - 1) / kStrip;
+    const int64_t i = int64_t{blockIdx.x} * kWarps + static_cast<int64_t>(threadIdx.y);
+    row = i / strips < rows ? i / strips : -1;
+    first = i % strips * kStrip;
+  }
+};
+
+// A thread has one channel of a strip of outputs.
 template <class T>
-__global__ void forward(T* y, const T* x, const float* filter, Extents e) {
-  const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i >= e.output_elements()) return;
-  const int64_t o = i % e.out;
-  const int64_t ox = i / e.out % e.ow;
-  const int64_t oy = i / e.out / e.ow % e.oh;
-  const int64_t n = i / e.out / e.ow / e.oh;
-  const int64_t first = o / e.group_out * e.group_in;
+__global__ void __launch_bounds__(kWarp* kWarps)
+    forward_kernel(T* y, const T* x, const float* turned, Extents e) {
+  const Strip strip(e.n * e.oh, e.ow);
+  const int64_t o = int64_t{blockIdx.y} * kWarp + static_cast<int64_t>(threadIdx.x);
+  if (strip.row < 0 || o >= e.out) return;
+  const int64_t n = strip.row / e.oh;
   const Window& window = e.window;
-  float sum = 0.0F;
+  const T* from = x + o / e.group_out * e.group_in;
+  float sums[kStrip] = {};
   for (int ky = 0; ky < window.kernel_h; ++ky) {
-    const int64_t iy = seen(oy, ky, window.stride_h, window.pad_top, e.h);
+    const int64_t iy = seen(strip.row % e.oh, ky, window.stride_h, window.pad_top, e.h);
     if (iy < 0) continue;
     for (int kx = 0; kx < window.kernel_w; ++kx) {
-      const int64_t ix = seen(ox, kx, window.stride_w, window.pad_left, e.w);
-      if (ix < 0) continue;
-      const T* from = x + ((n * e.h + iy) * e.w + ix) * e.in + first;
+      int64_t at[kStrip];
+      for (int s = 0; s < kStrip; ++s) {
+        const int64_t ix = seen(strip.first + s, kx, window.stride_w, window.pad_left, e.w);
+        at[s] = ix < 0 ? -1 : ((n * e.h + iy) * e.w + ix) * e.in;
+      }
       for (int64_t c = 0; c < e.group_in; ++c) {
-        sum += widened(from[c]) * filter[filter_at(e, o, c, ky, kx)];
+        const float w = turned[e.tap(c, ky, kx) * e.out + o];
+        for (int s = 0; s < kStrip; ++s) {
+          if (at[s] >= 0) sums[s] += widened(from[at[s] + c]) * w;
+        }
       }
     }
   }
-  narrow_to(y + i, sum);
+  for (int s = 0; s < kStrip && strip.first + s < e.ow; ++s) {
+    narrow_to(y + (strip.row * e.ow + strip.first + s) * e.out + o, sums[s]);
+  }
 }
 
+// A thread has one channel of a strip of inputs.
 template <class T>
-__global__ void backward_input(T* dx, const T* g, const float* filter, Extents e) {
-  const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i >= e.input_elements()) return;
-  const int64_t c = i % e.in;
-  const int64_t ix = i / e.in % e.w;
-  const int64_t iy = i / e.in / e.w % e.h;
-  const int64_t n = i / e.in / e.w / e.h;
-  const int64_t first = c / e.group_in * e.group_out;
+__global__ void __launch_bounds__(kWarp* kWarps)
+    backward_input_kernel(T* dx, const T* g, const float* turned, Extents e) {
+  const Strip strip(e.n * e.h, e.w);
+  const int64_t c = int64_t{blockIdx.y} * kWarp + static_cast<int64_t>(threadIdx.x);
+  if (strip.row < 0 || c >= e.in) return;
+  const int64_t n = strip.row / e.h;
   const Window& window = e.window;
-  float sum = 0.0F;
+  const int64_t first = c / e.group_in * e.group_out;
+  float sums[kStrip] = {};
   for (int ky = 0; ky < window.kernel_h; ++ky) {
-    const int64_t oy = seeing(iy, ky, window.stride_h, window.pad_top, e.oh);
+    const int64_t oy = seeing(strip.row % e.h, ky, window.stride_h, window.pad_top, e.oh);
     if (oy < 0) continue;
     for (int kx = 0; kx < window.kernel_w; ++kx) {
-      const int64_t ox = seeing(ix, kx, window.stride_w, window.pad_left, e.ow);
-      if (ox < 0) continue;
-      const T* from = g + ((n * e.oh + oy) * e.ow + ox) * e.out + first;
+      int64_t at[kStrip];
+      for (int s = 0; s < kStrip; ++s) {
+        const int64_t ox = seeing(strip.first + s, kx, window.stride_w, window.pad_left, e.ow);
+        at[s] = ox < 0 ? -1 : ((n * e.oh + oy) * e.ow + ox) * e.out + first;
+      }
+      const float* taps = turned + e.tap(c % e.group_in, ky, kx) * e.out + first;
       for (int64_t o = 0; o < e.group_out; ++o) {
-        sum += widened(from[o]) * filter[filter_at(e, first + o, c % e.group_in, ky, kx)];
+        for (int s = 0; s < kStrip; ++s) {
+          if (at[s] >= 0) sums[s] += widened(g[at[s] + o]) * taps[o];
+        }
       }
     }
   }
-  narrow_to(dx + i, sum);
+  for (int s = 0; s < kStrip && strip.first + s < e.w; ++s) {
+    narrow_to(dx + (strip.row * e.w + strip.first + s) * e.in + c, sums[s]);
+  }
 }
 
-// A block owns one element of the filter: its threads share the output positions, and their sums
-// are added pairwise in one order.
+// How the gradient of a filter is cut: a block has 32 output channels, one input channel of their
+// groups, up to kAcross taps of one row of the window, and some rows of the output.
+constexpr int kAcross = 8;
+constexpr int kRowLanes = 8;  // threads that share a row
+
+struct WeightCut {
+  int64_t tiles;      // of output channels
+  int64_t across;     // pieces of a row of the window
+  int64_t blocks;     // tiles x group_in x rows of the window x across
+  int64_t rows_each;  // of the n x oh of the output
+  int64_t parts;
+};
+WeightCut weight_cut(const Extents& e) {
+  constexpr int64_t kBlocks = 1024;  // enough to fill any device
+  constexpr int64_t kMinRows = 4;
+  constexpr int64_t kMostParts = 65535;
+  const auto pieces = [](int64_t all, int64_t each) { return (all + each - 1) / each; };
+  WeightCut cut{};
+  cut.tiles = pieces(e.out, kWarp);
+  cut.across = pieces(e.window.kernel_w, kAcross);
+  cut.blocks = cut.tiles * e.group_in * e.window.kernel_h * cut.across;
+  const int64_t rows = e.n * e.oh;
+  cut.rows_each =
+      std::max({pieces(rows * cut.blocks, kBlocks), pieces(rows, kMostParts), kMinRows});
+  cut.parts = pieces(rows, cut.rows_each);
+  return cut;
+}
+
+// partial[part, tap, out]: the sums of a part of the output's rows, those of the row lanes in turn.
 template <class T>
-__global__ void backward_weight(float* dw, const T* x, const T* g, Extents e) {
-  __shared__ float sums[kThreads];
-  const int64_t i = blockIdx.x;
+__global__ void __launch_bounds__(kWarp* kRowLanes)
+    partial_weight_kernel(float* partial, const T* x, const T* g, Extents e, WeightCut cut) {
+  __shared__ float shared[kRowLanes][kAcross][kWarp];
+  const int lane = static_cast<int>(threadIdx.x);
+  const int row_lane = static_cast<int>(threadIdx.y);
   const Window& window = e.window;
-  const auto kx = static_cast<int>(i % window.kernel_w);
-  const auto ky = static_cast<int>(i / window.kernel_w % window.kernel_h);
-  const int64_t c = i / window.kernel_w / window.kernel_h % e.group_in;
-  const int64_t o = i / window.kernel_w / window.kernel_h / e.group_in;
+  const int64_t piece = int64_t{blockIdx.x} / cut.tiles;
+  const int64_t o = int64_t{blockIdx.x} % cut.tiles * kWarp + lane;
+  const auto kx = static_cast<int>(piece % cut.across * kAcross);
+  const auto ky = static_cast<int>(piece / cut.across % window.kernel_h);
+  const int64_t c = piece / cut.across / window.kernel_h;
   const int64_t channel = o / e.group_out * e.group_in + c;
-  float sum = 0.0F;
-  for (int64_t at = threadIdx.x; at < e.n * e.oh * e.ow; at += kThreads) {
-    const int64_t iy = seen(at / e.ow % e.oh, ky, window.stride_h, window.pad_top, e.h);
-    const int64_t ix = seen(at % e.ow, kx, window.stride_w, window.pad_left, e.w);
-    if (iy < 0 || ix < 0) continue;
-    const int64_t n = at / e.ow / e.oh;
-    sum += widened(x[((n * e.h + iy) * e.w + ix) * e.in + channel]) * widened(g[at * e.out + o]);
+  const int taps = window.kernel_w - kx < kAcross ? window.kernel_w - kx : kAcross;
+  float sums[kAcross] = {};
+  const int64_t begin = int64_t{blockIdx.y} * cut.rows_each;
+  const int64_t end = begin + cut.rows_each < e.n * e.oh ? begin + cut.rows_each : e.n * e.oh;
+  for (int64_t row = begin; o < e.out && row < end; ++row) {
+    const int64_t iy = seen(row % e.oh, ky, window.stride_h, window.pad_top, e.h);
+    if (iy < 0) continue;
+    const T* image = x + (row / e.oh * e.h + iy) * e.w * e.in + channel;
+    for (int64_t ox = row_lane; ox < e.ow; ox += kRowLanes) {
+      const float gradient = widened(g[(row * e.ow + ox) * e.out + o]);
+#pragma unroll
+      for (int k = 0; k < kAcross; ++k) {
+        const int64_t ix = seen(ox, kx + k, window.stride_w, window.pad_left, e.w);
+        if (k < taps && ix >= 0) sums[k] += widened(image[ix * e.in]) * gradient;
+      }
+    }
   }
-  sums[threadIdx.x] = sum;
-  for (int half = kThreads / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (static_cast<int>(threadIdx.x) < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+#pragma unroll
+  for (int k = 0; k < kAcross; ++k) shared[row_lane][k][lane] = sums[k];
+  __syncthreads();
+  if (o >= e.out) return;
+  for (int k = row_lane; k < taps; k += kRowLanes) {
+    float sum = 0.0F;
+    for (int r = 0; r < kRowLanes; ++r) sum += shared[r][k][lane];
+    partial[(int64_t{blockIdx.y} * e.taps() + e.tap(c, ky, kx + k)) * e.out + o] = sum;
   }
-  if (threadIdx.x == 0) dw[i] += sums[0];
+}
+
+// dw[out, taps] += the parts, in their order.
+__global__ void __launch_bounds__(kThreads)
+    add_parts_kernel(float* dw, const float* partial, int64_t taps, int64_t out, int64_t parts) {
+  const int64_t i = int64_t{blockIdx.x} * kThreads + static_cast<int64_t>(threadIdx.x);
+  if (i >= taps * out) return;
+  double sum = 0.0;
+#pragma unroll 4
+  for (int64_t part = 0; part < parts; ++part) sum += partial[part * taps * out + i];
+  dw[i % out * taps + i / out] += static_cast<float>(sum);
 }
 
 Extents extents(const Tensor& x, const Tensor& y, const Window& window, int groups) {
@@ -132,7 +226,20 @@ Extents extents(const Tensor& x, const Tensor& y, const Window& window, int grou
 }
 
 LaunchShape one_thread_each(int64_t elements) {
-  return {.grid = {blocks_for(elements, kThreads), 1, 1}, .block = {kThreads, 1, 1}};
+  return {.grid = {blocks_for(elements, kThreads)}, .block = {kThreads}};
+}
+
+LaunchShape a_warp_a_strip(int64_t rows, int64_t width, int64_t channels) {
+  const int64_t strips = (width + kStrip - 1) / kStrip;
+  return {.grid = {blocks_for(rows * strips, kWarps), blocks_for(channels, kWarp)},
+          .block = {kWarp, kWarps}};
+}
+
+Tensor turned(CudaContext& context, const Tensor& filter, const Extents& e) {
+  const Tensor to = context.scratch({e.taps(), e.out}, DType::F32);
+  launch(context.queue, &turn_filter_kernel, one_thread_each(e.taps() * e.out), to.data<float>(),
+         filter.data<float>(), e.taps(), e.out);
+  return to;
 }
 
 }  // namespace
@@ -140,30 +247,37 @@ LaunchShape one_thread_each(int64_t elements) {
 void direct_forward(CudaContext& context, const Tensor& y, const Tensor& x, const Tensor& filter,
                     const Window& window, int groups) {
   const Extents e = extents(x, y, window, groups);
+  const Tensor w = turned(context, filter, e);
   with_element_type(y.dtype(), "a convolution", [&]<class T>(T) {
-    launch(context.queue, &forward<T>, one_thread_each(e.output_elements()), y.data<T>(),
-           x.data<T>(), filter.data<float>(), e);
+    launch(context.queue, &forward_kernel<T>, a_warp_a_strip(e.n * e.oh, e.ow, e.out), y.data<T>(),
+           x.data<T>(), w.data<float>(), e);
   });
 }
 
 void direct_backward_input(CudaContext& context, const Tensor& dx, const Tensor& g,
                            const Tensor& filter, const Window& window, int groups) {
   const Extents e = extents(dx, g, window, groups);
+  const Tensor w = turned(context, filter, e);
   with_element_type(dx.dtype(), "a convolution", [&]<class T>(T) {
-    launch(context.queue, &backward_input<T>, one_thread_each(e.input_elements()), dx.data<T>(),
-           g.data<T>(), filter.data<float>(), e);
+    launch(context.queue, &backward_input_kernel<T>, a_warp_a_strip(e.n * e.h, e.w, e.in),
+           dx.data<T>(), g.data<T>(), w.data<float>(), e);
   });
 }
 
 void direct_backward_weight(CudaContext& context, const Tensor& dw, const Tensor& x,
                             const Tensor& g, const Window& window, int groups) {
   const Extents e = extents(x, g, window, groups);
-  const LaunchShape one_block_each{.grid = {static_cast<uint32_t>(e.filter_elements()), 1, 1},
-                                   .block = {kThreads, 1, 1}};
+  const WeightCut cut = weight_cut(e);
+  const Tensor partial = context.scratch({cut.parts, e.taps(), e.out}, DType::F32);
+  const LaunchShape shape{
+      .grid = {static_cast<uint32_t>(cut.blocks), static_cast<uint32_t>(cut.parts)},
+      .block = {kWarp, kRowLanes}};
   with_element_type(x.dtype(), "a convolution", [&]<class T>(T) {
-    launch(context.queue, &backward_weight<T>, one_block_each, dw.data<float>(), x.data<T>(),
-           g.data<T>(), e);
+    launch(context.queue, &partial_weight_kernel<T>, shape, partial.data<float>(), x.data<T>(),
+           g.data<T>(), e, cut);
   });
+  launch(context.queue, &add_parts_kernel, one_thread_each(e.taps() * e.out), dw.data<float>(),
+         partial.data<float>(), e.taps(), e.out, cut.parts);
 }
 
 }  // namespace penstock

@@ -1,5 +1,6 @@
-// kernels/cuda/direct_convolution.h -- convolutions as their definition says, one output element at
-// a time: right for every window, group count and type, and slow. For what cuDNN does not take (a
+// kernels/cuda/direct_convolution.h -- convolutions as their definition says, one element at a
+// time: right for every window, group count and type. Depthwise ones are bound by memory, as they
+// should be; those that mix many channels are slow. For what cuDNN does not take (a
 // padding that differs between two sides; a combination that it has no deterministic algorithm
 // for).
 #pragma once

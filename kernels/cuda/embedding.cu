@@ -2,10 +2,12 @@
 //
 // The backward adds to each row of the table in ascending order of positions, without atomics on
 // floats. The positions are sorted by id, equal ids by position: in chunks within a block first,
-// then by counting, with a binary search in every other chunk, what comes before. Then each table
-// row that occurs is summed by the warps that find its first position. Sorting takes a few
-// microseconds up to 10^4 positions and grows with their square over kChunk; adding is bound by
-// memory, but for a row that has most of the positions by the latency of one warp's loads.
+// then by merging runs two and two, where a binary search in the other run counts what comes
+// before. Then each table row that occurs is summed by the warps that find its first position.
+// Sorting n positions takes log2(n / kChunk) merges of at most log2(n) steps a position; adding is
+// bound by memory, but for a row that has most of the positions by the latency of one warp's loads.
+#include <utility>
+
 #include "kernels/checks.h"
 #include "kernels/cuda/report.h"
 #include "kernels/cuda/rows.h"
@@ -55,13 +57,13 @@ __global__ void __launch_bounds__(kChunk)
   sorted_positions[first + place] = static_cast<int32_t>(first) + thread;
 }
 
-// How many of the ascending ids[0 .. size) are below `id`.
-__device__ int count_below(const int32_t* ids, int size, int64_t id) {
-  int low = 0;
-  int high = size;
+// How many of the ascending ids[0 .. size) are below `bound`.
+__device__ int64_t count_below(const int32_t* ids, int64_t size, int64_t bound) {
+  int64_t low = 0;
+  int64_t high = size;
   while (low < high) {
-    const int middle = (low + high) / 2;
-    if (ids[middle] < id) {
+    const int64_t middle = (low + high) / 2;
+    if (ids[middle] < bound) {
       low = middle + 1;
     } else {
       high = middle;
@@ -70,21 +72,22 @@ __device__ int count_below(const int32_t* ids, int size, int64_t id) {
   return low;
 }
 
-// Merges the chunks: of equal ids those of earlier chunks come first.
+// Merges neighbouring runs of `run` sorted ids, two and two: an id's place is its own in its run
+// and how many of the other run come before it, of equal ids those of the earlier run.
 __global__ void __launch_bounds__(kChunk)
-    merge_chunks_kernel(int32_t* merged_ids, int32_t* merged_positions, const int32_t* sorted_ids,
-                        const int32_t* sorted_positions, int64_t count) {
-  const int64_t own_chunk = blockIdx.x;
-  const int64_t i = own_chunk * kChunk + static_cast<int64_t>(threadIdx.x);
+    merge_runs_kernel(int32_t* merged_ids, int32_t* merged_positions, const int32_t* sorted_ids,
+                      const int32_t* sorted_positions, int64_t count, int64_t run) {
+  const int64_t i = int64_t{blockIdx.x} * kChunk + static_cast<int64_t>(threadIdx.x);
   if (i >= count) return;
+  const int64_t own_run = i / run;
+  const bool later = own_run % 2 == 1;
+  const int64_t other = (later ? own_run - 1 : own_run + 1) * run;
+  const int64_t left = count - other;  // none, where the last run has nobody to merge with
   const int32_t id = sorted_ids[i];
-  int64_t place = static_cast<int64_t>(threadIdx.x);
-  for (int64_t chunk = 0; chunk * kChunk < count; ++chunk) {
-    if (chunk == own_chunk) continue;
-    const int64_t left = count - chunk * kChunk;
-    const int size = left < kChunk ? static_cast<int>(left) : kChunk;
-    const int64_t bound = int64_t{id} + (chunk < own_chunk ? 1 : 0);
-    place += count_below(sorted_ids + chunk * kChunk, size, bound);
+  int64_t place = i - (later ? run : 0);
+  if (left > 0) {
+    place +=
+        count_below(sorted_ids + other, left < run ? left : run, int64_t{id} + (later ? 1 : 0));
   }
   merged_ids[place] = id;
   merged_positions[place] = sorted_positions[i];
@@ -148,7 +151,7 @@ void embedding_backward(CudaContext& context, Tensor& dtable, const Tensor& ids,
   const int64_t count = ids.elements();
   const int64_t width = dtable.dim(1);
   if (count == 0 || width == 0) return;
-  // Ids and positions, sorted in chunks and merged.
+  // Ids and positions: sorted in chunks, then merged from one pair of rows to the other.
   const Tensor scratch = context.scratch({4, count}, DType::I32);
   auto* sorted_ids = scratch.data<int32_t>();
   int32_t* sorted_positions = sorted_ids + count;
@@ -157,15 +160,19 @@ void embedding_backward(CudaContext& context, Tensor& dtable, const Tensor& ids,
   const LaunchShape chunks{.grid = {blocks_for(count, kChunk)}, .block = {kChunk}};
   launch(context.queue, &sort_chunks_kernel, chunks, sorted_ids, sorted_positions,
          ids.data<int32_t>(), count);
-  launch(context.queue, &merge_chunks_kernel, chunks, merged_ids, merged_positions, sorted_ids,
-         sorted_positions, count);
+  for (int64_t run = kChunk; run < count; run *= 2) {
+    launch(context.queue, &merge_runs_kernel, chunks, merged_ids, merged_positions, sorted_ids,
+           sorted_positions, count, run);
+    std::swap(sorted_ids, merged_ids);
+    std::swap(sorted_positions, merged_positions);
+  }
   auto* to = dtable.data<float>();
   with_element_type(g.dtype(), "embedding_backward", [&]<class T>(T) {
     const auto run = [&]<int N>() {
       LaunchShape shape = row_shape<kWarp>(count);
       shape.grid.y = blocks_for(width, kWarp * N);
-      launch(context.queue, &add_rows_kernel<N, T>, shape, to, g.data<T>(), merged_ids,
-             merged_positions, count, width, dtable.dim(0), context.trouble.on_device());
+      launch(context.queue, &add_rows_kernel<N, T>, shape, to, g.data<T>(), sorted_ids,
+             sorted_positions, count, width, dtable.dim(0), context.trouble.on_device());
     };
     const bool wide = width % 4 == 0 && is_aligned<4>(to) && is_aligned<4>(g.data<T>());
     wide ? run.template operator()<4>() : run.template operator()<1>();

@@ -1,4 +1,5 @@
 // kernels/cuda/no_cuda.cpp -- stands for the CUDA backend in a build without the toolkit.
+#include "kernels/cuda/why_no_cuda.h"
 #include "kernels/device.h"
 
 namespace penstock {
@@ -8,9 +9,14 @@ std::vector<std::string> cuda_devices() {
 }
 
 std::string why_no_cuda() {
-  return "this program was built without the CUDA backend: install the CUDA toolkit, cuDNN and "
-         "NCCL "
-         "and configure with -DPENSTOCK_CUDA=ON";
+  const std::string missing = cuda_left_out();
+  return "this program was built without the CUDA backend: " +
+         (missing.empty() ? "install the CUDA toolkit, cuDNN and NCCL" : missing) +
+         ", and configure with -DPENSTOCK_CUDA=ON";
+}
+
+std::string cuda_left_out() {
+  return kWhyNoCuda;
 }
 
 GpuIdentity cuda_identity(int /*ordinal*/) {

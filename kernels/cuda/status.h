@@ -1,5 +1,5 @@
-// kernels/cuda/status.h -- no status of CUDA, cuBLAS or cuDNN is dropped: each failure becomes an
-// Error. Out of memory is Error(Resource); anything else is a broken device or a bug of ours.
+// kernels/cuda/status.h -- no status of CUDA, cuBLAS or cuDNN is dropped: each failure becomes the
+// Error that cuda_fault.h says it is.
 #pragma once
 
 #include <cublasLt.h>
@@ -8,7 +8,9 @@
 
 namespace penstock {
 
-// Throw "cudaMalloc(...): out of memory (cudaErrorMemoryAllocation)".
+// Throw "out of memory: the CUDA device failed in cudaMalloc: ..." (Resource), "... an illegal
+// memory access was encountered (cudaErrorIllegalAddress): this is a bug, ..." (Internal), and so
+// on.
 [[noreturn]] void fail_cuda(const char* call, cudaError_t status);
 [[noreturn]] void fail_cublas(const char* call, cublasStatus_t status);
 [[noreturn]] void fail_cudnn(const char* call, cudnnStatus_t status);

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/error.h"
+#include "kernels/fault.h"
 
 namespace penstock {
 namespace {
@@ -41,7 +41,7 @@ class Checksum {
  public:
   Checksum() : state_(XXH3_createState()) {
     if (state_ == nullptr || XXH3_64bits_reset(state_.get()) != XXH_OK) {
-      fail_resource("no memory left for a checksum");
+      fail_out_of_memory("the host has none for a checksum");
     }
   }
   void add(const void* data, size_t size_bytes) {

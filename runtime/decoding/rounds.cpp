@@ -1,11 +1,10 @@
 #include "runtime/decoding/rounds.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "kernels/host_memory.h"
 #include "kernels/ops/pointwise.h"
 #include "runtime/telemetry/units.h"
 
@@ -68,8 +67,8 @@ void Rounds::count_cache() {
   for (const auto& stage : pipeline_.stages()) {
     cache_bytes_ += stage->past_bytes() * context_ * rows_here();
   }
-  const int64_t has = device_.host_addressable() ? sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE)
-                                                 : device_.model().memory_bytes;
+  const int64_t has =
+      device_.host_addressable() ? host_memory_bytes() : device_.model().memory_bytes;
   const int64_t left = has - device_.memory().use().total_current;
   if (cache_bytes_ <= left) return;
   fail_resource("the keys and values of " + std::to_string(rows_here()) + " rows of " +

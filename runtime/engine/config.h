@@ -50,6 +50,7 @@ struct RunConfig {
   bool graphs = true;              // replay CUDA graphs instead of issuing kernels one by one
   int threads = 0;                 // per rank; 0: the host's cores shared by its ranks
   std::string precision = "fp32";  // fp32 | bf16
+  double peak_tflops = 0;          // what mfu is a share of; 0: what is known of the device
   int64_t eval_every = 0;          // steps; 0: only at the end, when there is validation data
   int64_t eval_batch = 0;          // samples of one evaluation micro-batch; 0: micro_batch_size
   int64_t log_every = 10;          // steps between plain log lines

@@ -3,6 +3,19 @@
 #include <algorithm>
 
 namespace penstock {
+namespace {
+
+// By stage: whether this rank holds it and it reads batch fields.
+std::vector<bool> readers(const Executor::Parts& parts) {
+  std::vector<bool> reads;
+  for (const Stage* stage : parts.stages) {
+    const bool enters = reads.empty();  // stage 0
+    reads.push_back(stage != nullptr && (enters || parts.chooses_words || !stage->reads().empty()));
+  }
+  return reads;
+}
+
+}  // namespace
 
 Executor::Executor(const Schedule& schedule, int rank, Parts parts)
     : program_(schedule.program[static_cast<size_t>(rank)]),
@@ -13,6 +26,7 @@ Executor::Executor(const Schedule& schedule, int rank, Parts parts)
       tuples_(mailbox_.tuples(parts_.boundaries)),
       activation_inlets_(tuples_.size()),
       gradient_inlets_(tuples_.size()),
+      fields_(program_, readers(parts_), *parts_.device),
       clock_(parts_.device->make_clock(program_.size() + 1)) {
   keep_tape_.assign(static_cast<size_t>(schedule.stages) * static_cast<size_t>(micro_batches_), 1);
   events_.reserve(program_.size());
@@ -37,8 +51,7 @@ size_t Executor::at(const Instruction& instruction) const {
 
 void Executor::run(const StepInput& input) {
   events_.clear();
-  if (!parts_.device->host_addressable()) upload(input.batches);
-  batches_ = uploaded_.empty() ? input.batches : uploaded_;
+  fields_.begin(input.batches);
   for (Inlet& inlet : activation_inlets_) {
     inlet.left = inlet.per_run;
     announce(inlet);
@@ -49,33 +62,19 @@ void Executor::run(const StepInput& input) {
   }
   clock_->mark(0);
   for (size_t i = 0; i < program_.size(); ++i) {
+    fields_.before(i);
     const bool computes = is_compute(program_[i].op) || program_[i].op == Op::OptimizerStep;
     if (computes) parts_.device->begin_section(parts_.first_section + static_cast<int64_t>(i));
     execute(program_[i], input);
     if (computes) parts_.device->end_section();
+    fields_.after(i);
     clock_->mark(i + 1);
   }
   parts_.links->hand_over();
   // The caller may refill its batches. An update has waited for the device already, to read the
   // loss.
-  if (!uploaded_.empty() && !input.update) parts_.device->synchronize();
-  for (Batch& batch : uploaded_) batch.tensors.clear();
-}
-
-void Executor::upload(std::span<const Batch> batches) {
-  Device& device = *parts_.device;
-  uploaded_.resize(batches.size());
-  for (size_t m = 0; m < batches.size(); ++m) {
-    Batch& copy = uploaded_[m];
-    copy.names = batches[m].names;
-    copy.samples = batches[m].samples;
-    copy.tensors.clear();
-    for (const Tensor& field : batches[m].tensors) {
-      Tensor there = device.empty(field.shape(), field.dtype(), Purpose::Workspace);
-      device.upload(there, field);
-      copy.tensors.push_back(std::move(there));
-    }
-  }
+  if (fields_.uploads() && !input.update) parts_.device->synchronize();
+  fields_.end();
 }
 
 void Executor::execute(const Instruction& instruction, const StepInput& input) {
@@ -132,7 +131,7 @@ void Executor::execute(const Instruction& instruction, const StepInput& input) {
 }
 
 Moment Executor::moment_of(const Instruction& instruction, const StepInput& input) const {
-  const Batch& batch = batches_[static_cast<size_t>(instruction.micro_batch)];
+  const Batch& batch = fields_.batch(instruction.micro_batch);
   return {.training = input.training,
           .seed = input.seed,
           .step = input.step,
@@ -150,7 +149,7 @@ Tensors Executor::take_inputs(const Instruction& instruction) {
   if (instruction.stage > 0) {
     return mailbox_.take_inputs(instruction.stage, instruction.micro_batch);
   }
-  const Batch& batch = batches_[static_cast<size_t>(instruction.micro_batch)];
+  const Batch& batch = fields_.batch(instruction.micro_batch);
   Tensors inputs;
   for (const std::string& field : parts_.inputs) inputs.push_back(batch.field(field));
   return inputs;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/data/dataset.h"
+#include "runtime/engine/field_feed.h"
 #include "runtime/engine/links.h"
 #include "runtime/engine/mailbox.h"
 #include "runtime/engine/stage.h"
@@ -40,6 +41,7 @@ class Executor {
     std::vector<std::vector<TensorSpec>> boundaries;  // what enters each stage, but for skips
     std::vector<SkipRoute> skips;
     std::vector<std::string> inputs;  // batch fields that enter stage 0
+    bool chooses_words = false;       // then every stage may read fields: where it is in its rows
     Links* links = nullptr;
     ReduceGroup* reduce = nullptr;  // null: no replicas
     TiedGradients* tied = nullptr;  // null: no parameter has several holders
@@ -77,8 +79,6 @@ class Executor {
   };
 
   void execute(const Instruction& instruction, const StepInput& input);
-  // The fields that this rank reads, on the device.
-  void upload(std::span<const Batch> batches);
   [[nodiscard]] Moment moment_of(const Instruction& instruction, const StepInput& input) const;
   [[nodiscard]] Tensors take_inputs(const Instruction& instruction);
   void forward(const Instruction& instruction, const StepInput& input);
@@ -96,8 +96,7 @@ class Executor {
   Mailbox mailbox_;
   std::vector<std::vector<TensorSpec>> tuples_;             // what goes along each edge
   std::vector<Inlet> activation_inlets_, gradient_inlets_;  // by edge
-  std::span<const Batch> batches_;  // of this run, where the device reads them
-  std::vector<Batch> uploaded_;     // by micro-batch, during a run; empty where the host's will do
+  FieldFeed fields_;
   std::unique_ptr<DeviceClock> clock_;    // point i is the start of instruction i
   std::vector<TimedInstruction> events_;  // read off the clock when somebody asks
 };

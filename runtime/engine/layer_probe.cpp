@@ -7,9 +7,12 @@ namespace {
 
 constexpr uint64_t kSeed = 1;
 
-// What a tensor takes of its device: whole cache lines.
+// What a tensor takes of its device.
+int64_t whole_lines(int64_t bytes) {
+  return (bytes + 63) / 64 * 64;
+}
 int64_t bytes_in_use(const Tensor& tensor) {
-  return (static_cast<int64_t>(tensor.size_bytes()) + 63) / 64 * 64;
+  return whole_lines(static_cast<int64_t>(tensor.size_bytes()));
 }
 
 Shape batched(int64_t batch, const Shape& sample) {
@@ -44,13 +47,25 @@ Tensor lengths(int64_t batch, int64_t longest, Device& device) {
   return filled;
 }
 
-// A batch field as a loader would give it: the network's input, lengths, other tokens, or labels.
-Tensor field(const std::string& name, const ProbeSetup& setup, Device& device) {
+// A batch field as a loader gives it: the network's input, lengths, other tokens, or labels.
+struct FieldForm {
+  Shape shape;
+  DType dtype;
+  bool counts = false;  // lengths
+};
+
+FieldForm field_form(const std::string& name, const ProbeSetup& setup) {
   const ModelInput& input = setup.input;
-  if (name == input.field) return pattern(batched(setup.batch, input.shape), input.dtype, device);
-  if (name.ends_with("_lengths")) return lengths(setup.batch, input.shape[0], device);
+  if (name == input.field) return {batched(setup.batch, input.shape), input.dtype};
+  if (name.ends_with("_lengths")) return {{setup.batch}, DType::I32, true};
   const Shape label = input.label_per_position ? input.shape : Shape{};
-  return pattern(batched(setup.batch, label), DType::I32, device);
+  return {batched(setup.batch, label), DType::I32};
+}
+
+Tensor field(const std::string& name, const ProbeSetup& setup, Device& device) {
+  const FieldForm form = field_form(name, setup);
+  if (form.counts) return lengths(setup.batch, setup.input.shape[0], device);
+  return pattern(form.shape, form.dtype, device);
 }
 
 int64_t state_bytes(const std::vector<StateTensor>& states) {
@@ -74,6 +89,18 @@ Reading operator-(const Reading& after, const Reading& before) {
 }
 
 }  // namespace
+
+std::vector<DataField> fields_of(const Layer& layer, bool first, const ProbeSetup& setup) {
+  std::vector<std::string> names = layer.reads();
+  if (first) names.push_back(setup.input.field);
+  std::vector<DataField> fields;
+  for (const std::string& name : names) {
+    const FieldForm form = field_form(name, setup);
+    const int64_t bytes = form.shape.elements() * static_cast<int64_t>(size_of(form.dtype));
+    fields.push_back({name, whole_lines(bytes)});
+  }
+  return fields;
+}
 
 LayerProbe::LayerProbe(const std::unique_ptr<Layer>& layer, const Shapes& inputs, ProbePlace place,
                        const ProbeSetup& setup, Device& device)

@@ -12,6 +12,7 @@
 #include "runtime/models/models.h"
 #include "runtime/optimizer/average.h"
 #include "runtime/optimizer/optimizer.h"
+#include "runtime/plan/layer_cost.h"
 
 namespace penstock {
 
@@ -22,6 +23,10 @@ struct ProbeSetup {
   DType dtype = DType::F32;
   OptimizerConfig optimizer;
 };
+
+// What a layer reads of a batch, where the device has a copy of it. `first`: of its network.
+[[nodiscard]] std::vector<DataField> fields_of(const Layer& layer, bool first,
+                                               const ProbeSetup& setup);
 
 // What a meter shows: all that was done so far.
 struct Reading {

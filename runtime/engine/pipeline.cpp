@@ -72,23 +72,24 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
     tied_ = std::make_unique<TiedGradients>(layout, programs.training.rank_of_stage,
                                             stages_by_index_, network, device);
   }
-  train_ = make_executor(programs.training, std::move(passing), 0);
+  train_ = make_executor(programs.training, std::move(passing), 0, false);
   note_messages(*train_);
   evaluate_ =
       make_executor(programs.evaluation, traffic(model, layout, input, evaluation_batch_, dtype_),
-                    program_size(programs.training));
+                    program_size(programs.training), true);
   for (auto& stage : stages_) {
     stage->set_progress([executor = train_.get()] { executor->progress(); });
   }
 }
 
 std::unique_ptr<Executor> Pipeline::make_executor(const Schedule& schedule, Traffic passing,
-                                                  int64_t first_section) const {
+                                                  int64_t first_section, bool chooses_words) const {
   Executor::Parts parts;
   parts.stages = stages_by_index_;
   parts.boundaries = std::move(passing.boundaries);
   parts.skips = std::move(passing.skips);
   parts.inputs = blueprint_.model.inputs;
+  parts.chooses_words = chooses_words;
   parts.links = links_.get();
   parts.reduce = reduce_.get();
   parts.tied = tied_.get();
@@ -104,7 +105,7 @@ void Pipeline::prepare_one_position() {
   one_position_ =
       make_executor(programs.evaluation,
                     traffic(blueprint_.model, blueprint_.layout, input, evaluation_batch_, dtype_),
-                    program_size(programs.training) + program_size(programs.evaluation));
+                    program_size(programs.training) + program_size(programs.evaluation), true);
 }
 
 void Pipeline::run(const StepInput& input) {

@@ -62,9 +62,10 @@ class Pipeline {
   void make_stages(const Config& config, Device& device);
   void list_parameters(int s, Stage& stage);
   void note_messages(const Executor& executor);
-  // Of micro-batches of that size; `first_section` as in Executor::Parts.
+  // Of micro-batches of that size; the last two as in Executor::Parts.
   [[nodiscard]] std::unique_ptr<Executor> make_executor(const Schedule& schedule, Traffic passing,
-                                                        int64_t first_section) const;
+                                                        int64_t first_section,
+                                                        bool chooses_words) const;
   [[nodiscard]] int64_t program_size(const Schedule& schedule) const {
     return static_cast<int64_t>(schedule.program[static_cast<size_t>(position_)].size());
   }

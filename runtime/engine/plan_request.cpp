@@ -21,6 +21,8 @@ struct Interconnect {
 constexpr Interconnect kInterconnects[] = {
     // DGX H100: NVLink 4, 900 GB/s both ways together; InfiniBand NDR, 400 Gb/s per GPU.
     {"h100", 450e9, 50e9, false},
+    // DGX H200: as DGX H100.
+    {"h200", 450e9, 50e9, false},
     // DGX A100: NVLink 3, 600 GB/s both ways together; InfiniBand HDR, 200 Gb/s per GPU.
     {"a100", 300e9, 25e9, false},
     // DGX-1 V100: NVLink 2, one or two links of 25 GB/s to a neighbour; EDR, 100 Gb/s, two GPUs

@@ -1,12 +1,11 @@
 #include "runtime/engine/run_report.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
+#include "kernels/host_memory.h"
 #include "runtime/telemetry/rank_record_json.h"
 #include "runtime/telemetry/units.h"
 
@@ -50,11 +49,16 @@ std::string device_warning(int64_t fullest_bytes, const Device& device) {
 }
 
 std::optional<Speed> speed_of(double step_flops, double step_ms, int ranks,
-                              const DeviceModel& device, bool bf16) {
-  const double peak = bf16 ? device.matmul_flops_bf16 : device.matmul_flops_fp32;
+                              const DeviceModel& device, const RunConfig& config) {
+  const bool told = config.peak_tflops > 0.0;
+  const DType dtype = config.precision == "bf16" ? DType::BF16 : DType::F32;
+  const double peak = told ? 1e12 * config.peak_tflops : device.matmul_peak(dtype);
   if (!(step_flops > 0.0 && step_ms > 0.0 && peak > 0.0)) return std::nullopt;
   const double rate = step_flops / static_cast<double>(ranks) / (1e-3 * step_ms);
-  return Speed{.tflops = 1e-12 * rate, .mfu = rate / peak};
+  return Speed{.tflops = 1e-12 * rate,
+               .mfu = rate / peak,
+               .peak_tflops = 1e-12 * peak,
+               .peak_from = told ? "run.peak_tflops" : device.peak_from};
 }
 
 std::string outlook(const Forecast& forecast, const Session& session, const Grid& grid,
@@ -73,10 +77,10 @@ std::string outlook(const Forecast& forecast, const Session& session, const Grid
     const auto position = static_cast<size_t>(grid.position_of(rank));
     here += prediction.memory[position].total();
   }
-  const int64_t host = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+  const int64_t host = host_memory_bytes();
   if (here > host) {
     line += "\nwarning: the " + std::to_string(session.local_ranks()) +
-            " ranks of this host need " + bytes_text(here) + ", it has " + bytes_text(host) +
+            " ranks of this host need " + bytes_text(here) + ", they may use " + bytes_text(host) +
             ": use more hosts, more stages, smaller micro-batches or --recompute stage";
   }
   return line;
@@ -161,8 +165,7 @@ void RunReport::end_step(double step_ms, int64_t tokens, Executor& executor) {
 
 std::optional<Speed> RunReport::speed(double step_ms) const {
   if (!forecast_) return std::nullopt;
-  return speed_of(forecast_->step_flops, step_ms, grid_.ranks(), device_.model(),
-                  config_.run.precision == "bf16");
+  return speed_of(forecast_->step_flops, step_ms, grid_.ranks(), device_.model(), config_.run);
 }
 
 RankRecord RunReport::rank_record(double data_wait_s) const {

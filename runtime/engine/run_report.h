@@ -24,9 +24,10 @@ namespace penstock {
                                   const Grid& grid, const Device& device);
 // "" where a rank of that many bytes fits on the accelerator, else the warning.
 [[nodiscard]] std::string device_warning(int64_t fullest_bytes, const Device& device);
-// Of each of `ranks` alike that do step_flops together in step_ms. Null where a figure is missing.
+// Of each of `ranks` alike that do step_flops together in step_ms, on such a device and by
+// run.precision and run.peak_tflops. Null where a figure is missing.
 [[nodiscard]] std::optional<Speed> speed_of(double step_flops, double step_ms, int ranks,
-                                            const DeviceModel& device, bool bf16);
+                                            const DeviceModel& device, const RunConfig& config);
 
 class RunReport {
  public:

@@ -8,6 +8,12 @@
 
 namespace penstock {
 
+// A batch field, as it is copied to a device with memory of its own.
+struct DataField {
+  std::string name;
+  int64_t bytes = 0;  // of one micro-batch
+};
+
 struct LayerCost {
   std::string name, kind;
   int64_t parameters = 0;  // numbers trained
@@ -34,6 +40,9 @@ struct LayerCost {
   int64_t record_peak_bytes = 0;    // with one, its tape_bytes included
   int64_t backward_peak_bytes = 0;  // beyond the tape, the gradient that enters included
   int64_t backward_input_peak_bytes = 0;
+
+  // Empty where the device reads the host's memory. Counted for a run, not kept in profiles.
+  std::vector<DataField> reads;
 
   // For the whole run, bytes.
   int64_t parameter_bytes = 0, gradient_bytes = 0, optimizer_bytes = 0;

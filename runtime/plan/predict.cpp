@@ -1,6 +1,7 @@
 #include "runtime/plan/predict.h"
 
 #include <algorithm>
+#include <map>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -8,6 +9,7 @@
 #include "runtime/partition/partition.h"
 #include "runtime/plan/stage_costs.h"
 #include "runtime/plan/stage_skips.h"
+#include "runtime/schedule/data_use.h"
 #include "runtime/schedule/generators.h"
 #include "runtime/schedule/lower.h"
 #include "runtime/schedule/memory.h"
@@ -105,6 +107,23 @@ void add_skips(const Candidate& candidate, const Schedule& schedule, const Model
   for (const Skip& skip : schedule.skips) times.skip_bytes.push_back(bytes(skip.from, skip.to));
 }
 
+// Batch fields that a rank's stages read, each once however many layers do.
+int64_t data_bytes(const Schedule& schedule, const Stages& stages, int rank) {
+  std::vector<bool> reads(schedule.stages, false);
+  std::map<std::string, int64_t> fields;
+  for (int s = 0; s < schedule.stages; ++s) {
+    if (schedule.rank_of_stage[s] != rank) continue;
+    for (const LayerCost& layer : stages[s]) {
+      for (const DataField& field : layer.reads) fields[field.name] = field.bytes;
+      reads[s] = reads[s] || !layer.reads.empty();
+    }
+  }
+  int64_t bytes = 0;
+  for (const auto& [name, size] : fields) bytes += size;
+  return bytes == 0 ? 0
+                    : bytes * most_data_held(data_use(schedule.program[rank], reads), kDataAhead);
+}
+
 }  // namespace
 
 int Prediction::fullest_rank() const {
@@ -146,6 +165,7 @@ std::vector<RankMemory> predict_memory(const Candidate& candidate, const Schedul
   const std::vector<int64_t> activations = peak_bytes(schedule, of_stage, skipped);
   for (int r = 0; r < schedule.ranks; ++r) {
     memory[r].activations = activations[r];
+    memory[r].workspace += data_bytes(schedule, stages, r);
     memory[r].communication = kReduceScratch * (candidate.replicas - 1) / candidate.replicas;
   }
   return memory;

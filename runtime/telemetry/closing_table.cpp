@@ -64,8 +64,9 @@ std::string totals(const RunSummary& summary) {
   std::string text = fmt::format("throughput  {} samples/s", count_text(summary.samples_per_s));
   if (summary.tokens_per_s) text += fmt::format(", {} tokens/s", count_text(*summary.tokens_per_s));
   if (summary.speed) {
-    text += fmt::format(", {:.3g} TFLOP/s per rank ({} of the device's peak)",
-                        summary.speed->tflops, percent_text(summary.speed->mfu));
+    text += fmt::format(", {:.3g} TFLOP/s per rank ({} of {:.4g}, {})", summary.speed->tflops,
+                        percent_text(summary.speed->mfu), summary.speed->peak_tflops,
+                        summary.speed->peak_from);
   }
   text +=
       fmt::format("\nstep        {} median, {} 95th percentile; {} steps in {}",

@@ -21,6 +21,7 @@ void add_speed(Json& json, const std::optional<Speed>& speed) {
   if (!speed) return;
   json["tflops"] = speed->tflops;
   json["mfu"] = speed->mfu;
+  json["peak_tflops"] = speed->peak_tflops;
 }
 
 Json memory_json(const MemoryUse& memory) {
@@ -114,6 +115,7 @@ std::string json_text(const RunSummary& summary) {
   };
   if (summary.tokens_per_s) json["tokens_per_s"] = *summary.tokens_per_s;
   add_speed(json, summary.speed);
+  if (summary.speed) json["peak_from"] = summary.speed->peak_from;
   json["bubble"] = {{"measured", summary.bubble_measured}, {"predicted", summary.bubble_predicted}};
   json["step_ms"] = {{"median", summary.step_ms_median}, {"p95", summary.step_ms_p95}};
   if (summary.forecast) {

@@ -14,8 +14,10 @@ namespace penstock {
 // How busy the arithmetic is kept, by the network's own operations: thrice the forward, without
 // what is recomputed.
 struct Speed {
-  double tflops = 0.0;  // TFLOP/s per rank
-  double mfu = 0.0;     // of the rate at which the device multiplies matrices, by its model
+  double tflops = 0.0;         // TFLOP/s per rank
+  double mfu = 0.0;            // of the peak:
+  double peak_tflops = 0.0;    // TFLOP/s of dense products in the precision of the run
+  std::string peak_from = {};  // "published for H100 SXM", "run.peak_tflops"
 };
 
 struct StepRecord {  // one line of metrics.jsonl

@@ -25,13 +25,13 @@ class NcclComms : public testing::Test {
   }
   void TearDown() override { (void)MPI_Barrier(MPI_COMM_WORLD); }
 
-  // The message of the Error(Peer) that `function` throws.
+  // The message of the Error of that kind that `function` throws.
   template <class Function>
-  static std::string refusal(Function function) {
+  static std::string refusal(Function function, ErrorKind kind = ErrorKind::Peer) {
     try {
       function();
     } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::Peer);
+      EXPECT_EQ(error.kind(), kind) << error.what();
       return error.what();
     }
     ADD_FAILURE() << "nothing was thrown";
@@ -57,8 +57,8 @@ TEST_F(NcclComms, AMemberThatNeverComesIsNamedInAnErrorAndNotWaitedFor) {
 
 TEST_F(NcclComms, TwoMembersOnOneDeviceAreRefusedInNcclsWords) {
   PENSTOCK_CUDA(cudaSetDevice(0));
-  const std::string words =
-      refusal([&] { const NcclComm comm(members_.get(), "the test", 0, kShort); });
+  const std::string words = refusal(
+      [&] { const NcclComm comm(members_.get(), "the test", 0, kShort); }, ErrorKind::Internal);
   EXPECT_THAT(words, HasSubstr("invalid usage"));
   EXPECT_THAT(words, HasSubstr("Duplicate GPU"));
 }
@@ -80,11 +80,13 @@ TEST_F(NcclComms, AMessageThatNobodySendsIsNotWaitedForWithoutEnd) {
 TEST_F(NcclComms, AMistakeInACallIsAnErrorThatNamesTheCall) {
   NcclComm comm(members_.get(), "the test", 0, kShort);
   const Stream stream;
-  const std::string words = refusal([&] {
-    comm.group([&](ncclComm_t raw) {
-      PENSTOCK_NCCL(comm, ncclSend(nullptr, 64, ncclUint8, 99, raw, stream.get()));
-    });
-  });
+  const std::string words = refusal(
+      [&] {
+        comm.group([&](ncclComm_t raw) {
+          PENSTOCK_NCCL(comm, ncclSend(nullptr, 64, ncclUint8, 99, raw, stream.get()));
+        });
+      },
+      ErrorKind::Internal);
   EXPECT_THAT(words, StartsWith("the test: ncclSend: invalid argument"));
 }
 

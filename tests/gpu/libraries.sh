@@ -1,6 +1,6 @@
 # Finds the libraries for tests/gpu/run.sh, which sources this with $root (the tree) and $tree (its build folder) set: those of the
 # system, those of a bundle (launch/bundle.sh), and cuDNN, NCCL and cuBLAS from the toolkit or else from python3's packages.
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2154,SC2034
 
 foreign=${LD_LIBRARY_PATH-}  # what python3 and PyTorch run with
 bundle=${PENSTOCK_BUNDLE:-$root/bundle}

@@ -1,5 +1,6 @@
 // tests/host_cuda/device.cpp -- PENSTOCK_HOST_CUDA_DEVICES=n devices (1 unless told) that look like
-// an H100, and the errors of the API.
+// an H100, and the errors of the API. PENSTOCK_HOST_CUDA_FAULT=status:kernels breaks them: after so
+// many kernels of this process every call fails with that status, as after an illegal address.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -21,6 +22,24 @@ int device_count() {
   return count == nullptr ? 1 : std::atoi(count);
 }
 
+struct Doom {
+  cudaError_t status = cudaSuccess;
+  int64_t kernels = 0;  // that still run
+};
+
+Doom& doom() {
+  static Doom told = [] {
+    Doom doom;
+    const char* text = std::getenv("PENSTOCK_HOST_CUDA_FAULT");
+    if (text == nullptr) return doom;
+    char* end = nullptr;
+    doom.status = static_cast<cudaError_t>(std::strtol(text, &end, 10));
+    doom.kernels = *end == ':' ? std::strtoll(end + 1, nullptr, 10) : 0;
+    return doom;
+  }();
+  return told;
+}
+
 bool exists(int device) {
   return device >= 0 && device < device_count();
 }
@@ -31,7 +50,12 @@ int current_device() {
   return device_of_thread;
 }
 
+bool kernel_may_run() {
+  return doom().status == cudaSuccess || --doom().kernels >= 0;
+}
+
 cudaError_t noted(cudaError_t status) {
+  if (doom().status != cudaSuccess && doom().kernels < 0) status = doom().status;
   if (status != cudaSuccess && status != cudaErrorNotReady) last_error = status;
   return status;
 }
@@ -177,6 +201,10 @@ const char* cudaGetErrorName(cudaError_t status) {
     PENSTOCK_NAME(cudaErrorStreamCaptureInvalidated);
     PENSTOCK_NAME(cudaErrorStreamCaptureIsolation);
     PENSTOCK_NAME(cudaErrorCapturedEvent);
+    PENSTOCK_NAME(cudaErrorECCUncorrectable);
+    PENSTOCK_NAME(cudaErrorIllegalAddress);
+    PENSTOCK_NAME(cudaErrorMisalignedAddress);
+    PENSTOCK_NAME(cudaErrorLaunchFailure);
 #undef PENSTOCK_NAME
     default:
       return "cudaErrorUnknown";
@@ -195,6 +223,10 @@ const char* cudaGetErrorString(cudaError_t status) {
       return "device not ready";
     case cudaErrorNoDevice:
       return "no CUDA-capable device is detected";
+    case cudaErrorECCUncorrectable:
+      return "uncorrectable ECC error encountered";
+    case cudaErrorIllegalAddress:
+      return "an illegal memory access was encountered";
     default:
       return "failed in the host emulation";
   }

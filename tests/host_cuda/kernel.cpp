@@ -77,6 +77,7 @@ void KernelRun::call_thread(const void* data) {
 }
 
 void KernelRun::operator()() const {
+  if (!kernel_may_run()) return;
   // Vectors of bytes are aligned for every type that a parameter can have.
   std::vector<void*> addresses;
   for (const std::vector<std::byte>& argument : arguments_) {

@@ -89,7 +89,10 @@ void run_some();
 int current_device();
 [[nodiscard]] double now_s();
 
-// Notes an error for cudaGetLastError, and returns it.
+// A kernel is about to run: false when the device has failed, or fails now (device.cpp).
+[[nodiscard]] bool kernel_may_run();
+// Notes an error for cudaGetLastError, and returns it; what a device that has failed returns from
+// every call, whatever `status` is.
 cudaError_t noted(cudaError_t status);
 // The same with a line on stderr that says more than the status.
 cudaError_t noted(cudaError_t status, const char* why);

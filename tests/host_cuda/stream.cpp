@@ -57,7 +57,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   CUstream_st* stream = stream_of(handle);
   if (const cudaError_t status = refused(stream); status != cudaSuccess) return noted(status);
   run_until([stream] { return idle(*stream); });
-  return cudaSuccess;
+  return noted(cudaSuccess);
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
@@ -65,7 +65,7 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
   CUstream_st* stream = stream_of(handle);
   if (const cudaError_t status = refused(stream); status != cudaSuccess) return noted(status);
   run_some();
-  return idle(*stream) ? cudaSuccess : cudaErrorNotReady;
+  return noted(idle(*stream) ? cudaSuccess : cudaErrorNotReady);
 }
 
 cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device) {
@@ -85,7 +85,7 @@ cudaError_t cudaDeviceSynchronize() {
     }
     return true;
   });
-  return cudaSuccess;
+  return noted(cudaSuccess);
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
@@ -119,7 +119,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
   }
   event->captured = stream->capture != nullptr;
   if (!event->captured) event->mark = mark_end(*stream);
-  return cudaSuccess;
+  return noted(cudaSuccess);
 }
 
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned /*flags*/) {
@@ -136,21 +136,21 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned
     return noted(cudaErrorStreamCaptureIsolation);
   }
   if (event->mark != nullptr) hold_back(*stream, event->mark);
-  return cudaSuccess;
+  return noted(cudaSuccess);
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   PENSTOCK_HOST_CUDA_LOCK;
   if (const cudaError_t status = refused(*event); status != cudaSuccess) return noted(status);
   run_some();
-  return event->mark == nullptr || event->mark->passed ? cudaSuccess : cudaErrorNotReady;
+  return noted(event->mark == nullptr || event->mark->passed ? cudaSuccess : cudaErrorNotReady);
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   PENSTOCK_HOST_CUDA_LOCK;
   if (const cudaError_t status = refused(*event); status != cudaSuccess) return noted(status);
   if (event->mark != nullptr) run_until([mark = event->mark] { return mark->passed; });
-  return cudaSuccess;
+  return noted(cudaSuccess);
 }
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t first, cudaEvent_t last) {

@@ -4,7 +4,7 @@
 #include <thread>
 #include <utility>
 
-#include "kernels/error.h"
+#include "runtime/comm/cuda/nccl_fault.h"
 #include "runtime/comm/mpi_check.h"
 
 namespace penstock {
@@ -56,7 +56,7 @@ void NcclComm::group(const std::function<void(ncclComm_t)>& calls) {
   check("ncclGroupStart", ncclGroupStart());
   calls(comm_);
   const ncclResult_t status = ncclGroupEnd();
-  if (failed_call_ != nullptr) fail(failed_call_, ncclGetErrorString(failed_status_));
+  if (failed_call_ != nullptr) fail(failed_call_, failed_status_);
   check("ncclGroupEnd", status);
 }
 
@@ -69,7 +69,7 @@ void NcclComm::note(const char* call, ncclResult_t status) {
 void NcclComm::check(const char* call, ncclResult_t status) {
   if (status == ncclSuccess) return;
   if (status == ncclInProgress) return wait_while_in_progress(call);
-  fail(call, ncclGetErrorString(status));
+  fail(call, status);
 }
 
 void NcclComm::wait_while_in_progress(const char* call) {
@@ -77,22 +77,22 @@ void NcclComm::wait_while_in_progress(const char* call) {
   ncclResult_t state = ncclInProgress;
   while (state == ncclInProgress) {
     const ncclResult_t status = ncclCommGetAsyncError(comm_, &state);
-    if (status != ncclSuccess) fail("ncclCommGetAsyncError", ncclGetErrorString(status));
+    if (status != ncclSuccess) fail("ncclCommGetAsyncError", status);
     if (state != ncclInProgress) break;
     if (Clock::now() - start > patience_) {
       fail(call, "no answer from the other members within " + seconds_text(patience_));
     }
     std::this_thread::yield();
   }
-  if (state != ncclSuccess) fail(call, ncclGetErrorString(state));
+  if (state != ncclSuccess) fail(call, state);
 }
 
 void NcclComm::look() {
   ncclResult_t state = ncclSuccess;
   const ncclResult_t status = ncclCommGetAsyncError(comm_, &state);
-  if (status != ncclSuccess) fail("ncclCommGetAsyncError", ncclGetErrorString(status));
+  if (status != ncclSuccess) fail("ncclCommGetAsyncError", status);
   if (state != ncclSuccess && state != ncclInProgress) {
-    fail("ncclCommGetAsyncError", ncclGetErrorString(state));
+    fail("ncclCommGetAsyncError", state);
   }
 }
 
@@ -109,15 +109,21 @@ void NcclComm::settle(const Stream& stream) {
   }
 }
 
-void NcclComm::fail(const char* call, const std::string& words) {
+std::string NcclComm::last_words() const {
+  const char* last = comm_ == nullptr ? nullptr : ncclGetLastError(comm_);
+  return last == nullptr ? "" : last;
+}
+
+void NcclComm::fail(const char* call, ncclResult_t status) {
+  fail(call, ncclGetErrorString(status), fault_of(status, last_words(), cudaPeekAtLastError()));
+}
+
+void NcclComm::fail(const char* call, const std::string& words, Fault fault) {
   const std::string text = call;
-  std::string detail = words;
-  if (comm_ != nullptr) {
-    const char* last = ncclGetLastError(comm_);
-    if (last != nullptr && *last != '\0') detail += std::string(" (") + last + ")";
-  }
+  const std::string last = last_words();
+  const std::string detail = last.empty() ? words : words + " (" + last + ")";
   abort();
-  fail_peer(context_ + ": " + text.substr(0, text.find('(')) + ": " + detail + kCure);
+  fail_by(fault, context_ + ": " + text.substr(0, text.find('(')) + ": " + detail + kCure);
 }
 
 void NcclComm::abort() noexcept {

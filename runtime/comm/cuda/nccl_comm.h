@@ -14,6 +14,7 @@
 #include <string>
 
 #include "kernels/cuda/stream.h"
+#include "kernels/fault.h"
 
 namespace penstock {
 
@@ -23,7 +24,8 @@ class NcclComm {
 
   // Collective over `members`, whose rank 0 makes the id and broadcasts it; ranks stay what they
   // are. `context` says in errors what the communicator is for. At most `channels` blocks of the
-  // GPU work for it at a time (0: what NCCL thinks best). Throws Error(Peer).
+  // GPU work for it at a time (0: what NCCL thinks best). Throws Error(Peer), or what nccl_fault.h
+  // makes of NCCL's status.
   NcclComm(MPI_Comm members, std::string context, int channels,
            std::chrono::milliseconds patience = kPatience);
   ~NcclComm();
@@ -47,7 +49,10 @@ class NcclComm {
   void initialise(MPI_Comm members, int channels);
   void check(const char* call, ncclResult_t status);
   void wait_while_in_progress(const char* call);
-  [[noreturn]] void fail(const char* call, const std::string& words);
+  [[noreturn]] void fail(const char* call, ncclResult_t status);
+  // Another member's fault, unless told otherwise.
+  [[noreturn]] void fail(const char* call, const std::string& words, Fault fault = Fault::Peer);
+  [[nodiscard]] std::string last_words() const;  // NCCL's own, or none
   void abort() noexcept;
   void leave() noexcept;
 

@@ -357,7 +357,23 @@ TEST(DeviceModels, AreKnownByName) {
             2 * device_model_named("cpu").matmul_rate(DType::F32));
   EXPECT_EQ(device_model_named("tpu-v2").memory_bytes, int64_t{8} << 30);
   EXPECT_THAT(message_of([] { (void)device_model_named("h1000"); }),
-              HasSubstr("unknown device model 'h1000'; known are h100, a100, v100-16gb"));
+              HasSubstr("unknown device model 'h1000'; known are h200, h100, a100, v100-16gb"));
+}
+
+// An accelerator holds copies of batch fields; the CPU reads the loader's. 16 x 32 ids take 2048
+// bytes; a layer that reads nothing has none.
+TEST(LayerCosts, OfWhatIsCopiedToAnAccelerator) {
+  const ModelCosts there = counted(transformer(), 16, DType::F32, {}, "h100");
+  for (const LayerCost* layer : {&there.layers.front(), &there.layers.back()}) {
+    ASSERT_EQ(layer->reads.size(), 1U) << layer->name;
+    EXPECT_EQ(layer->reads[0].bytes, 16 * 32 * 4) << layer->name;
+  }
+  EXPECT_EQ(there.layers.front().reads[0].name, "tokens");
+  EXPECT_EQ(there.layers.back().reads[0].name, "labels");
+  EXPECT_TRUE(there.layers[1].reads.empty());
+  for (const LayerCost& layer : counted(transformer(), 16).layers) {
+    EXPECT_TRUE(layer.reads.empty()) << layer.name;
+  }
 }
 
 // Frozen layers behind data are run forward and no more.

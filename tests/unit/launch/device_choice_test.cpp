@@ -2,6 +2,8 @@
 #include "launch/device_choice.h"
 
 #include "helpers.h"
+#include "kernels/host_memory.h"
+#include "tests/support/host_device.h"
 
 namespace penstock {
 namespace {
@@ -46,6 +48,29 @@ TEST(DeviceChoice, SharingIsRefusedUnlessAllowed) {
   }
   config.allow_gpu_sharing = true;
   refuse_sharing(choice, config);
+}
+
+TEST(DeviceChoice, ARankMayTakeItsShareOfItsGpuOrItsHost) {
+  const HostDevice accelerator(false);
+  const int64_t all = accelerator.model().memory_bytes;
+  const DeviceChoice choice{.gpu = 0, .ranks = {on("A"), on("A"), on("B")}};
+  EXPECT_EQ(memory_of_rank(choice, 0, 3, accelerator), all / 2);
+  EXPECT_EQ(memory_of_rank(choice, 2, 3, accelerator), all);
+  const DeviceChoice cpus{.gpu = -1, .ranks = {on(""), on("")}};
+  EXPECT_EQ(memory_of_rank(cpus, 0, 2, HostDevice()), host_memory_bytes() / 2);
+}
+
+TEST(DeviceChoice, AutoSaysWhyItTookTheCpuWhereAGpuMightBeExpected) {
+  const DeviceChoice cpu{.gpu = -1, .ranks = {on("")}};
+  const DeviceChoice gpu{.gpu = 0, .ranks = {on("A")}};
+  const std::string missing = "nvcc is here, but not cuDNN 9";
+  EXPECT_EQ(fallback_note(cpu, "auto", true, "", "the driver is too old"),
+            "note: this host has a GPU, but the run computes on the CPU: the driver is too old");
+  EXPECT_EQ(fallback_note(cpu, "auto", false, missing, "built without it: " + missing),
+            "note: the run computes on the CPU: built without it: " + missing);
+  EXPECT_THAT(fallback_note(cpu, "auto", false, "", "there is none"), IsEmpty());
+  EXPECT_THAT(fallback_note(cpu, "cpu", true, missing, missing), IsEmpty());
+  EXPECT_THAT(fallback_note(gpu, "auto", true, missing, missing), IsEmpty());
 }
 
 }  // namespace

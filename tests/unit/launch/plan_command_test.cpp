@@ -145,7 +145,7 @@ TEST_F(PlanCommand, RefusesWhatMakesNoSense) {
   EXPECT_THAT(refusal({"--ranks", "2", "--top", "0"}), HasSubstr("--top"));
   EXPECT_THAT(refusal({"--ranks", "2", "--nodes", "-1"}), HasSubstr("--nodes"));
   EXPECT_THAT(refusal({"--ranks", "2", "--device-model", "h1000"}),
-              HasSubstr("unknown device model 'h1000'; known are h100, a100"));
+              HasSubstr("unknown device model 'h1000'; known are h200, h100, a100"));
   EXPECT_THAT(refusal({"--ranks", "2", "--device-memory", "lots"}), HasSubstr("not lots"));
   EXPECT_THAT(refusal({"--ranks", "2", "--stages", "3"}),
               HasSubstr("no pipeline on 2 ranks takes a mini-batch of 8 samples"));

@@ -56,6 +56,21 @@ Candidate candidate(const char* schedule, const char* recompute) {
           .split = {2, 2, 2, 2}};
 }
 
+// Rank 0 of four keeps four of eight micro-batches in flight, and two more are on their way; the
+// last rank keeps one. A field that two layers read comes once.
+TEST(Predict, CountsTheDataThatAreCopiedToADevice) {
+  const Candidate c = candidate("1f1b", "stage");
+  ModelCosts costs = network(8);
+  const std::vector<RankMemory> without = predict_memory(c, schedule_of(c), costs);
+  costs.layers[0].reads = {{"tokens", 64}};
+  costs.layers[6].reads = {{"labels", 128}};
+  costs.layers[7].reads = {{"labels", 128}, {"weights", 64}};
+  const std::vector<RankMemory> with = predict_memory(c, schedule_of(c), costs);
+  EXPECT_EQ(with[0].workspace - without[0].workspace, 64 * (4 + 2));
+  EXPECT_EQ(with[1].total(), without[1].total());
+  EXPECT_EQ(with[3].workspace - without[3].workspace, (128 + 64) * (1 + 2));
+}
+
 TEST(Predict, TakesTheTimesOfTheClosedForms) {
   for (const char* schedule : {"gpipe", "1f1b"}) {
     const Prediction p = predict(candidate(schedule, "none"), network(8), {});

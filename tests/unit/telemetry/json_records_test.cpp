@@ -55,10 +55,11 @@ TEST(StepLine, WritesTheSpeedWhereItIsKnown) {
   StepRecord record = example();
   EXPECT_FALSE(json::parse(json_line(record, false)).contains("tflops"));
   EXPECT_FALSE(json::parse(json_line(record, false)).contains("mfu"));
-  record.speed = Speed{.tflops = 412.5, .mfu = 0.417};
+  record.speed = Speed{.tflops = 412.5, .mfu = 0.417, .peak_tflops = 989.4};
   const json read = json::parse(json_line(record, false));
   EXPECT_EQ(read["tflops"], 412.5);
   EXPECT_EQ(read["mfu"], 0.417);
+  EXPECT_EQ(read["peak_tflops"], 989.4);
 }
 
 TEST(StepLine, WritesTheLossOfAnAuxiliaryHeadApart) {
@@ -149,10 +150,13 @@ TEST(Summary, HasTheKeysOfTheContract) {
 
 TEST(Summary, WritesTheSpeedWhereItIsKnown) {
   RunSummary summary;
-  summary.speed = Speed{.tflops = 0.125, .mfu = 0.25};
+  summary.speed =
+      Speed{.tflops = 0.125, .mfu = 0.25, .peak_tflops = 0.5, .peak_from = "run.peak_tflops"};
   const json read = json::parse(json_text(summary));
   EXPECT_EQ(read["tflops"], 0.125);
   EXPECT_EQ(read["mfu"], 0.25);
+  EXPECT_EQ(read["peak_tflops"], 0.5);
+  EXPECT_EQ(read["peak_from"], "run.peak_tflops");
 }
 
 TEST(Summary, TellsWhatTheRunStartedFrom) {

@@ -1,0 +1,25 @@
+// kernels/cuda/cuda_fault.h -- which statuses of CUDA, cuBLAS and cuDNN mean that memory ran out,
+// which that the device is missing or broken, and which that there is a bug. Pure tables.
+#pragma once
+
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+#include <cudnn.h>
+
+#include <string>
+
+#include "kernels/fault.h"
+
+namespace penstock {
+
+// Of statuses that are no success. What no table knows is a bug.
+[[nodiscard]] Fault fault_of(cudaError_t status);
+[[nodiscard]] Fault fault_of(cublasStatus_t status);
+[[nodiscard]] Fault fault_of(cudnnStatus_t status);
+// Of a library's failure, with the error that CUDA has noted beside it (cudaSuccess: none): a
+// library says "execution failed" where CUDA knows that the memory is used up or has failed.
+[[nodiscard]] Fault fault_beside(Fault library, cudaError_t noted);
+// What fail_by() is to advise. `status` is CUDA's own; cudaSuccess where only the library failed.
+[[nodiscard]] std::string advice_for(Fault fault, cudaError_t status);
+
+}  // namespace penstock

@@ -1,0 +1,49 @@
+// The peak that mfu is a share of, by what the driver calls a part.
+#include "kernels/device_model.h"
+
+#include <gtest/gtest.h>
+
+namespace penstock {
+namespace {
+
+TEST(PublishedPeaks, AreThoseOfTheDataSheets) {
+  struct Case {
+    const char* name;
+    const char* part;
+    double bf16_tflops;
+  };
+  for (const Case& c :
+       {Case{"NVIDIA H100 80GB HBM3", "H100 SXM", 989.4},
+        Case{"NVIDIA H100 SXM5 80GB", "H100 SXM", 989.4}, Case{"NVIDIA H200", "H200 SXM", 989.4},
+        Case{"NVIDIA A100-SXM4-80GB", "A100", 312}, Case{"A100-SXM4-40GB", "A100", 312},
+        Case{"NVIDIA A100-PCIE-40GB", "A100", 312}, Case{"NVIDIA A100 80GB PCIe", "A100", 312}}) {
+    const PublishedPeak* peak = published_peak(c.name);
+    ASSERT_NE(peak, nullptr) << c.name;
+    EXPECT_STREQ(peak->part, c.part) << c.name;
+    EXPECT_DOUBLE_EQ(peak->bf16, c.bf16_tflops * 1e12) << c.name;
+  }
+}
+
+// Nobody's MFU is measured against another board's peak.
+TEST(PublishedPeaks, AreNotGuessedForOtherBoards) {
+  for (const char* name :
+       {"NVIDIA H100 PCIe", "NVIDIA H100 NVL", "NVIDIA H200 NVL", "NVIDIA GH200 480GB",
+        "NVIDIA H100 80GB HBM3 MIG 1g.10gb", "NVIDIA A100-SXM4-40GB MIG 3g.20gb",
+        "NVIDIA A100-SXM-64GB", "NVIDIA A100X", "NVIDIA L40S", "Tesla V100-SXM2-16GB",
+        "host emulation", ""}) {
+    EXPECT_EQ(published_peak(name), nullptr) << name;
+  }
+}
+
+TEST(PublishedPeaks, AreThoseOfTheNamedModels) {
+  EXPECT_DOUBLE_EQ(device_model_named("h100").matmul_peak(DType::BF16),
+                   published_peak("NVIDIA H100 80GB HBM3")->bf16);
+  EXPECT_DOUBLE_EQ(device_model_named("h200").matmul_peak(DType::F32),
+                   published_peak("NVIDIA H200")->fp32);
+  EXPECT_DOUBLE_EQ(device_model_named("a100").matmul_peak(DType::BF16),
+                   published_peak("NVIDIA A100-SXM4-80GB")->bf16);
+  EXPECT_EQ(device_model_named("a100").peak_from, "published for a100");
+}
+
+}  // namespace
+}  // namespace penstock
