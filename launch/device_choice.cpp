@@ -73,7 +73,7 @@ void refuse_sharing(const DeviceChoice& choice, const RunConfig& config) {
 std::unique_ptr<Device> open_device(const DeviceChoice& choice, int threads,
                                     const RunConfig& config) {
   if (choice.gpu < 0) return make_cpu_device(threads);
-  return make_cuda_device(choice.gpu, config.graphs);
+  return make_cuda_device(choice.gpu, config.graphs, config.spare_processors);
 }
 
 }  // namespace penstock

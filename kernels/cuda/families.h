@@ -25,6 +25,7 @@ struct CudaContext {
   Trouble& trouble;  // where kernels report bad ids
   const cudaDeviceProp& properties;
   int64_t& primitives_created;  // plans and descriptors: count up when one is made
+  int spare_processors = 0;     // multiprocessors that matrix products leave to others
 
   // A new scratch tensor; stream order lets it go out of scope as soon as its users are submitted.
   [[nodiscard]] Tensor scratch(const Shape& shape, DType dtype) const {

@@ -1,8 +1,24 @@
 #include "runtime/engine/executor.h"
 
 #include <algorithm>
+#include <string>
+
+#include "kernels/error.h"
 
 namespace penstock {
+namespace {
+
+// "stage 1, micro-batch 3, step 17": where a run was when it failed.
+std::string place_of(const Instruction& instruction, int64_t step) {
+  std::string place;
+  if (instruction.stage >= 0) place += "stage " + std::to_string(instruction.stage) + ", ";
+  if (instruction.micro_batch >= 0) {
+    place += "micro-batch " + std::to_string(instruction.micro_batch) + ", ";
+  }
+  return place + "step " + std::to_string(step);
+}
+
+}  // namespace
 
 Executor::Executor(const Schedule& schedule, int rank, Parts parts)
     : program_(schedule.program[static_cast<size_t>(rank)]),
@@ -47,19 +63,32 @@ void Executor::run(const StepInput& input) {
     inlet.left = inlet.per_run;
     announce(inlet);
   }
-  clock_->mark(0);
-  for (size_t i = 0; i < program_.size(); ++i) {
-    const bool computes = is_compute(program_[i].op) || program_[i].op == Op::OptimizerStep;
-    if (computes) parts_.device->begin_section(parts_.first_section + static_cast<int64_t>(i));
-    execute(program_[i], input);
-    if (computes) parts_.device->end_section();
-    clock_->mark(i + 1);
-  }
+  run_program(input);
   parts_.links->hand_over();
   // The caller may refill its batches. An update has waited for the device already, to read the
   // loss.
   if (!uploaded_.empty() && !input.update) parts_.device->synchronize();
   for (Batch& batch : uploaded_) batch.tensors.clear();
+}
+
+void Executor::run_program(const StepInput& input) {
+  size_t i = 0;
+  try {
+    clock_->mark(0);
+    for (; i < program_.size(); ++i) {
+      const bool computes = is_compute(program_[i].op) || program_[i].op == Op::OptimizerStep;
+      if (computes) parts_.device->begin_section(parts_.first_section + static_cast<int64_t>(i));
+      execute(program_[i], input);
+      if (computes) parts_.device->end_section();
+      clock_->mark(i + 1);
+    }
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Peer) throw;
+    // A link knows its edge; which micro-batch of which step it was, only this room does.
+    throw Error(ErrorKind::Peer,
+                std::string(error.what()) + " (" + place_of(program_[i], input.step) + ")",
+                error.scope());
+  }
 }
 
 void Executor::upload(std::span<const Batch> batches) {

@@ -76,6 +76,8 @@ class Executor {
     int left = 0;     // not yet announced in this run
   };
 
+  // Errors of other ranks say at which instruction they were met.
+  void run_program(const StepInput& input);
   void execute(const Instruction& instruction, const StepInput& input);
   // The fields that this rank reads, on the device.
   void upload(std::span<const Batch> batches);
