@@ -54,7 +54,8 @@ class NcclRuns : public testing::Test {
     const Setting devices("PENSTOCK_HOST_CUDA_DEVICES", std::to_string(ranks));
     return run_penstock(ranks,
                         "train " + scratch_.write("run.toml", kRunFile) + " --out " +
-                            scratch_.path("run") + " --link nccl " + options,
+                            scratch_.path("run") + " --checkpoint.last false --link nccl " +
+                            options,
                         150);
   }
   Scratch scratch_{"nccl_runs"};
@@ -92,8 +93,7 @@ TEST_F(NcclRuns, ASumThatNobodyJoinsEndsTheRun) {
 TEST_F(NcclRuns, NormsOverReplicasReachTheEnd) {
   for (const std::string schedule : {"interleaved-1f1b", "looped-bfs", "zb-v", "dualpipev"}) {
     const JobResult job =
-        train(4, "--stages 4 --replicas 2 --model.norm_replicas true --schedule " + schedule +
-                     " --run.wait_limit 60");
+        train(4, "--stages 4 --replicas 2 --model.norm_replicas true --schedule " + schedule + "");
     EXPECT_EQ(job.exit_code, 0) << schedule << "\n" << job.output;
     std::filesystem::remove_all(scratch_.path("run"));
   }

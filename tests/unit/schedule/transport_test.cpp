@@ -22,9 +22,10 @@ Schedule lowered(const std::string& name, int ranks, int micro_batches, bool rec
   return schedule;
 }
 
-// What an exchange did once: it made computing wait for everything that had been sent.
+// What an exchange did once: it made computing wait for everything that had been sent, a window of
+// 0.
 TEST(Transport, AnExchangeThatWaitsForSendsStandsStillForEver) {
-  for (const std::string name : {"interleaved-1f1b", "looped-bfs", "zb-v", "dualpipev"}) {
+  for (const std::string name : {"interleaved-1f1b", "looped-bfs", "zb-h2", "zb-v", "dualpipev"}) {
     const Schedule schedule = lowered(name, 4, 8);
     const TransportRules rules{
         .window = message_window(schedule), .exchanges = 2, .exchange_waits_for_sends = true};
