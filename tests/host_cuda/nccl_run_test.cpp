@@ -93,7 +93,7 @@ TEST_F(NcclRuns, ASumThatNobodyJoinsEndsTheRun) {
 TEST_F(NcclRuns, NormsOverReplicasReachTheEnd) {
   for (const std::string schedule : {"interleaved-1f1b", "looped-bfs", "zb-v", "dualpipev"}) {
     const JobResult job =
-        train(4, "--stages 4 --replicas 2 --model.norm_replicas true --schedule " + schedule + "");
+        train(4, "--stages 4 --replicas 2 --model.norm_replicas true --schedule " + schedule);
     EXPECT_EQ(job.exit_code, 0) << schedule << "\n" << job.output;
     std::filesystem::remove_all(scratch_.path("run"));
   }
