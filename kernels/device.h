@@ -116,7 +116,10 @@ struct GpuIdentity {
 };
 [[nodiscard]] GpuIdentity cuda_identity(int ordinal);
 // The GPU of that ordinal among the visible ones. `graphs`: sections are replayed as CUDA graphs.
-// Throws Error(Resource) in a build without CUDA (naming the option) and where there is no device.
-[[nodiscard]] std::unique_ptr<Device> make_cuda_device(int ordinal, bool graphs = true);
+// Matrix products are chosen for a GPU of `spare_processors` multiprocessors less, which the
+// library then leaves to others; their bits may depend on it. Throws Error(Resource) in a build
+// without CUDA (naming the option) and where there is no device.
+[[nodiscard]] std::unique_ptr<Device> make_cuda_device(int ordinal, bool graphs = true,
+                                                       int spare_processors = 0);
 
 }  // namespace penstock

@@ -100,7 +100,7 @@ std::string fallback_note(const DeviceChoice& choice, const std::string& wish) {
 std::unique_ptr<Device> open_device(const DeviceChoice& choice, int threads,
                                     const RunConfig& config) {
   if (choice.gpu < 0) return make_cpu_device(threads);
-  return make_cuda_device(choice.gpu, config.graphs);
+  return make_cuda_device(choice.gpu, config.graphs, config.spare_processors);
 }
 
 }  // namespace penstock

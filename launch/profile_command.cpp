@@ -125,7 +125,8 @@ int profile_command(Session& session, const Arguments& arguments, const ModelMak
   const Grid grid{.positions = session.ranks()};
   const std::unique_ptr<Network> network = make_mpi_network(
       session, grid,
-      on_every_rank([&] { return plan_links(config.pipeline.link, choice.ranks, grid); }));
+      on_every_rank([&] { return plan_links(config.pipeline.link, choice.ranks, grid); }),
+      wait_limit(config.run));
   try {
     Profile profile;
     profile.threads = plan.threads;

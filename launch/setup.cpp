@@ -19,6 +19,10 @@ std::unique_ptr<Network> starting_network(const Session& session) {
   return make_mpi_network(session, {.positions = session.ranks()});
 }
 
+std::chrono::milliseconds wait_limit(const RunConfig& config) {
+  return std::chrono::milliseconds(static_cast<int64_t>(config.wait_limit * 1000.0));
+}
+
 Config share(Collective& world, const std::function<Config()>& make) {
   std::string schedule_csv;
   const std::string text = on_first_rank(world, [&] {

@@ -2,6 +2,7 @@
 // its threads. Shared by the commands that start ranks.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,6 +19,9 @@ namespace penstock {
 
 // All ranks in a row, for what must be agreed before the grid is known.
 [[nodiscard]] std::unique_ptr<Network> starting_network(const Session& session);
+
+// For make_mpi_network(): run.wait_limit.
+[[nodiscard]] std::chrono::milliseconds wait_limit(const RunConfig& config);
 
 // Rank 0 reads run file and arguments; all ranks get the same Config, data paths absolute, and rank
 // 0 in `origins` (may be null) where each value came from. Collective; what it throws, all ranks

@@ -66,7 +66,8 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
   }
   const LinkPlan links =
       on_every_rank([&] { return plan_links(run.config.pipeline.link, choice.ranks, grid); });
-  const std::unique_ptr<Network> network = make_mpi_network(session, grid, links);
+  const std::unique_ptr<Network> network =
+      make_mpi_network(session, grid, links, wait_limit(run.config.run));
   std::unique_ptr<Reporter> reporter =
       open_report(network->world(), run.config,
                   {plan.warning.empty() ? "" : "note: " + plan.warning,

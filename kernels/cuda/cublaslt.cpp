@@ -125,7 +125,8 @@ void point(cublasLtMatmulDesc_t operation, Epilogue epilogue, void* bias, void* 
   if (has_aux(epilogue)) set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, aux);
 }
 
-Operation new_operation(const Product& p) {
+// `processors`: multiprocessors that the product is to use; 0: all.
+Operation new_operation(const Product& p, int processors) {
   cublasLtMatmulDesc_t operation = nullptr;
   PENSTOCK_CUDA(cublasLtMatmulDescCreate(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F));
   Operation owned(operation);
@@ -135,6 +136,7 @@ Operation new_operation(const Product& p) {
   set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE,
       static_cast<uint32_t>(library_epilogue(p.epilogue)));
   if (has_aux(p.epilogue)) set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, p.n);
+  if (processors > 0) set(operation, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, int32_t{processors});
   // The library reads their alignment when it chooses, not what they point to.
   // NOLINTNEXTLINE(performance-no-int-to-ptr): one alignment in every run, not this run's
   void* const anywhere = reinterpret_cast<void*>(uintptr_t{kAlignment});
@@ -172,10 +174,10 @@ struct CublasLt::Plan {
   size_t workspace_bytes = 0;
   bool supported = false;
 
-  Plan(cublasLtHandle_t library, const Product& p)
+  Plan(cublasLtHandle_t library, const Product& p, int processors)
       : handle(library),
         product(p),
-        operation(new_operation(p)),
+        operation(new_operation(p, processors)),
         a(new_layout(p.operand_type, p.batch, p.transpose_a ? p.k : p.m,
                      p.transpose_a ? p.m : p.k)),
         b(new_layout(p.operand_type, p.batch, p.transpose_b ? p.n : p.k,
@@ -255,7 +257,12 @@ CublasLt::~CublasLt() {
 CublasLt::Plan& CublasLt::plan_of(const Product& product) {
   std::unique_ptr<Plan>& plan = plans_[product];
   if (plan == nullptr) {
-    plan = std::make_unique<Plan>(handle_, product);
+    // The heuristic chooses by this number, and with the algorithm the bits: so it is one of the
+    // run's options, the same for every K, and does not follow from the links that a rank has.
+    const int spare = context_.spare_processors;
+    const int processors =
+        spare > 0 ? std::max(context_.properties.multiProcessorCount - spare, 1) : 0;
+    plan = std::make_unique<Plan>(handle_, product, processors);
     context_.made(plan->choice());
   }
   return *plan;

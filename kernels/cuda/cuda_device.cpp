@@ -59,14 +59,15 @@ int64_t usable_bytes() {
 
 class OneGpu final : public CudaDevice {
  public:
-  OneGpu(int ordinal, bool graphs)
+  OneGpu(int ordinal, bool graphs, int spare_processors)
       : ordinal_(made_current(ordinal)),
         properties_(properties_of(ordinal)),
         usable_bytes_(usable_bytes()),
         queue_(graphs),
         memory_(device_memory_source(queue_.stream())),
         pinned_(pinned_memory_source()),
-        context_{queue_, memory_, trouble_, properties_, primitives_created_, choices_},
+        context_{queue_,   memory_, trouble_, properties_, primitives_created_,
+                 choices_, spare_processors},
         dense_(cuda_dense_ops(context_)),
         image_(cuda_image_ops(context_)),
         norm_(cuda_norm_ops(context_)),
@@ -90,12 +91,14 @@ class OneGpu final : public CudaDevice {
   }
   void copy_from_host(Tensor& to, const void* from, size_t size_bytes) override {
     queue_.flush();
+    queue_.wait_if_watched();
     PENSTOCK_CUDA(
         cudaMemcpyAsync(to.raw(), from, size_bytes, cudaMemcpyHostToDevice, queue_.stream()));
     synchronize();
   }
   void copy_to_host(void* to, const Tensor& from, size_t size_bytes) override {
     queue_.flush();
+    queue_.wait_if_watched();
     PENSTOCK_CUDA(
         cudaMemcpyAsync(to, from.raw(), size_bytes, cudaMemcpyDeviceToHost, queue_.stream()));
     synchronize();
@@ -188,7 +191,7 @@ GpuIdentity cuda_identity(int ordinal) {
                     ":" + hexadecimal(properties.pciDeviceID, 2)};
 }
 
-std::unique_ptr<Device> make_cuda_device(int ordinal, bool graphs) {
+std::unique_ptr<Device> make_cuda_device(int ordinal, bool graphs, int spare_processors) {
   const int visible = visible_devices();
   if (visible == 0) fail_resource(why_no_cuda() + ", or use --device cpu");
   if (ordinal < 0 || ordinal >= visible) {
@@ -196,7 +199,7 @@ std::unique_ptr<Device> make_cuda_device(int ordinal, bool graphs) {
                   " here (visible: " + std::to_string(visible) +
                   "): start fewer ranks per host, check CUDA_VISIBLE_DEVICES, or use --device cpu");
   }
-  return std::make_unique<OneGpu>(ordinal, graphs);
+  return std::make_unique<OneGpu>(ordinal, graphs, spare_processors);
 }
 
 CudaDevice& as_cuda(Device& device) {

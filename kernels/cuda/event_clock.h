@@ -16,11 +16,11 @@ class EventClock final : public DeviceClock {
 
   void restart() override {
     queue_.record(zero_.event);
-    zero_.event.wait_on_host();
+    queue_.wait_on_host(zero_.event);
   }
   void mark(size_t point) override { queue_.record(marks_[point].event); }
   [[nodiscard]] double seconds(size_t point) override {
-    marks_[point].event.wait_on_host();
+    queue_.wait_on_host(marks_[point].event);
     return Event::seconds_between(zero_.event, marks_[point].event);
   }
 

@@ -29,6 +29,7 @@ struct CudaContext {
   const cudaDeviceProp& properties;
   int64_t& primitives_created;        // plans and descriptors
   std::vector<std::string>& choices;  // what a library granted for each of them
+  int spare_processors = 0;           // multiprocessors that matrix products leave to others
 
   // A plan was made. `choice` says in a line what was asked for and what the library will do.
   void made(std::string choice) const {

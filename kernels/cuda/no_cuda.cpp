@@ -23,7 +23,8 @@ GpuIdentity cuda_identity(int /*ordinal*/) {
   fail_resource(why_no_cuda());
 }
 
-std::unique_ptr<Device> make_cuda_device(int /*ordinal*/, bool /*graphs*/) {
+std::unique_ptr<Device> make_cuda_device(int /*ordinal*/, bool /*graphs*/,
+                                         int /*spare_processors*/) {
   fail_resource(why_no_cuda() + ", or use --device cpu");
 }
 

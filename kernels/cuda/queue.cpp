@@ -39,7 +39,21 @@ void Queue::flush() {
 
 void Queue::synchronize() {
   flush();
-  PENSTOCK_CUDA(cudaStreamSynchronize(stream()));
+  if (host_waits_.empty()) {
+    PENSTOCK_CUDA(cudaStreamSynchronize(stream()));
+    return;
+  }
+  host_waits_.back()->until([this] {
+    const cudaError_t status = cudaStreamQuery(stream());
+    if (status == cudaErrorNotReady) return false;
+    check_status("cudaStreamQuery", status);
+    return true;
+  });
+}
+
+void Queue::wait_on_host(const Event& event) {
+  if (host_waits_.empty()) return event.wait_on_host();
+  host_waits_.back()->until([&event] { return event.passed(); });
 }
 
 void Queue::issue_pending() {

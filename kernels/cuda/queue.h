@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <tuple>
 #include <type_traits>
 #include <unordered_map>
@@ -47,6 +48,14 @@ class Unpacker {
 
  private:
   const std::byte* at_;
+};
+
+// How the host waits for the device where it has something else to look after meanwhile: asks
+// `ended` again and again until that is true. May throw instead.
+class HostWait {
+ public:
+  virtual ~HostWait() = default;
+  virtual void until(const std::function<bool()>& ended) = 0;
 };
 
 class Queue {
@@ -91,6 +100,16 @@ class Queue {
   void flush();
   // Everything submitted has ended on the device.
   void synchronize();
+  // The event has passed.
+  void wait_on_host(const Event& event);
+  // Until drop_host_wait() the host waits by the one added last, else in the driver, where it sees
+  // nothing and waits for ever. Must be dropped before it is gone.
+  void add_host_wait(HostWait& wait) { host_waits_.push_back(&wait); }
+  void drop_host_wait(const HostWait& wait) { std::erase(host_waits_, &wait); }
+  // Before a copy to or from pageable memory, in which the driver may wait itself.
+  void wait_if_watched() {
+    if (!host_waits_.empty()) synchronize();
+  }
 
   // Marks this point for another stream, and makes the next commands start after `event`.
   void record(Event& event) {
@@ -145,6 +164,7 @@ class Queue {
   static void drop(Part& part);
 
   Stream stream_;
+  std::vector<HostWait*> host_waits_;
   bool graphs_;
   bool in_section_ = false;
   int64_t key_ = 0;

@@ -1,6 +1,7 @@
 // kernels/cuda/stream.h -- owners of CUDA streams and events: moved, never copied, freed once.
 #pragma once
 
+#include <cstdint>
 #include <utility>
 
 #include "kernels/cuda/status.h"
@@ -9,8 +10,17 @@ namespace penstock {
 
 class Stream {
  public:
+  // Blocks of an Urgent stream's kernels get the next free multiprocessors: for small kernels that
+  // others wait for.
+  enum class Priority : uint8_t { Normal, Urgent };
   // On the current device; does not synchronise with the legacy default stream.
-  Stream() { PENSTOCK_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+  explicit Stream(Priority priority = Priority::Normal) {
+    int least = 0;
+    int greatest = 0;  // a smaller number is a higher priority
+    PENSTOCK_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    PENSTOCK_CUDA(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking,
+                                               priority == Priority::Urgent ? greatest : least));
+  }
   Stream(Stream&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
   Stream& operator=(Stream&& other) noexcept {
     std::swap(stream_, other.stream_);

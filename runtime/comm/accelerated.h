@@ -33,7 +33,11 @@ namespace penstock {
 struct EdgeComm {
   CommHandle comm;
   std::string name;  // as of MpiEdge
+  int blocks = 1;    // of NCCL's kernels, the same at both ends: NcclBudget::edge
 };
+
+// Multiprocessors of the device's GPU.
+[[nodiscard]] int processors_of(Device& device);
 
 // By NCCL. Collective over the members of the communicator, which carries the id. Throw Error(Peer)
 // naming the edge or the group when the others do not come within a time limit.
@@ -41,7 +45,8 @@ struct EdgeComm {
                                                   Pollers& pollers);
 [[nodiscard]] std::unique_ptr<ReceiveLink> nccl_receive(EdgeComm edge, Device& device,
                                                         Pollers& pollers);
+// `blocks` as NcclBudget::sums, the same on all members.
 [[nodiscard]] std::unique_ptr<ReduceGroup> nccl_sums(CommHandle comm, const std::string& name,
-                                                     Device& device, Pollers& pollers);
+                                                     int blocks, Device& device, Pollers& pollers);
 
 }  // namespace penstock

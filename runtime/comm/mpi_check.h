@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-// Throws Error(Peer): "<context>: MPI_Wait: MPI_ERR_TRUNCATE: message truncated".
+// Throws Error(Peer): "<context>: MPI_Test: MPI_ERR_TRUNCATE: message truncated".
 [[noreturn]] void fail_mpi(const char* call, int status, const std::string& context);
 
 // A count that MPI can take; throws Error(Internal) beyond 2^31 - 1.

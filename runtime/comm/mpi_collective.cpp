@@ -9,12 +9,23 @@
 
 namespace penstock {
 
-MpiCollective::MpiCollective(CommHandle comm, std::string name)
-    : comm_(std::move(comm)), name_(std::move(name)) {
+MpiCollective::MpiCollective(CommHandle comm, std::string name, Pollers& pollers)
+    : comm_(std::move(comm)), name_(std::move(name)), pollers_(pollers) {
   PENSTOCK_MPI(MPI_Comm_rank(comm_.get(), &rank_), name_);
   PENSTOCK_MPI(MPI_Comm_size(comm_.get(), &size_), name_);
   counts_.resize(static_cast<size_t>(size_));
   offsets_.resize(static_cast<size_t>(size_));
+}
+
+void MpiCollective::wait_for(RequestHandle& request) {
+  int result = MPI_SUCCESS;
+  const auto has_ended = [&] {
+    int done = 0;
+    result = MPI_Test(request.address(), &done, MPI_STATUS_IGNORE);
+    return done != 0 || result != MPI_SUCCESS;
+  };
+  pollers_.wait_until(has_ended, name_);
+  PENSTOCK_MPI(result, name_);
 }
 
 void MpiCollective::barrier() {
@@ -26,9 +37,11 @@ void MpiCollective::fold_in_rank_order(std::span<double> values, Fold fold) {
   const size_t n = values.size();
   const int count = mpi_count(n, name_);
   scratch_.resize(n * static_cast<size_t>(size_));
-  PENSTOCK_MPI(MPI_Allgather(values.data(), count, MPI_DOUBLE, scratch_.data(), count, MPI_DOUBLE,
-                             comm_.get()),
+  RequestHandle request;
+  PENSTOCK_MPI(MPI_Iallgather(values.data(), count, MPI_DOUBLE, scratch_.data(), count, MPI_DOUBLE,
+                              comm_.get(), request.address()),
                name_);
+  wait_for(request);
   std::copy_n(scratch_.begin(), n, values.begin());
   for (size_t member = 1; member < static_cast<size_t>(size_); ++member) {
     for (size_t i = 0; i < n; ++i) values[i] = fold(values[i], scratch_[member * n + i]);
@@ -43,8 +56,7 @@ void MpiCollective::maximum(std::span<double> values) {
   fold_in_rank_order(values, [](double a, double b) { return std::isnan(a) || a > b ? a : b; });
 }
 
-size_t MpiCollective::exchange_counts(int mine) {
-  PENSTOCK_MPI(MPI_Allgather(&mine, 1, MPI_INT, counts_.data(), 1, MPI_INT, comm_.get()), name_);
+size_t MpiCollective::place_counts() {
   size_t total = 0;
   for (size_t member = 0; member < counts_.size(); ++member) {
     offsets_[member] = mpi_count(total, name_);
@@ -55,14 +67,21 @@ size_t MpiCollective::exchange_counts(int mine) {
 
 void MpiCollective::gather_to_all(std::span<const double> mine, std::span<double> all) {
   const int count = mpi_count(mine.size(), name_);
-  const size_t total = exchange_counts(count);
+  RequestHandle counting;
+  PENSTOCK_MPI(MPI_Iallgather(&count, 1, MPI_INT, counts_.data(), 1, MPI_INT, comm_.get(),
+                              counting.address()),
+               name_);
+  wait_for(counting);
+  const size_t total = place_counts();
   if (all.size() != total) {
     fail_internal(name_ + " gather " + std::to_string(total) + " values into room for " +
                   std::to_string(all.size()));
   }
-  PENSTOCK_MPI(MPI_Allgatherv(mine.data(), count, MPI_DOUBLE, all.data(), counts_.data(),
-                              offsets_.data(), MPI_DOUBLE, comm_.get()),
+  RequestHandle request;
+  PENSTOCK_MPI(MPI_Iallgatherv(mine.data(), count, MPI_DOUBLE, all.data(), counts_.data(),
+                               offsets_.data(), MPI_DOUBLE, comm_.get(), request.address()),
                name_);
+  wait_for(request);
 }
 
 std::vector<int64_t> MpiCollective::gather_to_all(int64_t mine) {
@@ -74,7 +93,8 @@ std::vector<int64_t> MpiCollective::gather_to_all(int64_t mine) {
 
 std::vector<std::string> MpiCollective::gather_text(const std::string& mine) {
   const int count = mpi_count(mine.size(), name_);
-  const size_t total = exchange_counts(count);
+  PENSTOCK_MPI(MPI_Allgather(&count, 1, MPI_INT, counts_.data(), 1, MPI_INT, comm_.get()), name_);
+  const size_t total = place_counts();
   std::string joined(rank_ == 0 ? total : 0, '\0');
   PENSTOCK_MPI(MPI_Gatherv(mine.data(), count, MPI_CHAR, joined.data(), counts_.data(),
                            offsets_.data(), MPI_CHAR, 0, comm_.get()),

@@ -1,7 +1,9 @@
 // runtime/comm/mpi_collective.h -- Collective over one MPI communicator.
 //
 // Sums and maxima are gathered and folded here in rank order: MPI does not promise the same bits on
-// every rank, nor that a NaN survives MPI_MAX.
+// every rank, nor that a NaN survives MPI_MAX. What a step does (sum, maximum, gather_to_all of
+// doubles) waits by the pollers: links and sums go on, and there is an end. The rest, before and
+// between steps, waits in MPI for as long as it takes: a rank may be reading a large file.
 #pragma once
 
 #include <string>
@@ -9,13 +11,15 @@
 
 #include "runtime/comm/handle.h"
 #include "runtime/comm/network.h"
+#include "runtime/comm/pollers.h"
 
 namespace penstock {
 
 class MpiCollective final : public Collective {
  public:
   // `name` says in errors whose values these are: "the ranks of replica 1".
-  MpiCollective(CommHandle comm, std::string name);
+  // `pollers` must outlive it.
+  MpiCollective(CommHandle comm, std::string name, Pollers& pollers);
 
   [[nodiscard]] MPI_Comm comm() const { return comm_.get(); }
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -34,11 +38,14 @@ class MpiCollective final : public Collective {
   // values[i] = fold(... fold(first[i], second[i]) ...) over the members in rank order.
   template <class Fold>
   void fold_in_rank_order(std::span<double> values, Fold fold);
-  // The members' counts in counts_, their running sums in offsets_; returns the total.
-  size_t exchange_counts(int mine);
+  // Waits for a request that MPI has just made.
+  void wait_for(RequestHandle& request);
+  // Running sums of counts_ to offsets_; returns the total.
+  size_t place_counts();
 
   CommHandle comm_;
   std::string name_;
+  Pollers& pollers_;
   int rank_ = 0, size_ = 1;
   std::vector<int> counts_, offsets_;  // one per member
   std::vector<double> scratch_;

@@ -41,11 +41,12 @@ void report_unfinished(const std::string& context, size_t pieces) {
 
 }  // namespace
 
-MpiSendLink::MpiSendLink(const MpiEdge& edge, Memory& memory, int64_t& requests_made,
-                         size_t piece_bytes)
+MpiSendLink::MpiSendLink(const MpiEdge& edge, Memory& memory, Pollers& pollers,
+                         int64_t& requests_made, size_t piece_bytes)
     : context_("sending " + edge.name),
       requests_(edge.comm, edge.peer, edge.tag, Transfer::Send, context_, requests_made),
       memory_(memory),
+      pollers_(pollers),
       piece_bytes_(piece_bytes) {}
 
 MpiSendLink::~MpiSendLink() {
@@ -73,10 +74,11 @@ void MpiSendLink::progress() {
 }
 
 void MpiSendLink::drain() {
-  for (const Piece& piece : in_flight_) {
-    PENSTOCK_MPI(MPI_Wait(requests_.request(piece.request), MPI_STATUS_IGNORE), context_);
-  }
-  release(in_flight_.size());
+  const auto all_have_left = [this] {
+    progress();
+    return idle();
+  };
+  pollers_.wait_until(all_have_left, context_);
 }
 
 void MpiSendLink::reserve(std::span<const TensorSpec> message, int count) {
@@ -89,11 +91,12 @@ void MpiSendLink::release(size_t completed) {
 }
 
 MpiReceiveLink::MpiReceiveLink(const MpiEdge& edge, Memory& memory, Purpose purpose,
-                               int64_t& requests_made, size_t piece_bytes)
+                               Pollers& pollers, int64_t& requests_made, size_t piece_bytes)
     : context_("receiving " + edge.name),
       requests_(edge.comm, edge.peer, edge.tag, Transfer::Receive, context_, requests_made),
       memory_(memory),
       purpose_(purpose),
+      pollers_(pollers),
       piece_bytes_(piece_bytes) {}
 
 MpiReceiveLink::~MpiReceiveLink() {
@@ -134,11 +137,18 @@ void MpiReceiveLink::receive(std::span<Tensor> message) {
 void MpiReceiveLink::wait(const Piece& piece) {
   const int expected = requests_.size_bytes(piece.request);
   MPI_Status status;
-  const int result = MPI_Wait(requests_.request(piece.request), &status);
+  int result = MPI_SUCCESS;
+  // What MPI_Wait does inside, with the other links and sums, and an end.
+  const auto has_come = [&] {
+    int done = 0;
+    result = MPI_Test(requests_.request(piece.request), &done, &status);
+    return done != 0 || result != MPI_SUCCESS;
+  };
+  pollers_.wait_until(has_come, context_);
   int error_class = MPI_SUCCESS;
   if (result != MPI_SUCCESS) (void)MPI_Error_class(result, &error_class);
   if (error_class == MPI_ERR_TRUNCATE) fail_size(context_, expected, "a longer message came");
-  if (result != MPI_SUCCESS) fail_mpi("MPI_Wait", result, context_);
+  if (result != MPI_SUCCESS) fail_mpi("MPI_Test", result, context_);
   int arrived = 0;
   PENSTOCK_MPI(MPI_Get_count(&status, MPI_BYTE, &arrived), context_);
   if (arrived != expected) fail_size(context_, expected, std::to_string(arrived) + " came");

@@ -16,6 +16,7 @@
 #include "kernels/memory.h"
 #include "runtime/comm/handle.h"
 #include "runtime/comm/network.h"
+#include "runtime/comm/pollers.h"
 #include "runtime/comm/request_pool.h"
 
 namespace penstock {
@@ -33,9 +34,9 @@ struct MpiEdge {
 
 class MpiSendLink final : public SendLink {
  public:
-  // `memory` is where messages come from. `requests_made` is counted up. Both must outlive the
-  // link, as must MPI.
-  MpiSendLink(const MpiEdge& edge, Memory& memory, int64_t& requests_made,
+  // `memory` is where messages come from. `requests_made` is counted up; drain() waits by
+  // `pollers`. All must outlive the link, as must MPI.
+  MpiSendLink(const MpiEdge& edge, Memory& memory, Pollers& pollers, int64_t& requests_made,
               size_t piece_bytes = kPieceBytes);
   ~MpiSendLink() override;
   void send(std::span<const Tensor> message) override;
@@ -44,6 +45,7 @@ class MpiSendLink final : public SendLink {
   void drain() override;
   void reserve(std::span<const TensorSpec> message, int count) override;
   [[nodiscard]] bool idle() const { return in_flight_.empty(); }
+  [[nodiscard]] const std::string& context() const { return context_; }  // for errors
 
  private:
   struct Piece {
@@ -55,6 +57,7 @@ class MpiSendLink final : public SendLink {
   std::string context_;
   RequestPool requests_;
   Memory& memory_;
+  Pollers& pollers_;
   size_t piece_bytes_;
   std::vector<Piece> in_flight_;  // in the order of sending
 };
@@ -62,8 +65,8 @@ class MpiSendLink final : public SendLink {
 class MpiReceiveLink final : public ReceiveLink {
  public:
   // Messages arrive in tensors from `memory`, charged to `purpose`.
-  MpiReceiveLink(const MpiEdge& edge, Memory& memory, Purpose purpose, int64_t& requests_made,
-                 size_t piece_bytes = kPieceBytes);
+  MpiReceiveLink(const MpiEdge& edge, Memory& memory, Purpose purpose, Pollers& pollers,
+                 int64_t& requests_made, size_t piece_bytes = kPieceBytes);
   ~MpiReceiveLink() override;
   void expect(std::span<const TensorSpec> specs) override;
   [[nodiscard]] int expected() const override { return static_cast<int>(messages_.size()); }
@@ -71,6 +74,8 @@ class MpiReceiveLink final : public ReceiveLink {
   void progress() override;
   // Whether receive() would return without waiting.
   [[nodiscard]] bool arrived();
+  // "receiving activations of stage 0 to stage 1 (rank 0 to rank 1)", for errors.
+  [[nodiscard]] const std::string& context() const { return context_; }
 
  private:
   struct Piece {
@@ -85,6 +90,7 @@ class MpiReceiveLink final : public ReceiveLink {
   RequestPool requests_;
   Memory& memory_;
   Purpose purpose_;
+  Pollers& pollers_;
   size_t piece_bytes_;
   std::vector<Piece> posted_;     // in the order of expecting
   std::vector<size_t> messages_;  // tensors in each expected message

@@ -7,6 +7,7 @@
 // no deadlock, and edges that share no rank are made at the same time.
 #include <mpi.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -18,6 +19,7 @@
 #include "runtime/comm/mpi_collective.h"
 #include "runtime/comm/mpi_link.h"
 #include "runtime/comm/mpi_reduce.h"
+#include "runtime/comm/nccl_budget.h"
 #include "runtime/comm/network.h"
 
 namespace penstock {
@@ -65,22 +67,25 @@ void check_grid(const Session& session, const Grid& grid) {
 
 class MpiNetwork final : public Network {
  public:
-  MpiNetwork(const Session& session, const Grid& grid, LinkPlan plan)
-      : grid_(grid),
+  MpiNetwork(const Session& session, const Grid& grid, LinkPlan plan,
+             std::chrono::milliseconds wait_limit)
+      : pollers_(wait_limit),
+        grid_(grid),
         plan_(std::move(plan)),
         position_(grid.position_of(session.rank())),
         replica_(grid.replica_of(session.rank())),
-        world_(duplicate(MPI_COMM_WORLD), "all ranks"),
+        world_(duplicate(MPI_COMM_WORLD), "all ranks", pollers_),
         pipeline_(split(world_.comm(), replica_, position_),
-                  "the ranks of replica " + std::to_string(replica_)),
+                  "the ranks of replica " + std::to_string(replica_), pollers_),
         replicas_(split(world_.comm(), position_, replica_),
-                  "the replicas at position " + std::to_string(position_)),
+                  "the replicas at position " + std::to_string(position_), pollers_),
         links_(duplicate(pipeline_.comm())) {}
 
   [[nodiscard]] Ends connect(std::span<const Edge> edges, Device& device) override {
     Ends ends;
     ends.send.resize(edges.size());
     ends.receive.resize(edges.size());
+    blocks_ = plan_.links == Transport::Nccl ? blocks_for(edges, device) : 0;
     for (size_t e = 0; e < edges.size(); ++e) {
       check(edges[e]);
       const bool sends = edges[e].from_position == position_;
@@ -99,10 +104,11 @@ class MpiNetwork final : public Network {
   [[nodiscard]] std::unique_ptr<ReduceGroup> reduce_group(Device& device) override {
     CommHandle comm = duplicate(replicas_.comm());
     if (plan_.sums_at(position_) == Transport::Nccl) {
-      return nccl_sums(std::move(comm), replicas_.name(), device, pollers_);
+      const int blocks = nccl_budget(fewest_processors(replicas_, device), 0, true).sums;
+      return nccl_sums(std::move(comm), replicas_.name(), blocks, device, pollers_);
     }
     auto group = std::make_unique<MpiReduceGroup>(std::move(comm), replicas_.name(),
-                                                  device.host_memory(), requests_made_);
+                                                  device.host_memory(), pollers_, requests_made_);
     if (device.host_addressable()) return group;
     return staged_sums(std::move(group), device, pollers_);
   }
@@ -140,7 +146,27 @@ class MpiNetwork final : public Network {
   }
 
   [[nodiscard]] EdgeComm comm_of(const Edge& edge) const {
-    return {pair(pipeline_.comm(), edge.from_position, edge.to_position, kPairTag), name_of(edge)};
+    return {pair(pipeline_.comm(), edge.from_position, edge.to_position, kPairTag), name_of(edge),
+            blocks_};
+  }
+
+  static int fewest_processors(Collective& members, Device& device) {
+    const std::vector<int64_t> all = members.gather_to_all(int64_t{processors_of(device)});
+    return static_cast<int>(*std::min_element(all.begin(), all.end()));
+  }
+
+  // Of one edge, the same on all ranks. Edges of different calls are not under way together: those
+  // of tied gradients are used when all messages of the step have been received.
+  [[nodiscard]] int blocks_for(std::span<const Edge> edges, Device& device) {
+    std::vector<int> ends(static_cast<size_t>(grid_.positions), 0);
+    for (const Edge& edge : edges) {
+      check(edge);
+      ++ends[static_cast<size_t>(edge.from_position)];
+      ++ends[static_cast<size_t>(edge.to_position)];
+    }
+    const int most = *std::max_element(ends.begin(), ends.end());
+    const bool sums = std::count(plan_.sums.begin(), plan_.sums.end(), Transport::Nccl) > 0;
+    return nccl_budget(fewest_processors(pipeline_, device), most, sums).edge;
   }
 
   std::unique_ptr<SendLink> make_send(const Edge& edge, int tag, Device& device) {
@@ -149,7 +175,7 @@ class MpiNetwork final : public Network {
     }
     Memory& memory = mpi_memory(device);
     const MpiEdge end{links_.get(), edge.to_position, tag, name_of(edge)};
-    auto link = std::make_unique<MpiSendLink>(end, memory, requests_made_);
+    auto link = std::make_unique<MpiSendLink>(end, memory, pollers_, requests_made_);
     if (device.host_addressable()) return link;
     return staged_send(std::move(link), device, memory, pollers_);
   }
@@ -159,7 +185,7 @@ class MpiNetwork final : public Network {
     const bool direct = device.host_addressable();
     const MpiEdge end{links_.get(), edge.from_position, tag, name_of(edge)};
     auto link = std::make_unique<MpiReceiveLink>(
-        end, mpi_memory(device), direct ? Purpose::Activations : Purpose::Communication,
+        end, mpi_memory(device), direct ? Purpose::Activations : Purpose::Communication, pollers_,
         requests_made_);
     if (direct) return link;
     return staged_receive(std::move(link), device, pollers_);
@@ -173,6 +199,7 @@ class MpiNetwork final : public Network {
     return *shareable_;
   }
 
+  Pollers pollers_;  // before all that waits by them
   Grid grid_;
   LinkPlan plan_;
   int position_;
@@ -180,9 +207,9 @@ class MpiNetwork final : public Network {
   MpiCollective world_;
   MpiCollective pipeline_;
   MpiCollective replicas_;
-  CommHandle links_;    // of this pipeline's ranks
-  int edges_made_ = 0;  // the same on all of them
-  Pollers pollers_;
+  CommHandle links_;                   // of this pipeline's ranks
+  int edges_made_ = 0;                 // the same on all of them
+  int blocks_ = 0;                     // of NCCL's kernels for each edge that is being connected
   std::unique_ptr<Memory> shareable_;  // of a GPU, for an MPI that reads it
   int64_t requests_made_ = 0;
 };
@@ -190,9 +217,10 @@ class MpiNetwork final : public Network {
 }  // namespace
 
 std::unique_ptr<Network> make_mpi_network(const Session& session, const Grid& grid,
-                                          const LinkPlan& plan) {
+                                          const LinkPlan& plan,
+                                          std::chrono::milliseconds wait_limit) {
   check_grid(session, grid);
-  return std::make_unique<MpiNetwork>(session, grid, plan);
+  return std::make_unique<MpiNetwork>(session, grid, plan, wait_limit);
 }
 
 }  // namespace penstock

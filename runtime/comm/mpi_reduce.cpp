@@ -33,11 +33,13 @@ int64_t MpiReduceGroup::Slice::length(int member) const {
 }
 
 MpiReduceGroup::MpiReduceGroup(CommHandle comm, const std::string& name, Memory& memory,
-                               int64_t& requests_made)
+                               Pollers& pollers, int64_t& requests_made)
     : comm_(std::move(comm)),
       name_("summing gradients over " + name),
       memory_(memory),
-      requests_made_(requests_made) {
+      pollers_(pollers),
+      requests_made_(requests_made),
+      entry_(pollers, *this) {
   PENSTOCK_MPI(MPI_Comm_rank(comm_.get(), &rank_), name_);
   PENSTOCK_MPI(MPI_Comm_size(comm_.get(), &size_), name_);
   others_ = static_cast<size_t>(size_ - 1);
@@ -100,12 +102,11 @@ void MpiReduceGroup::progress() {
 }
 
 void MpiReduceGroup::finish() {
-  while (busy_lanes_ > 0) {
-    int completed = 0;
-    const int result = MPI_Waitsome(static_cast<int>(requests_.size()), requests_.data(),
-                                    &completed, indices_.data(), statuses_.data());
-    complete(result, completed);
-  }
+  const auto all_are_summed = [this] {
+    progress();
+    return busy_lanes_ == 0;
+  };
+  pollers_.wait_until(all_are_summed, name_);
   for (Lane& lane : lanes_) {
     lane.queue.clear();
     lane.next = 0;
@@ -202,7 +203,7 @@ void MpiReduceGroup::add_in_replica_order(const Lane& lane) const {
 }
 
 void MpiReduceGroup::complete(int result, int completed) {
-  if (result != MPI_SUCCESS && result != MPI_ERR_IN_STATUS) fail_mpi("MPI_Waitsome", result, name_);
+  if (result != MPI_SUCCESS && result != MPI_ERR_IN_STATUS) fail_mpi("MPI_Testsome", result, name_);
   for (size_t i = 0; i < static_cast<size_t>(completed); ++i) {
     const auto request = static_cast<size_t>(indices_[i]);
     const size_t lane_index = request / (2 * others_);
@@ -216,7 +217,7 @@ void MpiReduceGroup::complete(int result, int completed) {
 void MpiReduceGroup::check(const Lane& lane, size_t request, int error,
                            const MPI_Status& status) const {
   const bool is_longer = error == MPI_ERR_TRUNCATE;
-  if (error != MPI_SUCCESS && !is_longer) fail_mpi("MPI_Waitsome", error, name_);
+  if (error != MPI_SUCCESS && !is_longer) fail_mpi("MPI_Testsome", error, name_);
   if (request >= others_) return;  // a send
   const int member = member_of(request);
   const int64_t expected = lane.slice->length(lane.phase == Phase::Scatter ? rank_ : member);

@@ -20,16 +20,19 @@
 #include "kernels/memory.h"
 #include "runtime/comm/handle.h"
 #include "runtime/comm/network.h"
+#include "runtime/comm/pollers.h"
 
 namespace penstock {
 
 // Throws Error(Internal) unless it is what ReduceGroup::start() sums.
 void check_gradients(const std::string& context, const Tensor& buffer);
 
-class MpiReduceGroup final : public ReduceGroup {
+class MpiReduceGroup final : public ReduceGroup, private Poller {
  public:
-  // `requests_made` is counted up. It, `memory` (for the scratch) and MPI must outlive the group.
-  MpiReduceGroup(CommHandle comm, const std::string& name, Memory& memory, int64_t& requests_made);
+  // `requests_made` is counted up. It, `memory` (for the scratch), `pollers` and MPI must outlive
+  // the group, which goes on summing whenever something waits by those pollers.
+  MpiReduceGroup(CommHandle comm, const std::string& name, Memory& memory, Pollers& pollers,
+                 int64_t& requests_made);
   ~MpiReduceGroup() override;
   [[nodiscard]] int size() const override { return size_; }
   void start(const Tensor& buffer) override;
@@ -39,6 +42,7 @@ class MpiReduceGroup final : public ReduceGroup {
   void check(const Tensor& buffer) const;
   // Whether everything that was started of this buffer has been summed.
   [[nodiscard]] bool is_done(const Tensor& buffer) const;
+  [[nodiscard]] const std::string& context() const { return name_; }  // for errors
 
  private:
   enum class Phase : uint8_t { Idle, Scatter, Gather };
@@ -69,12 +73,14 @@ class MpiReduceGroup final : public ReduceGroup {
     size_t left = 0;  // slices not yet summed
   };
 
+  void poll() override { progress(); }
+  [[nodiscard]] std::string awaited() const override { return busy_lanes_ > 0 ? name_ : ""; }
   [[nodiscard]] Plan make_plan(const Tensor& buffer);
   void make_requests(Slice& slice, Lane& lane, int tag);
   void begin(size_t lane, Phase phase);
   void advance(size_t lane);  // the phase under way has completed
   void add_in_replica_order(const Lane& lane) const;
-  void complete(int result, int completed);  // what Testsome or Waitsome has returned
+  void complete(int result, int completed);  // what Testsome has returned
   // Throws Error(Peer) when the `request`-th transfer of the lane's phase has failed or misfits.
   void check(const Lane& lane, size_t request, int error, const MPI_Status& status) const;
   [[nodiscard]] int member_of(size_t other) const;
@@ -82,6 +88,7 @@ class MpiReduceGroup final : public ReduceGroup {
   CommHandle comm_;
   std::string name_;
   Memory& memory_;
+  Pollers& pollers_;
   int64_t& requests_made_;
   int rank_ = 0, size_ = 1;
   size_t others_ = 0;                      // size_ - 1
@@ -92,6 +99,7 @@ class MpiReduceGroup final : public ReduceGroup {
   std::vector<MPI_Request> requests_;  // lane after lane, 2 (D-1) each; null where idle
   std::vector<int> indices_;
   std::vector<MPI_Status> statuses_;
+  PollerEntry entry_;
 };
 
 }  // namespace penstock

@@ -6,7 +6,8 @@
 //     own communicator, so two edges can never take each other's messages, not even between the
 //     same two ranks.
 //   * MPI moves nothing unless it is called: progress() is called between the ops of a long
-//     computation. A wait on any link or group lets all the others move too.
+//     computation. A wait on any link or group, and of the host for its GPU, lets all the others
+//     move too, and ends with an error when nothing comes within a limit.
 //   * On an accelerator the host never waits for the device, but in hand_over() and drain();
 //   tensors
 //     are taken from and returned to the device's memory at points of the program, never at moments
@@ -15,6 +16,7 @@
 // Every failure throws Error(Peer) naming the call, the library's words, the edge and the peer.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -46,8 +48,10 @@ class SendLink {
   // have left; the caller must not write to the tensors any more.
   virtual void send(std::span<const Tensor> message) = 0;
   virtual void progress() = 0;
-  // Returns when what was sent needs nothing from this rank any more but calls of MPI: before the
-  // rank waits in a collective, or for its device, where nobody calls progress(). May wait for the
+  // At the end of a program. Returns when what was sent needs nothing from this rank any more but
+  // calls of MPI: the rank may now be busy for long without calling progress(). The device's memory
+  // of what was sent is released; by NCCL, what is computed next waits until it has been received,
+  // so never between instructions (tests/unit/schedule/transport_test.cpp). May wait for the
   // device, never for another rank.
   virtual void hand_over() = 0;
   virtual void drain() = 0;  // waits until everything sent has left
@@ -147,9 +151,14 @@ class Network {
   [[nodiscard]] virtual std::string description() const = 0;  // "mpi (Open MPI 4.1.4)"
 };
 
-// `session` must outlive the network; `plan` is the same on every rank. Throws Error(Input) when
-// grid.ranks() != session.ranks().
-[[nodiscard]] std::unique_ptr<Network> make_mpi_network(const Session& session, const Grid& grid,
-                                                        const LinkPlan& plan = {});
+// Longer than the slowest step, so that a wait which sees nothing come for so long is in vain.
+inline constexpr std::chrono::minutes kWaitLimit{30};
+
+// `session` must outlive the network; `plan` is the same on every rank. A wait for another rank
+// throws Error(Peer) after `wait_limit`, zero: never. Throws Error(Input) when grid.ranks() !=
+// session.ranks().
+[[nodiscard]] std::unique_ptr<Network> make_mpi_network(
+    const Session& session, const Grid& grid, const LinkPlan& plan = {},
+    std::chrono::milliseconds wait_limit = kWaitLimit);
 
 }  // namespace penstock

@@ -12,6 +12,7 @@
 #include <exception>
 
 #include "kernels/error.h"
+#include "runtime/comm/gpu_environment.h"
 #include "runtime/comm/handle.h"
 #include "runtime/comm/launcher.h"
 #include "runtime/comm/mpi_check.h"
@@ -62,6 +63,11 @@ Session::Session(int& argc, char**& argv) {
   PENSTOCK_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), kStarting);
   PENSTOCK_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), kStarting);
   PENSTOCK_MPI(MPI_Comm_size(MPI_COMM_WORLD, &ranks_), kStarting);
+  if (ranks_ > 1) {  // an MPI that uses GPUs itself may have started CUDA by now, as it was
+    for (const auto& [name, value] : gpu_environment(std::getenv)) {
+      (void)setenv(name.c_str(), value.c_str(), 0);
+    }
+  }
   if (provided < MPI_THREAD_MULTIPLE) {
     fail_peer("this MPI was built without MPI_THREAD_MULTIPLE (" + library_version() +
               "): use one that has it");

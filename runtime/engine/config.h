@@ -48,7 +48,9 @@ struct RunConfig {
   std::string device = "auto";     // cpu | cuda | auto
   bool allow_gpu_sharing = false;  // of one GPU by several ranks
   bool graphs = true;              // replay CUDA graphs instead of issuing kernels one by one
-  int threads = 0;                 // per rank; 0: the host's cores shared by its ranks
+  int spare_processors = 0;  // multiprocessors of a GPU that matrix products leave to messages
+  double wait_limit = 1800;  // seconds that a rank waits for another; 0: for ever
+  int threads = 0;           // per rank; 0: the host's cores shared by its ranks
   std::string precision = "fp32";  // fp32 | bf16
   double peak_tflops = 0;          // what mfu is a share of; 0: what is known of the device
   int64_t eval_every = 0;          // steps; 0: only at the end, when there is validation data

@@ -1,6 +1,9 @@
 #include "runtime/engine/executor.h"
 
 #include <algorithm>
+#include <string>
+
+#include "kernels/error.h"
 
 namespace penstock {
 namespace {
@@ -13,6 +16,16 @@ std::vector<bool> readers(const Executor::Parts& parts) {
     reads.push_back(stage != nullptr && (enters || parts.chooses_words || !stage->reads().empty()));
   }
   return reads;
+}
+
+// "stage 1, micro-batch 3, step 17": where a run was when it failed.
+std::string place_of(const Instruction& instruction, int64_t step) {
+  std::string place;
+  if (instruction.stage >= 0) place += "stage " + std::to_string(instruction.stage) + ", ";
+  if (instruction.micro_batch >= 0) {
+    place += "micro-batch " + std::to_string(instruction.micro_batch) + ", ";
+  }
+  return place + "step " + std::to_string(step);
 }
 
 }  // namespace
@@ -60,21 +73,34 @@ void Executor::run(const StepInput& input) {
     inlet.left = inlet.per_run;
     announce(inlet);
   }
-  clock_->mark(0);
-  for (size_t i = 0; i < program_.size(); ++i) {
-    fields_.before(i);
-    const bool computes = is_compute(program_[i].op) || program_[i].op == Op::OptimizerStep;
-    if (computes) parts_.device->begin_section(parts_.first_section + static_cast<int64_t>(i));
-    execute(program_[i], input);
-    if (computes) parts_.device->end_section();
-    fields_.after(i);
-    clock_->mark(i + 1);
-  }
+  run_program(input);
   parts_.links->hand_over();
   // The caller may refill its batches. An update has waited for the device already, to read the
   // loss.
   if (fields_.uploads() && !input.update) parts_.device->synchronize();
   fields_.end();
+}
+
+void Executor::run_program(const StepInput& input) {
+  size_t i = 0;
+  try {
+    clock_->mark(0);
+    for (; i < program_.size(); ++i) {
+      fields_.before(i);
+      const bool computes = is_compute(program_[i].op) || program_[i].op == Op::OptimizerStep;
+      if (computes) parts_.device->begin_section(parts_.first_section + static_cast<int64_t>(i));
+      execute(program_[i], input);
+      if (computes) parts_.device->end_section();
+      fields_.after(i);
+      clock_->mark(i + 1);
+    }
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Peer) throw;
+    // A link knows its edge; which micro-batch of which step it was, only this room does.
+    throw Error(ErrorKind::Peer,
+                std::string(error.what()) + " (" + place_of(program_[i], input.step) + ")",
+                error.scope());
+  }
 }
 
 void Executor::execute(const Instruction& instruction, const StepInput& input) {

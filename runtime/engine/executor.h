@@ -78,6 +78,8 @@ class Executor {
     int left = 0;     // not yet announced in this run
   };
 
+  // Errors of other ranks say at which instruction they were met.
+  void run_program(const StepInput& input);
   void execute(const Instruction& instruction, const StepInput& input);
   [[nodiscard]] Moment moment_of(const Instruction& instruction, const StepInput& input) const;
   [[nodiscard]] Tensors take_inputs(const Instruction& instruction);

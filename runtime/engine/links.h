@@ -24,7 +24,7 @@ class Links {
 
   [[nodiscard]] const EdgeLinks& of(int edge) const { return links_[static_cast<size_t>(edge)]; }
   void progress();
-  void hand_over();  // before this rank waits for anything but a message
+  void hand_over();  // at the end of a program
   void drain();      // until everything sent has left
 
  private:

@@ -64,7 +64,7 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
   links_ = std::make_unique<Links>(network, programs.training, window, device);
   if (replicas_ > 1) reduce_ = network.reduce_group(device);
   if (replicas_ > 1 && config.model.norm_replicas) {
-    exchange_ = std::make_unique<ReplicaExchange>(network.replicas(), *links_);
+    exchange_ = std::make_unique<ReplicaExchange>(network.replicas());
     for (auto& stage : stages_) stage->set_replicas(exchange_.get());
   }
   const auto trained = [](const LayerTie& tie) { return !tie.frozen; };

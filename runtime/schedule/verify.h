@@ -8,7 +8,8 @@
 //     so that sums have one order in every schedule
 //   * every message, between neighbours and over skips, has both ends, leaves after what it carries
 //     was made and arrives before that is needed; both ends of a directed edge agree on the order
-//   * no deadlock, when sends are posted and receives wait
+//   * no deadlock, when sends are posted and receives wait; message_window() (window.h) then gives
+//     links that do not copy what they send the window with which that stays so
 //   * ReduceGradients, if any, once for every stage, between its last weight gradient and the one
 //     before; OptimizerStep, if any, once on every rank and last
 // A schedule without any backward is an evaluation: forwards and their messages, nothing else.

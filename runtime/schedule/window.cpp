@@ -42,7 +42,7 @@ class WindowedRun {
       case Op::SendActivation:
       case Op::SendGradient: {
         Traffic& edge = traffic(instruction.stage, instruction.peer);
-        if (edge.sent - window_ > edge.received) return false;
+        if (edge.sent - window_ >= edge.received) return false;
         ++edge.sent;
         return true;
       }

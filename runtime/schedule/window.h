@@ -5,15 +5,20 @@
 // keeps the tensors of the last few messages and, before it lets go of the oldest, waits until the
 // receiver has taken that one. The memory is the window's; but too small a window can close a
 // circle of waits that the schedule does not have.
+//
+// What is proved here holds however far a host runs ahead of its device. A receive is issued when
+// the host gets to it, and a host may have to wait for its device anywhere: for the statistics of a
+// norm over replicas, for memory, for room in a stream. So nothing is taken for granted that a rank
+// does not do which runs its program one instruction after another.
 #pragma once
 
 #include "runtime/schedule/schedule.h"
 
 namespace penstock {
 
-// The smallest window >= `least` with which every rank gets to the end: send i of an edge waits
-// until message i - window is being received, and a message is being received from the moment the
-// one before has been. `lowered` is verified. With window micro_batches no send waits at all.
+// The smallest window >= `least` with which every rank gets to the end where send i of an edge
+// waits until message i - window has been received. `lowered` is verified. With window
+// micro_batches no send waits at all, so there always is one.
 [[nodiscard]] int message_window(const Schedule& lowered, int least = 2);
 
 }  // namespace penstock

@@ -23,6 +23,7 @@ TEST(MpiLinks, LargeTensorsTravelInPieces) {
   ASSERT_EQ(MPI_Comm_dup(MPI_COMM_WORLD, comm.address()), MPI_SUCCESS);
   const MpiEdge edge{comm.get(), 1 - session.rank(), 3, "pieces"};
   int64_t made = 0;
+  Pollers pollers;
   const std::vector<TensorSpec> specs = {
       {{750}, DType::F32}, {{625}, DType::F32}, {{1}, DType::F32}, {{0}, DType::F32}};
   std::vector<std::vector<float>> values;
@@ -32,7 +33,7 @@ TEST(MpiLinks, LargeTensorsTravelInPieces) {
   }
   std::vector<Tensor> message(specs.size());
   if (session.rank() == 0) {
-    MpiSendLink link(edge, device.memory(), made, 1000);
+    MpiSendLink link(edge, device.memory(), pollers, made, 1000);
     for (size_t i = 0; i < specs.size(); ++i) {
       message[i] = tensor_of(device, values[i], specs[i].shape, DType::F32);
     }
@@ -40,7 +41,7 @@ TEST(MpiLinks, LargeTensorsTravelInPieces) {
     link.drain();
     EXPECT_EQ(made, 3 + 3 + 1 + 1);
   } else if (session.rank() == 1) {
-    MpiReceiveLink link(edge, device.memory(), Purpose::Activations, made, 1000);
+    MpiReceiveLink link(edge, device.memory(), Purpose::Activations, pollers, made, 1000);
     link.expect(specs);
     EXPECT_EQ(link.expected(), 1);
     while (!link.arrived()) link.progress();

@@ -86,9 +86,9 @@ def bits_of(run):
 
 
 def ops(part):
-    """Every op beside the CPU's."""
+    """Every op beside the CPU's, and NCCL with one rank."""
     tests = ONE_OF_EACH_FAMILY if part.slot.short else dict.fromkeys(ONE_OF_EACH_FAMILY, "*")
-    return worst(run_tests(part, tests, max(1, min(4, CORES // 2))))
+    return worst(run_tests(part, tests, max(1, min(4, CORES // 2))) + run_tests(part, {"gpu_nccl_test": "*"}, 1))
 
 
 def kernels(part):
@@ -152,7 +152,7 @@ def sanitizers(part):
 PARTS = [  # name, limit in seconds, what it is for, function
     ("build", 540, "compiles penstock, its GPU tests and benchmarks; three minutes on 16 cores", build),
     ("smoke", 120, "versions, copies, an op of every family, trainings that must agree to the bit", smoke),
-    ("ops", 240, "every op beside the CPU's", ops),
+    ("ops", 240, "every op beside the CPU's, and NCCL with one rank", ops),
     ("kernels", 120, "every kernel's time, bandwidth and FLOP/s, and what the libraries granted", kernels),
     ("blocks", 540, "Transformer blocks and ResNet-50 beside PyTorch", blocks),
     ("largest", 420, "the deepest Transformer-L that fits, predicted and measured memory", largest),

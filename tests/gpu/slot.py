@@ -204,7 +204,7 @@ class Slot:
 
     def program(self, name):
         """Of the build folder; a rehearsal has the same ones over the emulation."""
-        emulated = {"penstock": "penstock_host_cuda"}
+        emulated = {"penstock": "penstock_host_cuda", "gpu_nccl_test": "host_gpu_nccl_test"}
         if self.rehearse:
             name = emulated.get(name, "host_" + name.removeprefix("gpu_") if name.endswith("_test") else "host_" + name)
         return self.tree / "bin" / name

@@ -40,7 +40,6 @@ struct Setup {
   void* aux = nullptr;
   int64_t aux_ld = 0, aux_stride = 0;
   int32_t aux_type = -1;
-  int32_t unused = 0;
 };
 
 struct Preference {
@@ -331,8 +330,12 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t handle,
       return set(operation.aux_stride, from, size_bytes);
     case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_DATA_TYPE:
       return set(operation.aux_type, from, size_bytes);
-    case CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET:
-      return set(operation.unused, from, size_bytes);
+    case CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET: {
+      int32_t processors = 0;
+      const cublasStatus_t status = set(processors, from, size_bytes);
+      const bool possible = processors >= 0 && processors <= kProcessors;
+      return status == CUBLAS_STATUS_SUCCESS && !possible ? CUBLAS_STATUS_INVALID_VALUE : status;
+    }
     default:
       return CUBLAS_STATUS_NOT_SUPPORTED;
   }

@@ -107,7 +107,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   properties->maxGridSize[1] = properties->maxGridSize[2] = 65535;
   properties->totalConstMem = 64 << 10;
   properties->major = 9;
-  properties->multiProcessorCount = 132;
+  properties->multiProcessorCount = kProcessors;
   properties->maxThreadsPerMultiProcessor = 2048;
   properties->maxBlocksPerMultiProcessor = 32;
   properties->l2CacheSize = 50 << 20;

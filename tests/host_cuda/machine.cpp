@@ -24,8 +24,17 @@ bool run_first(CUstream_st& stream) {
   return true;
 }
 
+void delete_what_has_ended() {
+  std::erase_if(all_streams, [](CUstream_st* stream) {
+    if (!stream->destroyed || !stream->tasks.empty()) return false;
+    delete stream;
+    return true;
+  });
+}
+
 // One stream, one task or many: false when nothing anywhere could go on.
 bool run_any() {
+  delete_what_has_ended();
   std::vector<CUstream_st*> candidates = all_streams;
   while (!candidates.empty()) {
     const size_t which = chance(static_cast<uint32_t>(candidates.size()));
@@ -77,7 +86,7 @@ CUstream_st* stream_of(cudaStream_t stream) {
     return standard;
   }
   const bool known = std::find(all_streams.begin(), all_streams.end(), stream) != all_streams.end();
-  return known ? stream : nullptr;
+  return known && !stream->destroyed ? stream : nullptr;
 }
 
 cudaStream_t new_stream(int device, bool blocking) {
@@ -89,8 +98,8 @@ cudaStream_t new_stream(int device, bool blocking) {
 }
 
 void forget_stream(cudaStream_t stream) {
-  all_streams.erase(std::find(all_streams.begin(), all_streams.end(), stream));
-  delete stream;
+  stream->destroyed = true;
+  delete_what_has_ended();
 }
 
 const std::vector<CUstream_st*>& streams() {

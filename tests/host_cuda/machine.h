@@ -15,6 +15,8 @@
 
 namespace penstock::host_cuda {
 
+inline constexpr int kProcessors = 132;  // multiprocessors of a device
+
 // Runs a task, or a piece of it: true when it has ended, false when it must be asked again.
 using Task = std::function<bool()>;
 // Makes the task anew each time: once for a stream, once a replay for a graph.
@@ -40,7 +42,8 @@ struct Capture {
 
 struct CUstream_st {
   int device = 0;
-  bool blocking = false;  // waits for the legacy default stream and holds it up
+  bool blocking = false;   // waits for the legacy default stream and holds it up
+  bool destroyed = false;  // goes after its last task; nobody can name it any more
   std::deque<penstock::host_cuda::Task> tasks;
   std::unique_ptr<penstock::host_cuda::Capture> capture;
   std::vector<const cudaGraphNode_t*> unused;
@@ -67,7 +70,7 @@ namespace penstock::host_cuda {
 // The stream of a handle: the current device's default stream for 0. Null when it is none of ours.
 [[nodiscard]] CUstream_st* stream_of(cudaStream_t stream);
 [[nodiscard]] cudaStream_t new_stream(int device, bool blocking);
-void forget_stream(cudaStream_t stream);  // after its last task
+void forget_stream(cudaStream_t stream);  // at once, or after its last task
 [[nodiscard]] const std::vector<CUstream_st*>& streams();
 
 // Puts an operation at the end of the stream, or of the graph that it is captured into.

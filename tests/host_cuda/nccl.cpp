@@ -10,11 +10,13 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "tests/host_cuda/chance.h"
 #include "tests/host_cuda/exchange.h"
 #include "tests/host_cuda/machine.h"
 #include "tests/host_cuda/memory.h"
+#include "tests/host_cuda/nccl_trouble.h"
 #include "tests/host_cuda/reduction.h"
 
 namespace penstock::host_cuda {
@@ -23,7 +25,10 @@ namespace {
 // Outlives the handle for tasks that are still in a stream.
 struct Member {
   std::unique_ptr<Wire> wire;
+  int device = 0;
+  int blocks = 0;  // of a launch
   bool aborted = false;
+  bool silent = false;               // nothing leaves or comes any more
   uint64_t launched = 0, ended = 0;  // launches follow one another
 };
 
@@ -70,8 +75,13 @@ cudaError_t put_into_stream(const std::shared_ptr<Member>& member, const Launch&
   const Operation operation = [member, exchange = launch.exchange]() -> Task {
     const uint64_t turn = member->launched++;
     auto run = std::make_shared<ExchangeRun>(*exchange, *member->wire);
-    return [member, exchange, run, turn] {
-      if (!member->aborted && (member->ended != turn || !run->progress())) return false;
+    return [member, exchange, run, turn, begun = false]() mutable {
+      if (member->ended == turn && !std::exchange(begun, true)) {
+        hold_processors(member->device, member->blocks);
+      }
+      const bool moves = member->ended == turn && !member->silent;
+      if (!member->aborted && (!moves || !run->progress())) return false;
+      if (begun) free_processors(member->device, member->blocks);
       ++member->ended;
       return true;
     };
@@ -94,6 +104,10 @@ void join(ncclComm_t comm) {
   const std::string twice = comm->member->wire->same_device();
   if (!twice.empty()) {
     (void)failed(comm, ncclInvalidUsage, "Duplicate GPU detected : " + twice);
+    return;
+  }
+  if (!comm->member->wire->same_blocks()) {
+    (void)failed(comm, ncclInvalidUsage, "members ask for different numbers of CTAs");
     return;
   }
   comm->state = ncclSuccess;
@@ -127,6 +141,13 @@ thread_local std::map<ncclComm_t, Launch> gathered;
 // Returns what ncclGroupEnd returns for this communicator.
 ncclResult_t launch(ncclComm_t comm, const Launch& made) {
   comm->delayed.push_back(made);
+  const NcclTrouble trouble = trouble_of_next_launch();
+  if (trouble != NcclTrouble::None) comm->member->silent = true;
+  if (trouble == NcclTrouble::Error) {
+    issue_delayed(comm);
+    (void)failed(comm, ncclRemoteError, "connection closed by the other member");
+    return ncclSuccess;  // it is found out later
+  }
   const bool takes_a_while = !comm->blocking && chance(2) == 0;
   if (takes_a_while) {
     comm->delay = 1 + chance(3);
@@ -144,6 +165,23 @@ ncclResult_t end_group() {
   return worst;
 }
 
+bool is_set(int option) {
+  return option != NCCL_CONFIG_UNDEF_INT;
+}
+
+// Blocks of each launch.
+int blocks_of(const ncclConfig_t* config) {
+  constexpr int kUsual = 32;
+  return config == nullptr || !is_set(config->maxCTAs) ? kUsual : config->maxCTAs;
+}
+
+bool makes_sense(const ncclConfig_t* config) {
+  if (config == nullptr) return true;
+  const auto possible = [](int blocks) { return !is_set(blocks) || (blocks > 0 && blocks <= 64); };
+  if (!possible(config->minCTAs) || !possible(config->maxCTAs)) return false;
+  return !is_set(config->minCTAs) || config->minCTAs <= blocks_of(config);
+}
+
 bool usable(const void* data, size_t size_bytes) {
   return holds(Place::Device, data, size_bytes) || holds(Place::Pinned, data, size_bytes);
 }
@@ -152,6 +190,7 @@ bool usable(const void* data, size_t size_bytes) {
 template <class Fill>
 ncclResult_t add(ncclComm_t comm, cudaStream_t stream, const Fill& fill) {
   PENSTOCK_HOST_CUDA_LOCK;
+  if (comm->state != ncclSuccess && comm->state != ncclInProgress) return comm->state;
   if (comm->state != ncclSuccess) {
     return failed(comm, ncclInvalidUsage, "a call on a communicator that is not ready");
   }
@@ -208,7 +247,8 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int size, ncclUniqueId id,
                                     ncclConfig_t* config) {
   PENSTOCK_HOST_CUDA_LOCK;
   *comm = nullptr;
-  if (size < 1 || size > Wire::kMostMembers || rank < 0 || rank >= size || group_depth > 0) {
+  if (size < 1 || size > Wire::kMostMembers || rank < 0 || rank >= size || group_depth > 0 ||
+      !makes_sense(config)) {
     return ncclInvalidArgument;
   }
   work_in_the_background();
@@ -219,7 +259,10 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int size, ncclUniqueId id,
   made->rank = rank;
   made->blocking = config == nullptr || config->blocking != 0;
   made->member = std::make_shared<Member>();
-  made->member->wire = std::make_unique<Wire>(name, size, rank, current_device());
+  made->member->device = current_device();
+  made->member->blocks = blocks_of(config);
+  made->member->wire =
+      std::make_unique<Wire>(name, size, rank, made->member->device, made->member->blocks);
   *comm = made;
   if (!made->blocking) return ncclInProgress;
   wait(made);

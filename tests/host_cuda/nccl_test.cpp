@@ -154,5 +154,89 @@ TEST(HostNccl, AbortEndsWhatWaitsInStreams) {
   }));
 }
 
+// With that many blocks a launch; null where that is refused at once.
+ncclComm_t joined_with(int size, int rank, const ncclUniqueId& id, int blocks) {
+  setenv("PENSTOCK_HOST_CUDA_DEVICES", "8", 1);
+  PENSTOCK_CUDA(cudaSetDevice(rank));
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  config.minCTAs = 1;
+  config.maxCTAs = blocks;
+  ncclComm_t comm = nullptr;
+  return ncclCommInitRankConfig(&comm, size, id, rank, &config) == ncclInProgress ? comm : nullptr;
+}
+
+TEST(HostNccl, MembersThatAskForDifferentBlocksAreRefused) {
+  EXPECT_TRUE(all_agree(2, [](int rank, ncclUniqueId id) {
+    ncclComm_t comm = joined_with(2, rank, id, 4 << rank);
+    const bool refused = settled(comm) == ncclInvalidUsage;
+    return ncclCommAbort(comm) == ncclSuccess && refused;
+  }));
+  EXPECT_TRUE(all_agree(1, [](int rank, ncclUniqueId id) {
+    return joined_with(1, rank, id, 0) == nullptr && joined_with(1, rank, id, 65) == nullptr;
+  }));
+}
+
+// Kernels that wait for ever on the whole chip.
+TEST(HostNccl, WaitingKernelsThatFillTheDeviceStopTheProgram) {
+  for (const int blocks : {16, 64}) {
+    const bool all_fit = all_agree(1, [&](int rank, ncclUniqueId id) {
+      setenv("PENSTOCK_HOST_NCCL", "silent:0", 1);
+      const Buffer<float> data(4);
+      std::vector<Stream> streams(3);
+      for (const Stream& stream : streams) {
+        (void)ncclGetUniqueId(&id);
+        ncclComm_t comm = joined_with(1, rank, id, blocks);
+        (void)settled(comm);
+        (void)group(comm, [&] {
+          (void)ncclAllReduce(data.get(), data.get(), 4, ncclFloat32, ncclSum, comm, stream.get());
+        });
+      }
+      for (int asked = 0; asked < 50; ++asked) (void)cudaStreamQuery(streams[0].get());
+      _exit(0);  // before the streams are waited for
+      return true;
+    });
+    EXPECT_EQ(all_fit, blocks == 16) << blocks;
+  }
+}
+
+TEST(HostNccl, ASilentMemberIsNoErrorOfTheOthers) {
+  EXPECT_TRUE(all_agree(2, [](int rank, ncclUniqueId id) {
+    if (rank == 1) setenv("PENSTOCK_HOST_NCCL", "silent:0", 1);
+    ncclComm_t comm = joined(2, rank, id);
+    bool right = settled(comm) == ncclSuccess;
+    const Stream stream;
+    const Buffer<float> data(of_rank(rank, 4));
+    right = group(comm,
+                  [&] {
+                    (void)ncclAllReduce(data.get(), data.get(), 4, ncclFloat32, ncclSum, comm,
+                                        stream.get());
+                  }) &&
+            right;
+    for (int asked = 0; asked < 50; ++asked) {
+      right = cudaStreamQuery(stream.get()) == cudaErrorNotReady && right;
+      right = settled(comm) == ncclSuccess && right;
+    }
+    return ncclCommAbort(comm) == ncclSuccess && right;
+  }));
+}
+
+TEST(HostNccl, AMemberThatIsGoneIsAnErrorToWhoeverAsks) {
+  EXPECT_TRUE(all_agree(1, [](int rank, ncclUniqueId id) {
+    setenv("PENSTOCK_HOST_NCCL", "error:1", 1);
+    ncclComm_t comm = joined(1, rank, id);
+    bool right = settled(comm) == ncclSuccess;
+    const Stream stream;
+    const Buffer<float> data(4);
+    const auto sum = [&] {
+      (void)ncclAllReduce(data.get(), data.get(), 4, ncclFloat32, ncclSum, comm, stream.get());
+    };
+    right = group(comm, sum) && settled(comm) == ncclSuccess && right;
+    (void)group(comm, sum);
+    right = settled(comm) == ncclRemoteError && right;
+    return ncclCommAbort(comm) == ncclSuccess && right;
+  }));
+}
+
 }  // namespace
 }  // namespace penstock::host_cuda

@@ -5,6 +5,8 @@ using namespace penstock::host_cuda;  // NOLINT(google-build-using-namespace): t
 
 namespace {
 
+constexpr int kGreatestPriority = -5;
+
 bool idle(const CUstream_st& stream) {
   return stream.tasks.empty();
 }
@@ -28,8 +30,16 @@ cudaError_t refused(const CUevent_st& event) {
 
 extern "C" {
 
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int /*priority*/) {
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  *least = 0;
+  *greatest = kGreatestPriority;
+  return cudaSuccess;
+}
+
+// Order is the dice's: a priority only has to be one.
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
   PENSTOCK_HOST_CUDA_LOCK;
+  if (priority > 0 || priority < kGreatestPriority) return noted(cudaErrorInvalidValue);
   *stream = new_stream(current_device(), flags != cudaStreamNonBlocking);
   return cudaSuccess;
 }
@@ -42,12 +52,11 @@ cudaError_t cudaStreamCreate(cudaStream_t* stream) {
   return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
 }
 
-// What is in the stream still runs; it may be waited for here, since nobody can order against it.
+// Returns at once; what is in the stream still runs.
 cudaError_t cudaStreamDestroy(cudaStream_t handle) {
   PENSTOCK_HOST_CUDA_LOCK;
   CUstream_st* stream = stream_of(handle);
   if (stream == nullptr || handle == nullptr) return noted(cudaErrorInvalidResourceHandle);
-  run_until([stream] { return idle(*stream); });
   forget_stream(stream);
   return cudaSuccess;
 }

@@ -23,7 +23,7 @@ WireName new_wire() {
   return {getpid(), descriptor};
 }
 
-Wire::Wire(const WireName& name, int members, int rank, int device)
+Wire::Wire(const WireName& name, int members, int rank, int device, int blocks)
     : members_(members),
       rank_(rank),
       size_bytes_(kHeaderBytes + static_cast<size_t>(members * members) * sizeof(Ring)) {
@@ -37,6 +37,7 @@ Wire::Wire(const WireName& name, int members, int rank, int device)
   memory_ = mmap(nullptr, size_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   if (memory_ == MAP_FAILED) stop("no room for the memory that a communicator shares");
   close(descriptor);
+  static_cast<Shared*>(memory_)->blocks[rank] = blocks;
   static_cast<Shared*>(memory_)->device_plus_one[rank] = device + 1;
 }
 
@@ -59,6 +60,11 @@ std::string Wire::same_device() const {
     }
   }
   return "";
+}
+
+bool Wire::same_blocks() const {
+  const auto& blocks = static_cast<const Shared*>(memory_)->blocks;
+  return std::all_of(blocks, blocks + members_, [&](const auto& b) { return b == blocks[0]; });
 }
 
 Wire::Ring& Wire::ring(int from, int to) const {

@@ -22,9 +22,9 @@ class Wire {
   static constexpr int kMostMembers = 64;
   static constexpr uint64_t kRingBytes = 64 << 10;
 
-  // Announces this member and its device. Throws nothing: a wire that cannot be had stops the
-  // program.
-  Wire(const WireName& name, int members, int rank, int device);
+  // Announces this member, its device and the blocks of its kernels. Throws nothing: a wire that
+  // cannot be had stops the program.
+  Wire(const WireName& name, int members, int rank, int device, int blocks);
   ~Wire();
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;
@@ -32,6 +32,7 @@ class Wire {
   [[nodiscard]] bool complete() const;  // every member has come
   // Once complete: two members with one device, as "rank 0 and rank 1"; empty without.
   [[nodiscard]] std::string same_device() const;
+  [[nodiscard]] bool same_blocks() const;  // likewise: all members have asked for equally many
 
   // Up to `most` bytes to or from a member; how many it was. Byte order is the ring's.
   size_t send(int to, const std::byte* bytes, size_t most);
@@ -45,6 +46,7 @@ class Wire {
     std::byte bytes[kRingBytes];
   };
   struct Shared {
+    std::atomic<int32_t> blocks[kMostMembers];
     std::atomic<int32_t> device_plus_one[kMostMembers];  // 0: not here yet
   };
 

@@ -21,13 +21,13 @@ std::string seconds_text(std::chrono::milliseconds time) {
 
 }  // namespace
 
-NcclComm::NcclComm(MPI_Comm members, std::string context, int channels,
+NcclComm::NcclComm(MPI_Comm members, std::string context, int blocks,
                    std::chrono::milliseconds patience)
     : context_(std::move(context)), patience_(patience) {
   PENSTOCK_MPI(MPI_Comm_rank(members, &rank_), context_);
   PENSTOCK_MPI(MPI_Comm_size(members, &size_), context_);
   try {
-    initialise(members, channels);
+    initialise(members, blocks);
   } catch (...) {
     abort();  // there will be no destructor
     throw;
@@ -42,13 +42,16 @@ NcclComm::~NcclComm() {
   }
 }
 
-void NcclComm::initialise(MPI_Comm members, int channels) {
+void NcclComm::initialise(MPI_Comm members, int blocks) {
   ncclUniqueId id{};
   if (rank_ == 0) check("ncclGetUniqueId", ncclGetUniqueId(&id));
   PENSTOCK_MPI(MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, members), context_);
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
-  if (channels > 0) config.maxCTAs = channels;
+  if (blocks > 0) {
+    config.minCTAs = 1;
+    config.maxCTAs = blocks;
+  }
   check("ncclCommInitRankConfig", ncclCommInitRankConfig(&comm_, size_, id, rank_, &config));
 }
 
@@ -88,6 +91,7 @@ void NcclComm::wait_while_in_progress(const char* call) {
 }
 
 void NcclComm::look() {
+  if (comm_ == nullptr) fail("look", "the communicator has failed before");
   ncclResult_t state = ncclSuccess;
   const ncclResult_t status = ncclCommGetAsyncError(comm_, &state);
   if (status != ncclSuccess) fail("ncclCommGetAsyncError", status);

@@ -23,10 +23,10 @@ class NcclComm {
   static constexpr std::chrono::seconds kPatience{120};  // for large jobs that start slowly
 
   // Collective over `members`, whose rank 0 makes the id and broadcasts it; ranks stay what they
-  // are. `context` says in errors what the communicator is for. At most `channels` blocks of the
-  // GPU work for it at a time (0: what NCCL thinks best). Throws Error(Peer), or what nccl_fault.h
-  // makes of NCCL's status.
-  NcclComm(MPI_Comm members, std::string context, int channels,
+  // are. `context` says in errors what the communicator is for. At most `blocks` of the GPU's
+  // multiprocessors work for it at a time (0: what NCCL thinks best). Throws Error(Peer), or what
+  // nccl_fault.h makes of NCCL's status.
+  NcclComm(MPI_Comm members, std::string context, int blocks,
            std::chrono::milliseconds patience = kPatience);
   ~NcclComm();
   NcclComm(const NcclComm&) = delete;
@@ -40,13 +40,16 @@ class NcclComm {
   // closed.
   void group(const std::function<void(ncclComm_t)>& calls);
   void note(const char* call, ncclResult_t status);
-  // Throws when the communicator has failed since.
+  // Throws when the communicator has failed since, or has been abandoned.
   void look();
+  // What is under way ends without its data, at once and on this rank only; nothing more can be
+  // done with it.
+  void abandon() noexcept { abort(); }
   // Waits on the host until the stream has ended, within the time limit.
   void settle(const Stream& stream);
 
  private:
-  void initialise(MPI_Comm members, int channels);
+  void initialise(MPI_Comm members, int blocks);
   void check(const char* call, ncclResult_t status);
   void wait_while_in_progress(const char* call);
   [[noreturn]] void fail(const char* call, ncclResult_t status);

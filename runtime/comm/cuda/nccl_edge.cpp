@@ -8,13 +8,19 @@ namespace {
 constexpr int kSender = 0;  // as in EdgeComm
 constexpr int kReceiver = 1;
 
-// An end that waits for its neighbour occupies this many of the GPU's processors, and no more.
-constexpr int kChannels = 8;
-
 }  // namespace
 
+int processors_of(Device& device) {
+  int count = 0;
+  PENSTOCK_CUDA(
+      cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, as_cuda(device).ordinal()));
+  return count;
+}
+
 NcclEdge::NcclEdge(EdgeComm edge, const std::string& doing, CudaDevice& device)
-    : edge_(std::move(edge)), comm_(edge_.comm.get(), doing + edge_.name, kChannels) {
+    : edge_(std::move(edge)),
+      context_(doing + edge_.name),
+      comm_(edge_.comm.get(), context_, edge_.blocks) {
   const Tensor first = device.empty({64}, DType::U8, Purpose::Communication);
   Event free;
   device.queue().record(free);
@@ -36,6 +42,7 @@ void NcclEdge::send(std::span<const Tensor> message) {
           comm_, ncclSend(tensor.raw(), tensor.size_bytes(), ncclUint8, kReceiver, comm, stream()));
     }
   });
+  note_message();
 }
 
 void NcclEdge::receive(std::span<const Tensor> message) {
@@ -46,6 +53,17 @@ void NcclEdge::receive(std::span<const Tensor> message) {
           comm_, ncclRecv(tensor.raw(), tensor.size_bytes(), ncclUint8, kSender, comm, stream()));
     }
   });
+  note_message();
+}
+
+void NcclEdge::note_message() {
+  last_.record(stream());
+  ++messages_;
+}
+
+std::string NcclEdge::awaited() const {
+  if (messages_ == 0 || last_.passed()) return {};
+  return context_ + ", message " + std::to_string(messages_) + " of the run";
 }
 
 }  // namespace penstock

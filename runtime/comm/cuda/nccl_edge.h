@@ -25,11 +25,20 @@ class NcclEdge {
   void receive(std::span<const Tensor> message);
   // Throws Error(Peer) when the communicator has failed.
   void look() { comm_.look(); }
+  // "sending activations of stage 0 to stage 1 (rank 0 to rank 1)", for errors.
+  [[nodiscard]] const std::string& context() const { return context_; }
+  // The same with the number of the last message, while that has not passed; else empty.
+  [[nodiscard]] std::string awaited() const;
 
  private:
+  void note_message();
+
   EdgeComm edge_;
-  NcclComm comm_;
-  Stream stream_;
+  std::string context_;
+  Stream stream_{Stream::Priority::Urgent};
+  Event last_;  // message issued
+  int64_t messages_ = 0;
+  NcclComm comm_;  // goes first: what it leaves in the stream has ended then, or is given up
 };
 
 }  // namespace penstock

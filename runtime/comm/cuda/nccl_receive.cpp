@@ -13,6 +13,7 @@
 #include "kernels/error.h"
 #include "runtime/comm/accelerated.h"
 #include "runtime/comm/cuda/nccl_edge.h"
+#include "runtime/comm/cuda/watched_device.h"
 
 namespace penstock {
 namespace {
@@ -23,7 +24,8 @@ class NcclReceiveLink final : public ReceiveLink, private Poller {
       : device_(device),
         queue_(device.queue()),
         edge_(std::move(edge), "receiving ", device),
-        entry_(pollers, *this) {}
+        entry_(pollers, *this),
+        watched_(queue_, pollers) {}
 
   void expect(std::span<const TensorSpec> specs) override {
     Message& message = expected_.emplace_back(take());
@@ -65,6 +67,7 @@ class NcclReceiveLink final : public ReceiveLink, private Poller {
     return message;
   }
   void poll() override { edge_.look(); }
+  [[nodiscard]] std::string awaited() const override { return edge_.awaited(); }
 
   CudaDevice& device_;
   Queue& queue_;
@@ -72,6 +75,7 @@ class NcclReceiveLink final : public ReceiveLink, private Poller {
   std::deque<Message> expected_;
   std::vector<Message> idle_;
   PollerEntry entry_;
+  WatchedDevice watched_;
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "kernels/cuda/cuda_device.h"
 #include "runtime/comm/accelerated.h"
 #include "runtime/comm/cuda/nccl_edge.h"
+#include "runtime/comm/cuda/watched_device.h"
 
 namespace penstock {
 namespace {
@@ -23,7 +24,8 @@ class NcclSendLink final : public SendLink, private Poller {
         pollers_(pollers),
         window_(static_cast<size_t>(window)),
         edge_(std::move(edge), "sending ", device),
-        entry_(pollers, *this) {}
+        entry_(pollers, *this),
+        watched_(queue_, pollers) {}
 
   void send(std::span<const Tensor> message) override {
     if (sent_.size() == window_) release_one();
@@ -35,13 +37,14 @@ class NcclSendLink final : public SendLink, private Poller {
     entry.left.record(edge_.stream());
   }
   void progress() override { poll(); }
-  // The kernels are in their stream, and the last messages are released here as well: the next step
-  // is to start with the memory that this one started with.
+  // The kernels are in their stream. The last messages are released: the next step is to start with
+  // the memory that this one started with.
   void hand_over() override {
     while (!sent_.empty()) release_one();
   }
   void drain() override {
-    pollers_.wait_until([this] { return sent_.empty() || sent_.back().left.passed(); });
+    pollers_.wait_until([this] { return sent_.empty() || sent_.back().left.passed(); },
+                        edge_.context());
     while (!sent_.empty()) forget_one();
   }
   void reserve(std::span<const TensorSpec> /*message*/, int /*count*/) override {}
@@ -68,6 +71,7 @@ class NcclSendLink final : public SendLink, private Poller {
     sent_.pop_front();
   }
   void poll() override { edge_.look(); }
+  [[nodiscard]] std::string awaited() const override { return edge_.awaited(); }
 
   Queue& queue_;
   Pollers& pollers_;
@@ -76,6 +80,7 @@ class NcclSendLink final : public SendLink, private Poller {
   std::deque<Message> sent_;
   std::vector<Message> idle_;
   PollerEntry entry_;
+  WatchedDevice watched_;
 };
 
 }  // namespace

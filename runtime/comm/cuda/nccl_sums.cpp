@@ -14,6 +14,7 @@
 #include "runtime/comm/accelerated.h"
 #include "runtime/comm/cuda/add_copies.h"
 #include "runtime/comm/cuda/nccl_comm.h"
+#include "runtime/comm/cuda/watched_device.h"
 
 namespace penstock {
 namespace {
@@ -25,12 +26,14 @@ constexpr int64_t kAligned = 4;  // elements: segments begin at multiples of 16 
 
 class NcclReduceGroup final : public ReduceGroup, private Poller {
  public:
-  NcclReduceGroup(CommHandle members, const std::string& name, CudaDevice& device, Pollers& pollers)
+  NcclReduceGroup(CommHandle members, const std::string& name, int blocks, CudaDevice& device,
+                  Pollers& pollers)
       : members_(std::move(members)),
         queue_(device.queue()),
         context_("summing gradients over " + name),
-        comm_(members_.get(), context_, 0),
-        entry_(pollers, *this) {
+        comm_(members_.get(), context_, blocks),
+        entry_(pollers, *this),
+        watched_(queue_, pollers) {
     const int64_t ranks = comm_.size();
     if (ranks > 2) {
       const int64_t segments = (ranks - 1) * (kSliceElements / ranks);
@@ -48,7 +51,8 @@ class NcclReduceGroup final : public ReduceGroup, private Poller {
     queue_.record(made_);
     made_.hold_back(stream_.get());
     sum(buffer.data<float>(), buffer.elements());
-    any_ = true;
+    last_.record(stream_.get());
+    any_ = ever_ = true;
   }
   void progress() override { poll(); }
   void finish() override {
@@ -119,23 +123,28 @@ class NcclReduceGroup final : public ReduceGroup, private Poller {
   }
 
   void poll() override { comm_.look(); }
+  [[nodiscard]] std::string awaited() const override {
+    return ever_ && !last_.passed() ? context_ : "";
+  }
 
   CommHandle members_;
   Queue& queue_;
   std::string context_;
-  NcclComm comm_;
-  Stream stream_;
-  Event made_, summed_;
-  Tensor scratch_;    // the other members' copies of my segment, or all of what is left over
-  bool any_ = false;  // started since the last finish()
+  Stream stream_{Stream::Priority::Urgent};
+  Event made_, summed_, last_;
+  NcclComm comm_;      // goes before its stream
+  Tensor scratch_;     // the other members' copies of my segment, or all of what is left over
+  bool any_ = false;   // started since the last finish()
+  bool ever_ = false;  // or before
   PollerEntry entry_;
+  WatchedDevice watched_;
 };
 
 }  // namespace
 
-std::unique_ptr<ReduceGroup> nccl_sums(CommHandle comm, const std::string& name, Device& device,
-                                       Pollers& pollers) {
-  return std::make_unique<NcclReduceGroup>(std::move(comm), name, as_cuda(device), pollers);
+std::unique_ptr<ReduceGroup> nccl_sums(CommHandle comm, const std::string& name, int blocks,
+                                       Device& device, Pollers& pollers) {
+  return std::make_unique<NcclReduceGroup>(std::move(comm), name, blocks, as_cuda(device), pollers);
 }
 
 }  // namespace penstock

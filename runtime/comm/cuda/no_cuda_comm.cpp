@@ -32,6 +32,10 @@ std::unique_ptr<ReduceGroup> staged_sums(std::unique_ptr<MpiReduceGroup> /*inner
   fail_absent();
 }
 
+int processors_of(Device& /*device*/) {
+  fail_absent();
+}
+
 std::unique_ptr<SendLink> nccl_send(EdgeComm /*edge*/, Device& /*device*/, int /*window*/,
                                     Pollers& /*pollers*/) {
   fail_absent();
@@ -43,7 +47,7 @@ std::unique_ptr<ReceiveLink> nccl_receive(EdgeComm /*edge*/, Device& /*device*/,
 }
 
 std::unique_ptr<ReduceGroup> nccl_sums(CommHandle /*comm*/, const std::string& /*name*/,
-                                       Device& /*device*/, Pollers& /*pollers*/) {
+                                       int /*blocks*/, Device& /*device*/, Pollers& /*pollers*/) {
   fail_absent();
 }
 

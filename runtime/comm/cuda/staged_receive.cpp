@@ -13,6 +13,7 @@
 #include "kernels/cuda/cuda_device.h"
 #include "kernels/error.h"
 #include "runtime/comm/accelerated.h"
+#include "runtime/comm/cuda/watched_device.h"
 
 namespace penstock {
 namespace {
@@ -21,6 +22,8 @@ namespace {
 // before memory for more of them would be needed.
 constexpr size_t kAhead = 4;
 
+const std::string kUploading = "waiting for the GPU to take messages";
+
 class StagedReceiveLink final : public ReceiveLink, private Poller {
  public:
   StagedReceiveLink(std::unique_ptr<MpiReceiveLink> inner, CudaDevice& device, Pollers& pollers)
@@ -28,7 +31,8 @@ class StagedReceiveLink final : public ReceiveLink, private Poller {
         device_(device),
         queue_(device.queue()),
         pollers_(pollers),
-        entry_(pollers, *this) {}
+        entry_(pollers, *this),
+        watched_(queue_, pollers) {}
 
   void expect(std::span<const TensorSpec> specs) override {
     Message& message = *expected_.emplace_back(take());
@@ -46,7 +50,7 @@ class StagedReceiveLink final : public ReceiveLink, private Poller {
                     " tensors is taken from a link that expects " +
                     (expected_.empty() ? "none" : "another"));
     }
-    pollers_.wait_until([this] { return copying_ > 0; });
+    pollers_.wait_until([this] { return copying_ > 0; }, inner_->context());
     std::unique_ptr<Message>& oldest = expected_.front();
     queue_.wait(oldest->copied);
     std::move(oldest->tensors.begin(), oldest->tensors.end(), message.begin());
@@ -54,7 +58,7 @@ class StagedReceiveLink final : public ReceiveLink, private Poller {
     received_.push_back(std::move(oldest));
     expected_.pop_front();
     --copying_;
-    pollers_.wait_until([this] { return received_.size() <= kAhead; });
+    pollers_.wait_until([this] { return received_.size() <= kAhead; }, kUploading);
   }
   void progress() override { poll(); }
 
@@ -104,6 +108,7 @@ class StagedReceiveLink final : public ReceiveLink, private Poller {
   std::deque<std::unique_ptr<Message>> received_;  // but their copies may not have ended
   std::vector<std::unique_ptr<Message>> idle_;
   PollerEntry entry_;
+  WatchedDevice watched_;
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 
 #include "kernels/cuda/cuda_device.h"
 #include "runtime/comm/accelerated.h"
+#include "runtime/comm/cuda/watched_device.h"
 
 namespace penstock {
 namespace {
@@ -27,7 +28,8 @@ class StagedSendLink final : public SendLink, private Poller {
         queue_(device.queue()),
         twins_(twins),
         pollers_(pollers),
-        entry_(pollers, *this) {}
+        entry_(pollers, *this),
+        watched_(queue_, pollers) {}
 
   void send(std::span<const Tensor> message) override {
     if (messages_.size() - released_ == kHeld) release_one();
@@ -40,13 +42,13 @@ class StagedSendLink final : public SendLink, private Poller {
   }
   void progress() override { poll(); }
   void hand_over() override {
-    pollers_.wait_until([this] { return handed_ == messages_.size(); });
+    pollers_.wait_until([this] { return handed_ == messages_.size(); }, inner_->context());
     // Released here as well: the next step is to start with the memory that this one started with.
     while (released_ < messages_.size()) release_one();
   }
   void drain() override {
     hand_over();
-    pollers_.wait_until([this] { return inner_->idle(); });
+    pollers_.wait_until([this] { return inner_->idle(); }, inner_->context());
   }
   void reserve(std::span<const TensorSpec> message, int count) override {
     inner_->reserve(message, count);
@@ -114,6 +116,7 @@ class StagedSendLink final : public SendLink, private Poller {
   size_t handed_ = 0, released_ = 0;               // of their front
   std::vector<std::unique_ptr<Message>> idle_;
   PollerEntry entry_;
+  WatchedDevice watched_;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "kernels/cuda/cuda_device.h"
 #include "runtime/comm/accelerated.h"
+#include "runtime/comm/cuda/watched_device.h"
 
 namespace penstock {
 namespace {
@@ -21,7 +22,8 @@ class StagedReduceGroup final : public ReduceGroup, private Poller {
         queue_(device.queue()),
         host_(device.host_memory()),
         pollers_(pollers),
-        entry_(pollers, *this) {}
+        entry_(pollers, *this),
+        watched_(queue_, pollers) {}
 
   [[nodiscard]] int size() const override { return inner_->size(); }
 
@@ -40,7 +42,7 @@ class StagedReduceGroup final : public ReduceGroup, private Poller {
 
   void finish() override {
     if (started_.empty()) return;
-    pollers_.wait_until([this] { return summed_ == started_.size(); });
+    pollers_.wait_until([this] { return summed_ == started_.size(); }, inner_->context());
     inner_->finish();
     uploaded_.record(up_.get());
     queue_.wait(uploaded_);
@@ -98,6 +100,7 @@ class StagedReduceGroup final : public ReduceGroup, private Poller {
   std::vector<Bucket*> started_;                                // since the last finish()
   size_t handed_ = 0, summed_ = 0;                              // of their front: to MPI; and by it
   PollerEntry entry_;
+  WatchedDevice watched_;
 };
 
 }  // namespace

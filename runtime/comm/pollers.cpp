@@ -1,0 +1,27 @@
+#include "runtime/comm/pollers.h"
+
+#include "kernels/error.h"
+
+namespace penstock {
+namespace {
+
+std::string seconds_text(std::chrono::milliseconds time) {
+  const auto whole = time.count() / 1000;
+  return time.count() % 1000 == 0 ? std::to_string(whole) + " s"
+                                  : std::to_string(time.count()) + " ms";
+}
+
+}  // namespace
+
+void Pollers::give_up(const std::string& what) const {
+  std::string others;
+  for (const Poller* poller : all_) {
+    const std::string awaited = poller->awaited();
+    if (awaited.empty() || awaited == what) continue;
+    others += (others.empty() ? "; under way: " : ", ") + awaited;
+  }
+  fail_peer(what + ": nothing has come within " + seconds_text(limit_) + others +
+            "; has another rank stopped? If a step may take so long, raise run.wait_limit");
+}
+
+}  // namespace penstock
