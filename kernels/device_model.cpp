@@ -30,11 +30,13 @@ DeviceModel accelerator(const char* name, double fp32_tera, double bf16_tera, do
 // Pascal have no bf16 and compute it in fp32. A TPU multiplies fp32 numbers in bf16 passes unless
 // told otherwise; its figures are half of a chip's, which has two cores.
 std::vector<DeviceModel> accelerators() {
-  return {
+  std::vector<DeviceModel> all = {
       accelerator("h100", 66.9, 989.4, 3352, 80),    accelerator("a100", 19.5, 312, 2039, 80),
       accelerator("v100-16gb", 15.7, 15.7, 900, 16), accelerator("v100-32gb", 15.7, 15.7, 900, 32),
       accelerator("p100", 10.6, 10.6, 732, 16),      accelerator("tpu-v2", 22.5, 22.5, 350, 8),
       accelerator("tpu-v3", 61.5, 61.5, 450, 16)};
+  all.front().fuses_attention = true;  // what its workspace is elsewhere nobody has told
+  return all;
 }
 
 }  // namespace

@@ -37,6 +37,9 @@ struct DeviceModel {
   // without bf16 products.
   bool emulates_bf16 = false;
   int threads = 1;  // of kernels/cpu
+  // Computes attention in bf16, where there is neither dropout nor a list of lengths, as a fused
+  // graph of cuDNN, whose backward keeps a workspace (kernels/cuda/attention_cut.h).
+  bool fuses_attention = false;
 
   // FLOP/s that products of numbers of that type reach.
   [[nodiscard]] double matmul_rate(DType dtype) const {
