@@ -21,8 +21,9 @@ inline constexpr size_t kAttentionSlots = 9;
 using AttentionAddresses = std::array<void*, kAttentionSlots>;
 
 // A graph takes `samples` and `heads` of tensors that hold `all_heads`, at their first element:
-// positions are all_heads * depth elements apart, samples as many positions as there are. The
-// logsumexp, fp32 [samples, all_heads, queries], is the natural one of the scaled scores.
+// positions are all_heads * depth elements apart, samples as many positions as there are. Either
+// heads are all heads, or there is one sample. The logsumexp, fp32 [samples, heads, queries], is
+// the natural one of the scaled scores; cuDNN before 9.26 takes it only when nothing lies between.
 struct AttentionExtents {
   int64_t samples, heads, queries, keys, depth, all_heads;
   bool causal;  // query i sees keys 0 .. i

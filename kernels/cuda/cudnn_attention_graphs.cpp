@@ -29,7 +29,7 @@ GraphTensor row_sums(const AttentionExtents& e) {
   GraphTensor tensor;
   tensor.set_name("logsumexp").set_uid(static_cast<int64_t>(Slot::Logsumexp));
   tensor.set_data_type(frontend::DataType_t::FLOAT).set_dim({e.samples, e.heads, e.queries, 1});
-  tensor.set_stride({e.all_heads * e.queries, e.queries, 1, 1});
+  tensor.set_stride({e.heads * e.queries, e.queries, 1, 1});
   return tensor;
 }
 // Makes a result of the graph a tensor of ours.

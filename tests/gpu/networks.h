@@ -5,19 +5,19 @@
 
 namespace penstock {
 
-struct Network {
+struct GpuNetwork {
   const char* name;
   const char* toy;   // [model] of the emulation
   const char* real;  // [model] on a GPU: tiles and vectors are full, and some are not
   const char* body;  // patterns of what may be frozen, at the input's end
 };
-inline void PrintTo(const Network& network, std::ostream* out) {
+inline void PrintTo(const GpuNetwork& network, std::ostream* out) {
   *out << network.name;
 }
 
 // Without dropout, so that attention in bf16 is the library's fused one. In the emulation it is cut
 // into samples and heads, and the row sums of a head are not aligned.
-inline constexpr Network kFused = {"fused", R"(kind = "transformer-lm"
+inline constexpr GpuNetwork kFused = {"fused", R"(kind = "transformer-lm"
 layers = 2
 width = 16
 heads = 2
@@ -28,7 +28,7 @@ dropout = 0.0
 activation = "gelu"
 positions = "learned"
 )",
-                                   R"(kind = "transformer-lm"
+                                      R"(kind = "transformer-lm"
 layers = 4
 width = 256
 heads = 4
@@ -39,10 +39,10 @@ dropout = 0.0
 activation = "gelu"
 positions = "learned"
 )",
-                                   "embedding.*,blocks.0.*"};
+                                      "embedding.*,blocks.0.*"};
 
 // Dropout on in all that have it; as many layers as ranks, with embedding and classifier.
-inline constexpr Network kNetworks[] = {
+inline constexpr GpuNetwork kNetworks[] = {
     {"transformer", R"(kind = "transformer-lm"
 layers = 2
 width = 16

@@ -19,7 +19,7 @@ namespace {
 // Several ranks on one GPU, and messages through host memory.
 constexpr const char* kShared = " --link mpi-staged --allow-gpu-sharing";
 
-std::string run_file_of(const Scratch& scratch, const Network& network) {
+std::string run_file_of(const Scratch& scratch, const GpuNetwork& network) {
   return scratch.write("run.toml", std::string("[model]\n") +
                                        (PENSTOCK_EMULATED ? network.toy : network.real) + kCommon);
 }
@@ -33,7 +33,7 @@ Trajectory train(const Scratch& scratch, const std::string& run_file, int ranks,
   return job.exit_code == 0 ? read_trajectory(scratch.path("run")) : Trajectory{};
 }
 
-class GpuTraining : public testing::TestWithParam<Network> {
+class GpuTraining : public testing::TestWithParam<GpuNetwork> {
  protected:
   void SetUp() override {
     if (cuda_devices().empty()) {

@@ -42,7 +42,7 @@ struct Call {
   [[nodiscard]] int64_t span_bytes(Slot slot) const {
     const AttentionExtents& e = extents;
     if (slot == Slot::Logsumexp) {
-      return ((e.samples - 1) * e.all_heads + e.heads) * e.queries * int64_t{sizeof(float)};
+      return e.samples * e.heads * e.queries * int64_t{sizeof(float)};
     }
     return ((e.samples * positions(slot) - 1) * width() + e.heads * e.depth) * 2;
   }
@@ -76,7 +76,7 @@ struct Head {
     }
   }
   [[nodiscard]] float& logsumexp(int64_t query) const {
-    const int64_t row = sample * call.extents.all_heads + head;
+    const int64_t row = sample * call.extents.heads + head;
     return static_cast<float*>(call.at(Slot::Logsumexp))[row * call.extents.queries + query];
   }
   // Keys that the query sees.
