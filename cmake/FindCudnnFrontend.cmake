@@ -1,5 +1,8 @@
 # CUDNN::frontend, the header-only C++ interface to cuDNN's graphs (nvidia-cudnn-frontend), from CUDNN_FRONTEND_ROOT or beside
 # cuDNN. Its pip package holds the headers too.
+if(CUDNN_FRONTEND_INCLUDE_DIR AND NOT EXISTS ${CUDNN_FRONTEND_INCLUDE_DIR}/cudnn_frontend.h)
+  unset(CUDNN_FRONTEND_INCLUDE_DIR CACHE)  # they were there once
+endif()
 find_path(CUDNN_FRONTEND_INCLUDE_DIR cudnn_frontend.h HINTS ${CUDNN_FRONTEND_ROOT} ENV CUDNN_FRONTEND_ROOT ${CUDNN_INCLUDE_DIR}
           PATH_SUFFIXES include)
 if(CUDNN_FRONTEND_INCLUDE_DIR)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <vector>
 
 #include "kernels/cpu/processor.h"
@@ -34,11 +35,14 @@ DeviceModel accelerator(const char* name, double fp32_tera, double bf16_tera, do
 // Pascal have no bf16 and compute it in fp32. A TPU multiplies fp32 numbers in bf16 passes unless
 // told otherwise; its figures are half of a chip's, which has two cores.
 std::vector<DeviceModel> accelerators() {
-  return {
+  std::vector<DeviceModel> all = {
       accelerator("h200", 66.9, 989.4, 4800, 140),   accelerator("h100", 66.9, 989.4, 3352, 80),
       accelerator("a100", 19.5, 312, 2039, 80),      accelerator("v100-16gb", 15.7, 15.7, 900, 16),
       accelerator("v100-32gb", 15.7, 15.7, 900, 32), accelerator("p100", 10.6, 10.6, 732, 16),
       accelerator("tpu-v2", 22.5, 22.5, 350, 8),     accelerator("tpu-v3", 61.5, 61.5, 450, 16)};
+  // Of Hopper's; what its workspace is elsewhere nobody has told.
+  for (DeviceModel& model : std::span(all).first(2)) model.fuses_attention = true;
+  return all;
 }
 
 // NVIDIA's data sheets of H100 (SXM5), H200 (SXM) and A100 (SXM4 and PCIe). The driver calls them

@@ -36,6 +36,8 @@ done
 command -v apt-get >/dev/null || { echo "bundle.sh: needs apt-get" >&2; exit 3; }
 # shellcheck source=launch/packages.sh
 . "$root/launch/packages.sh"
+# shellcheck source=launch/frontend.sh
+. "$root/launch/frontend.sh"
 mkdir -p "$into"
 into=$(cd "$into" && pwd)
 work=$(mktemp -d)
@@ -71,13 +73,7 @@ done <"$work/wanted"
   { cat "$work/log" >&2; echo "bundle.sh: these could not all be fetched: ${wanted[*]}" >&2; exit 3; }
 
 if [ "$frontend" = yes ]; then
-  if python3 -m pip download -q --no-deps --only-binary=:all: -d "$work" nvidia-cudnn-frontend &&
-    python3 -m zipfile -e "$work"/nvidia_cudnn_frontend-*.whl "$work/wheel"; then
-    rm -rf "$into/include"
-    mv "$work/wheel/include" "$into/include"
-  else
-    echo "== No cudnn-frontend to be had by pip: left out"
-  fi
+  fetch_frontend "$into" || echo "== No cudnn-frontend $frontend_version to be had by pip: left out"
 fi
 
 cat >"$into/activate.sh" <<'END_OF_ACTIVATE'

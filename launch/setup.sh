@@ -13,6 +13,8 @@ usage: launch/setup.sh [PRESET] [--program | --target NAME...] [--cuda] [--page]
   --target NAME     build this target only
   --cuda            where there is a CUDA toolkit, compile the CUDA backend even without a GPU, for one architecture, and
                     its tests, which emulate one. Of preset release; without a toolkit nothing happens
+                    (where there is one, the headers of NVIDIA's cudnn-frontend are fetched by pip, for fused attention,
+                    as they are for preset cuda and where there is a GPU; CUDNN_FRONTEND_ROOT says where they are already)
   --page            also install emscripten, for the sliders of `penstock schedule --format html`, and chromium, which
                     tests them, where apt-get has them: some 380 MB to fetch, 1.8 GB on disk; nothing else needs them
   --tools           also install clang-format and clang-tidy, for launch/check.sh
@@ -32,6 +34,8 @@ END
 
 # shellcheck source=launch/packages.sh
 . "$root/launch/packages.sh"
+# shellcheck source=launch/frontend.sh
+. "$root/launch/frontend.sh"
 
 preset=release
 program=no
@@ -137,6 +141,37 @@ install_extras() {
     say "They could not be installed; without them the page has no sliders, or its tests are skipped"
 }
 
+# ---- headers of fused attention
+
+# builds_cuda: whether the backend will be compiled, as far as can be told before CMake looks.
+builds_cuda() {
+  case $preset in
+    cuda) ;;
+    release) [ "$cuda" = yes ] || [ -e /dev/nvidiactl ] || [ -e /dev/dxg ] || return 1 ;;
+    *) return 1 ;;
+  esac
+  [ "$(cached PENSTOCK_CUDA)" != OFF ] || return 1
+  [ -n "${CUDACXX-}" ] || command -v nvcc >/dev/null || [ -x "${CUDA_PATH:-${CUDA_HOME:-/usr/local/cuda}}/bin/nvcc" ]
+}
+
+# What the backend can do without: where it cannot be had, that is said and nothing more.
+fetch_headers() {
+  local ours=$root/build/cudnn-frontend
+  frontend=${CUDNN_FRONTEND_ROOT:-$(cached CUDNN_FRONTEND_ROOT)}
+  [ -z "$frontend" ] || [ "$frontend" = "$ours" ] || return 0
+  frontend=
+  builds_cuda || return 0
+  if [ "${PENSTOCK_INSTALL:-yes}" != no ]; then
+    if command -v apt-get >/dev/null && ! python3 -m pip --version >/dev/null 2>&1; then
+      install " what only fetching the headers of cuDNN's fused attention needs" python3-pip ||
+        say "It could not be installed"
+    fi
+    fetch_frontend "$ours" >"$log" 2>&1 || true
+  fi
+  if [ -d "$ours/include" ]; then frontend=$ours; return 0; fi
+  say "No cudnn-frontend $frontend_version to be had by pip: the backend is built without cuDNN's fused attention"
+}
+
 # ---- configuration
 
 # cached NAME: what the tree's last configuration holds for it, if there was one.
@@ -154,6 +189,7 @@ configure() {
   if [ "$cuda" = yes ] && [ "$preset" = release ] && [[ $(cached PENSTOCK_CUDA) =~ ^(AUTO)?$ ]]; then
     options+=(-DPENSTOCK_CUDA=TOOLKIT)
   fi
+  [ -z "$frontend" ] || options+=("-DCUDNN_FRONTEND_ROOT=$frontend")
   case ${CI-} in
     '' | 0 | false) ;;
     *) options+=(-DPENSTOCK_WERROR=ON) ;;
@@ -264,6 +300,7 @@ for needed in cmake ninja c++ mpirun; do
     exit 3
   }
 done
+fetch_headers
 configure
 [ "$configure_only" = no ] || exit 0
 compile

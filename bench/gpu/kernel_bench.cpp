@@ -136,6 +136,10 @@ int measure(const Options& options, Device& device) {
     if (!options.json.empty()) write_json(options.json, device, rows);
   }
   fmt::print("\nwhat the libraries chose:\n");
+  for (const std::string& path :
+       attention_paths(device, options.toy ? toy_extents() : training_extents())) {
+    fmt::print("  {}\n", path);
+  }
   for (const std::string& choice : device.library_choices()) fmt::print("  {}\n", choice);
   return code;
 }

@@ -406,6 +406,21 @@ Extents toy_extents() {
           .channels = 16};
 }
 
+std::vector<std::string> attention_paths(Device& device, const Extents& extents) {
+  const Tensor q =
+      device.empty({extents.batch, extents.sequence, extents.width()}, kBf16, Purpose::Workspace);
+  std::vector<std::string> lines;
+  for (const float dropout : {0.0F, 0.1F}) {
+    AttentionOptions options;
+    options.heads = static_cast<int>(extents.heads);
+    options.causal = true;
+    options.dropout = dropout;
+    lines.push_back(std::string("attention, causal") + (dropout > 0.0F ? ", dropout: " : ": ") +
+                    text_of(device.attention().path(q, q, nullptr, options)));
+  }
+  return lines;
+}
+
 std::vector<KernelCase> kernel_cases(const Extents& extents) {
   Cases cases;
   add_copies(cases, extents);

@@ -34,4 +34,7 @@ struct KernelCase {
 // tokens, updates.
 [[nodiscard]] std::vector<KernelCase> kernel_cases(const Extents& extents);
 
+// Which way the device computes attention, without dropout and with it: a line each.
+[[nodiscard]] std::vector<std::string> attention_paths(Device& device, const Extents& extents);
+
 }  // namespace penstock::gpu_bench

@@ -5,6 +5,7 @@
 
 #include "kernels/counting/tally.h"
 #include "kernels/cpu/attention_tiles.h"
+#include "kernels/cuda/attention_cut.h"
 
 namespace penstock {
 namespace {
@@ -122,6 +123,7 @@ class CountingAttention final : public AttentionOps {
                           const Tensor& logsumexp, const Tensor* key_lengths,
                           const AttentionOptions& options) override {
     const Scratch scratch(tally_, q, k, options, true);
+    const Tensor workspace = fused_workspace(q, k, key_lengths, options);
     tally_.product_as_is(5 * product(q, k, options) + kSoftmax * scores(q, k, options), q.dtype(),
                          {&dq, &dk, &dv, &g, &q, &k, &v, &out, &logsumexp, key_lengths});
   }
@@ -155,6 +157,21 @@ class CountingAttention final : public AttentionOps {
     Tensor wide, narrowed, sums;
     std::vector<Tensor> widened;
   };
+
+  // What kernels/cuda/cudnn_attention.cpp takes for a piece of a backward; nothing where it does
+  // not take the call.
+  [[nodiscard]] Tensor fused_workspace(const Tensor& q, const Tensor& k, const Tensor* key_lengths,
+                                       const AttentionOptions& options) {
+    const bool fused = tally_.model().fuses_attention && q.dtype() == DType::BF16 &&
+                       options.dropout == 0.0F && key_lengths == nullptr &&
+                       q.dim(2) / options.heads % 8 == 0 && q.elements() > 0 && k.elements() > 0;
+    if (!fused) return {};
+    const AttentionCut cut =
+        cut_attention(q.dim(0), options.heads, {}, [&](int64_t samples, int64_t heads) {
+          return hopper_workspace_bytes(samples, heads, q.dim(1), k.dim(1));
+        });
+    return cut.possible() ? tally_.workspace(cut.workspace_bytes) : Tensor{};
+  }
 
   // Scores that are computed: half of them under a causal mask.
   static double scores(const Tensor& q, const Tensor& k, const AttentionOptions& options) {

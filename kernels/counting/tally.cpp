@@ -68,6 +68,11 @@ Tensor Tally::scratch(int64_t elements, DType dtype) {
   return {memory_.take(size_bytes, Purpose::Workspace), Shape{elements}, dtype};
 }
 
+Tensor Tally::workspace(int64_t size_bytes) {
+  return {memory_.take(static_cast<size_t>(size_bytes), Purpose::Workspace), Shape{size_bytes},
+          DType::U8};
+}
+
 Tensor Tally::widened(const Tensor& tensor) {
   if (!model_.emulates_bf16 || tensor.dtype() != DType::BF16) return {};
   convert(static_cast<double>(tensor.elements()));

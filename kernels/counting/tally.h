@@ -33,6 +33,8 @@ class Tally {
 
   // Scratch memory of kernels/cpu, taken until the result goes; nothing on other devices.
   [[nodiscard]] Tensor scratch(int64_t elements, DType dtype);
+  // The same on any device.
+  [[nodiscard]] Tensor workspace(int64_t size_bytes);
   // The fp32 numbers that stand for `tensor` where its type is emulated, with the pass that widens
   // it into them or rounds it from them; nothing of other types and on other devices.
   [[nodiscard]] Tensor widened(const Tensor& tensor);

@@ -61,7 +61,7 @@ AttentionCall describe(const Tensor& q, const Tensor& k, const Tensor* key_lengt
 class CudaAttention final : public AttentionOps {
  public:
   explicit CudaAttention(CudaContext& context)
-      : context_(context), library_(cudnn_attention(context)) {}
+      : context_(context), library_(context, attention_graphs()) {}
 
   // The qualified names are the functions of softmax.h, not these members.
   void softmax_forward(Tensor& y, const Tensor& x) override {
@@ -86,8 +86,8 @@ class CudaAttention final : public AttentionOps {
     call.wide = rows_are_aligned(call.depth, {&q, &k, &v, &out}) ? 1 : 0;
     const AttentionInputs in{q.raw(), k.raw(), v.raw()};
     auto* const sums = logsumexp.data<float>();
-    if (library_takes(call, q.dtype())) {
-      library_->forward(call, in, out.raw(), sums);
+    if (library_.takes(call, q.dtype())) {
+      library_.forward(call, in, out.raw(), sums);
     } else {
       blocked_attention_forward(context_, call, q.dtype(), in, out.raw(), sums);
     }
@@ -108,22 +108,22 @@ class CudaAttention final : public AttentionOps {
     const AttentionInputs in{q.raw(), k.raw(), v.raw()};
     const AttentionResults results{g.raw(), out.raw(), logsumexp.data<float>()};
     const AttentionGradients gradients{dq.raw(), dk.raw(), dv.raw()};
-    if (library_takes(call, q.dtype())) {
-      library_->backward(call, in, results, gradients);
+    if (library_.takes(call, q.dtype())) {
+      library_.backward(call, in, results, gradients);
     } else {
       blocked_attention_backward(context_, call, q.dtype(), in, results, gradients);
     }
   }
 
- private:
-  // By shape, so that forward and backward of one call choose alike.
-  bool library_takes(const AttentionCall& call, DType type) {
-    return library_ != nullptr && type == DType::BF16 && call.rate == 0.0F && call.keys > 0 &&
-           call.queries > 0 && library_->supports(call);
+  [[nodiscard]] AttentionPath path(const Tensor& q, const Tensor& k, const Tensor* key_lengths,
+                                   const AttentionOptions& options) override {
+    check("attention", q, k, k, key_lengths, options);
+    return library_.path(describe(q, k, key_lengths, options), q.dtype());
   }
 
+ private:
   CudaContext& context_;
-  std::unique_ptr<CudnnAttention> library_;
+  CudnnAttention library_;
 };
 
 }  // namespace

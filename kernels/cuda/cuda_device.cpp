@@ -66,7 +66,7 @@ class OneGpu final : public CudaDevice {
         queue_(graphs),
         memory_(device_memory_source(queue_.stream())),
         pinned_(pinned_memory_source()),
-        context_{queue_,   memory_, trouble_, properties_, primitives_created_,
+        context_{queue_,   memory_,         trouble_, properties_, primitives_created_,
                  choices_, spare_processors},
         dense_(cuda_dense_ops(context_)),
         image_(cuda_image_ops(context_)),

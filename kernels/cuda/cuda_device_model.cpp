@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "kernels/cuda/attention_graphs.h"
 #include "kernels/cuda/status.h"
 
 namespace penstock {
@@ -66,6 +67,7 @@ DeviceModel cuda_device_model(const cudaDeviceProp& properties, int ordinal, int
   // Two transfers in a cycle of the memory clock.
   model.memory_bytes_per_s = 2.0 * 1e3 * attribute(cudaDevAttrMemoryClockRate, ordinal) *
                              attribute(cudaDevAttrGlobalMemoryBusWidth, ordinal) / 8.0;
+  model.fuses_attention = compute / 10 == 9 && has_attention_graphs();
   model.memory_bytes = usable_bytes;
   return model;
 }

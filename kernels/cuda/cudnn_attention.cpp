@@ -1,220 +1,212 @@
-// kernels/cuda/cudnn_attention.cpp -- attention as graphs of cuDNN's frontend: built once per
-// shape, run as one library call each way.
 #include "kernels/cuda/cudnn_attention.h"
 
-#include <cudnn_frontend.h>
+#include <algorithm>
 
-#include <array>
-#include <map>
-#include <unordered_map>
-#include <vector>
-
-#include "kernels/error.h"
+#include "kernels/cuda/status.h"
 
 namespace penstock {
 namespace {
 
-namespace frontend = cudnn_frontend;
-using Graph = frontend::graph::Graph;
-using TensorName = std::shared_ptr<frontend::graph::Tensor_attributes>;
+constexpr uintptr_t kAlignment = 16;  // of what the library reads and writes
+constexpr int64_t kElement = 2;       // bytes
 
-// The deterministic gradient keeps a matrix of queries by keys per head: samples are then taken a
-// few at a time.
-constexpr int64_t kWorkspaceLimit = int64_t{256} << 20;
-
-enum Slot : uint8_t { kQ, kK, kV, kOut, kLogsumexp, kG, kDq, kDk, kDv, kSlots };
-// Null where a graph has no such tensor.
-using Addresses = std::array<void*, kSlots>;
-
-struct Extents {
-  int64_t samples, queries, keys, heads, depth;
-  bool causal;
-  // NOLINTNEXTLINE(modernize-use-nullptr): there is none here
-  auto operator<=>(const Extents&) const = default;
-};
-
-struct Built {
-  std::unique_ptr<Graph> graph;  // null: cuDNN does not take it
-  int64_t workspace_bytes = 0;
-};
-
-// cuDNN names axes [sample, head, position, element of the head]; ours are strides of them.
-frontend::graph::Tensor_attributes positions(const char* name, Slot slot, const Extents& e,
-                                             int64_t extent) {
-  const int64_t width = e.heads * e.depth;
-  frontend::graph::Tensor_attributes tensor;
-  tensor.set_name(name).set_uid(slot).set_dim({e.samples, e.heads, extent, e.depth});
-  tensor.set_stride({extent * width, e.depth, width, 1});
-  return tensor;
-}
-frontend::graph::Tensor_attributes row_sums(const Extents& e) {
-  frontend::graph::Tensor_attributes tensor;
-  tensor.set_name("logsumexp").set_uid(kLogsumexp).set_data_type(frontend::DataType_t::FLOAT);
-  tensor.set_dim({e.samples, e.heads, e.queries, 1});
-  tensor.set_stride({e.heads * e.queries, e.queries, 1, 1});
-  return tensor;
-}
-// Makes a result of the graph a tensor of ours.
-void expose(const TensorName& result, const frontend::graph::Tensor_attributes& as) {
-  result->set_output(true).set_uid(as.get_uid());
-  result->set_dim(as.get_dim()).set_stride(as.get_stride());
+// `bytes` further on.
+void* advanced(const void* address, int64_t bytes) {
+  return const_cast<std::byte*>(static_cast<const std::byte*>(address)) + bytes;
 }
 
-std::unique_ptr<Graph> new_graph() {
-  auto graph = std::make_unique<Graph>();
-  graph->set_io_data_type(frontend::DataType_t::BFLOAT16)
-      .set_intermediate_data_type(frontend::DataType_t::FLOAT)
-      .set_compute_data_type(frontend::DataType_t::FLOAT);
-  return graph;
+void copy(cudaStream_t stream, void* to, const void* from, int64_t size_bytes) {
+  PENSTOCK_CUDA(
+      cudaMemcpyAsync(to, from, static_cast<size_t>(size_bytes), cudaMemcpyDeviceToDevice, stream));
 }
 
-Built built(std::unique_ptr<Graph> graph, cudnnHandle_t handle) {
-  if (!graph->build(handle, {frontend::HeurMode_t::A}).is_good()) return {};
-  const int64_t workspace_bytes = graph->get_workspace_size();
-  return {std::move(graph), workspace_bytes};
-}
-
-Built build_forward(cudnnHandle_t handle, const Extents& e, float scale) {
-  auto graph = new_graph();
-  const auto how = frontend::graph::SDPA_attributes()
-                       .set_name("attention")
-                       .set_generate_stats(true)
-                       .set_attn_scale(scale)
-                       .set_causal_mask(e.causal);
-  const auto [out, sums] = graph->sdpa(graph->tensor(positions("q", kQ, e, e.queries)),
-                                       graph->tensor(positions("k", kK, e, e.keys)),
-                                       graph->tensor(positions("v", kV, e, e.keys)), how);
-  expose(out, positions("out", kOut, e, e.queries));
-  expose(sums, row_sums(e));
-  sums->set_data_type(frontend::DataType_t::FLOAT);
-  return built(std::move(graph), handle);
-}
-
-Built build_backward(cudnnHandle_t handle, const Extents& e, float scale) {
-  auto graph = new_graph();
-  const auto how = frontend::graph::SDPA_backward_attributes()
-                       .set_name("attention gradients")
-                       .set_attn_scale(scale)
-                       .set_causal_mask(e.causal)
-                       .set_deterministic_algorithm(true);
-  const auto [dq, dk, dv] = graph->sdpa_backward(
-      graph->tensor(positions("q", kQ, e, e.queries)), graph->tensor(positions("k", kK, e, e.keys)),
-      graph->tensor(positions("v", kV, e, e.keys)),
-      graph->tensor(positions("out", kOut, e, e.queries)),
-      graph->tensor(positions("g", kG, e, e.queries)), graph->tensor(row_sums(e)), how);
-  expose(dq, positions("dq", kDq, e, e.queries));
-  expose(dk, positions("dk", kDk, e, e.keys));
-  expose(dv, positions("dv", kDv, e, e.keys));
-  return built(std::move(graph), handle);
-}
-
-void run(cudaStream_t stream, cudnnHandle_t handle, const Graph* graph, const Addresses& addresses,
-         void* workspace) {
-  PENSTOCK_CUDA(cudnnSetStream(handle, stream));
-  std::unordered_map<int64_t, void*> tensors;
-  for (size_t slot = 0; slot < kSlots; ++slot) {
-    if (addresses[slot] != nullptr) tensors.emplace(slot, addresses[slot]);
-  }
-  auto status = graph->execute(handle, tensors, workspace);
-  if (!status.is_good()) fail_resource("cuDNN failed in attention: " + status.get_message());
-}
-
-// `bytes` further on; null stays null.
-template <class T>
-void* advanced(T* address, int64_t bytes) {
-  if (address == nullptr) return nullptr;
-  return const_cast<std::byte*>(reinterpret_cast<const std::byte*>(address)) + bytes;
-}
-
-class FusedAttention final : public CudnnAttention {
+// Operands at addresses that the library takes: the tensors themselves wherever they can be.
+class AlignedOperands {
  public:
-  explicit FusedAttention(CudaContext& context) : context_(context) {
-    PENSTOCK_CUDA(cudnnCreate(&handle_));
-  }
-  ~FusedAttention() override {
-    plans_.clear();
-    (void)cudnnDestroy(handle_);  // nothing can be thrown here
-  }
-  FusedAttention(const FusedAttention&) = delete;
-  FusedAttention& operator=(const FusedAttention&) = delete;
+  explicit AlignedOperands(CudaContext& context) : context_(context) {}
 
-  bool supports(const AttentionCall& call) override {
-    if (call.lengths != nullptr || call.rate > 0.0F || call.depth % 8 != 0) return false;
-    return plan_of(call).backward.graph != nullptr;
+  [[nodiscard]] void* in(const void* tensor, int64_t size_bytes) {
+    if (fits(tensor)) return advanced(tensor, 0);
+    void* const standing_in = new_copy(size_bytes);
+    context_.queue.call<&copy>(standing_in, tensor, size_bytes);
+    return standing_in;
   }
-
-  void forward(const AttentionCall& call, const AttentionInputs& in, void* out,
-               float* logsumexp) override {
-    const Plan& plan = plan_of(call);
-    submit(plan.forward, {advanced(in.q, 0), advanced(in.k, 0), advanced(in.v, 0), out, logsumexp});
+  // Written to where it belongs by finish().
+  [[nodiscard]] void* out(void* tensor, int64_t size_bytes) {
+    if (fits(tensor)) return tensor;
+    outputs_.push_back({tensor, new_copy(size_bytes), size_bytes});
+    return outputs_.back().standing_in;
   }
-
-  void backward(const AttentionCall& call, const AttentionInputs& in,
-                const AttentionResults& results, const AttentionGradients& to) override {
-    const Plan& plan = plan_of(call);
-    const int64_t width = int64_t{call.heads} * call.depth * 2;  // bytes
-    for (int64_t sample = 0; sample < call.batch; sample += plan.samples) {
-      const int64_t queries = sample * call.queries * width;
-      const int64_t keys = sample * call.keys * width;
-      const int64_t sums = sample * call.heads * call.queries * int64_t{sizeof(float)};
-      submit(plan.backward, {advanced(in.q, queries), advanced(in.k, keys), advanced(in.v, keys),
-                             advanced(results.out, queries), advanced(results.logsumexp, sums),
-                             advanced(results.g, queries), advanced(to.dq, queries),
-                             advanced(to.dk, keys), advanced(to.dv, keys)});
+  void finish() {
+    for (const Output& o : outputs_) {
+      context_.queue.call<&copy>(o.tensor, static_cast<const void*>(o.standing_in), o.size_bytes);
     }
   }
 
  private:
-  struct Plan {
-    Built forward, backward;  // both, or no backward
-    int64_t samples = 0;      // that a backward takes at a time
+  struct Output {
+    void *tensor, *standing_in;
+    int64_t size_bytes;
   };
-
-  Plan& plan_of(const AttentionCall& call) {
-    const Extents whole{call.batch, call.queries, call.keys,
-                        call.heads, call.depth,   call.causal != 0};
-    const auto [at, is_new] = plans_.try_emplace(whole);
-    if (is_new) {
-      at->second = new_plan(whole, call.scale);
-      ++context_.primitives_created;
-    }
-    return at->second;
+  static bool fits(const void* address) {
+    return reinterpret_cast<uintptr_t>(address) % kAlignment == 0;
   }
-
-  Plan new_plan(const Extents& whole, float scale) {
-    Plan plan;
-    plan.forward = build_forward(handle_, whole, scale);
-    if (plan.forward.graph == nullptr) return plan;
-    Extents some = whole;
-    for (; some.samples >= 1; --some.samples) {
-      if (whole.samples % some.samples != 0) continue;
-      plan.backward = build_backward(handle_, some, scale);
-      plan.samples = some.samples;
-      const bool refused = plan.backward.graph == nullptr;
-      if (refused || plan.backward.workspace_bytes <= kWorkspaceLimit) return plan;
-    }
-    plan.backward = {};  // too large even for one sample
-    return plan;
-  }
-
-  void submit(const Built& built, const Addresses& addresses) {
-    Tensor workspace;
-    if (built.workspace_bytes > 0) {
-      workspace = context_.scratch({built.workspace_bytes}, DType::U8);
-    }
-    context_.queue.call<&run>(handle_, static_cast<const Graph*>(built.graph.get()), addresses,
-                              workspace.raw());
+  void* new_copy(int64_t size_bytes) {
+    copies_.push_back(context_.scratch({size_bytes}, DType::U8));
+    return copies_.back().raw();
   }
 
   CudaContext& context_;
-  cudnnHandle_t handle_ = nullptr;
-  std::map<Extents, Plan> plans_;
+  std::vector<Tensor> copies_;
+  std::vector<Output> outputs_;
 };
+
+// Bytes of whole tensors.
+int64_t query_bytes(const AttentionCall& c) {
+  return int64_t{c.batch} * c.queries * c.heads * c.depth * kElement;
+}
+int64_t key_bytes(const AttentionCall& c) {
+  return int64_t{c.batch} * c.keys * c.heads * c.depth * kElement;
+}
+
+void run(cudaStream_t stream, const AttentionGraph* graph, const AttentionAddresses& addresses,
+         void* workspace) {
+  graph->run(stream, addresses, workspace);
+}
 
 }  // namespace
 
-std::unique_ptr<CudnnAttention> cudnn_attention(CudaContext& context) {
-  return std::make_unique<FusedAttention>(context);
+const char* CudnnAttention::ruled_out(const AttentionCall& call, DType type) const {
+  if (graphs_ == nullptr) return "this build lacks the headers of nvidia-cudnn-frontend";
+  if (type != DType::BF16) return "elements are not bf16";
+  if (call.rate > 0.0F) return "dropout";
+  if (call.lengths != nullptr) return "key lengths";
+  if (call.depth * kElement % kAlignment != 0) return "the elements of a head are no multiple of 8";
+  if (call.batch == 0 || call.queries == 0 || call.keys == 0) return "there is nothing to compute";
+  return nullptr;
+}
+
+bool CudnnAttention::takes(const AttentionCall& call, DType type) {
+  return ruled_out(call, type) == nullptr && plan_of(call).path.fused;
+}
+
+AttentionPath CudnnAttention::path(const AttentionCall& call, DType type) {
+  if (const char* why = ruled_out(call, type)) return {.why = why};
+  return plan_of(call).path;
+}
+
+const CudnnAttention::Plan& CudnnAttention::plan_of(const AttentionCall& call) {
+  const AttentionExtents whole{call.batch, call.heads, call.queries,    call.keys,
+                               call.depth, call.heads, call.causal != 0};
+  const auto [at, is_new] = plans_.try_emplace(whole);
+  if (is_new) {
+    at->second = new_plan(whole, call.scale);
+    context_.made("attention of " + std::to_string(whole.samples) + " samples, " +
+                  std::to_string(whole.heads) + " heads of " + std::to_string(whole.depth) + ", " +
+                  std::to_string(whole.queries) + " by " + std::to_string(whole.keys) +
+                  " positions: " + text_of(at->second.path));
+  }
+  return at->second;
+}
+
+CudnnAttention::Plan CudnnAttention::new_plan(const AttentionExtents& whole, float scale) {
+  Plan plan;
+  plan.path.why = "cuDNN does not take the shape";
+  plan.forward = graphs_->forward(whole, scale);
+  if (plan.forward == nullptr || !cut_backward(whole, scale, plan)) return plan;
+  plan.path.fused = true;
+  plan.path.why.clear();
+  plan.path.pieces = static_cast<int64_t>(plan.pieces.size());
+  plan.path.workspace_bytes = plan.forward->workspace_bytes();
+  for (const auto& [extent, graph] : plan.backward) {
+    plan.path.workspace_bytes = std::max(plan.path.workspace_bytes, graph->workspace_bytes());
+  }
+  return plan;
+}
+
+bool CudnnAttention::cut_backward(const AttentionExtents& whole, float scale, Plan& plan) {
+  const auto graph_of = [&](int64_t samples, int64_t heads) -> const AttentionGraph* {
+    const auto [at, is_new] = plan.backward.try_emplace({samples, heads});
+    AttentionExtents some = whole;
+    some.samples = samples;
+    some.heads = heads;
+    if (is_new) at->second = graphs_->backward(some, scale);
+    return at->second.get();
+  };
+  const AttentionCut cut =
+      cut_attention(whole.samples, whole.heads, graphs_->limits(),
+                    [&](int64_t samples, int64_t heads) -> std::optional<int64_t> {
+                      const AttentionGraph* graph = graph_of(samples, heads);
+                      if (graph == nullptr) return std::nullopt;
+                      return graph->workspace_bytes();
+                    });
+  if (!cut.possible()) {
+    if (cut.workspace_bytes > 0) {
+      plan.path.why = "one head would take cuDNN " + std::to_string(cut.workspace_bytes >> 20) +
+                      " MiB of workspace";
+    }
+    return false;
+  }
+  for (const AttentionPiece& piece : pieces_of(cut, whole.samples, whole.heads)) {
+    const AttentionGraph* graph = graph_of(piece.samples, piece.heads);
+    if (graph == nullptr) return false;
+    plan.pieces.push_back({piece, graph});
+  }
+  std::erase_if(plan.backward, [&](const auto& made) {
+    return std::none_of(plan.pieces.begin(), plan.pieces.end(),
+                        [&](const Piece& piece) { return piece.graph == made.second.get(); });
+  });
+  plan.path.samples = cut.samples;
+  plan.path.heads = cut.heads;
+  return true;
+}
+
+void CudnnAttention::forward(const AttentionCall& call, const AttentionInputs& in, void* out,
+                             float* logsumexp) {
+  const Plan& plan = plan_of(call);
+  AlignedOperands aligned(context_);
+  const int64_t sums = int64_t{call.batch} * call.heads * call.queries * int64_t{sizeof(float)};
+  submit(*plan.forward, {aligned.in(in.q, query_bytes(call)), aligned.in(in.k, key_bytes(call)),
+                         aligned.in(in.v, key_bytes(call)), aligned.out(out, query_bytes(call)),
+                         aligned.out(logsumexp, sums)});
+  aligned.finish();
+}
+
+// A head starts at a multiple of 16 bytes where its tensor does. Its row sums need not: with an odd
+// number of queries they go through a copy.
+void CudnnAttention::backward(const AttentionCall& call, const AttentionInputs& in,
+                              const AttentionResults& results,
+                              const AttentionGradients& gradients) {
+  AlignedOperands aligned(context_);
+  void* const q = aligned.in(in.q, query_bytes(call));
+  void* const k = aligned.in(in.k, key_bytes(call));
+  void* const v = aligned.in(in.v, key_bytes(call));
+  void* const out = aligned.in(results.out, query_bytes(call));
+  void* const g = aligned.in(results.g, query_bytes(call));
+  void* const dq = aligned.out(gradients.dq, query_bytes(call));
+  void* const dk = aligned.out(gradients.dk, key_bytes(call));
+  void* const dv = aligned.out(gradients.dv, key_bytes(call));
+  const int64_t head_bytes = call.depth * kElement;
+  const int64_t head_sums = call.queries * int64_t{sizeof(float)};
+  for (const auto& [piece, graph] : plan_of(call).pieces) {
+    const int64_t first = piece.first_head * head_bytes;
+    const int64_t queries = piece.first_sample * call.queries * call.heads * head_bytes + first;
+    const int64_t keys = piece.first_sample * call.keys * call.heads * head_bytes + first;
+    const int64_t sums = (piece.first_sample * call.heads + piece.first_head) * head_sums;
+    submit(*graph,
+           {advanced(q, queries), advanced(k, keys), advanced(v, keys), advanced(out, queries),
+            aligned.in(advanced(results.logsumexp, sums), piece.samples * piece.heads * head_sums),
+            advanced(g, queries), advanced(dq, queries), advanced(dk, keys), advanced(dv, keys)});
+  }
+  aligned.finish();
+}
+
+void CudnnAttention::submit(const AttentionGraph& graph, const AttentionAddresses& addresses) {
+  Tensor workspace;
+  if (graph.workspace_bytes() > 0) {
+    workspace = context_.scratch({graph.workspace_bytes()}, DType::U8);
+  }
+  context_.queue.call<&run>(&graph, addresses, workspace.raw());
 }
 
 }  // namespace penstock

@@ -3,6 +3,7 @@
 // 2022).
 #pragma once
 
+#include "kernels/ops/attention_path.h"
 #include "kernels/philox.h"
 #include "kernels/tensor.h"
 
@@ -34,6 +35,13 @@ class AttentionOps {
                                   const Tensor& q, const Tensor& k, const Tensor& v,
                                   const Tensor& out, const Tensor& logsumexp,
                                   const Tensor* key_lengths, const AttentionOptions& options) = 0;
+
+  // How such calls, forward and backward alike, are computed here.
+  [[nodiscard]] virtual AttentionPath path(const Tensor& /*q*/, const Tensor& /*k*/,
+                                           const Tensor* /*key_lengths*/,
+                                           const AttentionOptions& /*options*/) {
+    return {};
+  }
 };
 
 }  // namespace penstock

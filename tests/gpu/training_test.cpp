@@ -6,10 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "kernels/device.h"
 #include "tests/distributed/job.h"
+#include "tests/gpu/networks.h"
 
 namespace penstock {
 namespace {
@@ -17,108 +19,7 @@ namespace {
 // Several ranks on one GPU, and messages through host memory.
 constexpr const char* kShared = " --link mpi-staged --allow-gpu-sharing";
 
-struct Network {
-  const char* name;
-  const char* toy;   // [model] of the emulation
-  const char* real;  // [model] on a GPU: tiles and vectors are full, and some are not
-  const char* body;  // patterns of what may be frozen, at the input's end
-};
-void PrintTo(const Network& network, std::ostream* out) {
-  *out << network.name;
-}
-
-// Dropout on in all that have it; as many layers as ranks, with embedding and classifier.
-constexpr Network kNetworks[] = {
-    {"transformer", R"(kind = "transformer-lm"
-layers = 2
-width = 16
-heads = 2
-hidden = 24
-context = 9
-vocabulary = 20
-dropout = 0.2
-activation = "gelu"
-positions = "learned"
-label_smoothing = 0.1
-)",
-     R"(kind = "transformer-lm"
-layers = 4
-width = 256
-heads = 4
-hidden = 520
-context = 150
-vocabulary = 1000
-dropout = 0.2
-activation = "gelu"
-positions = "learned"
-label_smoothing = 0.1
-)",
-     "embedding.*,blocks.0.*"},
-    {"resnet", R"(kind = "resnet"
-depth = 8
-width = 4
-image = [3, 6, 6]
-classes = 5
-)",
-     R"(kind = "resnet"
-depth = 14
-width = 16
-image = [3, 32, 32]
-classes = 10
-)",
-     "stem.*,blocks.0.*"},
-    {"sequential", R"(kind = "sequential"
-image = [3, 6, 6]
-classes = 5
-dropout = 0.2
-layers = [
-  { kind = "conv2d", channels = 6, activation = "relu" },
-  { kind = "max-pool" },
-  { kind = "flatten" },
-  { kind = "linear", width = 17, activation = "tanh" },
-  { kind = "dropout" },
-  { kind = "layer-norm" },
-]
-)",
-     R"(kind = "sequential"
-image = [3, 16, 16]
-classes = 5
-dropout = 0.2
-layers = [
-  { kind = "conv2d", channels = 24, activation = "relu" },
-  { kind = "residual", activation = "relu", layers = [
-    { kind = "conv2d", channels = 40, kernel = [1, 3], stride = 2, bias = false },
-    { kind = "batch-norm" }, { kind = "gelu" }, { kind = "dropout" },
-    { kind = "conv2d", channels = 40, groups = 4 } ], shortcut = [{ kind = "conv2d", channels = 40, kernel = 1, stride = 2, padding = 0 }] },
-  { kind = "max-pool" },
-  { kind = "flatten" },
-  { kind = "linear", width = 370, activation = "tanh" },
-  { kind = "dropout" },
-  { kind = "layer-norm" },
-]
-)",
-     "layers.0.*"},
-};
-
-// A step is three micro-batches of two samples: fewer than ranks, as many, or no multiple of them.
-constexpr const char* kCommon = R"(
-[data]
-kind = "synthetic"
-[optimizer]
-kind = "adamw"
-learning_rate = 1e-3
-weight_decay = 0.1
-clip_norm = 0.5
-moving_average = 0.9
-[pipeline]
-micro_batches = 3
-micro_batch_size = 2
-[run]
-threads = 1
-seed = 7
-)";
-
-std::string run_file_of(const Scratch& scratch, const Network& network) {
+std::string run_file_of(const Scratch& scratch, const GpuNetwork& network) {
   return scratch.write("run.toml", std::string("[model]\n") +
                                        (PENSTOCK_EMULATED ? network.toy : network.real) + kCommon);
 }
@@ -132,7 +33,7 @@ Trajectory train(const Scratch& scratch, const std::string& run_file, int ranks,
   return job.exit_code == 0 ? read_trajectory(scratch.path("run")) : Trajectory{};
 }
 
-class GpuTraining : public testing::TestWithParam<Network> {
+class GpuTraining : public testing::TestWithParam<GpuNetwork> {
  protected:
   void SetUp() override {
     if (cuda_devices().empty()) {
@@ -222,15 +123,19 @@ TEST_P(GpuTraining, GraphsChangeNoBit) {
 
 // A step repeats the one before command by command, at the same addresses: what is not replayed as
 // a graph is a handful.
+void expect_steady(const nlohmann::json& summary, const std::string& what) {
+  for (const auto& rank : summary["ranks_detail"]) {
+    EXPECT_LE(rank["commands_per_step"], 12) << what;
+    EXPECT_EQ(rank["primitives_per_step"], 0) << what;
+    EXPECT_EQ(rank["allocations_per_step"], 0) << what;
+  }
+}
+
 TEST_P(GpuTraining, SteadyStateIsReplayedAndMakesNothingNew) {
   for (const int ranks : {1, 2}) {
     const std::string options = "--stages " + std::to_string(ranks) + kShared;
     (void)run(ranks, options, 8);
-    for (const auto& rank : summary()["ranks_detail"]) {
-      EXPECT_LE(rank["commands_per_step"], 12) << options;
-      EXPECT_EQ(rank["primitives_per_step"], 0) << options;
-      EXPECT_EQ(rank["allocations_per_step"], 0) << options;
-    }
+    expect_steady(summary(), options);
   }
 }
 
@@ -267,6 +172,46 @@ TEST_P(GpuTraining, OnAFrozenBodyFollowsTheCpuAndChangesNoBitByHow) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Networks, GpuTraining, testing::ValuesIn(kNetworks),
+                         [](const auto& network) { return std::string(network.param.name); });
+
+class GpuFusedAttention : public GpuTraining {
+ protected:
+  static constexpr const char* kBf16 = " --run.precision bf16";
+};
+
+TEST_P(GpuFusedAttention, FollowsTheCpuAndChangesNoBitByHow) {
+  const std::string gpipe = std::string("--schedule gpipe") + kBf16;
+  const Trajectory one = run(1, gpipe + " --recompute none");
+  expect_close(run(1, "--device cpu"), one, 2e-2);
+  for (const std::string options : {" --recompute none", " --recompute stage", " --recompute layer",
+                                    " --recompute none --run.graphs false"}) {
+    expect_same_bits(one, run(1, gpipe + options), options);
+  }
+  for (const std::string options :
+       {"--stages 2 --schedule gpipe --recompute stage", "--stages 2 --schedule 1f1b",
+        "--stages 2 --schedule zb-h1 --recompute none",
+        "--stages 2 --schedule 1f1b --run.graphs false"}) {
+    expect_same_bits(one, run(2, options + kBf16 + kShared), options);
+  }
+}
+
+TEST_P(GpuFusedAttention, IsReplayedAndMakesNothingNew) {
+  (void)run(1, kBf16, 8);
+  expect_steady(summary(), "one rank");
+}
+
+// Else the tests above would be of our own kernels.
+TEST_P(GpuFusedAttention, IsWhatTheEmulationTakes) {
+  if (!PENSTOCK_EMULATED) GTEST_SKIP() << "the emulation alone can be told to refuse it";
+  const Trajectory fused = run(1, kBf16);
+  ASSERT_EQ(setenv("PENSTOCK_HOST_CUDNN", "none", 1), 0);
+  const Trajectory blocked = run(1, kBf16);
+  ASSERT_EQ(unsetenv("PENSTOCK_HOST_CUDNN"), 0);
+  EXPECT_NE(fused.losses, blocked.losses);
+  expect_close(fused, blocked, 2e-2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, GpuFusedAttention, testing::Values(kFused),
                          [](const auto& network) { return std::string(network.param.name); });
 
 class GpuNorms : public GpuTraining {};

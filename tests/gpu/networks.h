@@ -1,0 +1,135 @@
+// tests/gpu/networks.h -- the networks of the whole runs on a GPU, at two sizes.
+#pragma once
+
+#include <ostream>
+
+namespace penstock {
+
+struct GpuNetwork {
+  const char* name;
+  const char* toy;   // [model] of the emulation
+  const char* real;  // [model] on a GPU: tiles and vectors are full, and some are not
+  const char* body;  // patterns of what may be frozen, at the input's end
+};
+inline void PrintTo(const GpuNetwork& network, std::ostream* out) {
+  *out << network.name;
+}
+
+// Without dropout, so that attention in bf16 is the library's fused one. In the emulation it is cut
+// into samples and heads, and the row sums of a head are not aligned.
+inline constexpr GpuNetwork kFused = {"fused", R"(kind = "transformer-lm"
+layers = 2
+width = 16
+heads = 2
+hidden = 24
+context = 9
+vocabulary = 20
+dropout = 0.0
+activation = "gelu"
+positions = "learned"
+)",
+                                      R"(kind = "transformer-lm"
+layers = 4
+width = 256
+heads = 4
+hidden = 520
+context = 150
+vocabulary = 1000
+dropout = 0.0
+activation = "gelu"
+positions = "learned"
+)",
+                                      "embedding.*,blocks.0.*"};
+
+// Dropout on in all that have it; as many layers as ranks, with embedding and classifier.
+inline constexpr GpuNetwork kNetworks[] = {
+    {"transformer", R"(kind = "transformer-lm"
+layers = 2
+width = 16
+heads = 2
+hidden = 24
+context = 9
+vocabulary = 20
+dropout = 0.2
+activation = "gelu"
+positions = "learned"
+label_smoothing = 0.1
+)",
+     R"(kind = "transformer-lm"
+layers = 4
+width = 256
+heads = 4
+hidden = 520
+context = 150
+vocabulary = 1000
+dropout = 0.2
+activation = "gelu"
+positions = "learned"
+label_smoothing = 0.1
+)",
+     "embedding.*,blocks.0.*"},
+    {"resnet", R"(kind = "resnet"
+depth = 8
+width = 4
+image = [3, 6, 6]
+classes = 5
+)",
+     R"(kind = "resnet"
+depth = 14
+width = 16
+image = [3, 32, 32]
+classes = 10
+)",
+     "stem.*,blocks.0.*"},
+    {"sequential", R"(kind = "sequential"
+image = [3, 6, 6]
+classes = 5
+dropout = 0.2
+layers = [
+  { kind = "conv2d", channels = 6, activation = "relu" },
+  { kind = "max-pool" },
+  { kind = "flatten" },
+  { kind = "linear", width = 17, activation = "tanh" },
+  { kind = "dropout" },
+  { kind = "layer-norm" },
+]
+)",
+     R"(kind = "sequential"
+image = [3, 16, 16]
+classes = 5
+dropout = 0.2
+layers = [
+  { kind = "conv2d", channels = 24, activation = "relu" },
+  { kind = "residual", activation = "relu", layers = [
+    { kind = "conv2d", channels = 40, kernel = [1, 3], stride = 2, bias = false },
+    { kind = "batch-norm" }, { kind = "gelu" }, { kind = "dropout" },
+    { kind = "conv2d", channels = 40, groups = 4 } ], shortcut = [{ kind = "conv2d", channels = 40, kernel = 1, stride = 2, padding = 0 }] },
+  { kind = "max-pool" },
+  { kind = "flatten" },
+  { kind = "linear", width = 370, activation = "tanh" },
+  { kind = "dropout" },
+  { kind = "layer-norm" },
+]
+)",
+     "layers.0.*"},
+};
+
+// A step is three micro-batches of two samples: fewer than ranks, as many, or no multiple of them.
+inline constexpr const char* kCommon = R"(
+[data]
+kind = "synthetic"
+[optimizer]
+kind = "adamw"
+learning_rate = 1e-3
+weight_decay = 0.1
+clip_norm = 0.5
+moving_average = 0.9
+[pipeline]
+micro_batches = 3
+micro_batch_size = 2
+[run]
+threads = 1
+seed = 7
+)";
+
+}  // namespace penstock

@@ -1,0 +1,224 @@
+// tests/host_cuda/attention_graphs.cpp -- fused attention as plain loops, at the seam where cuDNN's
+// frontend stands (kernels/cuda/attention_graphs.h). As picky as cuDNN about addresses, and as
+// greedy for workspace as its deterministic backward on Hopper.
+//
+// PENSTOCK_HOST_CUDNN=none: no graph is supported. PENSTOCK_HOST_CUDNN_WORKSPACE=BYTES: that much
+// is enough for a piece, so that calls of a test's size are cut.
+#include "kernels/cuda/attention_graphs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/error.h"
+#include "tests/host_cuda/element.h"
+#include "tests/host_cuda/machine.h"
+#include "tests/host_cuda/memory.h"
+
+namespace penstock {
+namespace {
+
+using host_cuda::Element;
+using Row = std::vector<float>;
+using Slot = AttentionSlot;
+
+struct Call {
+  AttentionExtents extents;
+  float scale;
+  AttentionAddresses addresses;
+
+  [[nodiscard]] void* at(Slot slot) const { return addresses[static_cast<size_t>(slot)]; }
+  [[nodiscard]] int64_t positions(Slot slot) const {
+    const bool keys = slot == Slot::K || slot == Slot::V || slot == Slot::Dk || slot == Slot::Dv;
+    return keys ? extents.keys : extents.queries;
+  }
+  // Elements between two positions.
+  [[nodiscard]] int64_t width() const { return extents.all_heads * extents.depth; }
+  // Of a tensor, from the first element of the graph's to behind the last.
+  [[nodiscard]] int64_t span_bytes(Slot slot) const {
+    const AttentionExtents& e = extents;
+    if (slot == Slot::Logsumexp) {
+      return e.samples * e.heads * e.queries * int64_t{sizeof(float)};
+    }
+    return ((e.samples * positions(slot) - 1) * width() + e.heads * e.depth) * 2;
+  }
+};
+
+// A head of a sample: its rows, read as floats or rounded to bf16.
+struct Head {
+  const Call& call;
+  int64_t sample, head;
+
+  [[nodiscard]] int64_t first(Slot slot, int64_t position) const {
+    return (sample * call.positions(slot) + position) * call.width() + head * call.extents.depth;
+  }
+  [[nodiscard]] Row row(Slot slot, int64_t position) const {
+    Row values(static_cast<size_t>(call.extents.depth));
+    for (size_t c = 0; c < values.size(); ++c) {
+      values[c] = host_cuda::load(Element::Bfloat16, call.at(slot),
+                                  first(slot, position) + static_cast<int64_t>(c));
+    }
+    return values;
+  }
+  [[nodiscard]] std::vector<Row> rows(Slot slot) const {
+    std::vector<Row> all;
+    for (int64_t i = 0; i < call.positions(slot); ++i) all.push_back(row(slot, i));
+    return all;
+  }
+  void put(Slot slot, int64_t position, const Row& values) const {
+    for (size_t c = 0; c < values.size(); ++c) {
+      host_cuda::store(Element::Bfloat16, call.at(slot),
+                       first(slot, position) + static_cast<int64_t>(c), values[c]);
+    }
+  }
+  [[nodiscard]] float& logsumexp(int64_t query) const {
+    const int64_t row = sample * call.extents.heads + head;
+    return static_cast<float*>(call.at(Slot::Logsumexp))[row * call.extents.queries + query];
+  }
+  // Keys that the query sees.
+  [[nodiscard]] size_t seen(int64_t query) const {
+    const int64_t all = call.extents.keys;
+    return static_cast<size_t>(call.extents.causal ? std::min(query + 1, all) : all);
+  }
+};
+
+float dot(const Row& a, const Row& b) {
+  float sum = 0.0F;
+  for (size_t c = 0; c < a.size(); ++c) sum += a[c] * b[c];
+  return sum;
+}
+
+void add(Row& sums, float factor, const Row& row) {
+  for (size_t c = 0; c < sums.size(); ++c) sums[c] += factor * row[c];
+}
+
+void compute_forward(const Head& head) {
+  const std::vector<Row> k = head.rows(Slot::K);
+  const std::vector<Row> v = head.rows(Slot::V);
+  for (int64_t i = 0; i < head.call.extents.queries; ++i) {
+    const Row q = head.row(Slot::Q, i);
+    Row scores(head.seen(i));
+    for (size_t j = 0; j < scores.size(); ++j) scores[j] = head.call.scale * dot(q, k[j]);
+    const float top = *std::max_element(scores.begin(), scores.end());
+    float sum = 0.0F;
+    for (const float score : scores) sum += std::exp(score - top);
+    const float logsumexp = top + std::log(sum);
+    Row out(q.size());
+    for (size_t j = 0; j < scores.size(); ++j) add(out, std::exp(scores[j] - logsumexp), v[j]);
+    head.put(Slot::Out, i, out);
+    head.logsumexp(i) = logsumexp;
+  }
+}
+
+void compute_backward(const Head& head) {
+  const std::vector<Row> k = head.rows(Slot::K);
+  const std::vector<Row> v = head.rows(Slot::V);
+  std::vector<Row> dk(k.size(), Row(static_cast<size_t>(head.call.extents.depth)));
+  std::vector<Row> dv = dk;
+  for (int64_t i = 0; i < head.call.extents.queries; ++i) {
+    const Row q = head.row(Slot::Q, i);
+    const Row g = head.row(Slot::G, i);
+    const float mean = dot(g, head.row(Slot::Out, i));
+    Row dq(q.size());
+    for (size_t j = 0; j < head.seen(i); ++j) {
+      const float p = std::exp(head.call.scale * dot(q, k[j]) - head.logsumexp(i));
+      const float ds = head.call.scale * p * (dot(g, v[j]) - mean);
+      add(dv[j], p, g);
+      add(dk[j], ds, q);
+      add(dq, ds, k[j]);
+    }
+    head.put(Slot::Dq, i, dq);
+  }
+  for (size_t j = 0; j < k.size(); ++j) {
+    head.put(Slot::Dk, static_cast<int64_t>(j), dk[j]);
+    head.put(Slot::Dv, static_cast<int64_t>(j), dv[j]);
+  }
+}
+
+class PlainGraph final : public AttentionGraph {
+ public:
+  PlainGraph(const AttentionExtents& extents, float scale, bool backward)
+      : extents_(extents), scale_(scale), backward_(backward) {}
+
+  [[nodiscard]] int64_t workspace_bytes() const override {
+    const AttentionExtents& e = extents_;
+    return backward_ ? hopper_workspace_bytes(e.samples, e.heads, e.queries, e.keys) : 0;
+  }
+
+  void run(cudaStream_t stream, const AttentionAddresses& addresses,
+           void* workspace) const override {
+    PENSTOCK_HOST_CUDA_LOCK;
+    const Call call{extents_, scale_, addresses};
+    const auto last = static_cast<size_t>(backward_ ? Slot::Dv : Slot::Logsumexp);
+    for (size_t slot = 0; slot <= last; ++slot) {
+      expect(addresses[slot], call.span_bytes(static_cast<Slot>(slot)));
+    }
+    if (workspace_bytes() > 0) expect(workspace, workspace_bytes());
+    const auto work = [call, workspace, bytes = workspace_bytes(), backward = backward_] {
+      if (bytes > 0) std::memset(workspace, 0xff, static_cast<size_t>(bytes));
+      for (int64_t sample = 0; sample < call.extents.samples; ++sample) {
+        for (int64_t head = 0; head < call.extents.heads; ++head) {
+          (backward ? compute_backward : compute_forward)({call, sample, head});
+        }
+      }
+    };
+    if (host_cuda::submit(stream, host_cuda::at_once(work)) != cudaSuccess) {
+      fail_internal("fused attention could not be submitted");
+    }
+  }
+
+ private:
+  static void expect(const void* address, int64_t size_bytes) {
+    if (reinterpret_cast<uintptr_t>(address) % 16 != 0) {
+      fail_internal("fused attention was given an address that is no multiple of 16");
+    }
+    if (!host_cuda::holds(host_cuda::Place::Device, address, static_cast<size_t>(size_bytes))) {
+      fail_internal("fused attention was given a tensor of less than " +
+                    std::to_string(size_bytes) + " bytes");
+    }
+  }
+
+  AttentionExtents extents_;
+  float scale_;
+  bool backward_;
+};
+
+class PlainGraphs final : public AttentionGraphs {
+ public:
+  [[nodiscard]] std::unique_ptr<AttentionGraph> forward(const AttentionExtents& extents,
+                                                        float scale) override {
+    return made(extents, scale, false);
+  }
+  [[nodiscard]] std::unique_ptr<AttentionGraph> backward(const AttentionExtents& extents,
+                                                         float scale) override {
+    return made(extents, scale, true);
+  }
+  [[nodiscard]] AttentionLimits limits() const override {
+    const char* told = std::getenv("PENSTOCK_HOST_CUDNN_WORKSPACE");
+    if (told == nullptr) return {};
+    return {.enough = std::strtoll(told, nullptr, 10)};
+  }
+
+ private:
+  static std::unique_ptr<AttentionGraph> made(const AttentionExtents& extents, float scale,
+                                              bool backward) {
+    const char* told = std::getenv("PENSTOCK_HOST_CUDNN");
+    if (told != nullptr && std::string_view(told) == "none") return nullptr;
+    return std::make_unique<PlainGraph>(extents, scale, backward);
+  }
+};
+
+}  // namespace
+
+bool has_attention_graphs() {
+  return true;
+}
+std::unique_ptr<AttentionGraphs> attention_graphs() {
+  return std::make_unique<PlainGraphs>();
+}
+
+}  // namespace penstock
