@@ -105,7 +105,11 @@ else()
   endif()
 endif()
 
-set(PENSTOCK_WHY_NO_CUDA "${why}")  # programs say it too (kernels/cuda/no_cuda.cpp)
+# Where a part is missing programs say it too (kernels/cuda/no_cuda.cpp); that there is no GPU, they see for themselves.
+set(PENSTOCK_WHY_NO_CUDA)
+if(why AND NOT PENSTOCK_CUDA_TOOLKIT AND NOT why MATCHES "but no GPU")
+  set(PENSTOCK_WHY_NO_CUDA "${why}")
+endif()
 if(PENSTOCK_CUDA_TOOLKIT)
   list(JOIN CMAKE_CUDA_ARCHITECTURES " " architectures)
   message(STATUS "Penstock: CUDA sources compiled for ${architectures}")
