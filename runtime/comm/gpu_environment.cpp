@@ -2,8 +2,8 @@
 
 namespace penstock {
 
-std::vector<Variable> gpu_environment(const Environment& environment) {
-  std::vector<Variable> missing;
+std::vector<EnvironmentVariable> gpu_environment(const Environment& environment) {
+  std::vector<EnvironmentVariable> missing;
   if (environment("CUDA_MODULE_LOADING") == nullptr) {
     missing.push_back({"CUDA_MODULE_LOADING", "EAGER"});
   }

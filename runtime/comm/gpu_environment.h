@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-struct Variable {
+struct EnvironmentVariable {
   std::string name, value;
 };
 
@@ -25,6 +25,6 @@ struct Variable {
 //       deterministic mode excludes it. Only sums over two replicas are NCCL's (nccl_sums.cpp), and
 //       a + b has one result in any order of fp32 additions; whether a switch adds so we have not
 //       seen.
-[[nodiscard]] std::vector<Variable> gpu_environment(const Environment& environment);
+[[nodiscard]] std::vector<EnvironmentVariable> gpu_environment(const Environment& environment);
 
 }  // namespace penstock

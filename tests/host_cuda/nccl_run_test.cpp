@@ -56,7 +56,7 @@ class NcclRuns : public testing::Test {
                         "train " + scratch_.write("run.toml", kRunFile) + " --out " +
                             scratch_.path("run") + " --checkpoint.last false --link nccl " +
                             options,
-                        150);
+                        280);  // a busy disk may take its time to write the run directory
   }
   Scratch scratch_{"nccl_runs"};
 };

@@ -14,7 +14,7 @@ std::string text_of_environment(const std::map<std::string, std::string>& set) {
     const auto found = set.find(name);
     return found == set.end() ? nullptr : found->second.c_str();
   };
-  for (const Variable& variable : gpu_environment(environment)) {
+  for (const EnvironmentVariable& variable : gpu_environment(environment)) {
     text += variable.name + "=" + variable.value + " ";
   }
   return text;
