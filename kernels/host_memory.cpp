@@ -35,9 +35,12 @@ Limit limit_in(const std::string& path) {
 // only: what is not there limits nothing, and its own group is then the mount itself.
 Limit limit_up_from(const std::string& mount, std::string path, const std::string& file) {
   if (path.find("/..") != std::string::npos) path.clear();
-  Limit limit = limit_in(mount + "/" + file);
+  const auto limit_at = [&](const std::string& group) {
+    return limit_in(std::string(mount).append(group).append("/").append(file));
+  };
+  Limit limit = limit_at("");
   while (path.size() > 1) {
-    limit = smaller(limit, limit_in(mount + path + "/" + file));
+    limit = smaller(limit, limit_at(path));
     path.resize(path.find_last_of('/'));
   }
   return limit;
