@@ -170,8 +170,8 @@ void Pipeline::reserve_for_messages() {
 }
 
 void Pipeline::begin_step() {
-  device_.memory().order_cache();
   for (auto& stage : stages_) stage->begin_step();
+  device_.memory().order_cache();  // when the last step's tensors have gone
 }
 
 void Pipeline::end_step() {

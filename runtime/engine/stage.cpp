@@ -48,6 +48,10 @@ int64_t Stage::past_bytes() const {
 }
 
 void Stage::begin_step() {
+  // Those of the step before: kept until new ones take their place, they would take it from them,
+  // and every address behind would change from step to step.
+  for (Tensor& loss : losses_) loss.reset();
+  for (Tensors& losses : auxiliary_losses_) losses.clear();
   device_.pointwise().fill(weights_.gradients(), 0.0F);
 }
 

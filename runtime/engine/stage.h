@@ -69,7 +69,7 @@ class Stage {
   void backward_weight(const Moment& moment);
 
   // ---- once per step
-  void begin_step();  // gradients and step sums to zero
+  void begin_step();  // gradients and step sums to zero; the losses of the last step go
   // The next weight gradient is the last of the step: `start` is called with each bucket of
   // gradients() as soon as it is complete.
   void begin_reduction(GradientBuckets::Start start) { weights_.buckets().begin(std::move(start)); }
