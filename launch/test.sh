@@ -64,6 +64,7 @@ sum_up() {
   # A line of the report is a test, or why the one before it was skipped.
   sed -n -e 's/.*<testcase .*status="run".*/run/p' -e 's/.*<skipped message="[^"]*&#x0A;\([^"]*\)".*/skipped \1/p' \
     -e 's/.*<failure .*/failure/p' -e '/<\/testcase>/p' "${files[@]}" |
+    sed -e "s/&apos;/'/g; s/&quot;/\"/g; s/&lt;/</g; s/&gt;/>/g; s/&amp;/\&/g" |
     awk '/^run/ { ++run; failed = 0 }
          /^failure/ { if (!failed++) ++failures }
          /^skipped/ { sub(/^skipped /, ""); ++skipped; ++why[$0] }

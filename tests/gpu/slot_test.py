@@ -13,14 +13,15 @@ import tarfile
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 TREE = os.environ.get("PENSTOCK_TREE", str(ROOT / "build" / "release"))
 PARTS = ["smoke", "ops", "kernels", "blocks", "largest", "runs", "sanitizers"]
 sys.path.insert(0, str(HERE))
-sys.modules.setdefault("slot", __import__("slot"))
 import parts  # noqa: E402
+import slot  # noqa: E402
 
 
 def rehearse(out, *options, seconds=300, **variables):
@@ -157,6 +158,22 @@ class Logs(unittest.TestCase):
 """
         found = parts.results_of(log + "[  FAILED  ] A.Breaks/0, where GetParam() = 7\n")
         self.assertEqual(found, {"OK": 1, "FAILED": ["A.Breaks/0"], "SKIPPED": 1, "open": "A.Hangs"})
+
+
+class Archives(unittest.TestCase):
+    def test_a_file_is_replaced_whole_or_not_at_all(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "smoke.tar.gz"
+            slot.write_whole(path, b"the one before")
+
+            def killed_half_way(self, content):
+                with open(self, "wb") as file:
+                    file.write(content[:3])
+                raise KeyboardInterrupt
+
+            with unittest.mock.patch.object(pathlib.Path, "write_bytes", killed_half_way), self.assertRaises(KeyboardInterrupt):
+                slot.write_whole(path, b"the one after")
+            self.assertEqual(path.read_bytes(), b"the one before")
 
 
 class Libraries(unittest.TestCase):
