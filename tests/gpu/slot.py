@@ -209,12 +209,13 @@ class Slot:
             name = emulated.get(name, "host_" + name.removeprefix("gpu_") if name.endswith("_test") else "host_" + name)
         return self.tree / "bin" / name
 
-    @staticmethod
-    def environment(more):
+    def environment(self, more):
         """For our programs: with our libraries, and for ranks on one host."""
         variables = dict(os.environ)
         variables["LD_LIBRARY_PATH"] = variables.get("PENSTOCK_LD_LIBRARY_PATH", variables.get("LD_LIBRARY_PATH", ""))
         variables.update({"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,vader"})
+        if self.rehearse:  # fused attention is cut at the tests' sizes, too
+            variables["PENSTOCK_HOST_CUDNN_WORKSPACE"] = "40000"
         variables.update(more or {})
         return variables
 
