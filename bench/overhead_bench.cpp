@@ -10,8 +10,8 @@
 #include <memory>
 
 #include "launch/setup.h"
-#include "runtime/engine/executor.h"
-#include "runtime/engine/programs.h"
+#include "runtime/blueprint/programs.h"
+#include "runtime/pipeline/executor.h"
 
 namespace penstock {
 namespace {

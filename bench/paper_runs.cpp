@@ -6,8 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/engine/layer_costs.h"
-#include "runtime/engine/plan_request.h"
+#include "runtime/blueprint/plan_request.h"
+#include "runtime/costs/interconnects.h"
+#include "runtime/costs/layer_costs.h"
 #include "runtime/models/models.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/split.h"

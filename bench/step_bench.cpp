@@ -25,10 +25,10 @@
 #include "launch/device_choice.h"
 #include "launch/setup.h"
 #include "runtime/data/loader.h"
-#include "runtime/engine/data_source.h"
-#include "runtime/engine/metrics.h"
-#include "runtime/engine/pipeline.h"
 #include "runtime/optimizer/optimizer.h"
+#include "runtime/pipeline/pipeline.h"
+#include "runtime/training/data_source.h"
+#include "runtime/training/metrics.h"
 
 namespace penstock {
 namespace {

@@ -54,20 +54,20 @@ std::optional<OptionValue> list_in(const std::string& text) {
 }
 
 template <typename Value>
-std::optional<OptionValue> widened(const std::optional<Value>& value) {
+std::optional<OptionValue> widened_if(const std::optional<Value>& value) {
   return value ? std::optional<OptionValue>(*value) : std::nullopt;
 }
 
 // The text as the type of the option; nothing when it is not one. Lists may be written [3, 5] too.
-std::optional<OptionValue> value_of(std::string text, const Option& option) {
+std::optional<OptionValue> read_value(std::string text, const Option& option) {
   const OptionValue type = default_of(option);
   if (std::holds_alternative<std::string>(type)) return text;
   if (std::holds_alternative<bool>(type)) {
     if (text == "true" || text == "false") return text == "true";
     return std::nullopt;
   }
-  if (std::holds_alternative<int64_t>(type)) return widened(number_in<int64_t>(text));
-  if (std::holds_alternative<double>(type)) return widened(number_in<double>(text));
+  if (std::holds_alternative<int64_t>(type)) return widened_if(number_in<int64_t>(text));
+  if (std::holds_alternative<double>(type)) return widened_if(number_in<double>(text));
   if (text.size() >= 2 && text.front() == '[' && text.back() == ']') {
     text = text.substr(1, text.size() - 2);
   }
@@ -160,7 +160,7 @@ void assign_argument(Settings& settings, const po::option& argument) {
   if (option == nullptr) refuse_argument(argument.string_key);
   const std::string origin = "--" + argument.string_key;
   const std::string written = argument.value.empty() ? "" : argument.value.front();
-  const std::optional<OptionValue> value = value_of(written, *option);
+  const std::optional<OptionValue> value = read_value(written, *option);
   if (!value) refuse_value(*option, "'" + written + "'", origin);
   assign(settings, *option, with_earlier(settings, *option, *value), origin);
 }

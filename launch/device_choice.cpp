@@ -13,7 +13,7 @@ namespace penstock {
 namespace {
 
 // "0, 2 and 3".
-std::string list_of(const std::vector<int>& numbers) {
+std::string numbers_text(const std::vector<int>& numbers) {
   std::string text = std::to_string(numbers.front());
   for (size_t i = 1; i < numbers.size(); ++i) {
     text += (i + 1 == numbers.size() ? " and " : ", ") + std::to_string(numbers[i]);
@@ -46,7 +46,7 @@ std::string sharing_complaint(std::span<const RankFacts> ranks) {
     return fmt::format(
         "ranks {} would share {} on host {}: start one rank for each GPU, set CUDA_VISIBLE_DEVICES "
         "so that each rank sees its own, use --device cpu, or accept it with --allow-gpu-sharing",
-        list_of(sharing), gpu, ranks[static_cast<size_t>(sharing.front())].host);
+        numbers_text(sharing), gpu, ranks[static_cast<size_t>(sharing.front())].host);
   }
   return {};
 }

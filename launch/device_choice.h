@@ -10,7 +10,7 @@
 #include "runtime/comm/link_plan.h"
 #include "runtime/comm/network.h"
 #include "runtime/comm/session.h"
-#include "runtime/engine/config.h"
+#include "runtime/configuration/config.h"
 
 namespace penstock {
 

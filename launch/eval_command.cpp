@@ -14,8 +14,8 @@
 #include "runtime/data/language_pair.h"
 #include "runtime/data/share.h"
 #include "runtime/data/text_file.h"
-#include "runtime/engine/evaluation.h"
 #include "runtime/scores/bleu.h"
+#include "runtime/training/evaluation.h"
 
 namespace penstock {
 namespace {

@@ -10,8 +10,8 @@
 #include "launch/output.h"
 #include "launch/setup.h"
 #include "launch/version.h"
+#include "runtime/blueprint/programs.h"
 #include "runtime/comm/cuda_versions.h"
-#include "runtime/engine/programs.h"
 
 namespace penstock {
 namespace {

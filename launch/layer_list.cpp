@@ -39,7 +39,7 @@ LayerConfig::Value read_option(const toml::node& node, const std::string& key,
       place(file, node.source()), key));
 }
 
-std::string read_text(const toml::node& node, const std::string& key, const std::string& file) {
+std::string text_at(const toml::node& node, const std::string& key, const std::string& file) {
   const auto* text = node.as_string();
   if (text == nullptr || text->get().empty()) {
     fail_input(
@@ -55,9 +55,9 @@ LayerConfig read_layer(const toml::table& table, const std::string& path, const 
     const std::string key(toml_key.str());
     const std::string full = fmt::format("{}.{}", path, key);
     if (key == "kind") {
-      layer.kind = read_text(node, full, file);
+      layer.kind = text_at(node, full, file);
     } else if (key == "name") {
-      layer.name = read_text(node, full, file);
+      layer.name = text_at(node, full, file);
     } else if (key == "layers") {
       layer.layers = read_layers(node, full, file);
     } else if (key == "shortcut") {
@@ -74,17 +74,17 @@ LayerConfig read_layer(const toml::table& table, const std::string& path, const 
 }
 
 template <typename Value>
-std::string toml_text(const Value& value) {
+std::string layer_text(const Value& value) {
   std::ostringstream out;
   out << toml::value<Value>(value);
   return out.str();
 }
 
-std::string toml_text(double number) {
+std::string layer_text(double number) {
   return number_text(number);
 }
 
-std::string toml_text(const std::vector<int64_t>& integers) {
+std::string layer_text(const std::vector<int64_t>& integers) {
   std::string text = "[";
   for (const int64_t integer : integers) {
     text += fmt::format("{}{}", text.size() > 1 ? ", " : "", integer);
@@ -102,15 +102,15 @@ std::string toml_key(const std::string& key) {
            c == '-';
   };
   const bool all_bare = !key.empty() && std::all_of(key.begin(), key.end(), bare);
-  return all_bare ? key : toml_text(key);
+  return all_bare ? key : layer_text(key);
 }
 
 std::string write_layer(const LayerConfig& layer) {
-  std::string text = "{ kind = " + toml_text(layer.kind);
-  if (!layer.name.empty()) text += ", name = " + toml_text(layer.name);
+  std::string text = "{ kind = " + layer_text(layer.kind);
+  if (!layer.name.empty()) text += ", name = " + layer_text(layer.name);
   for (const auto& [key, value] : layer.options) {
     text += ", " + toml_key(key) + " = ";
-    text += std::visit([](const auto& option) { return toml_text(option); }, value);
+    text += std::visit([](const auto& option) { return layer_text(option); }, value);
   }
   if (!layer.layers.empty()) text += ", layers = " + write_list(layer.layers, " ", " ");
   if (!layer.shortcut.empty()) text += ", shortcut = " + write_list(layer.shortcut, " ", " ");

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/engine/config.h"
+#include "runtime/configuration/config.h"
 
 namespace penstock {
 

@@ -16,16 +16,17 @@
 #include "launch/plan_table.h"
 #include "launch/planned_run.h"
 #include "launch/profile_file.h"
+#include "runtime/blueprint/layout.h"
+#include "runtime/blueprint/plan_request.h"
+#include "runtime/costs/interconnects.h"
 #include "runtime/data/vocabulary.h"
-#include "runtime/engine/layout.h"
-#include "runtime/engine/plan_request.h"
 
 namespace penstock {
 namespace {
 
 namespace po = boost::program_options;
 
-struct Request {
+struct PlanOptions {
   int ranks = 0;
   std::string memory;
   std::string device = "cpu";
@@ -36,8 +37,8 @@ struct Request {
   std::vector<std::string> rest;  // the run file and its keys
 };
 
-Request parse(const std::vector<std::string>& arguments) {
-  Request request;
+PlanOptions plan_options(const std::vector<std::string>& arguments) {
+  PlanOptions request;
   po::options_description options;
   options.add_options()  //
       ("ranks", po::value(&request.ranks))("device-memory", po::value(&request.memory))(
@@ -68,14 +69,14 @@ Request parse(const std::vector<std::string>& arguments) {
   return request;
 }
 
-Machine described(const Request& request, const DeviceModel& device, const Profile* profile) {
+Machine described(const PlanOptions& request, const DeviceModel& device, const Profile* profile) {
   Machine machine = machine_of(device, profile);
   machine.ranks_per_node = request.ranks_per_node;
   if (!request.memory.empty()) machine.memory_bytes = parse_bytes(request.memory);
   return machine;
 }
 
-std::string heading(const Config& config, const Request& request, const PlanRequest& plan_for,
+std::string heading(const Config& config, const PlanOptions& request, const PlanRequest& plan_for,
                     const Plan& plan, const DeviceModel& device) {
   return fmt::format("{} with {:.4g} M parameters, mini-batch {} on {} rank{} ({}{})\n",
                      config.model.kind, static_cast<double>(plan.parameters) / 1e6,
@@ -105,7 +106,7 @@ int64_t parse_bytes(const std::string& text) {
 }
 
 std::string plan_text(const std::vector<std::string>& arguments, const ModelMaker& models) {
-  const Request request = parse(arguments);
+  const PlanOptions request = plan_options(arguments);
   const Settings settings = read_settings(request.rest, true);
   const Config& config = settings.config;
   std::optional<Profile> profile;

@@ -9,8 +9,9 @@
 #include "kernels/device_model.h"
 #include "launch/profile_file.h"
 #include "launch/setup.h"
-#include "runtime/engine/data_source.h"
-#include "runtime/engine/plan_request.h"
+#include "runtime/blueprint/plan_request.h"
+#include "runtime/costs/interconnects.h"
+#include "runtime/training/data_source.h"
 
 namespace penstock {
 namespace {

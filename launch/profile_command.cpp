@@ -11,23 +11,23 @@
 #include "launch/output.h"
 #include "launch/profile_file.h"
 #include "launch/setup.h"
-#include "runtime/engine/data_source.h"
-#include "runtime/engine/layer_costs.h"
-#include "runtime/engine/layout.h"
-#include "runtime/engine/link_times.h"
+#include "runtime/blueprint/layout.h"
+#include "runtime/costs/layer_costs.h"
+#include "runtime/costs/link_times.h"
 #include "runtime/telemetry/output_file.h"
+#include "runtime/training/data_source.h"
 
 namespace penstock {
 namespace {
 
-struct Request {
+struct ProfileOptions {
   std::string out = "profile.json";
   Arguments rest;  // the run file and its keys
 };
 
-Request split(const Arguments& arguments) {
+ProfileOptions split(const Arguments& arguments) {
   constexpr const char* kOut = "--profile-out";
-  Request request;
+  ProfileOptions request;
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i].starts_with(std::string(kOut) + "=")) {
       request.out = arguments[i].substr(std::string(kOut).size() + 1);
@@ -114,7 +114,7 @@ ModelCosts measure_layers(const Config& config, const ModelMaker& models, Collec
 int profile_command(Session& session, const Arguments& arguments, const ModelMaker& models) {
   const std::unique_ptr<Network> all = starting_network(session);
   Collective& world = all->world();
-  const Request request = on_every_rank([&] { return split(arguments); });
+  const ProfileOptions request = on_every_rank([&] { return split(arguments); });
   const Config config = with_vocabulary(world, shared_config(world, request.rest, true));
   const ThreadPlan plan = shared_threads(world, session, config.run.threads);
   const std::string who = fmt::format("rank {} (host {})", session.rank(), session.host());

@@ -126,7 +126,7 @@ class Object {
   const Json& json_;
 };
 
-LayerCost read_layer(const Object& object) {
+LayerCost read_layer_cost(const Object& object) {
   LayerCost layer;
   layer.name = object.text("name");
   layer.kind = object.text("kind");
@@ -237,7 +237,7 @@ Profile read_profile(const std::string& path) {
   profile.within_node = read_link(links.object("within_node"));
   profile.between_nodes = read_link(links.object("between_nodes"));
   for (const Object& layer : root.objects("layers")) {
-    profile.costs.layers.push_back(read_layer(layer));
+    profile.costs.layers.push_back(read_layer_cost(layer));
   }
   const auto layers = static_cast<int64_t>(profile.costs.layers.size());
   for (const Object& skip : root.objects("skips")) {

@@ -1,7 +1,7 @@
 // launch/run_directory.h -- the folder that a run writes to (run.out), and its run.toml.
 #pragma once
 
-#include "runtime/engine/config.h"
+#include "runtime/configuration/config.h"
 
 namespace penstock {
 

@@ -29,13 +29,13 @@ namespace {
 namespace po = boost::program_options;
 
 // What the command line says, before it is looked at.
-struct Request {
+struct ScheduleOptions {
   ScheduleSettings settings;
   std::string times = "1,1,1";
   std::string format = "text";
 };
 
-po::options_description option_table(Request& request) {
+po::options_description option_table(ScheduleOptions& request) {
   ScheduleSettings& settings = request.settings;
   po::options_description options;
   options.add_options()  //
@@ -50,7 +50,7 @@ po::options_description option_table(Request& request) {
   return options;
 }
 
-void read_times(Request& request) {
+void read_times(ScheduleOptions& request) {
   ScheduleSettings& settings = request.settings;
   char comma1 = 0;
   char comma2 = 0;
@@ -79,8 +79,8 @@ void read_csv(ScheduleSettings& settings) {
   settings.schedule = std::filesystem::path(settings.schedule).filename();
 }
 
-Request parse(const std::vector<std::string>& arguments) {
-  Request request;
+ScheduleOptions schedule_options(const std::vector<std::string>& arguments) {
+  ScheduleOptions request;
   const po::options_description options = option_table(request);
   constexpr int kStyle =
       po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
@@ -136,7 +136,7 @@ const Format& find_format(const std::string& name) {
 
 std::string schedule_text(const std::vector<std::string>& arguments,
                           const TerminalStyle& terminal) {
-  const Request request = parse(arguments);
+  const ScheduleOptions request = schedule_options(arguments);
   const Format& format = find_format(request.format);
   return format.write(answer(request.settings), terminal);
 }

@@ -10,8 +10,8 @@
 #include "launch/command_line.h"
 #include "launch/failure.h"
 #include "launch/run_file.h"
+#include "runtime/blueprint/programs.h"
 #include "runtime/data/vocabulary.h"
-#include "runtime/engine/programs.h"
 
 namespace penstock {
 

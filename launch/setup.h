@@ -13,7 +13,7 @@
 #include "runtime/comm/grid.h"
 #include "runtime/comm/network.h"
 #include "runtime/comm/session.h"
-#include "runtime/engine/config.h"
+#include "runtime/configuration/config.h"
 
 namespace penstock {
 

@@ -42,8 +42,26 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/penstock/clang-tidy
 work=build/release/tidy
 mkdir -p "$cache" "$work"
 
-# The commands of the build without its precompiled headers, which are GCC's: so every file must include what it uses.
-sed -e 's/ -Winvalid-pch//' -e 's/ -include [^ ]*cmake_pch[.]hxx//' build/release/compile_commands.json >"$work/compile_commands.json"
+# The commands of the build, but each file by itself and without precompiled headers, which are GCC's: so every file must include
+# what it uses. Files that are compiled together (PENSTOCK_UNITY) share a command.
+sed -e 's/ -Winvalid-pch//' -e 's/ -include [^ ]*cmake_pch[.]hxx//' build/release/compile_commands.json |
+  awk '
+    /"command":/ { command = $0 }
+    /"file":/ {
+      file = $2; gsub(/[",]/, "", file)
+      if (file !~ /\/Unity\/unity_/) { print command "\n  \"file\": \"" file "\""; next }
+      while ((getline line < file) > 0) {
+        if (line !~ /^#include /) continue
+        split(line, part, "\"")
+        one = command; sub(/ -c [^ ]*",$/, " -c " part[2] "\",", one)
+        print one "\n  \"file\": \"" part[2] "\""
+      }
+      close(file)
+    }' | awk -v directory="$root/build/release" '
+      BEGIN { print "[" }
+      /"command":/ { printf "%s{\n  \"directory\": \"%s\",\n%s\n", (n++ ? ",\n" : ""), directory, $0 }
+      /"file":/ { print $0 "\n}" }
+      END { print "]" }' >"$work/compile_commands.json"
 
 # ---- which sources: "flags<tab>file", one a line; a file that several programs compile is read once.
 regex="^$root/($(IFS='|'; echo "${rooms[*]}"))/.*[.]cpp$"
@@ -62,7 +80,7 @@ awk -v root="$root" -v configuration="$configuration" '
   {
     split($0, part, "\t")
     flags = part[1]; file = part[2]
-    gsub(root, ".", flags); sub(root "/", "", file)
+    gsub(root, ".", flags); sub(/ -o [^ ]*/, "", flags); sub(root "/", "", file)
     delete seen
     queue[1] = file; seen[file] = 1; last = 1; parts = ""; text = configuration flags
     for (first = 1; first <= last; ++first) {

@@ -11,9 +11,9 @@
 #include "launch/run_file.h"
 #include "launch/setup.h"
 #include "runtime/data/vocabulary.h"
-#include "runtime/engine/trainer.h"
-#include "runtime/engine/transfer.h"
 #include "runtime/telemetry/reporter.h"
+#include "runtime/training/trainer.h"
+#include "runtime/training/transfer.h"
 
 namespace penstock {
 namespace {

@@ -10,7 +10,7 @@
 #include "launch/failure.h"
 #include "launch/setup.h"
 #include "runtime/data/vocabulary.h"
-#include "runtime/engine/trained_weights.h"
+#include "runtime/training/trained_weights.h"
 
 namespace penstock {
 namespace {

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "launch/commands.h"
+#include "runtime/blueprint/blueprint.h"
 #include "runtime/decoding/generator.h"
 #include "runtime/decoding/translator.h"
-#include "runtime/engine/blueprint.h"
-#include "runtime/engine/data_source.h"
-#include "runtime/engine/pipeline.h"
+#include "runtime/pipeline/pipeline.h"
+#include "runtime/training/data_source.h"
 
 namespace penstock {
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # One name, one type: two types of the same name in one program are undefined behaviour that no compiler reports (C++20
 # [basic.def.odr]); it waits for their first common inline function. So no name is given twice in the whole tree, outside
-# anonymous namespaces. Reads the files as clang-format leaves them: what stands in a namespace is not indented.
+# anonymous namespaces. And where the files of a room, or of a test program, are compiled together (PENSTOCK_UNITY), no two of them
+# have functions of one name in anonymous namespaces: a call could silently mean the other file's overload.
+# Reads the files as clang-format leaves them: what stands in a namespace is not indented.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -11,7 +13,7 @@ usage: launch/types.sh [--help] [FILE...]
 
   FILE  read these sources (default: all below kernels, runtime, launch, tests and bench)
 
-Exit code: 0 when every name is one type's, 1 when not, 2 bad usage.
+Exit code: 0 when every name is one type's and one function's, 1 when not, 2 bad usage.
 END
 }
 
@@ -42,6 +44,15 @@ awk '
     place = FILENAME ":" FNR
     if (name in first) { print "types.sh: " name " is two types, in " first[name] " and " place; status = 1 }
     else first[name] = place
+  }
+  anonymous && /^[A-Za-z\[].*[ &*][a-z_0-9]+\(/ && !/^(struct|class|union|enum|using|namespace|template|constexpr [^(]*=|const [^(]*=|return) ?/ &&
+      FILENAME ~ /^(runtime|launch|tests\/unit|tests\/distributed)\/.*[.]cpp$/ && $0 !~ /::[a-z_0-9]+\(/ {
+    name = $0; sub(/\(.*/, "", name); sub(/.*[ &*]/, "", name)
+    room = FILENAME; sub(/\/[^\/]*$/, "", room)
+    if ((room, name) in home && home[room, name] != FILENAME) {
+      print "types.sh: " name "() is two functions, in " home[room, name] " and " FILENAME ": name one of them otherwise"; status = 1
+    }
+    home[room, name] = FILENAME
   }
   { previous = $0 }
   END { exit status }

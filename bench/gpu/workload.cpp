@@ -7,10 +7,10 @@
 #include "kernels/ops/dense.h"
 #include "kernels/ops/pointwise.h"
 #include "kernels/philox.h"
-#include "runtime/engine/layer_costs.h"
-#include "runtime/engine/stage.h"
+#include "runtime/costs/layer_costs.h"
 #include "runtime/models/models.h"
 #include "runtime/optimizer/optimizer.h"
+#include "runtime/stage/stage.h"
 
 namespace penstock::gpu_bench {
 namespace {

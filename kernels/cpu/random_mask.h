@@ -17,11 +17,11 @@ inline constexpr int kPhiloxWords = 64;
 // compiler does not find vpmuludq in the scalar form (5 times slower).
 inline void philox_words(const RandomStream& stream, uint64_t first, uint32_t* words) {
   using Lanes = uint64_t __attribute__((vector_size(64)));
-  constexpr uint64_t kLanes = 8;  // counters, and 32 words
+  constexpr uint64_t kCounters = 8;  // and 32 words
   const Lanes zero{};
   const Lanes low = zero + 0xffffffffULL;
-  for (uint64_t half = 0; half < kPhiloxWords / (4 * kLanes); ++half) {
-    const Lanes index = Lanes{0, 1, 2, 3, 4, 5, 6, 7} + (first + kLanes * half);
+  for (uint64_t half = 0; half < kPhiloxWords / (4 * kCounters); ++half) {
+    const Lanes index = Lanes{0, 1, 2, 3, 4, 5, 6, 7} + (first + kCounters * half);
     Lanes c0 = index & low;
     Lanes c1 = index >> 32;
     Lanes c2 = zero + stream.counter[0];
@@ -42,8 +42,8 @@ inline void philox_words(const RandomStream& stream, uint64_t first, uint32_t* w
     const Lanes b = c2 | (c3 << 32);
     const Lanes front = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
     const Lanes back = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
-    std::memcpy(words + 4 * kLanes * half, &front, sizeof(front));
-    std::memcpy(words + 4 * kLanes * half + 2 * kLanes, &back, sizeof(back));
+    std::memcpy(words + 4 * kCounters * half, &front, sizeof(front));
+    std::memcpy(words + 4 * kCounters * half + 2 * kCounters, &back, sizeof(back));
   }
 }
 

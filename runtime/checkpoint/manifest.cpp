@@ -13,7 +13,7 @@ using nlohmann::ordered_json;
 constexpr uint64_t kFormat = 1;  // of the documents here; raised when an old reader would misread
 constexpr const char* kChecksum = "xxh3_64";
 
-std::string text_of(const ordered_json& document) {
+std::string lines_of(const ordered_json& document) {
   return document.dump(2) + "\n";
 }
 
@@ -34,7 +34,7 @@ void check_plain_name(const std::string& name, const std::string& file) {
 }  // namespace
 
 std::string encode_state(const CheckpointState& state) {
-  return text_of({{"step", state.step},
+  return lines_of({{"step", state.step},
                   {"seed", state.seed},
                   {"consumed_samples", state.consumed_samples},
                   {"mini_batch", state.mini_batch},
@@ -57,7 +57,7 @@ std::string index_file(const std::string& part) {
 }
 
 std::string encode_index(const ShardIndex& index) {
-  return text_of(
+  return lines_of(
       {{"metadata", {{"total_size", index.total_size_bytes}}}, {"weight_map", index.weight_map}});
 }
 
@@ -79,7 +79,7 @@ std::string encode_manifest(const Manifest& manifest) {
   for (const auto& [name, digest] : manifest.files) {
     files[name] = {{"bytes", digest.size_bytes}, {kChecksum, digest.checksum}};
   }
-  return text_of({{"format", kFormat}, {"files", files}});
+  return lines_of({{"format", kFormat}, {"files", files}});
 }
 
 Manifest parse_manifest(const std::string& text, const std::string& file) {

@@ -11,7 +11,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian");
 
-constexpr size_t kPieceBytes = size_t{4} << 20;
+constexpr size_t kCopyBytes = size_t{4} << 20;
 
 TensorInfo describe(const NamedTensor& named) {
   const auto extents = named.tensor.shape().extents();
@@ -22,7 +22,7 @@ TensorInfo describe(const NamedTensor& named) {
 // Calls use(piece) for consecutive 1-d views that cover the tensor.
 template <class Use>
 void for_each_piece(const Tensor& tensor, const Use& use) {
-  const auto most = static_cast<int64_t>(kPieceBytes / size_of(tensor.dtype()));
+  const auto most = static_cast<int64_t>(kCopyBytes / size_of(tensor.dtype()));
   for (int64_t first = 0; first < tensor.elements(); first += most) {
     Tensor piece = tensor.view(first, Shape{std::min(most, tensor.elements() - first)});
     use(piece);
@@ -32,7 +32,7 @@ void for_each_piece(const Tensor& tensor, const Use& use) {
 class Writer {
  public:
   Writer(const std::string& path, Device& device)
-      : file_(path), device_(device), piece_(device.host_addressable() ? 0 : kPieceBytes) {
+      : file_(path), device_(device), piece_(device.host_addressable() ? 0 : kCopyBytes) {
     device.synchronize();
   }
   void write(const std::string& text) { file_.write(text.data(), text.size()); }
@@ -67,7 +67,7 @@ uint64_t read_header_length(const InputFile& file) {
   return length;
 }
 
-std::string text_of(const std::vector<int64_t>& shape) {
+std::string brackets(const std::vector<int64_t>& shape) {
   std::string text = "[";
   for (int64_t extent : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
   return text + "]";
@@ -122,12 +122,12 @@ void SafetensorsFile::read(const std::string& name, Tensor& to, Device& device) 
   const TensorInfo& tensor = get(name);
   const TensorInfo wanted = describe({name, to});
   if (tensor.dtype != wanted.dtype || tensor.shape != wanted.shape) {
-    fail_input(path() + ": tensor " + name + " is " + tensor.dtype + " " + text_of(tensor.shape) +
-               " but the model needs " + wanted.dtype + " " + text_of(wanted.shape));
+    fail_input(path() + ": tensor " + name + " is " + tensor.dtype + " " + brackets(tensor.shape) +
+               " but the model needs " + wanted.dtype + " " + brackets(wanted.shape));
   }
   uint64_t at = data_begin_ + tensor.begin;
   if (device.host_addressable()) return file_.read(at, to.raw(), to.size_bytes());
-  std::vector<std::byte> buffer(std::min<size_t>(kPieceBytes, to.size_bytes()));
+  std::vector<std::byte> buffer(std::min<size_t>(kCopyBytes, to.size_bytes()));
   for_each_piece(to, [&](Tensor& piece) {
     file_.read(at, buffer.data(), piece.size_bytes());
     device.copy_from_host(piece, buffer.data(), piece.size_bytes());

@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-std::string reason(int error_number) {
+std::string reason_of(int error_number) {
   return std::generic_category().message(error_number);
 }
 
@@ -21,13 +21,13 @@ std::string reason(int error_number) {
 
 ByteFile::ByteFile(std::string path) : path_(std::move(path)) {
   descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor_ < 0) fail_input("cannot open " + path_ + ": " + reason(errno));
+  if (descriptor_ < 0) fail_input("cannot open " + path_ + ": " + reason_of(errno));
   struct stat status {};
   const int error_number = ::fstat(descriptor_, &status) == 0 ? 0 : errno;
   if (error_number != 0 || !S_ISREG(status.st_mode)) {
     ::close(descriptor_);
     fail_input("cannot read " + path_ + ": " +
-               (error_number != 0 ? reason(error_number) : "it is not a regular file"));
+               (error_number != 0 ? reason_of(error_number) : "it is not a regular file"));
   }
   size_bytes_ = status.st_size;
 }
@@ -40,7 +40,7 @@ void ByteFile::read(int64_t offset, std::span<uint8_t> out) const {
   while (!out.empty()) {
     const ssize_t got = ::pread(descriptor_, out.data(), out.size(), offset);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail_input("cannot read " + path_ + ": " + reason(errno));
+    if (got < 0) fail_input("cannot read " + path_ + ": " + reason_of(errno));
     if (got == 0) {
       fail_input(path_ + " became shorter while it was read: it ends before byte " +
                  std::to_string(offset) + ", and had " + std::to_string(size_bytes_));

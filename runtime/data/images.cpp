@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kLargestCacheBytes = int64_t{1} << 30;
 
-void check(const DataConfig& config, const Shape& image) {
+void check_images(const DataConfig& config, const Shape& image) {
   if (image.rank() != 3 || image.elements() == 0 || (image[2] != 1 && image[2] != 3)) {
     fail_input("data.kind = \"images\" needs a model that reads images of 1 or 3 channels");
   }
@@ -84,7 +84,7 @@ void ImageDataset::read_image(size_t index, const RandomStream& random,
 }
 
 Datasets open_images(const DataConfig& config, const Shape& image) {
-  check(config, image);
+  check_images(config, image);
   if (share_of(config.validation)) {
     fail_input("data.validation = " + config.validation +
                ": images are not split; give a second folder or archive");

@@ -13,9 +13,9 @@ namespace {
 
 // libjpeg reports errors by a call that must not return, and C frames must not be unwound: longjmp
 // goes back into start() or finish(), which therefore keep no object with a destructor alive.
-class Decoder {
+class JpegDecoder {
  public:
-  Decoder() {
+  JpegDecoder() {
     info_.err = jpeg_std_error(&errors_);
     info_.client_data = this;
     errors_.error_exit = [](j_common_ptr info) { of(info).give_up(info); };
@@ -23,9 +23,9 @@ class Decoder {
       if (level < 0) of(info).give_up(info);  // a warning: the data are damaged
     };
   }
-  ~Decoder() { jpeg_destroy_decompress(&info_); }
-  Decoder(const Decoder&) = delete;
-  Decoder& operator=(const Decoder&) = delete;
+  ~JpegDecoder() { jpeg_destroy_decompress(&info_); }
+  JpegDecoder(const JpegDecoder&) = delete;
+  JpegDecoder& operator=(const JpegDecoder&) = delete;
 
   // Reads the header and chooses the scale. False: see message().
   bool start(std::span<const uint8_t> jpeg, int64_t channels, int64_t height, int64_t width) {
@@ -66,7 +66,7 @@ class Decoder {
   [[nodiscard]] std::string message() const { return message_.data(); }
 
  private:
-  static Decoder& of(j_common_ptr info) { return *static_cast<Decoder*>(info->client_data); }
+  static JpegDecoder& of(j_common_ptr info) { return *static_cast<JpegDecoder*>(info->client_data); }
   [[noreturn]] void give_up(j_common_ptr info) {
     errors_.format_message(info, message_.data());
     std::longjmp(return_, 1);
@@ -83,11 +83,11 @@ class Decoder {
 Pixels decode_jpeg(std::span<const uint8_t> jpeg, int64_t channels, int64_t height, int64_t width,
                    const std::string& name) {
   if (channels != 1 && channels != 3) fail_internal("a JPEG has 1 or 3 channels");
-  const auto refuse = [&](const Decoder& decoder) {
+  const auto refuse = [&](const JpegDecoder& decoder) {
     fail_input(name + " is not a usable JPEG: " + decoder.message() +
                "; repair or remove the file");
   };
-  Decoder decoder;
+  JpegDecoder decoder;
   if (!decoder.start(jpeg, channels, height, width)) refuse(decoder);
   Pixels image{decoder.height(), decoder.width(), channels, {}};
   image.bytes.resize(static_cast<size_t>(image.height * image.width * channels));

@@ -48,13 +48,6 @@ uint8_t padding_byte(const Field& field) {
   return label ? 0xFF : 0;  // all bits set is -1
 }
 
-// A field of a micro-batch: where it comes from, and how far samples lie apart.
-struct WantedField {
-  size_t source;  // place in Dataset::fields()
-  size_t sample_bytes;
-  uint8_t padding;
-};
-
 Shape batched(int64_t samples, const Shape& sample) {
   std::array<int64_t, Shape::kMaxRank + 1> extents{samples};
   std::ranges::copy(sample.extents(), extents.begin() + 1);
@@ -64,6 +57,13 @@ Shape batched(int64_t samples, const Shape& sample) {
 }  // namespace
 
 struct Loader::State {
+  // A field of a micro-batch: where it comes from, and how far samples lie apart.
+  struct WantedField {
+    size_t source;  // place in Dataset::fields()
+    size_t sample_bytes;
+    uint8_t padding;
+  };
+
   std::shared_ptr<const Dataset> dataset;
   LoaderConfig config;
   std::vector<WantedField> wanted;

@@ -31,9 +31,9 @@ struct LeftOut {
   size_t too_long = 0, empty = 0;
 };
 
-class Opener {
+class ParallelOpener {
  public:
-  Opener(const DataConfig& config, int64_t context)
+  ParallelOpener(const DataConfig& config, int64_t context)
       : config_(config),
         context_(context),
         longest_(config.longest > 0 ? config.longest : context),
@@ -167,7 +167,7 @@ class Opener {
 Datasets open_parallel(const DataConfig& config, int64_t context) {
   if (context < 3) fail_input("data.kind = \"parallel\" needs model.context >= 3");
   if (config.vocabulary.empty()) fail_internal("parallel text was opened without a vocabulary");
-  return Opener(config, context).open();
+  return ParallelOpener(config, context).open();
 }
 
 }  // namespace penstock

@@ -9,11 +9,11 @@ namespace {
 
 // libpng's simplified API (libpng manual, section V): it returns instead of jumping, and frees all
 // but the control block of its own accord.
-struct Decoder {
-  Decoder() { image.version = PNG_IMAGE_VERSION; }
-  ~Decoder() { png_image_free(&image); }
-  Decoder(const Decoder&) = delete;
-  Decoder& operator=(const Decoder&) = delete;
+struct PngDecoder {
+  PngDecoder() { image.version = PNG_IMAGE_VERSION; }
+  ~PngDecoder() { png_image_free(&image); }
+  PngDecoder(const PngDecoder&) = delete;
+  PngDecoder& operator=(const PngDecoder&) = delete;
 
   png_image image{};
 };
@@ -29,7 +29,7 @@ Pixels decode_png(std::span<const uint8_t> png, int64_t channels, const std::str
   const auto refuse = [&](const std::string& why) {
     fail_input(name + " is not a usable PNG: " + why + "; repair or remove the file");
   };
-  Decoder decoder;
+  PngDecoder decoder;
   png_image& image = decoder.image;
   if (png_image_begin_read_from_memory(&image, png.data(), png.size()) == 0) refuse(image.message);
   const int64_t height = image.height;

@@ -14,7 +14,7 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kReadBytes = size_t{1} << 16;
+constexpr size_t kInflateBytes = size_t{1} << 16;
 
 class Stream {
  public:
@@ -27,7 +27,7 @@ class Stream {
                            archive_read_support_format_raw, archive_read_support_format_empty}) {
       if (add(archive_.get()) < ARCHIVE_WARN) fail();
     }
-    if (archive_read_open_filename(archive_.get(), path.c_str(), kReadBytes) != ARCHIVE_OK) fail();
+    if (archive_read_open_filename(archive_.get(), path.c_str(), kInflateBytes) != ARCHIVE_OK) fail();
     archive_entry* entry = nullptr;
     const int status = archive_read_next_header(archive_.get(), &entry);
     empty_ = status == ARCHIVE_EOF;
@@ -52,7 +52,7 @@ class Stream {
   std::string path_;
   std::unique_ptr<archive, decltype(&archive_read_free)> archive_;
   bool empty_ = false;
-  std::vector<char> buffer_ = std::vector<char>(kReadBytes);
+  std::vector<char> buffer_ = std::vector<char>(kInflateBytes);
 };
 
 std::string_view without_return(std::string_view line) {

@@ -12,8 +12,8 @@
 #include "runtime/comm/network.h"
 #include "runtime/decoding/beam_search.h"
 #include "runtime/decoding/rows.h"
-#include "runtime/engine/pipeline.h"
 #include "runtime/layers/loss.h"
+#include "runtime/pipeline/pipeline.h"
 
 namespace penstock {
 

@@ -30,8 +30,9 @@ void add_relu(Layers& layers, const std::string& name) {
 }
 
 // `width` is that of the 3x3 convolutions; a bottleneck puts out four times as much.
-std::unique_ptr<Layer> block(const std::string& name, int64_t in, int64_t width, int stride,
-                             bool bottleneck, const BatchNorm::Options& norm) {
+std::unique_ptr<Layer> bottleneck_block(const std::string& name, int64_t in, int64_t width,
+                                        int stride, bool bottleneck,
+                                        const BatchNorm::Options& norm) {
   const int64_t out = bottleneck ? 4 * width : width;
   Layers branch;
   if (bottleneck) {
@@ -108,8 +109,8 @@ Sequential resnet(const ModelConfig& config, int64_t classes) {
   for (size_t group = 0; group < form.blocks.size(); ++group, width *= 2) {
     for (int64_t i = 0; i < form.blocks[group]; ++i) {
       const int stride = group > 0 && i == 0 ? 2 : 1;
-      model.layers.push_back(block("blocks." + std::to_string(index++), channels, width, stride,
-                                   form.bottleneck, norm));
+      model.layers.push_back(bottleneck_block("blocks." + std::to_string(index++), channels, width,
+                                              stride, form.bottleneck, norm));
       channels = form.bottleneck ? 4 * width : width;
     }
   }

@@ -1,5 +1,5 @@
 // runtime/plan/layer_cost.h -- what each layer of a network takes: time and memory, counted or
-// measured, for one size of micro-batch. Made by runtime/engine, read by plan().
+// measured, for one size of micro-batch. Made by runtime/costs, read by plan().
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // runtime/plan/stage_costs.h -- from the costs of layers to those of the stage they make, as
-// runtime/engine/stage.cpp runs it: `layers` are its consecutive layers, none empty, `recompute` is
+// runtime/stage/stage.cpp runs it: `layers` are its consecutive layers, none empty, `recompute` is
 // none, stage or layer.
 #pragma once
 
@@ -25,7 +25,7 @@ namespace penstock {
 
 // The gradients in the order in which replicas sum them: whole layers, the last ones first, at
 // least `bucket_bytes` each but for the one that holds the first layer
-// (runtime/engine/gradient_buckets.h). `halves`: the weight gradients are an instruction of their
+// (runtime/stage/gradient_buckets.h). `halves`: the weight gradients are an instruction of their
 // own.
 [[nodiscard]] std::vector<ReduceBucket> gradient_buckets(std::span<const LayerCost> layers,
                                                          const std::string& recompute, bool halves,

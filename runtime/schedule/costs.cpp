@@ -8,27 +8,27 @@
 namespace penstock {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) {
+[[noreturn]] void refuse_costs(const std::string& message) {
   throw std::invalid_argument(message);
 }
 
 void check_count(size_t given, size_t wanted, const char* what, const char* each) {
   if (given == wanted) return;
-  refuse("there are " + std::string(what) + " for " + std::to_string(given) + " " + each +
-         ", but the schedule has " + std::to_string(wanted));
+  refuse_costs("there are " + std::string(what) + " for " + std::to_string(given) + " " + each +
+               ", but the schedule has " + std::to_string(wanted));
 }
 
 void check_times(std::initializer_list<double> times) {
   for (const double time : times) {
     if (time >= 0 && std::isfinite(time)) continue;
-    refuse("a time of " + std::to_string(time) +
-           " makes no sense; times must be finite and not negative");
+    refuse_costs("a time of " + std::to_string(time) +
+                 " makes no sense; times must be finite and not negative");
   }
 }
 
 void check_bytes(double bytes) {
   if (bytes >= 0 && std::isfinite(bytes)) return;
-  refuse("a message of " + std::to_string(bytes) + " bytes makes no sense");
+  refuse_costs("a message of " + std::to_string(bytes) + " bytes makes no sense");
 }
 
 void check_counts(const PipelineCosts& costs, const Schedule& schedule) {
@@ -50,16 +50,16 @@ void check_counts(const PipelineCosts& costs, const Schedule& schedule) {
   if (!costs.update.empty()) check_count(costs.update.size(), ranks, "updates", "ranks");
 }
 
-void check_reductions(const PipelineCosts& costs) {
+void check_bucket_times(const PipelineCosts& costs) {
   if (costs.replicas < 1) {
-    refuse("a pipeline has at least 1 replica, not " + std::to_string(costs.replicas));
+    refuse_costs("a pipeline has at least 1 replica, not " + std::to_string(costs.replicas));
   }
   for (const auto& buckets : costs.reduce) {
     for (const ReduceBucket& bucket : buckets) {
       check_bytes(bucket.bytes);
       if (bucket.ready >= 0 && bucket.ready <= 1) continue;
-      refuse("gradients that are ready after " + std::to_string(bucket.ready) +
-             " of a weight gradient make no sense; it is a share, 0 to 1");
+      refuse_costs("gradients that are ready after " + std::to_string(bucket.ready) +
+                   " of a weight gradient make no sense; it is a share, 0 to 1");
     }
   }
 }
@@ -77,7 +77,7 @@ void check_costs(const PipelineCosts& costs, const Schedule& schedule) {
   for (const double bytes : costs.boundary_bytes) check_bytes(bytes);
   for (const double bytes : costs.skip_bytes) check_bytes(bytes);
   for (const double time : costs.update) check_times({time});
-  check_reductions(costs);
+  check_bucket_times(costs);
 }
 
 PipelineCosts without_communication(PipelineCosts costs) {

@@ -22,7 +22,7 @@ std::vector<Instruction> alternating(int stage, int micro_batches, int warm_up) 
 }
 
 // 1F1B in which a rank runs `lead` forwards ahead per stage behind it.
-Schedule one_f_one_b(int stages, int micro_batches, int lead) {
+Schedule one_f_one_b_ahead(int stages, int micro_batches, int lead) {
   Schedule schedule = looped(stages, 1, micro_batches);
   for (int r = 0; r < stages; ++r) {
     const int warm_up = std::min(micro_batches, lead * (stages - 1 - r));
@@ -42,11 +42,11 @@ Schedule gpipe(int stages, int micro_batches) {
 }
 
 Schedule one_f_one_b(int stages, int micro_batches) {
-  return one_f_one_b(stages, micro_batches, 1);
+  return one_f_one_b_ahead(stages, micro_batches, 1);
 }
 
 Schedule one_f_one_b_deep(int stages, int micro_batches) {
-  return one_f_one_b(stages, micro_batches, 2);
+  return one_f_one_b_ahead(stages, micro_batches, 2);
 }
 
 Schedule forward_only(int stages, int micro_batches) {

@@ -2,7 +2,7 @@
 //
 // A schedule is data. It knows nothing of tensors, MPI or CUDA, so it can be printed, compared,
 // proved free of deadlock and timed on a laptop before any rank is started. Generators make it,
-// lower() completes it, verify() proves it, the executor (runtime/engine) is the only code that
+// lower() completes it, verify() proves it, the executor (runtime/pipeline) is the only code that
 // turns an instruction into work, under one rule: sends are posted and never wait, receives wait.
 //
 // Words used here and everywhere:

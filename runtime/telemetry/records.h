@@ -1,5 +1,5 @@
-// runtime/telemetry/records.h -- what a run reports, as plain structs. Filled by runtime/engine on
-// every rank, brought together on rank 0, written by the reporters of this room.
+// runtime/telemetry/records.h -- what a run reports, as plain structs. Filled by runtime/training
+// on every rank, brought together on rank 0, written by the reporters of this room.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string dump(const Json& json) {
+std::string dump_line(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -18,7 +18,7 @@ class Events {
  public:
   explicit Events(std::ostream& out) : out_(out) {}
   void add(const Json& event) {
-    out_ << (first_ ? "\n" : ",\n") << dump(event);
+    out_ << (first_ ? "\n" : ",\n") << dump_line(event);
     first_ = false;
   }
 
@@ -87,7 +87,7 @@ void write_trace(std::ostream& out, const Trace& trace) {
   }
   Json about = Json::object();
   for (const auto& [key, value] : trace.about) about[key] = value;
-  out << "\n],\n\"displayTimeUnit\": \"ms\",\n\"otherData\": " << dump(about) << "}\n";
+  out << "\n],\n\"displayTimeUnit\": \"ms\",\n\"otherData\": " << dump_line(about) << "}\n";
 }
 
 std::string trace_json(const Trace& trace) {

@@ -103,7 +103,7 @@ TEST_F(MpiWaits, ASumIsCompletedWhileNumbersAreGathered) {
 
 // Runs `wait` on rank 0 while rank 1 does nothing; returns the message of its Error(Peer).
 template <class Wait>
-std::string refusal(int rank, Wait wait) {
+std::string wait_refusal(int rank, Wait wait) {
   std::string words = "nothing was thrown";
   if (rank == 0) {
     try {
@@ -123,13 +123,13 @@ TEST_F(MpiWaits, AMessageThatDoesNotComeIsAnErrorThatNamesItsEdge) {
     MpiReceiveLink link(edge(), device_.memory(), Purpose::Activations, pollers, made_);
     link.expect({&kSpec, 1});
     Tensor arrived;
-    const std::string words = refusal(rank_, [&] { link.receive({&arrived, 1}); });
+    const std::string words = wait_refusal(rank_, [&] { link.receive({&arrived, 1}); });
     EXPECT_THAT(words, HasSubstr("receiving the test's message: nothing has come within 300 ms"));
     link.receive({&arrived, 1});  // it is only late
     EXPECT_TRUE(is_message(arrived));
   } else {
     MpiSendLink link(edge(), device_.memory(), pollers, made_);
-    (void)refusal(rank_, [] {});
+    (void)wait_refusal(rank_, [] {});
     const Tensor tensor = message();
     link.send({&tensor, 1});
     link.drain();
@@ -141,7 +141,7 @@ TEST_F(MpiWaits, ASumThatNobodyJoinsIsAnErrorThatNamesItsGroup) {
   MpiReduceGroup group(duplicate(), "the test", device_.memory(), pollers, made_);
   const Tensor sum = addend();
   if (rank_ == 0) group.start(sum);
-  const std::string words = refusal(rank_, [&] { group.finish(); });
+  const std::string words = wait_refusal(rank_, [&] { group.finish(); });
   if (rank_ == 0) {
     EXPECT_THAT(words, HasSubstr("summing gradients over the test: nothing has come within"));
   } else {
@@ -155,7 +155,7 @@ TEST_F(MpiWaits, NumbersThatNobodyGivesAreAnError) {
   Pollers pollers(kShort);
   MpiCollective collective(duplicate(), "the test's numbers", pollers);
   double number = 1.0;
-  const std::string words = refusal(rank_, [&] { collective.sum({&number, 1}); });
+  const std::string words = wait_refusal(rank_, [&] { collective.sum({&number, 1}); });
   if (rank_ == 0) {
     EXPECT_THAT(words, HasSubstr("the test's numbers: nothing has come within 300 ms"));
   } else {

@@ -14,7 +14,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* kRunFile = R"([model]
+constexpr const char* kFaultedRun = R"([model]
 kind = "transformer-lm"
 layers = 2
 width = 16
@@ -39,7 +39,7 @@ class FaultyDevice : public testing::Test {
     setenv(variable, value, 1);
     JobResult job = run_penstock(
         ranks,
-        "train " + scratch_.write("run.toml", kRunFile) + " --out " + scratch_.path("run") +
+        "train " + scratch_.write("run.toml", kFaultedRun) + " --out " + scratch_.path("run") +
             " --device cuda --link mpi-staged --allow-gpu-sharing --stages " +
             std::to_string(ranks) + " " + options,
         60);

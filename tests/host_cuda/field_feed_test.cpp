@@ -1,6 +1,6 @@
 // Batch fields on their way to an emulated device, whose streams run in an order that the dice
 // choose: the right contents at every use, and no more of them at once than the schedule holds.
-#include "runtime/engine/field_feed.h"
+#include "runtime/pipeline/field_feed.h"
 
 #include <gtest/gtest.h>
 

@@ -10,22 +10,22 @@
 namespace penstock::host_cuda {
 namespace {
 
-constexpr int64_t kCount = 300;
+constexpr int64_t kNumbers = 300;
 
 class QueueTest : public testing::Test {
  protected:
   // One step: b = factor * a + i, c = 2 b + i, and what comes out.
   std::vector<float> step(Queue& queue, float factor, bool flush_between = false) {
     queue.begin_section(7);
-    submit_scale(queue, b_.get(), a_.get(), factor, kCount);
+    submit_scale(queue, b_.get(), a_.get(), factor, kNumbers);
     if (flush_between) queue.flush();
-    submit_scale(queue, c_.get(), b_.get(), 2, kCount);
+    submit_scale(queue, c_.get(), b_.get(), 2, kNumbers);
     queue.end_section();
     queue.synchronize();
     return c_.values();
   }
   static std::vector<float> expected(float factor) {
-    std::vector<float> values(kCount);
+    std::vector<float> values(kNumbers);
     for (size_t i = 0; i < values.size(); ++i) {
       const auto x = static_cast<float>(i);
       values[i] = 2 * (factor + x) + x;
@@ -33,7 +33,7 @@ class QueueTest : public testing::Test {
     return values;
   }
 
-  Buffer<float> a_{std::vector<float>(kCount, 1.0F)}, b_{kCount}, c_{kCount};
+  Buffer<float> a_{std::vector<float>(kNumbers, 1.0F)}, b_{kNumbers}, c_{kNumbers};
 };
 
 TEST_F(QueueTest, SameSectionIsIssuedOnceAndThenReplayed) {
@@ -59,7 +59,7 @@ TEST_F(QueueTest, OtherCommandsAreIssued) {
   Queue queue(true);
   for (int again = 0; again < 3; ++again) (void)step(queue, 3);
   queue.begin_section(7);
-  submit_sum(queue, b_.get(), c_.get(), kCount);
+  submit_sum(queue, b_.get(), c_.get(), kNumbers);
   queue.end_section();
   EXPECT_EQ(queue.issued(), 3);
   EXPECT_EQ(step(queue, 3), expected(3));  // and that is new again
@@ -84,7 +84,7 @@ TEST_F(QueueTest, WithoutGraphsEverythingIsIssued) {
 
 TEST_F(QueueTest, OutsideSectionsCommandsAreIssuedAtOnce) {
   Queue queue(true);
-  submit_scale(queue, b_.get(), a_.get(), 1, kCount);
+  submit_scale(queue, b_.get(), a_.get(), 1, kNumbers);
   EXPECT_EQ(queue.issued(), 1);
 }
 

@@ -125,10 +125,10 @@ TEST(BeamSearch, OfOneBeamTakesTheMostProbableWordEachTime) {
 }
 
 // Candidates by hand: a word and its probability.
-using Row = std::vector<std::pair<int32_t, double>>;
-void extend(BeamSearch& search, const std::vector<Row>& rows) {
+using Scores = std::vector<std::pair<int32_t, double>>;
+void extend(BeamSearch& search, const std::vector<Scores>& rows) {
   std::vector<std::vector<NextWord>> candidates;
-  for (const Row& row : rows) {
+  for (const Scores& row : rows) {
     candidates.emplace_back();
     for (const auto& [word, probability] : row) {
       candidates.back().push_back({word, std::log(probability)});

@@ -21,47 +21,47 @@ TEST(Rows, ComeBackFromBytes) {
   EXPECT_TRUE(decode(encode({})).empty());
 }
 
-Row words(const std::vector<int32_t>& all, const std::vector<int32_t>& source = {}) {
+Row row(const std::vector<int32_t>& all, const std::vector<int32_t>& source = {}) {
   return {source, all, 0.0};
 }
 
 TEST(Origins, AreTheRowsThatAreAWordShorter) {
-  const std::vector<Row> before = {words({1, 2}), words({1, 3}), words({4})};
-  EXPECT_THAT(origins(before, std::vector{words({1, 2, 9}), words({1, 3, 9}), words({4, 9})}, 8),
+  const std::vector<Row> before = {row({1, 2}), row({1, 3}), row({4})};
+  EXPECT_THAT(origins(before, std::vector{row({1, 2, 9}), row({1, 3, 9}), row({4, 9})}, 8),
               ElementsAre(0, 1, 2));
-  EXPECT_THAT(origins(before, std::vector{words({1, 3, 5}), words({1, 3, 6}), words({1, 2, 5})}, 8),
+  EXPECT_THAT(origins(before, std::vector{row({1, 3, 5}), row({1, 3, 6}), row({1, 2, 5})}, 8),
               ElementsAre(1, 1, 0))
       << "beams that change places, and one that is two now";
-  EXPECT_THAT(origins(before, std::vector{words({4, 9})}, 8), ElementsAre(2))
+  EXPECT_THAT(origins(before, std::vector{row({4, 9})}, 8), ElementsAre(2))
       << "others have ended";
-  EXPECT_THAT(origins({}, std::vector{words({4, 9})}, 8), ElementsAre(-1));
+  EXPECT_THAT(origins({}, std::vector{row({4, 9})}, 8), ElementsAre(-1));
 }
 
 TEST(Origins, AreTheRowItselfWhereThereIsAChoice) {
-  const std::vector<Row> before = {words({1}), words({1}), words({1})};
-  EXPECT_THAT(origins(before, std::vector{words({1, 2}), words({1, 3}), words({1, 4})}, 8),
+  const std::vector<Row> before = {row({1}), row({1}), row({1})};
+  EXPECT_THAT(origins(before, std::vector{row({1, 2}), row({1, 3}), row({1, 4})}, 8),
               ElementsAre(0, 1, 2));
 }
 
 TEST(Origins, AreNoneForWhatIsNotOneWordLonger) {
-  const std::vector<Row> before = {words({1, 2, 3})};
+  const std::vector<Row> before = {row({1, 2, 3})};
   EXPECT_THAT(origins(before,
-                      std::vector{words({1, 2, 3}), words({1, 2, 3, 4, 5}), words({1, 9, 3, 4}),
-                                  words({2, 3, 4}), words({1})},
+                      std::vector{row({1, 2, 3}), row({1, 2, 3, 4, 5}), row({1, 9, 3, 4}),
+                                  row({2, 3, 4}), row({1})},
                       8),
               ElementsAre(-1, -1, -1, -1, -1))
       << "the same; two longer; another; a window that slid; shorter";
 }
 
 TEST(Origins, HaveTheSameSource) {
-  const std::vector<Row> before = {words({1}, {5}), words({1}, {6})};
-  EXPECT_THAT(origins(before, std::vector{words({1, 2}, {6}), words({1, 2}, {7})}, 8),
+  const std::vector<Row> before = {row({1}, {5}), row({1}, {6})};
+  EXPECT_THAT(origins(before, std::vector{row({1, 2}, {6}), row({1, 2}, {7})}, 8),
               ElementsAre(1, -1));
 }
 
 TEST(Origins, AreInTheSameReplica) {
-  const std::vector<Row> before = {words({1}), words({2}), words({3}), words({4})};
-  EXPECT_THAT(origins(before, std::vector{words({2, 0}), words({3, 0}), words({4, 0})}, 2),
+  const std::vector<Row> before = {row({1}), row({2}), row({3}), row({4})};
+  EXPECT_THAT(origins(before, std::vector{row({2, 0}), row({3, 0}), row({4, 0})}, 2),
               ElementsAre(1, -1, 3));
 }
 

@@ -26,12 +26,12 @@ std::shared_ptr<Weight> weight(Device& device, const Shape& shape) {
   return std::make_shared<Weight>(device.zeros(shape, DType::F32, Purpose::Parameters));
 }
 
-struct Case {
+struct CountedOp {
   const char* name;
   MakeOp make;
 };
 
-std::vector<Case> dense_cases() {
+std::vector<CountedOp> dense_cases() {
   return {
       {"linear forward",
        [](Device& d, DType t) -> Op {
@@ -76,7 +76,7 @@ std::vector<Case> dense_cases() {
   };
 }
 
-std::vector<Case> other_cases() {
+std::vector<CountedOp> other_cases() {
   return {
       {"convolution forward",
        [](Device& d, DType t) -> Op {
@@ -127,9 +127,9 @@ int64_t scratch_peak(Device& device, const MakeOp& make, DType dtype) {
 
 // The library's own scratch memory, which is not counted, is the same in both types.
 TEST(Counting, EmulationTakesWhatIsCounted) {
-  std::vector<Case> all = dense_cases();
-  for (Case& c : other_cases()) all.push_back(std::move(c));
-  for (const Case& c : all) {
+  std::vector<CountedOp> all = dense_cases();
+  for (CountedOp& c : other_cases()) all.push_back(std::move(c));
+  for (const CountedOp& c : all) {
     SCOPED_TRACE(c.name);
     const auto real = make_cpu_device(1, Bf16::Emulate);
     const auto counting = make_counting_device(real->model());
@@ -176,7 +176,7 @@ TEST(Counting, EmulatedAttentionTakesWhatIsCounted) {
 }
 
 TEST(Counting, EmulationTakesTheTimeOfFp32AndOfConversions) {
-  for (const Case& c : dense_cases()) {
+  for (const CountedOp& c : dense_cases()) {
     SCOPED_TRACE(c.name);
     const auto seconds = [&](const DeviceModel& model, DType dtype) {
       const auto device = make_counting_device(model);

@@ -7,16 +7,16 @@ namespace penstock {
 namespace {
 
 TEST(PublishedPeaks, AreThoseOfTheDataSheets) {
-  struct Case {
+  struct Sheet {
     const char* name;
     const char* part;
     double bf16_tflops;
   };
-  for (const Case& c :
-       {Case{"NVIDIA H100 80GB HBM3", "H100 SXM", 989.4},
-        Case{"NVIDIA H100 SXM5 80GB", "H100 SXM", 989.4}, Case{"NVIDIA H200", "H200 SXM", 989.4},
-        Case{"NVIDIA A100-SXM4-80GB", "A100", 312}, Case{"A100-SXM4-40GB", "A100", 312},
-        Case{"NVIDIA A100-PCIE-40GB", "A100", 312}, Case{"NVIDIA A100 80GB PCIe", "A100", 312}}) {
+  for (const Sheet& c :
+       {Sheet{"NVIDIA H100 80GB HBM3", "H100 SXM", 989.4},
+        Sheet{"NVIDIA H100 SXM5 80GB", "H100 SXM", 989.4}, Sheet{"NVIDIA H200", "H200 SXM", 989.4},
+        Sheet{"NVIDIA A100-SXM4-80GB", "A100", 312}, Sheet{"A100-SXM4-40GB", "A100", 312},
+        Sheet{"NVIDIA A100-PCIE-40GB", "A100", 312}, Sheet{"NVIDIA A100 80GB PCIe", "A100", 312}}) {
     const PublishedPeak* peak = published_peak(c.name);
     ASSERT_NE(peak, nullptr) << c.name;
     EXPECT_STREQ(peak->part, c.part) << c.name;

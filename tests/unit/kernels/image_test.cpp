@@ -15,7 +15,7 @@ struct Mode {
   double tolerance;
 };
 
-struct Case {
+struct Convolved {
   const char* name;
   Shape x;  // [n, h, w, in]
   int64_t out;
@@ -23,8 +23,8 @@ struct Case {
   Window window;
 };
 
-const std::vector<Case>& cases() {
-  static const std::vector<Case> list = {
+const std::vector<Convolved>& cases() {
+  static const std::vector<Convolved> list = {
       {"3x3", {2, 9, 7, 16}, 32, 1, {3, 3, 1, 1, 1, 1, 1, 1}},
       {"odd channels", {3, 5, 6, 5}, 7, 1, {3, 3, 1, 1, 1, 1, 1, 1}},
       {"1x7", {2, 4, 11, 8}, 8, 1, {1, 7, 1, 1, 0, 0, 3, 3}},
@@ -43,11 +43,11 @@ const std::vector<Case>& cases() {
   return list;
 }
 
-Shape output(const Case& c) {
+Shape output(const Convolved& c) {
   return window_output(c.x, c.window, c.out);
 }
 
-Shape filter(const Case& c) {
+Shape filter(const Convolved& c) {
   return {c.out, c.x[3] / c.groups, c.window.kernel_h, c.window.kernel_w};
 }
 
@@ -79,7 +79,7 @@ void for_each_element(const Shape& shape, Body body) {
   }
 }
 
-Doubles convolve(const Case& c, const Doubles& x, const Doubles& w, const Doubles& bias) {
+Doubles convolve(const Convolved& c, const Doubles& x, const Doubles& w, const Doubles& bias) {
   const Shape y_shape = output(c);
   const Shape w_shape = filter(c);
   const int64_t in = w_shape[1];
@@ -119,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, Image,
                          [](const auto& test) { return test.param.name; });
 
 TEST_P(Image, ConvolutionForward) {
-  for (const Case& c : cases()) {
+  for (const Convolved& c : cases()) {
     const Tensor x = random(rig_, c.x, 1, type_);
     Weight w(random_weight(rig_, filter(c), 2, type_));
     const Tensor bias = random(rig_, {c.out}, 3);
@@ -134,7 +134,7 @@ TEST_P(Image, ConvolutionForward) {
 }
 
 TEST_P(Image, ConvolutionBackwardInput) {
-  for (const Case& c : cases()) {
+  for (const Convolved& c : cases()) {
     const Tensor x = random(rig_, c.x, 1, type_);
     Weight w(random_weight(rig_, filter(c), 2, type_));
     const Tensor g = random(rig_, output(c), 3, type_);
@@ -146,7 +146,7 @@ TEST_P(Image, ConvolutionBackwardInput) {
 }
 
 TEST_P(Image, ConvolutionBackwardWeightAddsToBothGradients) {
-  for (const Case& c : cases()) {
+  for (const Convolved& c : cases()) {
     const Tensor x = random(rig_, c.x, 1, type_);
     const Tensor w = random_weight(rig_, filter(c), 2, type_);
     const Tensor bias = random(rig_, {c.out}, 3);
@@ -164,7 +164,7 @@ TEST_P(Image, ConvolutionBackwardWeightAddsToBothGradients) {
 }
 
 TEST_P(Image, FusingChangesNoBit) {
-  for (const Case& c : cases()) {
+  for (const Convolved& c : cases()) {
     const Tensor x = random(rig_, c.x, 1, type_);
     Weight w(random_weight(rig_, filter(c), 2, type_));
     const Tensor bias = random(rig_, {c.out}, 3);
@@ -184,7 +184,7 @@ TEST_P(Image, FusingChangesNoBit) {
 }
 
 TEST_P(Image, ConvolutionsRepeatToTheBitAtAnyAddress) {
-  for (const Case& c : cases()) {
+  for (const Convolved& c : cases()) {
     auto run = [&](int64_t shift) {  // every buffer starts `shift` elements into its block
       auto shifted = [&](const Shape& shape, uint64_t seed, DType type) {
         const Tensor source = random(rig_, shape, seed, type);
@@ -214,7 +214,7 @@ TEST_P(Image, ConvolutionsRepeatToTheBitAtAnyAddress) {
 }
 
 TEST_P(Image, SteadyStateCreatesAndAllocatesNothing) {
-  const Case& c = cases()[7];  // in groups
+  const Convolved& c = cases()[7];  // in groups
   const Tensor x = random(rig_, c.x, 1, type_);
   Weight w(random_weight(rig_, filter(c), 2, type_));
   const Tensor bias = random(rig_, {c.out}, 3);
@@ -239,7 +239,7 @@ TEST_P(Image, SteadyStateCreatesAndAllocatesNothing) {
 }
 
 TEST_P(Image, FormsAreRemadeOnceTheWeightChanged) {
-  for (const Case& c : cases()) {
+  for (const Convolved& c : cases()) {
     const Tensor x = random(rig_, c.x, 1, type_);
     Weight w(random_weight(rig_, filter(c), 2, type_));
     auto forward = [&](Weight& weight) {

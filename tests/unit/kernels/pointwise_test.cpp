@@ -9,7 +9,7 @@ class PointwiseTest : public FloatingTest {
   std::unique_ptr<PointwiseOps> ops_ = cpu_pointwise_ops(cpu_.context);
 };
 
-double activation(double x, Activation f) {
+double pointwise_activation(double x, Activation f) {
   switch (f) {
     case Activation::Relu:
       return x > 0.0 ? x : 0.0;
@@ -39,8 +39,10 @@ TEST_P(PointwiseTest, ActivationsAndTheirGradients) {
     Numbers expected(xn.size());
     Numbers expected_dx(xn.size());
     for (size_t i = 0; i < xn.size(); ++i) {
-      expected[i] = activation(xn[i], f);
-      expected_dx[i] = gn[i] * (activation(xn[i] + 1e-5, f) - activation(xn[i] - 1e-5, f)) / 2e-5;
+      expected[i] = pointwise_activation(xn[i], f);
+      expected_dx[i] =
+          gn[i] * (pointwise_activation(xn[i] + 1e-5, f) - pointwise_activation(xn[i] - 1e-5, f)) /
+          2e-5;
     }
     expect_close(y, expected, "y");
     Tensor dx = poisoned(shape);

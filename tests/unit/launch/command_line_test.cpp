@@ -15,13 +15,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-Config configured(const std::vector<std::string>& arguments) {
-  return read_settings(arguments, false).config;
-}
-std::string argument_error(const std::vector<std::string>& arguments) {
-  return input_error([&] { (void)read_settings(arguments, false); });
-}
-
 TEST(CommandLine, WinsOverTheRunFileWinsOverDefaults) {
   const Folder folder;
   const std::string file = folder.write("r.toml", "[pipeline]\nstages = 2\nreplicas = 3\n");

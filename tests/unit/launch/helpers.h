@@ -12,6 +12,7 @@
 #include "kernels/error.h"
 #include "launch/command_line.h"
 #include "launch/run_file.h"
+#include "launch/settings.h"
 
 namespace penstock {
 
@@ -63,5 +64,13 @@ class Folder {
  private:
   std::filesystem::path path_;
 };
+
+// What a command line makes of the defaults, and what is said of one that is refused.
+inline Config configured(const std::vector<std::string>& arguments) {
+  return read_settings(arguments, false).config;
+}
+inline std::string argument_error(const std::vector<std::string>& arguments) {
+  return input_error([&] { (void)read_settings(arguments, false); });
+}
 
 }  // namespace penstock

@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using testing::ElementsAre;
 
 // One candidate of each standing.
@@ -38,9 +38,9 @@ Plan three_standings() {
 }
 
 TEST(PlanJson, SaysWhatIsKnownOfTheBest) {
-  const Json json = Json::parse(plan_json(three_standings()));
+  const OrderedJson json = OrderedJson::parse(plan_json(three_standings()));
   EXPECT_EQ(json["parameters"], int64_t{5} << 40);
-  EXPECT_EQ(json["candidates"][0], Json::parse(R"({
+  EXPECT_EQ(json["candidates"][0], OrderedJson::parse(R"({
       "stages": 4, "replicas": 2, "chunks": 2, "micro_batches": 8, "micro_batch_size": 3,
       "schedule": "zb-v", "recompute": "layer", "split": [1, 2, 2, 1],
       "feasible": true, "simulated": true, "reason": "",
@@ -49,9 +49,9 @@ TEST(PlanJson, SaysWhatIsKnownOfTheBest) {
 }
 
 TEST(PlanJson, EveryCandidateHasTheKeysOfTheContract) {
-  const Json json = Json::parse(plan_json(three_standings()));
+  const OrderedJson json = OrderedJson::parse(plan_json(three_standings()));
   ASSERT_EQ(json["candidates"].size(), 3U);
-  for (const Json& candidate : json["candidates"]) {
+  for (const OrderedJson& candidate : json["candidates"]) {
     std::vector<std::string> keys;
     for (const auto& [key, value] : candidate.items()) keys.push_back(key);
     EXPECT_THAT(keys, ElementsAre("stages", "replicas", "chunks", "micro_batches",
@@ -67,7 +67,7 @@ TEST(PlanJson, EveryCandidateHasTheKeysOfTheContract) {
 
 // What was not simulated has no times, and nobody knows that it fits.
 TEST(PlanJson, UnknownTimesAreNull) {
-  const Json candidates = Json::parse(plan_json(three_standings()))["candidates"];
+  const OrderedJson candidates = OrderedJson::parse(plan_json(three_standings()))["candidates"];
   for (size_t i : {1U, 2U}) {
     EXPECT_FALSE(candidates[i]["feasible"]);
     EXPECT_FALSE(candidates[i]["simulated"]);
@@ -76,10 +76,10 @@ TEST(PlanJson, UnknownTimesAreNull) {
     }
   }
   EXPECT_EQ(candidates[1]["reason"], "cannot be faster than 300 ms");
-  EXPECT_EQ(candidates[1]["split"], Json::array());
-  EXPECT_EQ(candidates[1]["peak_bytes"], Json::array());
+  EXPECT_EQ(candidates[1]["split"], OrderedJson::array());
+  EXPECT_EQ(candidates[1]["peak_bytes"], OrderedJson::array());
   EXPECT_EQ(candidates[2]["reason"], "needs 9 GiB on rank 1, 8 GiB there");
-  EXPECT_EQ(candidates[2]["peak_bytes"], Json::parse("[1, 9]"));
+  EXPECT_EQ(candidates[2]["peak_bytes"], OrderedJson::parse("[1, 9]"));
 }
 
 }  // namespace

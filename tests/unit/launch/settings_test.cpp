@@ -9,13 +9,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-Config configured(const std::vector<std::string>& arguments) {
-  return read_settings(arguments, false).config;
-}
-std::string argument_error(const std::vector<std::string>& arguments) {
-  return input_error([&] { (void)read_settings(arguments, false); });
-}
-
 TEST(MiniBatch, GivesTheNumberOfMicroBatches) {
   const Config config =
       configured({"--mini-batch", "24", "--replicas", "2", "--micro-batch-size", "3"});

@@ -33,7 +33,7 @@ Cell::Graph small_graph(bool last) {
   return graph;
 }
 
-SmallNetwork network_of(bool last) {
+SmallNetwork cell_network(bool last) {
   return SmallNetwork(layers_of(std::make_unique<Cell>("cell", "small-cell", small_graph(last))));
 }
 
@@ -57,7 +57,7 @@ Numbers product(const Numbers& x, const Numbers& w, size_t in) {
 
 TEST(Cells, AddTheirOperandsAndPassTheLastOutputOn) {
   for (const bool last : {false, true}) {
-    SmallNetwork network = network_of(last);
+    SmallNetwork network = cell_network(last);
     EXPECT_EQ(network.layer(0).kind(), "small-cell");
     const Tensor h = network.random({2, 3, 4, 3}, 1);
     const Tensor p = network.random({2, 3, 4, 2}, 2);

@@ -24,7 +24,7 @@ std::vector<std::string> names(SmallNetwork& network) {
 }
 
 // y = x W^T + b, in double.
-Numbers product(const Numbers& x, const Numbers& w, const Numbers& b) {
+Numbers affine(const Numbers& x, const Numbers& w, const Numbers& b) {
   const size_t in = w.size() / b.size();
   Numbers y;
   for (size_t r = 0; r < x.size() / in; ++r) {
@@ -47,9 +47,9 @@ TEST(Groups, RunTheirLayersInOrder) {
               ElementsAre("block.a.weight", "block.a.bias", "block.b.weight", "block.b.bias"));
   const Tensor x = network.random({4, 3}, 1);
   const Numbers hidden =
-      product(numbers_of(x), network.weight("block.a.weight"), network.weight("block.a.bias"));
+      affine(numbers_of(x), network.weight("block.a.weight"), network.weight("block.a.bias"));
   expect_near(network.evaluate(x)[0],
-              product(hidden, network.weight("block.b.weight"), network.weight("block.b.bias")),
+              affine(hidden, network.weight("block.b.weight"), network.weight("block.b.bias")),
               1e-5);
   // The misfit of a layer inside names that layer.
   EXPECT_THAT(message_of([&] { (void)group.infer({{4, 4}}); }), HasSubstr("'block.a'"));
@@ -61,7 +61,7 @@ TEST(Residuals, AddTheBranchToTheInput) {
   EXPECT_EQ(network.layer(0).kind(), "residual");
   const Tensor x = network.random({4, 3}, 1);
   Numbers y =
-      product(numbers_of(x), network.weight("r.branch.weight"), network.weight("r.branch.bias"));
+      affine(numbers_of(x), network.weight("r.branch.weight"), network.weight("r.branch.bias"));
   for (size_t i = 0; i < y.size(); ++i) y[i] += numbers_of(x)[i];
   expect_near(network.evaluate(x)[0], y, 1e-5);
 }
@@ -75,9 +75,9 @@ TEST(Residuals, AddAShortcutThenApplyTheFunction) {
                                           "r.shortcut.bias"));
   const Tensor x = network.random({8, 3}, 1);
   Numbers y =
-      product(numbers_of(x), network.weight("r.branch.weight"), network.weight("r.branch.bias"));
-  const Numbers shortcut = product(numbers_of(x), network.weight("r.shortcut.weight"),
-                                   network.weight("r.shortcut.bias"));
+      affine(numbers_of(x), network.weight("r.branch.weight"), network.weight("r.branch.bias"));
+  const Numbers shortcut =
+      affine(numbers_of(x), network.weight("r.shortcut.weight"), network.weight("r.shortcut.bias"));
   int cut = 0;
   for (size_t i = 0; i < y.size(); ++i) {
     y[i] = std::max(0.0, y[i] + shortcut[i]);

@@ -12,7 +12,7 @@ constexpr int64_t kVocabulary = 7;
 constexpr int64_t kContext = 6;
 const std::vector<int32_t> kIds = {3, 0, 6, 3, 1, 5, 2, 2};  // [2, 4]
 
-SmallNetwork network_of(Embedding::Positions positions, int64_t width) {
+SmallNetwork embedding_network(Embedding::Positions positions, int64_t width) {
   return SmallNetwork(layers_of(
       std::make_unique<Embedding>("embedding", Embedding::Options{.vocabulary = kVocabulary,
                                                                   .width = width,
@@ -21,7 +21,7 @@ SmallNetwork network_of(Embedding::Positions positions, int64_t width) {
 }
 
 // position(t, i) + factor * table[id, i]
-Numbers expected(const Numbers& table, int64_t width, double factor,
+Numbers embedded(const Numbers& table, int64_t width, double factor,
                  const std::function<double(int64_t, int64_t)>& position) {
   Numbers y;
   for (size_t row = 0; row < kIds.size(); ++row) {
@@ -35,11 +35,11 @@ Numbers expected(const Numbers& table, int64_t width, double factor,
 
 TEST(Embeddings, SinusoidalPositions) {
   for (int64_t width : {8, 5}) {  // an odd width has one more sine than cosines
-    auto network = network_of(Embedding::Positions::Sinusoidal, width);
+    auto network = embedding_network(Embedding::Positions::Sinusoidal, width);
     const double root = std::sqrt(static_cast<double>(width));
     const int64_t sines = (width + 1) / 2;
     const Numbers y =
-        expected(network.weight("embedding.token.weight"), width, root, [&](int64_t t, int64_t i) {
+        embedded(network.weight("embedding.token.weight"), width, root, [&](int64_t t, int64_t i) {
           const double turn =
               static_cast<double>(i < sines ? i : i - sines) / static_cast<double>(sines);
           const double angle = static_cast<double>(t) / std::pow(10000.0, turn);
@@ -56,23 +56,23 @@ TEST(Embeddings, SinusoidalPositions) {
 }
 
 TEST(Embeddings, LearnedPositionsAndNone) {
-  auto learned = network_of(Embedding::Positions::Learned, 8);
+  auto learned = embedding_network(Embedding::Positions::Learned, 8);
   const Numbers positions = learned.weight("embedding.position.weight");
   ASSERT_EQ(positions.size(), static_cast<size_t>(kContext * 8));
   expect_near(
       learned.evaluate(learned.integers({2, 4}, kIds))[0],
-      expected(learned.weight("embedding.token.weight"), 8, 1.0,
+      embedded(learned.weight("embedding.token.weight"), 8, 1.0,
                [&](int64_t t, int64_t i) { return positions[static_cast<size_t>(t * 8 + i)]; }),
       1e-6);
-  auto none = network_of(Embedding::Positions::None, 8);
+  auto none = embedding_network(Embedding::Positions::None, 8);
   expect_near(
       none.evaluate(none.integers({2, 4}, kIds))[0],
-      expected(none.weight("embedding.token.weight"), 8, 1.0, [](int64_t, int64_t) { return 0.0; }),
+      embedded(none.weight("embedding.token.weight"), 8, 1.0, [](int64_t, int64_t) { return 0.0; }),
       0.0);
 }
 
 TEST(Embeddings, ShapesAndRefusals) {
-  auto network = network_of(Embedding::Positions::Sinusoidal, 8);
+  auto network = embedding_network(Embedding::Positions::Sinusoidal, 8);
   EXPECT_EQ(network.layer(0).infer({{2, kContext}})[0], Shape({2, kContext, 8}));
   for (const Shape& shape : {Shape{2, kContext + 1}, Shape{2}, Shape{2, 3, 4}}) {
     const std::string what = message_of([&] { (void)network.layer(0).infer({shape}); });
@@ -80,7 +80,7 @@ TEST(Embeddings, ShapesAndRefusals) {
     EXPECT_THAT(what, HasSubstr(shape.text()));
   }
   for (int32_t id : {-1, static_cast<int32_t>(kVocabulary)}) {
-    auto fresh = network_of(Embedding::Positions::Sinusoidal, 8);
+    auto fresh = embedding_network(Embedding::Positions::Sinusoidal, 8);
     EXPECT_THAT(message_of([&] {
                   (void)fresh.evaluate(fresh.integers({1, 1}, {id}));
                 }),

@@ -215,7 +215,7 @@ TEST(Kinds, ForwardGivesWhatInferPromised) {
 }
 
 template <class L, class Options>
-std::string refusal(const Options& options) {
+std::string option_refusal(const Options& options) {
   return message_of([&] { const L layer("net.it", options); });
 }
 
@@ -224,30 +224,31 @@ TEST(Kinds, RefuseOptionsThatMakeNoLayer) {
   using Conv = Conv2d::Options;
   const std::string named = "layer 'net.it'";
   for (const std::string& what : {
-           refusal<Linear>(Linear::Options{.in = 0, .out = 4}),
-           refusal<Linear>(Linear::Options{.in = 4, .out = 0}),
-           refusal<Conv2d>(Conv{.in = 4, .out = 6, .window = {}, .groups = 3}),
-           refusal<Conv2d>(Conv{.in = 4, .out = 6, .window = {}, .groups = 0}),
-           refusal<Conv2d>(Conv{.in = 0, .out = 6, .window = {}}),
-           refusal<Dropout>(1.0),
-           refusal<Dropout>(-0.1),
-           refusal<Dropout>(std::nan("")),
-           refusal<DropPath>(DropPath::Options{.rate = 1.0}),
-           refusal<DropPath>(DropPath::Options{.rate = 0.5, .ramp_steps = -1}),
-           refusal<SelfAttention>(Attention{.width = 6, .heads = 4}),
-           refusal<SelfAttention>(Attention{.width = 6, .heads = 0}),
-           refusal<SelfAttention>(Attention{.width = 6, .heads = 2, .dropout = 1.0}),
-           refusal<Embedding>(Embedding::Options{.vocabulary = 0, .width = 4, .context = 4}),
-           refusal<ClassifierLoss>(ClassifierLoss::Options{.width = 4, .classes = 1}),
+           option_refusal<Linear>(Linear::Options{.in = 0, .out = 4}),
+           option_refusal<Linear>(Linear::Options{.in = 4, .out = 0}),
+           option_refusal<Conv2d>(Conv{.in = 4, .out = 6, .window = {}, .groups = 3}),
+           option_refusal<Conv2d>(Conv{.in = 4, .out = 6, .window = {}, .groups = 0}),
+           option_refusal<Conv2d>(Conv{.in = 0, .out = 6, .window = {}}),
+           option_refusal<Dropout>(1.0),
+           option_refusal<Dropout>(-0.1),
+           option_refusal<Dropout>(std::nan("")),
+           option_refusal<DropPath>(DropPath::Options{.rate = 1.0}),
+           option_refusal<DropPath>(DropPath::Options{.rate = 0.5, .ramp_steps = -1}),
+           option_refusal<SelfAttention>(Attention{.width = 6, .heads = 4}),
+           option_refusal<SelfAttention>(Attention{.width = 6, .heads = 0}),
+           option_refusal<SelfAttention>(Attention{.width = 6, .heads = 2, .dropout = 1.0}),
+           option_refusal<Embedding>(Embedding::Options{.vocabulary = 0, .width = 4, .context = 4}),
+           option_refusal<ClassifierLoss>(ClassifierLoss::Options{.width = 4, .classes = 1}),
        }) {
     EXPECT_EQ(what.rfind(named, 0), 0U) << what;
   }
   for (int64_t classes : {0, 1}) {
-    EXPECT_THAT(refusal<ClassifierLoss>(ClassifierLoss::Options{.width = 4, .classes = classes}),
-                HasSubstr("at least 2 classes"));
+    EXPECT_THAT(
+        option_refusal<ClassifierLoss>(ClassifierLoss::Options{.width = 4, .classes = classes}),
+        HasSubstr("at least 2 classes"));
   }
-  EXPECT_EQ(refusal<Dropout>(0.0), "nothing was thrown");
-  EXPECT_EQ(refusal<SelfAttention>(Attention{.width = 6, .heads = 3}), "nothing was thrown");
+  EXPECT_EQ(option_refusal<Dropout>(0.0), "nothing was thrown");
+  EXPECT_EQ(option_refusal<SelfAttention>(Attention{.width = 6, .heads = 3}), "nothing was thrown");
 }
 
 TEST(Kinds, SameWindowsKeepTheExtentOverTheStride) {

@@ -16,7 +16,7 @@ constexpr size_t kWidth = 4;
 constexpr size_t kClasses = 5;
 const std::vector<int32_t> kLabels = {2, -1, 0, 4, 3, -100};
 
-SmallNetwork network_of(const CrossEntropyOptions& loss, bool bias = true) {
+SmallNetwork loss_network(const CrossEntropyOptions& loss, bool bias = true) {
   return SmallNetwork(layers_of(std::make_unique<ClassifierLoss>(
       "classifier",
       ClassifierLoss::Options{
@@ -59,7 +59,7 @@ TEST(Classifiers, LossCountsAndClips) {
     for (float clip : {0.0F, 0.5F}) {
       for (bool bias : {true, false}) {
         const CrossEntropyOptions options = {.label_smoothing = smoothing, .clip = clip};
-        SmallNetwork network = network_of(options, bias);
+        SmallNetwork network = loss_network(options, bias);
         network.set_labels(network.integers({2, 3}, kLabels));
         const Tensor x = network.random({2, 3, kWidth}, 1);
         EXPECT_TRUE(network.stage().forward(network.moment(0), {x}, true).empty());
@@ -80,7 +80,7 @@ TEST(Classifiers, LossCountsAndClips) {
 // loss_scale multiplies gradients and not the loss that is told.
 TEST(Classifiers, TheScaleIsThatOfTheGradients) {
   const auto run = [](float scale) {
-    SmallNetwork network = network_of({});
+    SmallNetwork network = loss_network({});
     network.set_labels(network.integers({6}, kLabels));
     Moment moment = network.moment(0);
     moment.loss_scale = scale;
@@ -102,7 +102,7 @@ TEST(Classifiers, TheScaleIsThatOfTheGradients) {
 }
 
 TEST(Classifiers, SayWhatTheyReadAndRefuse) {
-  SmallNetwork network = network_of({});
+  SmallNetwork network = loss_network({});
   Layer& layer = network.layer(0);
   EXPECT_EQ(layer.kind(), "classifier");
   EXPECT_THAT(layer.reads(), ElementsAre("labels"));

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "kernels/philox.h"
-#include "runtime/engine/stage.h"
+#include "runtime/stage/stage.h"
 
 namespace penstock {
 

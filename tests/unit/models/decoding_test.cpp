@@ -3,8 +3,8 @@
 #include <cmath>
 #include <memory>
 
-#include "runtime/engine/stage.h"
 #include "runtime/layers/loss.h"
+#include "runtime/stage/stage.h"
 #include "tests/unit/models/configs.h"
 
 namespace penstock {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "kernels/philox.h"
-#include "runtime/engine/stage.h"
+#include "runtime/stage/stage.h"
 #include "tests/unit/models/configs.h"
 
 namespace penstock {

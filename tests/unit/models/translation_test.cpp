@@ -3,7 +3,7 @@
 #include <cmath>
 #include <memory>
 
-#include "runtime/engine/stage.h"
+#include "runtime/stage/stage.h"
 #include "tests/unit/models/configs.h"
 
 namespace penstock {
@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-int64_t count(const ModelConfig& config) {
+int64_t parameters_of(const ModelConfig& config) {
   ParameterSet set;
   const Sequential model = build_model(config, 0, 0);
   for (const auto& layer : model.layers) layer->declare(set);
@@ -36,15 +36,15 @@ ModelConfig t(int64_t layers, int64_t hidden, int64_t heads, int64_t vocabulary 
 // table for source and target, one for the softmax, and the softmax's biases. The paper prints
 // 400M, 1.3B for both deep and wide, 3B, 6B and, for the bilingual one, 350M.
 TEST(TranslationCounts, AreThoseOfThePaper) {
-  EXPECT_EQ(count(t(6, 8192, 16)), 408'132'096);
-  EXPECT_EQ(count(t(24, 8192, 16)), 1'239'120'384);
-  EXPECT_EQ(count(t(12, 16384, 32)), 1'238'972'928);
-  EXPECT_EQ(count(t(32, 16384, 32)), 3'085'367'808);
-  EXPECT_EQ(count(t(64, 16384, 32)), 6'039'599'616);
-  EXPECT_EQ(count(t(6, 8192, 16, 32000)), 342'564'096);
+  EXPECT_EQ(parameters_of(t(6, 8192, 16)), 408'132'096);
+  EXPECT_EQ(parameters_of(t(24, 8192, 16)), 1'239'120'384);
+  EXPECT_EQ(parameters_of(t(12, 16384, 32)), 1'238'972'928);
+  EXPECT_EQ(parameters_of(t(32, 16384, 32)), 3'085'367'808);
+  EXPECT_EQ(parameters_of(t(64, 16384, 32)), 6'039'599'616);
+  EXPECT_EQ(parameters_of(t(6, 8192, 16, 32000)), 342'564'096);
 }
 
-ModelConfig tiny() {
+ModelConfig tiny_translation() {
   ModelConfig config;
   config.kind = "transformer-nmt";
   config.layers = 2;
@@ -60,23 +60,24 @@ ModelConfig tiny() {
 }
 
 TEST(Translation, OptionsChangeTheCount) {
-  const int64_t plain = count(tiny());
-  ModelConfig config = tiny();
+  const int64_t plain = parameters_of(tiny_translation());
+  ModelConfig config = tiny_translation();
   config.decoder_layers = 2;
   const int64_t attention = 4 * 12 * 20 + 3 * 20 + 12;
-  EXPECT_EQ(count(config), plain + 2 * attention + 2 * 12 * 18 + 18 + 12 + 3 * 24);
+  EXPECT_EQ(parameters_of(config), plain + 2 * attention + 2 * 12 * 18 + 18 + 12 + 3 * 24);
   config.decoder_layers = 0;  // as many as the encoder has
-  EXPECT_EQ(count(config), plain + 2 * attention + 2 * 12 * 18 + 18 + 12 + 3 * 24);
-  config = tiny();
+  EXPECT_EQ(parameters_of(config), plain + 2 * attention + 2 * 12 * 18 + 18 + 12 + 3 * 24);
+  config = tiny_translation();
   config.tied_embedding = true;  // the softmax too
-  EXPECT_EQ(count(config), plain - 11 * 12);
-  config = tiny();
+  EXPECT_EQ(parameters_of(config), plain - 11 * 12);
+  config = tiny_translation();
   config.head_width = 0;
-  EXPECT_EQ(count(config), plain + 4 * (4 * 12 + 3) * (128 - 20));  // 4 attentions; 64 a head
+  EXPECT_EQ(parameters_of(config),
+            plain + 4 * (4 * 12 + 3) * (128 - 20));  // 4 attentions; 64 a head
 }
 
 TEST(Translation, SaysWhatItReads) {
-  const Sequential model = build_model(tiny(), 0, 0);
+  const Sequential model = build_model(tiny_translation(), 0, 0);
   EXPECT_EQ(model.inputs, std::vector<std::string>{"source_tokens"});
   std::string reads;
   for (const auto& layer : model.layers) {
@@ -96,7 +97,7 @@ TEST(Translation, SaysWhatItReads) {
 }
 
 TEST(Translation, CarriesTheEncodersOutputToEveryDecoderBlock) {
-  ModelConfig config = tiny();
+  ModelConfig config = tiny_translation();
   config.decoder_layers = 3;
   const Sequential model = build_model(config, 0, 0);
   std::string tuples;
@@ -186,7 +187,7 @@ class Translator {
 };
 
 TEST(Translation, GradientsAreThoseOfTheLoss) {
-  ModelConfig config = tiny();
+  ModelConfig config = tiny_translation();
   config.label_smoothing = 0.1;
   config.dropout = 0.2;
   Translator network(config);
@@ -220,7 +221,7 @@ TEST(Translation, GradientsAreThoseOfTheLoss) {
 }
 
 TEST(Translation, PaddingHasNoSay) {
-  Translator network(tiny());
+  Translator network(tiny_translation());
   const double loss = network.differentiate();
   const std::vector<float> gradient = network.gradient();
   network.set("source_tokens", {2, 5}, {4, 5, 3, 10, 9, 4, 6, 7, 8, 3});
@@ -232,7 +233,7 @@ TEST(Translation, PaddingHasNoSay) {
 }
 
 TEST(Translation, NoWordSeesALaterOne) {
-  Translator network(tiny());
+  Translator network(tiny_translation());
   // Only the first word of each sentence counts.
   network.set("labels", {2, 5}, {7, -1, -1, -1, -1, 5, -1, -1, -1, -1});
   const double before = network.differentiate();
@@ -244,9 +245,9 @@ TEST(Translation, NoWordSeesALaterOne) {
 
 TEST(Translation, RefusesWhatCannotBe) {
   const auto refused = [](const std::function<void(ModelConfig&)>& change) {
-    ModelConfig config = tiny();
+    ModelConfig config = tiny_translation();
     change(config);
-    return message_of([&] { (void)count(config); });
+    return message_of([&] { (void)parameters_of(config); });
   };
   EXPECT_THAT(refused([](ModelConfig& c) { c.vocabulary = 0; }), HasSubstr("model.vocabulary"));
   EXPECT_THAT(refused([](ModelConfig& c) { c.heads = 0; }), HasSubstr("encoder.blocks.0"));

@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-ModelCosts network(int64_t b) {
+ModelCosts eight_layers(int64_t b) {
   ModelCosts costs{.device = "test", .micro_batch_size = b, .layers = {}};
   LayerCost layer;
   const auto size = static_cast<double>(b);
@@ -36,7 +36,7 @@ PlanRequest request(int ranks) {
   PlanRequest r;
   r.ranks = ranks;
   r.mini_batch = 16;
-  r.costs = network;
+  r.costs = eight_layers;
   r.wanted = 1000;
   return r;
 }

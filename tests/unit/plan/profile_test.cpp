@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-LayerCost layer(const std::string& name, int64_t parameters, double seconds) {
+LayerCost measured_layer(const std::string& name, int64_t parameters, double seconds) {
   LayerCost cost;
   cost.name = name;
   cost.parameters = parameters;
@@ -28,7 +28,7 @@ LayerCost layer(const std::string& name, int64_t parameters, double seconds) {
 ModelCosts costs(double first, double second, const char* device) {
   ModelCosts all;
   all.device = device;
-  all.layers = {layer("a", 10, first), layer("b", 20, second)};
+  all.layers = {measured_layer("a", 10, first), measured_layer("b", 20, second)};
   return all;
 }
 

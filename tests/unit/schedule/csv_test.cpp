@@ -24,7 +24,7 @@ Schedule parse(const std::string& text) {
   return parse_csv(text, "orders.csv");
 }
 
-std::string refusal(const std::string& text) {
+std::string csv_refusal(const std::string& text) {
   return message_of([&] { return parse(text); });
 }
 
@@ -82,58 +82,58 @@ TEST(Csv, ToleratesWhatEditorsAndSpreadsheetsDo) {
 }
 
 TEST(Csv, NamesTheCellThatIsNone) {
-  EXPECT_EQ(refusal("F0.0,B0.0\n,F1.0, G1.0\n"),
+  EXPECT_EQ(csv_refusal("F0.0,B0.0\n,F1.0, G1.0\n"),
             "orders.csv, line 2, cell 3: \"G1.0\" names no op; a cell is an op (F, B, I or W), a "
             "stage, a dot and a micro-batch, as in F0.3");
   for (const std::string cell : {"F", "F.", "F.0", "Fx.0", "F-1.0", "F+1.0", "F 0.0"}) {
-    EXPECT_THAT(refusal(cell), HasSubstr("cell 1: \"F")) << cell;
-    EXPECT_THAT(refusal(cell), HasSubstr("names no ")) << cell;
+    EXPECT_THAT(csv_refusal(cell), HasSubstr("cell 1: \"F")) << cell;
+    EXPECT_THAT(csv_refusal(cell), HasSubstr("names no ")) << cell;
   }
-  EXPECT_THAT(refusal("F0"), HasSubstr("\"F0\" names no micro-batch; a cell is"));
-  EXPECT_THAT(refusal("F0."), HasSubstr("\"F0.\" names no micro-batch"));
-  EXPECT_THAT(refusal("F0.0.0"), HasSubstr("\"F0.0.0\" names no micro-batch"));
-  EXPECT_THAT(refusal("F0.-1"), HasSubstr("names no micro-batch"));
-  EXPECT_THAT(refusal("f0.0"), HasSubstr("names no op"));
-  EXPECT_THAT(refusal("SA0.0"), HasSubstr("\"SA0.0\" names no op"));
-  EXPECT_THAT(refusal("F0.0;B0.0"), HasSubstr("\"F0.0;B0.0\" names no micro-batch"));
-  EXPECT_EQ(refusal("F0.0,R0.0,B0.0"),
+  EXPECT_THAT(csv_refusal("F0"), HasSubstr("\"F0\" names no micro-batch; a cell is"));
+  EXPECT_THAT(csv_refusal("F0."), HasSubstr("\"F0.\" names no micro-batch"));
+  EXPECT_THAT(csv_refusal("F0.0.0"), HasSubstr("\"F0.0.0\" names no micro-batch"));
+  EXPECT_THAT(csv_refusal("F0.-1"), HasSubstr("names no micro-batch"));
+  EXPECT_THAT(csv_refusal("f0.0"), HasSubstr("names no op"));
+  EXPECT_THAT(csv_refusal("SA0.0"), HasSubstr("\"SA0.0\" names no op"));
+  EXPECT_THAT(csv_refusal("F0.0;B0.0"), HasSubstr("\"F0.0;B0.0\" names no micro-batch"));
+  EXPECT_EQ(csv_refusal("F0.0,R0.0,B0.0"),
             "orders.csv, line 1, cell 2: \"R0.0\" is not for here: recomputes are inserted later");
   // Comments count as lines, and nothing is echoed that a terminal would obey.
-  EXPECT_THAT(refusal("#\n#\n\x1b[2J" + std::string(100, 'x')),
+  EXPECT_THAT(csv_refusal("#\n#\n\x1b[2J" + std::string(100, 'x')),
               HasSubstr("line 3, cell 1: \"?[2Jxxxxxxxxxxxxxxxx...\" names no op"));
 }
 
 TEST(Csv, RefusesAbsurdNumbers) {
-  EXPECT_THAT(refusal("F16384.0"), HasSubstr("\"F16384.0\" names a stage that is too large; at "
-                                             "most 16383 is possible"));
-  EXPECT_THAT(refusal("F0.99999999999999999999"), HasSubstr("names a micro-batch that is too"));
-  EXPECT_THAT(refusal("F0.16777216"), HasSubstr("at most 16777215 is possible"));
-  EXPECT_EQ(refusal("F0.0,F0.16777215"),
+  EXPECT_THAT(csv_refusal("F16384.0"), HasSubstr("\"F16384.0\" names a stage that is too large; at "
+                                                 "most 16383 is possible"));
+  EXPECT_THAT(csv_refusal("F0.99999999999999999999"), HasSubstr("names a micro-batch that is too"));
+  EXPECT_THAT(csv_refusal("F0.16777216"), HasSubstr("at most 16777215 is possible"));
+  EXPECT_EQ(csv_refusal("F0.0,F0.16777215"),
             "orders.csv has no cell F0.1, but stages up to 0 and micro-batches up to 16777215");
 }
 
 TEST(Csv, RefusesPlacementsThatCannotBe) {
-  EXPECT_EQ(refusal("F0.0,B0.0\nF1.0,F0.1\n"),
+  EXPECT_EQ(csv_refusal("F0.0,B0.0\nF1.0,F0.1\n"),
             "orders.csv, line 2, cell 2: stage 0 is on rank 1 here, but on rank 0 in line 1, cell "
             "1");
-  EXPECT_EQ(refusal("F0.0,B0.0\nF2.0,B2.0\n"),
+  EXPECT_EQ(csv_refusal("F0.0,B0.0\nF2.0,B2.0\n"),
             "orders.csv has no instruction of stage 1, but there are stages up to 2");
-  EXPECT_EQ(refusal("# two, then one\nF0.0,F2.0\nF1.0\n"),
+  EXPECT_EQ(csv_refusal("# two, then one\nF0.0,F2.0\nF1.0\n"),
             "orders.csv: line 3 (rank 1) holds 1 stages, but line 2 (rank 0) holds 2; every rank "
             "holds equally many");
-  EXPECT_EQ(refusal("F0.0\n\nF1.0\n"),
+  EXPECT_EQ(csv_refusal("F0.0\n\nF1.0\n"),
             "orders.csv, line 2 is empty, but others follow; every rank has a line with "
             "instructions");
 }
 
 TEST(Csv, RefusesNothing) {
   for (const std::string text : {"", "\n\n", "# only words", ",,,", "\xEF\xBB\xBF"}) {
-    EXPECT_EQ(refusal(text), "orders.csv holds no schedule: a line per rank is needed");
+    EXPECT_EQ(csv_refusal(text), "orders.csv holds no schedule: a line per rank is needed");
   }
 }
 
 TEST(Csv, LeavesTheProofToTheVerifier) {
-  EXPECT_EQ(refusal("F0.0,F0.2,F0.1,B0.0"), "");
+  EXPECT_EQ(csv_refusal("F0.0,F0.2,F0.1,B0.0"), "");
   EXPECT_EQ(message_of([] { return verify(lower(parse("F0.0,F0.1,B0.0"), {})); }),
             "bad schedule: rank 0 lacks B0.1: stage 0 never differentiates micro-batch 1");
   EXPECT_EQ(message_of([] { return verify(parse("F0.0,F0.0,B0.0")); }),

@@ -13,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-Schedule lowered(const char* name, int ranks, int micro_batches, bool recompute = false) {
+Schedule lowered_for(const char* name, int ranks, int micro_batches, bool recompute = false) {
   return lower(make_schedule(name, ranks, micro_batches), {.recompute = recompute, .update = true});
 }
 
@@ -25,7 +25,7 @@ DataUse use_of(const Schedule& schedule, int rank, const std::vector<int>& reade
 
 // Rank 0 of two: F0 F1 B0 F2 B1 B2, with messages between.
 TEST(DataUse, IsFromTheForwardToTheBackward) {
-  const Schedule schedule = lowered("1f1b", 2, 3);
+  const Schedule schedule = lowered_for("1f1b", 2, 3);
   const DataUse use = use_of(schedule, 0, {0, 1});
   EXPECT_THAT(use.order, ElementsAre(0, 1, 2));
   for (size_t place = 0; place < 3; ++place) {
@@ -42,7 +42,7 @@ TEST(DataUse, IsFromTheForwardToTheBackward) {
 }
 
 TEST(DataUse, OfStagesThatReadNothingIsNone) {
-  const DataUse use = use_of(lowered("1f1b", 2, 3), 1, {0});
+  const DataUse use = use_of(lowered_for("1f1b", 2, 3), 1, {0});
   EXPECT_THAT(use.order, IsEmpty());
   EXPECT_EQ(most_data_held(use, 2), 0);
 }
@@ -50,7 +50,7 @@ TEST(DataUse, OfStagesThatReadNothingIsNone) {
 // A rank of zb-v holds the first stage and the last: a micro-batch's data stay until the first is
 // done with them.
 TEST(DataUse, SpansAllStagesOfARank) {
-  const Schedule schedule = lowered("zb-v", 2, 4);
+  const Schedule schedule = lowered_for("zb-v", 2, 4);
   const DataUse both = use_of(schedule, 0, {0, 3});
   const DataUse last = use_of(schedule, 0, {3});
   ASSERT_EQ(both.order.size(), 4U);
@@ -64,7 +64,7 @@ TEST(DataUse, SpansAllStagesOfARank) {
 TEST(DataUse, DoesNotGrowWithTheMicroBatches) {
   for (const bool recompute : {false, true}) {
     const auto held = [&](const char* name, int micro_batches) {
-      return most_data_held(use_of(lowered(name, 4, micro_batches, recompute), 0, {0}), 2);
+      return most_data_held(use_of(lowered_for(name, 4, micro_batches, recompute), 0, {0}), 2);
     };
     for (const char* name : {"1f1b", "zb-h1"}) {
       EXPECT_EQ(held(name, 64), held(name, 16)) << name;

@@ -133,7 +133,7 @@ TEST_P(Mutations, ExchangedOnlyWhereDependenciesAllow) {
   EXPECT_GT(tally.refused, 0);
 }
 
-std::string test_name(const ::testing::TestParamInfo<std::tuple<Case, bool>>& parameters) {
+std::string case_name(const ::testing::TestParamInfo<std::tuple<Case, bool>>& parameters) {
   const auto& [c, recompute] = parameters.param;
   std::string name = c.name;
   name.append("_").append(std::to_string(c.ranks));
@@ -168,7 +168,7 @@ const std::vector<Case> kCases = {
 
 INSTANTIATE_TEST_SUITE_P(Schedules, Mutations,
                          ::testing::Combine(::testing::ValuesIn(kCases), ::testing::Bool()),
-                         test_name);
+                         case_name);
 
 }  // namespace
 }  // namespace penstock

@@ -92,7 +92,7 @@ Lowering random_lowering(Random& random) {
           .update = coin(random)};
 }
 
-double time_of(const Schedule& s, double latency) {
+double time_with(const Schedule& s, double latency) {
   PipelineCosts costs;
   costs.stage.assign(s.stages, StageTimes{});
   costs.within_node.latency = latency;
@@ -123,8 +123,8 @@ TEST(Property, SkipsTakeNoTime) {
     Schedule without = s;
     without.skips.clear();
     for (const double latency : {0.0, 0.5}) {
-      ASSERT_EQ(time_of(lower(s, {}), latency), time_of(lower(without, {}), latency));
-      ASSERT_EQ(time_of(s, latency), time_of(lower(s, {}), latency));
+      ASSERT_EQ(time_with(lower(s, {}), latency), time_with(lower(without, {}), latency));
+      ASSERT_EQ(time_with(s, latency), time_with(lower(s, {}), latency));
     }
   }
 }

@@ -23,7 +23,7 @@ constexpr double kForward = 1;
 constexpr double kBackward = 2;
 constexpr Lowering kStep{.reduce = true, .update = true};
 
-PipelineCosts costs_of(const Schedule& s) {
+PipelineCosts link_costs(const Schedule& s) {
   PipelineCosts costs;
   costs.stage.assign(s.stages, {.forward = kForward, .backward = kBackward});
   costs.boundary_bytes.assign(s.stages - 1, 8);
@@ -40,7 +40,7 @@ TEST(Links, LatencyCostsOneFOneBTwicePerMicroBatchAndGpipeOncePerHop) {
       for (const double c : {0.125, 0.5, 1.0}) {
         const auto extra = [&](const Schedule& plain) {
           const Schedule s = lower(plain, kStep);
-          PipelineCosts costs = costs_of(s);
+          PipelineCosts costs = link_costs(s);
           costs.within_node.latency = c;
           return time_of(s, costs) - (m + p - 1) * (kForward + kBackward);
         };
@@ -57,7 +57,7 @@ TEST(Links, MessagesOfOneEdgeFollowOneAnother) {
   for (const double wire : {3.0, 8.0}) {  // longer than a forward and a backward take
     const int m = 5;
     const Schedule s = lower(gpipe(2, m), {});
-    PipelineCosts costs = costs_of(s);
+    PipelineCosts costs = link_costs(s);
     costs.within_node = {.latency = 0.5, .seconds_per_byte = wire / 8};
     const double phase = m * wire + 0.5;  // all messages one way
     EXPECT_EQ(time_of(s, costs), 2 * kForward + phase + 2 * kBackward + phase);
@@ -66,7 +66,7 @@ TEST(Links, MessagesOfOneEdgeFollowOneAnother) {
 
 TEST(Links, ShortMessagesHideBehindComputation) {
   const Schedule s = lower(gpipe(3, 10), {});
-  PipelineCosts costs = costs_of(s);
+  PipelineCosts costs = link_costs(s);
   costs.within_node.seconds_per_byte = 0.5 / 8;
   EXPECT_EQ(time_of(s, costs), 12 * (kForward + kBackward) + 2 * 2 * 0.5);  // once per hop
   EXPECT_EQ(exposed_communication(s, costs), 2 * 2 * 0.5);
@@ -74,7 +74,7 @@ TEST(Links, ShortMessagesHideBehindComputation) {
 
 TEST(Links, EveryBoundaryHasItsOwnSize) {
   const Schedule s = lower(forward_only(3, 4), {});
-  PipelineCosts costs = costs_of(s);
+  PipelineCosts costs = link_costs(s);
   costs.boundary_bytes = {1, 6};
   costs.within_node.seconds_per_byte = 0.5;
   EXPECT_EQ(time_of(s, costs), kForward + 0.5 + kForward + 4 * 3 + kForward);
@@ -83,7 +83,7 @@ TEST(Links, EveryBoundaryHasItsOwnSize) {
 TEST(Links, OverheadKeepsBothEndsBusy) {
   const int m = 6;
   const Schedule s = lower(forward_only(2, m), {});
-  PipelineCosts costs = costs_of(s);
+  PipelineCosts costs = link_costs(s);
   costs.within_node.overhead = 0.25;
   EXPECT_EQ(time_of(s, costs), m * (kForward + 0.25) + 0.25 + kForward);
 }
@@ -91,14 +91,14 @@ TEST(Links, OverheadKeepsBothEndsBusy) {
 TEST(Links, AReceiverThatCopiesDoesNotComputeMeanwhile) {
   const int m = 6;
   const Schedule s = lower(forward_only(2, m), {});
-  PipelineCosts costs = costs_of(s);
+  PipelineCosts costs = link_costs(s);
   costs.within_node = {.latency = 0.125, .seconds_per_byte = 0.5 / 8, .receiver_copies = true};
   EXPECT_EQ(time_of(s, costs), kForward + 0.125 + m * (0.5 + kForward));
 }
 
 TEST(Links, OnlyWhatLeavesTheNodeTakesTheSlowRoad) {
   const Schedule s = lower(gpipe(4, 8), kStep);
-  PipelineCosts costs = costs_of(s);
+  PipelineCosts costs = link_costs(s);
   costs.between_nodes = {.latency = 0.25, .seconds_per_byte = 0.5 / 8};
   const double plain = 11 * (kForward + kBackward);
   EXPECT_EQ(time_of(s, costs), plain);  // no nodes named: one
@@ -109,7 +109,7 @@ TEST(Links, OnlyWhatLeavesTheNodeTakesTheSlowRoad) {
 }
 
 TEST(Links, AReceiveLastsFromAskingToHaving) {
-  const Timeline t = simulate(lower(gpipe(2, 1), {}), costs_of(gpipe(2, 1)));
+  const Timeline t = simulate(lower(gpipe(2, 1), {}), link_costs(gpipe(2, 1)));
   const TimedInstruction& receive = t.rank[1][0];
   EXPECT_EQ(receive.instruction.op, Op::RecvActivation);
   EXPECT_EQ(receive.start, 0);
@@ -120,7 +120,7 @@ TEST(Links, AReceiveLastsFromAskingToHaving) {
 // One rank, two micro-batches: the last backward runs from 4 to 6.
 struct OneRank {
   Schedule schedule = lower(gpipe(1, 2), kStep);
-  PipelineCosts costs = costs_of(schedule);
+  PipelineCosts costs = link_costs(schedule);
 
   explicit OneRank(std::vector<ReduceBucket> buckets, LinkTimes link = {.seconds_per_byte = 1}) {
     costs.replicas = 4;  // a byte costs 2 x 3/4 of a byte's time
@@ -173,7 +173,7 @@ TEST(Sums, StartInTheLastWeightGradientWhereverTheInstructionStands) {
 
 TEST(Sums, OfTheLastStageHideBehindTheBackwardsOfTheFirst) {
   const Schedule s = lower(gpipe(2, 3), kStep);
-  PipelineCosts costs = costs_of(s);
+  PipelineCosts costs = link_costs(s);
   costs.replicas = 2;
   costs.replica_link.seconds_per_byte = 1;
   const double plain = 4 * (kForward + kBackward);
@@ -209,7 +209,7 @@ TEST(Sums, MovedByTheRankItselfHideOnlyWhereItWaits) {
 
 TEST(Update, WaitsForTheGradientsOfAllRanks) {
   const Schedule s = lower(one_f_one_b(3, 4), kStep);
-  PipelineCosts costs = costs_of(s);
+  PipelineCosts costs = link_costs(s);
   costs.update = {0.5, 2, 1};
   const double plain = 6 * (kForward + kBackward);
   const Timeline t = simulate(s, costs);
@@ -223,7 +223,7 @@ TEST(Update, WaitsForTheGradientsOfAllRanks) {
 TEST(Costs, AreRefusedWhereTheyDoNotFit) {
   const Schedule s = lower(gpipe(3, 2), kStep);
   const auto message = [&](auto change) {
-    PipelineCosts costs = costs_of(s);
+    PipelineCosts costs = link_costs(s);
     costs.reduce.resize(3);
     costs.update.resize(3);
     costs.node_of_rank.resize(3);

@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-Schedule lowered(const std::string& name, int ranks, int micro_batches, int chunks = 0) {
+Schedule lowered_chunks(const std::string& name, int ranks, int micro_batches, int chunks = 0) {
   Schedule schedule = lower(make_schedule(name, ranks, micro_batches, chunks), {});
   (void)verify(schedule);
   return schedule;
@@ -22,7 +22,7 @@ TEST(Window, IsSmallForTheKnownSchedules) {
     if (name == "looped-bfs") continue;
     for (const int ranks : {2, 3, 4, 8}) {
       for (const int micro_batches : {1, 2, 4, 7, 16, 33}) {
-        EXPECT_EQ(message_window(lowered(name, ranks, micro_batches)), 2)
+        EXPECT_EQ(message_window(lowered_chunks(name, ranks, micro_batches)), 2)
             << name << " " << ranks << " " << micro_batches;
       }
     }
@@ -31,8 +31,8 @@ TEST(Window, IsSmallForTheKnownSchedules) {
 
 // Rank 0 sends all of chunk 0 before it takes the first of chunk 1, which comes round to it.
 TEST(Window, GrowsWithTheMicroBatchesWhereAScheduleGoesBreadthFirst) {
-  const int few = message_window(lowered("looped-bfs", 2, 8));
-  const int many = message_window(lowered("looped-bfs", 2, 32));
+  const int few = message_window(lowered_chunks("looped-bfs", 2, 8));
+  const int many = message_window(lowered_chunks("looped-bfs", 2, 32));
   EXPECT_GT(few, 2);
   EXPECT_GT(many, few);
   EXPECT_LE(many, 32);
@@ -59,7 +59,7 @@ TEST(Window, IsTheNumberSentBeforeTheOtherSideTakesAny) {
 }
 
 TEST(Window, IsNeverBelowWhatIsAskedFor) {
-  EXPECT_EQ(message_window(lowered("1f1b", 4, 8), 3), 3);
+  EXPECT_EQ(message_window(lowered_chunks("1f1b", 4, 8), 3), 3);
 }
 
 }  // namespace

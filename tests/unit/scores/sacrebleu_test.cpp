@@ -82,7 +82,7 @@ bool there_is_sacrebleu() {
   return std::system((python() + " -c 'import sacrebleu' 2>/dev/null").c_str()) == 0;
 }
 
-std::vector<std::string> lines_of(const std::string& file) {
+std::vector<std::string> file_lines(const std::string& file) {
   std::ifstream stream(PENSTOCK_SCORES "/" + file);
   std::vector<std::string> lines;
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
@@ -137,9 +137,9 @@ TEST(Sacrebleu, AgreesOnThreeTranslations) {
   if (!there_is_sacrebleu()) {
     GTEST_SKIP() << "there is no sacrebleu for " << python() << ": pip install sacrebleu";
   }
-  const std::vector<std::string> references = lines_of("reference.txt");
+  const std::vector<std::string> references = file_lines("reference.txt");
   for (const char* file : {"good.txt", "fair.txt", "poor.txt"}) {
-    const std::vector<std::string> hypotheses = lines_of(file);
+    const std::vector<std::string> hypotheses = file_lines(file);
     ASSERT_EQ(hypotheses.size(), references.size());
     Bleu bleu;
     for (size_t i = 0; i < hypotheses.size(); ++i) bleu.add(hypotheses[i], references[i]);

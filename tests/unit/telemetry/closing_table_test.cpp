@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-RunSummary example() {
+RunSummary example_run() {
   RunSummary summary;
   summary.ranks = summary.stages = 2;
   summary.micro_batches = 4;
@@ -39,7 +39,7 @@ RunSummary example() {
 
 TEST(ClosingTable, IsAligned) {
   EXPECT_EQ(
-      closing_table(example()),
+      closing_table(example_run()),
       R"(rank  stage  replica  layers                 parameters   weights  gradients  optimizer  activations  workspace  messages      peak  predicted    busy
    0      0        0  embedding .. blocks.1       400 k  1.53 MiB   1.53 MiB   3.05 MiB     8.58 MiB      500 B       0 B  15.2 MiB   14.3 MiB  78.0 %
    1      1        0  blocks.2 .. loss            400 k  1.53 MiB   1.53 MiB   3.05 MiB     8.58 MiB      500 B       0 B  15.2 MiB          -  78.0 %
@@ -51,13 +51,13 @@ loss        1.7500, 1.8812 on validation data)");
 }
 
 TEST(ClosingTable, HasNoPredictionWhereThereIsNone) {
-  RunSummary summary = example();
+  RunSummary summary = example_run();
   summary.forecast.reset();
   EXPECT_THAT(closing_table(summary), ::testing::Not(::testing::HasSubstr("a step (")));
 }
 
 TEST(ClosingTable, SaysHowBusyTheArithmeticWas) {
-  RunSummary summary = example();
+  RunSummary summary = example_run();
   summary.speed = Speed{
       .tflops = 412.37, .mfu = 0.417, .peak_tflops = 989.4, .peak_from = "published for H100 SXM"};
   EXPECT_THAT(closing_table(summary),
@@ -66,7 +66,7 @@ TEST(ClosingTable, SaysHowBusyTheArithmeticWas) {
 }
 
 TEST(ClosingTable, CountsTheRanksItLeavesOut) {
-  RunSummary summary = example();
+  RunSummary summary = example_run();
   summary.ranks_detail.resize(100);
   EXPECT_THAT(closing_table(summary), ::testing::HasSubstr("... and 36 ranks more"));
 }

@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-StepRecord example() {
+StepRecord live_step() {
   StepRecord record;
   record.step = 120;
   record.loss = 2.45128;
@@ -20,7 +20,7 @@ StepRecord example() {
 
 TEST(StepClock, LeavesTheFirstStepOut) {
   StepClock clock;
-  StepRecord record = example();
+  StepRecord record = live_step();
   record.step_ms = 5000.0;
   clock.add(record);
   EXPECT_EQ(clock.average_ms(), 0.0);
@@ -33,21 +33,21 @@ TEST(StepClock, LeavesTheFirstStepOut) {
 }
 
 TEST(StepText, SaysEverythingOnce) {
-  EXPECT_EQ(step_text(example(), 2000, 80.0, true),
+  EXPECT_EQ(step_text(live_step(), 2000, 80.0, true),
             "step  120/2000 | loss 2.4513 | norm 0.831 | lr 1.00e-03 | 84.3 ms | 600 samples/s | "
             "38.4 k tokens/s");
-  StepRecord record = example();
+  StepRecord record = live_step();
   record.accuracy = 0.5;
   EXPECT_EQ(step_text(record, 2000, 0.0, false),
             "step  120/2000 | loss 2.4513 | accuracy 50.0 % | norm 0.831 | lr 1.00e-03 | 84.3 ms");
 }
 
 TEST(LiveText, HasABarAndTheTimeLeftAndFits) {
-  const std::string full = live_text(example(), 240, 1000.0, false, 200);
+  const std::string full = live_text(live_step(), 240, 1000.0, false, 200);
   EXPECT_EQ(full,
             "[########........] 120/240 | loss 2.4513 | 2 min 00 s left | 1000 ms | 48 samples/s");
-  EXPECT_EQ(live_text(example(), 240, 1000.0, false, 20), full.substr(0, 20));
-  EXPECT_EQ(live_text(example(), 0, 0.0, false, 30).substr(0, 18), "[................]");
+  EXPECT_EQ(live_text(live_step(), 240, 1000.0, false, 20), full.substr(0, 20));
+  EXPECT_EQ(live_text(live_step(), 0, 0.0, false, 30).substr(0, 18), "[................]");
 }
 
 TEST(EvalText, NamesStepAndLoss) {

@@ -1,0 +1,26 @@
+// runtime/blueprint/blueprint.h -- all that is decided and proved about a run before anything is
+// allocated or connected. Pure.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/blueprint/layout.h"
+#include "runtime/blueprint/programs.h"
+#include "runtime/configuration/config.h"
+#include "runtime/models/models.h"
+
+namespace penstock {
+
+struct Blueprint {
+  ModelInput input;
+  Sequential model;
+  Layout layout;
+  Programs programs;  // verified
+};
+
+// `vocabulary` and `classes` are what the data has (models.h). Throws Error(Input) for what is
+// wrong with the network, the split or the schedule.
+[[nodiscard]] Blueprint draw_up(const Config& config, const ModelMaker& models, int64_t vocabulary,
+                                int64_t classes);
+
+}  // namespace penstock

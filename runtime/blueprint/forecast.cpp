@@ -1,0 +1,41 @@
+#include "runtime/blueprint/forecast.h"
+
+#include <memory>
+#include <stdexcept>
+
+#include "runtime/blueprint/plan_request.h"
+#include "runtime/costs/interconnects.h"
+
+namespace penstock {
+namespace {
+
+double step_flops(const ModelCosts& costs, const PipelineConfig& pipeline) {
+  double forward = 0;
+  for (const LayerCost& layer : costs.layers) forward += layer.forward_flops;
+  return 3.0 * forward * static_cast<double>(pipeline.micro_batches) *
+         static_cast<double>(pipeline.replicas);
+}
+
+}  // namespace
+
+Forecast forecast(const Config& config, Blueprint& blueprint, const DeviceModel& device,
+                  const Profile* profile, int ranks_per_node) {
+  try {
+    const std::shared_ptr<Sequential> not_owned(std::shared_ptr<void>(), &blueprint.model);
+    const auto costs = costs_by_size(config, not_owned, blueprint.input, device, profile);
+    Candidate candidate = candidate_of(config.pipeline);
+    candidate.split = blueprint.layout.split();
+    Machine machine = machine_of(device, profile);
+    machine.ranks_per_node = ranks_per_node;
+    machine.placement = config.pipeline.placement;
+    const ModelCosts layers = costs(candidate.micro_batch_size);
+    return {
+        predict(candidate, blueprint.programs.training, layers, machine),
+        profile == nullptr ? "counted for " + device.name : "measured: " + config.pipeline.profile,
+        step_flops(layers, config.pipeline)};
+  } catch (const std::invalid_argument& refusal) {
+    fail_input(refusal.what());
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,29 @@
+// runtime/blueprint/forecast.h -- what the planner expects of the run that is about to start, so
+// that its report can put measured beside predicted.
+#pragma once
+
+#include <string>
+
+#include "kernels/device_model.h"
+#include "runtime/blueprint/blueprint.h"
+#include "runtime/configuration/config.h"
+#include "runtime/plan/predict.h"
+#include "runtime/plan/profile.h"
+
+namespace penstock {
+
+struct Forecast {
+  Prediction prediction;
+  std::string basis;  // "counted for cpu, 2 threads", "measured: profile.json"
+  // Model FLOPs of a step over all ranks: thrice the forward of every micro-batch, what is
+  // recomputed not counted (the convention of PaLM, Chowdhery et al. 2022, appendix B).
+  double step_flops = 0;
+};
+
+// To be asked before the blueprint's layers belong to a pipeline (layer_costs.h). `profile` may be
+// null. Throws Error(Input) when the profile is of another network.
+[[nodiscard]] Forecast forecast(const Config& config, Blueprint& blueprint,
+                                const DeviceModel& device, const Profile* profile,
+                                int ranks_per_node);
+
+}  // namespace penstock

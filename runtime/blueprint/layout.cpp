@@ -1,0 +1,202 @@
+#include "runtime/blueprint/layout.h"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+
+#include "kernels/philox.h"
+#include "runtime/blueprint/plan_request.h"
+#include "runtime/configuration/name_patterns.h"
+#include "runtime/costs/layer_costs.h"
+#include "runtime/partition/partition.h"
+#include "runtime/plan/split.h"
+#include "runtime/plan/stage_skips.h"
+
+namespace penstock {
+namespace {
+
+Shapes input_shapes(const ModelInput& input, int64_t batch) {
+  std::vector<int64_t> extents = {batch};
+  extents.insert(extents.end(), input.shape.extents().begin(), input.shape.extents().end());
+  return {Shape(std::span<const int64_t>(extents))};
+}
+
+// By a model of no machine in particular: all ranks must split alike, on whatever they run.
+std::vector<int> balanced(const Sequential& model, const ModelInput& input, const Config& config,
+                          const Schedule& training) {
+  const Candidate candidate = candidate_of(config.pipeline);
+  const ModelCosts counted = counted_costs(model, input, candidate.micro_batch_size, DType::F32,
+                                           config.optimizer, cpu_model({}));
+  constexpr int64_t kNoLimit = 0;
+  return choose_split(candidate, training, counted, kNoLimit).split;
+}
+
+void note_tie(const Parameter& parameter, size_t layer, std::vector<LayerTie>& ties) {
+  auto tie = std::find_if(ties.begin(), ties.end(),
+                          [&](const LayerTie& known) { return known.name == parameter.name; });
+  if (tie == ties.end()) tie = ties.insert(ties.end(), {parameter.name, parameter.shape, {}});
+  tie->layers.push_back(layer);
+  tie->frozen = parameter.frozen;
+}
+
+// Once all layers are declared: which of their tensors there are, and what is frozen of them.
+void list_tensors(ParameterSet& all, Layout& layout) {
+  for (const Parameter& parameter : all.parameters()) {
+    if (parameter.first == nullptr) {
+      layout.named.push_back({parameter.name, parameter.shape, true, parameter.frozen});
+    }
+  }
+  for (const Buffer& buffer : all.buffers()) {
+    layout.named.push_back({buffer.name, buffer.shape, false, false});
+  }
+}
+
+void check_freeze(const Layout& layout, const std::vector<std::string>& freeze) {
+  std::vector<std::string> names;
+  bool trained = false;
+  for (const NetworkTensor& tensor : layout.named) {
+    if (!tensor.parameter) continue;
+    names.push_back(tensor.name);
+    trained = trained || !tensor.frozen;
+  }
+  refuse_unmatched("optimizer.freeze", freeze, names);
+  if (!trained && !freeze.empty()) fail_input("optimizer.freeze leaves nothing to train");
+}
+
+void count_parameters(const Sequential& model, const std::vector<std::string>& freeze,
+                      Layout& layout) {
+  layout.first_trained = freeze.empty() ? 0 : model.layers.size();
+  ParameterSet all;  // one set for all layers: names must not repeat, unless they are shared
+  for (size_t layer = 0; layer < model.layers.size(); ++layer) {
+    const size_t first = all.parameters().size();
+    const int64_t before = all.elements();
+    model.layers[layer]->declare(all);
+    layout.tensors.push_back(all.parameters().size() - first);
+    layout.parameters.push_back(all.elements() - before);
+    for (size_t i = first; i < all.parameters().size(); ++i) {
+      Parameter& parameter = all.parameters()[i];
+      parameter.frozen = matches_any(parameter.name, freeze);
+      if (!parameter.frozen) layout.first_trained = std::min(layout.first_trained, layer);
+      if (parameter.tied) note_tie(parameter, layer, layout.ties);
+    }
+  }
+  list_tensors(all, layout);
+  check_freeze(layout, freeze);
+  std::erase_if(layout.ties, [](const LayerTie& tie) { return tie.layers.size() == 1; });
+}
+
+}  // namespace
+
+int64_t Layout::total_parameters() const {
+  return std::accumulate(parameters.begin(), parameters.end(), int64_t{0});
+}
+
+int64_t Layout::frozen_parameters() const {
+  int64_t total = 0;
+  for (const NetworkTensor& tensor : named) total += tensor.frozen ? tensor.shape.elements() : 0;
+  return total;
+}
+
+size_t Layout::untrained(int stage) const {
+  const size_t first = first_layer[static_cast<size_t>(stage)];
+  const size_t last = first_layer[static_cast<size_t>(stage) + 1];
+  return std::clamp(first_trained, first, last) - first;
+}
+
+size_t Layout::tensors_before(int stage) const {
+  const auto end =
+      tensors.begin() + static_cast<ptrdiff_t>(first_layer[static_cast<size_t>(stage)]);
+  return std::accumulate(tensors.begin(), end, size_t{0});
+}
+
+std::vector<int> Layout::split() const {
+  std::vector<int> layers;
+  for (size_t s = 0; s + 1 < first_layer.size(); ++s) {
+    layers.push_back(static_cast<int>(first_layer[s + 1] - first_layer[s]));
+  }
+  return layers;
+}
+
+Layout lay_out(const Sequential& model, const ModelInput& input, const Config& config,
+               const Schedule& training) {
+  const PipelineConfig& pipeline = config.pipeline;
+  Layout layout;
+  layout.stages = pipeline.stages;
+  count_parameters(model, config.optimizer.freeze, layout);
+  layout.skips = find_skips(model.layers);
+  const int layers = static_cast<int>(model.layers.size());
+  std::vector<int> counts;
+  try {
+    counts = pipeline.split.empty() ? balanced(model, input, config, training)
+                                    : check_split(pipeline.split, layers, pipeline.stages);
+  } catch (const std::invalid_argument& refusal) {
+    fail_input(refusal.what());
+  }
+  layout.first_layer.push_back(0);
+  for (int count : counts) {
+    layout.first_layer.push_back(layout.first_layer.back() + static_cast<size_t>(count));
+  }
+  return layout;
+}
+
+int Layout::stage_of(size_t layer) const {
+  const auto after = std::upper_bound(first_layer.begin(), first_layer.end(), layer);
+  return static_cast<int>(after - first_layer.begin()) - 1;
+}
+
+std::vector<Skip> Layout::stage_skips() const {
+  std::vector<LayerSkip> of_layers;
+  for (const SkipPath& path : skips) {
+    of_layers.push_back({static_cast<int>(path.from_layer), static_cast<int>(path.to_layer)});
+  }
+  return penstock::stage_skips(split(), of_layers);
+}
+
+Traffic traffic(const Sequential& model, const Layout& layout, const ModelInput& input,
+                int64_t batch, DType dtype) {
+  Traffic traffic;
+  ShapeWalk walk(input_shapes(input, batch));
+  for (int stage = 0; stage < layout.stages; ++stage) {
+    std::vector<TensorSpec>& entering = traffic.boundaries.emplace_back();
+    for (const Shape& shape : walk.between()) {
+      entering.push_back({shape, stage == 0 ? input.dtype : dtype});
+    }
+    for (const auto& layer : layout.layers_of(model, stage)) walk.next(*layer);
+  }
+  for (const SkipPath& path : layout.skips) {
+    const int from = layout.stage_of(path.from_layer);
+    const int to = layout.stage_of(path.to_layer);
+    if (from == to) continue;
+    traffic.skips.push_back({from, to, path.to_layer, {walk.skipped(path.name), dtype}});
+  }
+  return traffic;
+}
+
+uint64_t fingerprint(const Sequential& model, const Layout& layout, const Traffic& traffic) {
+  std::string text;
+  for (size_t i = 0; i < model.layers.size(); ++i) {
+    text += model.layers[i]->name() + ' ' + model.layers[i]->kind() + ' ' +
+            std::to_string(layout.parameters[i]) + '\n';
+  }
+  for (size_t first : layout.first_layer) text += std::to_string(first) + ' ';
+  for (const auto& specs : traffic.boundaries) {
+    for (const TensorSpec& spec : specs) text += spec.shape.text() + name_of(spec.dtype);
+  }
+  for (const SkipRoute& skip : traffic.skips) {
+    text += std::to_string(skip.from) + '>' + std::to_string(skip.to) + skip.spec.shape.text();
+  }
+  return hash_name(text);
+}
+
+void check_model(const Sequential& model, const ModelInput& input, int64_t batch) {
+  if (model.layers.empty()) fail_input("the network has no layers");
+  (void)find_skips(model.layers);
+  ShapeWalk walk(input_shapes(input, batch));
+  for (const auto& layer : model.layers) walk.next(*layer);
+  if (!walk.between().empty()) {
+    fail_input("the network ends in '" + model.layers.back()->name() +
+               "', which is no loss: add a classifier");
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,64 @@
+#include "runtime/blueprint/plan_request.h"
+
+#include <utility>
+
+#include "runtime/blueprint/programs.h"
+#include "runtime/costs/layer_costs.h"
+#include "runtime/schedule/generators.h"
+
+namespace penstock {
+
+Candidate candidate_of(const PipelineConfig& pipeline) {
+  Candidate candidate;
+  candidate.stages = pipeline.stages;
+  candidate.replicas = pipeline.replicas;
+  candidate.chunks = stages_per_rank(pipeline);
+  candidate.micro_batches = pipeline.micro_batches;
+  candidate.micro_batch_size = pipeline.micro_batch_size;
+  candidate.schedule = pipeline.schedule;
+  candidate.recompute = pipeline.recompute;
+  candidate.split.assign(pipeline.split.begin(), pipeline.split.end());
+  return candidate;
+}
+
+void apply(const Candidate& candidate, PipelineConfig& pipeline) {
+  pipeline.stages = candidate.stages;
+  pipeline.replicas = candidate.replicas;
+  pipeline.chunks = candidate.chunks == default_chunks(candidate.schedule) ? 0 : candidate.chunks;
+  pipeline.micro_batches = candidate.micro_batches;
+  pipeline.micro_batch_size = candidate.micro_batch_size;
+  if (candidate.schedule != pipeline.schedule) pipeline.schedule_csv.clear();
+  pipeline.schedule = candidate.schedule;
+  pipeline.recompute = candidate.recompute;
+  pipeline.split.assign(candidate.split.begin(), candidate.split.end());
+}
+
+CostsBySize costs_by_size(const Config& config, std::shared_ptr<Sequential> model,
+                          const ModelInput& input, const DeviceModel& device,
+                          const Profile* profile) {
+  const DType dtype = config.run.precision == "bf16" ? DType::BF16 : DType::F32;
+  const auto counted = [model = std::move(model), input, dtype, optimizer = config.optimizer,
+                        device](int64_t batch) {
+    return counted_costs(*model, input, batch, dtype, optimizer, device);
+  };
+  if (profile == nullptr) return counted;
+  const ModelCosts at_profile = counted(profile->costs.micro_batch_size);
+  return [counted, at_profile, measured = profile->costs](int64_t batch) {
+    return calibrated(counted(batch), at_profile, measured);
+  };
+}
+
+PlanRequest plan_request(const Config& config, int ranks, const Machine& machine,
+                         CostsBySize costs) {
+  const PipelineConfig& pipeline = config.pipeline;
+  PlanRequest request;
+  request.ranks = ranks;
+  request.mini_batch =
+      int64_t{pipeline.replicas} * pipeline.micro_batches * pipeline.micro_batch_size;
+  request.machine = machine;
+  request.machine.placement = pipeline.placement;
+  request.costs = std::move(costs);
+  return request;
+}
+
+}  // namespace penstock

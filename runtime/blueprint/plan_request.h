@@ -1,0 +1,33 @@
+// runtime/blueprint/plan_request.h -- from a run's configuration to what the plan room works with.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "kernels/device_model.h"
+#include "runtime/configuration/config.h"
+#include "runtime/layers/layer.h"
+#include "runtime/models/models.h"
+#include "runtime/plan/plan.h"
+#include "runtime/plan/profile.h"
+
+namespace penstock {
+
+// The run itself, to be predicted; its split is empty unless pipeline.split gives one.
+[[nodiscard]] Candidate candidate_of(const PipelineConfig& pipeline);
+
+// The other way round: the run that this candidate stands for.
+void apply(const Candidate& candidate, PipelineConfig& pipeline);
+
+using CostsBySize = std::function<ModelCosts(int64_t micro_batch_size)>;
+
+// Counted for `device` and, where there is a profile, corrected by it. Holds the network.
+[[nodiscard]] CostsBySize costs_by_size(const Config& config, std::shared_ptr<Sequential> model,
+                                        const ModelInput& input, const DeviceModel& device,
+                                        const Profile* profile);
+
+// The mini-batch of the run, on so many ranks, with nothing pinned.
+[[nodiscard]] PlanRequest plan_request(const Config& config, int ranks, const Machine& machine,
+                                       CostsBySize costs);
+
+}  // namespace penstock

@@ -1,0 +1,17 @@
+// runtime/costs/interconnects.h -- the links between the devices of a machine, for predictions.
+#pragma once
+
+#include "kernels/device_model.h"
+#include "runtime/plan/predict.h"
+#include "runtime/plan/profile.h"
+
+namespace penstock {
+
+// The links that were measured, if they were, else the usual ones.
+[[nodiscard]] Machine machine_of(const DeviceModel& device, const Profile* profile);
+
+// What links such devices usually have: figures of vendors, and the share of them that large
+// messages reach.
+[[nodiscard]] Machine usual_machine(const DeviceModel& device);
+
+}  // namespace penstock

@@ -1,0 +1,37 @@
+// runtime/costs/layer_costs.h -- time and memory of every layer of a network, without training it:
+// counted on a device that computes nothing, or measured on the real one, by one and the same walk.
+//
+// The walk makes a Stage of each layer alone, runs every verb on tensors of the inferred shapes and
+// reads the accounts of the device's memory; only the meter around the verbs differs. At no time
+// does it hold more than one layer, so a network too large for a device is measured on it all the
+// same. Layers that are equal are walked once.
+//
+// The layers are declared to other stages and forget what they kept of earlier ones: a pipeline
+// that holds them must be built afterwards.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "kernels/device_model.h"
+#include "runtime/layers/layer.h"
+#include "runtime/models/models.h"
+#include "runtime/optimizer/config.h"
+#include "runtime/plan/layer_cost.h"
+
+namespace penstock {
+
+// By the model of a device. `dtype` is that of activations. Throws as Layer::infer() does.
+[[nodiscard]] ModelCosts counted_costs(const Sequential& model, const ModelInput& input,
+                                       int64_t micro_batch_size, DType dtype,
+                                       const OptimizerConfig& optimizer, const DeviceModel& device);
+
+// By the clock: the lower quartile of repetitions, each of which finds the caches filled with other
+// data, as a layer in a training step does. FLOPs are counted. `before_layer`, where given, runs
+// before each layer that is measured: ranks that measure together meet there.
+[[nodiscard]] ModelCosts measured_costs(const Sequential& model, const ModelInput& input,
+                                        int64_t micro_batch_size, DType dtype,
+                                        const OptimizerConfig& optimizer, Device& device,
+                                        const std::function<void()>& before_layer = {});
+
+}  // namespace penstock

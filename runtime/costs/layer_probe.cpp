@@ -1,0 +1,294 @@
+#include "runtime/costs/layer_probe.h"
+
+#include "kernels/philox.h"
+
+namespace penstock {
+namespace {
+
+constexpr uint64_t kSeed = 1;
+
+// What a tensor takes of its device.
+int64_t whole_lines(int64_t bytes) {
+  return (bytes + 63) / 64 * 64;
+}
+int64_t bytes_in_use(const Tensor& tensor) {
+  return whole_lines(static_cast<int64_t>(tensor.size_bytes()));
+}
+
+Shape batched(int64_t batch, const Shape& sample) {
+  std::vector<int64_t> extents = {batch};
+  extents.insert(extents.end(), sample.extents().begin(), sample.extents().end());
+  return Shape(std::span<const int64_t>(extents));
+}
+
+// Numbers around zero, as activations and gradients are: products of zeros draw less power than
+// those of a training run, and processors go faster. Ids and labels are 0, which is always valid.
+Tensor pattern(const Shape& shape, DType dtype, Device& device) {
+  if (dtype == DType::I32) return device.zeros(shape, dtype, Purpose::Workspace);
+  Tensor filled = device.empty(shape, dtype, Purpose::Workspace);
+  if (!device.holds_values()) return filled;
+  std::vector<float> numbers(static_cast<size_t>(shape.elements()));
+  const RandomStream stream = random_stream(kSeed, hash_name("probe"));
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    numbers[i] = uniform_of(philox(stream, i / 4)[i % 4]) - 0.5F;
+  }
+  Tensor wide = device.empty(shape, DType::F32, Purpose::Workspace);
+  device.copy_from_host(wide, numbers.data(), numbers.size() * sizeof(float));
+  device.pointwise().copy(filled, wide);
+  return filled;
+}
+
+// Full ones: what a layer does with padding is not its cost.
+Tensor lengths(int64_t batch, int64_t longest, Device& device) {
+  Tensor filled = device.empty({batch}, DType::I32, Purpose::Workspace);
+  if (!device.holds_values()) return filled;
+  const std::vector<int32_t> all(static_cast<size_t>(batch), static_cast<int32_t>(longest));
+  device.copy_from_host(filled, all.data(), all.size() * sizeof(int32_t));
+  return filled;
+}
+
+// A batch field as a loader gives it: the network's input, lengths, other tokens, or labels.
+struct FieldForm {
+  Shape shape;
+  DType dtype;
+  bool counts = false;  // lengths
+};
+
+FieldForm field_form(const std::string& name, const ProbeSetup& setup) {
+  const ModelInput& input = setup.input;
+  if (name == input.field) return {batched(setup.batch, input.shape), input.dtype};
+  if (name.ends_with("_lengths")) return {{setup.batch}, DType::I32, true};
+  const Shape label = input.label_per_position ? input.shape : Shape{};
+  return {batched(setup.batch, label), DType::I32};
+}
+
+Tensor field(const std::string& name, const ProbeSetup& setup, Device& device) {
+  const FieldForm form = field_form(name, setup);
+  if (form.counts) return lengths(setup.batch, setup.input.shape[0], device);
+  return pattern(form.shape, form.dtype, device);
+}
+
+int64_t state_bytes(const std::vector<StateTensor>& states) {
+  int64_t bytes = 0;
+  for (const StateTensor& state : states) bytes += bytes_in_use(state.tensor);
+  return bytes;
+}
+
+std::vector<int> views(const Tensors& outputs, const Tensors& inputs) {
+  std::vector<int> of(outputs.size(), -1);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    for (size_t j = 0; j < inputs.size(); ++j) {
+      if (outputs[i].raw() == inputs[j].raw()) of[i] = static_cast<int>(j);
+    }
+  }
+  return of;
+}
+
+Reading operator-(const Reading& after, const Reading& before) {
+  return {after.seconds - before.seconds, after.flops - before.flops};
+}
+
+}  // namespace
+
+std::vector<DataField> fields_of(const Layer& layer, bool first, const ProbeSetup& setup) {
+  std::vector<std::string> names = layer.reads();
+  if (first) names.push_back(setup.input.field);
+  std::vector<DataField> fields;
+  for (const std::string& name : names) {
+    const FieldForm form = field_form(name, setup);
+    const int64_t bytes = form.shape.elements() * static_cast<int64_t>(size_of(form.dtype));
+    fields.push_back({name, whole_lines(bytes)});
+  }
+  return fields;
+}
+
+LayerProbe::LayerProbe(const std::unique_ptr<Layer>& layer, const Shapes& inputs, ProbePlace place,
+                       const ProbeSetup& setup, Device& device)
+    : layer_(layer),
+      first_(place.first),
+      device_(device),
+      stage_(std::span(&layer, 1), RecomputeMode::Stage, 1, setup.dtype, device,
+             setup.optimizer.freeze),
+      optimizer_(make_optimizer(setup.optimizer)),
+      field_names_(layer->reads()) {
+  const bool trains = setup.optimizer.freeze.empty() || !stage_.parameters().empty();
+  stage_.set_first(!place.wanted, trains ? 0 : 1);
+  stage_.allocate(kSeed);
+  optimizer_->allocate(stage_.parameters(), device);
+  if (setup.optimizer.moving_average > 0.0) {
+    average_ = std::make_unique<WeightAverage>(setup.optimizer.moving_average);
+    average_->allocate(stage_.parameters(), device);
+  }
+  const auto parameters = static_cast<int64_t>(stage_.parameters().size());
+  squares_ = device.empty({parameters}, DType::F64, Purpose::Workspace);
+  const DType entering = place.first ? setup.input.dtype : setup.dtype;
+  for (const Shape& shape : inputs) input_patterns_.push_back(pattern(shape, entering, device));
+  for (const Shape& shape : layer->infer(inputs)) {
+    gradient_patterns_.push_back(pattern(shape, setup.dtype, device));
+  }
+  for (const std::string& name : field_names_) fields_.push_back(field(name, setup, device));
+  moment_.seed = kSeed;
+  moment_.step = 1;
+  moment_.field_names = &field_names_;
+  moment_.fields = &fields_;
+}
+
+LayerProbe::~LayerProbe() {
+  ParameterSet none;
+  layer_->declare(none);  // what it keeps on this device is let go
+}
+
+int64_t LayerProbe::in_use() const {
+  return device_.memory().use().total_current;
+}
+
+Tensors LayerProbe::fresh(const Tensors& patterns) const {
+  Tensors all;
+  for (const Tensor& from : patterns) {
+    all.push_back(device_.empty(from.shape(), from.dtype(), Purpose::Activations));
+    device_.pointwise().copy(all.back(), from);
+  }
+  return all;
+}
+
+// Data stay where the loader put them.
+Tensors LayerProbe::inputs() const {
+  return first_ ? input_patterns_ : fresh(input_patterns_);
+}
+
+void LayerProbe::run() {
+  (void)stage_.forward(moment_, inputs(), true);
+  (void)stage_.backward(moment_, fresh(gradient_patterns_));
+  stage_.end_step(1);
+}
+
+void LayerProbe::update() {
+  stage_.begin_step();
+  Tensors gradients;
+  for (const Parameter* parameter : stage_.parameters()) gradients.push_back(parameter->gradient);
+  device_.update().sum_of_squares(squares_, {gradients.data(), gradients.size()});
+  optimizer_->step(0.0, 1.0);
+  if (average_) average_->update(moment_.step);
+  stage_.end_step(1);
+}
+
+ProbeMemory LayerProbe::memory() {
+  ProbeMemory memory;
+  const int64_t workspace = device_.memory().use().current_of(Purpose::Workspace);
+  run();
+  const MemoryUse use = device_.memory().use();
+  // A tensor of no elements still takes a line; a stage of more layers has only one such.
+  const int64_t no_weights = stage_.held().empty() ? 64 : 0;
+  const int64_t no_gradients = stage_.gradients().elements() == 0 ? 64 : 0;
+  memory.parameters = use.current_of(Purpose::Parameters) - no_weights;
+  memory.gradients = use.current_of(Purpose::Gradients) - no_gradients;
+  memory.workspace = use.current_of(Purpose::Workspace) - workspace;
+  memory.optimizer = state_bytes(optimizer_->state());
+  if (average_) memory.optimizer += state_bytes(average_->state());
+  read_recording(memory);
+  read_halves(memory);
+  read_plain_forward(memory);
+  return memory;
+}
+
+// Drops the tensors one by one and sees whether the memory in use falls: what does not is kept.
+// `before`: bytes in use before the outputs were made, inputs included.
+Kept LayerProbe::let_go(Tensors outputs, Tensors inputs, int64_t before,
+                        const std::vector<int>& view_of) const {
+  Kept kept;
+  const auto drop = [this](Tensor& tensor) {
+    const int64_t bytes = bytes_in_use(tensor);
+    const int64_t with = in_use();
+    tensor.reset();
+    return in_use() < with ? int64_t{0} : bytes;
+  };
+  kept.own = -before;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const int64_t bytes = drop(outputs[i]);
+    kept.outputs.push_back(view_of[i] < 0 ? bytes : 0);
+    kept.own -= kept.outputs.back();
+  }
+  kept.own += in_use();
+  for (Tensor& input : inputs) kept.inputs.push_back(first_ ? 0 : drop(input));
+  return kept;
+}
+
+void LayerProbe::read_recording(ProbeMemory& memory) {
+  const int64_t empty = in_use();
+  Tensors x = inputs();
+  const int64_t before = in_use();
+  device_.memory().reset_peaks();
+  Tensors y = stage_.forward(moment_, x, true);
+  memory.record_peak = device_.memory().use().total_peak - empty;
+  memory.view_of = views(y, x);
+  memory.tape = let_go(std::move(y), std::move(x), before, memory.view_of);
+
+  const int64_t tape = in_use();
+  device_.memory().reset_peaks();
+  (void)stage_.backward(moment_, fresh(gradient_patterns_));
+  memory.backward_peak = device_.memory().use().total_peak - tape;
+}
+
+void LayerProbe::read_halves(ProbeMemory& memory) {
+  Tensors x = inputs();
+  const int64_t before = in_use();
+  Tensors y = stage_.forward(moment_, x, true);
+  (void)stage_.backward_input(moment_, fresh(gradient_patterns_));
+  memory.half = let_go(std::move(y), std::move(x), before, memory.view_of);
+  stage_.backward_weight(moment_);
+
+  (void)stage_.forward(moment_, inputs(), true);
+  const int64_t tape = in_use();
+  device_.memory().reset_peaks();
+  (void)stage_.backward_input(moment_, fresh(gradient_patterns_));
+  memory.backward_input_peak = device_.memory().use().total_peak - tape;
+  stage_.backward_weight(moment_);
+}
+
+void LayerProbe::read_plain_forward(ProbeMemory& memory) {
+  const int64_t empty = in_use();
+  device_.memory().reset_peaks();
+  (void)stage_.forward(moment_, inputs(), false);
+  memory.forward_peak = device_.memory().use().total_peak - empty;
+  stage_.recompute(moment_);
+  (void)stage_.backward(moment_, fresh(gradient_patterns_));
+}
+
+ProbeTimes LayerProbe::times(const Meter& meter, const std::function<void()>& chill) {
+  const auto timed = [&](const auto& verb) {
+    if (chill) chill();
+    const Reading before = meter();
+    verb();
+    return meter() - before;
+  };
+  Tensors x, y, g, dx;
+  const auto forward = [&] {
+    x = inputs();
+    Tensors entering = std::move(x);
+    const Reading taken = timed([&] { y = stage_.forward(moment_, std::move(entering), true); });
+    y.clear();
+    return taken;
+  };
+  const auto backward = [&](bool both) {
+    g = fresh(gradient_patterns_);
+    const Reading taken = timed([&] {
+      dx = both ? stage_.backward(moment_, std::move(g))
+                : stage_.backward_input(moment_, std::move(g));
+    });
+    dx.clear();
+    return taken;
+  };
+  ProbeTimes times;
+  times.update_s = timed([&] { update(); }).seconds;
+  const double fresh = forward().seconds + backward(true).seconds;
+  times.forward = forward();
+  times.backward = backward(true);
+  times.copies_s = fresh - times.forward.seconds - times.backward.seconds;
+  (void)forward();
+  times.backward_input = backward(false);
+  times.backward_weight = timed([&] { stage_.backward_weight(moment_); });
+  stage_.end_step(1);
+  return times;
+}
+
+}  // namespace penstock

@@ -1,0 +1,192 @@
+#include "runtime/pipeline/pipeline.h"
+
+#include <algorithm>
+
+#include "runtime/schedule/window.h"
+
+namespace penstock {
+namespace {
+
+DType dtype_named(const std::string& precision) {
+  if (precision == "fp32") return DType::F32;
+  if (precision == "bf16") return DType::BF16;
+  fail_input("unknown run.precision '" + precision + "'; known are fp32 and bf16");
+}
+
+// Messages of unequal sizes would be cut or overrun: better to say so before the first one.
+void check_agreement(uint64_t mine, Collective& world) {
+  const std::vector<int64_t> all = world.gather_to_all(static_cast<int64_t>(mine));
+  for (size_t rank = 1; rank < all.size(); ++rank) {
+    if (all[rank] == all[0]) continue;
+    throw Error(ErrorKind::Input,
+                "rank " + std::to_string(rank) +
+                    " has built another network than rank 0: start the same program, of the same "
+                    "version, on every host",
+                ErrorScope::EveryRank);
+  }
+}
+
+// The most messages that can be on their way along an edge in either direction, however slow the
+// other end: a gradient that came back proves that its activation, and every earlier one, arrived,
+// and an activation sent proves the same of the gradients before it.
+int most_in_flight(const Schedule& schedule, StagePair edge) {
+  const int rank = schedule.rank_of_stage[static_cast<size_t>(edge.from)];
+  int now = 0;
+  int most = 0;
+  for (const Instruction& instruction : schedule.program[static_cast<size_t>(rank)]) {
+    if (instruction.stage != edge.from || instruction.peer != edge.to) continue;
+    if (instruction.op == Op::SendActivation) most = std::max(most, ++now);
+    if (instruction.op == Op::RecvGradient) --now;
+  }
+  return most;
+}
+
+}  // namespace
+
+Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid& grid,
+                   Network& network, Device& device)
+    : blueprint_(blueprint),
+      replicas_(grid.replicas),
+      device_(device),
+      dtype_(dtype_named(config.run.precision)),
+      evaluation_batch_(config.run.eval_batch > 0 ? config.run.eval_batch
+                                                  : config.pipeline.micro_batch_size) {
+  const auto& [input, model, layout, programs] = blueprint;
+  position_ = network.pipeline().rank();
+  Traffic passing = traffic(model, layout, input, config.pipeline.micro_batch_size, dtype_);
+  check_agreement(fingerprint(model, layout, passing), network.world());
+  make_stages(config, device);
+  const std::vector<std::string> fields = this->fields();
+  reads_labels_ = std::find(fields.begin(), fields.end(), "labels") != fields.end();
+
+  const int window =
+      std::max(message_window(programs.training), message_window(programs.evaluation));
+  links_ = std::make_unique<Links>(network, programs.training, window, device);
+  if (replicas_ > 1) reduce_ = network.reduce_group(device);
+  if (replicas_ > 1 && config.model.norm_replicas) {
+    exchange_ = std::make_unique<ReplicaExchange>(network.replicas());
+    for (auto& stage : stages_) stage->set_replicas(exchange_.get());
+  }
+  const auto trained = [](const LayerTie& tie) { return !tie.frozen; };
+  if (std::any_of(layout.ties.begin(), layout.ties.end(), trained)) {
+    tied_ = std::make_unique<TiedGradients>(layout, programs.training.rank_of_stage,
+                                            stages_by_index_, network, device);
+  }
+  train_ = make_executor(programs.training, std::move(passing), 0, false);
+  note_messages(*train_);
+  evaluate_ =
+      make_executor(programs.evaluation, traffic(model, layout, input, evaluation_batch_, dtype_),
+                    program_size(programs.training), true);
+  for (auto& stage : stages_) {
+    stage->set_progress([executor = train_.get()] { executor->progress(); });
+  }
+}
+
+std::unique_ptr<Executor> Pipeline::make_executor(const Schedule& schedule, Traffic passing,
+                                                  int64_t first_section, bool chooses_words) const {
+  Executor::Parts parts;
+  parts.stages = stages_by_index_;
+  parts.boundaries = std::move(passing.boundaries);
+  parts.skips = std::move(passing.skips);
+  parts.inputs = blueprint_.model.inputs;
+  parts.chooses_words = chooses_words;
+  parts.links = links_.get();
+  parts.reduce = reduce_.get();
+  parts.tied = tied_.get();
+  parts.device = &device_;
+  parts.first_section = first_section;
+  return std::make_unique<Executor>(schedule, position_, std::move(parts));
+}
+
+void Pipeline::prepare_one_position() {
+  const Programs& programs = blueprint_.programs;
+  ModelInput input = blueprint_.input;
+  input.shape = {1};
+  one_position_ =
+      make_executor(programs.evaluation,
+                    traffic(blueprint_.model, blueprint_.layout, input, evaluation_batch_, dtype_),
+                    program_size(programs.training) + program_size(programs.evaluation), true);
+}
+
+void Pipeline::run(const StepInput& input) {
+  if (input.training) {
+    train_->run(input);
+  } else if (!input.decoding.empty() && input.decoding[0].one_position) {
+    one_position_->run(input);
+  } else {
+    evaluate_->run(input);
+  }
+}
+
+void Pipeline::note_messages(const Executor& executor) {
+  for (size_t e = 0; e < executor.tuples().size(); ++e) {
+    const int edge = static_cast<int>(e);
+    const EdgeLinks& links = links_->of(edge);
+    SendLink* link = links.send_activation != nullptr ? links.send_activation : links.send_gradient;
+    if (link == nullptr) continue;
+    sent_.push_back({link, executor.tuples()[e],
+                     most_in_flight(blueprint_.programs.training, executor.edges().ends(edge))});
+  }
+}
+
+void Pipeline::make_stages(const Config& config, Device& device) {
+  stages_by_index_.assign(static_cast<size_t>(blueprint_.layout.stages), nullptr);
+  for (int s = 0; s < blueprint_.layout.stages; ++s) {
+    if (blueprint_.programs.training.rank_of_stage[static_cast<size_t>(s)] != position_) continue;
+    stages_.push_back(std::make_unique<Stage>(blueprint_.layout.layers_of(blueprint_.model, s),
+                                              recompute_mode_named(config.pipeline.recompute),
+                                              config.pipeline.micro_batches, dtype_, device,
+                                              config.optimizer.freeze));
+    Stage& stage = *stages_.back();
+    const Layout& layout = blueprint_.layout;
+    const size_t first_layer = layout.first_layer[static_cast<size_t>(s)];
+    stage.set_first(s == 0 || first_layer <= layout.first_trained, layout.untrained(s));
+    stage.allocate(config.run.seed);
+    stages_by_index_[static_cast<size_t>(s)] = &stage;
+    list_parameters(s, stage);
+  }
+}
+
+void Pipeline::list_parameters(int s, Stage& stage) {
+  const Layout& layout = blueprint_.layout;
+  const auto first_holder_is_before = [&](const Parameter& parameter) {
+    const auto tie = std::find_if(layout.ties.begin(), layout.ties.end(),
+                                  [&](const LayerTie& t) { return t.name == parameter.name; });
+    return tie != layout.ties.end() && layout.stage_of(tie->layers.front()) < s;
+  };
+  size_t place = layout.tensors_before(s);
+  for (Parameter& parameter : stage.set().parameters()) {
+    const size_t here = place++;
+    if (parameter.first != nullptr) continue;
+    if (!parameter.frozen) parameters_.push_back(&parameter);
+    if (parameter.tied && first_holder_is_before(parameter)) continue;
+    owned_.push_back(&parameter);
+    places_.push_back(here);
+  }
+}
+
+void Pipeline::reserve_for_messages() {
+  for (const Message& message : sent_) message.link->reserve(message.tensors, message.most);
+}
+
+void Pipeline::begin_step() {
+  for (auto& stage : stages_) stage->begin_step();
+  device_.memory().order_cache();  // when the last step's tensors have gone
+}
+
+void Pipeline::end_step() {
+  for (auto& stage : stages_) stage->end_step(replicas_);
+}
+
+std::vector<std::string> Pipeline::fields() const {
+  std::vector<std::string> all;
+  if (stages_by_index_.front() != nullptr) all = blueprint_.model.inputs;
+  for (const auto& stage : stages_) {
+    for (const std::string& field : stage->reads()) {
+      if (std::find(all.begin(), all.end(), field) == all.end()) all.push_back(field);
+    }
+  }
+  return all;
+}
+
+}  // namespace penstock

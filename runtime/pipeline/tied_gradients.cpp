@@ -1,0 +1,129 @@
+#include "runtime/pipeline/tied_gradients.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace penstock {
+
+TiedGradients::TiedGradients(const Layout& layout, const std::vector<int>& rank_of_stage,
+                             const std::vector<Stage*>& stages, Network& network, Device& device)
+    : device_(device) {
+  find_holders(layout, rank_of_stage, stages);
+  find_routes();
+  std::vector<Edge> edges;
+  for (const Route& route : routes_) {
+    const auto stage_at = [&](int rank) {
+      const auto found = std::find(rank_of_stage.begin(), rank_of_stage.end(), rank);
+      return static_cast<int>(found - rank_of_stage.begin());
+    };
+    edges.push_back({.from_stage = stage_at(route.from),
+                     .to_stage = stage_at(route.to),
+                     .from_position = route.from,
+                     .to_position = route.to,
+                     .direction = Direction::Gradient});
+  }
+  ends_ = network.connect(edges, device);
+}
+
+void TiedGradients::find_holders(const Layout& layout, const std::vector<int>& rank_of_stage,
+                                 const std::vector<Stage*>& stages) {
+  std::map<std::pair<int, std::string>, size_t> seen;  // holders of a tie in a stage
+  for (const LayerTie& tied : layout.ties) {
+    if (tied.frozen) continue;
+    Tie& tie = ties_.emplace_back();
+    for (size_t layer : tied.layers) {
+      const int s = layout.stage_of(layer);
+      Holder& holder = tie.emplace_back();
+      holder.rank = rank_of_stage[static_cast<size_t>(s)];
+      holder.shape = tied.shape;
+      const Stage* stage = stages[static_cast<size_t>(s)];
+      if (stage == nullptr) continue;
+      size_t skip = seen[{s, tied.name}]++;
+      for (Parameter* parameter : stage->tied()) {
+        if (parameter->name == tied.name && skip-- == 0) {
+          holder.here = parameter;
+          break;
+        }
+      }
+    }
+  }
+}
+
+void TiedGradients::find_routes() {
+  std::map<std::pair<int, int>, size_t> known;
+  for (Tie& tie : ties_) {
+    std::vector<int> ranks;
+    for (const Holder& holder : tie) ranks.push_back(holder.rank);
+    std::sort(ranks.begin(), ranks.end());
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+    for (Holder& holder : tie) {
+      for (int to : ranks) {
+        if (to == holder.rank) continue;
+        const auto [at, added] = known.emplace(std::pair(holder.rank, to), routes_.size());
+        if (added) routes_.push_back({.from = holder.rank, .to = to, .holders = {}, .specs = {}});
+        routes_[at->second].holders.push_back(&holder);
+      }
+    }
+  }
+  for (Route& route : routes_) {
+    for (const Holder* holder : route.holders) route.specs.push_back({holder->shape, DType::F32});
+  }
+}
+
+void TiedGradients::add_up() {
+  for (Tie& tie : ties_) {
+    for (Holder& holder : tie) {
+      if (holder.here != nullptr) holder.gradient = holder.here->gradient;
+    }
+  }
+  exchange();
+  for (Tie& tie : ties_) fold(tie);
+}
+
+void TiedGradients::exchange() {
+  for (size_t r = 0; r < routes_.size(); ++r) {
+    if (ends_.receive[r]) ends_.receive[r]->expect(routes_[r].specs);
+  }
+  Tensors message;
+  for (size_t r = 0; r < routes_.size(); ++r) {
+    if (!ends_.send[r]) continue;
+    message.clear();
+    for (const Holder* holder : routes_[r].holders) message.push_back(holder->gradient);
+    ends_.send[r]->send({message.data(), message.size()});
+  }
+  for (const auto& end : ends_.send) {
+    if (end) end->hand_over();
+  }
+  for (size_t r = 0; r < routes_.size(); ++r) {
+    if (!ends_.receive[r]) continue;
+    message.clear();
+    message.resize(routes_[r].holders.size());
+    ends_.receive[r]->receive({message.data(), message.size()});
+    for (size_t i = 0; i < message.size(); ++i) {
+      routes_[r].holders[i]->gradient = std::move(message[i]);
+    }
+  }
+  // What is still leaving must not be written to.
+  for (const auto& end : ends_.send) {
+    if (end) end->drain();
+  }
+}
+
+void TiedGradients::fold(Tie& tie) {
+  const auto mine = [](const Holder& holder) {
+    return holder.here != nullptr && holder.here->first == nullptr;
+  };
+  if (std::any_of(tie.begin(), tie.end(), mine)) {
+    PointwiseOps& ops = device_.pointwise();
+    Tensor sum = device_.empty(tie.front().gradient.shape(), DType::F32, Purpose::Workspace);
+    ops.copy(sum, tie.front().gradient);
+    for (size_t i = 1; i < tie.size(); ++i) ops.accumulate(sum, tie[i].gradient);
+    for (Holder& holder : tie) {
+      if (mine(holder)) ops.copy(holder.here->gradient, sum);
+    }
+  }
+  for (Holder& holder : tie) holder.gradient.reset();
+}
+
+}  // namespace penstock

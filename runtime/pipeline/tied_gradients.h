@@ -1,0 +1,57 @@
+// runtime/pipeline/tied_gradients.h -- parameters that several layers hold (Parameter::tied), on
+// one stage or several: the sum of their gradients, once a step.
+//
+// Every holder has a gradient of its own. Ranks that hold a parameter send one another theirs, and
+// each adds all of them up in layer order: the bits do not depend on which layers share a stage.
+// From equal sums, equal weights and equal states every rank then makes the same update.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/blueprint/layout.h"
+#include "runtime/comm/network.h"
+#include "runtime/stage/stage.h"
+
+namespace penstock {
+
+class TiedGradients {
+ public:
+  // Collective over the pipeline. `stages`: by stage, null on other ranks; they, the network and
+  // the device must outlive this object.
+  TiedGradients(const Layout& layout, const std::vector<int>& rank_of_stage,
+                const std::vector<Stage*>& stages, Network& network, Device& device);
+
+  // Once all gradients of the step are there, replicas' sums included: those of
+  // Stage::parameters() become the sums over all holders. Waits for messages.
+  void add_up();
+
+ private:
+  struct Holder {
+    int rank = 0;
+    Shape shape;
+    Parameter* here = nullptr;  // null on other ranks
+    Tensor gradient;            // during add_up()
+  };
+  using Tie = std::vector<Holder>;  // in layer order
+  // All that one rank holds of the ties that another takes part in, as one message.
+  struct Route {
+    int from = 0, to = 0;          // ranks of the pipeline
+    std::vector<Holder*> holders;  // at `from`
+    std::vector<TensorSpec> specs;
+  };
+
+  void find_holders(const Layout& layout, const std::vector<int>& rank_of_stage,
+                    const std::vector<Stage*>& stages);
+  void find_routes();
+  void exchange();
+  void fold(Tie& tie);
+
+  Device& device_;
+  std::vector<Tie> ties_;
+  std::vector<Route> routes_;
+  Network::Ends ends_;  // by route
+};
+
+}  // namespace penstock

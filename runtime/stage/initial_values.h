@@ -1,0 +1,15 @@
+// runtime/stage/initial_values.h -- how a parameter starts: a pure function of (seed, name,
+// element).
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/device.h"
+#include "runtime/autograd/parameter.h"
+
+namespace penstock {
+
+// Overwrites the weight. The same on any stage, rank or device.
+void fill_initial_values(Parameter& parameter, uint64_t seed, Device& device);
+
+}  // namespace penstock

@@ -1,0 +1,308 @@
+#include "runtime/stage/stage.h"
+
+#include <algorithm>
+
+namespace penstock {
+
+RecomputeMode recompute_mode_named(const std::string& name) {
+  if (name == "none") return RecomputeMode::None;
+  if (name == "stage") return RecomputeMode::Stage;
+  if (name == "layer") return RecomputeMode::Layer;
+  fail_input("unknown pipeline.recompute '" + name + "'; known are none, stage and layer");
+}
+
+Stage::Stage(std::span<const std::unique_ptr<Layer>> layers, RecomputeMode mode, int micro_batches,
+             DType dtype, Device& device, std::span<const std::string> freeze)
+    : layers_(layers),
+      dtype_(dtype),
+      device_(device),
+      mode_(mode),
+      weights_(layers, freeze),
+      live_(static_cast<size_t>(micro_batches), nullptr),
+      losses_(static_cast<size_t>(micro_batches)),
+      auxiliary_losses_(static_cast<size_t>(micro_batches)) {
+  set_first(false);
+}
+
+void Stage::set_first(bool first, size_t untrained) {
+  first_ = first;
+  untrained_ = first ? untrained : 0;
+  const size_t length = mode_ == RecomputeMode::Layer ? 1 : layers_.size();
+  plan_ = plan_stage(layers_, length, untrained_);
+}
+
+std::vector<std::string> Stage::reads() const {
+  std::vector<std::string> all;
+  for (const auto& layer : layers_) {
+    for (const std::string& field : layer->reads()) {
+      if (std::find(all.begin(), all.end(), field) == all.end()) all.push_back(field);
+    }
+  }
+  return all;
+}
+
+int64_t Stage::past_bytes() const {
+  int64_t numbers = 0;
+  for (const auto& layer : layers_) numbers += layer->past_width();
+  return numbers * static_cast<int64_t>(size_of(dtype_));
+}
+
+void Stage::begin_step() {
+  // Those of the step before: kept until new ones take their place, they would take it from them,
+  // and every address behind would change from step to step.
+  for (Tensor& loss : losses_) loss.reset();
+  for (Tensors& losses : auxiliary_losses_) losses.clear();
+  device_.pointwise().fill(weights_.gradients(), 0.0F);
+}
+
+void Stage::end_step(int replicas) {
+  StepEnd end{device_, replicas};
+  for (const auto& layer : layers_) layer->end_step(end);
+}
+
+Stage::Stash& Stage::take_stash(int index) {
+  Stash*& live = live_[static_cast<size_t>(index)];
+  if (live != nullptr) {
+    fail_internal("micro-batch " + std::to_string(index) + " is forwarded twice");
+  }
+  if (spare_.empty()) {
+    Stash& stash = stashes_.emplace_back();
+    for (const SegmentPlan& plan : plan_.segments) stash.segments.emplace_back().plan = &plan;
+    spare_.push_back(&stash);
+  }
+  live = spare_.back();
+  spare_.pop_back();
+  return *live;
+}
+
+Stage::Stash& Stage::stash_of(int index) {
+  Stash* live = live_[static_cast<size_t>(index)];
+  if (live == nullptr) {
+    fail_internal("micro-batch " + std::to_string(index) + " is differentiated before its forward");
+  }
+  return *live;
+}
+
+void Stage::release_stash(int index) {
+  Stash*& live = live_[static_cast<size_t>(index)];
+  spare_.push_back(live);
+  live = nullptr;
+}
+
+Tape& Stage::take_tape() {
+  if (spare_tapes_.empty()) {
+    spare_tapes_.push_back(&tapes_.emplace_back(device_));
+    spare_tapes_.back()->set_progress(progress_);
+    spare_tapes_.back()->set_part_done(
+        [this](size_t layer) { weights_.buckets().layer_done(layer); });
+  }
+  Tape& tape = *spare_tapes_.back();
+  spare_tapes_.pop_back();
+  return tape;
+}
+
+void Stage::release_tape(Segment& segment) {
+  segment.tape->clear();
+  spare_tapes_.push_back(segment.tape);
+  segment.tape = nullptr;
+}
+
+Context Stage::context(const Moment& moment, Tape& tape, bool recomputing) const {
+  return {.tape = tape,
+          .dtype = dtype_,
+          .training = moment.training,
+          .recomputing = recomputing,
+          .seed = moment.seed,
+          .step = moment.step,
+          .micro_batch = moment.global_index,
+          .loss_scale = moment.loss_scale,
+          .field_names = moment.field_names,
+          .fields = moment.fields,
+          .decoding = moment.decoding,
+          .loss = nullptr,
+          .replicas = replicas_,
+          .auxiliary_losses = nullptr};
+}
+
+// Data as the layers compute: numbers come from the loader in fp32. Ids stay what they are.
+Tensor Stage::computable(const Tensor& data) const {
+  if (data.dtype() != DType::F32 || dtype_ == DType::F32) return data;
+  Tensor narrow = device_.empty(data.shape(), dtype_, Purpose::Activations);
+  device_.pointwise().copy(narrow, data);
+  return narrow;
+}
+
+Tensors Stage::run(Segment& segment, const Moment& moment, bool record, bool recomputing) {
+  Tape& tape = take_tape();
+  segment.tape = &tape;
+  if (record) tape.start_recording();
+  Variables skips(static_cast<size_t>(plan_.skips));
+  Variables x = enter(segment, tape, skips);
+  Context now = context(moment, tape, recomputing);
+  Tensor loss;
+  now.loss = &loss;
+  if (!recomputing) now.auxiliary_losses = &auxiliary_losses_[static_cast<size_t>(moment.index)];
+  for (size_t i = segment.plan->first; i < segment.plan->last; ++i) {
+    if (record) tape.begin_part(i);
+    if (plan_.pop[i] >= 0) x.push_back(std::move(skips[static_cast<size_t>(plan_.pop[i])]));
+    x = layers_[i]->forward(now, x);
+    // What goes from layer to layer is kept: a layer costs the same whatever is beside it.
+    for (Variable& variable : x) variable.source = nullptr;
+    if (plan_.stash[i] < 0) continue;
+    skips[static_cast<size_t>(plan_.stash[i])] = std::move(x.back());
+    x.pop_back();
+  }
+  tape.stop_recording();
+  if (record) {
+    segment.inputs.clear();
+  } else {
+    release_tape(segment);
+  }
+  if (loss && !recomputing) losses_[static_cast<size_t>(moment.index)] = std::move(loss);
+  for (int skip : segment.plan->leaving) {
+    x.push_back(std::move(skips[static_cast<size_t>(skip)]));
+  }
+  Tensors outputs;
+  segment.output_slots.clear();
+  for (Variable& variable : x) {
+    segment.output_slots.push_back(variable.slot);
+    outputs.push_back(std::move(variable.value));
+  }
+  return outputs;
+}
+
+// The segment's inputs on the tape: those for its first layer are returned, the others are skips.
+Variables Stage::enter(Segment& segment, Tape& tape, Variables& skips) const {
+  // Nobody wants their gradients: they are not put on the tape.
+  const bool data = first_ && segment.plan->first <= untrained_;
+  const std::vector<int>& entering = segment.plan->entering;
+  const size_t chain = segment.inputs.size() - entering.size();
+  Variables x;
+  segment.input_slots.clear();
+  for (size_t i = 0; i < segment.inputs.size(); ++i) {
+    const Tensor& input = segment.inputs[i];
+    Variable variable = data ? Variable{computable(input)} : tape.input(input);
+    segment.input_slots.push_back(variable.slot);
+    if (i < chain) {
+      x.push_back(std::move(variable));
+    } else {
+      skips[static_cast<size_t>(entering[i - chain])] = std::move(variable);
+    }
+  }
+  return x;
+}
+
+namespace {
+
+// A tuple's last tensors are skips: apart, by number, while its others go from segment to segment.
+void lay_aside(Tensors& tuple, const std::vector<int>& numbers, Tensors& skips) {
+  const size_t chain = tuple.size() - numbers.size();
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    skips[static_cast<size_t>(numbers[i])] = std::move(tuple[chain + i]);
+  }
+  tuple.resize(chain);
+}
+
+void take_along(Tensors& tuple, const std::vector<int>& numbers, Tensors& skips) {
+  for (int number : numbers) tuple.push_back(std::move(skips[static_cast<size_t>(number)]));
+}
+
+}  // namespace
+
+Tensors Stage::forward(const Moment& moment, Tensors inputs, bool keep_tape) {
+  Stash& stash = take_stash(moment.index);
+  auxiliary_losses_[static_cast<size_t>(moment.index)].clear();
+  Tensors skips(static_cast<size_t>(plan_.skips));
+  Tensors x = std::move(inputs);
+  entering_ = x.size();
+  lay_aside(x, plan_.entering, skips);
+  for (Segment& segment : stash.segments) {
+    take_along(x, segment.plan->entering, skips);
+    segment.inputs = std::move(x);
+    const bool differentiated = moment.training && trains(segment);
+    x = run(segment, moment, differentiated && keep_tape, false);
+    lay_aside(x, segment.plan->leaving, skips);
+    if (!differentiated) segment.inputs.clear();
+  }
+  take_along(x, plan_.leaving, skips);
+  if (!moment.training) release_stash(moment.index);
+  return x;
+}
+
+void Stage::recompute(const Moment& moment) {
+  Segment& last = stash_of(moment.index).segments.back();
+  if (trains(last)) (void)run(last, moment, true, true);
+}
+
+// What waits for the gradients of these layers need not: there are none.
+void Stage::pass_over(const Segment& segment) {
+  for (size_t i = segment.plan->last; i-- > segment.plan->first;) weights_.buckets().layer_done(i);
+}
+
+Tensors Stage::run_backward(const Moment& moment, Tensors gradients, Halves halves) {
+  Stash& stash = stash_of(moment.index);
+  Tensors skips(static_cast<size_t>(plan_.skips));
+  Tensors g = std::move(gradients);
+  lay_aside(g, plan_.leaving, skips);
+  for (size_t s = stash.segments.size(); s-- > 0;) {
+    Segment& segment = stash.segments[s];
+    if (!trains(segment)) {
+      if (halves == Halves::Both) pass_over(segment);
+      continue;
+    }
+    if (segment.tape == nullptr) (void)run(segment, moment, true, true);
+    take_along(g, segment.plan->leaving, skips);
+    g = differentiate(segment, std::move(g), halves);
+    lay_aside(g, segment.plan->entering, skips);
+  }
+  if (first_) return Tensors(entering_);
+  take_along(g, plan_.entering, skips);
+  return g;
+}
+
+// From the gradients of a segment's outputs to those of its inputs, empty where nobody wants them.
+Tensors Stage::differentiate(Segment& segment, Tensors gradients, Halves halves) {
+  Tape& tape = *segment.tape;
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    if (segment.output_slots[i] >= 0) {
+      tape.give_gradient(segment.output_slots[i], std::move(gradients[i]));
+    }
+  }
+  if (halves == Halves::Both) {
+    tape.backward();
+  } else {
+    tape.backward_input();
+  }
+  Tensors g;
+  for (int slot : segment.input_slots) {
+    g.push_back(slot >= 0 ? tape.take_gradient(slot) : Tensor());
+  }
+  if (halves == Halves::Both) release_tape(segment);
+  return g;
+}
+
+Tensors Stage::backward(const Moment& moment, Tensors gradients) {
+  Tensors g = run_backward(moment, std::move(gradients), Halves::Both);
+  release_stash(moment.index);
+  return g;
+}
+
+Tensors Stage::backward_input(const Moment& moment, Tensors gradients) {
+  return run_backward(moment, std::move(gradients), Halves::Input);
+}
+
+void Stage::backward_weight(const Moment& moment) {
+  Stash& stash = stash_of(moment.index);
+  for (size_t s = stash.segments.size(); s-- > 0;) {
+    Segment& segment = stash.segments[s];
+    if (!trains(segment)) {
+      pass_over(segment);
+      continue;
+    }
+    segment.tape->backward_weight();
+    release_tape(segment);
+  }
+  release_stash(moment.index);
+}
+
+}  // namespace penstock

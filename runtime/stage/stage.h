@@ -1,0 +1,149 @@
+// runtime/stage/stage.h -- Stage: a run of layers with everything they own on one device.
+//
+// Owns its weights and the stashes of the micro-batches in flight. Knows nothing
+// of schedules or ranks: the executor says what to do with which micro-batch, in which order.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/layers/layer.h"
+#include "runtime/stage/segments.h"
+#include "runtime/stage/stage_weights.h"
+
+namespace penstock {
+
+// What Forward keeps for the backward of the same micro-batch (GPipe, section 2.3).
+enum class RecomputeMode : uint8_t {
+  None,   // the whole tape
+  Stage,  // the stage's input only; the stage is run again
+  Layer,  // every layer's input; the layers are run again one at a time
+};
+[[nodiscard]] RecomputeMode recompute_mode_named(const std::string& name);
+
+// One micro-batch at one step, as all stages see it.
+struct Moment {
+  bool training = true;
+  uint64_t seed = 0;
+  int64_t step = 0;
+  int index = 0;             // 0 .. micro_batches-1 in this replica
+  int64_t global_index = 0;  // over all replicas
+  float loss_scale = 1.0F;
+  const std::vector<std::string>* field_names = nullptr;
+  const std::vector<Tensor>* fields = nullptr;
+  const Decoding* decoding = nullptr;  // words are being chosen
+};
+
+class Stage {
+ public:
+  // `layers` must outlive the stage and belong to it alone. Parameters whose names match a pattern
+  // of `freeze` (name_patterns.h) are not trained.
+  Stage(std::span<const std::unique_ptr<Layer>> layers, RecomputeMode mode, int micro_batches,
+        DType dtype, Device& device, std::span<const std::string> freeze = {});
+
+  void allocate(uint64_t seed) { weights_.allocate(seed, device_); }
+  // Whom batch norms share their statistics with; null: nobody.
+  void set_replicas(Replicas* replicas) { replicas_ = replicas; }
+  // Called between ops, so that messages of other ranks move.
+  void set_progress(const std::function<void()>& progress) { progress_ = progress; }
+
+  // ---- the verbs of a schedule
+  // Tuples hold what passes between neighbouring layers, then the skips that cross the stage's end:
+  // inputs those that are popped here, outputs those that are stashed here, in the layers' order;
+  // likewise their gradients.
+  // Returns the outputs. In training stashes what the mode asks for; with `keep_tape` (no Recompute
+  // will come) everything.
+  [[nodiscard]] Tensors forward(const Moment& moment, Tensors inputs, bool keep_tape);
+  // Runs the last stretch of layers again, with the tape on: all of them in mode Stage.
+  void recompute(const Moment& moment);
+  // From the gradients of the outputs to those of the inputs (empty tensors where nobody wants
+  // them), adding into the parameters' gradients; the stash is gone afterwards.
+  [[nodiscard]] Tensors backward(const Moment& moment, Tensors gradients);
+  // The two halves apart.
+  [[nodiscard]] Tensors backward_input(const Moment& moment, Tensors gradients);
+  void backward_weight(const Moment& moment);
+
+  // ---- once per step
+  void begin_step();  // gradients and step sums to zero; the losses of the last step go
+  // The next weight gradient is the last of the step: `start` is called with each bucket of
+  // gradients() as soon as it is complete.
+  void begin_reduction(GradientBuckets::Start start) { weights_.buckets().begin(std::move(start)); }
+  void end_step(int replicas);  // folds the step sums into the layers' buffers
+  // The loss layer's F64 [3] of that micro-batch (TokenOps::cross_entropy_forward); empty in stages
+  // without a loss.
+  [[nodiscard]] const Tensor& loss(int index) const { return losses_[static_cast<size_t>(index)]; }
+  // Those of the auxiliary heads in this stage; none after an evaluation.
+  [[nodiscard]] const Tensors& auxiliary_losses(int index) const {
+    return auxiliary_losses_[static_cast<size_t>(index)];
+  }
+
+  // As of StageWeights.
+  [[nodiscard]] ParameterSet& set() { return weights_.set(); }
+  [[nodiscard]] const Tensor& gradients() const { return weights_.gradients(); }
+  [[nodiscard]] std::span<Parameter* const> held() const { return weights_.held(); }
+  [[nodiscard]] std::span<Parameter* const> parameters() const { return weights_.trained(); }
+  [[nodiscard]] std::span<Parameter* const> tied() const { return weights_.tied(); }
+  [[nodiscard]] std::vector<std::string> reads() const;
+  // What the layers keep of one position of a row while words are chosen (runtime/layers/past.h).
+  [[nodiscard]] int64_t past_bytes() const;
+  [[nodiscard]] const std::string& first_layer() const { return layers_.front()->name(); }
+  [[nodiscard]] const std::string& last_layer() const { return layers_.back()->name(); }
+  // `first`: nobody wants the gradients of the inputs, which are data or come from layers that
+  // train nothing. Then neither do the first `untrained` layers here, for which there is no
+  // backward. Before the first forward.
+  void set_first(bool first, size_t untrained = 0);
+
+ private:
+  struct Segment {
+    const SegmentPlan* plan = nullptr;
+    Tensors inputs;        // kept for a recompute; empty once the tape is there
+    Tape* tape = nullptr;  // null: not recorded
+    boost::container::small_vector<int, 4> input_slots, output_slots;
+  };
+  struct Stash {
+    std::deque<Segment> segments;
+  };
+
+  [[nodiscard]] bool trains(const Segment& segment) const {
+    return segment.plan->last > untrained_;
+  }
+  void pass_over(const Segment& segment);
+  Stash& take_stash(int index);
+  Stash& stash_of(int index);
+  void release_stash(int index);
+  Tape& take_tape();
+  void release_tape(Segment& segment);
+  [[nodiscard]] Context context(const Moment& moment, Tape& tape, bool recomputing) const;
+  [[nodiscard]] Tensor computable(const Tensor& data) const;
+  [[nodiscard]] Tensors run(Segment& segment, const Moment& moment, bool record, bool recomputing);
+  enum class Halves : uint8_t { Both, Input };
+  [[nodiscard]] Variables enter(Segment& segment, Tape& tape, Variables& skips) const;
+  [[nodiscard]] Tensors differentiate(Segment& segment, Tensors gradients, Halves halves);
+  [[nodiscard]] Tensors run_backward(const Moment& moment, Tensors gradients, Halves halves);
+
+  std::span<const std::unique_ptr<Layer>> layers_;
+  DType dtype_;
+  Device& device_;
+  RecomputeMode mode_;
+  bool first_ = false;
+  size_t untrained_ = 0;  // layers at the beginning, where first_
+  size_t entering_ = 0;   // tensors of the tuple of inputs
+  StagePlan plan_;
+  std::function<void()> progress_;
+  Replicas* replicas_ = nullptr;
+  StageWeights weights_;
+  std::deque<Stash> stashes_;  // every one ever needed
+  std::vector<Stash*> spare_;  // of those, not in use
+  std::deque<Tape> tapes_;     // likewise
+  std::vector<Tape*> spare_tapes_;
+  std::vector<Stash*> live_;               // by micro-batch; null when none
+  std::vector<Tensor> losses_;             // by micro-batch
+  std::vector<Tensors> auxiliary_losses_;  // likewise
+};
+
+}  // namespace penstock

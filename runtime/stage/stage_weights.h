@@ -1,0 +1,49 @@
+// runtime/stage/stage_weights.h -- StageWeights: the parameters, gradients and buffers of one
+// stage's layers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/layers/layer.h"
+#include "runtime/stage/gradient_buckets.h"
+
+namespace penstock {
+
+class StageWeights {
+ public:
+  // What the layers declare. Parameters whose names match a pattern of `freeze` (name_patterns.h)
+  // are not trained. Nothing is allocated.
+  StageWeights(std::span<const std::unique_ptr<Layer>> layers, std::span<const std::string> freeze);
+
+  // Parameters and buffers get their initial values, from (seed, name) alone; gradients are zero.
+  void allocate(uint64_t seed, Device& device);
+
+  [[nodiscard]] ParameterSet& set() { return set_; }
+  // All parameters, in layer order; a tied one once, in its first holder here.
+  [[nodiscard]] std::span<Parameter* const> held() const { return held_; }
+  // Of those, what this stage trains.
+  [[nodiscard]] std::span<Parameter* const> trained() const { return trained_; }
+  // Every holder of a tied parameter here, in layer order.
+  [[nodiscard]] std::span<Parameter* const> tied() const { return tied_; }
+  // One fp32 vector: all gradients, in layer order, and the step sums behind them. What is frozen
+  // has none.
+  [[nodiscard]] Tensor& gradients() { return gradients_; }
+  [[nodiscard]] const Tensor& gradients() const { return gradients_; }
+  [[nodiscard]] GradientBuckets& buckets() { return buckets_; }
+
+ private:
+  void allocate_weights(uint64_t seed, Device& device);
+  void allocate_gradients(Device& device);
+
+  ParameterSet set_;
+  std::vector<Parameter*> held_, trained_, tied_;
+  std::vector<size_t> first_parameter_;  // by layer
+  Tensor values_, gradients_;
+  GradientBuckets buckets_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,101 @@
+#include "runtime/training/data_source.h"
+
+#include <sstream>
+
+namespace penstock {
+namespace {
+
+SampleShape sample_shape(const ModelConfig& model, const ModelInput& input) {
+  SampleShape shape;
+  shape.context = input.label_per_position ? input.shape[0] : 0;
+  if (input.shape.rank() == 3) shape.image = input.shape;
+  shape.input = input.shape;
+  shape.classes = input.label_per_position ? model.vocabulary : model.classes;
+  shape.input_field = input.field;
+  shape.label_field = "labels";
+  shape.label_per_position = input.label_per_position;
+  shape.parallel = input.field == "source_tokens";
+  return shape;
+}
+
+DataFacts facts_of(const Datasets& datasets) {
+  DataFacts facts;
+  facts.vocabulary = datasets.vocabulary;
+  facts.classes = datasets.classes;
+  facts.targets_per_sample = datasets.train->targets_per_sample();
+  facts.training_samples = datasets.train->size();
+  facts.validation_samples = datasets.validation ? datasets.validation->size() : 0;
+  return facts;
+}
+
+std::string encode(const DataFacts& facts) {
+  std::ostringstream out;
+  out << facts.vocabulary << ' ' << facts.classes << ' ' << facts.targets_per_sample << ' '
+      << facts.training_samples << ' ' << facts.validation_samples;
+  return out.str();
+}
+
+DataFacts decode(const std::string& text) {
+  std::istringstream in(text);
+  DataFacts facts;
+  in >> facts.vocabulary >> facts.classes >> facts.targets_per_sample >> facts.training_samples >>
+      facts.validation_samples;
+  if (!in) fail_internal("rank 0 sent data facts that cannot be read: '" + text + "'");
+  return facts;
+}
+
+}  // namespace
+
+DataSource::DataSource(const Config& config, const ModelMaker& models, Collective& world)
+    : config_(config),
+      shape_(
+          on_every_rank([&] { return sample_shape(config.model, models.input(config.model)); })) {
+  // The first character says whether the rest is facts or a refusal.
+  std::string message;
+  if (world.rank() == 0) {
+    try {
+      datasets_ = open_datasets(config.data, shape_, config.run.seed);
+      note_ = datasets_.note;
+      message = '+';
+      message += encode(facts_of(datasets_));
+    } catch (const Error& error) {
+      message = '-';
+      message += error.what();
+    }
+  }
+  message = world.broadcast(message, 0);
+  if (message.at(0) == '-') {
+    throw Error(ErrorKind::Input, message.substr(1), ErrorScope::EveryRank);
+  }
+  facts_ = decode(message.substr(1));
+}
+
+int64_t DataSource::mini_batch() const {
+  return config_.pipeline.micro_batch_size * config_.pipeline.micro_batches *
+         config_.pipeline.replicas;
+}
+
+void DataSource::open(const std::vector<std::string>& fields) {
+  if (fields.empty()) {
+    datasets_ = {};
+  } else if (!datasets_.train) {
+    datasets_ = open_datasets(config_.data, shape_, config_.run.seed);
+  }
+}
+
+std::unique_ptr<Loader> DataSource::training_loader(const LoaderConfig& config, Memory& host) {
+  if (!datasets_.train) return nullptr;
+  return std::make_unique<Loader>(datasets_.train, config, host);
+}
+
+std::unique_ptr<Loader> DataSource::validation_loader(const LoaderConfig& config, Memory& host) {
+  if (!datasets_.validation) return nullptr;
+  return std::make_unique<Loader>(datasets_.validation, config, host);
+}
+
+int64_t DataSource::validation_passes(const LoaderConfig& config) const {
+  const int64_t per_pass = config.micro_batch_size * config.micro_batches * config.replicas;
+  return (facts_.validation_samples + per_pass - 1) / per_pass;
+}
+
+}  // namespace penstock

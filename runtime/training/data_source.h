@@ -1,0 +1,47 @@
+// runtime/training/data_source.h -- the run's data, opened only on the ranks that read it.
+//
+// Rank 0 looks at the data first and tells the others what a network must know of it; later those
+// ranks whose stages read batch fields open it for themselves.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/comm/network.h"
+#include "runtime/configuration/config.h"
+#include "runtime/data/loader.h"
+#include "runtime/models/models.h"
+
+namespace penstock {
+
+struct DataFacts {
+  int64_t vocabulary = 0, classes = 0;
+  int64_t targets_per_sample = 1;
+  int64_t training_samples = 0, validation_samples = 0;
+};
+
+class DataSource {
+ public:
+  // Collective. What rank 0 finds wrong with the data is thrown by every rank.
+  DataSource(const Config& config, const ModelMaker& models, Collective& world);
+
+  [[nodiscard]] const DataFacts& facts() const { return facts_; }
+  [[nodiscard]] const std::string& note() const { return note_; }  // on rank 0, see Datasets
+  [[nodiscard]] int64_t mini_batch() const;  // samples of a step, over all replicas
+  // Opens the data here when `fields` is not empty. Without it there are no loaders (null).
+  void open(const std::vector<std::string>& fields);
+  [[nodiscard]] std::unique_ptr<Loader> training_loader(const LoaderConfig& config, Memory& host);
+  [[nodiscard]] std::unique_ptr<Loader> validation_loader(const LoaderConfig& config, Memory& host);
+  // Passes of that loader over all replicas that cover the validation data once.
+  [[nodiscard]] int64_t validation_passes(const LoaderConfig& config) const;
+
+ private:
+  const Config& config_;
+  SampleShape shape_;
+  DataFacts facts_;
+  std::string note_;
+  Datasets datasets_;  // empty where nothing is read
+};
+
+}  // namespace penstock

@@ -1,0 +1,54 @@
+// runtime/training/metrics.h -- the loss of a pass, brought from the stage that computes it to
+// every rank.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "runtime/comm/network.h"
+#include "runtime/pipeline/pipeline.h"
+
+namespace penstock {
+
+struct LossSums {
+  double loss = 0.0;                                     // sum over targets
+  double correct = 0.0;                                  // targets whose largest logit is the label
+  double targets = 0.0;                                  // not ignored
+  double auxiliary_loss = 0.0, auxiliary_targets = 0.0;  // the same of heads inside the network
+  [[nodiscard]] double mean() const { return targets > 0.0 ? loss / targets : 0.0; }
+  [[nodiscard]] std::optional<double> auxiliary_mean() const {
+    if (auxiliary_targets == 0.0) return std::nullopt;
+    return auxiliary_loss / auxiliary_targets;
+  }
+  [[nodiscard]] double accuracy() const { return targets > 0.0 ? correct / targets : 0.0; }
+};
+
+// Over the micro-batches of the last pass, in ascending order, then over the replicas; the same on
+// every rank. Collective over `world`.
+[[nodiscard]] LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device,
+                                   Collective& world);
+
+// Labels that count in the micro-batches of a mini-batch, over all replicas: what the loss is
+// divided by. 0 on ranks that hold no loss, auxiliary ones included. Collective over the `replicas`
+// of each rank that holds one.
+[[nodiscard]] double count_targets(const Pipeline& pipeline, std::span<const Batch> batches,
+                                   Collective& replicas);
+
+// The norm of the whole gradient: per-parameter sums of squares, added in layer order, so that the
+// number of stages changes no bit. Collective over `pipeline_ranks`.
+class GradientNorm {
+ public:
+  GradientNorm(const Pipeline& pipeline, Device& device);
+  [[nodiscard]] double compute(Collective& pipeline_ranks);
+
+ private:
+  const Pipeline& pipeline_;
+  Device& device_;
+  Tensor squares_;              // F64, one per trained parameter here
+  Tensors gradients_;           // of one sum: kept for its memory
+  std::vector<double> here_;    // the same on the host
+  std::vector<size_t> places_;  // of each in:
+  std::vector<double> all_;     // of the whole network, zero where held elsewhere or frozen
+};
+
+}  // namespace penstock

@@ -1,0 +1,254 @@
+#include "runtime/training/run_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "kernels/host_memory.h"
+#include "runtime/telemetry/rank_record_json.h"
+#include "runtime/telemetry/units.h"
+
+namespace penstock {
+namespace {
+
+double quantile(std::vector<double> values, double q) {
+  if (values.empty()) return 0.0;
+  std::sort(values.begin(), values.end());
+  const long at = std::lround(q * static_cast<double>(values.size() - 1));
+  return values[static_cast<size_t>(at)];
+}
+
+double first_start(const Timeline& timeline) {
+  double first = std::numeric_limits<double>::infinity();
+  for (const auto& events : timeline.rank) {
+    if (!events.empty()) first = std::min(first, events.front().start);
+  }
+  return std::isfinite(first) ? first : 0.0;
+}
+
+}  // namespace
+
+std::string headline(const Config& config, const Layout& layout, Network& network, Device& device) {
+  const PipelineConfig& pipeline = config.pipeline;
+  return config.model.kind + ", " + std::to_string(layout.total_parameters()) + " parameters in " +
+         std::to_string(layout.parameters.size()) + " layers; " + std::to_string(pipeline.stages) +
+         " stages x " + std::to_string(pipeline.replicas) + " replicas, " +
+         std::to_string(pipeline.micro_batches) + " micro-batches of " +
+         std::to_string(pipeline.micro_batch_size) + ", schedule " + pipeline.schedule +
+         ", recompute " + pipeline.recompute + "; " + device.description() + ", " +
+         network.description();
+}
+
+std::string device_warning(int64_t fullest_bytes, const Device& device) {
+  const int64_t there = device.model().memory_bytes;
+  if (fullest_bytes <= there) return "";
+  return "warning: the fullest rank needs " + bytes_text(fullest_bytes) + ", " +
+         device.description() + " has " + bytes_text(there) +
+         ": use more stages, smaller micro-batches or --recompute stage";
+}
+
+std::optional<Speed> speed_of(double step_flops, double step_ms, int ranks,
+                              const DeviceModel& device, const RunConfig& config) {
+  const bool told = config.peak_tflops > 0.0;
+  const DType dtype = config.precision == "bf16" ? DType::BF16 : DType::F32;
+  const double peak = told ? 1e12 * config.peak_tflops : device.matmul_peak(dtype);
+  if (!(step_flops > 0.0 && step_ms > 0.0 && peak > 0.0)) return std::nullopt;
+  const double rate = step_flops / static_cast<double>(ranks) / (1e-3 * step_ms);
+  return Speed{.tflops = 1e-12 * rate,
+               .mfu = rate / peak,
+               .peak_tflops = 1e-12 * peak,
+               .peak_from = told ? "run.peak_tflops" : device.peak_from};
+}
+
+std::string outlook(const Forecast& forecast, const Session& session, const Grid& grid,
+                    const Device& device) {
+  const Prediction& prediction = forecast.prediction;
+  std::string line = "predicted: " + milliseconds_text(1e3 * prediction.step_s) +
+                     " a step, bubble " + percent_text(prediction.bubble) + ", " +
+                     bytes_text(prediction.fullest_bytes()) + " on the fullest rank (" +
+                     forecast.basis + ")";
+  if (!device.host_addressable()) {
+    const std::string warning = device_warning(prediction.fullest_bytes(), device);
+    return warning.empty() ? line : line + "\n" + warning;
+  }
+  int64_t here = 0;
+  for (int rank = 0; rank < session.local_ranks(); ++rank) {
+    const auto position = static_cast<size_t>(grid.position_of(rank));
+    here += prediction.memory[position].total();
+  }
+  const int64_t host = host_memory_bytes();
+  if (here > host) {
+    line += "\nwarning: the " + std::to_string(session.local_ranks()) +
+            " ranks of this host need " + bytes_text(here) + ", they may use " + bytes_text(host) +
+            ": use more hosts, more stages, smaller micro-batches or --recompute stage";
+  }
+  return line;
+}
+
+RunReport::RunReport(const Config& config, const Session& session, Network& network,
+                     const Grid& grid, const Pipeline& pipeline, Device& device,
+                     std::optional<Forecast> forecast)
+    : config_(config),
+      session_(session),
+      network_(network),
+      grid_(grid),
+      pipeline_(pipeline),
+      device_(device),
+      forecast_(std::move(forecast)) {
+  step_ms_.reserve(static_cast<size_t>(config.run.steps));
+}
+
+std::string RunReport::name_of_rank(int rank) const {
+  std::string name = "rank " + std::to_string(rank);
+  if (grid_.replicas == 1) return name;
+  return name + " (position " + std::to_string(grid_.position_of(rank)) + ", replica " +
+         std::to_string(grid_.replica_of(rank)) + ")";
+}
+
+Trace RunReport::trace(std::vector<TracedStep> measured) const {
+  const PipelineConfig& pipeline = config_.pipeline;
+  Trace trace;
+  trace.about = {{"model", config_.model.kind},
+                 {"schedule", pipeline.schedule},
+                 {"stages", std::to_string(pipeline.stages)},
+                 {"replicas", std::to_string(pipeline.replicas)},
+                 {"micro_batches", std::to_string(pipeline.micro_batches)},
+                 {"micro_batch_size", std::to_string(pipeline.micro_batch_size)},
+                 {"recompute", pipeline.recompute},
+                 {"device", device_.description()}};
+  TracedProcess as_run{.name = "measured"};
+  TracedProcess expected{.name = "predicted"};
+  for (int rank = 0; rank < grid_.ranks(); ++rank) as_run.rank_names.push_back(name_of_rank(rank));
+  expected.rank_names = as_run.rank_names;
+  for (const TracedStep& step : measured) {
+    if (!forecast_) break;
+    TracedStep& same = expected.steps.emplace_back(
+        TracedStep{.step = step.step, .start = first_start(step.timeline)});
+    for (int rank = 0; rank < grid_.ranks(); ++rank) {
+      const auto position = static_cast<size_t>(grid_.position_of(rank));
+      same.timeline.rank.push_back(forecast_->prediction.timeline.rank[position]);
+    }
+  }
+  as_run.steps = std::move(measured);
+  trace.processes.push_back(std::move(as_run));
+  if (forecast_) trace.processes.push_back(std::move(expected));
+  return trace;
+}
+
+RunReport::Counters RunReport::counters() const {
+  return {device_.memory().use().system_allocations, device_.primitives_created(),
+          network_.requests_made(), device_.commands_issued()};
+}
+
+void RunReport::begin_step() {
+  before_ = counters();
+}
+
+void RunReport::end_step(double step_ms, int64_t tokens, Executor& executor) {
+  ++steps_;
+  if (steps_ == kWarmUpSteps + 1) {
+    step_ms_.clear();
+    tokens_ = 0;
+  }
+  tokens_ += tokens;
+  step_ms_.push_back(step_ms);
+  if (steps_ <= kWarmUpSteps) return;
+  const Counters now = counters();
+  largest_.allocations = std::max(largest_.allocations, now.allocations - before_.allocations);
+  largest_.primitives = std::max(largest_.primitives, now.primitives - before_.primitives);
+  largest_.requests = std::max(largest_.requests, now.requests - before_.requests);
+  largest_.commands = std::max(largest_.commands, now.commands - before_.commands);
+  busy_s_ += executor.busy_s();
+  span_s_ += executor.span_s();
+}
+
+std::optional<Speed> RunReport::speed(double step_ms) const {
+  if (!forecast_) return std::nullopt;
+  return speed_of(forecast_->step_flops, step_ms, grid_.ranks(), device_.model(), config_.run);
+}
+
+RankRecord RunReport::rank_record(double data_wait_s) const {
+  RankRecord record;
+  record.rank = session_.rank();
+  record.stage = pipeline_.position();
+  record.replica = grid_.replica_of(session_.rank());
+  record.host = session_.host();
+  record.device = device_.description();
+  const auto& stages = pipeline_.stages();
+  for (const auto& stage : stages) {
+    if (!record.layers.empty()) record.layers += ", ";
+    record.layers += stage->first_layer();
+    if (stage->first_layer() != stage->last_layer()) record.layers += " .. " + stage->last_layer();
+  }
+  for (const auto& stage : stages) record.parameters += stage->set().elements();
+  record.memory = device_.memory().use();
+  record.busy_fraction = span_s_ > 0.0 ? busy_s_ / span_s_ : 0.0;
+  record.data_wait_ms = steps_ > 0 ? 1e3 * data_wait_s / static_cast<double>(steps_) : 0.0;
+  record.allocations_per_step = largest_.allocations;
+  record.primitives_per_step = largest_.primitives;
+  record.requests_per_step = largest_.requests;
+  record.commands_per_step = largest_.commands;
+  return record;
+}
+
+void RunReport::add_rates(RunSummary& summary) const {
+  const PipelineConfig& pipeline = config_.pipeline;
+  const double total_ms = std::accumulate(step_ms_.begin(), step_ms_.end(), 0.0);
+  const double samples =
+      static_cast<double>(pipeline.micro_batch_size * pipeline.micro_batches * pipeline.replicas) *
+      static_cast<double>(step_ms_.size());
+  if (total_ms > 0.0) {
+    summary.samples_per_s = 1e3 * samples / total_ms;
+    if (tokens_ > 0) summary.tokens_per_s = 1e3 * static_cast<double>(tokens_) / total_ms;
+  }
+  summary.step_ms_median = quantile(step_ms_, 0.5);
+  summary.step_ms_p95 = quantile(step_ms_, 0.95);
+  if (!step_ms_.empty()) summary.speed = speed(total_ms / static_cast<double>(step_ms_.size()));
+  double busy = 0.0;
+  for (const RankRecord& rank : summary.ranks_detail) busy += rank.busy_fraction;
+  const auto ranks = static_cast<double>(std::max<size_t>(summary.ranks_detail.size(), 1));
+  if (span_s_ > 0.0) summary.bubble_measured = 1.0 - busy / ranks;
+}
+
+void RunReport::add_forecast(RunSummary& summary) const {
+  const Prediction& prediction = forecast_->prediction;
+  summary.bubble_predicted = prediction.bubble;
+  summary.forecast = {.basis = forecast_->basis,
+                      .step_ms = 1e3 * prediction.step_s,
+                      .exposed_communication_ms = 1e3 * prediction.exposed_communication_s};
+  for (RankRecord& rank : summary.ranks_detail) {
+    const auto position = static_cast<size_t>(grid_.position_of(rank.rank));
+    rank.predicted_peak_bytes = prediction.memory[position].total();
+  }
+}
+
+RunSummary RunReport::summary(double final_loss, double seconds, double data_wait_s) {
+  RunSummary summary;
+  summary.ranks = session_.ranks();
+  summary.stages = config_.pipeline.stages;
+  summary.replicas = config_.pipeline.replicas;
+  summary.micro_batches = config_.pipeline.micro_batches;
+  summary.micro_batch_size = config_.pipeline.micro_batch_size;
+  summary.model = config_.model.kind;
+  summary.schedule = config_.pipeline.schedule;
+  summary.recompute = config_.pipeline.recompute;
+  summary.device = device_.description();
+  summary.precision = config_.run.precision;
+  summary.threads = config_.run.threads;
+  summary.parameters = pipeline_.layout().total_parameters();
+  summary.frozen_parameters = pipeline_.layout().frozen_parameters();
+  summary.init = init_;
+  summary.steps = config_.run.steps;
+  summary.final_loss = final_loss;
+  summary.final_eval = evaluation_;
+  summary.seconds = seconds;
+  for (const std::string& text : network_.world().gather_text(to_json(rank_record(data_wait_s)))) {
+    summary.ranks_detail.push_back(rank_record_from_json(text));
+  }
+  if (session_.rank() == 0) add_rates(summary);
+  if (forecast_) add_forecast(summary);
+  return summary;
+}
+
+}  // namespace penstock

@@ -1,0 +1,80 @@
+// runtime/training/run_report.h -- what a run measures about itself, and its summary at the end.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/blueprint/forecast.h"
+#include "runtime/comm/network.h"
+#include "runtime/comm/session.h"
+#include "runtime/configuration/config.h"
+#include "runtime/pipeline/pipeline.h"
+#include "runtime/telemetry/records.h"
+#include "runtime/telemetry/trace_json.h"
+
+namespace penstock {
+
+// One line that says what is about to run.
+[[nodiscard]] std::string headline(const Config& config, const Layout& layout, Network& network,
+                                   Device& device);
+// What the planner thinks of it, with a warning where the device has less memory than the fullest
+// rank will need, or this host less than its ranks, if they compute in its memory.
+[[nodiscard]] std::string outlook(const Forecast& forecast, const Session& session,
+                                  const Grid& grid, const Device& device);
+// "" where a rank of that many bytes fits on the accelerator, else the warning.
+[[nodiscard]] std::string device_warning(int64_t fullest_bytes, const Device& device);
+// Of each of `ranks` alike that do step_flops together in step_ms, on such a device and by
+// run.precision and run.peak_tflops. Null where a figure is missing.
+[[nodiscard]] std::optional<Speed> speed_of(double step_flops, double step_ms, int ranks,
+                                            const DeviceModel& device, const RunConfig& config);
+
+class RunReport {
+ public:
+  // Shapes repeat from the first step on, but caches fill during the first ones.
+  static constexpr int64_t kWarmUpSteps = 2;
+
+  RunReport(const Config& config, const Session& session, Network& network, const Grid& grid,
+            const Pipeline& pipeline, Device& device, std::optional<Forecast> forecast);
+
+  // On rank 0: the recorded steps beside the forecast of each.
+  [[nodiscard]] Trace trace(std::vector<TracedStep> measured) const;
+  void begin_step();
+  void end_step(double step_ms, int64_t tokens, Executor& executor);
+  // Of a step that took so long; null on ranks without the forecast.
+  [[nodiscard]] std::optional<Speed> speed(double step_ms) const;
+  void started_from(const TransferRecord& record) { init_ = record; }
+  void evaluated(const EvalRecord& record) { evaluation_ = record; }
+  [[nodiscard]] const std::optional<EvalRecord>& last_evaluation() const { return evaluation_; }
+  // Collective over all ranks; complete on rank 0.
+  [[nodiscard]] RunSummary summary(double final_loss, double seconds, double data_wait_s);
+
+ private:
+  struct Counters {
+    int64_t allocations = 0, primitives = 0, requests = 0, commands = 0;
+  };
+  [[nodiscard]] Counters counters() const;
+  [[nodiscard]] RankRecord rank_record(double data_wait_s) const;
+  void add_rates(RunSummary& summary) const;
+  void add_forecast(RunSummary& summary) const;
+  [[nodiscard]] std::string name_of_rank(int rank) const;
+
+  const Config& config_;
+  const Session& session_;
+  Network& network_;
+  const Grid grid_;
+  const Pipeline& pipeline_;
+  Device& device_;
+  int64_t steps_ = 0;
+  Counters before_;
+  Counters largest_;             // per step, after the warm-up
+  double busy_s_ = 0.0;          // in compute, after the warm-up
+  double span_s_ = 0.0;          // of the pipeline phase, after the warm-up
+  int64_t tokens_ = 0;           // in the steps of:
+  std::vector<double> step_ms_;  // after the warm-up; of all steps when there are no others
+  std::optional<TransferRecord> init_;
+  std::optional<EvalRecord> evaluation_;
+  std::optional<Forecast> forecast_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,46 @@
+#include "runtime/training/trained_weights.h"
+
+#include "kernels/error.h"
+#include "runtime/checkpoint/layout.h"
+#include "runtime/checkpoint/reader.h"
+#include "runtime/optimizer/state.h"
+
+namespace penstock {
+namespace {
+
+void read(CheckpointReader& reader, const std::string& name, Tensor& to, Device& device) {
+  if (!reader.contains(name)) {
+    fail_input(reader.directory() + " has no tensor '" + name +
+               "': is it a checkpoint of this network?");
+  }
+  reader.read(name, to, device);
+}
+
+}  // namespace
+
+std::string newest_checkpoint(const std::string& out) {
+  const std::vector<StepDirectory> all = list_checkpoints(out + "/checkpoints");
+  if (all.empty()) {
+    fail_input(out + "/checkpoints has no checkpoint: train first, or name one with --checkpoint");
+  }
+  return all.back().path;
+}
+
+void load_weights(const std::string& checkpoint, Pipeline& pipeline, Device& device,
+                  const ChooseTensor& wanted) {
+  CheckpointReader reader(checkpoint);
+  for (const auto& stage : pipeline.stages()) {
+    for (Parameter* parameter : stage->held()) {
+      if (wanted && !wanted(parameter->name)) continue;
+      Tensor value = parameter->weight.value();
+      const std::string average = StateTensor{parameter->name, "average", value}.name();
+      read(reader, reader.contains(average) ? average : parameter->name, value, device);
+      parameter->weight.changed();
+    }
+    for (Buffer& buffer : stage->set().buffers()) {
+      if (!wanted || wanted(buffer.name)) read(reader, buffer.name, buffer.value, device);
+    }
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,175 @@
+#include "runtime/blueprint/layout.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/blueprint/programs.h"
+
+namespace penstock {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+ModelConfig small_transformer() {
+  ModelConfig config;
+  config.kind = "transformer-lm";
+  config.layers = 4;
+  config.width = 32;
+  config.heads = 4;
+  config.context = 8;
+  config.vocabulary = 40;
+  return config;
+}
+
+struct Laid {
+  ModelInput input;
+  Sequential model;
+  Layout layout;
+};
+Laid lay(const ModelConfig& model, const PipelineConfig& pipeline,
+         const std::vector<std::string>& freeze = {}) {
+  Laid laid;
+  laid.input = input_of(model);
+  laid.model = build_model(model, 0, 0);
+  check_model(laid.model, laid.input, pipeline.micro_batch_size);
+  Config config;
+  config.pipeline = pipeline;
+  config.optimizer.freeze = freeze;
+  laid.layout = lay_out(laid.model, laid.input, config, make_programs(pipeline).training);
+  return laid;
+}
+
+std::string refusal(const ModelConfig& model, const PipelineConfig& pipeline,
+                    const std::vector<std::string>& freeze = {}) {
+  try {
+    (void)lay(model, pipeline, freeze);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Input);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Layout, GivenSplitIsTaken) {
+  PipelineConfig pipeline;
+  pipeline.stages = 2;
+  pipeline.split = {2, 5};
+  const Laid laid = lay(small_transformer(), pipeline);
+  EXPECT_EQ(laid.layout.first_layer, (std::vector<size_t>{0, 2, 7}));
+  EXPECT_EQ(laid.layout.layers_of(laid.model, 1).front()->name(), "blocks.1");
+}
+
+TEST(Layout, BalancedSplitIsEven) {
+  PipelineConfig pipeline;
+  pipeline.stages = 4;
+  const Laid laid = lay(small_transformer(), pipeline);
+  for (int stage = 0; stage < 4; ++stage) {
+    int blocks = 0;
+    for (const auto& layer : laid.layout.layers_of(laid.model, stage)) {
+      blocks += layer->kind() == "transformer-block" ? 1 : 0;
+    }
+    EXPECT_EQ(blocks, 1) << stage;
+  }
+}
+
+TEST(Layout, MoreStagesThanLayersAreRefused) {
+  PipelineConfig pipeline;
+  pipeline.stages = 8;
+  EXPECT_THAT(refusal(small_transformer(), pipeline), HasSubstr("has 7"));
+}
+
+TEST(Layout, WrongSplitsAreRefused) {
+  PipelineConfig pipeline;
+  pipeline.stages = 2;
+  pipeline.split = {3, 3};
+  EXPECT_THAT(refusal(small_transformer(), pipeline), HasSubstr("7"));
+  pipeline.split = {0, 7};
+  EXPECT_NE(refusal(small_transformer(), pipeline), "");
+}
+
+TEST(Layout, BoundariesFollowTheBatch) {
+  PipelineConfig pipeline;
+  pipeline.stages = 2;
+  const Laid laid = lay(small_transformer(), pipeline);
+  const auto specs = traffic(laid.model, laid.layout, laid.input, 3, DType::BF16).boundaries;
+  ASSERT_EQ(specs.size(), 2U);
+  EXPECT_EQ(specs[0].at(0), (TensorSpec{{3, 8}, DType::I32}));
+  EXPECT_EQ(specs[1].at(0), (TensorSpec{{3, 8, 32}, DType::BF16}));
+}
+
+TEST(Layout, FingerprintsDifferWhereNetworksDo) {
+  const auto print = [](const ModelConfig& model, const PipelineConfig& pipeline) {
+    const Laid laid = lay(model, pipeline);
+    return fingerprint(
+        laid.model, laid.layout,
+        traffic(laid.model, laid.layout, laid.input, pipeline.micro_batch_size, DType::F32));
+  };
+  PipelineConfig two;
+  two.stages = 2;
+  const uint64_t reference = print(small_transformer(), two);
+  EXPECT_EQ(print(small_transformer(), two), reference);
+  ModelConfig wider = small_transformer();
+  wider.hidden = 64;
+  EXPECT_NE(print(wider, two), reference);
+  PipelineConfig elsewhere = two;
+  elsewhere.split = {1, 6};
+  EXPECT_NE(print(small_transformer(), elsewhere), reference);
+  PipelineConfig larger = two;
+  larger.micro_batch_size = 2;
+  EXPECT_NE(print(small_transformer(), larger), reference);
+}
+
+TEST(Layout, ParametersCountWithoutWeights) {
+  PipelineConfig pipeline;
+  const Laid laid = lay(small_transformer(), pipeline);
+  // Embedding, 4 blocks of attention + feed-forward + two norms, final norm, softmax.
+  constexpr int64_t kWidth = 32;
+  const int64_t block =
+      4 * (kWidth * kWidth + kWidth) + 2 * kWidth * 128 + 128 + kWidth + 4 * kWidth;
+  EXPECT_EQ(laid.layout.total_parameters(),
+            40 * kWidth + 4 * block + 2 * kWidth + 40 * kWidth + 40);
+}
+
+// Embedding, four blocks, a norm and the classifier.
+TEST(Layout, KnowsWhereTrainingBegins) {
+  PipelineConfig pipeline;
+  pipeline.stages = 3;
+  pipeline.split = {2, 3, 2};
+  const auto untrained = [&](const std::vector<std::string>& freeze) {
+    const Layout layout = lay(small_transformer(), pipeline, freeze).layout;
+    return std::vector<size_t>{layout.first_trained, layout.untrained(0), layout.untrained(1),
+                               layout.untrained(2)};
+  };
+  EXPECT_THAT(untrained({}), ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT(untrained({"embedding.*"}), ElementsAre(1, 1, 0, 0));
+  EXPECT_THAT(untrained({"blocks.*"}), ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT(untrained({"embedding.*", "blocks.[012].*"}), ElementsAre(4, 2, 2, 0));
+  EXPECT_THAT(untrained({"[!c]*"}), ElementsAre(6, 2, 3, 1));
+}
+
+TEST(Layout, CountsWhatIsFrozen) {
+  const Layout layout = lay(small_transformer(), {}, {"classifier.*"}).layout;
+  EXPECT_EQ(layout.frozen_parameters(), 32 * 40 + 40);
+  EXPECT_EQ(lay(small_transformer(), {}).layout.frozen_parameters(), 0);
+}
+
+TEST(Layout, FreezesAllHoldersOfATiedParameter) {
+  ModelConfig model = small_transformer();
+  model.tied_embedding = true;
+  EXPECT_FALSE(lay(model, {}).layout.ties.at(0).frozen);
+  EXPECT_TRUE(lay(model, {}, {"embedding.*"}).layout.ties.at(0).frozen);
+}
+
+TEST(Layout, RefusesToFreezeNothingOrAll) {
+  EXPECT_THAT(
+      refusal(small_transformer(), {}, {"blocks.*", "embeding.*"}),
+      HasSubstr("optimizer.freeze: no tensor of the network is called 'embeding.*'; did you "
+                "mean 'embedding.*'?"));
+  EXPECT_THAT(refusal(small_transformer(), {}, {"classifier"}), HasSubstr("'classifier.*'"));
+  EXPECT_THAT(refusal(small_transformer(), {}, {"zzzzzzzz"}), HasSubstr("names are like"));
+  EXPECT_THAT(refusal(small_transformer(), {}, {"*"}), HasSubstr("nothing to train"));
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,67 @@
+#include "runtime/stage/initial_values.h"
+
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace penstock {
+namespace {
+
+std::vector<float> values(Device& device, const std::string& name, const Initializer& init,
+                          uint64_t seed, int64_t elements = 10001) {
+  Parameter parameter{name, {elements}, init, {}, {}};
+  parameter.weight = Weight(device.empty({elements}, DType::F32, Purpose::Parameters));
+  fill_initial_values(parameter, seed, device);
+  const auto all = parameter.weight.value().span<const float>();
+  return {all.begin(), all.end()};
+}
+
+TEST(InitialValues, DependOnSeedAndNameOnly) {
+  const auto device = make_cpu_device(1);
+  const Initializer normal{Initializer::Kind::Normal, 0.5F};
+  EXPECT_EQ(values(*device, "a", normal, 1), values(*device, "a", normal, 1));
+  EXPECT_NE(values(*device, "a", normal, 1), values(*device, "b", normal, 1));
+  EXPECT_NE(values(*device, "a", normal, 1), values(*device, "a", normal, 2));
+}
+
+TEST(InitialValues, HaveTheRightMoments) {
+  const auto device = make_cpu_device(1);
+  double sum = 0.0;
+  double squares = 0.0;
+  const auto normal = values(*device, "n", {Initializer::Kind::Normal, 0.5F}, 3, 100000);
+  for (float v : normal) {
+    sum += v;
+    squares += static_cast<double>(v) * v;
+  }
+  EXPECT_NEAR(sum / 1e5, 0.0, 0.01);
+  EXPECT_NEAR(std::sqrt(squares / 1e5), 0.5, 0.01);
+  for (float v : values(*device, "u", {Initializer::Kind::Uniform, 0.25F}, 3)) {
+    ASSERT_LE(std::abs(v), 0.25F);
+  }
+}
+
+// Large ones are made by several threads; the last four numbers are not whole.
+TEST(InitialValues, DoNotDependOnThreads) {
+  const auto device = make_cpu_device(1);
+  const Initializer normal{Initializer::Kind::Normal, 1.0F};
+  constexpr int64_t kLarge = (int64_t{1} << 20) + 4 * 1000 + 3;
+  const int threads = omp_get_max_threads();
+  omp_set_num_threads(1);
+  const auto by_one = values(*device, "large", normal, 5, kLarge);
+  omp_set_num_threads(3);
+  EXPECT_EQ(values(*device, "large", normal, 5, kLarge), by_one);
+  omp_set_num_threads(threads);
+  const auto part = values(*device, "large", normal, 5, 4096);
+  EXPECT_TRUE(std::equal(part.begin(), part.end(), by_one.begin()));
+}
+
+TEST(InitialValues, ZerosAndOnes) {
+  const auto device = make_cpu_device(1);
+  for (float v : values(*device, "z", {}, 1)) ASSERT_EQ(v, 0.0F);
+  for (float v : values(*device, "o", {Initializer::Kind::Ones}, 1)) ASSERT_EQ(v, 1.0F);
+}
+
+}  // namespace
+}  // namespace penstock
