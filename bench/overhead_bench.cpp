@@ -22,7 +22,7 @@ class Empty final : public UnaryLayer {
   [[nodiscard]] std::string kind() const override { return "empty"; }
 
  private:
-  Variable run(Context& /*context*/, const Variable& x) override { return x; }
+  Variable run(Context& /*context*/, const Variable& x) const override { return x; }
 };
 
 int measure(const Session& session) {
@@ -55,13 +55,12 @@ int measure(const Session& session) {
     batch.samples = 1;
   }
   StepInput input;
-  input.training = true;
   input.batches = batches;
   input.update = [] {};
   const size_t instructions = schedule.program[0].size();
   std::vector<double> microseconds;
   for (int step = 0; step < 60; ++step) {
-    input.step = step;
+    input.pass.step = step;
     const auto start = std::chrono::steady_clock::now();
     executor.run(input);
     const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;

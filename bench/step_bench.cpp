@@ -130,14 +130,13 @@ class Steps {
   void run() {
     ++step_;
     StepInput input;
-    input.training = true;
-    input.seed = config_.run.seed;
-    input.step = step_;
-    input.first_micro_batch =
+    input.pass.seed = config_.run.seed;
+    input.pass.step = step_;
+    input.pass.first_micro_batch =
         static_cast<int64_t>(network_.replicas().rank()) * config_.pipeline.micro_batches;
     input.batches = loader_ ? loader_->next() : std::span<const Batch>(no_data_);
     const double targets = count_targets(pipeline_, input.batches, network_.replicas());
-    if (targets > 0.0) input.loss_scale = static_cast<float>(1.0 / targets);
+    if (targets > 0.0) input.pass.loss_scale = static_cast<float>(1.0 / targets);
     input.update = [&] {
       loss_ = gather_loss(pipeline_, config_.pipeline.micro_batches, device_, network_.world());
       (void)norm_.compute(network_.pipeline());

@@ -79,24 +79,24 @@ class OneStage {
     stage_.set_first(first);
     stage_.allocate(1);
     stage_.begin_step();
-    moment_.seed = 1;
-    moment_.step = 1;
+    micro_batch_.pass.seed = 1;
+    micro_batch_.pass.step = 1;
   }
   void forward_backward(Tensors inputs, Tensors gradients) {
     device_.begin_section(0);
-    const Tensors outputs = stage_.forward(moment_, std::move(inputs), true);
+    const Tensors outputs = stage_.forward(micro_batch_, std::move(inputs), true);
     device_.end_section();
     device_.begin_section(1);
-    (void)stage_.backward(moment_, std::move(gradients));
+    (void)stage_.backward(micro_batch_, std::move(gradients));
     device_.end_section();
   }
   [[nodiscard]] Stage& stage() { return stage_; }
-  [[nodiscard]] Moment& moment() { return moment_; }
+  [[nodiscard]] MicroBatch& micro_batch() { return micro_batch_; }
 
  private:
   Device& device_;
   Stage stage_;
-  Moment moment_;
+  MicroBatch micro_batch_;
 };
 
 ModelConfig blocks_config(const Json& request) {
@@ -184,9 +184,9 @@ class ResNet final : public Workload {
                       "images", device)),
         labels_({labels()}) {
     optimizer_->allocate(stage_.stage().parameters(), device);
-    stage_.moment().field_names = &names_;
-    stage_.moment().fields = &labels_;
-    stage_.moment().loss_scale = 1.0F / static_cast<float>(batch_);
+    stage_.micro_batch().field_names = &names_;
+    stage_.micro_batch().fields = &labels_;
+    stage_.micro_batch().pass.loss_scale = 1.0F / static_cast<float>(batch_);
   }
 
   void iterate(DeviceClock& clock, size_t first_point) override {

@@ -24,7 +24,7 @@ class GatedUnit final : public UnaryLayer {  // [batch, width] -> [batch, width]
         in_(name + ".in", {.in = width, .out = hidden}),
         out_(name + ".out", {.in = hidden, .out = width, .init_factor = 0.5}) {}
   [[nodiscard]] std::string kind() const override { return "gated-unit"; }
-  void declare(ParameterSet& set) override {
+  void declare(ParameterSet& set) const override {
     norm_.declare(set);
     gate_.declare(set);
     in_.declare(set);
@@ -35,7 +35,7 @@ class GatedUnit final : public UnaryLayer {  // [batch, width] -> [batch, width]
   [[nodiscard]] Shape shape_of(const Shape& input) const override {
     return norm_.infer({input})[0];  // says what is wrong when the width does not fit
   }
-  Variable run(Context& context, const Variable& x) override {
+  Variable run(Context& context, const Variable& x) const override {
     const Variable normed = norm_.forward(context, {x})[0];
     const Variable gate = gate_.forward(context, {normed})[0];
     const Variable in = in_.forward(context, {normed})[0];

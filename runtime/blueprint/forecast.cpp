@@ -18,10 +18,10 @@ double step_flops(const ModelCosts& costs, const PipelineConfig& pipeline) {
 
 }  // namespace
 
-Forecast forecast(const Config& config, Blueprint& blueprint, const DeviceModel& device,
+Forecast forecast(const Config& config, const Blueprint& blueprint, const DeviceModel& device,
                   const Profile* profile, int ranks_per_node) {
   try {
-    const std::shared_ptr<Sequential> not_owned(std::shared_ptr<void>(), &blueprint.model);
+    const std::shared_ptr<const Sequential> not_owned(std::shared_ptr<void>(), &blueprint.model);
     const auto costs = costs_by_size(config, not_owned, blueprint.input, device, profile);
     Candidate candidate = candidate_of(config.pipeline);
     candidate.split = blueprint.layout.split();

@@ -20,9 +20,8 @@ struct Forecast {
   double step_flops = 0;
 };
 
-// To be asked before the blueprint's layers belong to a pipeline (layer_costs.h). `profile` may be
-// null. Throws Error(Input) when the profile is of another network.
-[[nodiscard]] Forecast forecast(const Config& config, Blueprint& blueprint,
+// `profile` may be null. Throws Error(Input) when the profile is of another network.
+[[nodiscard]] Forecast forecast(const Config& config, const Blueprint& blueprint,
                                 const DeviceModel& device, const Profile* profile,
                                 int ranks_per_node);
 

@@ -64,7 +64,7 @@ struct Layout {
 // in this schedule, by times counted for a processor: only the balance between layers of many FLOPs
 // and layers of many parameters hangs on which. Throws Error(Input) when there are more stages than
 // layers, a layer does not fit the one before it, or optimizer.freeze has a pattern that fits no
-// parameter or leaves nothing to train. `model` must be declared again afterwards.
+// parameter or leaves nothing to train.
 [[nodiscard]] Layout lay_out(const Sequential& model, const ModelInput& input, const Config& config,
                              const Schedule& training);
 

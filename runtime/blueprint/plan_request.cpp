@@ -33,7 +33,7 @@ void apply(const Candidate& candidate, PipelineConfig& pipeline) {
   pipeline.split.assign(candidate.split.begin(), candidate.split.end());
 }
 
-CostsBySize costs_by_size(const Config& config, std::shared_ptr<Sequential> model,
+CostsBySize costs_by_size(const Config& config, std::shared_ptr<const Sequential> model,
                           const ModelInput& input, const DeviceModel& device,
                           const Profile* profile) {
   const DType dtype = config.run.precision == "bf16" ? DType::BF16 : DType::F32;

@@ -22,7 +22,8 @@ void apply(const Candidate& candidate, PipelineConfig& pipeline);
 using CostsBySize = std::function<ModelCosts(int64_t micro_batch_size)>;
 
 // Counted for `device` and, where there is a profile, corrected by it. Holds the network.
-[[nodiscard]] CostsBySize costs_by_size(const Config& config, std::shared_ptr<Sequential> model,
+[[nodiscard]] CostsBySize costs_by_size(const Config& config,
+                                        std::shared_ptr<const Sequential> model,
                                         const ModelInput& input, const DeviceModel& device,
                                         const Profile* profile);
 

@@ -4,10 +4,7 @@
 // The walk makes a Stage of each layer alone, runs every verb on tensors of the inferred shapes and
 // reads the accounts of the device's memory; only the meter around the verbs differs. At no time
 // does it hold more than one layer, so a network too large for a device is measured on it all the
-// same. Layers that are equal are walked once.
-//
-// The layers are declared to other stages and forget what they kept of earlier ones: a pipeline
-// that holds them must be built afterwards.
+// same. Layers that are equal are walked once. Other stages may hold the layers at the same time.
 #pragma once
 
 #include <cstdint>

@@ -127,15 +127,10 @@ LayerProbe::LayerProbe(const std::unique_ptr<Layer>& layer, const Shapes& inputs
     gradient_patterns_.push_back(pattern(shape, setup.dtype, device));
   }
   for (const std::string& name : field_names_) fields_.push_back(field(name, setup, device));
-  moment_.seed = kSeed;
-  moment_.step = 1;
-  moment_.field_names = &field_names_;
-  moment_.fields = &fields_;
-}
-
-LayerProbe::~LayerProbe() {
-  ParameterSet none;
-  layer_->declare(none);  // what it keeps on this device is let go
+  batch_.pass.seed = kSeed;
+  batch_.pass.step = 1;
+  batch_.field_names = &field_names_;
+  batch_.fields = &fields_;
 }
 
 int64_t LayerProbe::in_use() const {
@@ -157,8 +152,8 @@ Tensors LayerProbe::inputs() const {
 }
 
 void LayerProbe::run() {
-  (void)stage_.forward(moment_, inputs(), true);
-  (void)stage_.backward(moment_, fresh(gradient_patterns_));
+  (void)stage_.forward(batch_, inputs(), true);
+  (void)stage_.backward(batch_, fresh(gradient_patterns_));
   stage_.end_step(1);
 }
 
@@ -168,7 +163,7 @@ void LayerProbe::update() {
   for (const Parameter* parameter : stage_.parameters()) gradients.push_back(parameter->gradient);
   device_.update().sum_of_squares(squares_, {gradients.data(), gradients.size()});
   optimizer_->step(0.0, 1.0);
-  if (average_) average_->update(moment_.step);
+  if (average_) average_->update(batch_.pass.step);
   stage_.end_step(1);
 }
 
@@ -218,40 +213,40 @@ void LayerProbe::read_recording(ProbeMemory& memory) {
   Tensors x = inputs();
   const int64_t before = in_use();
   device_.memory().reset_peaks();
-  Tensors y = stage_.forward(moment_, x, true);
+  Tensors y = stage_.forward(batch_, x, true);
   memory.record_peak = device_.memory().use().total_peak - empty;
   memory.view_of = views(y, x);
   memory.tape = let_go(std::move(y), std::move(x), before, memory.view_of);
 
   const int64_t tape = in_use();
   device_.memory().reset_peaks();
-  (void)stage_.backward(moment_, fresh(gradient_patterns_));
+  (void)stage_.backward(batch_, fresh(gradient_patterns_));
   memory.backward_peak = device_.memory().use().total_peak - tape;
 }
 
 void LayerProbe::read_halves(ProbeMemory& memory) {
   Tensors x = inputs();
   const int64_t before = in_use();
-  Tensors y = stage_.forward(moment_, x, true);
-  (void)stage_.backward_input(moment_, fresh(gradient_patterns_));
+  Tensors y = stage_.forward(batch_, x, true);
+  (void)stage_.backward_input(batch_, fresh(gradient_patterns_));
   memory.half = let_go(std::move(y), std::move(x), before, memory.view_of);
-  stage_.backward_weight(moment_);
+  stage_.backward_weight(batch_);
 
-  (void)stage_.forward(moment_, inputs(), true);
+  (void)stage_.forward(batch_, inputs(), true);
   const int64_t tape = in_use();
   device_.memory().reset_peaks();
-  (void)stage_.backward_input(moment_, fresh(gradient_patterns_));
+  (void)stage_.backward_input(batch_, fresh(gradient_patterns_));
   memory.backward_input_peak = device_.memory().use().total_peak - tape;
-  stage_.backward_weight(moment_);
+  stage_.backward_weight(batch_);
 }
 
 void LayerProbe::read_plain_forward(ProbeMemory& memory) {
   const int64_t empty = in_use();
   device_.memory().reset_peaks();
-  (void)stage_.forward(moment_, inputs(), false);
+  (void)stage_.forward(batch_, inputs(), false);
   memory.forward_peak = device_.memory().use().total_peak - empty;
-  stage_.recompute(moment_);
-  (void)stage_.backward(moment_, fresh(gradient_patterns_));
+  stage_.recompute(batch_);
+  (void)stage_.backward(batch_, fresh(gradient_patterns_));
 }
 
 ProbeTimes LayerProbe::times(const Meter& meter, const std::function<void()>& chill) {
@@ -265,15 +260,15 @@ ProbeTimes LayerProbe::times(const Meter& meter, const std::function<void()>& ch
   const auto forward = [&] {
     x = inputs();
     Tensors entering = std::move(x);
-    const Reading taken = timed([&] { y = stage_.forward(moment_, std::move(entering), true); });
+    const Reading taken = timed([&] { y = stage_.forward(batch_, std::move(entering), true); });
     y.clear();
     return taken;
   };
   const auto backward = [&](bool both) {
     g = fresh(gradient_patterns_);
     const Reading taken = timed([&] {
-      dx = both ? stage_.backward(moment_, std::move(g))
-                : stage_.backward_input(moment_, std::move(g));
+      dx = both ? stage_.backward(batch_, std::move(g))
+                : stage_.backward_input(batch_, std::move(g));
     });
     dx.clear();
     return taken;
@@ -286,7 +281,7 @@ ProbeTimes LayerProbe::times(const Meter& meter, const std::function<void()>& ch
   times.copies_s = fresh - times.forward.seconds - times.backward.seconds;
   (void)forward();
   times.backward_input = backward(false);
-  times.backward_weight = timed([&] { stage_.backward_weight(moment_); });
+  times.backward_weight = timed([&] { stage_.backward_weight(batch_); });
   stage_.end_step(1);
   return times;
 }

@@ -73,7 +73,6 @@ class LayerProbe {
   // `layer` and `setup` must outlive the probe.
   LayerProbe(const std::unique_ptr<Layer>& layer, const Shapes& inputs, ProbePlace place,
              const ProbeSetup& setup, Device& device);
-  ~LayerProbe();
   LayerProbe(const LayerProbe&) = delete;
   LayerProbe& operator=(const LayerProbe&) = delete;
 
@@ -106,7 +105,7 @@ class LayerProbe {
   Tensors input_patterns_, gradient_patterns_;  // what fresh tensors are copied from
   std::vector<std::string> field_names_;
   std::vector<Tensor> fields_;
-  Moment moment_;
+  MicroBatch batch_;
 };
 
 }  // namespace penstock

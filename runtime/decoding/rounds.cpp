@@ -30,7 +30,7 @@ Rounds::Rounds(const Config& config, Pipeline& pipeline, const Sequential& model
       first_micro_batch_(int64_t{network.replicas().rank()} * micro_batches_),
       seed_(config.run.seed),
       host_(host_memory_source()),
-      classifier_(dynamic_cast<ClassifierLoss*>(model.layers.back().get())),
+      classifier_(dynamic_cast<const ClassifierLoss*>(model.layers.back().get())),
       logits_(static_cast<size_t>(micro_batches_)) {
   if (classifier_ == nullptr) fail_internal("words are chosen by a classifier, and there is none");
   const bool caches =
@@ -38,13 +38,9 @@ Rounds::Rounds(const Config& config, Pipeline& pipeline, const Sequential& model
   if (caches) count_cache();
   whole_ = make_form(false, pipeline.fields());
   if (caches) prepare_cache();
-  classifier_->set_observer([this](const Context& context, const Tensor& logits) {
-    logits_[static_cast<size_t>(context.micro_batch - first_micro_batch_)] = logits;
-  });
-}
-
-Rounds::~Rounds() {
-  classifier_->set_observer({});
+  keep_logits_ = [this](int micro_batch, const Tensor& logits) {
+    logits_[static_cast<size_t>(micro_batch)] = logits;
+  };
 }
 
 Rounds::Form Rounds::make_form(bool one_position, const std::vector<std::string>& names) {
@@ -150,9 +146,10 @@ void Rounds::run(Form& form, const Share& share) {
   fill(form, share);
   const std::vector<Decoding> decoding = this->decoding(form, share);
   StepInput input;
-  input.training = false;
-  input.seed = seed_;
-  input.first_micro_batch = first_micro_batch_;
+  input.pass.training = false;
+  input.pass.seed = seed_;
+  input.pass.first_micro_batch = first_micro_batch_;
+  input.pass.logits = &keep_logits_;
   input.batches = form.batches;
   input.decoding = decoding;
   device_.memory().order_cache();

@@ -28,7 +28,6 @@ class Rounds {
   // one's own). Throws Error(Resource) when that does not fit this rank's device.
   Rounds(const Config& config, Pipeline& pipeline, const Sequential& model, Network& network,
          Device& device, bool cache);
-  ~Rounds();
   Rounds(const Rounds&) = delete;
   Rounds& operator=(const Rounds&) = delete;
 
@@ -86,7 +85,8 @@ class Rounds {
   std::optional<Past> past_;
   int64_t cache_bytes_ = 0;
   std::vector<Row> before_;  // the last round's, whose past is kept
-  ClassifierLoss* classifier_ = nullptr;
+  const ClassifierLoss* classifier_ = nullptr;
+  std::function<void(int micro_batch, const Tensor& logits)> keep_logits_;
   std::vector<Tensor> logits_;  // by micro-batch, on the rank that has them
 };
 

@@ -46,8 +46,8 @@ std::string AttentionHeads::trouble() const {
   return {};
 }
 
-void AttentionHeads::declare(ParameterSet& set) {
-  for (Linear* part : {&query_, &key_, &value_, &output_}) part->declare(set);
+void AttentionHeads::declare(ParameterSet& set) const {
+  for (const Linear* part : {&query_, &key_, &value_, &output_}) part->declare(set);
 }
 
 std::vector<std::string> AttentionHeads::reads() const {
@@ -59,7 +59,7 @@ int64_t AttentionHeads::past_width() const {
   return keeps_ == Keeps::Nothing ? 0 : 2 * inner_width(options_);
 }
 
-AttentionHeads::KeysValues AttentionHeads::project(Context& context, const Variable& from) {
+AttentionHeads::KeysValues AttentionHeads::project(Context& context, const Variable& from) const {
   // Two statements: the order on the tape must not be the compiler's choice.
   KeysValues now;
   now.keys = key_.forward(context, {from})[0];
@@ -68,16 +68,16 @@ AttentionHeads::KeysValues AttentionHeads::project(Context& context, const Varia
 }
 
 // Whole rows are remembered; to one position its past is added.
-AttentionHeads::KeysValues AttentionHeads::with_past(Context& context, const Variable& from) {
-  Past& past = *context.decoding->past;
+AttentionHeads::KeysValues AttentionHeads::with_past(Context& context, const Variable& from) const {
+  Past& past = *context.batch.decoding->past;
   Device& device = context.device();
   if (!context.one_position()) {
     KeysValues now = project(context, from);
-    past.remember(device, name_hash_, context.micro_batch, {now.keys.value, now.values.value},
-                  context.decoding->fresh);
+    past.remember(device, name_hash_, context.batch.global_index(),
+                  {now.keys.value, now.values.value}, context.batch.decoding->fresh);
     return now;
   }
-  Past::Kept& kept = past.of(name_hash_, context.micro_batch);
+  Past::Kept& kept = past.of(name_hash_, context.batch.global_index());
   if (keeps_ == Keeps::Growing) {
     const KeysValues now = project(context, from);
     const Tensor& places = context.field(kPlaces);
@@ -87,14 +87,14 @@ AttentionHeads::KeysValues AttentionHeads::with_past(Context& context, const Var
   return {{kept.keys, -1}, {kept.values, -1}};
 }
 
-Variable AttentionHeads::attend(Context& context, const Variable& to, const Variable& from) {
-  const bool decoding = context.decoding != nullptr && keeps_ != Keeps::Nothing;
+Variable AttentionHeads::attend(Context& context, const Variable& to, const Variable& from) const {
+  const bool decoding = context.batch.decoding != nullptr && keeps_ != Keeps::Nothing;
   const Variable q = query_.forward(context, {to})[0];
   const KeysValues seen = decoding ? with_past(context, from) : project(context, from);
   AttentionOptions how;
   how.heads = static_cast<int>(options_.heads);
   how.causal = options_.causal;
-  if (context.training && options_.dropout > 0.0) {
+  if (context.training() && options_.dropout > 0.0) {
     how.dropout = static_cast<float>(options_.dropout);
     how.stream = context.random(name_hash_);
   }

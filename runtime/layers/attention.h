@@ -24,9 +24,9 @@ class AttentionHeads {
   // are added to those before; or those of the first round stay (past.h).
   enum class Keeps : uint8_t { Nothing, Growing, Lasting };
   AttentionHeads(const std::string& name, const AttentionLayerOptions& options, Keeps keeps);
-  void declare(ParameterSet& set);
+  void declare(ParameterSet& set) const;
   // Queries from `to` [b, tq, width], keys and values from `from` [b, tk, width] -> [b, tq, width].
-  [[nodiscard]] Variable attend(Context& context, const Variable& to, const Variable& from);
+  [[nodiscard]] Variable attend(Context& context, const Variable& to, const Variable& from) const;
   [[nodiscard]] const AttentionLayerOptions& options() const { return options_; }
   // Why the options make no sense; empty: they do.
   [[nodiscard]] std::string trouble() const;
@@ -40,8 +40,8 @@ class AttentionHeads {
   struct KeysValues {
     Variable keys, values;
   };
-  [[nodiscard]] KeysValues project(Context& context, const Variable& from);
-  [[nodiscard]] KeysValues with_past(Context& context, const Variable& from);
+  [[nodiscard]] KeysValues project(Context& context, const Variable& from) const;
+  [[nodiscard]] KeysValues with_past(Context& context, const Variable& from) const;
 
   AttentionLayerOptions options_;
   Keeps keeps_;
@@ -54,13 +54,13 @@ class SelfAttention final : public UnaryLayer {  // [b, t, width] -> [b, t, widt
   using Options = AttentionLayerOptions;
   SelfAttention(const std::string& name, const Options& options);
   [[nodiscard]] std::string kind() const override { return "self-attention"; }
-  void declare(ParameterSet& set) override { heads_.declare(set); }
+  void declare(ParameterSet& set) const override { heads_.declare(set); }
   [[nodiscard]] std::vector<std::string> reads() const override { return heads_.reads(); }
   [[nodiscard]] int64_t past_width() const override { return heads_.past_width(); }
 
  protected:
   [[nodiscard]] Shape shape_of(const Shape& input) const override;
-  Variable run(Context& context, const Variable& x) override {
+  Variable run(Context& context, const Variable& x) const override {
     return heads_.attend(context, x, x);
   }
 
@@ -75,8 +75,8 @@ class CrossAttention final : public Layer {
   CrossAttention(const std::string& name, const Options& options);
   [[nodiscard]] std::string kind() const override { return "cross-attention"; }
   [[nodiscard]] Shapes infer(const Shapes& inputs) const override;
-  void declare(ParameterSet& set) override { heads_.declare(set); }
-  Variables forward(Context& context, const Variables& inputs) override {
+  void declare(ParameterSet& set) const override { heads_.declare(set); }
+  Variables forward(Context& context, const Variables& inputs) const override {
     return {heads_.attend(context, inputs[0], inputs[1])};
   }
   [[nodiscard]] std::vector<std::string> reads() const override { return heads_.reads(); }

@@ -78,21 +78,21 @@ Shapes Cell::infer(const Shapes& inputs) const {
 }
 
 template <class F>
-void Cell::for_each_group(const F& f) {
+void Cell::for_each_group(const F& f) const {
   f(current_);
   if (previous_) f(*previous_);
-  for (Branch& branch : branches_) f(branch.layers);
+  for (const Branch& branch : branches_) f(branch.layers);
 }
 
-void Cell::declare(ParameterSet& set) {
-  for_each_group([&](Group& group) { group.declare(set); });
+void Cell::declare(ParameterSet& set) const {
+  for_each_group([&](const Group& group) { group.declare(set); });
 }
 
-void Cell::end_step(StepEnd& end) {
-  for_each_group([&](Group& group) { group.end_step(end); });
+void Cell::end_step(const StepEnd& end) const {
+  for_each_group([&](const Group& group) { group.end_step(end); });
 }
 
-Variables Cell::forward(Context& context, const Variables& inputs) {
+Variables Cell::forward(Context& context, const Variables& inputs) const {
   Tape& tape = context.tape;
   const Variable& h = inputs[0];
   const Variable& p = inputs.back();
@@ -104,7 +104,7 @@ Variables Cell::forward(Context& context, const Variables& inputs) {
                                : p);
   }
   SharedRelus relus(tape, 2 + branches_.size() / 2);
-  const auto run = [&](Branch& branch) -> Variable {
+  const auto run = [&](const Branch& branch) -> Variable {
     const auto state = static_cast<size_t>(branch.state);
     return branch.layers.forward(context,
                                  {branch.relu ? relus.of(states[state], state) : states[state]})[0];
@@ -150,10 +150,10 @@ FactorizedReduction::FactorizedReduction(const std::string& name, int64_t in, in
   if (in < 1 || out < 2 || out % 2 != 0) misfit("its output channels must be an even number");
 }
 
-void FactorizedReduction::declare(ParameterSet& set) {
+void FactorizedReduction::declare(ParameterSet& set) const {
   const Shape shape = {out_ / 2, in_, 1, 1};
-  even_ = &set.add(name() + ".even.weight", shape, fan_out_normal(shape));
-  odd_ = &set.add(name() + ".odd.weight", shape, fan_out_normal(shape));
+  set.add(even_, name() + ".even.weight", shape, fan_out_normal(shape));
+  set.add(odd_, name() + ".odd.weight", shape, fan_out_normal(shape));
 }
 
 Shape FactorizedReduction::shape_of(const Shape& input) const {
@@ -164,10 +164,11 @@ Shape FactorizedReduction::shape_of(const Shape& input) const {
   return {input[0], (input[1] + 1) / 2, (input[2] + 1) / 2, out_};
 }
 
-Variable FactorizedReduction::run(Context& context, const Variable& x) {
+Variable FactorizedReduction::run(Context& context, const Variable& x) const {
   const Window every_other = same_window(1, 1, 2);
-  const Variable even = conv2d(context.tape, x, *even_, nullptr, every_other, 1);
-  const Variable odd = conv2d(context.tape, shifted(context, x), *odd_, nullptr, every_other, 1);
+  const Variable even = conv2d(context.tape, x, context.parameter(even_), nullptr, every_other, 1);
+  const Variable odd =
+      conv2d(context.tape, shifted(context, x), context.parameter(odd_), nullptr, every_other, 1);
   return concat(context.tape, {even, odd}, kChannelAxis);
 }
 

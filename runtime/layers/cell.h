@@ -37,9 +37,9 @@ class Cell final : public Layer {
   [[nodiscard]] std::string kind() const override { return kind_; }
   // (h, p), or h alone, which is p then as well -> (output, h), or the output alone when last.
   [[nodiscard]] Shapes infer(const Shapes& inputs) const override;
-  void declare(ParameterSet& set) override;
-  Variables forward(Context& context, const Variables& inputs) override;
-  void end_step(StepEnd& end) override;
+  void declare(ParameterSet& set) const override;
+  Variables forward(Context& context, const Variables& inputs) const override;
+  void end_step(const StepEnd& end) const override;
 
  private:
   struct Branch {
@@ -53,7 +53,7 @@ class Cell final : public Layer {
   };
   [[nodiscard]] Shape shape_of(const Branch& branch, const std::vector<Shape>& states) const;
   template <class F>
-  void for_each_group(const F& f);
+  void for_each_group(const F& f) const;
 
   std::string kind_;
   Group current_;
@@ -70,15 +70,14 @@ class FactorizedReduction final : public UnaryLayer {
  public:
   FactorizedReduction(const std::string& name, int64_t in, int64_t out);
   [[nodiscard]] std::string kind() const override { return "factorized-reduction"; }
-  void declare(ParameterSet& set) override;
+  void declare(ParameterSet& set) const override;
 
  protected:
   [[nodiscard]] Shape shape_of(const Shape& input) const override;
-  Variable run(Context& context, const Variable& x) override;
+  Variable run(Context& context, const Variable& x) const override;
 
  private:
-  Parameter* even_ = nullptr;
-  Parameter* odd_ = nullptr;
+  Slot even_, odd_;
   int64_t in_, out_;
 };
 

@@ -14,11 +14,11 @@ Shapes Group::infer(const Shapes& inputs) const {
   return shapes;
 }
 
-void Group::declare(ParameterSet& set) {
+void Group::declare(ParameterSet& set) const {
   for (const auto& layer : layers_) layer->declare(set);
 }
 
-Variables Group::forward(Context& context, const Variables& inputs) {
+Variables Group::forward(Context& context, const Variables& inputs) const {
   Variables x = inputs;
   for (const auto& layer : layers_) x = layer->forward(context, x);
   return x;
@@ -33,7 +33,7 @@ std::vector<std::string> Group::reads() const {
   return all;
 }
 
-void Group::end_step(StepEnd& end) {
+void Group::end_step(const StepEnd& end) const {
   for (const auto& layer : layers_) layer->end_step(end);
 }
 
@@ -61,12 +61,12 @@ Shapes Residual::infer(const Shapes& inputs) const {
   return a;
 }
 
-void Residual::declare(ParameterSet& set) {
+void Residual::declare(ParameterSet& set) const {
   branch_.declare(set);
   shortcut_.declare(set);
 }
 
-Variables Residual::forward(Context& context, const Variables& inputs) {
+Variables Residual::forward(Context& context, const Variables& inputs) const {
   // Two statements: the order on the tape must not be the compiler's choice.
   const Variable straight = shortcut_.forward(context, inputs)[0];
   const Variable branched = branch_.forward(context, inputs)[0];
@@ -81,7 +81,7 @@ std::vector<std::string> Residual::reads() const {
   return all;
 }
 
-void Residual::end_step(StepEnd& end) {
+void Residual::end_step(const StepEnd& end) const {
   branch_.end_step(end);
   shortcut_.end_step(end);
 }

@@ -14,10 +14,10 @@ class Group final : public Layer {
       : Layer(std::move(name)), kind_(std::move(kind)), layers_(std::move(layers)) {}
   [[nodiscard]] std::string kind() const override { return kind_; }
   [[nodiscard]] Shapes infer(const Shapes& inputs) const override;
-  void declare(ParameterSet& set) override;
-  Variables forward(Context& context, const Variables& inputs) override;
+  void declare(ParameterSet& set) const override;
+  Variables forward(Context& context, const Variables& inputs) const override;
   [[nodiscard]] std::vector<std::string> reads() const override;
-  void end_step(StepEnd& end) override;
+  void end_step(const StepEnd& end) const override;
   [[nodiscard]] int64_t past_width() const override;
 
  private:
@@ -32,10 +32,10 @@ class Residual final : public Layer {
            std::optional<Activation> f = std::nullopt);
   [[nodiscard]] std::string kind() const override { return "residual"; }
   [[nodiscard]] Shapes infer(const Shapes& inputs) const override;
-  void declare(ParameterSet& set) override;
-  Variables forward(Context& context, const Variables& inputs) override;
+  void declare(ParameterSet& set) const override;
+  Variables forward(Context& context, const Variables& inputs) const override;
   [[nodiscard]] std::vector<std::string> reads() const override;
-  void end_step(StepEnd& end) override;
+  void end_step(const StepEnd& end) const override;
   [[nodiscard]] int64_t past_width() const override {
     return branch_.past_width() + shortcut_.past_width();
   }

@@ -36,14 +36,18 @@ Initializer Embedding::table_initializer(const Options& options) {
   return {Initializer::Kind::Normal, static_cast<float>(deviation)};
 }
 
-void Embedding::declare(ParameterSet& set) {
-  waves_.reset();
+void Embedding::declare(ParameterSet& set) const {
   const Initializer init = table_initializer(options_);
   const Shape table = {options_.vocabulary, options_.width};
-  token_ = options_.shared.empty() ? &set.add(name() + ".token.weight", table, init)
-                                   : &set.share(options_.shared, table, init);
+  if (options_.shared.empty()) {
+    set.add(token_, name() + ".token.weight", table, init);
+  } else {
+    set.share(token_, options_.shared, table, init);
+  }
   if (options_.positions == Positions::Learned) {
-    position_ = &set.add(name() + ".position.weight", {options_.context, options_.width}, init);
+    set.add(position_, name() + ".position.weight", {options_.context, options_.width}, init);
+  } else if (options_.positions == Positions::Sinusoidal) {
+    set.add_constant(waves_);
   }
 }
 
@@ -55,9 +59,9 @@ Shape Embedding::shape_of(const Shape& input) const {
   return {input[0], input[1], options_.width};
 }
 
-Variable Embedding::run(Context& context, const Variable& x) {
+Variable Embedding::run(Context& context, const Variable& x) const {
   Tape& tape = context.tape;
-  Variable rows = embedding(tape, x.value, *token_, context.dtype);
+  Variable rows = embedding(tape, x.value, context.parameter(token_), context.dtype);
   if (options_.positions == Positions::Sinusoidal) {
     rows = scale(tape, rows, std::sqrt(static_cast<float>(options_.width)));
   }
@@ -65,9 +69,9 @@ Variable Embedding::run(Context& context, const Variable& x) {
   const int64_t time = x.shape()[1];
   switch (options_.positions) {
     case Positions::Learned:
-      return add_table(tape, rows, *position_, time);
+      return add_table(tape, rows, context.parameter(position_), time);
     case Positions::Sinusoidal:
-      return add_constant(tape, rows, waves(context.device(), time));
+      return add_constant(tape, rows, waves(context, time));
     case Positions::None:
       break;
   }
@@ -75,24 +79,27 @@ Variable Embedding::run(Context& context, const Variable& x) {
 }
 
 // To rows [b, 1, width], of which each is at a position of its own.
-Variable Embedding::add_position(Context& context, const Variable& rows) {
+Variable Embedding::add_position(Context& context, const Variable& rows) const {
   if (options_.positions == Positions::None) return rows;
   Device& device = context.device();
-  const Tensor& table = options_.positions == Positions::Learned ? position_->weight.value()
-                                                                 : waves(device, options_.context);
+  const Tensor& table = options_.positions == Positions::Learned
+                            ? context.parameter(position_).weight.value()
+                            : waves(context, options_.context);
   Tensor positions = device.empty(rows.shape(), context.dtype, Purpose::Activations);
   device.token().embedding_forward(positions, context.field(kPositions), table);
   return add(context.tape, rows, {positions, -1});
 }
 
-const Tensor& Embedding::waves(Device& device, int64_t time) {
-  if (waves_ && waves_.dim(0) == time) return waves_;
-  waves_ = device.empty({time, options_.width}, DType::F32, Purpose::Parameters);
+const Tensor& Embedding::waves(Context& context, int64_t time) const {
+  Device& device = context.device();
+  Tensor& waves = context.owned.constant(waves_);
+  if (waves && waves.dim(0) == time) return waves;
+  waves = device.empty({time, options_.width}, DType::F32, Purpose::Parameters);
   if (device.holds_values()) {
     const std::vector<float> host = sinusoids(time, options_.width);
-    device.copy_from_host(waves_, host.data(), waves_.size_bytes());
+    device.copy_from_host(waves, host.data(), waves.size_bytes());
   }
-  return waves_;
+  return waves;
 }
 
 }  // namespace penstock

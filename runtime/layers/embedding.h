@@ -19,20 +19,19 @@ class Embedding final : public UnaryLayer {
   [[nodiscard]] static Initializer table_initializer(const Options& options);
   Embedding(std::string name, const Options& options);
   [[nodiscard]] std::string kind() const override { return "embedding"; }
-  void declare(ParameterSet& set) override;
+  void declare(ParameterSet& set) const override;
 
  protected:
   [[nodiscard]] Shape shape_of(const Shape& input) const override;
-  Variable run(Context& context, const Variable& x) override;
+  Variable run(Context& context, const Variable& x) const override;
 
  private:
-  [[nodiscard]] const Tensor& waves(Device& device, int64_t time);
-  [[nodiscard]] Variable add_position(Context& context, const Variable& rows);
+  [[nodiscard]] const Tensor& waves(Context& context, int64_t time) const;
+  [[nodiscard]] Variable add_position(Context& context, const Variable& rows) const;
 
   Options options_;
-  Parameter* token_ = nullptr;
-  Parameter* position_ = nullptr;
-  Tensor waves_;  // fp32 [time, width], made at the first forward
+  Slot token_, position_;
+  Slot waves_;  // a constant, fp32 [time, width]
 };
 
 }  // namespace penstock

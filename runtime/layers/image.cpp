@@ -34,12 +34,12 @@ Conv2d::Conv2d(std::string name, const Options& options)
   }
 }
 
-void Conv2d::declare(ParameterSet& set) {
+void Conv2d::declare(ParameterSet& set) const {
   const Window& window = options_.window;
   const Shape shape = {options_.out, options_.in / options_.groups, window.kernel_h,
                        window.kernel_w};
-  weight_ = &set.add(name() + ".weight", shape, fan_out_normal(shape, options_.groups));
-  if (options_.bias) bias_ = &set.add(name() + ".bias", {options_.out}, {});
+  set.add(weight_, name() + ".weight", shape, fan_out_normal(shape, options_.groups));
+  if (options_.bias) set.add(bias_, name() + ".bias", {options_.out}, {});
 }
 
 Shape Conv2d::shape_of(const Shape& input) const {
@@ -54,9 +54,9 @@ Shape Conv2d::shape_of(const Shape& input) const {
   }
 }
 
-Variable Conv2d::run(Context& context, const Variable& x) {
-  return conv2d(context.tape, x, *weight_, bias_, options_.window, options_.groups,
-                options_.relu ? Fused::Relu : Fused::None);
+Variable Conv2d::run(Context& context, const Variable& x) const {
+  return conv2d(context.tape, x, context.parameter(weight_), context.parameter_if(bias_),
+                options_.window, options_.groups, options_.relu ? Fused::Relu : Fused::None);
 }
 
 Pool2d::Pool2d(std::string name, const Window& window, Pool pool)
@@ -73,7 +73,7 @@ Shape Pool2d::shape_of(const Shape& input) const {
   }
 }
 
-Variable Pool2d::run(Context& context, const Variable& x) {
+Variable Pool2d::run(Context& context, const Variable& x) const {
   return pool2d(context.tape, x, window_, pool_);
 }
 
@@ -89,7 +89,7 @@ Shape UpConvolution::shape_of(const Shape& input) const {
   return {points[0], 2 * points[1], 2 * points[2], out_};
 }
 
-Variable UpConvolution::run(Context& context, const Variable& x) {
+Variable UpConvolution::run(Context& context, const Variable& x) const {
   Tape& tape = context.tape;
   const Shape& in = x.shape();
   const Variable points = points_.forward(context, {x})[0];
@@ -105,7 +105,7 @@ Shape GlobalPool::shape_of(const Shape& input) const {
   return {input[0], input[3]};
 }
 
-Variable GlobalPool::run(Context& context, const Variable& x) {
+Variable GlobalPool::run(Context& context, const Variable& x) const {
   return global_average(context.tape, x);
 }
 
@@ -116,7 +116,7 @@ Shape Flatten::shape_of(const Shape& input) const {
   return {input[0], rest};
 }
 
-Variable Flatten::run(Context& context, const Variable& x) {
+Variable Flatten::run(Context& context, const Variable& x) const {
   return reshape(context.tape, x, shape_of(x.shape()));
 }
 

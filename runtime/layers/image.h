@@ -23,16 +23,15 @@ class Conv2d final : public UnaryLayer {
   };
   Conv2d(std::string name, const Options& options);
   [[nodiscard]] std::string kind() const override { return "conv2d"; }
-  void declare(ParameterSet& set) override;
+  void declare(ParameterSet& set) const override;
 
  protected:
   [[nodiscard]] Shape shape_of(const Shape& input) const override;
-  Variable run(Context& context, const Variable& x) override;
+  Variable run(Context& context, const Variable& x) const override;
 
  private:
   Options options_;
-  Parameter* weight_ = nullptr;
-  Parameter* bias_ = nullptr;
+  Slot weight_, bias_;
 };
 
 class Pool2d final : public UnaryLayer {
@@ -44,7 +43,7 @@ class Pool2d final : public UnaryLayer {
 
  protected:
   [[nodiscard]] Shape shape_of(const Shape& input) const override;
-  Variable run(Context& context, const Variable& x) override;
+  Variable run(Context& context, const Variable& x) const override;
 
  private:
   Window window_;
@@ -58,11 +57,11 @@ class UpConvolution final : public UnaryLayer {
  public:
   UpConvolution(const std::string& name, int64_t in, int64_t out);
   [[nodiscard]] std::string kind() const override { return "up-convolution"; }
-  void declare(ParameterSet& set) override { points_.declare(set); }
+  void declare(ParameterSet& set) const override { points_.declare(set); }
 
  protected:
   [[nodiscard]] Shape shape_of(const Shape& input) const override;
-  Variable run(Context& context, const Variable& x) override;
+  Variable run(Context& context, const Variable& x) const override;
 
  private:
   int64_t out_;
@@ -77,7 +76,7 @@ class GlobalPool final : public UnaryLayer {
 
  protected:
   [[nodiscard]] Shape shape_of(const Shape& input) const override;
-  Variable run(Context& context, const Variable& x) override;
+  Variable run(Context& context, const Variable& x) const override;
 };
 
 // [n, ...] -> [n, product of the rest].
@@ -88,7 +87,7 @@ class Flatten final : public UnaryLayer {
 
  protected:
   [[nodiscard]] Shape shape_of(const Shape& input) const override;
-  Variable run(Context& context, const Variable& x) override;
+  Variable run(Context& context, const Variable& x) const override;
 };
 
 }  // namespace penstock

@@ -33,12 +33,14 @@ Linear::Linear(std::string name, const Options& options)
   if (options_.in < 1 || options_.out < 1) misfit("its width must be at least 1");
 }
 
-void Linear::declare(ParameterSet& set) {
+void Linear::declare(ParameterSet& set) const {
   const Shape shape = {options_.out, options_.in};
-  weight_ = options_.shared ? &set.share(options_.shared->name, shape, options_.shared->init)
-                            : &set.add(name() + ".weight", shape,
-                                       fan_in_normal(options_.in, options_.init_factor));
-  if (options_.bias) bias_ = &set.add(name() + ".bias", {options_.out}, {});
+  if (options_.shared) {
+    set.share(weight_, options_.shared->name, shape, options_.shared->init);
+  } else {
+    set.add(weight_, name() + ".weight", shape, fan_in_normal(options_.in, options_.init_factor));
+  }
+  if (options_.bias) set.add(bias_, name() + ".bias", {options_.out}, {});
 }
 
 Shape Linear::shape_of(const Shape& input) const {
@@ -51,16 +53,18 @@ Shape Linear::shape_of(const Shape& input) const {
   return output;
 }
 
-Variable Linear::run(Context& context, const Variable& x) {
-  if (!options_.activation) return linear(context.tape, x, *weight_, bias_);
+Variable Linear::run(Context& context, const Variable& x) const {
+  Parameter& weight = context.parameter(weight_);
+  Parameter* bias = context.parameter_if(bias_);
+  if (!options_.activation) return linear(context.tape, x, weight, bias);
   // ReLU and tanh are differentiated from their output, so they fuse; the others need their input.
   if (*options_.activation == Activation::Relu) {
-    return linear(context.tape, x, *weight_, bias_, Fused::Relu);
+    return linear(context.tape, x, weight, bias, Fused::Relu);
   }
   if (*options_.activation == Activation::Tanh) {
-    return linear(context.tape, x, *weight_, bias_, Fused::Tanh);
+    return linear(context.tape, x, weight, bias, Fused::Tanh);
   }
-  return activation(context.tape, linear(context.tape, x, *weight_, bias_), *options_.activation);
+  return activation(context.tape, linear(context.tape, x, weight, bias), *options_.activation);
 }
 
 FeedForward::FeedForward(const std::string& name, const Options& options)
@@ -77,7 +81,7 @@ FeedForward::FeedForward(const std::string& name, const Options& options)
                            .activation = std::nullopt,
                            .init_factor = options.out_init_factor}) {}
 
-void FeedForward::declare(ParameterSet& set) {
+void FeedForward::declare(ParameterSet& set) const {
   in_.declare(set);
   out_.declare(set);
 }
@@ -86,12 +90,13 @@ Shape FeedForward::shape_of(const Shape& input) const {
   return out_.infer(in_.infer({input}))[0];
 }
 
-Variable FeedForward::run(Context& context, const Variable& x) {
+Variable FeedForward::run(Context& context, const Variable& x) const {
   if (activation_ == Activation::Relu || activation_ == Activation::Tanh) {
     return out_.forward(context, in_.forward(context, {x}))[0];  // differentiated from its output
   }
-  return feed_forward(context.tape, x, in_.weight(), in_.bias(), out_.weight(), out_.bias(),
-                      activation_);
+  return feed_forward(context.tape, x, context.parameter(in_.weight()),
+                      context.parameter_if(in_.bias()), context.parameter(out_.weight()),
+                      context.parameter_if(out_.bias()), activation_);
 }
 
 }  // namespace penstock

@@ -33,19 +33,17 @@ class Linear final : public UnaryLayer {
   };
   Linear(std::string name, const Options& options);
   [[nodiscard]] std::string kind() const override { return "linear"; }
-  void declare(ParameterSet& set) override;
-  // After declare(); bias() is null without one.
-  [[nodiscard]] Parameter& weight() const { return *weight_; }
-  [[nodiscard]] Parameter* bias() const { return bias_; }
+  void declare(ParameterSet& set) const override;
+  [[nodiscard]] const Slot& weight() const { return weight_; }
+  [[nodiscard]] const Slot& bias() const { return bias_; }  // declared where Options::bias
 
  protected:
   [[nodiscard]] Shape shape_of(const Shape& input) const override;
-  Variable run(Context& context, const Variable& x) override;
+  Variable run(Context& context, const Variable& x) const override;
 
  private:
   Options options_;
-  Parameter* weight_ = nullptr;
-  Parameter* bias_ = nullptr;
+  Slot weight_, bias_;
 };
 
 // width -> hidden, activation, hidden -> width (Vaswani et al. 2017, 3.3): parameters `in` and
@@ -60,11 +58,11 @@ class FeedForward final : public UnaryLayer {
   };
   FeedForward(const std::string& name, const Options& options);
   [[nodiscard]] std::string kind() const override { return "feed-forward"; }
-  void declare(ParameterSet& set) override;
+  void declare(ParameterSet& set) const override;
 
  protected:
   [[nodiscard]] Shape shape_of(const Shape& input) const override;
-  Variable run(Context& context, const Variable& x) override;
+  Variable run(Context& context, const Variable& x) const override;
 
  private:
   Activation activation_;

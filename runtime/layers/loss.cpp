@@ -23,16 +23,17 @@ Shapes ClassifierLoss::infer(const Shapes& inputs) const {
   return {};
 }
 
-Variables ClassifierLoss::forward(Context& context, const Variables& inputs) {
+Variables ClassifierLoss::forward(Context& context, const Variables& inputs) const {
   const Tensor& labels = context.field(options_.labels);
   const Variable logits = linear_.forward(context, inputs)[0];
   if (labels.elements() != logits.shape().rows()) {
     misfit("has " + std::to_string(logits.shape().rows()) + " rows for " +
            std::to_string(labels.elements()) + " labels");
   }
-  if (observer_ && !context.training) observer_(context, logits.value);
+  const Pass& pass = context.batch.pass;
+  if (pass.logits != nullptr && !pass.training) (*pass.logits)(context.batch.index, logits.value);
   // Smoothing and clipping are means of training: an evaluation tells the likelihood of the labels.
-  const CrossEntropyOptions how = context.training ? options_.loss : CrossEntropyOptions{};
+  const CrossEntropyOptions how = pass.training ? options_.loss : CrossEntropyOptions{};
   Tensor result = cross_entropy(context.tape, logits, labels, context.loss_scale, how);
   if (context.loss != nullptr) *context.loss = std::move(result);
   return {};
@@ -49,8 +50,8 @@ Shapes AuxiliaryLoss::infer(const Shapes& inputs) const {
   return inputs;
 }
 
-Variables AuxiliaryLoss::forward(Context& context, const Variables& inputs) {
-  if (!context.training) return inputs;
+Variables AuxiliaryLoss::forward(Context& context, const Variables& inputs) const {
+  if (!context.training()) return inputs;
   Tensor loss;
   Context inside = context;
   inside.loss_scale *= weight_;

@@ -5,9 +5,6 @@
 // largest tensor of all) never cross a stage boundary.
 #pragma once
 
-#include <functional>
-#include <utility>
-
 #include "runtime/layers/container.h"
 #include "runtime/layers/linear.h"
 
@@ -27,18 +24,13 @@ class ClassifierLoss final : public Layer {
   ClassifierLoss(const std::string& name, const Options& options);
   [[nodiscard]] std::string kind() const override { return "classifier"; }
   [[nodiscard]] Shapes infer(const Shapes& inputs) const override;
-  void declare(ParameterSet& set) override { linear_.declare(set); }
-  Variables forward(Context& context, const Variables& inputs) override;
+  void declare(ParameterSet& set) const override { linear_.declare(set); }
+  Variables forward(Context& context, const Variables& inputs) const override;
   [[nodiscard]] std::vector<std::string> reads() const override { return {options_.labels}; }
 
   [[nodiscard]] int64_t classes() const { return options_.classes; }
-  // Called in every forward that is no training, with the logits [..., classes] before the loss
-  // looks at them (it does not change them there): what words are chosen from. They may be kept.
-  using Observer = std::function<void(const Context& context, const Tensor& logits)>;
-  void set_observer(Observer observer) { observer_ = std::move(observer); }
 
  private:
-  Observer observer_;
   Options options_;
   Linear linear_;
 };
@@ -52,10 +44,10 @@ class AuxiliaryLoss final : public Layer {
   AuxiliaryLoss(const std::string& name, Layers branch, double weight);
   [[nodiscard]] std::string kind() const override { return "auxiliary-loss"; }
   [[nodiscard]] Shapes infer(const Shapes& inputs) const override;
-  void declare(ParameterSet& set) override { branch_.declare(set); }
-  Variables forward(Context& context, const Variables& inputs) override;
+  void declare(ParameterSet& set) const override { branch_.declare(set); }
+  Variables forward(Context& context, const Variables& inputs) const override;
   [[nodiscard]] std::vector<std::string> reads() const override { return branch_.reads(); }
-  void end_step(StepEnd& end) override { branch_.end_step(end); }
+  void end_step(const StepEnd& end) const override { branch_.end_step(end); }
 
  private:
   Group branch_;

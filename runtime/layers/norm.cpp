@@ -7,9 +7,9 @@ namespace penstock {
 LayerNorm::LayerNorm(std::string name, int64_t width, float epsilon)
     : UnaryLayer(std::move(name)), width_(width), epsilon_(epsilon) {}
 
-void LayerNorm::declare(ParameterSet& set) {
-  gamma_ = &set.add(name() + ".weight", {width_}, {Initializer::Kind::Ones});
-  beta_ = &set.add(name() + ".bias", {width_}, {});
+void LayerNorm::declare(ParameterSet& set) const {
+  set.add(gamma_, name() + ".weight", {width_}, {Initializer::Kind::Ones});
+  set.add(beta_, name() + ".bias", {width_}, {});
 }
 
 Shape LayerNorm::shape_of(const Shape& input) const {
@@ -19,20 +19,19 @@ Shape LayerNorm::shape_of(const Shape& input) const {
   return input;
 }
 
-Variable LayerNorm::run(Context& context, const Variable& x) {
-  return layer_norm(context.tape, x, *gamma_, *beta_, epsilon_);
+Variable LayerNorm::run(Context& context, const Variable& x) const {
+  return layer_norm(context.tape, x, context.parameter(gamma_), context.parameter(beta_), epsilon_);
 }
 
 BatchNorm::BatchNorm(std::string name, int64_t channels, const Options& options)
     : UnaryLayer(std::move(name)), channels_(channels), options_(options) {}
 
-void BatchNorm::declare(ParameterSet& set) {
-  gamma_ = &set.add(name() + ".weight", {channels_}, {Initializer::Kind::Ones});
-  beta_ = &set.add(name() + ".bias", {channels_}, {});
-  mean_ = &set.add_buffer(name() + ".running_mean", {channels_}, 0.0F);
-  variance_ = &set.add_buffer(name() + ".running_var", {channels_}, 1.0F);
-  sums_ = &set.add_step_sums({2, channels_});
-  kept_.clear();
+void BatchNorm::declare(ParameterSet& set) const {
+  set.add(gamma_, name() + ".weight", {channels_}, {Initializer::Kind::Ones});
+  set.add(beta_, name() + ".bias", {channels_}, {});
+  set.add_buffer(mean_, name() + ".running_mean", {channels_}, 0.0F);
+  set.add_buffer(variance_, name() + ".running_var", {channels_}, 1.0F);
+  set.add_step_sums(sums_, {2, channels_});
 }
 
 Shape BatchNorm::shape_of(const Shape& input) const {
@@ -42,54 +41,60 @@ Shape BatchNorm::shape_of(const Shape& input) const {
   return input;
 }
 
-Variable BatchNorm::run(Context& context, const Variable& x) {
+Variable BatchNorm::run(Context& context, const Variable& x) const {
   Device& device = context.device();
-  if (!context.training || frozen()) {
-    return fixed_batch_norm(context.tape, x, mean_->value, variance_->value, *gamma_, *beta_,
-                            options_.epsilon);
+  Parameter& gamma = context.parameter(gamma_);
+  Parameter& beta = context.parameter(beta_);
+  if (!context.training() || (gamma.frozen && beta.frozen)) {
+    return fixed_batch_norm(context.tape, x, context.owned.buffer(mean_).value,
+                            context.owned.buffer(variance_).value, gamma, beta, options_.epsilon);
   }
   Tensor sums = device.empty({2, channels_}, DType::F32, Purpose::Workspace);
-  Variable y = context.replicas != nullptr
+  Variable y = context.batch.pass.replicas != nullptr
                    ? over_replicas(context, x, sums)
-                   : batch_norm(context.tape, x, *gamma_, *beta_, options_.epsilon, sums);
+                   : batch_norm(context.tape, x, gamma, beta, options_.epsilon, sums);
   if (!context.recomputing) {
-    device.pointwise().accumulate(sums_->value, sums);
-    rows_ += static_cast<double>(x.shape().rows());
+    StepSums& step = context.owned.step_sums(sums_);
+    device.pointwise().accumulate(step.value, sums);
+    step.rows += static_cast<double>(x.shape().rows());
   }
   return y;
 }
 
 // A forward that leaves no tape is one that comes again: it finds what the first one heard of the
 // other replicas.
-Variable BatchNorm::over_replicas(Context& context, const Variable& x, Tensor& sums) {
+Variable BatchNorm::over_replicas(Context& context, const Variable& x, Tensor& sums) const {
+  auto& remembered = context.owned.step_sums(sums_).remembered;
+  const int64_t micro_batch = context.batch.global_index();
   BatchStatistics statistics;
   if (context.recomputing) {
-    const auto kept = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& one) {
-      return one.micro_batch == context.micro_batch;
-    });
-    if (kept == kept_.end()) fail_internal(name() + " is run again before its first time");
+    const auto kept = std::find_if(
+        remembered.begin(), remembered.end(),
+        [&](const StepSums::Remembered& one) { return one.micro_batch == micro_batch; });
+    if (kept == remembered.end()) fail_internal(name() + " is run again before its first time");
     statistics = std::move(kept->statistics);
-    kept_.erase(kept);
+    remembered.erase(kept);
   }
-  Variable y = batch_norm(context.tape, x, *gamma_, *beta_, options_.epsilon, sums,
-                          *context.replicas, statistics);
+  Variable y = batch_norm(context.tape, x, context.parameter(gamma_), context.parameter(beta_),
+                          options_.epsilon, sums, *context.batch.pass.replicas, statistics);
   if (!context.recomputing && !context.tape.recording()) {
-    kept_.push_back({context.micro_batch, std::move(statistics)});
+    remembered.push_back({micro_batch, std::move(statistics)});
   }
   return y;
 }
 
-void BatchNorm::end_step(StepEnd& end) {
-  const double n = rows_ * end.replicas;
-  rows_ = 0.0;
+void BatchNorm::end_step(const StepEnd& end) const {
+  StepSums& step = end.owned.step_sums(sums_);
+  const double n = step.rows * end.replicas;
+  step.rows = 0.0;
   if (n == 0.0) return;
   PointwiseOps& ops = end.device.pointwise();
   const Shape shape = {channels_};
   Tensor mean = end.device.empty(shape, DType::F32, Purpose::Workspace);
   Tensor variance = end.device.empty(shape, DType::F32, Purpose::Workspace);
   Tensor square = end.device.empty(shape, DType::F32, Purpose::Workspace);
-  ops.scale(mean, sums_->value.view(0, shape), static_cast<float>(1.0 / n));
-  ops.scale(variance, sums_->value.view(channels_, shape), static_cast<float>(1.0 / n));
+  ops.scale(mean, step.value.view(0, shape), static_cast<float>(1.0 / n));
+  ops.scale(variance, step.value.view(channels_, shape), static_cast<float>(1.0 / n));
   ops.multiply(square, mean, mean);
   ops.scale(square, square, -1.0F);
   ops.accumulate(variance, square);
@@ -98,8 +103,8 @@ void BatchNorm::end_step(StepEnd& end) {
   // The moving variance is the unbiased estimate, as evaluation in other frameworks expects.
   if (n > 1.0) ops.scale(variance, variance, static_cast<float>(n / (n - 1.0)));
   // One at a time: a list of new addresses in every step would be uploaded in every step.
-  const AverageTensors means{mean_->value, mean};
-  const AverageTensors variances{variance_->value, variance};
+  const AverageTensors means{end.owned.buffer(mean_).value, mean};
+  const AverageTensors variances{end.owned.buffer(variance_).value, variance};
   end.device.update().moving_average({&means, 1}, options_.decay);
   end.device.update().moving_average({&variances, 1}, options_.decay);
 }

@@ -11,17 +11,16 @@ class LayerNorm final : public UnaryLayer {
  public:
   LayerNorm(std::string name, int64_t width, float epsilon = 1e-5F);
   [[nodiscard]] std::string kind() const override { return "layer-norm"; }
-  void declare(ParameterSet& set) override;
+  void declare(ParameterSet& set) const override;
 
  protected:
   [[nodiscard]] Shape shape_of(const Shape& input) const override;
-  Variable run(Context& context, const Variable& x) override;
+  Variable run(Context& context, const Variable& x) const override;
 
  private:
   int64_t width_;
   float epsilon_;
-  Parameter* gamma_ = nullptr;
-  Parameter* beta_ = nullptr;
+  Slot gamma_, beta_;
 };
 
 // Over all axes but the last. Training normalises with the statistics of each micro-batch, or of
@@ -38,31 +37,20 @@ class BatchNorm final : public UnaryLayer {
   };
   BatchNorm(std::string name, int64_t channels, const Options& options);
   [[nodiscard]] std::string kind() const override { return "batch-norm"; }
-  void declare(ParameterSet& set) override;
-  void end_step(StepEnd& end) override;
+  void declare(ParameterSet& set) const override;
+  void end_step(const StepEnd& end) const override;
 
  protected:
   [[nodiscard]] Shape shape_of(const Shape& input) const override;
-  Variable run(Context& context, const Variable& x) override;
+  Variable run(Context& context, const Variable& x) const override;
 
  private:
-  Variable over_replicas(Context& context, const Variable& x, Tensor& sums);
-  [[nodiscard]] bool frozen() const { return gamma_->frozen && beta_->frozen; }
+  Variable over_replicas(Context& context, const Variable& x, Tensor& sums) const;
 
   int64_t channels_;
   Options options_;
-  Parameter* gamma_ = nullptr;
-  Parameter* beta_ = nullptr;
-  Buffer* mean_ = nullptr;
-  Buffer* variance_ = nullptr;
-  StepSums* sums_ = nullptr;  // [2, channels]: of x and of x^2
-  double rows_ = 0.0;         // gone into sums_ on this replica, this step
-  // Of micro-batches that will be run again, over all replicas.
-  struct Kept {
-    int64_t micro_batch;
-    BatchStatistics statistics;
-  };
-  std::vector<Kept> kept_;
+  Slot gamma_, beta_, mean_, variance_;
+  Slot sums_;  // [2, channels]: of x and of x^2
 };
 
 }  // namespace penstock

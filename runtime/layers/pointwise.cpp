@@ -11,8 +11,8 @@ Dropout::Dropout(std::string name, double rate)
   if (!(rate >= 0.0 && rate < 1.0)) misfit("its rate must be in [0, 1)");
 }
 
-Variable Dropout::run(Context& context, const Variable& x) {
-  if (!context.training || rate_ == 0.0F) return x;
+Variable Dropout::run(Context& context, const Variable& x) const {
+  if (!context.training() || rate_ == 0.0F) return x;
   return dropout(context.tape, x, rate_, context.random(name_hash_));
 }
 
@@ -22,14 +22,14 @@ DropPath::DropPath(std::string name, const Options& options)
   if (options.ramp_steps < 0) misfit("its ramp must not be negative");
 }
 
-Variable DropPath::run(Context& context, const Variable& x) {
-  if (!context.training || options_.rate == 0.0) return x;
+Variable DropPath::run(Context& context, const Variable& x) const {
+  if (!context.training() || options_.rate == 0.0) return x;
   const double grown = options_.ramp_steps == 0 ? 1.0
-                                                : static_cast<double>(context.step) /
+                                                : static_cast<double>(context.batch.pass.step) /
                                                       static_cast<double>(options_.ramp_steps);
   const auto rate = static_cast<float>(options_.rate * std::min(1.0, grown));
   return dropout_rows(context.tape, x, rate, context.random_of_step(name_hash_),
-                      context.micro_batch * x.shape()[0]);
+                      context.batch.global_index() * x.shape()[0]);
 }
 
 }  // namespace penstock

@@ -11,7 +11,7 @@ class ActivationLayer final : public UnaryLayer {
   [[nodiscard]] std::string kind() const override { return "activation"; }
 
  protected:
-  Variable run(Context& context, const Variable& x) override {
+  Variable run(Context& context, const Variable& x) const override {
     return activation(context.tape, x, f_);
   }
 
@@ -28,7 +28,7 @@ class Dropout final : public UnaryLayer {
   [[nodiscard]] std::string kind() const override { return "dropout"; }
 
  protected:
-  Variable run(Context& context, const Variable& x) override;
+  Variable run(Context& context, const Variable& x) const override;
 
  private:
   float rate_;
@@ -48,7 +48,7 @@ class DropPath final : public UnaryLayer {
   [[nodiscard]] std::string kind() const override { return "drop-path"; }
 
  protected:
-  Variable run(Context& context, const Variable& x) override;
+  Variable run(Context& context, const Variable& x) const override;
 
  private:
   Options options_;

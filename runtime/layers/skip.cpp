@@ -11,7 +11,7 @@ Shapes Stash::infer(const Shapes& inputs) const {
   return outputs;
 }
 
-Variables Stash::forward(Context& context, const Variables& inputs) {
+Variables Stash::forward(Context& context, const Variables& inputs) const {
   Variables outputs = inputs;
   const auto [on, aside] = duplicate(context.tape, inputs.front());
   outputs.front() = on;
@@ -35,7 +35,7 @@ Shapes Pop::infer(const Shapes& inputs) const {
   return {joined};
 }
 
-Variables Pop::forward(Context& context, const Variables& inputs) {
+Variables Pop::forward(Context& context, const Variables& inputs) const {
   if (join_ == Join::Add) return {add(context.tape, inputs[0], inputs[1])};
   return {concat(context.tape, inputs, inputs[0].shape().rank() - 1)};
 }

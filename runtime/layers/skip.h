@@ -17,7 +17,7 @@ class Stash final : public Layer {
   Stash(std::string name, std::string skip) : Layer(std::move(name)), skip_(std::move(skip)) {}
   [[nodiscard]] std::string kind() const override { return "stash"; }
   [[nodiscard]] Shapes infer(const Shapes& inputs) const override;
-  Variables forward(Context& context, const Variables& inputs) override;
+  Variables forward(Context& context, const Variables& inputs) const override;
   [[nodiscard]] std::string stashes() const override { return skip_; }
 
  private:
@@ -33,7 +33,7 @@ class Pop final : public Layer {
       : Layer(std::move(name)), skip_(std::move(skip)), join_(join) {}
   [[nodiscard]] std::string kind() const override { return "pop"; }
   [[nodiscard]] Shapes infer(const Shapes& inputs) const override;
-  Variables forward(Context& context, const Variables& inputs) override;
+  Variables forward(Context& context, const Variables& inputs) const override;
   [[nodiscard]] std::string pops() const override { return skip_; }
 
  private:

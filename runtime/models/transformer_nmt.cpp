@@ -27,8 +27,8 @@ class DecoderInput final : public Layer {
     const Shape target = {inputs[0][0], inputs[0][1]};  // as many positions as the source
     return {inputs[0], embedding_->infer({target})[0]};
   }
-  void declare(ParameterSet& set) override { embedding_->declare(set); }
-  Variables forward(Context& context, const Variables& inputs) override {
+  void declare(ParameterSet& set) const override { embedding_->declare(set); }
+  Variables forward(Context& context, const Variables& inputs) const override {
     const Variable target = {context.field("target_tokens"), -1};
     return {inputs[0], embedding_->forward(context, {target})[0]};
   }
@@ -46,8 +46,8 @@ class EncoderPart final : public Layer {
   explicit EncoderPart(std::unique_ptr<Layer> body) : Layer(body->name()), body_(std::move(body)) {}
   [[nodiscard]] std::string kind() const override { return body_->kind(); }
   [[nodiscard]] Shapes infer(const Shapes& inputs) const override { return body_->infer(inputs); }
-  void declare(ParameterSet& set) override { body_->declare(set); }
-  Variables forward(Context& context, const Variables& inputs) override {
+  void declare(ParameterSet& set) const override { body_->declare(set); }
+  Variables forward(Context& context, const Variables& inputs) const override {
     return context.one_position() ? inputs : body_->forward(context, inputs);
   }
   [[nodiscard]] std::vector<std::string> reads() const override { return body_->reads(); }
@@ -88,13 +88,13 @@ class DecoderBlock final : public Layer {
     const Shapes y = feed_forward_->infer(x);
     return last_ ? y : Shapes{inputs[0], y[0]};
   }
-  void declare(ParameterSet& set) override {
+  void declare(ParameterSet& set) const override {
     self_attention_->declare(set);
     norm_.declare(set);
     cross_attention_.declare(set);
     feed_forward_->declare(set);
   }
-  Variables forward(Context& context, const Variables& inputs) override {
+  Variables forward(Context& context, const Variables& inputs) const override {
     const Variable& memory = inputs[0];
     const Variable x = self_attention_->forward(context, {inputs[1]})[0];
     const Variable question = norm_.forward(context, {x})[0];

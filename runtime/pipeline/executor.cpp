@@ -98,7 +98,7 @@ void Executor::run_program(const StepInput& input) {
     if (error.kind() != ErrorKind::Peer) throw;
     // A link knows its edge; which micro-batch of which step it was, only this room does.
     throw Error(ErrorKind::Peer,
-                std::string(error.what()) + " (" + place_of(program_[i], input.step) + ")",
+                std::string(error.what()) + " (" + place_of(program_[i], input.pass.step) + ")",
                 error.scope());
   }
 }
@@ -113,20 +113,20 @@ void Executor::execute(const Instruction& instruction, const StepInput& input) {
       forward(instruction, input);
       return;
     case Op::Recompute:
-      stage->recompute(moment_of(instruction, input));
+      stage->recompute(micro_batch_of(instruction, input));
       return;
     case Op::Backward:
-      mailbox_.put_input_gradients(
-          s, m,
-          stage->backward(moment_of(instruction, input), mailbox_.take_output_gradients(s, m)));
+      mailbox_.put_input_gradients(s, m,
+                                   stage->backward(micro_batch_of(instruction, input),
+                                                   mailbox_.take_output_gradients(s, m)));
       return;
     case Op::BackwardInput:
       mailbox_.put_input_gradients(s, m,
-                                   stage->backward_input(moment_of(instruction, input),
+                                   stage->backward_input(micro_batch_of(instruction, input),
                                                          mailbox_.take_output_gradients(s, m)));
       return;
     case Op::BackwardWeight:
-      stage->backward_weight(moment_of(instruction, input));
+      stage->backward_weight(micro_batch_of(instruction, input));
       return;
     case Op::SendActivation:
       send(*parts_.links->of(edge()).send_activation, mailbox_.forward(edge(), m));
@@ -156,14 +156,10 @@ void Executor::execute(const Instruction& instruction, const StepInput& input) {
   }
 }
 
-Moment Executor::moment_of(const Instruction& instruction, const StepInput& input) const {
+MicroBatch Executor::micro_batch_of(const Instruction& instruction, const StepInput& input) const {
   const Batch& batch = fields_.batch(instruction.micro_batch);
-  return {.training = input.training,
-          .seed = input.seed,
-          .step = input.step,
+  return {.pass = input.pass,
           .index = instruction.micro_batch,
-          .global_index = input.first_micro_batch + instruction.micro_batch,
-          .loss_scale = input.loss_scale,
           .field_names = &batch.names,
           .fields = &batch.tensors,
           .decoding = input.decoding.empty()
@@ -184,7 +180,7 @@ Tensors Executor::take_inputs(const Instruction& instruction) {
 void Executor::forward(const Instruction& instruction, const StepInput& input) {
   Stage& stage = *parts_.stages[static_cast<size_t>(instruction.stage)];
   mailbox_.put_outputs(instruction.stage, instruction.micro_batch,
-                       stage.forward(moment_of(instruction, input), take_inputs(instruction),
+                       stage.forward(micro_batch_of(instruction, input), take_inputs(instruction),
                                      keep_tape_[at(instruction)] != 0));
 }
 

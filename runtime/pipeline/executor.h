@@ -22,13 +22,9 @@
 
 namespace penstock {
 
-// One pass of a program.
+// One pass of a program, and what it runs on.
 struct StepInput {
-  bool training = true;
-  uint64_t seed = 0;
-  int64_t step = 0;
-  int64_t first_micro_batch = 0;  // global index of this replica's micro-batch 0
-  float loss_scale = 1.0F;
+  Pass pass;
   std::span<const Batch> batches;      // by micro-batch
   std::span<const Decoding> decoding;  // likewise, where words are being chosen
   std::function<void()> update;        // what OptimizerStep does
@@ -81,7 +77,8 @@ class Executor {
   // Errors of other ranks say at which instruction they were met.
   void run_program(const StepInput& input);
   void execute(const Instruction& instruction, const StepInput& input);
-  [[nodiscard]] Moment moment_of(const Instruction& instruction, const StepInput& input) const;
+  [[nodiscard]] MicroBatch micro_batch_of(const Instruction& instruction,
+                                          const StepInput& input) const;
   [[nodiscard]] Tensors take_inputs(const Instruction& instruction);
   void forward(const Instruction& instruction, const StepInput& input);
   static void send(SendLink& link, Tensors& message);

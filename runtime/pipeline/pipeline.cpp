@@ -65,7 +65,6 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
   if (replicas_ > 1) reduce_ = network.reduce_group(device);
   if (replicas_ > 1 && config.model.norm_replicas) {
     exchange_ = std::make_unique<ReplicaExchange>(network.replicas());
-    for (auto& stage : stages_) stage->set_replicas(exchange_.get());
   }
   const auto trained = [](const LayerTie& tie) { return !tie.frozen; };
   if (std::any_of(layout.ties.begin(), layout.ties.end(), trained)) {
@@ -108,8 +107,9 @@ void Pipeline::prepare_one_position() {
                     program_size(programs.training) + program_size(programs.evaluation), true);
 }
 
-void Pipeline::run(const StepInput& input) {
-  if (input.training) {
+void Pipeline::run(StepInput input) {
+  input.pass.replicas = exchange_.get();
+  if (input.pass.training) {
     train_->run(input);
   } else if (!input.decoding.empty() && input.decoding[0].one_position) {
     one_position_->run(input);

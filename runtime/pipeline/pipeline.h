@@ -26,7 +26,7 @@ class Pipeline {
 
   // Runs one training step (input.training), or one evaluation pass, of one position where
   // input.decoding says so.
-  void run(const StepInput& input);
+  void run(StepInput input);
   // To be called before such a pass.
   void prepare_one_position();
   // The executor of training steps: its events are those of the last one.

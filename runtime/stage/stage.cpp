@@ -56,7 +56,7 @@ void Stage::begin_step() {
 }
 
 void Stage::end_step(int replicas) {
-  StepEnd end{device_, replicas};
+  const StepEnd end{device_, weights_.set(), replicas};
   for (const auto& layer : layers_) layer->end_step(end);
 }
 
@@ -107,21 +107,13 @@ void Stage::release_tape(Segment& segment) {
   segment.tape = nullptr;
 }
 
-Context Stage::context(const Moment& moment, Tape& tape, bool recomputing) const {
-  return {.tape = tape,
+Context Stage::context(const MicroBatch& batch, Tape& tape, bool recomputing) const {
+  return {.batch = batch,
+          .tape = tape,
+          .owned = weights_.set(),
           .dtype = dtype_,
-          .training = moment.training,
           .recomputing = recomputing,
-          .seed = moment.seed,
-          .step = moment.step,
-          .micro_batch = moment.global_index,
-          .loss_scale = moment.loss_scale,
-          .field_names = moment.field_names,
-          .fields = moment.fields,
-          .decoding = moment.decoding,
-          .loss = nullptr,
-          .replicas = replicas_,
-          .auxiliary_losses = nullptr};
+          .loss_scale = batch.pass.loss_scale};
 }
 
 // Data as the layers compute: numbers come from the loader in fp32. Ids stay what they are.
@@ -132,16 +124,16 @@ Tensor Stage::computable(const Tensor& data) const {
   return narrow;
 }
 
-Tensors Stage::run(Segment& segment, const Moment& moment, bool record, bool recomputing) {
+Tensors Stage::run(Segment& segment, const MicroBatch& batch, bool record, bool recomputing) {
   Tape& tape = take_tape();
   segment.tape = &tape;
   if (record) tape.start_recording();
   Variables skips(static_cast<size_t>(plan_.skips));
   Variables x = enter(segment, tape, skips);
-  Context now = context(moment, tape, recomputing);
+  Context now = context(batch, tape, recomputing);
   Tensor loss;
   now.loss = &loss;
-  if (!recomputing) now.auxiliary_losses = &auxiliary_losses_[static_cast<size_t>(moment.index)];
+  if (!recomputing) now.auxiliary_losses = &auxiliary_losses_[static_cast<size_t>(batch.index)];
   for (size_t i = segment.plan->first; i < segment.plan->last; ++i) {
     if (record) tape.begin_part(i);
     if (plan_.pop[i] >= 0) x.push_back(std::move(skips[static_cast<size_t>(plan_.pop[i])]));
@@ -158,7 +150,7 @@ Tensors Stage::run(Segment& segment, const Moment& moment, bool record, bool rec
   } else {
     release_tape(segment);
   }
-  if (loss && !recomputing) losses_[static_cast<size_t>(moment.index)] = std::move(loss);
+  if (loss && !recomputing) losses_[static_cast<size_t>(batch.index)] = std::move(loss);
   for (int skip : segment.plan->leaving) {
     x.push_back(std::move(skips[static_cast<size_t>(skip)]));
   }
@@ -209,9 +201,9 @@ void take_along(Tensors& tuple, const std::vector<int>& numbers, Tensors& skips)
 
 }  // namespace
 
-Tensors Stage::forward(const Moment& moment, Tensors inputs, bool keep_tape) {
-  Stash& stash = take_stash(moment.index);
-  auxiliary_losses_[static_cast<size_t>(moment.index)].clear();
+Tensors Stage::forward(const MicroBatch& batch, Tensors inputs, bool keep_tape) {
+  Stash& stash = take_stash(batch.index);
+  auxiliary_losses_[static_cast<size_t>(batch.index)].clear();
   Tensors skips(static_cast<size_t>(plan_.skips));
   Tensors x = std::move(inputs);
   entering_ = x.size();
@@ -219,19 +211,19 @@ Tensors Stage::forward(const Moment& moment, Tensors inputs, bool keep_tape) {
   for (Segment& segment : stash.segments) {
     take_along(x, segment.plan->entering, skips);
     segment.inputs = std::move(x);
-    const bool differentiated = moment.training && trains(segment);
-    x = run(segment, moment, differentiated && keep_tape, false);
+    const bool differentiated = batch.pass.training && trains(segment);
+    x = run(segment, batch, differentiated && keep_tape, false);
     lay_aside(x, segment.plan->leaving, skips);
     if (!differentiated) segment.inputs.clear();
   }
   take_along(x, plan_.leaving, skips);
-  if (!moment.training) release_stash(moment.index);
+  if (!batch.pass.training) release_stash(batch.index);
   return x;
 }
 
-void Stage::recompute(const Moment& moment) {
-  Segment& last = stash_of(moment.index).segments.back();
-  if (trains(last)) (void)run(last, moment, true, true);
+void Stage::recompute(const MicroBatch& batch) {
+  Segment& last = stash_of(batch.index).segments.back();
+  if (trains(last)) (void)run(last, batch, true, true);
 }
 
 // What waits for the gradients of these layers need not: there are none.
@@ -239,8 +231,8 @@ void Stage::pass_over(const Segment& segment) {
   for (size_t i = segment.plan->last; i-- > segment.plan->first;) weights_.buckets().layer_done(i);
 }
 
-Tensors Stage::run_backward(const Moment& moment, Tensors gradients, Halves halves) {
-  Stash& stash = stash_of(moment.index);
+Tensors Stage::run_backward(const MicroBatch& batch, Tensors gradients, Halves halves) {
+  Stash& stash = stash_of(batch.index);
   Tensors skips(static_cast<size_t>(plan_.skips));
   Tensors g = std::move(gradients);
   lay_aside(g, plan_.leaving, skips);
@@ -250,7 +242,7 @@ Tensors Stage::run_backward(const Moment& moment, Tensors gradients, Halves halv
       if (halves == Halves::Both) pass_over(segment);
       continue;
     }
-    if (segment.tape == nullptr) (void)run(segment, moment, true, true);
+    if (segment.tape == nullptr) (void)run(segment, batch, true, true);
     take_along(g, segment.plan->leaving, skips);
     g = differentiate(segment, std::move(g), halves);
     lay_aside(g, segment.plan->entering, skips);
@@ -281,18 +273,18 @@ Tensors Stage::differentiate(Segment& segment, Tensors gradients, Halves halves)
   return g;
 }
 
-Tensors Stage::backward(const Moment& moment, Tensors gradients) {
-  Tensors g = run_backward(moment, std::move(gradients), Halves::Both);
-  release_stash(moment.index);
+Tensors Stage::backward(const MicroBatch& batch, Tensors gradients) {
+  Tensors g = run_backward(batch, std::move(gradients), Halves::Both);
+  release_stash(batch.index);
   return g;
 }
 
-Tensors Stage::backward_input(const Moment& moment, Tensors gradients) {
-  return run_backward(moment, std::move(gradients), Halves::Input);
+Tensors Stage::backward_input(const MicroBatch& batch, Tensors gradients) {
+  return run_backward(batch, std::move(gradients), Halves::Input);
 }
 
-void Stage::backward_weight(const Moment& moment) {
-  Stash& stash = stash_of(moment.index);
+void Stage::backward_weight(const MicroBatch& batch) {
+  Stash& stash = stash_of(batch.index);
   for (size_t s = stash.segments.size(); s-- > 0;) {
     Segment& segment = stash.segments[s];
     if (!trains(segment)) {
@@ -302,7 +294,7 @@ void Stage::backward_weight(const Moment& moment) {
     segment.tape->backward_weight();
     release_tape(segment);
   }
-  release_stash(moment.index);
+  release_stash(batch.index);
 }
 
 }  // namespace penstock

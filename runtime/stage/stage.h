@@ -26,29 +26,14 @@ enum class RecomputeMode : uint8_t {
 };
 [[nodiscard]] RecomputeMode recompute_mode_named(const std::string& name);
 
-// One micro-batch at one step, as all stages see it.
-struct Moment {
-  bool training = true;
-  uint64_t seed = 0;
-  int64_t step = 0;
-  int index = 0;             // 0 .. micro_batches-1 in this replica
-  int64_t global_index = 0;  // over all replicas
-  float loss_scale = 1.0F;
-  const std::vector<std::string>* field_names = nullptr;
-  const std::vector<Tensor>* fields = nullptr;
-  const Decoding* decoding = nullptr;  // words are being chosen
-};
-
 class Stage {
  public:
-  // `layers` must outlive the stage and belong to it alone. Parameters whose names match a pattern
-  // of `freeze` (name_patterns.h) are not trained.
+  // `layers` must outlive the stage; others may hold them too. Parameters whose names match a
+  // pattern of `freeze` (name_patterns.h) are not trained.
   Stage(std::span<const std::unique_ptr<Layer>> layers, RecomputeMode mode, int micro_batches,
         DType dtype, Device& device, std::span<const std::string> freeze = {});
 
   void allocate(uint64_t seed) { weights_.allocate(seed, device_); }
-  // Whom batch norms share their statistics with; null: nobody.
-  void set_replicas(Replicas* replicas) { replicas_ = replicas; }
   // Called between ops, so that messages of other ranks move.
   void set_progress(const std::function<void()>& progress) { progress_ = progress; }
 
@@ -58,15 +43,15 @@ class Stage {
   // likewise their gradients.
   // Returns the outputs. In training stashes what the mode asks for; with `keep_tape` (no Recompute
   // will come) everything.
-  [[nodiscard]] Tensors forward(const Moment& moment, Tensors inputs, bool keep_tape);
+  [[nodiscard]] Tensors forward(const MicroBatch& batch, Tensors inputs, bool keep_tape);
   // Runs the last stretch of layers again, with the tape on: all of them in mode Stage.
-  void recompute(const Moment& moment);
+  void recompute(const MicroBatch& batch);
   // From the gradients of the outputs to those of the inputs (empty tensors where nobody wants
   // them), adding into the parameters' gradients; the stash is gone afterwards.
-  [[nodiscard]] Tensors backward(const Moment& moment, Tensors gradients);
+  [[nodiscard]] Tensors backward(const MicroBatch& batch, Tensors gradients);
   // The two halves apart.
-  [[nodiscard]] Tensors backward_input(const Moment& moment, Tensors gradients);
-  void backward_weight(const Moment& moment);
+  [[nodiscard]] Tensors backward_input(const MicroBatch& batch, Tensors gradients);
+  void backward_weight(const MicroBatch& batch);
 
   // ---- once per step
   void begin_step();  // gradients and step sums to zero; the losses of the last step go
@@ -118,13 +103,14 @@ class Stage {
   void release_stash(int index);
   Tape& take_tape();
   void release_tape(Segment& segment);
-  [[nodiscard]] Context context(const Moment& moment, Tape& tape, bool recomputing) const;
+  [[nodiscard]] Context context(const MicroBatch& batch, Tape& tape, bool recomputing) const;
   [[nodiscard]] Tensor computable(const Tensor& data) const;
-  [[nodiscard]] Tensors run(Segment& segment, const Moment& moment, bool record, bool recomputing);
+  [[nodiscard]] Tensors run(Segment& segment, const MicroBatch& batch, bool record,
+                            bool recomputing);
   enum class Halves : uint8_t { Both, Input };
   [[nodiscard]] Variables enter(Segment& segment, Tape& tape, Variables& skips) const;
   [[nodiscard]] Tensors differentiate(Segment& segment, Tensors gradients, Halves halves);
-  [[nodiscard]] Tensors run_backward(const Moment& moment, Tensors gradients, Halves halves);
+  [[nodiscard]] Tensors run_backward(const MicroBatch& batch, Tensors gradients, Halves halves);
 
   std::span<const std::unique_ptr<Layer>> layers_;
   DType dtype_;
@@ -135,7 +121,6 @@ class Stage {
   size_t entering_ = 0;   // tensors of the tuple of inputs
   StagePlan plan_;
   std::function<void()> progress_;
-  Replicas* replicas_ = nullptr;
   StageWeights weights_;
   std::deque<Stash> stashes_;  // every one ever needed
   std::vector<Stash*> spare_;  // of those, not in use

@@ -23,6 +23,7 @@ class StageWeights {
   void allocate(uint64_t seed, Device& device);
 
   [[nodiscard]] ParameterSet& set() { return set_; }
+  [[nodiscard]] const ParameterSet& set() const { return set_; }
   // All parameters, in layer order; a tied one once, in its first holder here.
   [[nodiscard]] std::span<Parameter* const> held() const { return held_; }
   // Of those, what this stage trains.

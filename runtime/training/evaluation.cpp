@@ -29,19 +29,10 @@ LoaderConfig loader_config(const Config& config, const Pipeline& pipeline, Netwo
 // The logits of a pass, by micro-batch, on the rank that has them.
 class Logits {
  public:
-  Logits(const Sequential& model, int micro_batches, int64_t first_micro_batch)
-      : classifier_(dynamic_cast<ClassifierLoss*>(model.layers.back().get())),
-        all_(static_cast<size_t>(micro_batches)) {
-    if (classifier_ == nullptr) return;
-    classifier_->set_observer([this, first_micro_batch](const Context& context, const Tensor& l) {
-      all_[static_cast<size_t>(context.micro_batch - first_micro_batch)] = l;
-    });
+  explicit Logits(int micro_batches) : all_(static_cast<size_t>(micro_batches)) {}
+  void keep(int micro_batch, const Tensor& logits) {
+    all_[static_cast<size_t>(micro_batch)] = logits;
   }
-  ~Logits() {
-    if (classifier_ != nullptr) classifier_->set_observer({});
-  }
-  Logits(const Logits&) = delete;
-  Logits& operator=(const Logits&) = delete;
 
   // Of all micro-batches, which are let go.
   int64_t count_hits(std::span<const Batch> batches, Device& device) {
@@ -59,7 +50,6 @@ class Logits {
   }
 
  private:
-  ClassifierLoss* classifier_;
   std::vector<Tensor> all_;
 };
 
@@ -81,8 +71,8 @@ int64_t count_among_five(std::span<const float> logits, std::span<const int32_t>
   return hits;
 }
 
-Evaluation evaluate(const Config& config, DataSource& source, Pipeline& pipeline,
-                    const Sequential& model, Network& network, Device& device) {
+Evaluation evaluate(const Config& config, DataSource& source, Pipeline& pipeline, Network& network,
+                    Device& device) {
   if (source.facts().validation_samples == 0) {
     throw Error(ErrorKind::Input, "there is no validation data to evaluate on: set data.validation",
                 ErrorScope::EveryRank);
@@ -93,10 +83,14 @@ Evaluation evaluate(const Config& config, DataSource& source, Pipeline& pipeline
       source.validation_loader(how, device.host_addressable() ? host : device.host_memory());
   const std::vector<Batch> no_data(static_cast<size_t>(how.micro_batches));
   StepInput input;
-  input.training = false;
-  input.seed = config.run.seed;
-  input.first_micro_batch = int64_t{how.replica} * how.micro_batches;
-  Logits logits(model, how.micro_batches, input.first_micro_batch);
+  Logits logits(how.micro_batches);
+  const std::function<void(int, const Tensor&)> keep = [&](int micro_batch, const Tensor& all) {
+    logits.keep(micro_batch, all);
+  };
+  input.pass = {.training = false,
+                .seed = config.run.seed,
+                .first_micro_batch = int64_t{how.replica} * how.micro_batches,
+                .logits = &keep};
   Evaluation result;
   for (int64_t pass = 0; pass < source.validation_passes(how); ++pass) {
     input.batches = loader ? loader->next() : std::span<const Batch>(no_data);

@@ -16,10 +16,10 @@ struct Evaluation {
   }
 };
 
-// Collective. `model` is the pipeline's; `source` is open for the pipeline's fields. Throws
+// Collective. `source` is open for the pipeline's fields. Throws
 // Error(Input) when there is no validation data.
 [[nodiscard]] Evaluation evaluate(const Config& config, DataSource& source, Pipeline& pipeline,
-                                  const Sequential& model, Network& network, Device& device);
+                                  Network& network, Device& device);
 
 // Labels >= 0 that are among the five largest of their row; of equal logits the first counts as
 // larger. logits [labels, classes].

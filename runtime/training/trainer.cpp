@@ -154,10 +154,10 @@ class Trainer {
 
   [[nodiscard]] StepInput step_input(int64_t step, bool training, std::span<const Batch> batches) {
     StepInput input;
-    input.training = training;
-    input.seed = config_.run.seed;
-    input.step = step;
-    input.first_micro_batch =
+    input.pass.training = training;
+    input.pass.seed = config_.run.seed;
+    input.pass.step = step;
+    input.pass.first_micro_batch =
         static_cast<int64_t>(network_.replicas().rank()) * config_.pipeline.micro_batches;
     input.batches = batches;
     return input;
@@ -171,7 +171,7 @@ class Trainer {
     record.learning_rate = learning_rate(config_.optimizer, step, config_.run.steps);
     StepInput input = step_input(step, true, next(loader_));
     const double targets = count_targets(pipeline_, input.batches, network_.replicas());
-    if (targets > 0.0) input.loss_scale = static_cast<float>(1.0 / targets);
+    if (targets > 0.0) input.pass.loss_scale = static_cast<float>(1.0 / targets);
     input.update = [&] { update(record); };
     pipeline_.begin_step();
     trace_.begin_step(step, pipeline_.training(), network_.world());

@@ -107,19 +107,19 @@ class Whole {
     const Shape labels = batched(input.label_per_position ? input.shape : Shape{});
     data_ = {device_->zeros(batched(input.shape), input.dtype, Purpose::Workspace)};
     fields_ = {device_->zeros(labels, DType::I32, Purpose::Workspace)};
-    moment_.field_names = &names_;
-    moment_.fields = &fields_;
+    micro_batch_.field_names = &names_;
+    micro_batch_.fields = &fields_;
     run();
   }
 
   void run() {
     forward();
-    (void)stage_.backward(moment_, {});
+    (void)stage_.backward(micro_batch_, {});
     optimizer_->step(0.0, 1.0);
   }
-  void forward() { (void)stage_.forward(moment_, data_, true); }
+  void forward() { (void)stage_.forward(micro_batch_, data_, true); }
   Stage& stage() { return stage_; }
-  const Moment& moment() const { return moment_; }
+  const MicroBatch& micro_batch() const { return micro_batch_; }
   MemoryUse use() { return device_->memory().use(); }
   void reset_peaks() { device_->memory().reset_peaks(); }
 
@@ -138,7 +138,7 @@ class Whole {
   std::vector<std::string> names_ = {"labels"};
   std::vector<Tensor> fields_;
   Tensors data_;
-  Moment moment_;
+  MicroBatch micro_batch_;
 };
 
 void expect_within(int64_t counted, int64_t real, double share) {
@@ -155,10 +155,10 @@ TEST(LayerCosts, TapesOfLayersAddUpToThatOfAStage) {
       const int64_t before = whole.use().total_current;
       whole.forward();
       expect_within(total(costs, &LayerCost::tape_bytes), whole.use().total_current - before, 0.02);
-      (void)whole.stage().backward_input(whole.moment(), {});
+      (void)whole.stage().backward_input(whole.micro_batch(), {});
       expect_within(total(costs, &LayerCost::weight_half_bytes), whole.use().total_current - before,
                     0.02);
-      whole.stage().backward_weight(whole.moment());
+      whole.stage().backward_weight(whole.micro_batch());
       EXPECT_EQ(whole.use().total_current, before);
     }
   }
@@ -332,22 +332,36 @@ TEST(LayerCosts, MeasuredMemoryIsTheCounted) {
   }
 }
 
-// The layers go on as if nothing had been: nothing they hold is of a device that is gone.
-TEST(LayerCosts, LeaveTheNetworkUsable) {
+// A stage trains with layers that are counted and measured at the same time: what it has of them is
+// its own. (Layers once pointed to the last stage that they were declared to.)
+TEST(LayerCosts, LeaveAStageOfTheSameLayersAlone) {
   const ModelConfig config = transformer();
   const auto device = make_cpu_device(1);
   const Sequential model = build_model(config, 0, 0);
-  (void)counted_costs(model, input_of(config), 4, DType::F32, {}, device_model_named("cpu"));
-  Stage stage(model.layers, RecomputeMode::Stage, 1, DType::F32, *device);
-  stage.set_first(true);
-  stage.allocate(1);
   const std::vector<std::string> names = {"labels"};
   const std::vector<Tensor> fields = {device->zeros({4, 32}, DType::I32, Purpose::Workspace)};
-  Moment moment;
-  moment.field_names = &names;
-  moment.fields = &fields;
-  (void)stage.forward(moment, {fields[0]}, true);
-  EXPECT_TRUE(std::isfinite(stage.loss(0).span<double>()[0]));
+  const auto gradients = [&](bool disturbed) {
+    Stage stage(model.layers, RecomputeMode::Layer, 1, DType::F32, *device);
+    stage.set_first(true);
+    stage.allocate(1);
+    stage.begin_step();
+    MicroBatch micro_batch;
+    micro_batch.field_names = &names;
+    micro_batch.fields = &fields;
+    const auto disturb = [&] {
+      if (!disturbed) return;
+      (void)counted_costs(model, input_of(config), 4, DType::F32, {}, device_model_named("cpu"));
+      (void)measured_costs(model, input_of(config), 1, DType::F32, {}, *device);
+    };
+    disturb();
+    (void)stage.forward(micro_batch, {fields[0]}, false);
+    disturb();
+    (void)stage.backward(micro_batch, {});
+    EXPECT_TRUE(std::isfinite(stage.loss(0).span<double>()[0]));
+    const auto all = stage.gradients().span<float>();
+    return std::vector<float>(all.begin(), all.end());
+  };
+  EXPECT_EQ(gradients(true), gradients(false));
 }
 
 TEST(DeviceModels, AreKnownByName) {

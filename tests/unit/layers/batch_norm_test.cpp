@@ -40,11 +40,11 @@ class Replica : public SmallNetwork {
   void run(int first) {
     stage().begin_step();
     for (int m = 0; m < kMicroBatches; ++m) {
-      (void)stage().forward(moment(m), {images(first + m)}, mode_ == RecomputeMode::None);
+      (void)stage().forward(micro_batch(m), {images(first + m)}, mode_ == RecomputeMode::None);
     }
     for (int m = 0; m < kMicroBatches; ++m) {
-      if (mode_ != RecomputeMode::None) stage().recompute(moment(m));
-      (void)stage().backward(moment(m), {random({2, 2, 3, kChannels}, 50)});
+      if (mode_ != RecomputeMode::None) stage().recompute(micro_batch(m));
+      (void)stage().backward(micro_batch(m), {random({2, 2, 3, kChannels}, 50)});
     }
   }
   Tensor& sums() { return stage().set().step_sums()[0].value; }
@@ -153,8 +153,8 @@ TEST(BatchNorms, TrainingUsesTheMicroBatchAndEvaluationTheAverages) {
   for (size_t c = 0; c < kChannels; ++c) {
     biased.push_back(now[kChannels + c] * (rows - 1.0) / rows);
   }
-  expect_near(replica.stage().forward(replica.moment(0), {x}, true)[0], normalised(now, biased),
-              1e-5);
+  expect_near(replica.stage().forward(replica.micro_batch(0), {x}, true)[0],
+              normalised(now, biased), 1e-5);
 
   Replica trained;
   trained.run(0);
@@ -179,8 +179,8 @@ TEST(BatchNorms, VariancesNeverFallBelowZero) {
       value = 300.0F + static_cast<float>(number) + 1e-4F * value;
     for (int step = 0; step < 40; ++step) {
       replica.stage().begin_step();
-      (void)replica.stage().forward(replica.moment(0), {x}, true);
-      (void)replica.stage().backward(replica.moment(0), {replica.random(x.shape(), 50)});
+      (void)replica.stage().forward(replica.micro_batch(0), {x}, true);
+      (void)replica.stage().backward(replica.micro_batch(0), {replica.random(x.shape(), 50)});
       replica.stage().end_step(1);
     }
     for (double v : replica.buffer("norm.running_var")) ASSERT_GE(v, 0.0) << number;
@@ -203,9 +203,9 @@ TEST(BatchNorms, FrozenKeepTheirAveragesAndUseThem) {
 
     const Tensor x = replica.images(1);
     const Numbers y = numbers_of(replica.evaluate(x)[0]);
-    EXPECT_EQ(numbers_of(replica.stage().forward(replica.moment(0), {x}, true)[0]), y);
+    EXPECT_EQ(numbers_of(replica.stage().forward(replica.micro_batch(0), {x}, true)[0]), y);
     const Tensor g = replica.random(x.shape(), 7);
-    const Tensors dx = replica.stage().backward(replica.moment(0), {g});
+    const Tensors dx = replica.stage().backward(replica.micro_batch(0), {g});
     const Numbers gamma = replica.weight("norm.weight");
     Numbers expected = numbers_of(g);
     for (size_t i = 0; i < expected.size(); ++i) {
@@ -263,13 +263,15 @@ struct Step {
 };
 
 // A forward and a backward of one micro-batch with these halves of the images.
-Step step_of(Replica& replica, const Tensor& x, const Tensor& g, RecomputeMode mode) {
+Step step_of(Replica& replica, const Tensor& x, const Tensor& g, RecomputeMode mode,
+             Replicas* others = nullptr) {
   Step step;
   replica.stage().begin_step();
-  const Moment moment = replica.moment(0);
-  step.y = numbers_of(replica.stage().forward(moment, {x}, mode == RecomputeMode::None)[0]);
-  if (mode != RecomputeMode::None) replica.stage().recompute(moment);
-  step.dx = numbers_of(replica.stage().backward(moment, {g})[0]);
+  MicroBatch micro_batch = replica.micro_batch(0);
+  micro_batch.pass.replicas = others;
+  step.y = numbers_of(replica.stage().forward(micro_batch, {x}, mode == RecomputeMode::None)[0]);
+  if (mode != RecomputeMode::None) replica.stage().recompute(micro_batch);
+  step.dx = numbers_of(replica.stage().backward(micro_batch, {g})[0]);
   for (const Parameter* p : replica.stage().parameters()) {
     for (double value : numbers_of(p->gradient)) step.gradients.push_back(value);
   }
@@ -298,9 +300,8 @@ TEST(BatchNorms, OverReplicasAreThoseOfTheWholeMicroBatch) {
     const auto run = [&](size_t place) {
       Replica replica(mode);
       Meeting::Side side(meeting, place);
-      replica.stage().set_replicas(&side);
       const auto which = static_cast<int64_t>(place);
-      steps[place] = step_of(replica, half_of(x, which), half_of(g, which), mode);
+      steps[place] = step_of(replica, half_of(x, which), half_of(g, which), mode, &side);
       sums[place] = numbers_of(replica.sums());
       EXPECT_EQ(side.exchanges, 2) << "one in the forward, one in the backward";
     };

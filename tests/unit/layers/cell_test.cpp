@@ -62,7 +62,7 @@ TEST(Cells, AddTheirOperandsAndPassTheLastOutputOn) {
     const Tensor h = network.random({2, 3, 4, 3}, 1);
     const Tensor p = network.random({2, 3, 4, 2}, 2);
     const Shapes shapes = network.layer(0).infer({h.shape(), p.shape()});
-    const Tensors out = network.stage().forward(network.moment(0), {h, p}, false);
+    const Tensors out = network.stage().forward(network.micro_batch(0), {h, p}, false);
     ASSERT_EQ(out.size(), last ? 1U : 2U);
     ASSERT_EQ(shapes.size(), out.size());
     for (size_t i = 0; i < out.size(); ++i) EXPECT_EQ(out[i].shape().text(), shapes[i].text());
@@ -89,8 +89,8 @@ TEST(Cells, TakeOneTensorForBoth) {
   graph.previous = layers_of(point_conv("cell.d", 3, 2));
   SmallNetwork network(layers_of(std::make_unique<Cell>("cell", "small-cell", std::move(graph))));
   const Tensor h = network.random({2, 3, 4, 3}, 1);
-  const Tensors alone = network.stage().forward(network.moment(0, false), {h}, false);
-  const Tensors twice = network.stage().forward(network.moment(0, false), {h, h}, false);
+  const Tensors alone = network.stage().forward(network.micro_batch(0, false), {h}, false);
+  const Tensors twice = network.stage().forward(network.micro_batch(0, false), {h, h}, false);
   EXPECT_EQ(numbers_of(alone[0]), numbers_of(twice[0]));
 }
 
@@ -121,8 +121,9 @@ TEST(Cells, EndTheStepOfWhatIsInside) {
   graph.sums[1].right.layers.push_back(
       std::make_unique<BatchNorm>("cell.n1", 2, BatchNorm::Options{}));
   SmallNetwork network(layers_of(std::make_unique<Cell>("cell", "small-cell", std::move(graph))));
-  (void)network.stage().forward(
-      network.moment(0), {network.random({2, 3, 4, 3}, 1), network.random({2, 3, 4, 2}, 2)}, true);
+  (void)network.stage().forward(network.micro_batch(0),
+                                {network.random({2, 3, 4, 3}, 1), network.random({2, 3, 4, 2}, 2)},
+                                true);
   network.stage().end_step(1);
   for (const char* name : {"cell.n0.running_mean", "cell.n1.running_mean"}) {
     for (double mean : network.buffer(name)) EXPECT_NE(mean, 0.0) << name;

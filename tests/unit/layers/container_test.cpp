@@ -110,7 +110,7 @@ TEST(Containers, PassReadsAndTheEndOfTheStep) {
   Layers shortcut = layers_of(std::make_unique<BatchNorm>("side", 3, BatchNorm::Options{}));
   SmallNetwork network(
       layers_of(std::make_unique<Residual>("r", std::move(branch), std::move(shortcut))));
-  (void)network.stage().forward(network.moment(0), {network.random({8, 3}, 1)}, true);
+  (void)network.stage().forward(network.micro_batch(0), {network.random({8, 3}, 1)}, true);
   network.stage().end_step(1);
   for (const char* name : {"inner.running_mean", "side.running_mean"}) {
     for (double mean : network.buffer(name)) EXPECT_NE(mean, 0.0) << name;

@@ -22,7 +22,8 @@ std::unique_ptr<Layer> make_attention(const std::string& name) {
       name, SelfAttention::Options{.width = 8, .heads = 2, .dropout = 0.3});
 }
 
-Bits output(const Make& make, const std::string& name, const std::function<void(Moment&)>& change) {
+Bits output(const Make& make, const std::string& name,
+            const std::function<void(MicroBatch&)>& change) {
   SmallNetwork network(layers_of(make(name)), 2);
   // The weights depend on the name too; here only the mask may.
   for (Parameter& p : network.stage().set().parameters()) {
@@ -30,24 +31,26 @@ Bits output(const Make& make, const std::string& name, const std::function<void(
     network.device().pointwise().copy(value, network.random(p.shape, 3));
     p.weight.changed();
   }
-  Moment moment = network.moment(0);
-  change(moment);
-  const Tensors out = network.stage().forward(moment, {network.random({4, 6, 8}, 1)}, false);
+  MicroBatch micro_batch = network.micro_batch(0);
+  change(micro_batch);
+  const Tensors out = network.stage().forward(micro_batch, {network.random({4, 6, 8}, 1)}, false);
   const auto values = out[0].span<float>();
   return {values.begin(), values.end()};
 }
 
 TEST(DropoutMasks, DependOnSeedNameStepAndGlobalMicroBatchAlone) {
   for (const Make& make : {Make(make_dropout), Make(make_attention)}) {
-    const Bits reference = output(make, "a", [](Moment&) {});
-    EXPECT_EQ(reference, output(make, "a", [](Moment&) {}));
-    EXPECT_EQ(reference, output(make, "a", [](Moment& m) { m.index = 1; })) << "a local number";
+    const Bits reference = output(make, "a", [](MicroBatch&) {});
+    EXPECT_EQ(reference, output(make, "a", [](MicroBatch&) {}));
+    EXPECT_EQ(reference,
+              output(make, "a", [](MicroBatch& m) { m.index = 1, m.pass.first_micro_batch = -1; }))
+        << "a local number";
     std::set<Bits> masks = {reference};
-    masks.insert(output(make, "b", [](Moment&) {}));
-    masks.insert(output(make, "a", [](Moment& m) { m.seed = 6; }));
-    masks.insert(output(make, "a", [](Moment& m) { m.step = 2; }));
-    masks.insert(output(make, "a", [](Moment& m) { m.global_index = 1; }));
-    masks.insert(output(make, "a", [](Moment& m) { m.training = false; }));
+    masks.insert(output(make, "b", [](MicroBatch&) {}));
+    masks.insert(output(make, "a", [](MicroBatch& m) { m.pass.seed = 6; }));
+    masks.insert(output(make, "a", [](MicroBatch& m) { m.pass.step = 2; }));
+    masks.insert(output(make, "a", [](MicroBatch& m) { m.pass.first_micro_batch = 1; }));
+    masks.insert(output(make, "a", [](MicroBatch& m) { m.pass.training = false; }));
     EXPECT_EQ(masks.size(), 6U);
   }
 }
@@ -56,7 +59,7 @@ TEST(DropoutMasks, KeepTheShareAndTheMean) {
   SmallNetwork network(layers_of(std::make_unique<Dropout>("it", 0.3)));
   const Tensor x = network.random({100, 1000}, 1);
   const Numbers in = numbers_of(x);
-  const Numbers out = numbers_of(network.stage().forward(network.moment(0), {x}, true)[0]);
+  const Numbers out = numbers_of(network.stage().forward(network.micro_batch(0), {x}, true)[0]);
   double dropped = 0.0;
   for (size_t i = 0; i < in.size(); ++i) {
     if (out[i] == 0.0) {
@@ -72,7 +75,7 @@ TEST(DropoutMasks, KeepTheShareAndTheMean) {
 TEST(DropoutMasks, EvaluationAndRateZeroPassEverything) {
   SmallNetwork off(layers_of(std::make_unique<Dropout>("it", 0.0)));
   const Tensor x = off.random({4, 8}, 1);
-  EXPECT_EQ(off.stage().forward(off.moment(0), {x}, true)[0].raw(), x.raw());
+  EXPECT_EQ(off.stage().forward(off.micro_batch(0), {x}, true)[0].raw(), x.raw());
   SmallNetwork on(layers_of(std::make_unique<Dropout>("it", 0.5)));
   const Tensor y = on.random({4, 8}, 1);
   EXPECT_EQ(on.evaluate(y)[0].raw(), y.raw());
@@ -86,13 +89,14 @@ TEST(DropoutMasks, ARecomputeDrawsTheSameMask) {
   for (int m = 0; m < 3; ++m) {
     Tensor ones = network.device().empty({8, 8}, DType::F32, Purpose::Activations);
     network.device().pointwise().fill(ones, 1.0F);
-    forwards.push_back(numbers_of(network.stage().forward(network.moment(m), {ones}, false)[0]));
+    forwards.push_back(
+        numbers_of(network.stage().forward(network.micro_batch(m), {ones}, false)[0]));
   }
   for (int m = 0; m < 3; ++m) {
     Tensor ones = network.device().empty({8, 8}, DType::F32, Purpose::Activations);
     network.device().pointwise().fill(ones, 1.0F);
-    network.stage().recompute(network.moment(m));
-    EXPECT_EQ(numbers_of(network.stage().backward(network.moment(m), {ones})[0]),
+    network.stage().recompute(network.micro_batch(m));
+    EXPECT_EQ(numbers_of(network.stage().backward(network.micro_batch(m), {ones})[0]),
               forwards[static_cast<size_t>(m)]);
   }
 }
@@ -107,11 +111,11 @@ Numbers path_factors(int64_t samples, int64_t micro_batch_size, int64_t step,
   for (int64_t m = 0; m < samples / micro_batch_size; ++m) {
     Tensor ones = network.device().empty({micro_batch_size, 2, 3}, DType::F32, Purpose::Workspace);
     network.device().pointwise().fill(ones, 1.0F);
-    Moment moment = network.moment(0);
-    moment.global_index = m;
-    moment.step = step;
-    const Numbers out = numbers_of(network.stage().forward(moment, {ones}, true)[0]);
-    (void)network.stage().backward(moment, {ones});
+    MicroBatch micro_batch = network.micro_batch(0);
+    micro_batch.pass.first_micro_batch = m;
+    micro_batch.pass.step = step;
+    const Numbers out = numbers_of(network.stage().forward(micro_batch, {ones}, true)[0]);
+    (void)network.stage().backward(micro_batch, {ones});
     for (size_t i = 0; i < out.size(); i += 6) {
       for (size_t j = 0; j < 6; ++j) EXPECT_EQ(out[i + j], out[i]) << "a row is whole";
       factors.push_back(out[i]);
@@ -156,7 +160,7 @@ TEST(DropPaths, EvaluationAndRateZeroPassEverything) {
         layers_of(std::make_unique<DropPath>("it", DropPath::Options{.rate = rate})));
     const Tensor x = network.random({4, 8}, 1);
     EXPECT_EQ(network.evaluate(x)[0].raw(), x.raw());
-    const Tensors out = network.stage().forward(network.moment(0), {x}, true);
+    const Tensors out = network.stage().forward(network.micro_batch(0), {x}, true);
     EXPECT_EQ(out[0].raw() == x.raw(), rate == 0.0);
   }
 }

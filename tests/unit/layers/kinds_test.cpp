@@ -200,7 +200,7 @@ TEST(Kinds, ForwardGivesWhatInferPromised) {
     for (bool training : {true, false}) {
       SCOPED_TRACE(kind.kind);
       SmallNetwork network(layers_of(kind.make()));
-      const Tensors out = network.stage().forward(network.moment(0, training),
+      const Tensors out = network.stage().forward(network.micro_batch(0, training),
                                                   {network.random(kind.input, 1)}, true);
       ASSERT_EQ(out.size(), 1U);
       EXPECT_EQ(out[0].shape().text(), kind.output.text());
@@ -277,14 +277,22 @@ TEST(Kinds, ActivationsByName) {
 
 TEST(ParameterSets, RefuseANameTwiceAndKeepAddresses) {
   ParameterSet set;
-  Parameter& first = set.add("a.weight", {2, 3}, {});
-  (void)set.add_buffer("a.running_mean", {3}, 0.0F);
-  for (int i = 0; i < 100; ++i) (void)set.add("b." + std::to_string(i), {1}, {});
+  const Slot slot, buffer, repeated;
+  std::array<Slot, 100> others;
+  Parameter& first = set.add(slot, "a.weight", {2, 3}, {});
+  set.add_buffer(buffer, "a.running_mean", {3}, 0.0F);
+  for (size_t i = 0; i < others.size(); ++i) {
+    (void)set.add(others[i], "b." + std::to_string(i), {1}, {});
+  }
+  EXPECT_EQ(&first, &set.parameter(slot));
+  EXPECT_EQ(set.parameter(others[99]).name, "b.99");
+  EXPECT_EQ(set.buffer(buffer).name, "a.running_mean");
   EXPECT_EQ(&first, &set.parameters().front());
   EXPECT_EQ(set.elements(), 106) << "buffers are not trained";
   for (const char* name : {"a.weight", "a.running_mean"}) {
-    EXPECT_THAT(message_of([&] { (void)set.add(name, {1}, {}); }), HasSubstr(name));
-    EXPECT_THAT(message_of([&] { (void)set.add_buffer(name, {1}, 0.0F); }), HasSubstr(name));
+    EXPECT_THAT(message_of([&] { (void)set.add(repeated, name, {1}, {}); }), HasSubstr(name));
+    EXPECT_THAT(message_of([&] { (void)set.add_buffer(repeated, name, {1}, 0.0F); }),
+                HasSubstr(name));
   }
 }
 

@@ -62,7 +62,7 @@ TEST(Classifiers, LossCountsAndClips) {
         SmallNetwork network = loss_network(options, bias);
         network.set_labels(network.integers({2, 3}, kLabels));
         const Tensor x = network.random({2, 3, kWidth}, 1);
-        EXPECT_TRUE(network.stage().forward(network.moment(0), {x}, true).empty());
+        EXPECT_TRUE(network.stage().forward(network.micro_batch(0), {x}, true).empty());
         const Expected sum =
             expected(numbers_of(x), network.weight("classifier.weight"),
                      bias ? network.weight("classifier.bias") : Numbers{}, options);
@@ -82,10 +82,10 @@ TEST(Classifiers, TheScaleIsThatOfTheGradients) {
   const auto run = [](float scale) {
     SmallNetwork network = loss_network({});
     network.set_labels(network.integers({6}, kLabels));
-    Moment moment = network.moment(0);
-    moment.loss_scale = scale;
-    (void)network.stage().forward(moment, {network.random({6, kWidth}, 1)}, true);
-    Numbers all = numbers_of(network.stage().backward(moment, {})[0]);
+    MicroBatch micro_batch = network.micro_batch(0);
+    micro_batch.pass.loss_scale = scale;
+    (void)network.stage().forward(micro_batch, {network.random({6, kWidth}, 1)}, true);
+    Numbers all = numbers_of(network.stage().backward(micro_batch, {})[0]);
     for (double g : numbers_of(network.stage().gradients())) all.push_back(g);
     return std::make_pair(network.stage().loss(0).data<double>()[0], all);
   };
@@ -156,8 +156,8 @@ SmallNetwork inside(RecomputeMode mode = RecomputeMode::None) {
 TEST(AuxiliaryLosses, PassTheirInputsAndAddAWeightedGradient) {
   SmallNetwork end = alone();
   end.set_labels(end.integers({6}, kLabels));
-  (void)end.stage().forward(end.moment(0), {end.random({6, kWidth}, 1)}, true);
-  const Numbers of_input = numbers_of(end.stage().backward(end.moment(0), {})[0]);
+  (void)end.stage().forward(end.micro_batch(0), {end.random({6, kWidth}, 1)}, true);
+  const Numbers of_input = numbers_of(end.stage().backward(end.micro_batch(0), {})[0]);
   const Numbers of_weights = numbers_of(end.stage().gradients());
 
   for (const RecomputeMode mode : {RecomputeMode::None, RecomputeMode::Stage}) {
@@ -167,18 +167,18 @@ TEST(AuxiliaryLosses, PassTheirInputsAndAddAWeightedGradient) {
     const Tensor x = network.random({6, kWidth}, 1);
     const Tensor beside = network.random({3}, 2);
     const Tensors out =
-        network.stage().forward(network.moment(0), {x, beside}, mode == RecomputeMode::None);
+        network.stage().forward(network.micro_batch(0), {x, beside}, mode == RecomputeMode::None);
     ASSERT_EQ(out.size(), 2U);
     EXPECT_EQ(out[0].raw(), x.raw());
     EXPECT_EQ(out[1].raw(), beside.raw());
     EXPECT_FALSE(network.stage().loss(0)) << "not the loss of the network";
-    if (mode == RecomputeMode::Stage) network.stage().recompute(network.moment(0));
+    if (mode == RecomputeMode::Stage) network.stage().recompute(network.micro_batch(0));
     ASSERT_EQ(network.stage().auxiliary_losses(0).size(), 1U) << "a recompute counts nothing";
     EXPECT_EQ(network.stage().auxiliary_losses(0)[0].data<double>()[0],
               end.stage().loss(0).data<double>()[0]);
     const Tensor g = network.random({6, kWidth}, 3);
     const Tensors gradients =
-        network.stage().backward(network.moment(0), {g, network.random({3}, 4)});
+        network.stage().backward(network.micro_batch(0), {g, network.random({3}, 4)});
     ASSERT_EQ(gradients.size(), 2U);
     const Numbers got = numbers_of(gradients[0]);
     for (size_t i = 0; i < got.size(); ++i) {
@@ -194,9 +194,9 @@ TEST(AuxiliaryLosses, AreLeftOutOfEvaluation) {
   SmallNetwork network = inside();
   network.set_labels(network.integers({6}, kLabels));
   const Tensor x = network.random({6, kWidth}, 1);
-  (void)network.stage().forward(network.moment(0), {x}, true);
+  (void)network.stage().forward(network.micro_batch(0), {x}, true);
   EXPECT_FALSE(network.stage().auxiliary_losses(0).empty());
-  (void)network.stage().backward(network.moment(0), {network.random({6, kWidth}, 2)});
+  (void)network.stage().backward(network.micro_batch(0), {network.random({6, kWidth}, 2)});
   EXPECT_EQ(network.evaluate(x)[0].raw(), x.raw());
   EXPECT_TRUE(network.stage().auxiliary_losses(0).empty());
 }

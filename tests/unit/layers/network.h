@@ -103,18 +103,14 @@ class SmallNetwork {
   // The batch field `labels` of every micro-batch from now on.
   void set_labels(const Tensor& labels) { fields_ = {labels}; }
 
-  [[nodiscard]] Moment moment(int index, bool training = true) const {
-    return {.training = training,
-            .seed = kSeed,
-            .step = 1,
+  [[nodiscard]] MicroBatch micro_batch(int index, bool training = true) const {
+    return {.pass = {.training = training, .seed = kSeed, .step = 1},
             .index = index,
-            .global_index = index,
-            .loss_scale = 1.0F,
             .field_names = &names_,
             .fields = &fields_};
   }
   [[nodiscard]] Tensors evaluate(const Tensor& x) {
-    return stage_.forward(moment(0, false), {x}, false);
+    return stage_.forward(micro_batch(0, false), {x}, false);
   }
 
   static constexpr uint64_t kSeed = 5;

@@ -37,8 +37,6 @@ class Network {
         stage_(model_.layers, RecomputeMode::None, 1, DType::F32, *device_) {
     stage_.set_first(true);
     stage_.allocate(3);
-    auto* classifier = dynamic_cast<ClassifierLoss*>(model_.layers.back().get());
-    classifier->set_observer([this](const Context&, const Tensor& l) { logits_ = l; });
   }
 
   // Of the last word of every row, from whole rows; `decoding` may be null.
@@ -108,10 +106,12 @@ class Network {
     fields_.push_back(tensor);
   }
   void run(const Decoding* decoding) {
-    const Moment moment{
-        .training = false, .field_names = &names_, .fields = &fields_, .decoding = decoding};
+    const MicroBatch micro_batch{.pass = {.training = false, .logits = &keep_},
+                                 .field_names = &names_,
+                                 .fields = &fields_,
+                                 .decoding = decoding};
     const size_t input = model_.inputs[0] == "tokens" ? 2 : 0;
-    (void)stage_.forward(moment, {fields_[input]}, false);
+    (void)stage_.forward(micro_batch, {fields_[input]}, false);
   }
   std::vector<float> at(int64_t row) {
     const auto values = logits_.span<float>();
@@ -126,6 +126,7 @@ class Network {
   std::vector<std::string> names_;
   std::vector<Tensor> fields_;
   Tensor logits_;
+  std::function<void(int, const Tensor&)> keep_ = [this](int, const Tensor& l) { logits_ = l; };
 };
 
 double distance(const std::vector<std::vector<float>>& a,

@@ -42,39 +42,30 @@ class Trainee {
       const float classes = text ? kVocabulary : static_cast<float>(config.classes);
       fields_[0].data<int32_t>()[i] = static_cast<int32_t>(uniform(i + 10'000) * classes);
     }
-    moment_ = {.training = true,
-               .seed = kSeed,
-               .step = 1,
-               .index = 0,
-               .global_index = 0,
-               .loss_scale = 1.0F / static_cast<float>(labels),
-               .field_names = &names_,
-               .fields = &fields_};
+    micro_batch_ = {
+        .pass = {.seed = kSeed, .step = 1, .loss_scale = 1.0F / static_cast<float>(labels)},
+        .field_names = &names_,
+        .fields = &fields_};
   }
 
   // The mean loss, without that of an auxiliary head; the gradients of all are in the parameters
   // afterwards.
   double differentiate() {
     stage_.begin_step();
-    (void)stage_.forward(moment_, {inputs_}, true);
-    (void)stage_.backward(moment_, {});
-    return double{moment_.loss_scale} * stage_.loss(0).data<double>()[0];
+    (void)stage_.forward(micro_batch_, {inputs_}, true);
+    (void)stage_.backward(micro_batch_, {});
+    return double{micro_batch_.pass.loss_scale} * stage_.loss(0).data<double>()[0];
   }
   // What the training forward makes small: the mean loss and the weighted one of an auxiliary head.
   double loss() {
     Tape tape(*device_);
     Tensor result;
     Tensors auxiliary;
-    Context context = {.tape = tape,
-                       .dtype = DType::F32,
-                       .training = true,
+    Context context = {.batch = micro_batch_,
+                       .tape = tape,
+                       .owned = stage_.set(),
                        .recomputing = true,
-                       .seed = moment_.seed,
-                       .step = moment_.step,
-                       .micro_batch = moment_.global_index,
-                       .loss_scale = moment_.loss_scale,
-                       .field_names = &names_,
-                       .fields = &fields_,
+                       .loss_scale = micro_batch_.pass.loss_scale,
                        .loss = &result,
                        .auxiliary_losses = &auxiliary};
     Variables x = {{inputs_, -1}};
@@ -88,7 +79,7 @@ class Trainee {
     }
     double sum = result.data<double>()[0];
     for (const Tensor& loss : auxiliary) sum += auxiliary_weight_ * loss.data<double>()[0];
-    return double{moment_.loss_scale} * sum;
+    return double{micro_batch_.pass.loss_scale} * sum;
   }
   void descend(float rate) {
     for (Parameter* p : stage_.parameters()) {
@@ -114,7 +105,7 @@ class Trainee {
   Tensor inputs_;
   std::vector<std::string> names_ = {"labels"};
   std::vector<Tensor> fields_;
-  Moment moment_;
+  MicroBatch micro_batch_;
 };
 
 double slope(Trainee& network, Parameter& p, size_t i, float step) {

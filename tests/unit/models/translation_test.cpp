@@ -142,8 +142,8 @@ class Translator {
   // The mean loss over labels; gradients are in the parameters afterwards.
   double differentiate() {
     stage_.begin_step();
-    (void)stage_.forward(moment(), {fields_[0]}, true);
-    (void)stage_.backward(moment(), {});
+    (void)stage_.forward(micro_batch(), {fields_[0]}, true);
+    (void)stage_.backward(micro_batch(), {});
     const auto* sums = stage_.loss(0).data<double>();
     return sums[0] / sums[2];
   }
@@ -169,13 +169,8 @@ class Translator {
   }
 
  private:
-  [[nodiscard]] Moment moment() const {
-    return {.training = true,
-            .seed = 3,
-            .step = 1,
-            .index = 0,
-            .global_index = 0,
-            .loss_scale = 1.0F / 7.0F,
+  [[nodiscard]] MicroBatch micro_batch() const {
+    return {.pass = {.training = true, .seed = 3, .step = 1, .loss_scale = 1.0F / 7.0F},
             .field_names = &names_,
             .fields = &fields_};
   }

@@ -70,13 +70,13 @@ class Reduction : public testing::TestWithParam<std::tuple<RecomputeMode, bool>>
   }
   void backward(int index) {
     const auto [mode, halves] = GetParam();
-    const Moment moment{.index = index};
-    if (mode != RecomputeMode::None) stage_->recompute(moment);
+    const MicroBatch micro_batch{.pass = {}, .index = index};
+    if (mode != RecomputeMode::None) stage_->recompute(micro_batch);
     if (halves) {
-      (void)stage_->backward_input(moment, ones());
-      stage_->backward_weight(moment);
+      (void)stage_->backward_input(micro_batch, ones());
+      stage_->backward_weight(micro_batch);
     } else {
-      (void)stage_->backward(moment, ones());
+      (void)stage_->backward(micro_batch, ones());
     }
   }
 
@@ -89,7 +89,7 @@ TEST_P(Reduction, StartsEachBucketWhenItIsComplete) {
   for (int step = 0; step < 2; ++step) {
     stage_->begin_step();
     for (int index : {0, 1}) {
-      (void)stage_->forward({.index = index}, ones(),
+      (void)stage_->forward({.pass = {}, .index = index}, ones(),
                             std::get<0>(GetParam()) == RecomputeMode::None);
     }
     backward(0);
@@ -115,7 +115,8 @@ TEST_P(Reduction, StartsEachBucketWhenItIsComplete) {
 // The first buckets are to travel while earlier layers differentiate.
 TEST_P(Reduction, DoesNotWaitForTheFirstLayer) {
   stage_->begin_step();
-  (void)stage_->forward({.index = 0}, ones(), std::get<0>(GetParam()) == RecomputeMode::None);
+  (void)stage_->forward({.pass = {}, .index = 0}, ones(),
+                        std::get<0>(GetParam()) == RecomputeMode::None);
   Parameter* first = stage_->parameters().front();
   std::vector<bool> first_layer_empty;
   stage_->begin_reduction([&](const Tensor&) {

@@ -62,13 +62,12 @@ class Middle {
   Device& device() { return *device_; }
   Stage& stage() { return stage_; }
 
-  Moment moment(int m) const {
-    Moment moment;
-    moment.seed = kSeed;
-    moment.step = 1;
-    moment.index = m;
-    moment.global_index = m;
-    return moment;
+  MicroBatch micro_batch(int m) const {
+    MicroBatch micro_batch;
+    micro_batch.pass.seed = kSeed;
+    micro_batch.pass.step = 1;
+    micro_batch.index = m;
+    return micro_batch;
   }
   Tensors noise(uint64_t what, int m) {
     Tensor t = device_->empty({kBatch, kTime, kModelWidth}, DType::F32, Purpose::Activations);
@@ -78,16 +77,16 @@ class Middle {
     return {t};
   }
   void forward(int m) {
-    const Tensors out = stage_.forward(moment(m), noise(1, m), mode_ == RecomputeMode::None);
+    const Tensors out = stage_.forward(micro_batch(m), noise(1, m), mode_ == RecomputeMode::None);
     keep(out);
   }
   void backward(int m, bool halves) {
-    if (mode_ != RecomputeMode::None) stage_.recompute(moment(m));
+    if (mode_ != RecomputeMode::None) stage_.recompute(micro_batch(m));
     if (!halves) {
-      keep(stage_.backward(moment(m), noise(2, m)));
+      keep(stage_.backward(micro_batch(m), noise(2, m)));
     } else {
-      keep(stage_.backward_input(moment(m), noise(2, m)));
-      stage_.backward_weight(moment(m));
+      keep(stage_.backward_input(micro_batch(m), noise(2, m)));
+      stage_.backward_weight(micro_batch(m));
     }
   }
   // Everything that left the stage.
@@ -189,10 +188,10 @@ TEST(Stage, TheTapeKeepsTheTensorsThatBackwardNeeds) {
 
 TEST(Stage, EvaluationKeepsNothing) {
   Middle middle(RecomputeMode::Stage, 1);
-  Moment moment = middle.moment(0);
-  moment.training = false;
+  MicroBatch micro_batch = middle.micro_batch(0);
+  micro_batch.pass.training = false;
   const int64_t before = middle.device().memory().use().current_of(Purpose::Activations);
-  { const Tensors out = middle.stage().forward(moment, middle.noise(1, 0), true); }
+  { const Tensors out = middle.stage().forward(micro_batch, middle.noise(1, 0), true); }
   EXPECT_EQ(middle.device().memory().use().current_of(Purpose::Activations), before);
 }
 

@@ -1,0 +1,76 @@
+#include "runtime/layers/parameter_set.h"
+
+#include <algorithm>
+
+#include "kernels/error.h"
+
+namespace penstock {
+
+void ParameterSet::claim(const std::string& name) {
+  if (!names_.insert(name).second) fail_input("two parameters are called '" + name + "'");
+}
+
+void ParameterSet::undeclared() {
+  fail_internal("a layer asks for what it has not declared: name it in Layer::declare()");
+}
+
+Parameter& ParameterSet::add(const Slot& slot, const std::string& name, const Shape& shape,
+                             const Initializer& init) {
+  claim(name);
+  Parameter& parameter = parameters_.emplace_back();
+  parameter.name = name;
+  parameter.shape = shape;
+  parameter.init = init;
+  by_slot_.put(slot, &parameter);
+  return parameter;
+}
+
+Parameter& ParameterSet::share(const Slot& slot, const std::string& name, const Shape& shape,
+                               const Initializer& init) {
+  const auto first = std::find_if(parameters_.begin(), parameters_.end(),
+                                  [&](const Parameter& p) { return p.tied && p.name == name; });
+  if (first == parameters_.end()) {
+    Parameter& parameter = add(slot, name, shape, init);
+    parameter.tied = true;
+    return parameter;
+  }
+  if (first->shape != shape) {
+    fail_input("the shared parameter '" + name + "' is " + first->shape.text() +
+               " in one layer and " + shape.text() + " in another");
+  }
+  Parameter& earlier = *first;
+  Parameter& parameter = parameters_.emplace_back();
+  parameter.name = name;
+  parameter.shape = shape;
+  parameter.init = init;
+  parameter.tied = true;
+  parameter.first = &earlier;
+  by_slot_.put(slot, &parameter);
+  return parameter;
+}
+
+void ParameterSet::add_buffer(const Slot& slot, const std::string& name, const Shape& shape,
+                              float initial) {
+  claim(name);
+  buffer_by_slot_.put(slot, &buffers_.emplace_back(Buffer{name, shape, initial, {}}));
+}
+
+void ParameterSet::add_step_sums(const Slot& slot, const Shape& shape) {
+  StepSums& sums = step_sums_.emplace_back();
+  sums.shape = shape;
+  sums_by_slot_.put(slot, &sums);
+}
+
+void ParameterSet::add_constant(const Slot& slot) {
+  constant_by_slot_.put(slot, &constants_.emplace_back());
+}
+
+int64_t ParameterSet::elements() const {
+  int64_t total = 0;
+  for (const Parameter& parameter : parameters_) {
+    if (parameter.first == nullptr) total += parameter.elements();
+  }
+  return total;
+}
+
+}  // namespace penstock

@@ -1,0 +1,90 @@
+// runtime/layers/parameter_set.h -- ParameterSet: what the layers of a stage own. Layers declare
+// it, the stage gives it memory, and layers find that memory by the slot they declared it with.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "runtime/autograd/functions.h"
+#include "runtime/autograd/parameter.h"
+#include "runtime/layers/slot.h"
+
+namespace penstock {
+
+// A tensor that belongs to a layer but is not trained by gradients: moving averages. fp32.
+struct Buffer {
+  std::string name;  // "blocks.2.norm.running_mean"
+  Shape shape;
+  float initial = 0.0F;
+  Tensor value;  // empty until the stage allocates it
+};
+
+// Sums that a layer gathers during one step: set to zero before it, added to by the micro-batches
+// in ascending order, summed over all replicas, then read in Layer::end_step(). fp32.
+struct StepSums {
+  Shape shape;
+  Tensor value;
+  double rows = 0.0;  // gone into `value` on this replica, this step
+  // What a micro-batch that will be run again was normalised with, over all replicas.
+  struct Remembered {
+    int64_t micro_batch;
+    BatchStatistics statistics;
+  };
+  std::vector<Remembered> remembered;
+};
+
+// In the order of declaration. Addresses stay valid.
+class ParameterSet {
+ public:
+  // Throws Error(Input) when the name is taken.
+  Parameter& add(const Slot& slot, const std::string& name, const Shape& shape,
+                 const Initializer& init);
+  // A parameter that other layers hold too, in this set or another, under the same name, shape and
+  // initialiser. Throws Error(Input) when an earlier holder's shape differs.
+  Parameter& share(const Slot& slot, const std::string& name, const Shape& shape,
+                   const Initializer& init);
+  void add_buffer(const Slot& slot, const std::string& name, const Shape& shape, float initial);
+  void add_step_sums(const Slot& slot, const Shape& shape);
+  // A tensor that the layer makes at its first forward and finds again: constants.
+  void add_constant(const Slot& slot);
+
+  // What was declared with that slot; for parameter_if() null where nothing was. Layers ask
+  // Context.
+  [[nodiscard]] Parameter* parameter_if(const Slot& slot) const { return by_slot_.find(slot); }
+  [[nodiscard]] Parameter& parameter(const Slot& slot) const { return found(by_slot_, slot); }
+  [[nodiscard]] Buffer& buffer(const Slot& slot) const { return found(buffer_by_slot_, slot); }
+  [[nodiscard]] StepSums& step_sums(const Slot& slot) const { return found(sums_by_slot_, slot); }
+  [[nodiscard]] Tensor& constant(const Slot& slot) const { return found(constant_by_slot_, slot); }
+
+  [[nodiscard]] std::deque<Parameter>& parameters() { return parameters_; }
+  [[nodiscard]] const std::deque<Parameter>& parameters() const { return parameters_; }
+  [[nodiscard]] std::deque<Buffer>& buffers() { return buffers_; }
+  [[nodiscard]] const std::deque<Buffer>& buffers() const { return buffers_; }
+  [[nodiscard]] std::deque<StepSums>& step_sums() { return step_sums_; }
+  [[nodiscard]] int64_t elements() const;  // of all parameters, shared ones once
+
+ private:
+  void claim(const std::string& name);
+  [[noreturn]] static void undeclared();
+  template <class T>
+  static T& found(const SlotTable<T>& table, const Slot& slot) {
+    T* value = table.find(slot);
+    if (value == nullptr) undeclared();
+    return *value;
+  }
+
+  std::unordered_set<std::string> names_;
+  std::deque<Parameter> parameters_;
+  std::deque<Buffer> buffers_;
+  std::deque<StepSums> step_sums_;
+  std::deque<Tensor> constants_;
+  SlotTable<Parameter> by_slot_;
+  SlotTable<Buffer> buffer_by_slot_;
+  SlotTable<StepSums> sums_by_slot_;
+  SlotTable<Tensor> constant_by_slot_;
+};
+
+}  // namespace penstock
