@@ -42,8 +42,7 @@ int measure(const Session& session) {
   Links links(*network, schedule, kWindow, *device);
   Executor executor(schedule, 0,
                     {.stages = {&stage},
-                     .boundaries = {{{{1, 16}, DType::F32}}, {}},
-                     .skips = {},
+                     .traffic = {.boundaries = {{{{1, 16}, DType::F32}}}, .skips = {}},
                      .inputs = {"inputs"},
                      .links = &links,
                      .device = device.get()});

@@ -1,7 +1,9 @@
 #include "runtime/pipeline/executor.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "kernels/error.h"
 
@@ -31,47 +33,75 @@ std::string place_of(const Instruction& instruction, int64_t step) {
 }  // namespace
 
 Executor::Executor(const Schedule& schedule, int rank, Parts parts)
-    : program_(schedule.program[static_cast<size_t>(rank)]),
-      micro_batches_(schedule.micro_batches),
-      rank_of_stage_(schedule.rank_of_stage),
+    : micro_batches_(schedule.micro_batches),
       parts_(std::move(parts)),
-      mailbox_(schedule, parts_.skips),
-      tuples_(mailbox_.tuples(parts_.boundaries)),
-      activation_inlets_(tuples_.size()),
-      gradient_inlets_(tuples_.size()),
-      fields_(program_, readers(parts_), *parts_.device),
-      clock_(parts_.device->make_clock(program_.size() + 1)) {
-  keep_tape_.assign(static_cast<size_t>(schedule.stages) * static_cast<size_t>(micro_batches_), 1);
-  events_.reserve(program_.size());
-  for (const Instruction& instruction : program_) {
-    if (instruction.op == Op::Recompute) keep_tape_[at(instruction)] = 0;
-    const bool activation = instruction.op == Op::RecvActivation;
-    if (!activation && instruction.op != Op::RecvGradient) continue;
-    const int edge = mailbox_.edges().of(instruction);
-    const EdgeLinks& links = parts_.links->of(edge);
-    const auto e = static_cast<size_t>(edge);
-    Inlet& inlet = activation ? activation_inlets_[e] : gradient_inlets_[e];
-    inlet.link = activation ? links.receive_activation : links.receive_gradient;
-    inlet.specs = &tuples_[e];
-    ++inlet.per_run;
+      stations_(static_cast<size_t>(schedule.stages)),
+      fields_(schedule.program[static_cast<size_t>(rank)], readers(parts_), *parts_.device),
+      clock_(parts_.device->make_clock(schedule.program[static_cast<size_t>(rank)].size() + 1)) {
+  const Edges edges(schedule);
+  open_channels(edges, make_routes(edges, parts_.traffic));
+  list_tasks(schedule.program[static_cast<size_t>(rank)], edges);
+  events_.reserve(tasks_.size());
+}
+
+void Executor::open_channels(const Edges& edges, const std::vector<Route>& routes) {
+  for (size_t s = 0; s < stations_.size(); ++s) {
+    stations_[s].stage = parts_.stages[s];
+    if (s == 0) stations_[s].input_count = parts_.traffic.boundaries[0].size();
+  }
+  activations_.resize(routes.size());
+  gradients_.resize(routes.size());
+  for (int e = 0; e < edges.count(); ++e) {
+    const auto edge = static_cast<size_t>(e);
+    const Route& route = routes[edge];
+    Station& from = stations_[static_cast<size_t>(route.from)];
+    Station& to = stations_[static_cast<size_t>(route.to)];
+    from.output_count += route.tensors.size();
+    to.input_count += route.tensors.size();
+    if (from.stage == nullptr && to.stage == nullptr) continue;
+    const EdgeLinks& links = parts_.links->of(e);
+    activations_[edge].channel =
+        std::make_unique<Channel>(Channel::Form{route.tensors, route.given, route.taken},
+                                  micro_batches_, links.send_activation, links.receive_activation);
+    gradients_[edge].channel =
+        std::make_unique<Channel>(Channel::Form{route.tensors, route.taken, route.given},
+                                  micro_batches_, links.send_gradient, links.receive_gradient);
+    from.outputs.push_back(activations_[edge].channel.get());
+    to.inputs.push_back(activations_[edge].channel.get());
+    from.output_gradients.push_back(gradients_[edge].channel.get());
+    to.input_gradients.push_back(gradients_[edge].channel.get());
   }
 }
 
-size_t Executor::at(const Instruction& instruction) const {
-  return static_cast<size_t>(instruction.stage) * static_cast<size_t>(micro_batches_) +
-         static_cast<size_t>(instruction.micro_batch);
+void Executor::list_tasks(const std::vector<Instruction>& program, const Edges& edges) {
+  std::set<std::pair<int, int>> recomputed;  // stage, micro-batch
+  for (const Instruction& instruction : program) {
+    if (instruction.op == Op::Recompute)
+      recomputed.emplace(instruction.stage, instruction.micro_batch);
+  }
+  for (const Instruction& instruction : program) {
+    Task& task = tasks_.emplace_back();
+    task.instruction = instruction;
+    if (instruction.stage >= 0) task.station = &stations_[static_cast<size_t>(instruction.stage)];
+    task.keep_tape = !recomputed.contains({instruction.stage, instruction.micro_batch});
+    const Op op = instruction.op;
+    const bool activation = op == Op::SendActivation || op == Op::RecvActivation;
+    const bool receives = op == Op::RecvActivation || op == Op::RecvGradient;
+    if (!activation && !receives && op != Op::SendGradient) continue;
+    const auto edge = static_cast<size_t>(edges.of(instruction));
+    Passage& passage = activation ? activations_[edge] : gradients_[edge];
+    task.channel = passage.channel.get();
+    if (receives) ++passage.received;
+  }
 }
 
 void Executor::run(const StepInput& input) {
   events_.clear();
   fields_.begin(input.batches);
-  for (Inlet& inlet : activation_inlets_) {
-    inlet.left = inlet.per_run;
-    announce(inlet);
-  }
-  for (Inlet& inlet : gradient_inlets_) {
-    inlet.left = inlet.per_run;
-    announce(inlet);
+  for (auto* passages : {&activations_, &gradients_}) {
+    for (Passage& passage : *passages) {
+      if (passage.channel) passage.channel->begin(passage.received);
+    }
   }
   run_program(input);
   parts_.links->hand_over();
@@ -85,11 +115,12 @@ void Executor::run_program(const StepInput& input) {
   size_t i = 0;
   try {
     clock_->mark(0);
-    for (; i < program_.size(); ++i) {
+    for (; i < tasks_.size(); ++i) {
       fields_.before(i);
-      const bool computes = is_compute(program_[i].op) || program_[i].op == Op::OptimizerStep;
+      const Op op = tasks_[i].instruction.op;
+      const bool computes = is_compute(op) || op == Op::OptimizerStep;
       if (computes) parts_.device->begin_section(parts_.first_section + static_cast<int64_t>(i));
-      execute(program_[i], input);
+      execute(tasks_[i], input);
       if (computes) parts_.device->end_section();
       fields_.after(i);
       clock_->mark(i + 1);
@@ -97,53 +128,42 @@ void Executor::run_program(const StepInput& input) {
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Peer) throw;
     // A link knows its edge; which micro-batch of which step it was, only this room does.
-    throw Error(ErrorKind::Peer,
-                std::string(error.what()) + " (" + place_of(program_[i], input.pass.step) + ")",
-                error.scope());
+    throw Error(
+        ErrorKind::Peer,
+        std::string(error.what()) + " (" + place_of(tasks_[i].instruction, input.pass.step) + ")",
+        error.scope());
   }
 }
 
-void Executor::execute(const Instruction& instruction, const StepInput& input) {
-  const int s = instruction.stage;
-  const int m = instruction.micro_batch;
-  Stage* stage = s >= 0 ? parts_.stages[static_cast<size_t>(s)] : nullptr;
-  const auto edge = [&] { return mailbox_.edges().of(instruction); };
-  switch (instruction.op) {
+void Executor::execute(const Task& task, const StepInput& input) {
+  const int m = task.instruction.micro_batch;
+  switch (task.instruction.op) {
     case Op::Forward:
-      forward(instruction, input);
+      forward(task, micro_batch_of(task, input));
       return;
     case Op::Recompute:
-      stage->recompute(micro_batch_of(instruction, input));
+      task.station->stage->recompute(micro_batch_of(task, input));
       return;
     case Op::Backward:
-      mailbox_.put_input_gradients(s, m,
-                                   stage->backward(micro_batch_of(instruction, input),
-                                                   mailbox_.take_output_gradients(s, m)));
+      backward(task, micro_batch_of(task, input), Halves::Both);
       return;
     case Op::BackwardInput:
-      mailbox_.put_input_gradients(s, m,
-                                   stage->backward_input(micro_batch_of(instruction, input),
-                                                         mailbox_.take_output_gradients(s, m)));
+      backward(task, micro_batch_of(task, input), Halves::Input);
       return;
     case Op::BackwardWeight:
-      stage->backward_weight(micro_batch_of(instruction, input));
+      task.station->stage->backward_weight(micro_batch_of(task, input));
       return;
     case Op::SendActivation:
-      send(*parts_.links->of(edge()).send_activation, mailbox_.forward(edge(), m));
-      return;
     case Op::SendGradient:
-      fill_unwanted(edge(), mailbox_.back(edge(), m));
-      send(*parts_.links->of(edge()).send_gradient, mailbox_.back(edge(), m));
+      task.channel->send(m, *parts_.device);
       return;
     case Op::RecvActivation:
-      receive(activation_inlets_[static_cast<size_t>(edge())], mailbox_.forward(edge(), m));
-      return;
     case Op::RecvGradient:
-      receive(gradient_inlets_[static_cast<size_t>(edge())], mailbox_.back(edge(), m));
+      task.channel->receive(m);
       return;
     case Op::ReduceGradients:
       if (parts_.reduce != nullptr) {
-        stage->begin_reduction(
+        task.station->stage->begin_reduction(
             [group = parts_.reduce](const Tensor& bucket) { group->start(bucket); });
       }
       return;
@@ -156,58 +176,41 @@ void Executor::execute(const Instruction& instruction, const StepInput& input) {
   }
 }
 
-MicroBatch Executor::micro_batch_of(const Instruction& instruction, const StepInput& input) const {
-  const Batch& batch = fields_.batch(instruction.micro_batch);
+MicroBatch Executor::micro_batch_of(const Task& task, const StepInput& input) const {
+  const int m = task.instruction.micro_batch;
+  const Batch& batch = fields_.batch(m);
   return {.pass = input.pass,
-          .index = instruction.micro_batch,
+          .index = m,
           .field_names = &batch.names,
           .fields = &batch.tensors,
-          .decoding = input.decoding.empty()
-                          ? nullptr
-                          : &input.decoding[static_cast<size_t>(instruction.micro_batch)]};
+          .decoding = input.decoding.empty() ? nullptr : &input.decoding[static_cast<size_t>(m)]};
 }
 
-Tensors Executor::take_inputs(const Instruction& instruction) {
-  if (instruction.stage > 0) {
-    return mailbox_.take_inputs(instruction.stage, instruction.micro_batch);
-  }
-  const Batch& batch = fields_.batch(instruction.micro_batch);
+Tensors Executor::take_inputs(const Task& task) const {
   Tensors inputs;
-  for (const std::string& field : parts_.inputs) inputs.push_back(batch.field(field));
+  if (task.instruction.stage == 0) {
+    const Batch& batch = fields_.batch(task.instruction.micro_batch);
+    for (const std::string& field : parts_.inputs) inputs.push_back(batch.field(field));
+    return inputs;
+  }
+  inputs.resize(task.station->input_count);
+  for (Channel* channel : task.station->inputs) channel->take(task.instruction.micro_batch, inputs);
   return inputs;
 }
 
-void Executor::forward(const Instruction& instruction, const StepInput& input) {
-  Stage& stage = *parts_.stages[static_cast<size_t>(instruction.stage)];
-  mailbox_.put_outputs(instruction.stage, instruction.micro_batch,
-                       stage.forward(micro_batch_of(instruction, input), take_inputs(instruction),
-                                     keep_tape_[at(instruction)] != 0));
+void Executor::forward(const Task& task, const MicroBatch& batch) {
+  Tensors outputs = task.station->stage->forward(batch, take_inputs(task), task.keep_tape);
+  for (Channel* channel : task.station->outputs) channel->put(batch.index, outputs);
 }
 
-void Executor::send(SendLink& link, Tensors& message) {
-  link.send({message.data(), message.size()});
-  message.clear();
-}
-
-// A schedule sends gradients to every stage, also to those that train nothing and make none.
-void Executor::fill_unwanted(int edge, Tensors& gradients) {
-  const std::vector<TensorSpec>& specs = tuples_[static_cast<size_t>(edge)];
-  for (size_t i = 0; i < gradients.size(); ++i) {
-    if (gradients[i]) continue;
-    gradients[i] = parts_.device->zeros(specs[i].shape, specs[i].dtype, Purpose::Activations);
-  }
-}
-
-void Executor::announce(Inlet& inlet) {
-  if (inlet.left == 0) return;
-  inlet.link->expect(*inlet.specs);
-  --inlet.left;
-}
-
-void Executor::receive(Inlet& inlet, Tensors& into) {
-  into.resize(inlet.specs->size());
-  inlet.link->receive({into.data(), into.size()});
-  announce(inlet);
+void Executor::backward(const Task& task, const MicroBatch& batch, Halves halves) {
+  const Station& station = *task.station;
+  Tensors gradients(station.output_count);
+  for (Channel* channel : station.output_gradients) channel->take(batch.index, gradients);
+  Tensors of_inputs = halves == Halves::Both
+                          ? station.stage->backward(batch, std::move(gradients))
+                          : station.stage->backward_input(batch, std::move(gradients));
+  for (Channel* channel : station.input_gradients) channel->put(batch.index, of_inputs);
 }
 
 void Executor::progress() {
@@ -215,10 +218,19 @@ void Executor::progress() {
   if (parts_.reduce != nullptr) parts_.reduce->progress();
 }
 
+void Executor::reserve(std::span<const int> most) {
+  for (size_t e = 0; e < activations_.size(); ++e) {
+    if (!activations_[e].channel) continue;
+    // One of the two: what is in flight counts both directions, and their links share memory.
+    Channel& activation = *activations_[e].channel;
+    (activation.sends() ? activation : *gradients_[e].channel).reserve(most[e]);
+  }
+}
+
 std::span<const TimedInstruction> Executor::events() {
   if (events_.empty()) {
-    for (size_t i = 0; i < program_.size(); ++i) {
-      events_.push_back({program_[i], clock_->seconds(i), clock_->seconds(i + 1)});
+    for (size_t i = 0; i < tasks_.size(); ++i) {
+      events_.push_back({tasks_[i].instruction, clock_->seconds(i), clock_->seconds(i + 1)});
     }
   }
   return events_;

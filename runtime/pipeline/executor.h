@@ -2,8 +2,7 @@
 // instruction.
 //
 // The switch in execute() is the only place that knows all ops of a schedule. Nothing about GPipe
-// or 1F1B is known here. Sends are posted and never wait; receives wait, and the next message of an
-// edge is announced as soon as the one before has come, so that it arrives during computation.
+// or 1F1B is known here. Sends are posted and never wait; receives wait.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +12,10 @@
 #include <vector>
 
 #include "runtime/data/dataset.h"
+#include "runtime/pipeline/channel.h"
 #include "runtime/pipeline/field_feed.h"
 #include "runtime/pipeline/links.h"
-#include "runtime/pipeline/mailbox.h"
+#include "runtime/pipeline/routes.h"
 #include "runtime/pipeline/tied_gradients.h"
 #include "runtime/schedule/timeline.h"
 #include "runtime/stage/stage.h"
@@ -33,9 +33,8 @@ struct StepInput {
 class Executor {
  public:
   struct Parts {
-    std::vector<Stage*> stages;                       // by stage; null on other ranks
-    std::vector<std::vector<TensorSpec>> boundaries;  // what enters each stage, but for skips
-    std::vector<SkipRoute> skips;
+    std::vector<Stage*> stages;       // by stage; null on other ranks
+    Traffic traffic;                  // between all stages
     std::vector<std::string> inputs;  // batch fields that enter stage 0
     bool chooses_words = false;       // then every stage may read fields: where it is in its rows
     Links* links = nullptr;
@@ -50,10 +49,8 @@ class Executor {
   void run(const StepInput& input);
   // Between ops of a long computation: moves messages. Stages are given this.
   void progress();
-
-  // Which stages hand something to which, and what.
-  [[nodiscard]] const Edges& edges() const { return mailbox_.edges(); }
-  [[nodiscard]] const std::vector<std::vector<TensorSpec>>& tuples() const { return tuples_; }
+  // Memory for `most` messages under way at once, by edge, of each kind that this rank sends.
+  void reserve(std::span<const int> most);
 
   // From here on times count from zero.
   void reset_clock() { clock_->restart(); }
@@ -66,35 +63,42 @@ class Executor {
   [[nodiscard]] double span_s();
 
  private:
-  // A receiving edge and how many messages this program still takes from it.
-  struct Inlet {
-    ReceiveLink* link = nullptr;
-    const std::vector<TensorSpec>* specs = nullptr;
-    int per_run = 0;  // messages of one run
-    int left = 0;     // not yet announced in this run
+  // One direction of an edge, where this rank holds one of its stages or both.
+  struct Passage {
+    std::unique_ptr<Channel> channel;
+    int received = 0;  // messages of one run
+  };
+  // A stage of this rank and all that leads to it and away.
+  struct Station {
+    Stage* stage = nullptr;
+    std::vector<Channel*> inputs, outputs;                    // of activations
+    std::vector<Channel*> output_gradients, input_gradients;  // what comes in, what goes out
+    size_t input_count = 0, output_count = 0;                 // tensors of the tuples
+  };
+  // An instruction with what it acts on.
+  struct Task {
+    Instruction instruction;
+    Station* station = nullptr;  // null: of no stage
+    Channel* channel = nullptr;  // of a message
+    bool keep_tape = true;       // of a forward: no Recompute will come
   };
 
+  void open_channels(const Edges& edges, const std::vector<Route>& routes);
+  void list_tasks(const std::vector<Instruction>& program, const Edges& edges);
   // Errors of other ranks say at which instruction they were met.
   void run_program(const StepInput& input);
-  void execute(const Instruction& instruction, const StepInput& input);
-  [[nodiscard]] MicroBatch micro_batch_of(const Instruction& instruction,
-                                          const StepInput& input) const;
-  [[nodiscard]] Tensors take_inputs(const Instruction& instruction);
-  void forward(const Instruction& instruction, const StepInput& input);
-  static void send(SendLink& link, Tensors& message);
-  void fill_unwanted(int edge, Tensors& gradients);
-  void announce(Inlet& inlet);
-  void receive(Inlet& inlet, Tensors& into);
-  [[nodiscard]] size_t at(const Instruction& instruction) const;
+  void execute(const Task& task, const StepInput& input);
+  void forward(const Task& task, const MicroBatch& batch);
+  enum class Halves : uint8_t { Both, Input };
+  static void backward(const Task& task, const MicroBatch& batch, Halves halves);
+  [[nodiscard]] MicroBatch micro_batch_of(const Task& task, const StepInput& input) const;
+  [[nodiscard]] Tensors take_inputs(const Task& task) const;
 
-  std::vector<Instruction> program_;
   int micro_batches_;
-  std::vector<int> rank_of_stage_;
   Parts parts_;
-  std::vector<uint8_t> keep_tape_;  // by at(): no Recompute will come
-  Mailbox mailbox_;
-  std::vector<std::vector<TensorSpec>> tuples_;             // what goes along each edge
-  std::vector<Inlet> activation_inlets_, gradient_inlets_;  // by edge
+  std::vector<Passage> activations_, gradients_;  // by edge
+  std::vector<Station> stations_;                 // by stage; without a stage on other ranks
+  std::vector<Task> tasks_;
   FieldFeed fields_;
   std::unique_ptr<DeviceClock> clock_;    // point i is the start of instruction i
   std::vector<TimedInstruction> events_;  // read off the clock when somebody asks

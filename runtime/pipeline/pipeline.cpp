@@ -72,7 +72,6 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
                                             stages_by_index_, network, device);
   }
   train_ = make_executor(programs.training, std::move(passing), 0, false);
-  note_messages(*train_);
   evaluate_ =
       make_executor(programs.evaluation, traffic(model, layout, input, evaluation_batch_, dtype_),
                     program_size(programs.training), true);
@@ -85,8 +84,7 @@ std::unique_ptr<Executor> Pipeline::make_executor(const Schedule& schedule, Traf
                                                   int64_t first_section, bool chooses_words) const {
   Executor::Parts parts;
   parts.stages = stages_by_index_;
-  parts.boundaries = std::move(passing.boundaries);
-  parts.skips = std::move(passing.skips);
+  parts.traffic = std::move(passing);
   parts.inputs = blueprint_.model.inputs;
   parts.chooses_words = chooses_words;
   parts.links = links_.get();
@@ -115,17 +113,6 @@ void Pipeline::run(StepInput input) {
     one_position_->run(input);
   } else {
     evaluate_->run(input);
-  }
-}
-
-void Pipeline::note_messages(const Executor& executor) {
-  for (size_t e = 0; e < executor.tuples().size(); ++e) {
-    const int edge = static_cast<int>(e);
-    const EdgeLinks& links = links_->of(edge);
-    SendLink* link = links.send_activation != nullptr ? links.send_activation : links.send_gradient;
-    if (link == nullptr) continue;
-    sent_.push_back({link, executor.tuples()[e],
-                     most_in_flight(blueprint_.programs.training, executor.edges().ends(edge))});
   }
 }
 
@@ -166,7 +153,12 @@ void Pipeline::list_parameters(int s, Stage& stage) {
 }
 
 void Pipeline::reserve_for_messages() {
-  for (const Message& message : sent_) message.link->reserve(message.tensors, message.most);
+  const Edges edges(blueprint_.programs.training);
+  std::vector<int> most;
+  for (int e = 0; e < edges.count(); ++e) {
+    most.push_back(most_in_flight(blueprint_.programs.training, edges.ends(e)));
+  }
+  train_->reserve(most);
 }
 
 void Pipeline::begin_step() {

@@ -61,7 +61,6 @@ class Pipeline {
  private:
   void make_stages(const Config& config, Device& device);
   void list_parameters(int s, Stage& stage);
-  void note_messages(const Executor& executor);
   // Of micro-batches of that size; the last two as in Executor::Parts.
   [[nodiscard]] std::unique_ptr<Executor> make_executor(const Schedule& schedule, Traffic passing,
                                                         int64_t first_section,
@@ -80,12 +79,6 @@ class Pipeline {
   std::vector<Parameter*> parameters_, owned_;
   std::vector<size_t> places_;
   std::unique_ptr<Links> links_;
-  struct Message {  // of a kind that this rank sends
-    SendLink* link;
-    std::vector<TensorSpec> tensors;
-    int most;  // in flight at once
-  };
-  std::vector<Message> sent_;
   std::unique_ptr<ReduceGroup> reduce_;
   std::unique_ptr<ReplicaExchange> exchange_;  // null: norms are of one replica
   std::unique_ptr<TiedGradients> tied_;        // null: nothing that is trained is tied

@@ -1,0 +1,57 @@
+#include "runtime/pipeline/channel.h"
+
+#include <utility>
+
+namespace penstock {
+
+Channel::Channel(Form form, int micro_batches, SendLink* out, ReceiveLink* in)
+    : form_(std::move(form)), out_(out), in_(in), held_(static_cast<size_t>(micro_batches)) {}
+
+void Channel::put(int micro_batch, Tensors& given) {
+  Tensors& held = held_[static_cast<size_t>(micro_batch)];
+  held.clear();
+  for (const size_t place : form_.given) held.push_back(std::move(given[place]));
+}
+
+void Channel::take(int micro_batch, Tensors& taken) {
+  Tensors& held = held_[static_cast<size_t>(micro_batch)];
+  if (held.size() != form_.taken.size()) {
+    fail_internal("micro-batch " + std::to_string(micro_batch) + " is taken before it is there");
+  }
+  for (size_t i = 0; i < held.size(); ++i) taken[form_.taken[i]] = std::move(held[i]);
+  held.clear();
+}
+
+void Channel::begin(int messages) {
+  left_ = messages;
+  announce();
+}
+
+void Channel::announce() {
+  if (left_ == 0) return;
+  in_->expect(form_.tensors);
+  --left_;
+}
+
+void Channel::send(int micro_batch, Device& device) {
+  Tensors& held = held_[static_cast<size_t>(micro_batch)];
+  for (size_t i = 0; i < held.size(); ++i) {
+    const TensorSpec& spec = form_.tensors[i];
+    if (!held[i]) held[i] = device.zeros(spec.shape, spec.dtype, Purpose::Activations);
+  }
+  out_->send({held.data(), held.size()});
+  held.clear();
+}
+
+void Channel::receive(int micro_batch) {
+  Tensors& held = held_[static_cast<size_t>(micro_batch)];
+  held.resize(form_.tensors.size());
+  in_->receive({held.data(), held.size()});
+  announce();
+}
+
+void Channel::reserve(int most) {
+  if (out_ != nullptr) out_->reserve(form_.tensors, most);
+}
+
+}  // namespace penstock
