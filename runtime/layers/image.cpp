@@ -39,7 +39,7 @@ void Conv2d::declare(ParameterSet& set) {
   const Shape shape = {options_.out, options_.in / options_.groups, window.kernel_h,
                        window.kernel_w};
   weight_ = &set.add(name() + ".weight", shape, fan_out_normal(shape, options_.groups));
-  if (options_.bias) bias_ = &set.add(name() + ".bias", {options_.out}, {});
+  if (options_.bias) bias_ = &set.add(name() + ".bias", {options_.out}, {}, ParameterKind::Bias);
 }
 
 Shape Conv2d::shape_of(const Shape& input) const {

@@ -8,17 +8,18 @@ void ParameterSet::claim(const std::string& name) {
   if (!names_.insert(name).second) fail_input("two parameters are called '" + name + "'");
 }
 
-Parameter& ParameterSet::add(const std::string& name, const Shape& shape, const Initializer& init) {
+Parameter& ParameterSet::add(const std::string& name, const Shape& shape, const Initializer& init,
+                             ParameterKind kind) {
   claim(name);
-  return parameters_.emplace_back(Parameter{name, shape, init, {}, {}});
+  return parameters_.emplace_back(Parameter{name, shape, init, kind, {}, {}});
 }
 
-Parameter& ParameterSet::share(const std::string& name, const Shape& shape,
-                               const Initializer& init) {
+Parameter& ParameterSet::share(const std::string& name, const Shape& shape, const Initializer& init,
+                               ParameterKind kind) {
   const auto first = std::find_if(parameters_.begin(), parameters_.end(),
                                   [&](const Parameter& p) { return p.tied && p.name == name; });
   if (first == parameters_.end()) {
-    Parameter& parameter = add(name, shape, init);
+    Parameter& parameter = add(name, shape, init, kind);
     parameter.tied = true;
     return parameter;
   }
@@ -30,6 +31,7 @@ Parameter& ParameterSet::share(const std::string& name, const Shape& shape,
   parameter.name = name;
   parameter.shape = shape;
   parameter.init = init;
+  parameter.kind = kind;
   parameter.tied = true;
   parameter.first = &*first;
   return parameter;

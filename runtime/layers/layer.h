@@ -37,11 +37,14 @@ struct StepSums {
 // What the layers of a stage own, in the order of declaration. Addresses stay valid.
 class ParameterSet {
  public:
-  // Throws Error(Input) when the name is taken.
-  Parameter& add(const std::string& name, const Shape& shape, const Initializer& init);
+  // Throws Error(Input) when the name is taken. Say the kind of biases and norms: it spares them
+  // weight decay.
+  Parameter& add(const std::string& name, const Shape& shape, const Initializer& init,
+                 ParameterKind kind = ParameterKind::Matrix);
   // A parameter that other layers hold too, in this set or another, under the same name, shape and
   // initialiser. Throws Error(Input) when an earlier holder's shape differs.
-  Parameter& share(const std::string& name, const Shape& shape, const Initializer& init);
+  Parameter& share(const std::string& name, const Shape& shape, const Initializer& init,
+                   ParameterKind kind = ParameterKind::Matrix);
   Buffer& add_buffer(const std::string& name, const Shape& shape, float initial);
   StepSums& add_step_sums(const Shape& shape);
 

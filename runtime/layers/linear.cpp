@@ -38,7 +38,7 @@ void Linear::declare(ParameterSet& set) {
   weight_ = options_.shared ? &set.share(options_.shared->name, shape, options_.shared->init)
                             : &set.add(name() + ".weight", shape,
                                        fan_in_normal(options_.in, options_.init_factor));
-  if (options_.bias) bias_ = &set.add(name() + ".bias", {options_.out}, {});
+  if (options_.bias) bias_ = &set.add(name() + ".bias", {options_.out}, {}, ParameterKind::Bias);
 }
 
 Shape Linear::shape_of(const Shape& input) const {

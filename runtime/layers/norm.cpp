@@ -8,8 +8,8 @@ LayerNorm::LayerNorm(std::string name, int64_t width, float epsilon)
     : UnaryLayer(std::move(name)), width_(width), epsilon_(epsilon) {}
 
 void LayerNorm::declare(ParameterSet& set) {
-  gamma_ = &set.add(name() + ".weight", {width_}, {Initializer::Kind::Ones});
-  beta_ = &set.add(name() + ".bias", {width_}, {});
+  gamma_ = &set.add(name() + ".weight", {width_}, {Initializer::Kind::Ones}, ParameterKind::Norm);
+  beta_ = &set.add(name() + ".bias", {width_}, {}, ParameterKind::Bias);
 }
 
 Shape LayerNorm::shape_of(const Shape& input) const {
@@ -27,8 +27,9 @@ BatchNorm::BatchNorm(std::string name, int64_t channels, const Options& options)
     : UnaryLayer(std::move(name)), channels_(channels), options_(options) {}
 
 void BatchNorm::declare(ParameterSet& set) {
-  gamma_ = &set.add(name() + ".weight", {channels_}, {Initializer::Kind::Ones});
-  beta_ = &set.add(name() + ".bias", {channels_}, {});
+  gamma_ =
+      &set.add(name() + ".weight", {channels_}, {Initializer::Kind::Ones}, ParameterKind::Norm);
+  beta_ = &set.add(name() + ".bias", {channels_}, {}, ParameterKind::Bias);
   mean_ = &set.add_buffer(name() + ".running_mean", {channels_}, 0.0F);
   variance_ = &set.add_buffer(name() + ".running_var", {channels_}, 1.0F);
   sums_ = &set.add_step_sums({2, channels_});

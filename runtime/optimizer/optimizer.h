@@ -8,7 +8,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "kernels/device.h"
@@ -18,11 +17,11 @@
 
 namespace penstock {
 
-// True when some part occurs in `name` so that only digits stand between it and the end of a
-// dot-separated component: "norm" excludes blocks.0.norm1.weight and attention_norm.weight but not
-// normal.weight; "bias" excludes query.bias and in_proj_bias but not biased.weight.
-[[nodiscard]] bool excluded_from_decay(std::string_view name,
-                                       std::span<const std::string> no_decay);
+// True when weight decay leaves the parameter alone: a bias or a norm, unless decay_all is set; or
+// some part of no_decay occurs in its name so that only digits stand between it and the end of a
+// dot-separated component: "norm" spares blocks.0.norm1.weight and attention_norm.weight but not
+// normal.weight; "embedding.position" spares embedding.position.weight.
+[[nodiscard]] bool is_spared_decay(const Parameter& parameter, const OptimizerConfig& config);
 
 class Optimizer {
  public:
@@ -47,7 +46,7 @@ class Optimizer {
  protected:
   struct Entry {
     Parameter* parameter;
-    float weight_decay;          // 0 for the excluded
+    float weight_decay;          // 0 for the spared
     std::vector<Tensor> states;  // one per slot
   };
   // `slots` are the names of the state tensors that each parameter needs.

@@ -23,13 +23,14 @@ double gradient_at(int step, int parameter, int64_t i) {
   return std::sin(1.0 + step + 0.37 * static_cast<double>(i) + 5.0 * parameter);
 }
 
-// Two parameters, of which the second is excluded from weight decay.
+// Two parameters, of which the second is a norm, so weight decay spares it whatever it is called.
 class Training {
  public:
   explicit Training(const OptimizerConfig& config)
       : config_(config), optimizer_(make_optimizer(config)) {
+    norm_.kind = ParameterKind::Norm;
     for (auto& [name, parameter] :
-         {std::pair{"a.linear.weight", &weight_}, {"a.norm1.weight", &norm_}}) {
+         {std::pair{"a.linear.weight", &weight_}, {"layers.1.weight", &norm_}}) {
       parameter->name = name;
       parameter->shape = {3, 5};
       parameter->weight = Weight(device_.empty(parameter->shape, DType::F32, Purpose::Parameters));
@@ -159,12 +160,12 @@ std::vector<std::string> state_names(const OptimizerConfig& config) {
 TEST(Optimizer, StateIsNamedByParameterAndSlot) {
   EXPECT_THAT(state_names(config_of("adamw")),
               ElementsAre("a.linear.weight.exp_avg", "a.linear.weight.exp_avg_sq",
-                          "a.norm1.weight.exp_avg", "a.norm1.weight.exp_avg_sq"));
+                          "layers.1.weight.exp_avg", "layers.1.weight.exp_avg_sq"));
   EXPECT_THAT(state_names(config_of("sgd")),
-              ElementsAre("a.linear.weight.momentum_buffer", "a.norm1.weight.momentum_buffer"));
+              ElementsAre("a.linear.weight.momentum_buffer", "layers.1.weight.momentum_buffer"));
   EXPECT_THAT(state_names(config_of("rmsprop")),
               ElementsAre("a.linear.weight.square_avg", "a.linear.weight.momentum_buffer",
-                          "a.norm1.weight.square_avg", "a.norm1.weight.momentum_buffer"));
+                          "layers.1.weight.square_avg", "layers.1.weight.momentum_buffer"));
   OptimizerConfig plain = config_of("sgd");
   plain.momentum = 0.0;
   EXPECT_TRUE(state_names(plain).empty());
@@ -222,20 +223,41 @@ TEST(Optimizer, RefusesUseInTheWrongOrder) {
   EXPECT_THROW((void)make_optimizer(unknown), Error);
 }
 
-TEST(ExcludedFromDecay, MatchesTheEndOfAComponent) {
-  const std::vector<std::string> parts = {"bias", "norm"};
-  for (const char* name : {"blocks.0.norm1.weight", "norm.weight", "stem.batch_norm12.weight",
-                           "attention.query.bias", "in_proj_bias", "bias", "a.norm"}) {
-    EXPECT_TRUE(excluded_from_decay(name, parts)) << name;
+bool spared(ParameterKind kind, const std::string& name, const OptimizerConfig& config) {
+  Parameter parameter;
+  parameter.kind = kind;
+  parameter.name = name;
+  return is_spared_decay(parameter, config);
+}
+
+TEST(WeightDecay, SparesBiasesAndNormsByKindAndNotByName) {
+  OptimizerConfig config;
+  EXPECT_TRUE(spared(ParameterKind::Norm, "layers.1.weight", config));
+  EXPECT_TRUE(spared(ParameterKind::Bias, "layers.1.shift", config));
+  EXPECT_FALSE(spared(ParameterKind::Matrix, "norm.weight", config));
+  config.decay_all = true;
+  for (auto kind : {ParameterKind::Matrix, ParameterKind::Bias, ParameterKind::Norm}) {
+    EXPECT_FALSE(spared(kind, "norm.bias", config));
   }
-  for (const char* name : {"blocks.0.linear.weight", "normal.weight", "a.norm1x.weight",
-                           "biased.weight", "norma.norms.weight", ""}) {
-    EXPECT_FALSE(excluded_from_decay(name, parts)) << name;
+}
+
+TEST(WeightDecay, SparesNamesThatMatchTheEndOfAComponent) {
+  for (bool all : {false, true}) {
+    OptimizerConfig config;
+    config.decay_all = all;
+    config.no_decay = {"bias", "norm"};
+    for (const char* name : {"blocks.0.norm1.weight", "norm.weight", "stem.batch_norm12.weight",
+                             "attention.query.bias", "in_proj_bias", "bias", "a.norm"}) {
+      EXPECT_TRUE(spared(ParameterKind::Matrix, name, config)) << name;
+    }
+    for (const char* name : {"blocks.0.linear.weight", "normal.weight", "a.norm1x.weight",
+                             "biased.weight", "norma.norms.weight", ""}) {
+      EXPECT_FALSE(spared(ParameterKind::Matrix, name, config)) << name;
+    }
+    config.no_decay = {"embedding.position"};
+    EXPECT_TRUE(spared(ParameterKind::Matrix, "embedding.position.weight", config));
+    EXPECT_FALSE(spared(ParameterKind::Matrix, "embedding.token.weight", config));
   }
-  const std::vector<std::string> path = {"embedding.position"};
-  EXPECT_TRUE(excluded_from_decay("embedding.position.weight", path));
-  EXPECT_FALSE(excluded_from_decay("embedding.token.weight", path));
-  EXPECT_FALSE(excluded_from_decay("a.bias", {}));
 }
 
 TEST(Clip, NormIsTheRootOfTheSumInTheGivenOrder) {
