@@ -32,7 +32,7 @@ void BatchNorm::declare(ParameterSet& set) {
   beta_ = &set.add(name() + ".bias", {channels_}, {}, ParameterKind::Bias);
   mean_ = &set.add_buffer(name() + ".running_mean", {channels_}, 0.0F);
   variance_ = &set.add_buffer(name() + ".running_var", {channels_}, 1.0F);
-  sums_ = &set.add_step_sums({2, channels_});
+  sums_ = &set.add_step_sums({kNormSums, channels_});
   kept_.clear();
 }
 
@@ -49,7 +49,7 @@ Variable BatchNorm::run(Context& context, const Variable& x) {
     return fixed_batch_norm(context.tape, x, mean_->value, variance_->value, *gamma_, *beta_,
                             options_.epsilon);
   }
-  Tensor sums = device.empty({2, channels_}, DType::F32, Purpose::Workspace);
+  Tensor sums = device.empty({kNormSums, channels_}, DType::F32, Purpose::Workspace);
   Variable y = context.replicas != nullptr
                    ? over_replicas(context, x, sums)
                    : batch_norm(context.tape, x, *gamma_, *beta_, options_.epsilon, sums);
@@ -84,20 +84,10 @@ void BatchNorm::end_step(StepEnd& end) {
   const double n = rows_ * end.replicas;
   rows_ = 0.0;
   if (n == 0.0) return;
-  PointwiseOps& ops = end.device.pointwise();
-  const Shape shape = {channels_};
-  Tensor mean = end.device.empty(shape, DType::F32, Purpose::Workspace);
-  Tensor variance = end.device.empty(shape, DType::F32, Purpose::Workspace);
-  Tensor square = end.device.empty(shape, DType::F32, Purpose::Workspace);
-  ops.scale(mean, sums_->value.view(0, shape), static_cast<float>(1.0 / n));
-  ops.scale(variance, sums_->value.view(channels_, shape), static_cast<float>(1.0 / n));
-  ops.multiply(square, mean, mean);
-  ops.scale(square, square, -1.0F);
-  ops.accumulate(variance, square);
-  // Of nearly equal numbers the difference may round below zero, whose root would be NaN.
-  ops.activation_forward(variance, variance, Activation::Relu);
   // The moving variance is the unbiased estimate, as evaluation in other frameworks expects.
-  if (n > 1.0) ops.scale(variance, variance, static_cast<float>(n / (n - 1.0)));
+  Tensor mean = end.device.empty({channels_}, DType::F32, Purpose::Workspace);
+  Tensor variance = end.device.empty({channels_}, DType::F32, Purpose::Workspace);
+  end.device.norm().batch_norm_moments(mean, variance, sums_->value, n);
   // One at a time: a list of new addresses in every step would be uploaded in every step.
   const AverageTensors means{mean_->value, mean};
   const AverageTensors variances{variance_->value, variance};

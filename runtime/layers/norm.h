@@ -55,7 +55,7 @@ class BatchNorm final : public UnaryLayer {
   Parameter* beta_ = nullptr;
   Buffer* mean_ = nullptr;
   Buffer* variance_ = nullptr;
-  StepSums* sums_ = nullptr;  // [2, channels]: of x and of x^2
+  StepSums* sums_ = nullptr;  // [kNormSums, channels]
   double rows_ = 0.0;         // gone into sums_ on this replica, this step
   // Of micro-batches that will be run again, over all replicas.
   struct Kept {
