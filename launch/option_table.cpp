@@ -174,7 +174,7 @@ void add_optimizer(std::vector<Option>& table) {
   rows.add("nesterov", &O::nesterov, "", any(), "sgd: look ahead");
   rows.add("beta1", &O::beta1, "X", share(), "adam: decay of the mean");
   rows.add("beta2", &O::beta2, "X", share(), "adam: decay of the square");
-  rows.add("rms_decay", &O::rms_decay, "X", share(), "rmsprop: decay of the square");
+  rows.add("rms_decay", &O::rms_decay, "X", share(), "rmsprop: decay of the mean of squares, which starts at 1 (TensorFlow's form)");
   rows.add("epsilon", &O::epsilon, "X", above(0), "keeps divisions finite");
   rows.add("freeze", "freeze", &O::freeze, "PATTERN,..", any(), "parameters that keep their weights, by name: 'blocks.*'").repeats = true;
   rows.add("moving_average", &O::moving_average, "X", share(), "decay of the averaged weights used in evaluation; 0: off");

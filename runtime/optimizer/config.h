@@ -22,7 +22,7 @@ struct OptimizerConfig {
   double momentum = 0.9;                   // sgd, rmsprop
   bool nesterov = false;
   double beta1 = 0.9, beta2 = 0.999;  // adam
-  double rms_decay = 0.9;             // rmsprop
+  double rms_decay = 0.9;             // rmsprop: of the mean of squares, which starts at 1
   double epsilon = 1e-8;
   std::vector<std::string> freeze = {};  // patterns of names: these parameters keep their weights
   double moving_average = 0.0;  // decay of the averaged weights used in evaluation, 0 = off

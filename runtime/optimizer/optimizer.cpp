@@ -31,7 +31,7 @@ bool is_spared_decay(const Parameter& parameter, const OptimizerConfig& config) 
                      [&](const std::string& part) { return matches(parameter.name, part); });
 }
 
-Optimizer::Optimizer(const OptimizerConfig& config, std::vector<std::string> slots)
+Optimizer::Optimizer(const OptimizerConfig& config, Slots slots)
     : config_(config), slots_(std::move(slots)) {}
 
 void Optimizer::allocate(std::span<Parameter* const> parameters, Device& device) {
@@ -44,8 +44,10 @@ void Optimizer::allocate(std::span<Parameter* const> parameters, Device& device)
     }
     const bool spared = is_spared_decay(*parameter, config_);
     Entry entry{parameter, spared ? 0.0F : static_cast<float>(config_.weight_decay), {}};
-    for (size_t slot = 0; slot < slots_.size(); ++slot) {
-      entry.states.push_back(device.zeros(parameter->shape, DType::F32, Purpose::Optimizer));
+    for (const Slot& slot : slots_) {
+      Tensor& state =
+          entry.states.emplace_back(device.empty(parameter->shape, DType::F32, Purpose::Optimizer));
+      device.pointwise().fill(state, slot.first);
     }
     entries_.push_back(std::move(entry));
   }
@@ -64,7 +66,7 @@ std::vector<StateTensor> Optimizer::state() const {
   all.reserve(entries_.size() * slots_.size());
   for (const Entry& entry : entries_) {
     for (size_t slot = 0; slot < slots_.size(); ++slot) {
-      all.push_back({entry.parameter->name, slots_[slot], entry.states[slot]});
+      all.push_back({entry.parameter->name, slots_[slot].name, entry.states[slot]});
     }
   }
   return all;

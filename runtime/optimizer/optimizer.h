@@ -29,8 +29,8 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  // Makes the state tensors (Purpose::Optimizer, zero). Parameters and device must outlive this
-  // object. Once; the parameters' weights and gradients must exist.
+  // Makes the state tensors (Purpose::Optimizer, at their first values). Parameters and device must
+  // outlive this object. Once; the parameters' weights and gradients must exist.
   void allocate(std::span<Parameter* const> parameters, Device& device);
 
   // Updates every parameter in the given order from its gradient times gradient_scale.
@@ -44,13 +44,18 @@ class Optimizer {
   void set_steps(int64_t steps) { steps_ = steps; }  // on resuming
 
  protected:
+  // A state tensor that each parameter needs, and the value of all its elements before step 1.
+  struct Slot {
+    std::string name;
+    float first = 0.0F;
+  };
+  using Slots = std::vector<Slot>;
   struct Entry {
     Parameter* parameter;
     float weight_decay;          // 0 for the spared
     std::vector<Tensor> states;  // one per slot
   };
-  // `slots` are the names of the state tensors that each parameter needs.
-  Optimizer(const OptimizerConfig& config, std::vector<std::string> slots);
+  Optimizer(const OptimizerConfig& config, Slots slots);
 
   [[nodiscard]] const OptimizerConfig& config() const { return config_; }
   // The state tensor of that slot; empty where there is no such slot.
@@ -63,7 +68,7 @@ class Optimizer {
 
  private:
   OptimizerConfig config_;
-  std::vector<std::string> slots_;
+  Slots slots_;
   std::vector<Entry> entries_;
   Device* device_ = nullptr;
   int64_t steps_ = 0;
