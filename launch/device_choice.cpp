@@ -51,6 +51,29 @@ std::string sharing_complaint(std::span<const RankFacts> ranks) {
   return {};
 }
 
+std::string mixture_complaint(std::span<const RankFacts> ranks, const Grid& grid) {
+  const auto text_of_rank = [&](int rank) {
+    const RankFacts& facts = ranks[static_cast<size_t>(rank)];
+    return fmt::format("rank {} ({} of host {})", rank, facts.gpu.empty() ? "the CPU" : facts.gpu,
+                       facts.host);
+  };
+  for (int position = 0; position < grid.positions; ++position) {
+    const int first = grid.world_rank(position, 0);
+    for (int replica = 1; replica < grid.replicas; ++replica) {
+      const int other = grid.world_rank(position, replica);
+      if (ranks[static_cast<size_t>(first)].gpu.empty() ==
+          ranks[static_cast<size_t>(other)].gpu.empty()) {
+        continue;
+      }
+      return fmt::format(
+          "{} and {} hold the same stage in two replicas, and CPUs and GPUs update weights to "
+          "different last bits: give both the same kind of device, or set run.device to cpu",
+          text_of_rank(first), text_of_rank(other));
+    }
+  }
+  return {};
+}
+
 DeviceChoice choose_device(Collective& world, const Session& session, const std::string& wish) {
   DeviceChoice choice;
   RankFacts mine{.host = session.host(), .gpu = {}, .bus = {}, .mpi_takes_gpu_memory = false};
@@ -72,6 +95,11 @@ void refuse_sharing(const DeviceChoice& choice, const RunConfig& config) {
   const std::string complaint = sharing_complaint(choice.ranks);
   if (complaint.empty() || config.allow_gpu_sharing) return;
   throw Error(ErrorKind::Resource, complaint, ErrorScope::EveryRank);
+}
+
+void refuse_mixture(const DeviceChoice& choice, const Grid& grid) {
+  const std::string complaint = mixture_complaint(choice.ranks, grid);
+  if (!complaint.empty()) throw Error(ErrorKind::Resource, complaint, ErrorScope::EveryRank);
 }
 
 int64_t memory_of_rank(const DeviceChoice& choice, int rank, int local_ranks,

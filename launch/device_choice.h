@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/device.h"
+#include "runtime/comm/grid.h"
 #include "runtime/comm/link_plan.h"
 #include "runtime/comm/network.h"
 #include "runtime/comm/session.h"
@@ -22,6 +23,11 @@ namespace penstock {
 // GPU has one rank. `ranks` by world rank.
 [[nodiscard]] std::string sharing_complaint(std::span<const RankFacts> ranks);
 
+// Two ranks that hold the same stage, one on a GPU and one on a CPU: a sentence that names them and
+// the cure; empty where there are none. They would update equal weights by different code, and
+// nothing ever compares them again. Different stages may be on different kinds of device.
+[[nodiscard]] std::string mixture_complaint(std::span<const RankFacts> ranks, const Grid& grid);
+
 struct DeviceChoice {
   int gpu = -1;                  // of this rank; -1: it computes on the CPU
   std::vector<RankFacts> ranks;  // by world rank, the same everywhere
@@ -32,6 +38,9 @@ struct DeviceChoice {
                                          const std::string& wish);
 // Throws on every rank, if two ranks are on one GPU and config.allow_gpu_sharing is not set.
 void refuse_sharing(const DeviceChoice& choice, const RunConfig& config);
+// Throws on every rank, if there is a mixture_complaint(). For training. Parameters that several
+// stages hold are looked after where those are known (runtime/pipeline/tied_gradients.h).
+void refuse_mixture(const DeviceChoice& choice, const Grid& grid);
 
 // Bytes that this rank's tensors may take: of its GPU, shared with the ranks that compute on it
 // too, or of its host, shared with the `local_ranks` there.

@@ -1,6 +1,6 @@
 // launch/failure.h -- how ranks fail: together where they can, in good order, with one line
 // printed; alone where they must, taking the job down. Who prints and which exit code is decided
-// here and in main.cpp, nowhere else.
+// here and in program.cpp, nowhere else.
 #pragma once
 
 #include <functional>

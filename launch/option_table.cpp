@@ -166,14 +166,15 @@ void add_optimizer(std::vector<Option>& table) {
   rows.add("decay_steps", &O::decay_steps, "N", between(0, 1e15), "cosine: end (0: the run's steps); exponential: period");
   rows.add("decay_rate", &O::decay_rate, "X", above(0), "exponential: factor per decay_steps");
   rows.add("minimum_rate", &O::minimum_rate, "X", between(0, 1), "cosine: the floor, as a share of learning_rate");
-  rows.add("weight_decay", &O::weight_decay, "X", at_least(0), "decoupled (adamw) or added to the gradient");
-  rows.add("no_decay", &O::no_decay, "NAME,..", any(), "parts of the names of parameters that are not decayed");
+  rows.add("weight_decay", &O::weight_decay, "X", at_least(0), "of all but biases and norms; decoupled (adamw) or added to the gradient");
+  rows.add("decay_all", &O::decay_all, "", any(), "biases and norms too");
+  rows.add("no_decay", &O::no_decay, "NAME,..", any(), "parts of the names of further parameters that are not decayed");
   rows.add("clip_norm", &O::clip_norm, "X", at_least(0), "bound on the norm of the gradient; 0: none");
   rows.add("momentum", &O::momentum, "X", share(), "sgd, rmsprop");
   rows.add("nesterov", &O::nesterov, "", any(), "sgd: look ahead");
   rows.add("beta1", &O::beta1, "X", share(), "adam: decay of the mean");
   rows.add("beta2", &O::beta2, "X", share(), "adam: decay of the square");
-  rows.add("rms_decay", &O::rms_decay, "X", share(), "rmsprop: decay of the square");
+  rows.add("rms_decay", &O::rms_decay, "X", share(), "rmsprop: decay of the mean of squares, which starts at 1 (TensorFlow's form)");
   rows.add("epsilon", &O::epsilon, "X", above(0), "keeps divisions finite");
   rows.add("freeze", "freeze", &O::freeze, "PATTERN,..", any(), "parameters that keep their weights, by name: 'blocks.*'").repeats = true;
   rows.add("moving_average", &O::moving_average, "X", share(), "decay of the averaged weights used in evaluation; 0: off");

@@ -9,6 +9,7 @@
 
 #include "launch/command_line.h"
 #include "launch/failure.h"
+#include "launch/layer_places.h"
 #include "launch/run_file.h"
 #include "runtime/blueprint/programs.h"
 #include "runtime/data/vocabulary.h"
@@ -25,14 +26,17 @@ std::chrono::milliseconds wait_limit(const RunConfig& config) {
 
 Config share(Collective& world, const std::function<Config()>& make) {
   std::string schedule_csv;
+  std::string places;
   const std::string text = on_first_rank(world, [&] {
     const Config config = make();
     schedule_csv = config.pipeline.schedule_csv;
+    places = places_of(config.model.sequence);
     return write_run_file(config);
   });
   Settings settings;
   parse_run_file(text, "run.toml", settings);
   settings.config.pipeline.schedule_csv = world.broadcast(schedule_csv, 0);
+  set_places(settings.config.model.sequence, world.broadcast(places, 0));
   return settings.config;
 }
 

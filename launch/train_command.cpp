@@ -59,6 +59,7 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
         planned_run(session, world, settings, config, device->model(),
                     memory_of_rank(choice, session.rank(), session.local_ranks(), *device), models);
     grid = grid_of(run.config, session.ranks());
+    refuse_mixture(choice, grid);
     InitConfig& init = run.config.init;
     if (!init.from.empty()) {
       init.from = on_first_rank(world, [&] { return checkpoint_at(init.from); });

@@ -72,7 +72,7 @@ void add_images(Cases& cases, const Extents& e) {
   add_convolution(cases, "convolution 3 x 3, depthwise", e, 3, true);
   struct Normed {
     Device& device;
-    Tensor x, y, g, chosen, mean, rstd, sums, gamma, beta;
+    Tensor x, y, g, chosen, mean, rstd, sums, both, gamma, beta;
   };
   const auto make = [e](Device& device) {
     const Shape shape = {e.images, e.image, e.image, e.channels};
@@ -80,7 +80,8 @@ void add_images(Cases& cases, const Extents& e) {
     auto all = std::make_shared<Normed>(
         Normed{device, noise(device, shape, kBf16), noise(device, shape, kBf16),
                noise(device, shape, kBf16), device.empty(shape, DType::I32, Purpose::Workspace),
-               row(), row(), noise(device, {2, e.channels}, kF32), row(), row()});
+               row(), row(), noise(device, {kNormSums, e.channels}, kF32),
+               noise(device, {2, e.channels}, kF32), row(), row()});
     device.norm().batch_norm_forward(all->y, all->mean, all->rstd, all->sums, all->x, all->gamma,
                                      all->beta, 1e-5F);
     return all;
@@ -89,7 +90,7 @@ void add_images(Cases& cases, const Extents& e) {
     n.device.norm().batch_norm_forward(n.y, n.mean, n.rstd, n.sums, n.x, n.gamma, n.beta, 1e-5F);
   }));
   cases.push_back(one<Normed>("batch norm, backward", make, [](Normed& n) {
-    n.device.norm().batch_norm_backward(n.y, n.sums, n.g, n.x, n.mean, n.rstd, n.gamma);
+    n.device.norm().batch_norm_backward(n.y, n.both, n.g, n.x, n.mean, n.rstd, n.gamma);
   }));
   const Window window{
       .kernel_h = 3, .kernel_w = 3, .pad_top = 1, .pad_bottom = 1, .pad_left = 1, .pad_right = 1};

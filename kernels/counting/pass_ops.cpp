@@ -37,6 +37,10 @@ class CountingNorm final : public NormOps {
                           const Tensor& gamma, const Tensor& beta, float /*epsilon*/) override {
     tally_.pass(kNormForward * elements(x), {&y, &mean, &rstd, &sums, &x, &x, &gamma, &beta});
   }
+  void batch_norm_moments(Tensor& mean, Tensor& variance, const Tensor& sums,
+                          double /*positions*/) override {
+    tally_.pass(2 * elements(sums), {&mean, &variance, &sums});
+  }
   void batch_norm_inference(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& variance,
                             const Tensor& gamma, const Tensor& beta, float /*epsilon*/) override {
     tally_.pass(4 * elements(x), {&y, &x, &mean, &variance, &gamma, &beta});

@@ -148,7 +148,6 @@ class CpuNorm final : public NormOps {
     constexpr const char* kOp = "batch_norm_forward";
     check_channels(kOp, y, x, mean, rstd, gamma);
     require_alike(kOp, gamma, beta);
-    require_elements(kOp, sums, 2 * mean.elements());
     batch_norm_statistics(mean, rstd, sums, x, epsilon);
     batch_norm_apply(y, x, mean, rstd, gamma, beta);
   }
@@ -157,9 +156,22 @@ class CpuNorm final : public NormOps {
                              float epsilon) override {
     constexpr const char* kOp = "batch_norm_statistics";
     check_channels(kOp, x, x, mean, rstd, mean);
-    require_elements(kOp, sums, 2 * mean.elements());
+    require_elements(kOp, sums, kNormSums * mean.elements());
     with_element_type(x.dtype(), kOp,
                       [&]<class T>(T) { batch_statistics<T>(mean, rstd, sums, x, epsilon); });
+  }
+
+  void batch_norm_moments(Tensor& mean, Tensor& variance, const Tensor& sums,
+                          double positions) override {
+    constexpr const char* kOp = "batch_norm_moments";
+    const int64_t channels = mean.elements();
+    require_elements(kOp, variance, channels);
+    require_elements(kOp, sums, kNormSums * channels);
+    for (int64_t c = 0; c < channels; ++c) {
+      const Moments found = norm_moments(sums.data<float>() + c, channels, positions);
+      mean.data<float>()[c] = found.mean;
+      variance.data<float>()[c] = found.variance;
+    }
   }
 
   void batch_norm_apply(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& rstd,
@@ -258,9 +270,8 @@ class CpuNorm final : public NormOps {
       const double variance = std::max(s2 / count - (s1 / count) * (s1 / count), 0.0);
       mean.data<float>()[c] = static_cast<float>(shift + s1 / count);
       rstd.data<float>()[c] = static_cast<float>(1.0 / std::sqrt(variance + epsilon));
-      sums.data<float>()[c] = static_cast<float>(s1 + count * shift);
-      sums.data<float>()[channels + c] =
-          static_cast<float>(s2 + 2.0 * shift * s1 + count * shift * shift);
+      write_norm_sums(sums.data<float>() + c, channels, s1 + count * shift,
+                      s2 + 2.0 * shift * s1 + count * shift * shift);
     }
   }
 

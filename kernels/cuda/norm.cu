@@ -2,6 +2,7 @@
 // layer_norm.cu. Bound by memory: batch norm reads x twice, for its sums and to normalise.
 #include "kernels/checks.h"
 #include "kernels/cuda/column_sums.h"
+#include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/layer_norm.h"
 
 namespace penstock {
@@ -36,7 +37,7 @@ template <class T>
 struct WriteStatistics {
   float* mean;
   float* rstd;
-  float* sums;  // [2, channels]
+  float* sums;  // [kNormSums, channels]
   const T* x;
   int64_t channels;
   double count;
@@ -49,8 +50,28 @@ struct WriteStatistics {
     const double variance = spread < 0.0 ? 0.0 : spread;  // NaN stays NaN
     mean[c] = static_cast<float>(shift + s1 / count);
     rstd[c] = static_cast<float>(1.0 / sqrt(variance + epsilon));
-    sums[c] = static_cast<float>(s1 + count * shift);
-    sums[channels + c] = static_cast<float>(s2 + 2.0 * shift * s1 + count * shift * shift);
+    write_norm_sums(sums + c, channels, s1 + count * shift,
+                    s2 + 2.0 * shift * s1 + count * shift * shift);
+  }
+};
+
+// One channel at a time, from the limbs of its sums.
+struct FindMoments {
+  static constexpr int kWide = 1;
+  float* mean;
+  float* variance;
+  const float* sums;  // [kNormSums, channels]
+  int64_t channels;
+  double positions;
+  [[nodiscard]] static bool aligned() { return true; }
+  template <int N>
+  __device__ Moments load(int64_t c) const {
+    return norm_moments(sums + c, channels, positions);
+  }
+  template <int N>
+  __device__ void finish(int64_t c, const Moments& found) const {
+    mean[c] = found.mean;
+    variance[c] = found.variance;
   }
 };
 
@@ -212,7 +233,6 @@ class CudaNorm final : public NormOps {
     constexpr const char* kOp = "batch_norm_forward";
     check_channels(kOp, y, x, mean, rstd, gamma);
     require_alike(kOp, gamma, beta);
-    require_elements(kOp, sums, 2 * mean.elements());
     batch_norm_statistics(mean, rstd, sums, x, epsilon);
     batch_norm_apply(y, x, mean, rstd, gamma, beta);
   }
@@ -221,7 +241,7 @@ class CudaNorm final : public NormOps {
                              float epsilon) override {
     constexpr const char* kOp = "batch_norm_statistics";
     check_channels(kOp, x, x, mean, rstd, mean);
-    require_elements(kOp, sums, 2 * mean.elements());
+    require_elements(kOp, sums, kNormSums * mean.elements());
     if (x.elements() == 0) return;
     const int64_t channels = x.shape().back();
     const auto count = static_cast<double>(x.elements() / channels);
@@ -231,6 +251,17 @@ class CudaNorm final : public NormOps {
                                      double{epsilon}};
       launch_column_sums(context_, ShiftedSums<T>{x.data<T>()}, write, x.elements(), channels);
     });
+  }
+
+  void batch_norm_moments(Tensor& mean, Tensor& variance, const Tensor& sums,
+                          double positions) override {
+    constexpr const char* kOp = "batch_norm_moments";
+    const int64_t channels = mean.elements();
+    require_elements(kOp, variance, channels);
+    require_elements(kOp, sums, kNormSums * channels);
+    const FindMoments body{mean.data<float>(), variance.data<float>(), sums.data<float>(), channels,
+                           positions};
+    launch_elementwise(context_, body, channels);
   }
 
   void batch_norm_apply(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& rstd,

@@ -2,6 +2,7 @@
 // last). Statistics and affine parameters are fp32; x, y and gradients are fp32 or bf16.
 #pragma once
 
+#include "kernels/norm_sums.h"
 #include "kernels/tensor.h"
 
 namespace penstock {
@@ -22,11 +23,15 @@ class NormOps {
                                           const Tensor& rstd) = 0;
 
   // Normalises with the statistics of this micro-batch and writes them: mean[c], rstd[c] (biased
-  // variance), and sums[2, c] = per-channel sum of x and of x^2 (GPipe 2.2: the moving averages are
-  // made from whole mini-batches, see runtime/layers).
+  // variance), and sums[kNormSums, c] of x and x^2 (GPipe 2.2: the moving averages are made from
+  // whole mini-batches, see batch_norm_moments).
   virtual void batch_norm_forward(Tensor& y, Tensor& mean, Tensor& rstd, Tensor& sums,
                                   const Tensor& x, const Tensor& gamma, const Tensor& beta,
                                   float epsilon) = 0;
+  // Writes mean[c] and variance[c], the unbiased estimate, of `positions` rows whose sums were
+  // added up in fp32. Never below zero; 0 of a single row.
+  virtual void batch_norm_moments(Tensor& mean, Tensor& variance, const Tensor& sums,
+                                  double positions) = 0;
   // y = (x - mean) / sqrt(variance + epsilon) gamma + beta, with the moving averages.
   virtual void batch_norm_inference(Tensor& y, const Tensor& x, const Tensor& mean,
                                     const Tensor& variance, const Tensor& gamma, const Tensor& beta,

@@ -23,7 +23,7 @@ struct RmsPropTensors {
   Tensor weight, square, moment, gradient;  // moment may be empty when momentum is 0
   float weight_decay = 0.0F;
 };
-struct RmsPropStep {  // the AmoebaNet form: epsilon inside the root, momentum on the update
+struct RmsPropStep {  // TensorFlow's form: epsilon inside the root, momentum on the update
   float learning_rate, decay, momentum, epsilon, scale;
 };
 

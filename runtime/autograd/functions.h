@@ -35,7 +35,7 @@ namespace penstock {
 // ---- norms
 [[nodiscard]] Variable layer_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& beta,
                                   float epsilon);
-// `sums` [2, c] receives the micro-batch's sums of x and x^2 (overwritten).
+// `sums` [kNormSums, c] receives the micro-batch's sums of x and x^2 (overwritten).
 [[nodiscard]] Variable batch_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& beta,
                                   float epsilon, Tensor& sums);
 // The same with the statistics of all replicas' micro-batches, which must be of one size, as if

@@ -16,10 +16,19 @@ struct Initializer {
   float scale = 0.0F;  // Normal: standard deviation; Uniform: half-width, [-scale, scale)
 };
 
+// What a parameter is to its layer, whatever it is called. By it weight decay chooses: it shrinks
+// matrices and spares biases and norms.
+enum class ParameterKind : uint8_t {
+  Matrix,  // is multiplied by: of linear layers and convolutions, tables of embeddings
+  Bias,    // is added
+  Norm,    // scale of a norm; its shift is a Bias
+};
+
 struct Parameter {
   std::string name;  // "blocks.7.attention.query.weight"
   Shape shape;
   Initializer init;
+  ParameterKind kind = ParameterKind::Matrix;
   Weight weight;    // fp32; empty until the stage allocates it (inspect never does)
   Tensor gradient;  // fp32, same shape: a view into the stage's one gradient buffer
   // Several layers hold it (Press & Wolf 2017, "Using the Output Embedding"). Each has a gradient

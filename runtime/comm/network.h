@@ -2,16 +2,15 @@
 //
 // Semantics, which the schedule relies on:
 //   * SendLink::send posts and never waits; ReceiveLink::receive waits.
-//   * Messages of one directed edge arrive in the order they were sent (FIFO); every edge has its
-//     own communicator, so two edges can never take each other's messages, not even between the
-//     same two ranks.
+//   * Messages of one directed edge arrive in the order they were sent (FIFO); every edge has a tag
+//     of its own, by NCCL a communicator, so two edges can never take each other's messages, not
+//     even between the same two ranks.
 //   * MPI moves nothing unless it is called: progress() is called between the ops of a long
 //     computation. A wait on any link or group, and of the host for its GPU, lets all the others
 //     move too, and ends with an error when nothing comes within a limit.
 //   * On an accelerator the host never waits for the device, but in hand_over() and drain();
-//   tensors
-//     are taken from and returned to the device's memory at points of the program, never at moments
-//     of time, so that a step finds its tensors where the last one had them.
+//     tensors are taken from and returned to the device's memory at points of the program, never at
+//     moments of time, so that a step finds its tensors where the last one had them.
 //   * All communicators and requests exist before, or are made in, the first step; none later.
 // Every failure throws Error(Peer) naming the call, the library's words, the edge and the peer.
 #pragma once

@@ -39,7 +39,7 @@ void Conv2d::declare(ParameterSet& set) const {
   const Shape shape = {options_.out, options_.in / options_.groups, window.kernel_h,
                        window.kernel_w};
   set.add(weight_, name() + ".weight", shape, fan_out_normal(shape, options_.groups));
-  if (options_.bias) set.add(bias_, name() + ".bias", {options_.out}, {});
+  if (options_.bias) set.add(bias_, name() + ".bias", {options_.out}, {}, ParameterKind::Bias);
 }
 
 Shape Conv2d::shape_of(const Shape& input) const {

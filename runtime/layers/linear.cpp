@@ -40,7 +40,7 @@ void Linear::declare(ParameterSet& set) const {
   } else {
     set.add(weight_, name() + ".weight", shape, fan_in_normal(options_.in, options_.init_factor));
   }
-  if (options_.bias) set.add(bias_, name() + ".bias", {options_.out}, {});
+  if (options_.bias) set.add(bias_, name() + ".bias", {options_.out}, {}, ParameterKind::Bias);
 }
 
 Shape Linear::shape_of(const Shape& input) const {

@@ -8,8 +8,8 @@ LayerNorm::LayerNorm(std::string name, int64_t width, float epsilon)
     : UnaryLayer(std::move(name)), width_(width), epsilon_(epsilon) {}
 
 void LayerNorm::declare(ParameterSet& set) const {
-  set.add(gamma_, name() + ".weight", {width_}, {Initializer::Kind::Ones});
-  set.add(beta_, name() + ".bias", {width_}, {});
+  set.add(gamma_, name() + ".weight", {width_}, {Initializer::Kind::Ones}, ParameterKind::Norm);
+  set.add(beta_, name() + ".bias", {width_}, {}, ParameterKind::Bias);
 }
 
 Shape LayerNorm::shape_of(const Shape& input) const {
@@ -27,11 +27,11 @@ BatchNorm::BatchNorm(std::string name, int64_t channels, const Options& options)
     : UnaryLayer(std::move(name)), channels_(channels), options_(options) {}
 
 void BatchNorm::declare(ParameterSet& set) const {
-  set.add(gamma_, name() + ".weight", {channels_}, {Initializer::Kind::Ones});
-  set.add(beta_, name() + ".bias", {channels_}, {});
+  set.add(gamma_, name() + ".weight", {channels_}, {Initializer::Kind::Ones}, ParameterKind::Norm);
+  set.add(beta_, name() + ".bias", {channels_}, {}, ParameterKind::Bias);
   set.add_buffer(mean_, name() + ".running_mean", {channels_}, 0.0F);
   set.add_buffer(variance_, name() + ".running_var", {channels_}, 1.0F);
-  set.add_step_sums(sums_, {2, channels_});
+  set.add_step_sums(sums_, {kNormSums, channels_});
 }
 
 Shape BatchNorm::shape_of(const Shape& input) const {
@@ -49,7 +49,7 @@ Variable BatchNorm::run(Context& context, const Variable& x) const {
     return fixed_batch_norm(context.tape, x, context.owned.buffer(mean_).value,
                             context.owned.buffer(variance_).value, gamma, beta, options_.epsilon);
   }
-  Tensor sums = device.empty({2, channels_}, DType::F32, Purpose::Workspace);
+  Tensor sums = device.empty({kNormSums, channels_}, DType::F32, Purpose::Workspace);
   Variable y = context.batch.pass.replicas != nullptr
                    ? over_replicas(context, x, sums)
                    : batch_norm(context.tape, x, gamma, beta, options_.epsilon, sums);
@@ -88,20 +88,10 @@ void BatchNorm::end_step(const StepEnd& end) const {
   const double n = step.rows * end.replicas;
   step.rows = 0.0;
   if (n == 0.0) return;
-  PointwiseOps& ops = end.device.pointwise();
-  const Shape shape = {channels_};
-  Tensor mean = end.device.empty(shape, DType::F32, Purpose::Workspace);
-  Tensor variance = end.device.empty(shape, DType::F32, Purpose::Workspace);
-  Tensor square = end.device.empty(shape, DType::F32, Purpose::Workspace);
-  ops.scale(mean, step.value.view(0, shape), static_cast<float>(1.0 / n));
-  ops.scale(variance, step.value.view(channels_, shape), static_cast<float>(1.0 / n));
-  ops.multiply(square, mean, mean);
-  ops.scale(square, square, -1.0F);
-  ops.accumulate(variance, square);
-  // Of nearly equal numbers the difference may round below zero, whose root would be NaN.
-  ops.activation_forward(variance, variance, Activation::Relu);
   // The moving variance is the unbiased estimate, as evaluation in other frameworks expects.
-  if (n > 1.0) ops.scale(variance, variance, static_cast<float>(n / (n - 1.0)));
+  Tensor mean = end.device.empty({channels_}, DType::F32, Purpose::Workspace);
+  Tensor variance = end.device.empty({channels_}, DType::F32, Purpose::Workspace);
+  end.device.norm().batch_norm_moments(mean, variance, step.value, n);
   // One at a time: a list of new addresses in every step would be uploaded in every step.
   const AverageTensors means{end.owned.buffer(mean_).value, mean};
   const AverageTensors variances{end.owned.buffer(variance_).value, variance};

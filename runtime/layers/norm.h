@@ -50,7 +50,7 @@ class BatchNorm final : public UnaryLayer {
   int64_t channels_;
   Options options_;
   Slot gamma_, beta_, mean_, variance_;
-  Slot sums_;  // [2, channels]: of x and of x^2
+  Slot sums_;  // [kNormSums, channels]
 };
 
 }  // namespace penstock

@@ -15,22 +15,23 @@ void ParameterSet::undeclared() {
 }
 
 Parameter& ParameterSet::add(const Slot& slot, const std::string& name, const Shape& shape,
-                             const Initializer& init) {
+                             const Initializer& init, ParameterKind kind) {
   claim(name);
   Parameter& parameter = parameters_.emplace_back();
   parameter.name = name;
   parameter.shape = shape;
   parameter.init = init;
+  parameter.kind = kind;
   by_slot_.put(slot, &parameter);
   return parameter;
 }
 
 Parameter& ParameterSet::share(const Slot& slot, const std::string& name, const Shape& shape,
-                               const Initializer& init) {
+                               const Initializer& init, ParameterKind kind) {
   const auto first = std::find_if(parameters_.begin(), parameters_.end(),
                                   [&](const Parameter& p) { return p.tied && p.name == name; });
   if (first == parameters_.end()) {
-    Parameter& parameter = add(slot, name, shape, init);
+    Parameter& parameter = add(slot, name, shape, init, kind);
     parameter.tied = true;
     return parameter;
   }
@@ -43,6 +44,7 @@ Parameter& ParameterSet::share(const Slot& slot, const std::string& name, const 
   parameter.name = name;
   parameter.shape = shape;
   parameter.init = init;
+  parameter.kind = kind;
   parameter.tied = true;
   parameter.first = &earlier;
   by_slot_.put(slot, &parameter);

@@ -39,13 +39,14 @@ struct StepSums {
 // In the order of declaration. Addresses stay valid.
 class ParameterSet {
  public:
-  // Throws Error(Input) when the name is taken.
+  // Throws Error(Input) when the name is taken. Say the kind of biases and norms: it spares them
+  // weight decay.
   Parameter& add(const Slot& slot, const std::string& name, const Shape& shape,
-                 const Initializer& init);
+                 const Initializer& init, ParameterKind kind = ParameterKind::Matrix);
   // A parameter that other layers hold too, in this set or another, under the same name, shape and
   // initialiser. Throws Error(Input) when an earlier holder's shape differs.
   Parameter& share(const Slot& slot, const std::string& name, const Shape& shape,
-                   const Initializer& init);
+                   const Initializer& init, ParameterKind kind = ParameterKind::Matrix);
   void add_buffer(const Slot& slot, const std::string& name, const Shape& shape, float initial);
   void add_step_sums(const Slot& slot, const Shape& shape);
   // A tensor that the layer makes at its first forward and finds again: constants.

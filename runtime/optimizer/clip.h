@@ -7,7 +7,7 @@
 namespace penstock {
 
 // The norm of the whole gradient from each parameter's sum of squares. The order of the sum is the
-// order of the span: pass all parameters of the model in name order, whatever rank holds them, and
+// order of the span: pass all parameters of the model in layer order, whatever rank holds them, and
 // the norm has the same bits for every number of stages.
 [[nodiscard]] double gradient_norm(std::span<const double> sums_of_squares);
 

@@ -15,14 +15,14 @@ struct OptimizerConfig {
   int64_t decay_steps = 0;    // cosine: end of the decay (0: the run's steps); exponential: period
   double decay_rate = 0.97;   // exponential: factor per decay_steps
   double minimum_rate = 0.0;  // cosine: the floor, as a share of learning_rate
-  double weight_decay = 0.0;
-  std::vector<std::string> no_decay = {"bias",
-                                       "norm"};  // name parts whose parameters are not decayed
-  double clip_norm = 0.0;                        // 0 = off
-  double momentum = 0.9;                         // sgd, rmsprop
+  double weight_decay = 0.0;  // of matrices: biases and norms are spared
+  bool decay_all = false;     // of biases and norms too
+  std::vector<std::string> no_decay = {};  // name parts whose parameters are spared, whatever kind
+  double clip_norm = 0.0;                  // 0 = off
+  double momentum = 0.9;                   // sgd, rmsprop
   bool nesterov = false;
   double beta1 = 0.9, beta2 = 0.999;  // adam
-  double rms_decay = 0.9;             // rmsprop
+  double rms_decay = 0.9;             // rmsprop: of the mean of squares, which starts at 1
   double epsilon = 1e-8;
   std::vector<std::string> freeze = {};  // patterns of names: these parameters keep their weights
   double moving_average = 0.0;  // decay of the averaged weights used in evaluation, 0 = off

@@ -10,10 +10,9 @@ namespace {
 class Sgd final : public Optimizer {
  public:
   explicit Sgd(const OptimizerConfig& c)
-      : Optimizer(c, c.momentum > 0.0 ? Slots{"momentum_buffer"} : Slots{}) {}
+      : Optimizer(c, c.momentum > 0.0 ? Slots{{"momentum_buffer"}} : Slots{}) {}
 
  private:
-  using Slots = std::vector<std::string>;
   void update(UpdateOps& ops, std::span<const Entry> entries, float learning_rate,
               float scale) override {
     for (const Entry& e : entries) {
@@ -30,15 +29,16 @@ class Sgd final : public Optimizer {
   std::vector<SgdTensors> list_;  // of one update: kept for its memory
 };
 
-// Tieleman & Hinton 2012, in the form AmoebaNet was trained with (Real et al. 2019).
+// Tieleman & Hinton 2012, in the form AmoebaNet was trained with (Real et al. 2019): TensorFlow's,
+// whose mean of squares starts at 1, so that first steps are not long ones, and whose epsilon, 1
+// for AmoebaNet, is inside the root. PyTorch's RMSprop starts at 0 and has it outside.
 class RmsProp final : public Optimizer {
  public:
   explicit RmsProp(const OptimizerConfig& c)
-      : Optimizer(
-            c, c.momentum > 0.0 ? Slots{"square_avg", "momentum_buffer"} : Slots{"square_avg"}) {}
+      : Optimizer(c, c.momentum > 0.0 ? Slots{{"square_avg", 1.0F}, {"momentum_buffer"}}
+                                      : Slots{{"square_avg", 1.0F}}) {}
 
  private:
-  using Slots = std::vector<std::string>;
   void update(UpdateOps& ops, std::span<const Entry> entries, float learning_rate,
               float scale) override {
     for (const Entry& e : entries) {
@@ -59,7 +59,7 @@ class RmsProp final : public Optimizer {
 // Adam (Kingma & Ba 2015) and AdamW (Loshchilov & Hutter 2019), which differ in one flag.
 class Adam final : public Optimizer {
  public:
-  explicit Adam(const OptimizerConfig& c) : Optimizer(c, {"exp_avg", "exp_avg_sq"}) {}
+  explicit Adam(const OptimizerConfig& c) : Optimizer(c, {{"exp_avg"}, {"exp_avg_sq"}}) {}
 
  private:
   void update(UpdateOps& ops, std::span<const Entry> entries, float learning_rate,

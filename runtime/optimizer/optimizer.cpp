@@ -1,6 +1,7 @@
 #include "runtime/optimizer/optimizer.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "kernels/error.h"
@@ -24,12 +25,13 @@ bool matches(std::string_view name, std::string_view part) {
 
 }  // namespace
 
-bool excluded_from_decay(std::string_view name, std::span<const std::string> no_decay) {
-  return std::any_of(no_decay.begin(), no_decay.end(),
-                     [name](const std::string& part) { return matches(name, part); });
+bool is_spared_decay(const Parameter& parameter, const OptimizerConfig& config) {
+  if (parameter.kind != ParameterKind::Matrix && !config.decay_all) return true;
+  return std::any_of(config.no_decay.begin(), config.no_decay.end(),
+                     [&](const std::string& part) { return matches(parameter.name, part); });
 }
 
-Optimizer::Optimizer(const OptimizerConfig& config, std::vector<std::string> slots)
+Optimizer::Optimizer(const OptimizerConfig& config, Slots slots)
     : config_(config), slots_(std::move(slots)) {}
 
 void Optimizer::allocate(std::span<Parameter* const> parameters, Device& device) {
@@ -40,10 +42,12 @@ void Optimizer::allocate(std::span<Parameter* const> parameters, Device& device)
     if (!parameter->weight.value() || !parameter->gradient) {
       fail_internal("the optimizer got " + parameter->name + " before its weight and gradient");
     }
-    const bool decayed = !excluded_from_decay(parameter->name, config_.no_decay);
-    Entry entry{parameter, decayed ? static_cast<float>(config_.weight_decay) : 0.0F, {}};
-    for (size_t slot = 0; slot < slots_.size(); ++slot) {
-      entry.states.push_back(device.zeros(parameter->shape, DType::F32, Purpose::Optimizer));
+    const bool spared = is_spared_decay(*parameter, config_);
+    Entry entry{parameter, spared ? 0.0F : static_cast<float>(config_.weight_decay), {}};
+    for (const Slot& slot : slots_) {
+      Tensor& state =
+          entry.states.emplace_back(device.empty(parameter->shape, DType::F32, Purpose::Optimizer));
+      device.pointwise().fill(state, slot.first);
     }
     entries_.push_back(std::move(entry));
   }
@@ -62,7 +66,7 @@ std::vector<StateTensor> Optimizer::state() const {
   all.reserve(entries_.size() * slots_.size());
   for (const Entry& entry : entries_) {
     for (size_t slot = 0; slot < slots_.size(); ++slot) {
-      all.push_back({entry.parameter->name, slots_[slot], entry.states[slot]});
+      all.push_back({entry.parameter->name, slots_[slot].name, entry.states[slot]});
     }
   }
   return all;

@@ -8,7 +8,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "kernels/device.h"
@@ -18,11 +17,11 @@
 
 namespace penstock {
 
-// True when some part occurs in `name` so that only digits stand between it and the end of a
-// dot-separated component: "norm" excludes blocks.0.norm1.weight and attention_norm.weight but not
-// normal.weight; "bias" excludes query.bias and in_proj_bias but not biased.weight.
-[[nodiscard]] bool excluded_from_decay(std::string_view name,
-                                       std::span<const std::string> no_decay);
+// True when weight decay leaves the parameter alone: a bias or a norm, unless decay_all is set; or
+// some part of no_decay occurs in its name so that only digits stand between it and the end of a
+// dot-separated component: "norm" spares blocks.0.norm1.weight and attention_norm.weight but not
+// normal.weight; "embedding.position" spares embedding.position.weight.
+[[nodiscard]] bool is_spared_decay(const Parameter& parameter, const OptimizerConfig& config);
 
 class Optimizer {
  public:
@@ -30,8 +29,8 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  // Makes the state tensors (Purpose::Optimizer, zero). Parameters and device must outlive this
-  // object. Once; the parameters' weights and gradients must exist.
+  // Makes the state tensors (Purpose::Optimizer, at their first values). Parameters and device must
+  // outlive this object. Once; the parameters' weights and gradients must exist.
   void allocate(std::span<Parameter* const> parameters, Device& device);
 
   // Updates every parameter in the given order from its gradient times gradient_scale.
@@ -45,13 +44,18 @@ class Optimizer {
   void set_steps(int64_t steps) { steps_ = steps; }  // on resuming
 
  protected:
+  // A state tensor that each parameter needs, and the value of all its elements before step 1.
+  struct Slot {
+    std::string name;
+    float first = 0.0F;
+  };
+  using Slots = std::vector<Slot>;
   struct Entry {
     Parameter* parameter;
-    float weight_decay;          // 0 for the excluded
+    float weight_decay;          // 0 for the spared
     std::vector<Tensor> states;  // one per slot
   };
-  // `slots` are the names of the state tensors that each parameter needs.
-  Optimizer(const OptimizerConfig& config, std::vector<std::string> slots);
+  Optimizer(const OptimizerConfig& config, Slots slots);
 
   [[nodiscard]] const OptimizerConfig& config() const { return config_; }
   // The state tensor of that slot; empty where there is no such slot.
@@ -64,7 +68,7 @@ class Optimizer {
 
  private:
   OptimizerConfig config_;
-  std::vector<std::string> slots_;
+  Slots slots_;
   std::vector<Entry> entries_;
   Device* device_ = nullptr;
   int64_t steps_ = 0;

@@ -10,6 +10,7 @@ TiedGradients::TiedGradients(const Layout& layout, const std::vector<int>& rank_
                              const std::vector<Stage*>& stages, Network& network, Device& device)
     : device_(device) {
   find_holders(layout, rank_of_stage, stages);
+  refuse_mixture(layout, network);
   find_routes();
   std::vector<Edge> edges;
   for (const Route& route : routes_) {
@@ -47,6 +48,32 @@ void TiedGradients::find_holders(const Layout& layout, const std::vector<int>& r
         }
       }
     }
+  }
+}
+
+void TiedGradients::refuse_mixture(const Layout& layout, Network& network) const {
+  const std::vector<int64_t> world_ranks = network.pipeline().gather_to_all(network.world().rank());
+  const std::vector<int64_t> on_cpu =
+      network.pipeline().gather_to_all(device_.host_addressable() ? 1 : 0);
+  const auto text_of = [&](const Holder& holder) {
+    const auto r = static_cast<size_t>(holder.rank);
+    return "rank " + std::to_string(world_ranks[r]) + (on_cpu[r] != 0 ? " (a CPU)" : " (a GPU)");
+  };
+  auto tied = layout.ties.begin();
+  for (const Tie& tie : ties_) {
+    while (tied->frozen) ++tied;
+    for (const Holder& holder : tie) {
+      if (on_cpu[static_cast<size_t>(holder.rank)] == on_cpu[static_cast<size_t>(tie[0].rank)]) {
+        continue;
+      }
+      throw Error(ErrorKind::Resource,
+                  text_of(tie[0]) + " and " + text_of(holder) + " both hold the parameter '" +
+                      tied->name +
+                      "', and CPUs and GPUs update weights to different last bits: give both the "
+                      "same kind of device, or set run.device to cpu",
+                  ErrorScope::EveryRank);
+    }
+    ++tied;
   }
 }
 

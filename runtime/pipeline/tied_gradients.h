@@ -19,7 +19,8 @@ namespace penstock {
 class TiedGradients {
  public:
   // Collective over the pipeline. `stages`: by stage, null on other ranks; they, the network and
-  // the device must outlive this object.
+  // the device must outlive this object. Throws on every rank where one parameter is held by a CPU
+  // and a GPU: their updates differ, and nothing ever compares the weights again.
   TiedGradients(const Layout& layout, const std::vector<int>& rank_of_stage,
                 const std::vector<Stage*>& stages, Network& network, Device& device);
 
@@ -44,6 +45,7 @@ class TiedGradients {
 
   void find_holders(const Layout& layout, const std::vector<int>& rank_of_stage,
                     const std::vector<Stage*>& stages);
+  void refuse_mixture(const Layout& layout, Network& network) const;
   void find_routes();
   void exchange();
   void fold(Tie& tie);

@@ -156,19 +156,23 @@ TEST_P(CudaLinks, AStepMeetsTheSameAddressesWhateverTheTiming) {
   out().drain();
 }
 
-// However many messages nobody has taken yet, sending returns.
+// However many messages nobody has taken yet, sending returns; and each arrives as it was sent.
 TEST_P(CudaLinks, SendingNeverWaitsForTheDevice) {
   if (GetParam().links == Transport::Nccl) GTEST_SKIP() << "its window is the schedule's";
   if (rank_ > 1) return;
-  const Tensor source = in_host_memory(3.0F);
-  for (int m = 0; m < 20; ++m) {
-    const Tensor message = uploaded(source);
+  constexpr int kMessages = 20;
+  const auto value_of = [](int rank, int m) { return static_cast<float>(100 * rank + m); };
+  std::vector<Tensor> sources;  // until they are uploaded
+  for (int m = 0; m < kMessages; ++m) {
+    sources.push_back(in_host_memory(value_of(rank_, m)));
+    const Tensor message = uploaded(sources.back());
     out().send({&message, 1});
   }
-  for (int m = 0; m < 20; ++m) {
+  for (int m = 0; m < kMessages; ++m) {
     in().expect({&kSpec, 1});
     Tensor arrived;
     in().receive({&arrived, 1});
+    ASSERT_EQ(values_of<float>(device_, arrived), all(value_of(1 - rank_, m))) << "message " << m;
   }
   out().drain();
   device_.synchronize();

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <future>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <thread>
 
 #include "runtime/checkpoint/reader.h"
@@ -109,8 +110,14 @@ TEST_F(Program, RefusesImpossibleShapes) {
   expect_refusal(1, train("--model.heads 3"), 2, {"attention", "16", "3 heads"});
 }
 
+// By the file and line that the user wrote, not those of the run file that goes to all ranks.
 TEST_F(Program, RefusesLayersThatDoNotFit) {
-  const std::string text = R"([model]
+  const std::string text = R"(# The layers stand at other lines than in the effective run file.
+
+[run]
+steps = 2
+threads = 1
+[model]
 kind = "sequential"
 image = [3, 8, 8]
 classes = 4
@@ -122,10 +129,21 @@ kind = "conv2d"
 channels = 5
 kernel = 11
 padding = 0
+[[model.layers]]
+kind = "residual"
+layers = [
+  { kind = "relu" },
+  { kind = "linear", width = 7 },
+]
 [data]
 kind = "synthetic"
 )";
-  expect_refusal(1, train("", text), 2, {"run.toml:8", "conv2d"});
+  const std::string mine = "train " + scratch_.write("my_net.toml", text) + " --out " +
+                           scratch_.path("run") + " --stages 2";
+  expect_refusal(2, mine, 2, {"my_net.toml:13: ", "conv2d"});
+  const std::string fits = std::regex_replace(text, std::regex("kernel = 11"), "kernel = 1");
+  (void)scratch_.write("my_net.toml", fits);
+  expect_refusal(2, mine, 2, {"my_net.toml:18: ", "residual"});
 }
 
 TEST_F(Program, RefusesBadData) {

@@ -24,6 +24,12 @@ class GpuNorm : public GpuFloatTest {
   DType type_ = GetParam();
   NormOps& gpu_ = gpu().norm();
   NormOps& cpu_ = cpu().norm();
+
+  void find_moments(Twin& mean, Twin& variance, const Twin& sums, int64_t rows) {
+    const auto positions = static_cast<double>(rows);
+    gpu_.batch_norm_moments(mean.gpu, variance.gpu, sums.gpu, positions);
+    cpu_.batch_norm_moments(mean.cpu, variance.cpu, sums.cpu, positions);
+  }
 };
 PENSTOCK_FLOAT_TYPES(GpuNorm);
 
@@ -115,7 +121,7 @@ TEST_P(GpuNorm, BatchNormForwardAndBackward) {
       Twin y = poisoned(shape, type_, shift);
       Twin mean = poisoned({e.width}, DType::F32);
       Twin rstd = poisoned({e.width}, DType::F32);
-      Twin sums = poisoned({2, e.width}, DType::F32);
+      Twin sums = poisoned({kNormSums, e.width}, DType::F32);
       gpu_.batch_norm_forward(y.gpu, mean.gpu, rstd.gpu, sums.gpu, x.gpu, gamma.gpu, beta.gpu,
                               kEpsilon);
       cpu_.batch_norm_forward(y.cpu, mean.cpu, rstd.cpu, sums.cpu, x.cpu, gamma.cpu, beta.cpu,
@@ -123,7 +129,11 @@ TEST_P(GpuNorm, BatchNormForwardAndBackward) {
       expect_close(y, "y of " + text(e));
       expect_close(mean, "mean of " + text(e));
       expect_close(rstd, "rstd of " + text(e));
-      expect_close(sums, "sums of " + text(e));
+      Twin summed = poisoned({e.width}, DType::F32);
+      Twin variance = poisoned({e.width}, DType::F32);
+      find_moments(summed, variance, sums, e.rows);
+      expect_close(summed, "mean of the sums of " + text(e));
+      expect_close(variance, "variance of the sums of " + text(e));
 
       Twin dx = poisoned(shape, type_, shift);
       Twin dparameters = poisoned({2, e.width}, DType::F32);
@@ -141,10 +151,10 @@ TEST_P(GpuNorm, BatchNormForwardAndBackward) {
       if (e.rows > 1) expect_close(dx, "dx of a third of " + text(e));
 
       Twin inferred = poisoned(shape, type_, shift);
-      const Twin variance = random({e.width}, DType::F32, 7, 0.1, 2.0);
-      gpu_.batch_norm_inference(inferred.gpu, x.gpu, mean.gpu, variance.gpu, gamma.gpu, beta.gpu,
+      const Twin moving = random({e.width}, DType::F32, 7, 0.1, 2.0);
+      gpu_.batch_norm_inference(inferred.gpu, x.gpu, mean.gpu, moving.gpu, gamma.gpu, beta.gpu,
                                 kEpsilon);
-      cpu_.batch_norm_inference(inferred.cpu, x.cpu, mean.cpu, variance.cpu, gamma.cpu, beta.cpu,
+      cpu_.batch_norm_inference(inferred.cpu, x.cpu, mean.cpu, moving.cpu, gamma.cpu, beta.cpu,
                                 kEpsilon);
       expect_close(inferred, "inference of " + text(e));
     }
@@ -158,12 +168,42 @@ TEST_P(GpuNorm, BatchNormOfAChannelFarFromZero) {
   Twin y = poisoned(shape, type_);
   Twin mean = poisoned({8}, DType::F32);
   Twin rstd = poisoned({8}, DType::F32);
-  Twin sums = poisoned({2, 8}, DType::F32);
+  Twin sums = poisoned({kNormSums, 8}, DType::F32);
   gpu_.batch_norm_forward(y.gpu, mean.gpu, rstd.gpu, sums.gpu, x.gpu, ones.gpu, ones.gpu, kEpsilon);
   cpu_.batch_norm_forward(y.cpu, mean.cpu, rstd.cpu, sums.cpu, x.cpu, ones.cpu, ones.cpu, kEpsilon);
   expect_close(y, "y");
   expect_close(rstd, "rstd");
-  expect_close(sums, "sums");
+  Twin variance = poisoned({8}, DType::F32);
+  find_moments(mean, variance, sums, 512);
+  expect_close(mean, "mean of the sums");
+  expect_close(variance, "variance of the sums");
+}
+
+// The mean is a thousand deviations, and the sums are those of two micro-batches.
+TEST_P(GpuNorm, VariancesOfSumsFarFromZero) {
+  if (type_ != DType::F32) GTEST_SKIP() << "bf16 has no such numbers";
+  const Shape shape{512, 1, 1, 8};
+  const Twin ones = from_values(std::vector<double>(8, 1.0), {8}, DType::F32);
+  Twin mean = poisoned({8}, DType::F32);
+  Twin variance = poisoned({8}, DType::F32);
+  Twin y = poisoned(shape, type_);
+  Twin sums = poisoned({kNormSums, 8}, DType::F32);
+  Twin total = from_values(std::vector<double>(8 * kNormSums, 0.0), {kNormSums, 8}, DType::F32);
+  std::vector<double> sum(8), squares(8), expected(8);
+  for (const uint64_t seed : {1, 2}) {
+    const Twin x = random(shape, type_, seed, 1000.0, 1003.4641);
+    gpu_.batch_norm_forward(y.gpu, mean.gpu, mean.gpu, sums.gpu, x.gpu, ones.gpu, ones.gpu,
+                            kEpsilon);
+    gpu().pointwise().accumulate(total.gpu, sums.gpu);
+    const auto values = x.cpu.span<float>();
+    for (size_t i = 0; i < values.size(); ++i) {
+      sum[i % 8] += values[i] - 1000.0;
+      squares[i % 8] += (values[i] - 1000.0) * (values[i] - 1000.0);
+    }
+  }
+  for (size_t c = 0; c < 8; ++c) expected[c] = (squares[c] - sum[c] * sum[c] / 1024.0) / 1023.0;
+  gpu_.batch_norm_moments(mean.gpu, variance.gpu, total.gpu, 1024.0);
+  expect_close(variance.gpu, expected, 1e-6, "variance");
 }
 
 TEST_P(GpuNorm, BatchNormDependsOnShapesNotOnAddresses) {
@@ -175,7 +215,7 @@ TEST_P(GpuNorm, BatchNormDependsOnShapesNotOnAddresses) {
       Twin y = poisoned(shape, type_, shift);
       Twin mean = poisoned({e.width}, DType::F32);
       Twin rstd = poisoned({e.width}, DType::F32);
-      Twin sums = poisoned({2, e.width}, DType::F32);
+      Twin sums = poisoned({kNormSums, e.width}, DType::F32);
       Twin dx = poisoned(shape, type_, shift);
       Twin both = poisoned({2, e.width}, DType::F32);
       gpu_.batch_norm_forward(y.gpu, mean.gpu, rstd.gpu, sums.gpu, x.gpu, gamma.gpu, gamma.gpu,

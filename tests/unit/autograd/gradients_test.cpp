@@ -123,7 +123,7 @@ TEST_F(Gradients, LayerNorm) {
 TEST_F(Gradients, BatchNorm) {
   Parameter& gamma = parameter({3}, 1);
   Parameter& beta = parameter({3}, 2);
-  Tensor sums = device().empty({2, 3}, DType::F32, Purpose::Workspace);
+  Tensor sums = device().empty({kNormSums, 3}, DType::F32, Purpose::Workspace);
   expect_gradients(
       [&](Tape& t, const Variables& x) { return batch_norm(t, x[0], gamma, beta, 1e-2F, sums); },
       {scattered({2, 2, 2, 3})});
@@ -349,7 +349,7 @@ TEST_F(FrozenGradients, OfAConvolution) {
 TEST_F(FrozenGradients, OfNorms) {
   Parameter& gamma = parameter({3}, 1);
   Parameter& beta = parameter({3}, 2);
-  Tensor sums = device().empty({2, 3}, DType::F32, Purpose::Workspace);
+  Tensor sums = device().empty({kNormSums, 3}, DType::F32, Purpose::Workspace);
   expect_the_others(
       [&](Tape& t, const Variables& x) { return layer_norm(t, x[0], gamma, beta, 1e-2F); },
       random({5, 3}, 3), {5, 3});

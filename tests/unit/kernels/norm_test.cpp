@@ -51,6 +51,16 @@ Normalized batch_norm(const Numbers& x, const Numbers& gamma, const Numbers& bet
       [](int64_t g, int64_t /*i*/) { return static_cast<size_t>(g); });
 }
 
+// The variances that the statistics were made of, as estimates from `count` numbers.
+Numbers unbiased(const Normalized& n, int64_t count) {
+  Numbers variances;
+  for (double rstd : n.rstd) {
+    const auto rows = static_cast<double>(count);
+    variances.push_back((1.0 / (rstd * rstd) - double{kEpsilon}) * rows / (rows - 1.0));
+  }
+  return variances;
+}
+
 class NormTest : public FloatingTest {
  protected:
   [[nodiscard]] Tensor affine(int64_t width, uint64_t seed) {
@@ -154,20 +164,17 @@ TEST_P(NormTest, BatchNormForward) {
     Tensor y = poisoned(shape);
     Tensor mean = poisoned32({channels});
     Tensor rstd = poisoned32({channels});
-    Tensor sums = poisoned32({2, channels});
+    Tensor sums = poisoned32({kNormSums, channels});
     ops_->batch_norm_forward(y, mean, rstd, sums, x, gamma, beta, kEpsilon);
     const Numbers xn = numbers_of(x);
     const Normalized expected = batch_norm(xn, numbers_of(gamma), numbers_of(beta));
     expect_close(y, expected.y, "y");
     expect_close(mean, expected.mean, "mean");
     expect_close(rstd, expected.rstd, "rstd");
-    Numbers expected_sums(2 * static_cast<size_t>(channels));
-    for (size_t i = 0; i < xn.size(); ++i) {
-      const size_t c = i % static_cast<size_t>(channels);
-      expected_sums[c] += xn[i];
-      expected_sums[static_cast<size_t>(channels) + c] += xn[i] * xn[i];
-    }
-    expect_close(sums, expected_sums, "sums");
+    Tensor variance = poisoned32({channels});
+    ops_->batch_norm_moments(mean, variance, sums, static_cast<double>(shape.rows()));
+    expect_close(mean, expected.mean, "mean of the sums");
+    expect_close(variance, unbiased(expected, shape.rows()), "variance of the sums");
   }
 }
 
@@ -179,10 +186,14 @@ TEST(BatchNorm, VarianceFarFromZero) {
   Tensor y = cpu.poisoned({400, 4}, DType::F32);
   Tensor mean = cpu.poisoned({4}, DType::F32);
   Tensor rstd = cpu.poisoned({4}, DType::F32);
-  Tensor sums = cpu.poisoned({2, 4}, DType::F32);
+  Tensor sums = cpu.poisoned({kNormSums, 4}, DType::F32);
   cpu_norm_ops(cpu.context)->batch_norm_forward(y, mean, rstd, sums, x, ones, ones, kEpsilon);
-  expect_close(rstd, batch_norm(numbers_of(x), numbers_of(ones), numbers_of(ones)).rstd, 1e-4,
-               "rstd");
+  const Normalized expected = batch_norm(numbers_of(x), numbers_of(ones), numbers_of(ones));
+  expect_close(rstd, expected.rstd, 1e-4, "rstd");
+  // Nor do sums lose it.
+  Tensor variance = cpu.poisoned({4}, DType::F32);
+  cpu_norm_ops(cpu.context)->batch_norm_moments(mean, variance, sums, 400.0);
+  expect_close(variance, unbiased(expected, 400), 1e-6, "variance");
 }
 
 TEST_P(NormTest, BatchNormInference) {
@@ -215,7 +226,7 @@ TEST_P(NormTest, BatchNormBackward) {
   Tensor y = poisoned(shape);
   Tensor mean = poisoned32({channels});
   Tensor rstd = poisoned32({channels});
-  Tensor sums = poisoned32({2, channels});
+  Tensor sums = poisoned32({kNormSums, channels});
   ops_->batch_norm_forward(y, mean, rstd, sums, x, gamma, beta, kEpsilon);
   Tensor dx = poisoned(shape);
   Tensor dparameters = poisoned32({2, channels});
@@ -259,7 +270,7 @@ TEST_P(NormTest, RepeatsToTheBit) {
     Tensor by = out({rows, width}, type);
     Tensor bmean = out({width}, DType::F32);
     Tensor brstd = out({width}, DType::F32);
-    Tensor sums = out({2, width}, DType::F32);
+    Tensor sums = out({kNormSums, width}, DType::F32);
     Tensor bdx = out({rows, width}, type);
     Tensor dparameters = out({2, width}, DType::F32);
     ops->batch_norm_forward(by, bmean, brstd, sums, x, gamma, gamma, kEpsilon);

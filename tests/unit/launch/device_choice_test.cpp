@@ -50,6 +50,24 @@ TEST(DeviceChoice, SharingIsRefusedUnlessAllowed) {
   refuse_sharing(choice, config);
 }
 
+TEST(DeviceChoice, ReplicasOfAStageAreOnOneKindOfDevice) {
+  const std::vector ranks = {on("A"), on(""), on("B"), on("")};  // of K = 2, D = 2
+  Grid grid{.positions = 2, .replicas = 2};
+  EXPECT_THAT(mixture_complaint(ranks, grid), IsEmpty()) << "a stage on GPUs, one on CPUs";
+  grid.placement = Placement::Replicas;
+  const std::string words = mixture_complaint(ranks, grid);
+  EXPECT_THAT(words, HasSubstr("rank 0 (A of host n1) and rank 1 (the CPU of host n1)"));
+  EXPECT_THAT(words, HasSubstr("set run.device to cpu"));
+  EXPECT_THAT(mixture_complaint(ranks, {.positions = 4}), IsEmpty());
+  try {
+    refuse_mixture({.gpu = 0, .ranks = ranks}, grid);
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Resource);
+    EXPECT_EQ(error.scope(), ErrorScope::EveryRank);
+  }
+}
+
 TEST(DeviceChoice, ARankMayTakeItsShareOfItsGpuOrItsHost) {
   const HostDevice accelerator(false);
   const int64_t all = accelerator.model().memory_bytes;

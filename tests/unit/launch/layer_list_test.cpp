@@ -1,5 +1,6 @@
 // Networks given layer by layer, nested, and back.
 #include "helpers.h"
+#include "launch/layer_places.h"
 
 namespace penstock {
 namespace {
@@ -61,6 +62,18 @@ TEST(LayerList, SurvivesARunFile) {
   Config other = config;
   other.model.sequence[1].shortcut[0].options["channels"] = int64_t{17};
   EXPECT_FALSE(equal(other.model.sequence, config.model.sequence));
+}
+
+TEST(LayerList, PlacesSurviveARunFileInBetween) {
+  const std::vector<LayerConfig> mine = parsed(kNetwork).config.model.sequence;
+  std::vector<LayerConfig> shared =
+      parsed(write_run_file(parsed(kNetwork).config)).config.model.sequence;
+  EXPECT_NE(shared[2].where, mine[2].where);
+  set_places(shared, places_of(mine));
+  EXPECT_EQ(places_of(shared), places_of(mine));
+  EXPECT_EQ(shared[2].where, mine[2].where);
+  EXPECT_EQ(shared[1].layers[1].layers[0].where, mine[1].layers[1].layers[0].where);
+  EXPECT_THROW(set_places(shared, "run.toml:1\n"), Error);
 }
 
 TEST(LayerList, BadEntriesNameLineAndKey) {

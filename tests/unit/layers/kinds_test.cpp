@@ -133,7 +133,7 @@ const std::vector<Kind>& kinds() {
        {2, 3, 3, 6},
        {"weight [6]", "bias [6]"},
        {{2, 3, 5}, {6}},
-       7.0 * 2 * 3 * 3 * 6 + 2 * 6},  // and the sums of the mini-batch
+       7.0 * 2 * 3 * 3 * 6 + kNormSums * 6},  // and the sums of the mini-batch
       {"activation", maker<ActivationLayer>(Activation::Silu), {2, 3}, {2, 3}, {}, {}, 8.0 * 6},
       {"dropout", maker<Dropout>(0.5), {2, 3}, {2, 3}, {}, {}, 2.0 * 6},
       {"drop-path", maker<DropPath>(DropPath::Options{.rate = 0.5}), {8, 3}, {8, 3}, {}, {}, 24.0},

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/optimizer/clip.h"
 #include "runtime/optimizer/rate.h"
 #include "tests/unit/optimizer/update_device.h"
 
@@ -23,13 +22,14 @@ double gradient_at(int step, int parameter, int64_t i) {
   return std::sin(1.0 + step + 0.37 * static_cast<double>(i) + 5.0 * parameter);
 }
 
-// Two parameters, of which the second is excluded from weight decay.
+// Two parameters, of which the second is a norm, so weight decay spares it whatever it is called.
 class Training {
  public:
   explicit Training(const OptimizerConfig& config)
       : config_(config), optimizer_(make_optimizer(config)) {
+    norm_.kind = ParameterKind::Norm;
     for (auto& [name, parameter] :
-         {std::pair{"a.linear.weight", &weight_}, {"a.norm1.weight", &norm_}}) {
+         {std::pair{"a.linear.weight", &weight_}, {"layers.1.weight", &norm_}}) {
       parameter->name = name;
       parameter->shape = {3, 5};
       parameter->weight = Weight(device_.empty(parameter->shape, DType::F32, Purpose::Parameters));
@@ -64,7 +64,7 @@ class Training {
 
 // One element's state in double.
 struct Element {
-  double w, a = 0.0, b = 0.0;
+  double w, a, b = 0.0;
 };
 using Rule = void (*)(Element&, double gradient, double decay, double rate, int step,
                       const OptimizerConfig&);
@@ -75,7 +75,7 @@ void expect_follows(const OptimizerConfig& config, Rule rule) {
   for (int p = 0; p < 2; ++p) {
     const double decay = p == 0 ? config.weight_decay : 0.0;
     for (int i = 0; i < 15; ++i) {
-      Element element{Training::start(i)};
+      Element element{Training::start(i), config.kind == "rmsprop" ? 1.0 : 0.0};
       for (int step = 1; step <= kSteps; ++step) {
         rule(element, kScale * gradient_at(step, p, i), decay, learning_rate(config, step, kSteps),
              step, config);
@@ -141,6 +141,34 @@ TEST(Optimizer, RmsPropFollowsTheTextbook) {
   expect_follows(config, rmsprop_rule);
 }
 
+// Three steps of tf.compat.v1.train.RMSPropOptimizer as AmoebaNet had it, by hand: the mean of
+// squares goes 1, 1.0, 1.3, 1.27.
+TEST(Optimizer, RmsPropIsTensorFlows) {
+  OptimizerConfig config;
+  config.kind = "rmsprop";
+  config.rms_decay = config.momentum = 0.9;
+  config.epsilon = 1.0;
+  UpdateDevice device;
+  Parameter weight;
+  weight.shape = {1};
+  weight.weight = Weight(device.zeros({1}, DType::F32, Purpose::Parameters));
+  weight.gradient = device.zeros({1}, DType::F32, Purpose::Gradients);
+  float& w = weight.weight.value().data<float>()[0];
+  w = 1.0F;
+  Parameter* all[] = {&weight};
+  const auto optimizer = make_optimizer(config);
+  optimizer->allocate(all, device);
+  struct Row {
+    float gradient;
+    double weight;
+  };
+  for (const Row& row : {Row{1.0F, 0.929289322}, {2.0F, 0.733773617}, {-1.0F, 0.624181814}}) {
+    weight.gradient.data<float>()[0] = row.gradient;
+    optimizer->step(0.1, 1.0);
+    EXPECT_NEAR(w, row.weight, 1e-6);
+  }
+}
+
 TEST(Optimizer, AdamAndAdamWFollowTheTextbook) {
   OptimizerConfig config = config_of("adam");
   config.beta2 = 0.95;
@@ -159,12 +187,12 @@ std::vector<std::string> state_names(const OptimizerConfig& config) {
 TEST(Optimizer, StateIsNamedByParameterAndSlot) {
   EXPECT_THAT(state_names(config_of("adamw")),
               ElementsAre("a.linear.weight.exp_avg", "a.linear.weight.exp_avg_sq",
-                          "a.norm1.weight.exp_avg", "a.norm1.weight.exp_avg_sq"));
+                          "layers.1.weight.exp_avg", "layers.1.weight.exp_avg_sq"));
   EXPECT_THAT(state_names(config_of("sgd")),
-              ElementsAre("a.linear.weight.momentum_buffer", "a.norm1.weight.momentum_buffer"));
+              ElementsAre("a.linear.weight.momentum_buffer", "layers.1.weight.momentum_buffer"));
   EXPECT_THAT(state_names(config_of("rmsprop")),
               ElementsAre("a.linear.weight.square_avg", "a.linear.weight.momentum_buffer",
-                          "a.norm1.weight.square_avg", "a.norm1.weight.momentum_buffer"));
+                          "layers.1.weight.square_avg", "layers.1.weight.momentum_buffer"));
   OptimizerConfig plain = config_of("sgd");
   plain.momentum = 0.0;
   EXPECT_TRUE(state_names(plain).empty());
@@ -222,36 +250,41 @@ TEST(Optimizer, RefusesUseInTheWrongOrder) {
   EXPECT_THROW((void)make_optimizer(unknown), Error);
 }
 
-TEST(ExcludedFromDecay, MatchesTheEndOfAComponent) {
-  const std::vector<std::string> parts = {"bias", "norm"};
-  for (const char* name : {"blocks.0.norm1.weight", "norm.weight", "stem.batch_norm12.weight",
-                           "attention.query.bias", "in_proj_bias", "bias", "a.norm"}) {
-    EXPECT_TRUE(excluded_from_decay(name, parts)) << name;
-  }
-  for (const char* name : {"blocks.0.linear.weight", "normal.weight", "a.norm1x.weight",
-                           "biased.weight", "norma.norms.weight", ""}) {
-    EXPECT_FALSE(excluded_from_decay(name, parts)) << name;
-  }
-  const std::vector<std::string> path = {"embedding.position"};
-  EXPECT_TRUE(excluded_from_decay("embedding.position.weight", path));
-  EXPECT_FALSE(excluded_from_decay("embedding.token.weight", path));
-  EXPECT_FALSE(excluded_from_decay("a.bias", {}));
+bool spared(ParameterKind kind, const std::string& name, const OptimizerConfig& config) {
+  Parameter parameter;
+  parameter.kind = kind;
+  parameter.name = name;
+  return is_spared_decay(parameter, config);
 }
 
-TEST(Clip, NormIsTheRootOfTheSumInTheGivenOrder) {
-  EXPECT_EQ(gradient_norm(std::vector<double>{9.0, 16.0}), 5.0);
-  EXPECT_EQ(gradient_norm({}), 0.0);
-  // Large first loses the small ones: the order is the caller's and is kept.
-  EXPECT_EQ(gradient_norm(std::vector<double>{1e32, 1.0, -1e32}), 0.0);
-  EXPECT_EQ(gradient_norm(std::vector<double>{1e32, -1e32, 1.0}), 1.0);
+TEST(WeightDecay, SparesBiasesAndNormsByKindAndNotByName) {
+  OptimizerConfig config;
+  EXPECT_TRUE(spared(ParameterKind::Norm, "layers.1.weight", config));
+  EXPECT_TRUE(spared(ParameterKind::Bias, "layers.1.shift", config));
+  EXPECT_FALSE(spared(ParameterKind::Matrix, "norm.weight", config));
+  config.decay_all = true;
+  for (auto kind : {ParameterKind::Matrix, ParameterKind::Bias, ParameterKind::Norm}) {
+    EXPECT_FALSE(spared(kind, "norm.bias", config));
+  }
 }
 
-TEST(Clip, ScalesOnlyWhatIsAboveTheLimit) {
-  EXPECT_EQ(clip_scale(8.0, 2.0), 0.25);
-  EXPECT_EQ(clip_scale(2.0, 2.0), 1.0);
-  EXPECT_EQ(clip_scale(1.5, 2.0), 1.0);
-  EXPECT_EQ(clip_scale(0.0, 2.0), 1.0);
-  EXPECT_EQ(clip_scale(1e30, 0.0), 1.0);
+TEST(WeightDecay, SparesNamesThatMatchTheEndOfAComponent) {
+  for (bool all : {false, true}) {
+    OptimizerConfig config;
+    config.decay_all = all;
+    config.no_decay = {"bias", "norm"};
+    for (const char* name : {"blocks.0.norm1.weight", "norm.weight", "stem.batch_norm12.weight",
+                             "attention.query.bias", "in_proj_bias", "bias", "a.norm"}) {
+      EXPECT_TRUE(spared(ParameterKind::Matrix, name, config)) << name;
+    }
+    for (const char* name : {"blocks.0.linear.weight", "normal.weight", "a.norm1x.weight",
+                             "biased.weight", "norma.norms.weight", ""}) {
+      EXPECT_FALSE(spared(ParameterKind::Matrix, name, config)) << name;
+    }
+    config.no_decay = {"embedding.position"};
+    EXPECT_TRUE(spared(ParameterKind::Matrix, "embedding.position.weight", config));
+    EXPECT_FALSE(spared(ParameterKind::Matrix, "embedding.token.weight", config));
+  }
 }
 
 }  // namespace

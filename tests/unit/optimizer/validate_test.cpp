@@ -33,7 +33,7 @@ TEST(ValidateOptimizer, AcceptsTheDefaultsAndTheLimits) {
   EXPECT_EQ(refusal([](OptimizerConfig& c) {
               c.momentum = c.beta1 = c.beta2 = c.rms_decay = 0.0;
               c.decay_rate = c.minimum_rate = 1.0;
-              c.no_decay.clear();
+              c.no_decay = {"bias"};
             }),
             "accepted");
 }
