@@ -7,23 +7,13 @@
 #include "kernels/error.h"
 #include "kernels/ops/pointwise.h"
 #include "runtime/layers/loss.h"
+#include "runtime/training/batches.h"
 
 namespace penstock {
 namespace {
 
-LoaderConfig loader_config(const Config& config, const Pipeline& pipeline, Network& network) {
-  LoaderConfig loader;
-  loader.fields = pipeline.fields();
-  loader.micro_batch_size =
-      config.run.eval_batch > 0 ? config.run.eval_batch : config.pipeline.micro_batch_size;
-  loader.micro_batches = config.pipeline.micro_batches;
-  loader.replica = network.replicas().rank();
-  loader.replicas = config.pipeline.replicas;
-  loader.seed = config.run.seed;
-  loader.shuffle = false;
-  loader.wrap = false;
-  loader.prefetch = config.data.prefetch;
-  return loader;
+int64_t first_micro_batch(const Config& config, const Station& station) {
+  return int64_t{station.network.replicas().rank()} * config.pipeline.micro_batches;
 }
 
 // The logits of a pass, by micro-batch, on the rank that has them.
@@ -63,6 +53,29 @@ class Logits {
   std::vector<Tensor> all_;
 };
 
+// Calls `after` when a pass is over, with its batches.
+template <class AfterPass>
+LossSums pass_over_validation(const Config& config, DataSource& source, Pipeline& pipeline,
+                              const Station& station, AfterPass after) {
+  Batches batches(DataPart::Validation, config, source, pipeline, station);
+  StepInput input;
+  input.training = false;
+  input.seed = config.run.seed;
+  input.first_micro_batch = first_micro_batch(config, station);
+  LossSums sums;
+  for (int64_t pass = 0; pass < batches.passes(); ++pass) {
+    input.batches = batches.next();
+    pipeline.run(input);
+    const LossSums part = gather_loss(pipeline, config.pipeline.micro_batches, station.device,
+                                      station.network.world());
+    sums.loss += part.loss;
+    sums.correct += part.correct;
+    sums.targets += part.targets;
+    after(input.batches);
+  }
+  return sums;
+}
+
 }  // namespace
 
 int64_t count_among_five(std::span<const float> logits, std::span<const int32_t> labels) {
@@ -81,35 +94,25 @@ int64_t count_among_five(std::span<const float> logits, std::span<const int32_t>
   return hits;
 }
 
+LossSums validation_loss(const Config& config, DataSource& source, Pipeline& pipeline,
+                         const Station& station) {
+  return pass_over_validation(config, source, pipeline, station, [](std::span<const Batch>) {});
+}
+
 Evaluation evaluate(const Config& config, DataSource& source, Pipeline& pipeline,
-                    const Sequential& model, Network& network, Device& device) {
+                    const Sequential& model, const Station& station) {
   if (source.facts().validation_samples == 0) {
     throw Error(ErrorKind::Input, "there is no validation data to evaluate on: set data.validation",
                 ErrorScope::EveryRank);
   }
-  const LoaderConfig how = loader_config(config, pipeline, network);
-  Memory host(host_memory_source());
-  const auto loader =
-      source.validation_loader(how, device.host_addressable() ? host : device.host_memory());
-  const std::vector<Batch> no_data(static_cast<size_t>(how.micro_batches));
-  StepInput input;
-  input.training = false;
-  input.seed = config.run.seed;
-  input.first_micro_batch = int64_t{how.replica} * how.micro_batches;
-  Logits logits(model, how.micro_batches, input.first_micro_batch);
+  Logits logits(model, config.pipeline.micro_batches, first_micro_batch(config, station));
   Evaluation result;
-  for (int64_t pass = 0; pass < source.validation_passes(how); ++pass) {
-    input.batches = loader ? loader->next() : std::span<const Batch>(no_data);
-    pipeline.run(input);
-    const LossSums part = gather_loss(pipeline, how.micro_batches, device, network.world());
-    result.sums.loss += part.loss;
-    result.sums.correct += part.correct;
-    result.sums.targets += part.targets;
-    if (pipeline.has_loss()) {
-      result.among_five += static_cast<double>(logits.count_hits(input.batches, device));
-    }
-  }
-  network.world().sum({&result.among_five, 1});
+  result.sums =
+      pass_over_validation(config, source, pipeline, station, [&](std::span<const Batch> batches) {
+        if (!pipeline.has_loss()) return;
+        result.among_five += static_cast<double>(logits.count_hits(batches, station.device));
+      });
+  station.network.world().sum({&result.among_five, 1});
   return result;
 }
 

@@ -61,8 +61,8 @@ std::optional<Speed> speed_of(double step_flops, double step_ms, int ranks,
                .peak_from = told ? "run.peak_tflops" : device.peak_from};
 }
 
-std::string outlook(const Forecast& forecast, const Session& session, const Grid& grid,
-                    const Device& device) {
+std::string outlook(const Forecast& forecast, const Station& station) {
+  const auto& [session, network, grid, device] = station;
   const Prediction& prediction = forecast.prediction;
   std::string line = "predicted: " + milliseconds_text(1e3 * prediction.step_s) +
                      " a step, bubble " + percent_text(prediction.bubble) + ", " +
@@ -86,15 +86,14 @@ std::string outlook(const Forecast& forecast, const Session& session, const Grid
   return line;
 }
 
-RunReport::RunReport(const Config& config, const Session& session, Network& network,
-                     const Grid& grid, const Pipeline& pipeline, Device& device,
+RunReport::RunReport(const Config& config, const Station& station, const Pipeline& pipeline,
                      std::optional<Forecast> forecast)
     : config_(config),
-      session_(session),
-      network_(network),
-      grid_(grid),
+      session_(station.session),
+      network_(station.network),
+      grid_(station.grid),
       pipeline_(pipeline),
-      device_(device),
+      device_(station.device),
       forecast_(std::move(forecast)) {
   step_ms_.reserve(static_cast<size_t>(config.run.steps));
 }

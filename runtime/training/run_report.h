@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "runtime/blueprint/forecast.h"
-#include "runtime/comm/network.h"
-#include "runtime/comm/session.h"
+#include "runtime/comm/station.h"
 #include "runtime/configuration/config.h"
 #include "runtime/pipeline/pipeline.h"
 #include "runtime/telemetry/records.h"
@@ -20,8 +19,7 @@ namespace penstock {
                                    Device& device);
 // What the planner thinks of it, with a warning where the device has less memory than the fullest
 // rank will need, or this host less than its ranks, if they compute in its memory.
-[[nodiscard]] std::string outlook(const Forecast& forecast, const Session& session,
-                                  const Grid& grid, const Device& device);
+[[nodiscard]] std::string outlook(const Forecast& forecast, const Station& station);
 // "" where a rank of that many bytes fits on the accelerator, else the warning.
 [[nodiscard]] std::string device_warning(int64_t fullest_bytes, const Device& device);
 // Of each of `ranks` alike that do step_flops together in step_ms, on such a device and by
@@ -34,8 +32,9 @@ class RunReport {
   // Shapes repeat from the first step on, but caches fill during the first ones.
   static constexpr int64_t kWarmUpSteps = 2;
 
-  RunReport(const Config& config, const Session& session, Network& network, const Grid& grid,
-            const Pipeline& pipeline, Device& device, std::optional<Forecast> forecast);
+  // `forecast`: on rank 0. All else must outlive this.
+  RunReport(const Config& config, const Station& station, const Pipeline& pipeline,
+            std::optional<Forecast> forecast);
 
   // On rank 0: the recorded steps beside the forecast of each.
   [[nodiscard]] Trace trace(std::vector<TracedStep> measured) const;
