@@ -4,6 +4,7 @@
 
 #include "runtime/optimizer/clip.h"
 #include "runtime/optimizer/rate.h"
+#include "runtime/training/metrics.h"
 
 namespace penstock {
 namespace {
@@ -25,7 +26,7 @@ Step::Step(const Config& config, Pipeline& pipeline, const Station& station)
       pipeline_(pipeline),
       network_(station.network),
       device_(station.device),
-      norm_(pipeline, station.device),
+      norm_(pipeline, station.network.pipeline(), station.device),
       optimizer_(on_every_rank([&] { return make_optimizer(config.optimizer); })) {
   optimizer_->allocate(pipeline.parameters(), device_);
   if (config.optimizer.moving_average > 0.0) {
@@ -62,7 +63,7 @@ void Step::update() {
   // Padding is no token.
   if (pipeline_.input().label_per_position) record_.tokens = std::llround(loss.targets);
   if (!pipeline_.input().label_per_position) record_.accuracy = loss.accuracy();
-  record_.grad_norm = norm_.compute(network_.pipeline());
+  record_.grad_norm = norm_.compute();
   refuse_non_finite(record_);
   optimizer_->step(record_.learning_rate,
                    clip_scale(record_.grad_norm, config_.optimizer.clip_norm));

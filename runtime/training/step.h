@@ -14,7 +14,7 @@
 #include "runtime/optimizer/optimizer.h"
 #include "runtime/pipeline/pipeline.h"
 #include "runtime/telemetry/records.h"
-#include "runtime/training/metrics.h"
+#include "runtime/training/gradient_norm.h"
 
 namespace penstock {
 
