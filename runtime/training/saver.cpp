@@ -36,6 +36,7 @@ void Saver::add_tensors(const std::vector<StateTensor>& state, CheckpointRequest
   }
   for (const auto& stage : pipeline_.stages()) {
     for (const Buffer& buffer : stage->set().buffers()) {
+      owned.insert(buffer.name);
       request.model.push_back({buffer.name, buffer.value});
     }
   }

@@ -9,6 +9,16 @@
 namespace penstock {
 namespace {
 
+std::vector<MovingStatistic> moving_statistics(const Pipeline& pipeline) {
+  std::vector<MovingStatistic> all;
+  for (const auto& stage : pipeline.stages()) {
+    for (const Buffer* buffer : moving_buffers(stage->set())) {
+      all.push_back({buffer->name, buffer->value});
+    }
+  }
+  return all;
+}
+
 void refuse_non_finite(const StepRecord& record) {
   if (std::isfinite(record.loss) && std::isfinite(record.grad_norm)) return;
   const bool loss = !std::isfinite(record.loss);
@@ -31,7 +41,7 @@ Step::Step(const Config& config, Pipeline& pipeline, const Station& station)
   optimizer_->allocate(pipeline.parameters(), device_);
   if (config.optimizer.moving_average > 0.0) {
     average_ = std::make_unique<WeightAverage>(config.optimizer.moving_average);
-    average_->allocate(pipeline.parameters(), device_);
+    average_->allocate(pipeline.parameters(), moving_statistics(pipeline), device_);
   }
   input_.training = true;
   input_.seed = config.run.seed;

@@ -21,8 +21,9 @@ namespace penstock {
 class Step {
  public:
   // Allocates the optimizer's state and, where optimizer.moving_average asks for them, the averages
-  // of the weights, which start as the weights are now: after what is loaded into them. All
-  // arguments must outlive this. Throws Error(Input) on every rank for an optimizer there is not.
+  // of the weights and of norms' moving statistics, which start as those are now: after what is
+  // loaded into them. All arguments must outlive this. Throws Error(Input) on every rank for an
+  // optimizer there is not.
   Step(const Config& config, Pipeline& pipeline, const Station& station);
   Step(const Step&) = delete;
   Step& operator=(const Step&) = delete;
@@ -36,9 +37,10 @@ class Step {
   // finite; the weights are then as before the step.
   [[nodiscard]] StepRecord run();
 
-  // Does `work` with the averages in the place of the weights, where there are averages.
+  // Does `work` with the averages in the place of what they are averages of, where there are any.
   void with_averages(const std::function<void()>& work);
-  // What belongs to the parameters that this rank trains: the optimizer's state and the averages.
+  // What belongs to the parameters that this rank trains, and to its norms' moving statistics: the
+  // optimizer's state and the averages.
   [[nodiscard]] std::vector<StateTensor> state() const;
 
  private:
