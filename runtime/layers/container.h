@@ -17,6 +17,7 @@ class Group final : public Layer {
   void declare(ParameterSet& set) override;
   Variables forward(Context& context, const Variables& inputs) override;
   [[nodiscard]] std::vector<std::string> reads() const override;
+  [[nodiscard]] std::string targets() const override;
   void end_step(StepEnd& end) override;
   [[nodiscard]] int64_t past_width() const override;
 

@@ -30,6 +30,7 @@ class ClassifierLoss final : public Layer {
   void declare(ParameterSet& set) override { linear_.declare(set); }
   Variables forward(Context& context, const Variables& inputs) override;
   [[nodiscard]] std::vector<std::string> reads() const override { return {options_.labels}; }
+  [[nodiscard]] std::string targets() const override { return options_.labels; }
 
   [[nodiscard]] int64_t classes() const { return options_.classes; }
   // Called in every forward that is no training, with the logits [..., classes] before the loss
@@ -55,6 +56,7 @@ class AuxiliaryLoss final : public Layer {
   void declare(ParameterSet& set) override { branch_.declare(set); }
   Variables forward(Context& context, const Variables& inputs) override;
   [[nodiscard]] std::vector<std::string> reads() const override { return branch_.reads(); }
+  [[nodiscard]] std::string targets() const override { return branch_.targets(); }
   void end_step(StepEnd& end) override { branch_.end_step(end); }
 
  private:

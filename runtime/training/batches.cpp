@@ -7,6 +7,7 @@ LoaderConfig reading_order(DataPart part, const Config& config, const Pipeline& 
                            Network& network) {
   LoaderConfig order;
   order.fields = pipeline.fields();
+  order.targets = pipeline.targets();
   order.micro_batch_size = config.pipeline.micro_batch_size;
   order.micro_batches = config.pipeline.micro_batches;
   order.replica = network.replicas().rank();

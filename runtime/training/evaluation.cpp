@@ -35,6 +35,7 @@ class Logits {
 
   // Of all micro-batches, which are let go.
   int64_t count_hits(std::span<const Batch> batches, Device& device) {
+    if (classifier_ == nullptr) return 0;
     int64_t hits = 0;
     for (size_t m = 0; m < all_.size(); ++m) {
       const Tensor logits = std::exchange(all_[m], {});
@@ -43,7 +44,8 @@ class Logits {
       device.pointwise().copy(wide, logits);
       std::vector<float> values(static_cast<size_t>(wide.elements()));
       device.copy_to_host(values.data(), wide, wide.size_bytes());
-      hits += count_among_five(values, batches[m].field("labels").span<const int32_t>());
+      hits +=
+          count_among_five(values, batches[m].field(classifier_->targets()).span<const int32_t>());
     }
     return hits;
   }
@@ -94,6 +96,20 @@ int64_t count_among_five(std::span<const float> logits, std::span<const int32_t>
   return hits;
 }
 
+void check_validation(const Config& config, const DataSource& source, const TargetField& targets) {
+  const int64_t samples = source.facts().validation_samples;
+  const int64_t batch =
+      config.run.eval_batch > 0 ? config.run.eval_batch : config.pipeline.micro_batch_size;
+  const int64_t pass = batch * config.pipeline.micro_batches * config.pipeline.replicas;
+  if (!targets.is_read || samples % pass == 0) return;
+  throw Error(ErrorKind::Input,
+              "the network reads the targets of its loss ('" + targets.name +
+                  "') too, so that validation must fill whole passes of " + std::to_string(pass) +
+                  " samples, and " + std::to_string(samples) +
+                  " do not: change run.eval_batch or data.validation",
+              ErrorScope::EveryRank);
+}
+
 LossSums validation_loss(const Config& config, DataSource& source, Pipeline& pipeline,
                          const Station& station) {
   return pass_over_validation(config, source, pipeline, station, [](std::span<const Batch>) {});
@@ -105,6 +121,7 @@ Evaluation evaluate(const Config& config, DataSource& source, Pipeline& pipeline
     throw Error(ErrorKind::Input, "there is no validation data to evaluate on: set data.validation",
                 ErrorScope::EveryRank);
   }
+  check_validation(config, source, target_field(model));
   Logits logits(model, config.pipeline.micro_batches, first_micro_batch(config, station));
   Evaluation result;
   result.sums =

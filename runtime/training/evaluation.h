@@ -17,6 +17,11 @@ struct Evaluation {
   }
 };
 
+// Throws Error(Input) on every rank when the validation data do not fill whole passes although they
+// must: what fills up the last one counts nothing because its targets are negative, and a network
+// that reads the targets too (TargetField::is_read) would read those.
+void check_validation(const Config& config, const DataSource& source, const TargetField& targets);
+
 // Collective over all ranks, in one pass over the validation data; `source` is open for the
 // pipeline's fields. With the weights as they are now; nothing is changed. The same on every rank;
 // no targets where there is no validation data.

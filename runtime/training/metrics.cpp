@@ -39,10 +39,15 @@ LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device
 
 double count_targets(const Pipeline& pipeline, std::span<const Batch> batches,
                      Collective& replicas) {
-  if (!pipeline.reads_labels()) return 0.0;
+  if (pipeline.targets().empty()) return 0.0;
   double count = 0.0;
   for (const Batch& batch : batches) {
-    for (int32_t label : batch.field("labels").span<const int32_t>()) count += label >= 0 ? 1 : 0;
+    const Tensor& targets = batch.field(pipeline.targets());
+    if (targets.dtype() != DType::I32) {
+      count += static_cast<double>(batch.samples);
+      continue;
+    }
+    for (int32_t label : targets.span<const int32_t>()) count += label >= 0 ? 1 : 0;
   }
   if (replicas.size() > 1) replicas.sum({&count, 1});
   return count;

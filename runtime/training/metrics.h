@@ -28,9 +28,9 @@ struct LossSums {
 [[nodiscard]] LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device,
                                    Collective& world);
 
-// Labels that count in the micro-batches of a mini-batch, over all replicas: what the loss is
-// divided by. 0 on ranks that hold no loss, auxiliary ones included. Collective over the `replicas`
-// of each rank that holds one.
+// Targets in the micro-batches of a mini-batch, over all replicas (Layer::targets()): what the loss
+// is divided by. 0 on ranks that hold no loss, auxiliary ones included. Collective over the
+// `replicas` of each rank that holds one.
 [[nodiscard]] double count_targets(const Pipeline& pipeline, std::span<const Batch> batches,
                                    Collective& replicas);
 

@@ -37,6 +37,7 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
   note_frozen();
   step_.emplace(config_, pipeline_, station_);
   source_.open(pipeline_.fields());
+  check_validation(config_, source_, blueprint_.targets);
   batches_.emplace(DataPart::Training, config_, source_, pipeline_, station_);
   station_.device.memory().reset_peaks();
 }
