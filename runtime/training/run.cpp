@@ -140,7 +140,7 @@ void Run::save(int64_t step) {
 void Run::write_trace() {
   if (trace_.empty()) return;
   std::vector<TracedStep> steps = trace_.gather(station_.network.world());
-  if (reporter_ != nullptr) reporter_->traced(report_.trace(std::move(steps)));
+  if (reporter_ != nullptr) reporter_->traced(report_.traced(std::move(steps)));
 }
 
 }  // namespace penstock

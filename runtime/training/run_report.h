@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,8 +37,9 @@ class RunReport {
   RunReport(const Config& config, const Station& station, const Pipeline& pipeline,
             std::optional<Forecast> forecast);
 
-  // On rank 0: the recorded steps beside the forecast of each.
-  [[nodiscard]] Trace trace(std::vector<TracedStep> measured) const;
+  // On rank 0, before summary(): keeps the recorded steps of all ranks, and puts beside them the
+  // forecast of each.
+  const Trace& traced(std::vector<TracedStep> measured);
   void begin_step();
   void end_step(double step_ms, int64_t tokens, Executor& executor);
   // Of a step that took so long; null on ranks without the forecast.
@@ -55,6 +57,7 @@ class RunReport {
   [[nodiscard]] Counters counters() const;
   [[nodiscard]] RankRecord rank_record(double data_wait_s) const;
   void add_rates(RunSummary& summary) const;
+  [[nodiscard]] double measured_bubble(std::span<const RankRecord> ranks) const;
   void add_forecast(RunSummary& summary) const;
   [[nodiscard]] std::string name_of_rank(int rank) const;
 
@@ -74,6 +77,7 @@ class RunReport {
   std::optional<TransferRecord> init_;
   std::optional<EvalRecord> evaluation_;
   std::optional<Forecast> forecast_;
+  Trace trace_;  // on rank 0, of traced()
 };
 
 }  // namespace penstock
