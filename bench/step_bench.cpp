@@ -24,11 +24,10 @@
 
 #include "launch/device_choice.h"
 #include "launch/setup.h"
-#include "runtime/data/loader.h"
-#include "runtime/optimizer/optimizer.h"
 #include "runtime/pipeline/pipeline.h"
+#include "runtime/training/batches.h"
 #include "runtime/training/data_source.h"
-#include "runtime/training/metrics.h"
+#include "runtime/training/step.h"
 
 namespace penstock {
 namespace {
@@ -101,69 +100,36 @@ class Bell {
   std::vector<int64_t> ranks_;
 };
 
-// A trainer without reports, checkpoints and evaluation.
+// A run without reports, checkpoints and evaluation.
 class Steps {
  public:
-  Steps(const Config& config, const Grid& grid, Network& network, Device& device)
-      : config_(config),
-        network_(network),
-        device_(device),
-        source_(config, built_in_models(), network.world()),
+  Steps(const Config& config, const Station& station)
+      : source_(config, built_in_models(), station.network.world()),
         blueprint_(draw_up(config, built_in_models(), source_.facts().vocabulary,
                            source_.facts().classes)),
-        pipeline_(config, blueprint_, grid, network, device),
-        norm_(pipeline_, device),
-        optimizer_(make_optimizer(config.optimizer)),
-        no_data_(static_cast<size_t>(config.pipeline.micro_batches)) {
-    optimizer_->allocate(pipeline_.parameters(), device);
+        pipeline_(config, blueprint_, station.grid, station.network, station.device),
+        step_(config, pipeline_, station) {
     source_.open(pipeline_.fields());
-    LoaderConfig how;
-    how.fields = pipeline_.fields();
-    how.micro_batch_size = config.pipeline.micro_batch_size;
-    how.micro_batches = config.pipeline.micro_batches;
-    how.replica = network.replicas().rank();
-    how.replicas = config.pipeline.replicas;
-    how.seed = config.run.seed;
-    loader_ = source_.training_loader(how, device.memory());
+    batches_.emplace(DataPart::Training, config, source_, pipeline_, station);
   }
 
   void run() {
-    ++step_;
-    StepInput input;
-    input.pass.seed = config_.run.seed;
-    input.pass.step = step_;
-    input.pass.first_micro_batch =
-        static_cast<int64_t>(network_.replicas().rank()) * config_.pipeline.micro_batches;
-    input.batches = loader_ ? loader_->next() : std::span<const Batch>(no_data_);
-    const double targets = count_targets(pipeline_, input.batches, network_.replicas());
-    if (targets > 0.0) input.pass.loss_scale = static_cast<float>(1.0 / targets);
-    input.update = [&] {
-      loss_ = gather_loss(pipeline_, config_.pipeline.micro_batches, device_, network_.world());
-      (void)norm_.compute(network_.pipeline());
-      optimizer_->step(config_.optimizer.learning_rate, 1.0);
-      pipeline_.end_step();
-    };
-    pipeline_.begin_step();
-    pipeline_.run(input);
-    if (step_ == 2) pipeline_.reserve_for_messages();
+    step_.begin(++taken_, batches_->next());
+    loss_ = step_.run().loss;
+    if (taken_ == 2) pipeline_.reserve_for_messages();
   }
 
   void finish() { pipeline_.drain(); }
-  [[nodiscard]] double loss() const { return loss_.mean(); }
+  [[nodiscard]] double loss() const { return loss_; }
 
  private:
-  const Config& config_;
-  Network& network_;
-  Device& device_;
   DataSource source_;
   Blueprint blueprint_;
   Pipeline pipeline_;
-  GradientNorm norm_;
-  std::unique_ptr<Optimizer> optimizer_;
-  std::vector<Batch> no_data_;
-  std::unique_ptr<Loader> loader_;
-  LossSums loss_;
-  int64_t step_ = 0;
+  Step step_;
+  std::optional<Batches> batches_;
+  double loss_ = 0.0;
+  int64_t taken_ = 0;
 };
 
 void measure(Steps& steps, int count, Collective& world, double before) {
@@ -205,7 +171,7 @@ int serve(const Session& session, int argc, char** argv) {
   const std::unique_ptr<Network> network = make_mpi_network(session, grid, links);
   Bell bell(network->world());
   const double before = own_memory();
-  Steps steps(config, grid, *network, *device);
+  Steps steps(config, {session, *network, grid, *device});
   bool first = true;
   for (std::string line = bell.next(); line != "quit"; line = bell.next()) {
     measure(steps, std::stoi(line.substr(line.find(' '))), network->world(), before);

@@ -88,8 +88,8 @@ int eval_command(Session& session, const Arguments& arguments, const ModelMaker&
   const UseOptions options = on_every_rank([&] { return use_options(arguments, kOptions); });
   const TrainedRun run(session, options, models, true);
   run.use(session, [&] {
-    const Evaluation result =
-        evaluate(run.config, *run.source, *run.pipeline, *run.network, *run.device);
+    const Evaluation result = evaluate(run.config, *run.source, *run.pipeline, run.blueprint->model,
+                                       {session, *run.network, run.grid, *run.device});
     const std::vector<PairScore> scores = translation_scores(run, options);
     if (session.rank() == 0) {
       write_answer((options.json ? as_json : as_text)(result, scores, run.checkpoint));

@@ -1,4 +1,4 @@
-// launch/train_command.cpp -- `penstock train`: everything around the trainer.
+// launch/train_command.cpp -- `penstock train`: everything around the run.
 #include <fmt/format.h>
 
 #include <memory>
@@ -12,7 +12,7 @@
 #include "launch/setup.h"
 #include "runtime/data/vocabulary.h"
 #include "runtime/telemetry/reporter.h"
-#include "runtime/training/trainer.h"
+#include "runtime/training/run.h"
 #include "runtime/training/transfer.h"
 
 namespace penstock {
@@ -74,8 +74,11 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
                   {plan.warning.empty() ? "" : "note: " + plan.warning,
                    fallback_note(choice, run.config.run.device), run.note, links.note});
   try {
-    (void)train(run.config, models, write_run_file(run.config), session, *network, grid, *device,
-                reporter.get(), run.profile ? &*run.profile : nullptr);
+    const RunOrder order{.config = run.config,
+                         .models = models,
+                         .run_file = write_run_file(run.config),
+                         .profile = run.profile ? &*run.profile : nullptr};
+    (void)Run(order, {session, *network, grid, *device}, reporter.get()).to_the_end();
   } catch (...) {
     if (session.ranks() == 1) throw;
     rethrow_naming(name_of_rank(session, grid));

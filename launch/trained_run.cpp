@@ -31,14 +31,16 @@ size_t from_first_rank(Collective& world, size_t count) {
 
 // Fewer of them, not smaller ones: what a row gives must not depend, to the last bit, on how many
 // others there are.
-void spare_micro_batches(Config& config, size_t rows) {
+void spare_micro_batches(Config& config, size_t texts, int width) {
   PipelineConfig& pipeline = config.pipeline;
-  if (rows == 0 || !pipeline.schedule_csv.empty()) return;
+  if (texts == 0 || !pipeline.schedule_csv.empty()) return;
   const int64_t batch =
       config.run.eval_batch > 0 ? config.run.eval_batch : pipeline.micro_batch_size;
-  const int64_t places = batch * pipeline.replicas;
-  const int64_t filled = (static_cast<int64_t>(rows) + places - 1) / places;
-  pipeline.micro_batches = static_cast<int>(std::min<int64_t>(pipeline.micro_batches, filled));
+  const auto ceiling = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
+  // A text is on one replica.
+  const int64_t rows = width * ceiling(static_cast<int64_t>(texts), pipeline.replicas);
+  pipeline.micro_batches =
+      static_cast<int>(std::min<int64_t>(pipeline.micro_batches, ceiling(rows, batch)));
 }
 
 }  // namespace
@@ -90,7 +92,7 @@ UseOptions use_options(const Arguments& arguments, std::span<const std::string_v
 }
 
 TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelMaker& models,
-                       bool with_data, size_t rows) {
+                       bool with_data, size_t texts, int width) {
   DeviceChoice choice;
   {
     const std::unique_ptr<Network> all = starting_network(session);
@@ -106,7 +108,7 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
       return options.checkpoint.empty() ? newest_checkpoint(config.run.out) : options.checkpoint;
     });
     grid = grid_of(config, session.ranks());
-    spare_micro_batches(config, from_first_rank(world, rows));
+    spare_micro_batches(config, from_first_rank(world, texts), width);
   }
   const LinkPlan links =
       on_every_rank([&] { return plan_links(config.pipeline.link, choice.ranks, grid); });

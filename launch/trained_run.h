@@ -36,9 +36,10 @@ struct UseOptions {
 
 struct TrainedRun {
   // Collective. `with_data`: the data are opened as well, and the network is made for them.
-  // `rows`, of rank 0: no more micro-batches than so many rows fill; 0: as the run file says.
+  // `texts`, of rank 0: no more micro-batches than so many texts of `width` rows fill; 0: as the
+  // run file says.
   TrainedRun(Session& session, const UseOptions& options, const ModelMaker& models, bool with_data,
-             size_t rows = 0);
+             size_t texts = 0, int width = 1);
 
   // Collective. Does `work` to its last message; what it throws names this rank, if there are
   // several.

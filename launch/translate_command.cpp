@@ -66,9 +66,8 @@ int translate_command(Session& session, const Arguments& arguments, const ModelM
   if (session.rank() == 0) {
     for (std::string line; std::getline(std::cin, line);) sentences.push_back(line);
   }
-  const size_t rows =
-      sentences.size() * static_cast<size_t>(std::max(1, options.translation.beams));
-  const TrainedRun run(session, options, models, false, rows);
+  const TrainedRun run(session, options, models, false, sentences.size(),
+                       std::max(1, options.translation.beams));
   run.use(session, [&] { translate_input(run, options, sentences); });
   return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "runtime/blueprint/layout.h"
 #include "runtime/blueprint/programs.h"
+#include "runtime/blueprint/targets.h"
 #include "runtime/configuration/config.h"
 #include "runtime/models/models.h"
 
@@ -15,7 +16,8 @@ struct Blueprint {
   ModelInput input;
   Sequential model;
   Layout layout;
-  Programs programs;  // verified
+  Programs programs;    // verified
+  TargetField targets;  // of the losses
 };
 
 // `vocabulary` and `classes` are what the data has (models.h). Throws Error(Input) for what is

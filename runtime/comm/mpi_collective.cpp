@@ -1,7 +1,6 @@
 #include "runtime/comm/mpi_collective.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "kernels/error.h"
@@ -32,8 +31,7 @@ void MpiCollective::barrier() {
   PENSTOCK_MPI(MPI_Barrier(comm_.get()), name_);
 }
 
-template <class Fold>
-void MpiCollective::fold_in_rank_order(std::span<double> values, Fold fold) {
+void MpiCollective::sum(std::span<double> values) {
   const size_t n = values.size();
   const int count = mpi_count(n, name_);
   scratch_.resize(n * static_cast<size_t>(size_));
@@ -44,16 +42,26 @@ void MpiCollective::fold_in_rank_order(std::span<double> values, Fold fold) {
   wait_for(request);
   std::copy_n(scratch_.begin(), n, values.begin());
   for (size_t member = 1; member < static_cast<size_t>(size_); ++member) {
-    for (size_t i = 0; i < n; ++i) values[i] = fold(values[i], scratch_[member * n + i]);
+    for (size_t i = 0; i < n; ++i) values[i] += scratch_[member * n + i];
   }
 }
 
-void MpiCollective::sum(std::span<double> values) {
-  fold_in_rank_order(values, [](double a, double b) { return a + b; });
-}
-
-void MpiCollective::maximum(std::span<double> values) {
-  fold_in_rank_order(values, [](double a, double b) { return std::isnan(a) || a > b ? a : b; });
+void MpiCollective::gather(std::span<const double> mine, std::span<const int> counts,
+                           std::span<double> all) {
+  if (rank_ == 0) {
+    if (std::ssize(counts) != size_) {
+      fail_internal(name_ + " are " + std::to_string(size_) + ", not " +
+                    std::to_string(counts.size()));
+    }
+    std::copy(counts.begin(), counts.end(), counts_.begin());
+    check_room(place_counts(), all.size());
+  }
+  RequestHandle request;
+  PENSTOCK_MPI(
+      MPI_Igatherv(mine.data(), mpi_count(mine.size(), name_), MPI_DOUBLE, all.data(),
+                   counts_.data(), offsets_.data(), MPI_DOUBLE, 0, comm_.get(), request.address()),
+      name_);
+  wait_for(request);
 }
 
 size_t MpiCollective::place_counts() {
@@ -65,6 +73,12 @@ size_t MpiCollective::place_counts() {
   return total;
 }
 
+void MpiCollective::check_room(size_t values, size_t room) const {
+  if (room == values) return;
+  fail_internal(name_ + " gather " + std::to_string(values) + " values into room for " +
+                std::to_string(room));
+}
+
 void MpiCollective::gather_to_all(std::span<const double> mine, std::span<double> all) {
   const int count = mpi_count(mine.size(), name_);
   RequestHandle counting;
@@ -72,11 +86,7 @@ void MpiCollective::gather_to_all(std::span<const double> mine, std::span<double
                               counting.address()),
                name_);
   wait_for(counting);
-  const size_t total = place_counts();
-  if (all.size() != total) {
-    fail_internal(name_ + " gather " + std::to_string(total) + " values into room for " +
-                  std::to_string(all.size()));
-  }
+  check_room(place_counts(), all.size());
   RequestHandle request;
   PENSTOCK_MPI(MPI_Iallgatherv(mine.data(), count, MPI_DOUBLE, all.data(), counts_.data(),
                                offsets_.data(), MPI_DOUBLE, comm_.get(), request.address()),
@@ -114,6 +124,14 @@ std::string MpiCollective::broadcast(const std::string& text, int root) {
   std::string result = rank_ == root ? text : std::string(static_cast<size_t>(length), '\0');
   PENSTOCK_MPI(MPI_Bcast(result.data(), length, MPI_CHAR, root, comm_.get()), name_);
   return result;
+}
+
+void MpiCollective::broadcast(std::span<double> values, int root) {
+  RequestHandle request;
+  PENSTOCK_MPI(MPI_Ibcast(values.data(), mpi_count(values.size(), name_), MPI_DOUBLE, root,
+                          comm_.get(), request.address()),
+               name_);
+  wait_for(request);
 }
 
 }  // namespace penstock

@@ -1,9 +1,9 @@
 // runtime/comm/mpi_collective.h -- Collective over one MPI communicator.
 //
-// Sums and maxima are gathered and folded here in rank order: MPI does not promise the same bits on
-// every rank, nor that a NaN survives MPI_MAX. What a step does (sum, maximum, gather_to_all of
-// doubles) waits by the pollers: links and sums go on, and there is an end. The rest, before and
-// between steps, waits in MPI for as long as it takes: a rank may be reading a large file.
+// Sums are gathered and added here in rank order: MPI does not promise the same bits on every rank.
+// What a step does (sum, gather, gather_to_all and broadcast of doubles) waits by the pollers:
+// links and sums go on, and there is an end. The rest, before and between steps, waits in MPI for
+// as long as it takes: a rank may be reading a large file.
 #pragma once
 
 #include <string>
@@ -28,20 +28,20 @@ class MpiCollective final : public Collective {
   [[nodiscard]] int size() const override { return size_; }
   void barrier() override;
   void sum(std::span<double> values) override;
-  void maximum(std::span<double> values) override;
+  void gather(std::span<const double> mine, std::span<const int> counts,
+              std::span<double> all) override;
   void gather_to_all(std::span<const double> mine, std::span<double> all) override;
   [[nodiscard]] std::vector<int64_t> gather_to_all(int64_t mine) override;
   [[nodiscard]] std::vector<std::string> gather_text(const std::string& mine) override;
   [[nodiscard]] std::string broadcast(const std::string& text, int root) override;
+  void broadcast(std::span<double> values, int root) override;
 
  private:
-  // values[i] = fold(... fold(first[i], second[i]) ...) over the members in rank order.
-  template <class Fold>
-  void fold_in_rank_order(std::span<double> values, Fold fold);
   // Waits for a request that MPI has just made.
   void wait_for(RequestHandle& request);
   // Running sums of counts_ to offsets_; returns the total.
   size_t place_counts();
+  void check_room(size_t values, size_t room) const;
 
   CommHandle comm_;
   std::string name_;

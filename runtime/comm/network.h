@@ -91,8 +91,12 @@ class Collective {
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int size() const = 0;
   virtual void barrier() = 0;
-  virtual void sum(std::span<double> values) = 0;      // in place, same bits everywhere
-  virtual void maximum(std::span<double> values) = 0;  // in place; a NaN wins
+  virtual void sum(std::span<double> values) = 0;  // in place, same bits everywhere
+  // To rank 0, into `all`: the members' values one after another, in rank order, counts[r] of them
+  // from rank r. `counts` and `all`, which holds their total, are read and written there only.
+  // Takes no memory.
+  virtual void gather(std::span<const double> mine, std::span<const int> counts,
+                      std::span<double> all) = 0;
   // The members' values one after another, in rank order; lengths may differ. `all` must hold the
   // total.
   virtual void gather_to_all(std::span<const double> mine, std::span<double> all) = 0;
@@ -100,6 +104,7 @@ class Collective {
   // At rank 0: everyone's text in rank order; elsewhere empty.
   [[nodiscard]] virtual std::vector<std::string> gather_text(const std::string& mine) = 0;
   [[nodiscard]] virtual std::string broadcast(const std::string& text, int root) = 0;
+  virtual void broadcast(std::span<double> values, int root) = 0;  // in place, as many everywhere
 };
 
 enum class Direction : uint8_t { Activation, Gradient };

@@ -117,7 +117,11 @@ LayerProbe::LayerProbe(const std::unique_ptr<Layer>& layer, const Shapes& inputs
   optimizer_->allocate(stage_.parameters(), device);
   if (setup.optimizer.moving_average > 0.0) {
     average_ = std::make_unique<WeightAverage>(setup.optimizer.moving_average);
-    average_->allocate(stage_.parameters(), device);
+    std::vector<MovingStatistic> statistics;
+    for (const Buffer* buffer : moving_buffers(stage_.set())) {
+      statistics.push_back({buffer->name, buffer->value});
+    }
+    average_->allocate(stage_.parameters(), statistics, device);
   }
   const auto parameters = static_cast<int64_t>(stage_.parameters().size());
   squares_ = device.empty({parameters}, DType::F64, Purpose::Workspace);

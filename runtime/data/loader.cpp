@@ -42,9 +42,10 @@ size_t find_field(const Dataset& dataset, const std::string& name) {
 }
 
 // What a sample beyond the end of the data holds: labels that no loss counts.
-uint8_t padding_byte(const Field& field) {
+uint8_t padding_byte(const Field& field, const std::string& targets) {
   const bool label =
-      field.dtype == DType::I32 && (field.name == "labels" || field.name.ends_with("_labels"));
+      field.dtype == DType::I32 &&
+      (field.name == targets || field.name == "labels" || field.name.ends_with("_labels"));
   return label ? 0xFF : 0;  // all bits set is -1
 }
 
@@ -107,7 +108,7 @@ void Loader::State::allocate(Memory& host) {
       fail_internal("'" + name + "' is loaded twice");
     const Field& field = dataset->fields()[source];
     const size_t bytes = static_cast<size_t>(field.shape.elements()) * size_of(field.dtype);
-    wanted.push_back({source, bytes, padding_byte(field)});
+    wanted.push_back({source, bytes, padding_byte(field, config.targets)});
   }
   out.assign(dataset->fields().size(), nullptr);
   ring.resize(static_cast<size_t>(config.prefetch) + 1);

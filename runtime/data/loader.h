@@ -20,12 +20,15 @@ namespace penstock {
 
 struct LoaderConfig {
   std::vector<std::string> fields = {};  // what this rank's stages read; may be empty
-  int64_t micro_batch_size = 1;          // b
-  int micro_batches = 1;                 // M, of this replica
+  std::string targets = {};      // the one that losses compare with, besides "labels"; may be empty
+  int64_t micro_batch_size = 1;  // b
+  int micro_batches = 1;         // M, of this replica
   int replica = 0, replicas = 1;
   uint64_t seed = 0;
   bool shuffle = true;
-  bool wrap = true;  // training: epochs follow each other; evaluation: one pass, then padding
+  bool wrap =
+      true;  // training: epochs follow each other; evaluation: one pass, then padding: targets of
+  // -1, which no loss counts, and else zeros
   int prefetch = 2;  // steps decoded ahead
   int64_t first_step = 0;
 };

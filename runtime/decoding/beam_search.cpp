@@ -87,4 +87,9 @@ std::vector<int32_t> BeamSearch::best() const {
   return {rows_[0].begin() + 1, rows_[0].end()};
 }
 
+double BeamSearch::best_score() const {
+  if (finished_ > 0 || rows_.empty()) return best_score_;
+  return rows_[0].size() > 1 ? normalised(scores_[0], std::ssize(rows_[0]) - 1) : 0.0;
+}
+
 }  // namespace penstock

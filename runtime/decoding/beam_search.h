@@ -35,6 +35,8 @@ class BeamSearch {
   void extend(std::span<const std::vector<NextWord>> candidates);
   // The best found so far, without begin and end; of the unfinished ones where none has ended.
   [[nodiscard]] std::vector<int32_t> best() const;
+  // Its log probability, normalised by its length; 0 before the first words.
+  [[nodiscard]] double best_score() const;
 
  private:
   [[nodiscard]] double normalised(double score, int64_t words) const;

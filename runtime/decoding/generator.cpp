@@ -30,6 +30,12 @@ class Exit {
   size_t next_ = 0;  // the first that is not out
 };
 
+// A sample that is not done, and where it is in the rounds.
+struct Growing {
+  size_t sample;
+  int64_t place;
+};
+
 }  // namespace
 
 void check(const GenerationOptions& options) {
@@ -68,7 +74,8 @@ int64_t Generator::generate(const std::vector<Tokens>& prompts, const Show& show
     samples.insert(samples.end(), static_cast<size_t>(options_.samples), prompt);
   }
   Exit exit(samples, show);
-  std::vector<size_t> growing;
+  std::vector<Growing> growing;
+  Places places = rounds_.places(1);
   size_t started = 0;
   int64_t added = 0;
   const auto wanted = [&](size_t sample) {
@@ -76,26 +83,32 @@ int64_t Generator::generate(const std::vector<Tokens>& prompts, const Show& show
            static_cast<size_t>(options_.tokens);
   };
   for (;;) {
-    for (; started < samples.size() && std::ssize(growing) < rounds_.most_rows(); ++started) {
+    for (; started < samples.size() && places.any_free(); ++started) {
       if (options_.tokens > 0) {
-        growing.push_back(started);
+        growing.push_back({started, places.take()});
       } else {
         exit.note_done(started);
       }
     }
     std::vector<Row> rows;
-    for (const size_t s : growing) {
+    for (const auto& [s, place] : growing) {
       const auto words = window(samples[s]);
-      rows.push_back({{}, {words.begin(), words.end()}, draw(s, samples[s].size())});
+      rows.push_back({.words = {words.begin(), words.end()},
+                      .draw = draw(s, samples[s].size()),
+                      .text = static_cast<int64_t>(s),
+                      .place = place});
     }
     // Every rank learns from the answer whether there was anything to do.
     const auto chosen = rounds_.next(rows, 1, choose_);
-    for (size_t r = 0; r < growing.size(); ++r) samples[growing[r]].push_back(chosen[r][0].word);
+    for (size_t r = 0; r < growing.size(); ++r) {
+      samples[growing[r].sample].push_back(chosen[r][0].word);
+    }
     added += std::ssize(growing);
-    std::erase_if(growing, [&](size_t s) {
-      const bool done = samples[s].size() == wanted(s);
-      if (done) exit.note_done(s);
-      return done;
+    std::erase_if(growing, [&](const Growing& one) {
+      if (samples[one.sample].size() != wanted(one.sample)) return false;
+      exit.note_done(one.sample);
+      places.give_back(one.place);
+      return true;
     });
     exit.show();
     if (chosen.empty()) return added;

@@ -61,13 +61,13 @@ Rounds::Form Rounds::make_form(bool one_position, const std::vector<std::string>
 
 void Rounds::count_cache() {
   for (const auto& stage : pipeline_.stages()) {
-    cache_bytes_ += stage->past_bytes() * context_ * rows_here();
+    cache_bytes_ += stage->past_bytes() * context_ * rows_of_replica();
   }
   const int64_t has =
       device_.host_addressable() ? host_memory_bytes() : device_.model().memory_bytes;
   const int64_t left = has - device_.memory().use().total_current;
   if (cache_bytes_ <= left) return;
-  fail_resource("the keys and values of " + std::to_string(rows_here()) + " rows of " +
+  fail_resource("the keys and values of " + std::to_string(rows_of_replica()) + " rows of " +
                 std::to_string(context_) + " positions take " + bytes_text(cache_bytes_) +
                 ", and of the memory of " + device_.description() + " " + bytes_text(left) +
                 " are left: use more stages, a smaller run.eval_batch (" + std::to_string(batch_) +
@@ -85,7 +85,7 @@ void Rounds::prepare_cache() {
 // Rows of this replica that go on from another one's past, or from their own in another place.
 void Rounds::move_past(std::span<const int64_t> from) {
   std::vector<Past::Move> moves;
-  const int64_t last = std::min(std::ssize(from), first_row() + rows_here());
+  const int64_t last = std::min(std::ssize(from), first_row() + rows_of_replica());
   for (int64_t r = first_row(); r < last; ++r) {
     const int64_t origin = from[static_cast<size_t>(r)];
     if (origin >= 0 && origin != r) moves.push_back({origin - first_row(), r - first_row()});
@@ -176,7 +176,7 @@ std::vector<float> Rounds::logits_of(const Form& form, int64_t row, const Row& c
 // The choices for this replica's rows, where its logits are.
 void Rounds::look(const Form& form, const Share& share, int count, const Choose& choose,
                   std::span<double> found) {
-  const int64_t last = std::min(std::ssize(share.rows), first_row() + rows_here());
+  const int64_t last = std::min(std::ssize(share.rows), first_row() + rows_of_replica());
   for (int64_t r = first_row(); r < last; ++r) {
     if (share.wanted[static_cast<size_t>(r)] == 0) continue;
     const Row& row = share.rows[static_cast<size_t>(r)];
@@ -192,19 +192,22 @@ void Rounds::look(const Form& form, const Share& share, int count, const Choose&
 
 std::vector<std::vector<NextWord>> Rounds::next(const std::vector<Row>& rows, int count,
                                                 const Choose& choose) {
-  const std::vector<Row> all = decode(network_.world().broadcast(encode(rows), 0));
-  if (all.empty()) return {};
-  if (std::ssize(all) > most_rows()) fail_internal("a round of too many rows");
+  const std::vector<Row> listed = decode(network_.world().broadcast(encode(rows), 0));
+  if (listed.empty()) {
+    before_.clear();
+    return {};
+  }
+  std::vector<Row> all = by_place(listed, replicas_ * rows_of_replica());
   std::vector<int64_t> from(all.size(), -1);
   if (past_) {
-    from = origins(before_, all, rows_here());
+    from = origins(before_, all, rows_of_replica());
     move_past(from);
   }
   Share grown{all, {}};
   Share fresh{all, {}};
-  for (const int64_t origin : from) {
-    grown.wanted.push_back(origin >= 0 ? 1 : 0);
-    fresh.wanted.push_back(origin < 0 ? 1 : 0);
+  for (size_t r = 0; r < all.size(); ++r) {
+    grown.wanted.push_back(from[r] >= 0 ? 1 : 0);
+    fresh.wanted.push_back(from[r] < 0 && !all[r].words.empty() ? 1 : 0);
   }
   // Every number is non-zero on one rank only, so the sum is exact.
   std::vector<double> found(all.size() * static_cast<size_t>(count) * 2);
@@ -215,12 +218,15 @@ std::vector<std::vector<NextWord>> Rounds::next(const std::vector<Row>& rows, in
     if (pipeline_.has_loss()) look(*form, *share, count, choose, found);
     for (Tensor& logits : logits_) logits.reset();
   }
-  before_ = all;
+  before_ = std::move(all);
   network_.world().sum(found);
-  std::vector<std::vector<NextWord>> candidates(all.size());
-  for (size_t i = 0; i < found.size(); i += 2) {
-    candidates[i / 2 / static_cast<size_t>(count)].push_back(
-        {static_cast<int32_t>(found[i]), found[i + 1]});
+  std::vector<std::vector<NextWord>> candidates;
+  for (const Row& row : listed) {
+    const double* of_row = found.data() + row.place * count * 2;
+    std::vector<NextWord>& chosen = candidates.emplace_back();
+    for (int i = 0; i < count; ++i) {
+      chosen.push_back({static_cast<int32_t>(of_row[2 * i]), of_row[2 * i + 1]});
+    }
   }
   return candidates;
 }

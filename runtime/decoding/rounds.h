@@ -11,6 +11,7 @@
 
 #include "runtime/comm/network.h"
 #include "runtime/decoding/beam_search.h"
+#include "runtime/decoding/places.h"
 #include "runtime/decoding/rows.h"
 #include "runtime/layers/loss.h"
 #include "runtime/pipeline/pipeline.h"
@@ -32,16 +33,21 @@ class Rounds {
   Rounds& operator=(const Rounds&) = delete;
 
   [[nodiscard]] int64_t classes() const { return classifier_->classes(); }  // words, by id
-  // Of one round, over all replicas: D x M x the evaluation's micro-batch.
-  [[nodiscard]] int64_t most_rows() const { return replicas_ * rows_here(); }
+  // Of one round on one replica: M x the evaluation's micro-batch.
+  [[nodiscard]] int64_t rows_of_replica() const { return batch_ * micro_batches_; }
+  // For texts of so many rows each, at most rows_of_replica().
+  [[nodiscard]] Places places(int64_t width) const { return {rows_of_replica(), replicas_, width}; }
   [[nodiscard]] bool caches() const { return past_.has_value(); }
   [[nodiscard]] int64_t cache_bytes() const { return cache_bytes_; }  // on this rank
 
-  // Collective. Rank 0 brings the rows, at most most_rows(), none longer than the context; `count`
-  // and `choose` are the same everywhere. Returns for each row what was chosen, filled up to
-  // `count` with what is impossible, the same on every rank; nothing where there are no rows.
-  // A row that is one word longer than one of the round before costs a position with the cache,
-  // others the whole context. What a row gives does not depend on the others, to the last bit.
+  // Collective. Rank 0 brings the rows, in places of places(), none longer than the context;
+  // `count` and `choose` are the same everywhere. Returns for each row what was chosen, filled up
+  // to `count` with what is impossible, the same on every rank; nothing where there are no rows,
+  // which ends the texts so far: numbers of texts may then mean others.
+  // A row that is one word longer than one of its text in the round before costs a position with
+  // the cache, others the whole context. What a row gives does not depend on other texts, nor on
+  // the number of replicas, to the last bit: a text keeps its replica, so that it depends on the
+  // text alone which of its words cost what.
   // Throws Error(Input) when logits are not numbers.
   [[nodiscard]] std::vector<std::vector<NextWord>> next(const std::vector<Row>& rows, int count,
                                                         const Choose& choose);
@@ -53,13 +59,12 @@ class Rounds {
     int64_t positions = 1;
     std::vector<Batch> batches;
   };
-  // Some rows of a round: those for which `wanted` is not 0.
+  // Some rows of a round, by place: those for which `wanted` is not 0.
   struct Share {
     std::span<const Row> rows;
     std::vector<uint8_t> wanted;
   };
 
-  [[nodiscard]] int64_t rows_here() const { return batch_ * micro_batches_; }
   [[nodiscard]] int64_t first_row() const { return first_micro_batch_ * batch_; }
   [[nodiscard]] Form make_form(bool one_position, const std::vector<std::string>& names);
   void count_cache();
@@ -84,7 +89,7 @@ class Rounds {
   Form whole_, one_;
   std::optional<Past> past_;
   int64_t cache_bytes_ = 0;
-  std::vector<Row> before_;  // the last round's, whose past is kept
+  std::vector<Row> before_;  // the last round's, by place, whose past is kept
   const ClassifierLoss* classifier_ = nullptr;
   std::function<void(int micro_batch, const Tensor& logits)> keep_logits_;
   std::vector<Tensor> logits_;  // by micro-batch, on the rank that has them

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/error.h"
+
 namespace penstock {
 namespace {
 
@@ -23,8 +25,20 @@ std::vector<int32_t> take(const std::string& text, size_t& at) {
   return ids;
 }
 
+template <class Number>
+void put(std::string& text, Number number) {
+  text.append(reinterpret_cast<const char*>(&number), sizeof(number));
+}
+
+template <class Number>
+void take(Number& number, const std::string& text, size_t& at) {
+  std::memcpy(&number, text.data() + at, sizeof(number));
+  at += sizeof(number);
+}
+
 bool grew(const Row& before, const Row& now) {
-  return before.words.size() + 1 == now.words.size() &&
+  return before.text == now.text && !before.words.empty() &&
+         before.words.size() + 1 == now.words.size() &&
          std::equal(before.words.begin(), before.words.end(), now.words.begin()) &&
          before.source == now.source;
 }
@@ -36,7 +50,9 @@ std::string encode(std::span<const Row> rows) {
   for (const Row& row : rows) {
     put(text, row.source);
     put(text, row.words);
-    text.append(reinterpret_cast<const char*>(&row.draw), sizeof(row.draw));
+    put(text, row.draw);
+    put(text, row.text);
+    put(text, row.place);
   }
   return text;
 }
@@ -47,10 +63,22 @@ std::vector<Row> decode(const std::string& text) {
     Row& row = rows.emplace_back();
     row.source = take(text, at);
     row.words = take(text, at);
-    std::memcpy(&row.draw, text.data() + at, sizeof(row.draw));
-    at += sizeof(row.draw);
+    take(row.draw, text, at);
+    take(row.text, text, at);
+    take(row.place, text, at);
   }
   return rows;
+}
+
+std::vector<Row> by_place(std::span<const Row> rows, int64_t places) {
+  std::vector<Row> all(static_cast<size_t>(places));
+  for (const Row& row : rows) {
+    if (row.place < 0 || row.place >= places) fail_internal("a round of too many rows");
+    Row& there = all[static_cast<size_t>(row.place)];
+    if (!there.words.empty()) fail_internal("two rows of a round have the same place");
+    there = row;
+  }
+  return all;
 }
 
 std::vector<int64_t> origins(std::span<const Row> before, std::span<const Row> now,

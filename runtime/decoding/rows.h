@@ -10,17 +10,24 @@ namespace penstock {
 
 // What the network reads of one row.
 struct Row {
-  std::vector<int32_t> source;  // translation: tag, pieces, end
-  std::vector<int32_t> words;   // those so far, what they begin with included; at least one
-  double draw = 0.0;            // in [0, 1), for those who choose at random
+  std::vector<int32_t> source = {};  // translation: tag, pieces, end
+  std::vector<int32_t> words = {};   // those so far, what they begin with included; at least one
+  double draw = 0.0;                 // in [0, 1), for those who choose at random
+  int64_t text = 0;   // which of all texts this is of: it goes on from rows of that only
+  int64_t place = 0;  // in the round, over all replicas (places.h)
 };
 
 // Rows as bytes, for the other ranks.
 [[nodiscard]] std::string encode(std::span<const Row> rows);
 [[nodiscard]] std::vector<Row> decode(const std::string& text);
 
-// For each row the number of the one in `before` that it is one word longer than, itself if it can
-// be; -1 where there is none. A row keeps to its replica, of `per_replica` rows each.
+// The rows by place, of so many; without words where there is nobody. Throws Error(Internal) when
+// two have the same place, or one has none of these.
+[[nodiscard]] std::vector<Row> by_place(std::span<const Row> rows, int64_t places);
+
+// Of rows by place: for each the place of the one in `before` that it is one word longer than, of
+// the same text and on the same replica (of `per_replica` places each), its own if it can be; -1
+// where there is none.
 [[nodiscard]] std::vector<int64_t> origins(std::span<const Row> before, std::span<const Row> now,
                                            int64_t per_replica);
 

@@ -30,6 +30,7 @@ int32_t tag_of(const Config& config, const std::string& target, const Pieces& pi
 // A sentence on its way.
 struct Job {
   size_t number;  // among the sentences
+  int64_t place;  // in the rounds
   std::vector<int32_t> source;
   BeamSearch search;
 };
@@ -42,9 +43,10 @@ Translator::Translator(const Config& config, const TranslationOptions& options, 
       pieces_(config.data.vocabulary),
       context_(config.model.context),
       tag_(tag_of(config, options.target, pieces_)) {
-  if (options_.beams < 1 || options_.beams > rounds.most_rows()) {
+  if (options_.beams < 1 || options_.beams > rounds.rows_of_replica()) {
     fail_input("--beam " + std::to_string(options_.beams) + ": a round has place for 1 to " +
-               std::to_string(rounds.most_rows()) + " rows; raise run.eval_batch");
+               std::to_string(rounds.rows_of_replica()) +
+               " rows of a sentence; raise run.eval_batch");
   }
 }
 
@@ -64,9 +66,10 @@ std::vector<int32_t> Translator::source_of(const std::string& sentence) {
 // With the cache a start costs more than a round of those that go on: the next ones start together.
 std::vector<std::string> Translator::translate(const std::vector<std::string>& sentences) {
   std::vector<std::string> translations(sentences.size());
+  scores_.assign(sentences.size(), 0.0);
   std::deque<Job> jobs;
   size_t started = 0;
-  const auto places = static_cast<size_t>(rounds_.most_rows() / options_.beams);
+  Places places = rounds_.places(options_.beams);
   const SearchOptions how = {.beams = options_.beams,
                              .length_penalty = options_.length_penalty,
                              .longest = context_ - 1,
@@ -77,15 +80,19 @@ std::vector<std::string> Translator::translate(const std::vector<std::string>& s
     return best_candidates(logits, count);
   };
   for (;;) {
-    const bool room = !rounds_.caches() || jobs.size() <= places / 2;
-    while (room && started < sentences.size() && jobs.size() < places) {
-      jobs.push_back({started, source_of(sentences[started]), BeamSearch(how)});
+    const bool room = !rounds_.caches() || std::ssize(jobs) <= places.texts() / 2;
+    while (room && started < sentences.size() && places.any_free()) {
+      jobs.push_back({started, places.take(), source_of(sentences[started]), BeamSearch(how)});
       ++started;
     }
     std::vector<Row> rows;
     for (const Job& job : jobs) {
+      int64_t place = job.place;
       for (const std::vector<int32_t>& words : job.search.rows()) {
-        rows.push_back({job.source, words, 0.0});
+        rows.push_back({.source = job.source,
+                        .words = words,
+                        .text = static_cast<int64_t>(job.number),
+                        .place = place++});
       }
     }
     // Every rank learns from the answer whether there was anything to do.
@@ -100,6 +107,8 @@ std::vector<std::string> Translator::translate(const std::vector<std::string>& s
     std::erase_if(jobs, [&](const Job& job) {
       if (!job.search.rows().empty()) return false;
       translations[job.number] = pieces_.decode(job.search.best());
+      scores_[job.number] = job.search.best_score();
+      places.give_back(job.place);
       return true;
     });
   }

@@ -25,6 +25,8 @@ class Translator {
   // Collective; the sentences of rank 0 count, and their translations are returned there, in order
   // (elsewhere nothing). Sentences too long for the network lose their end; see cut().
   [[nodiscard]] std::vector<std::string> translate(const std::vector<std::string>& sentences);
+  // Of those translations, in order: how probable each is, as its beam search knows.
+  [[nodiscard]] const std::vector<double>& scores() const { return scores_; }
   [[nodiscard]] int64_t cut() const { return cut_; }  // sentences that lost their end
 
  private:
@@ -35,6 +37,7 @@ class Translator {
   Pieces pieces_;
   int64_t context_;
   int32_t tag_ = -1;
+  std::vector<double> scores_;
   int64_t cut_ = 0;
 };
 

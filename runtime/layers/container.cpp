@@ -33,6 +33,13 @@ std::vector<std::string> Group::reads() const {
   return all;
 }
 
+std::string Group::targets() const {
+  for (const auto& layer : layers_) {
+    if (!layer->targets().empty()) return layer->targets();
+  }
+  return {};
+}
+
 void Group::end_step(const StepEnd& end) const {
   for (const auto& layer : layers_) layer->end_step(end);
 }

@@ -17,6 +17,7 @@ class Group final : public Layer {
   void declare(ParameterSet& set) const override;
   Variables forward(Context& context, const Variables& inputs) const override;
   [[nodiscard]] std::vector<std::string> reads() const override;
+  [[nodiscard]] std::string targets() const override;
   void end_step(const StepEnd& end) const override;
   [[nodiscard]] int64_t past_width() const override;
 

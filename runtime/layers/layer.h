@@ -34,6 +34,9 @@ class Layer {
   virtual Variables forward(Context& context, const Variables& inputs) const = 0;
   // Batch fields that forward() asks Context::field for.
   [[nodiscard]] virtual std::vector<std::string> reads() const { return {}; }
+  // Of a loss: the one of reads() that has its targets, one for each number that is not negative
+  // (a field of I32), or one for each sample (of another type). Empty: no loss.
+  [[nodiscard]] virtual std::string targets() const { return {}; }
   virtual void end_step(const StepEnd& /*end*/) const {}
   // Numbers that it keeps for a position of a row while words are chosen: keys and values (past.h).
   [[nodiscard]] virtual int64_t past_width() const { return 0; }

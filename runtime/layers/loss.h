@@ -27,6 +27,7 @@ class ClassifierLoss final : public Layer {
   void declare(ParameterSet& set) const override { linear_.declare(set); }
   Variables forward(Context& context, const Variables& inputs) const override;
   [[nodiscard]] std::vector<std::string> reads() const override { return {options_.labels}; }
+  [[nodiscard]] std::string targets() const override { return options_.labels; }
 
   [[nodiscard]] int64_t classes() const { return options_.classes; }
 
@@ -47,6 +48,7 @@ class AuxiliaryLoss final : public Layer {
   void declare(ParameterSet& set) const override { branch_.declare(set); }
   Variables forward(Context& context, const Variables& inputs) const override;
   [[nodiscard]] std::vector<std::string> reads() const override { return branch_.reads(); }
+  [[nodiscard]] std::string targets() const override { return branch_.targets(); }
   void end_step(const StepEnd& end) const override { branch_.end_step(end); }
 
  private:

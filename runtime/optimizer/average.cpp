@@ -18,29 +18,32 @@ double average_decay(double decay, int64_t step) {
   return std::min(decay, (1.0 + n) / (10.0 + n));
 }
 
-void WeightAverage::allocate(std::span<Parameter* const> parameters, Device& device) {
+void WeightAverage::allocate(std::span<Parameter* const> parameters,
+                             std::span<const MovingStatistic> statistics, Device& device) {
   if (device_ != nullptr) fail_internal("the weight averages were allocated twice");
   device_ = &device;
-  parameters_.assign(parameters.begin(), parameters.end());
-  int64_t largest = 0;
-  for (const Parameter* parameter : parameters_) {
-    if (!parameter->weight.value()) {
-      fail_internal("the weight average got " + parameter->name + " before its weight");
-    }
-    Tensor average = device.empty(parameter->shape, DType::F32, Purpose::Optimizer);
-    device.pointwise().copy(average, parameter->weight.value());
-    averages_.push_back(std::move(average));
-    largest = std::max(largest, parameter->elements());
+  for (Parameter* parameter : parameters) {
+    add(parameter->name, parameter, parameter->weight.value());
   }
+  for (const MovingStatistic& statistic : statistics) {
+    add(statistic.name, nullptr, statistic.value);
+  }
+  int64_t largest = 0;
+  for (const Entry& entry : entries_) largest = std::max(largest, entry.value.elements());
   spare_ = device.empty({std::min(largest, kSwapElements)}, DType::F32, Purpose::Optimizer);
+}
+
+void WeightAverage::add(const std::string& name, Parameter* parameter, const Tensor& value) {
+  if (!value) fail_internal("the weight average got " + name + " before its value");
+  Tensor average = device_->empty(value.shape(), DType::F32, Purpose::Optimizer);
+  device_->pointwise().copy(average, value);
+  entries_.push_back({name, parameter, value, std::move(average)});
 }
 
 void WeightAverage::update(int64_t step) {
   if (swapped_) fail_internal("the weight average was updated while it stands in for the weights");
   const auto decay = static_cast<float>(average_decay(decay_, step));
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    list_.push_back({averages_[i], parameters_[i]->weight.value()});
-  }
+  for (const Entry& entry : entries_) list_.push_back({entry.average, entry.value});
   device_->update().moving_average(list_, decay);
   list_.clear();
 }
@@ -57,18 +60,17 @@ void WeightAverage::swap_out() {
 
 void WeightAverage::exchange() {
   PointwiseOps& ops = device_->pointwise();
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    const Tensor& weight = parameters_[i]->weight.value();
-    for (int64_t first = 0; first < weight.elements(); first += spare_.elements()) {
-      const Shape piece{std::min(spare_.elements(), weight.elements() - first)};
-      Tensor ours = weight.view(first, piece);
-      Tensor theirs = averages_[i].view(first, piece);
+  for (const Entry& entry : entries_) {
+    for (int64_t first = 0; first < entry.value.elements(); first += spare_.elements()) {
+      const Shape piece{std::min(spare_.elements(), entry.value.elements() - first)};
+      Tensor ours = entry.value.view(first, piece);
+      Tensor theirs = entry.average.view(first, piece);
       Tensor spare = spare_.view(0, piece);
       ops.copy(spare, ours);
       ops.copy(ours, theirs);
       ops.copy(theirs, spare);
     }
-    parameters_[i]->weight.changed();
+    if (entry.parameter != nullptr) entry.parameter->weight.changed();
   }
   swapped_ = !swapped_;
 }
@@ -76,10 +78,8 @@ void WeightAverage::exchange() {
 std::vector<StateTensor> WeightAverage::state() const {
   if (swapped_) fail_internal("the weight averages were asked for while they are the weights");
   std::vector<StateTensor> all;
-  all.reserve(averages_.size());
-  for (size_t i = 0; i < averages_.size(); ++i) {
-    all.push_back({parameters_[i]->name, "average", averages_[i]});
-  }
+  all.reserve(entries_.size());
+  for (const Entry& entry : entries_) all.push_back({entry.name, "average", entry.average});
   return all;
 }
 

@@ -35,7 +35,7 @@ std::string place_of(const Instruction& instruction, int64_t step) {
 Executor::Executor(const Schedule& schedule, int rank, Parts parts)
     : micro_batches_(schedule.micro_batches),
       parts_(std::move(parts)),
-      stations_(static_cast<size_t>(schedule.stages)),
+      held_stages_(static_cast<size_t>(schedule.stages)),
       fields_(schedule.program[static_cast<size_t>(rank)], readers(parts_), *parts_.device),
       clock_(parts_.device->make_clock(schedule.program[static_cast<size_t>(rank)].size() + 1)) {
   const Edges edges(schedule);
@@ -45,17 +45,17 @@ Executor::Executor(const Schedule& schedule, int rank, Parts parts)
 }
 
 void Executor::open_channels(const Edges& edges, const std::vector<Route>& routes) {
-  for (size_t s = 0; s < stations_.size(); ++s) {
-    stations_[s].stage = parts_.stages[s];
-    if (s == 0) stations_[s].input_count = parts_.traffic.boundaries[0].size();
+  for (size_t s = 0; s < held_stages_.size(); ++s) {
+    held_stages_[s].stage = parts_.stages[s];
+    if (s == 0) held_stages_[s].input_count = parts_.traffic.boundaries[0].size();
   }
   activations_.resize(routes.size());
   gradients_.resize(routes.size());
   for (int e = 0; e < edges.count(); ++e) {
     const auto edge = static_cast<size_t>(e);
     const Route& route = routes[edge];
-    Station& from = stations_[static_cast<size_t>(route.from)];
-    Station& to = stations_[static_cast<size_t>(route.to)];
+    HeldStage& from = held_stages_[static_cast<size_t>(route.from)];
+    HeldStage& to = held_stages_[static_cast<size_t>(route.to)];
     from.output_count += route.tensors.size();
     to.input_count += route.tensors.size();
     if (from.stage == nullptr && to.stage == nullptr) continue;
@@ -82,7 +82,7 @@ void Executor::list_tasks(const std::vector<Instruction>& program, const Edges& 
   for (const Instruction& instruction : program) {
     Task& task = tasks_.emplace_back();
     task.instruction = instruction;
-    if (instruction.stage >= 0) task.station = &stations_[static_cast<size_t>(instruction.stage)];
+    if (instruction.stage >= 0) task.held = &held_stages_[static_cast<size_t>(instruction.stage)];
     task.keep_tape = !recomputed.contains({instruction.stage, instruction.micro_batch});
     const Op op = instruction.op;
     const bool activation = op == Op::SendActivation || op == Op::RecvActivation;
@@ -142,7 +142,7 @@ void Executor::execute(const Task& task, const StepInput& input) {
       forward(task, micro_batch_of(task, input));
       return;
     case Op::Recompute:
-      task.station->stage->recompute(micro_batch_of(task, input));
+      task.held->stage->recompute(micro_batch_of(task, input));
       return;
     case Op::Backward:
       backward(task, micro_batch_of(task, input), Halves::Both);
@@ -151,7 +151,7 @@ void Executor::execute(const Task& task, const StepInput& input) {
       backward(task, micro_batch_of(task, input), Halves::Input);
       return;
     case Op::BackwardWeight:
-      task.station->stage->backward_weight(micro_batch_of(task, input));
+      task.held->stage->backward_weight(micro_batch_of(task, input));
       return;
     case Op::SendActivation:
     case Op::SendGradient:
@@ -163,7 +163,7 @@ void Executor::execute(const Task& task, const StepInput& input) {
       return;
     case Op::ReduceGradients:
       if (parts_.reduce != nullptr) {
-        task.station->stage->begin_reduction(
+        task.held->stage->begin_reduction(
             [group = parts_.reduce](const Tensor& bucket) { group->start(bucket); });
       }
       return;
@@ -193,24 +193,24 @@ Tensors Executor::take_inputs(const Task& task) const {
     for (const std::string& field : parts_.inputs) inputs.push_back(batch.field(field));
     return inputs;
   }
-  inputs.resize(task.station->input_count);
-  for (Channel* channel : task.station->inputs) channel->take(task.instruction.micro_batch, inputs);
+  inputs.resize(task.held->input_count);
+  for (Channel* channel : task.held->inputs) channel->take(task.instruction.micro_batch, inputs);
   return inputs;
 }
 
 void Executor::forward(const Task& task, const MicroBatch& batch) {
-  Tensors outputs = task.station->stage->forward(batch, take_inputs(task), task.keep_tape);
-  for (Channel* channel : task.station->outputs) channel->put(batch.index, outputs);
+  Tensors outputs = task.held->stage->forward(batch, take_inputs(task), task.keep_tape);
+  for (Channel* channel : task.held->outputs) channel->put(batch.index, outputs);
 }
 
 void Executor::backward(const Task& task, const MicroBatch& batch, Halves halves) {
-  const Station& station = *task.station;
-  Tensors gradients(station.output_count);
-  for (Channel* channel : station.output_gradients) channel->take(batch.index, gradients);
+  const HeldStage& held = *task.held;
+  Tensors gradients(held.output_count);
+  for (Channel* channel : held.output_gradients) channel->take(batch.index, gradients);
   Tensors of_inputs = halves == Halves::Both
-                          ? station.stage->backward(batch, std::move(gradients))
-                          : station.stage->backward_input(batch, std::move(gradients));
-  for (Channel* channel : station.input_gradients) channel->put(batch.index, of_inputs);
+                          ? held.stage->backward(batch, std::move(gradients))
+                          : held.stage->backward_input(batch, std::move(gradients));
+  for (Channel* channel : held.input_gradients) channel->put(batch.index, of_inputs);
 }
 
 void Executor::progress() {

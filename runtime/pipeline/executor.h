@@ -69,7 +69,7 @@ class Executor {
     int received = 0;  // messages of one run
   };
   // A stage of this rank and all that leads to it and away.
-  struct Station {
+  struct HeldStage {
     Stage* stage = nullptr;
     std::vector<Channel*> inputs, outputs;                    // of activations
     std::vector<Channel*> output_gradients, input_gradients;  // what comes in, what goes out
@@ -78,7 +78,7 @@ class Executor {
   // An instruction with what it acts on.
   struct Task {
     Instruction instruction;
-    Station* station = nullptr;  // null: of no stage
+    HeldStage* held = nullptr;   // null: of no stage
     Channel* channel = nullptr;  // of a message
     bool keep_tape = true;       // of a forward: no Recompute will come
   };
@@ -97,7 +97,7 @@ class Executor {
   int micro_batches_;
   Parts parts_;
   std::vector<Passage> activations_, gradients_;  // by edge
-  std::vector<Station> stations_;                 // by stage; without a stage on other ranks
+  std::vector<HeldStage> held_stages_;            // by stage; without a stage on other ranks
   std::vector<Task> tasks_;
   FieldFeed fields_;
   std::unique_ptr<DeviceClock> clock_;    // point i is the start of instruction i

@@ -51,13 +51,12 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
       dtype_(dtype_named(config.run.precision)),
       evaluation_batch_(config.run.eval_batch > 0 ? config.run.eval_batch
                                                   : config.pipeline.micro_batch_size) {
-  const auto& [input, model, layout, programs] = blueprint;
+  const auto& [input, model, layout, programs, targets] = blueprint;
   position_ = network.pipeline().rank();
   Traffic passing = traffic(model, layout, input, config.pipeline.micro_batch_size, dtype_);
   check_agreement(fingerprint(model, layout, passing), network.world());
   make_stages(config, device);
-  const std::vector<std::string> fields = this->fields();
-  reads_labels_ = std::find(fields.begin(), fields.end(), "labels") != fields.end();
+  if (holds_loss()) targets_ = targets.name;
 
   const int window =
       std::max(message_window(programs.training), message_window(programs.evaluation));
@@ -150,6 +149,16 @@ void Pipeline::list_parameters(int s, Stage& stage) {
     owned_.push_back(&parameter);
     places_.push_back(here);
   }
+}
+
+bool Pipeline::holds_loss() const {
+  for (int s = 0; s < layout().stages; ++s) {
+    if (stages_by_index_[static_cast<size_t>(s)] == nullptr) continue;
+    for (const auto& layer : layout().layers_of(blueprint_.model, s)) {
+      if (layer == blueprint_.model.layers.back() || !layer->targets().empty()) return true;
+    }
+  }
+  return false;
 }
 
 void Pipeline::reserve_for_messages() {

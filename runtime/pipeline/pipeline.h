@@ -44,8 +44,9 @@ class Pipeline {
   [[nodiscard]] int position() const { return position_; }
   // Batch fields that this rank's stages read; empty on most.
   [[nodiscard]] std::vector<std::string> fields() const;
-  // A stage here holds a loss, the network's or an auxiliary one.
-  [[nodiscard]] bool reads_labels() const { return reads_labels_; }
+  // The batch field with the targets of the losses that stages here hold, the network's or an
+  // auxiliary one; empty where they hold none.
+  [[nodiscard]] const std::string& targets() const { return targets_; }
   [[nodiscard]] bool has_loss() const { return stages_by_index_.back() != nullptr; }
   [[nodiscard]] Stage& loss_stage() const { return *stages_by_index_.back(); }
   [[nodiscard]] const std::vector<std::unique_ptr<Stage>>& stages() const { return stages_; }
@@ -61,6 +62,7 @@ class Pipeline {
  private:
   void make_stages(const Config& config, Device& device);
   void list_parameters(int s, Stage& stage);
+  [[nodiscard]] bool holds_loss() const;
   // Of micro-batches of that size; the last two as in Executor::Parts.
   [[nodiscard]] std::unique_ptr<Executor> make_executor(const Schedule& schedule, Traffic passing,
                                                         int64_t first_section,
@@ -72,7 +74,7 @@ class Pipeline {
   const Blueprint& blueprint_;
   int position_ = 0;
   int replicas_ = 1;
-  bool reads_labels_ = false;
+  std::string targets_;
   Device& device_;
   std::vector<std::unique_ptr<Stage>> stages_;  // held here, ascending
   std::vector<Stage*> stages_by_index_;         // all; null where held elsewhere

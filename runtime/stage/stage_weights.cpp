@@ -1,5 +1,7 @@
 #include "runtime/stage/stage_weights.h"
 
+#include <unordered_map>
+
 #include "runtime/configuration/name_patterns.h"
 #include "runtime/stage/initial_values.h"
 
@@ -12,6 +14,20 @@ int64_t padded(int64_t elements) {
 }
 
 }  // namespace
+
+std::vector<const Buffer*> moving_buffers(ParameterSet& set) {
+  const auto layer_of = [](const std::string& name) { return name.substr(0, name.rfind('.')); };
+  std::unordered_map<std::string, bool> trained;  // by layer: has a parameter that is
+  for (const Parameter& parameter : set.parameters()) {
+    trained[layer_of(parameter.name)] |= !parameter.frozen;
+  }
+  std::vector<const Buffer*> moving;
+  for (const Buffer& buffer : set.buffers()) {
+    const auto layer = trained.find(layer_of(buffer.name));
+    if (layer == trained.end() || layer->second) moving.push_back(&buffer);
+  }
+  return moving;
+}
 
 StageWeights::StageWeights(std::span<const std::unique_ptr<Layer>> layers,
                            std::span<const std::string> freeze) {

@@ -13,6 +13,10 @@
 
 namespace penstock {
 
+// The buffers that a training step changes: all but those of a layer whose parameters are all
+// frozen, since a frozen batch norm leaves its statistics as they are.
+[[nodiscard]] std::vector<const Buffer*> moving_buffers(ParameterSet& set);
+
 class StageWeights {
  public:
   // What the layers declare. Parameters whose names match a pattern of `freeze` (name_patterns.h)

@@ -48,8 +48,8 @@ DataFacts decode(const std::string& text) {
 
 DataSource::DataSource(const Config& config, const ModelMaker& models, Collective& world)
     : config_(config),
-      shape_(
-          on_every_rank([&] { return sample_shape(config.model, models.input(config.model)); })) {
+      shape_(on_every_rank([&] { return sample_shape(config.model, models.input(config.model)); })),
+      host_(host_memory_source()) {
   // The first character says whether the rest is facts or a refusal.
   std::string message;
   if (world.rank() == 0) {
@@ -81,6 +81,10 @@ void DataSource::open(const std::vector<std::string>& fields) {
   } else if (!datasets_.train) {
     datasets_ = open_datasets(config_.data, shape_, config_.run.seed);
   }
+}
+
+Memory& DataSource::batch_memory(Device& device) {
+  return device.host_addressable() ? host_ : device.host_memory();
 }
 
 std::unique_ptr<Loader> DataSource::training_loader(const LoaderConfig& config, Memory& host) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/device.h"
 #include "runtime/comm/network.h"
 #include "runtime/configuration/config.h"
 #include "runtime/data/loader.h"
@@ -31,6 +32,8 @@ class DataSource {
   [[nodiscard]] int64_t mini_batch() const;  // samples of a step, over all replicas
   // Opens the data here when `fields` is not empty. Without it there are no loaders (null).
   void open(const std::vector<std::string>& fields);
+  // Where a loader's batches are to be, for that device. Lives as long as the source.
+  [[nodiscard]] Memory& batch_memory(Device& device);
   [[nodiscard]] std::unique_ptr<Loader> training_loader(const LoaderConfig& config, Memory& host);
   [[nodiscard]] std::unique_ptr<Loader> validation_loader(const LoaderConfig& config, Memory& host);
   // Passes of that loader over all replicas that cover the validation data once.
@@ -41,6 +44,7 @@ class DataSource {
   SampleShape shape_;
   DataFacts facts_;
   std::string note_;
+  Memory host_;        // of the batches, where the device computes in the host's memory
   Datasets datasets_;  // empty where nothing is read
 };
 

@@ -7,29 +7,20 @@
 #include "kernels/error.h"
 #include "kernels/ops/pointwise.h"
 #include "runtime/layers/loss.h"
+#include "runtime/training/batches.h"
 
 namespace penstock {
 namespace {
 
-LoaderConfig loader_config(const Config& config, const Pipeline& pipeline, Network& network) {
-  LoaderConfig loader;
-  loader.fields = pipeline.fields();
-  loader.micro_batch_size =
-      config.run.eval_batch > 0 ? config.run.eval_batch : config.pipeline.micro_batch_size;
-  loader.micro_batches = config.pipeline.micro_batches;
-  loader.replica = network.replicas().rank();
-  loader.replicas = config.pipeline.replicas;
-  loader.seed = config.run.seed;
-  loader.shuffle = false;
-  loader.wrap = false;
-  loader.prefetch = config.data.prefetch;
-  return loader;
+int64_t first_micro_batch(const Config& config, const Station& station) {
+  return int64_t{station.network.replicas().rank()} * config.pipeline.micro_batches;
 }
 
 // The logits of a pass, by micro-batch, on the rank that has them.
 class Logits {
  public:
-  explicit Logits(int micro_batches) : all_(static_cast<size_t>(micro_batches)) {}
+  Logits(const Sequential& model, int micro_batches)
+      : labels_(model.layers.back()->targets()), all_(static_cast<size_t>(micro_batches)) {}
   void keep(int micro_batch, const Tensor& logits) {
     all_[static_cast<size_t>(micro_batch)] = logits;
   }
@@ -44,14 +35,42 @@ class Logits {
       device.pointwise().copy(wide, logits);
       std::vector<float> values(static_cast<size_t>(wide.elements()));
       device.copy_to_host(values.data(), wide, wide.size_bytes());
-      hits += count_among_five(values, batches[m].field("labels").span<const int32_t>());
+      hits += count_among_five(values, batches[m].field(labels_).span<const int32_t>());
     }
     return hits;
   }
 
  private:
+  std::string labels_;  // the batch field that the classifier reads
   std::vector<Tensor> all_;
 };
+
+using KeepLogits = std::function<void(int micro_batch, const Tensor& logits)>;
+
+// Calls `keep` with the logits of each micro-batch, where they are, and `after` when a pass is
+// over, with its batches.
+template <class AfterPass>
+LossSums pass_over_validation(const Config& config, DataSource& source, Pipeline& pipeline,
+                              const Station& station, const KeepLogits* keep, AfterPass after) {
+  Batches batches(DataPart::Validation, config, source, pipeline, station);
+  StepInput input;
+  input.pass = {.training = false,
+                .seed = config.run.seed,
+                .first_micro_batch = first_micro_batch(config, station),
+                .logits = keep};
+  LossSums sums;
+  for (int64_t pass = 0; pass < batches.passes(); ++pass) {
+    input.batches = batches.next();
+    pipeline.run(input);
+    const LossSums part = gather_loss(pipeline, config.pipeline.micro_batches, station.device,
+                                      station.network.world());
+    sums.loss += part.loss;
+    sums.correct += part.correct;
+    sums.targets += part.targets;
+    after(input.batches);
+  }
+  return sums;
+}
 
 }  // namespace
 
@@ -71,39 +90,44 @@ int64_t count_among_five(std::span<const float> logits, std::span<const int32_t>
   return hits;
 }
 
-Evaluation evaluate(const Config& config, DataSource& source, Pipeline& pipeline, Network& network,
-                    Device& device) {
+void check_validation(const Config& config, const DataSource& source, const TargetField& targets) {
+  const int64_t samples = source.facts().validation_samples;
+  const int64_t batch =
+      config.run.eval_batch > 0 ? config.run.eval_batch : config.pipeline.micro_batch_size;
+  const int64_t pass = batch * config.pipeline.micro_batches * config.pipeline.replicas;
+  if (!targets.is_read || samples % pass == 0) return;
+  throw Error(ErrorKind::Input,
+              "the network reads the targets of its loss ('" + targets.name +
+                  "') too, so that validation must fill whole passes of " + std::to_string(pass) +
+                  " samples, and " + std::to_string(samples) +
+                  " do not: change run.eval_batch or data.validation",
+              ErrorScope::EveryRank);
+}
+
+LossSums validation_loss(const Config& config, DataSource& source, Pipeline& pipeline,
+                         const Station& station) {
+  return pass_over_validation(config, source, pipeline, station, nullptr,
+                              [](std::span<const Batch>) {});
+}
+
+Evaluation evaluate(const Config& config, DataSource& source, Pipeline& pipeline,
+                    const Sequential& model, const Station& station) {
   if (source.facts().validation_samples == 0) {
     throw Error(ErrorKind::Input, "there is no validation data to evaluate on: set data.validation",
                 ErrorScope::EveryRank);
   }
-  const LoaderConfig how = loader_config(config, pipeline, network);
-  Memory host(host_memory_source());
-  const auto loader =
-      source.validation_loader(how, device.host_addressable() ? host : device.host_memory());
-  const std::vector<Batch> no_data(static_cast<size_t>(how.micro_batches));
-  StepInput input;
-  Logits logits(how.micro_batches);
-  const std::function<void(int, const Tensor&)> keep = [&](int micro_batch, const Tensor& all) {
+  check_validation(config, source, target_field(model));
+  Logits logits(model, config.pipeline.micro_batches);
+  const KeepLogits keep = [&](int micro_batch, const Tensor& all) {
     logits.keep(micro_batch, all);
   };
-  input.pass = {.training = false,
-                .seed = config.run.seed,
-                .first_micro_batch = int64_t{how.replica} * how.micro_batches,
-                .logits = &keep};
   Evaluation result;
-  for (int64_t pass = 0; pass < source.validation_passes(how); ++pass) {
-    input.batches = loader ? loader->next() : std::span<const Batch>(no_data);
-    pipeline.run(input);
-    const LossSums part = gather_loss(pipeline, how.micro_batches, device, network.world());
-    result.sums.loss += part.loss;
-    result.sums.correct += part.correct;
-    result.sums.targets += part.targets;
-    if (pipeline.has_loss()) {
-      result.among_five += static_cast<double>(logits.count_hits(input.batches, device));
-    }
-  }
-  network.world().sum({&result.among_five, 1});
+  result.sums = pass_over_validation(
+      config, source, pipeline, station, &keep, [&](std::span<const Batch> batches) {
+        if (!pipeline.has_loss()) return;
+        result.among_five += static_cast<double>(logits.count_hits(batches, station.device));
+      });
+  station.network.world().sum({&result.among_five, 1});
   return result;
 }
 

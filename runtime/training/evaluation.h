@@ -2,6 +2,7 @@
 // it.
 #pragma once
 
+#include "runtime/comm/station.h"
 #include "runtime/pipeline/pipeline.h"
 #include "runtime/training/data_source.h"
 #include "runtime/training/metrics.h"
@@ -16,10 +17,21 @@ struct Evaluation {
   }
 };
 
-// Collective. `source` is open for the pipeline's fields. Throws
+// Throws Error(Input) on every rank when the validation data do not fill whole passes although they
+// must: what fills up the last one counts nothing because its targets are negative, and a network
+// that reads the targets too (TargetField::is_read) would read those.
+void check_validation(const Config& config, const DataSource& source, const TargetField& targets);
+
+// Collective over all ranks, in one pass over the validation data; `source` is open for the
+// pipeline's fields. With the weights as they are now; nothing is changed. The same on every rank;
+// no targets where there is no validation data.
+[[nodiscard]] LossSums validation_loss(const Config& config, DataSource& source, Pipeline& pipeline,
+                                       const Station& station);
+
+// Collective, likewise, and counts the five largest as well. `model` is the pipeline's. Throws
 // Error(Input) when there is no validation data.
 [[nodiscard]] Evaluation evaluate(const Config& config, DataSource& source, Pipeline& pipeline,
-                                  Network& network, Device& device);
+                                  const Sequential& model, const Station& station);
 
 // Labels >= 0 that are among the five largest of their row; of equal logits the first counts as
 // larger. logits [labels, classes].

@@ -28,27 +28,10 @@ struct LossSums {
 [[nodiscard]] LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device,
                                    Collective& world);
 
-// Labels that count in the micro-batches of a mini-batch, over all replicas: what the loss is
-// divided by. 0 on ranks that hold no loss, auxiliary ones included. Collective over the `replicas`
-// of each rank that holds one.
+// Targets in the micro-batches of a mini-batch, over all replicas (Layer::targets()): what the loss
+// is divided by. 0 on ranks that hold no loss, auxiliary ones included. Collective over the
+// `replicas` of each rank that holds one.
 [[nodiscard]] double count_targets(const Pipeline& pipeline, std::span<const Batch> batches,
                                    Collective& replicas);
-
-// The norm of the whole gradient: per-parameter sums of squares, added in layer order, so that the
-// number of stages changes no bit. Collective over `pipeline_ranks`.
-class GradientNorm {
- public:
-  GradientNorm(const Pipeline& pipeline, Device& device);
-  [[nodiscard]] double compute(Collective& pipeline_ranks);
-
- private:
-  const Pipeline& pipeline_;
-  Device& device_;
-  Tensor squares_;              // F64, one per trained parameter here
-  Tensors gradients_;           // of one sum: kept for its memory
-  std::vector<double> here_;    // the same on the host
-  std::vector<size_t> places_;  // of each in:
-  std::vector<double> all_;     // of the whole network, zero where held elsewhere or frozen
-};
 
 }  // namespace penstock

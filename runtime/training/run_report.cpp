@@ -61,8 +61,8 @@ std::optional<Speed> speed_of(double step_flops, double step_ms, int ranks,
                .peak_from = told ? "run.peak_tflops" : device.peak_from};
 }
 
-std::string outlook(const Forecast& forecast, const Session& session, const Grid& grid,
-                    const Device& device) {
+std::string outlook(const Forecast& forecast, const Station& station) {
+  const auto& [session, network, grid, device] = station;
   const Prediction& prediction = forecast.prediction;
   std::string line = "predicted: " + milliseconds_text(1e3 * prediction.step_s) +
                      " a step, bubble " + percent_text(prediction.bubble) + ", " +
@@ -86,15 +86,14 @@ std::string outlook(const Forecast& forecast, const Session& session, const Grid
   return line;
 }
 
-RunReport::RunReport(const Config& config, const Session& session, Network& network,
-                     const Grid& grid, const Pipeline& pipeline, Device& device,
+RunReport::RunReport(const Config& config, const Station& station, const Pipeline& pipeline,
                      std::optional<Forecast> forecast)
     : config_(config),
-      session_(session),
-      network_(network),
-      grid_(grid),
+      session_(station.session),
+      network_(station.network),
+      grid_(station.grid),
       pipeline_(pipeline),
-      device_(device),
+      device_(station.device),
       forecast_(std::move(forecast)) {
   step_ms_.reserve(static_cast<size_t>(config.run.steps));
 }
@@ -106,17 +105,16 @@ std::string RunReport::name_of_rank(int rank) const {
          std::to_string(grid_.replica_of(rank)) + ")";
 }
 
-Trace RunReport::trace(std::vector<TracedStep> measured) const {
+const Trace& RunReport::traced(std::vector<TracedStep> measured) {
   const PipelineConfig& pipeline = config_.pipeline;
-  Trace trace;
-  trace.about = {{"model", config_.model.kind},
-                 {"schedule", pipeline.schedule},
-                 {"stages", std::to_string(pipeline.stages)},
-                 {"replicas", std::to_string(pipeline.replicas)},
-                 {"micro_batches", std::to_string(pipeline.micro_batches)},
-                 {"micro_batch_size", std::to_string(pipeline.micro_batch_size)},
-                 {"recompute", pipeline.recompute},
-                 {"device", device_.description()}};
+  trace_.about = {{"model", config_.model.kind},
+                  {"schedule", pipeline.schedule},
+                  {"stages", std::to_string(pipeline.stages)},
+                  {"replicas", std::to_string(pipeline.replicas)},
+                  {"micro_batches", std::to_string(pipeline.micro_batches)},
+                  {"micro_batch_size", std::to_string(pipeline.micro_batch_size)},
+                  {"recompute", pipeline.recompute},
+                  {"device", device_.description()}};
   TracedProcess as_run{.name = "measured"};
   TracedProcess expected{.name = "predicted"};
   for (int rank = 0; rank < grid_.ranks(); ++rank) as_run.rank_names.push_back(name_of_rank(rank));
@@ -131,9 +129,9 @@ Trace RunReport::trace(std::vector<TracedStep> measured) const {
     }
   }
   as_run.steps = std::move(measured);
-  trace.processes.push_back(std::move(as_run));
-  if (forecast_) trace.processes.push_back(std::move(expected));
-  return trace;
+  trace_.processes.push_back(std::move(as_run));
+  if (forecast_) trace_.processes.push_back(std::move(expected));
+  return trace_;
 }
 
 RunReport::Counters RunReport::counters() const {
@@ -205,10 +203,18 @@ void RunReport::add_rates(RunSummary& summary) const {
   summary.step_ms_median = quantile(step_ms_, 0.5);
   summary.step_ms_p95 = quantile(step_ms_, 0.95);
   if (!step_ms_.empty()) summary.speed = speed(total_ms / static_cast<double>(step_ms_.size()));
+  summary.bubble_measured = measured_bubble(summary.ranks_detail);
+}
+
+// The only place that says what the measured bubble is: the share of its own pipeline phase that a
+// rank does not compute, averaged over the ranks and the steps after the warm-up. The phase lasts
+// from a rank's first instruction to its update. (Where steps were traced, trace_ has every
+// instruction of all ranks on one clock.)
+double RunReport::measured_bubble(std::span<const RankRecord> ranks) const {
+  if (ranks.empty() || !(span_s_ > 0.0)) return 0.0;
   double busy = 0.0;
-  for (const RankRecord& rank : summary.ranks_detail) busy += rank.busy_fraction;
-  const auto ranks = static_cast<double>(std::max<size_t>(summary.ranks_detail.size(), 1));
-  if (span_s_ > 0.0) summary.bubble_measured = 1.0 - busy / ranks;
+  for (const RankRecord& rank : ranks) busy += rank.busy_fraction;
+  return 1.0 - busy / static_cast<double>(ranks.size());
 }
 
 void RunReport::add_forecast(RunSummary& summary) const {

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "runtime/blueprint/forecast.h"
-#include "runtime/comm/network.h"
-#include "runtime/comm/session.h"
+#include "runtime/comm/station.h"
 #include "runtime/configuration/config.h"
 #include "runtime/pipeline/pipeline.h"
 #include "runtime/telemetry/records.h"
@@ -20,8 +20,7 @@ namespace penstock {
                                    Device& device);
 // What the planner thinks of it, with a warning where the device has less memory than the fullest
 // rank will need, or this host less than its ranks, if they compute in its memory.
-[[nodiscard]] std::string outlook(const Forecast& forecast, const Session& session,
-                                  const Grid& grid, const Device& device);
+[[nodiscard]] std::string outlook(const Forecast& forecast, const Station& station);
 // "" where a rank of that many bytes fits on the accelerator, else the warning.
 [[nodiscard]] std::string device_warning(int64_t fullest_bytes, const Device& device);
 // Of each of `ranks` alike that do step_flops together in step_ms, on such a device and by
@@ -34,11 +33,13 @@ class RunReport {
   // Shapes repeat from the first step on, but caches fill during the first ones.
   static constexpr int64_t kWarmUpSteps = 2;
 
-  RunReport(const Config& config, const Session& session, Network& network, const Grid& grid,
-            const Pipeline& pipeline, Device& device, std::optional<Forecast> forecast);
+  // `forecast`: on rank 0. All else must outlive this.
+  RunReport(const Config& config, const Station& station, const Pipeline& pipeline,
+            std::optional<Forecast> forecast);
 
-  // On rank 0: the recorded steps beside the forecast of each.
-  [[nodiscard]] Trace trace(std::vector<TracedStep> measured) const;
+  // On rank 0, before summary(): keeps the recorded steps of all ranks, and puts beside them the
+  // forecast of each.
+  const Trace& traced(std::vector<TracedStep> measured);
   void begin_step();
   void end_step(double step_ms, int64_t tokens, Executor& executor);
   // Of a step that took so long; null on ranks without the forecast.
@@ -56,6 +57,7 @@ class RunReport {
   [[nodiscard]] Counters counters() const;
   [[nodiscard]] RankRecord rank_record(double data_wait_s) const;
   void add_rates(RunSummary& summary) const;
+  [[nodiscard]] double measured_bubble(std::span<const RankRecord> ranks) const;
   void add_forecast(RunSummary& summary) const;
   [[nodiscard]] std::string name_of_rank(int rank) const;
 
@@ -75,6 +77,7 @@ class RunReport {
   std::optional<TransferRecord> init_;
   std::optional<EvalRecord> evaluation_;
   std::optional<Forecast> forecast_;
+  Trace trace_;  // on rank 0, of traced()
 };
 
 }  // namespace penstock

@@ -1,37 +1,36 @@
-// runtime/training/saver.h -- when and where checkpoints of a run go.
+// runtime/training/saver.h -- Saver: what of a run goes into its checkpoints, and where.
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "runtime/checkpoint/checkpoint.h"
+#include "runtime/comm/station.h"
 #include "runtime/configuration/config.h"
+#include "runtime/optimizer/state.h"
+#include "runtime/pipeline/pipeline.h"
 
 namespace penstock {
 
 class Saver {
  public:
-  Saver(const Config& config, std::string run_file, Collective& world, Device& device)
-      : config_(config), run_file_(std::move(run_file)), world_(world), device_(device) {}
+  // `run_file`: the configuration as text. All else must outlive this.
+  Saver(const Config& config, std::string run_file, const Pipeline& pipeline,
+        const Station& station);
 
-  // Collective. Completes `request` (which brings the tensors) and writes
-  // <out>/checkpoints/step-... Returns a warning, usually empty.
-  [[nodiscard]] std::string save(CheckpointRequest request, int64_t step, int64_t samples) {
-    request.root = config_.run.out + "/checkpoints";
-    request.keep = config_.checkpoint.keep;
-    request.state.step = step;
-    request.state.seed = config_.run.seed;
-    request.state.consumed_samples = samples;
-    request.state.mini_batch = config_.pipeline.micro_batch_size * config_.pipeline.micro_batches *
-                               config_.pipeline.replicas;
-    request.state.version = PENSTOCK_VERSION;
-    request.state.configuration = run_file_;
-    return save_checkpoint(request, world_, device_).warning;
-  }
+  // Collective over all ranks. Writes the weights, the buffers and `state`, which belongs to them,
+  // as they are after `step` to <out>/checkpoints/step-...; each tensor from one rank. Returns a
+  // warning, usually empty. Throws as save_checkpoint().
+  [[nodiscard]] std::string save(const std::vector<StateTensor>& state, int64_t step);
 
  private:
+  void add_tensors(const std::vector<StateTensor>& state, CheckpointRequest& request) const;
+
   const Config& config_;
   std::string run_file_;
-  Collective& world_;
+  const Pipeline& pipeline_;
+  Network& network_;
   Device& device_;
 };
 

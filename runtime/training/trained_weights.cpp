@@ -8,7 +8,13 @@
 namespace penstock {
 namespace {
 
+// The average of that tensor where there is one, else itself.
 void read(CheckpointReader& reader, const std::string& name, Tensor& to, Device& device) {
+  const std::string average = StateTensor{name, "average", to}.name();
+  if (reader.contains(average)) {
+    reader.read(average, to, device);
+    return;
+  }
   if (!reader.contains(name)) {
     fail_input(reader.directory() + " has no tensor '" + name +
                "': is it a checkpoint of this network?");
@@ -33,8 +39,7 @@ void load_weights(const std::string& checkpoint, Pipeline& pipeline, Device& dev
     for (Parameter* parameter : stage->held()) {
       if (wanted && !wanted(parameter->name)) continue;
       Tensor value = parameter->weight.value();
-      const std::string average = StateTensor{parameter->name, "average", value}.name();
-      read(reader, reader.contains(average) ? average : parameter->name, value, device);
+      read(reader, parameter->name, value, device);
       parameter->weight.changed();
     }
     for (Buffer& buffer : stage->set().buffers()) {

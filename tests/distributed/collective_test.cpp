@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -46,18 +47,38 @@ TEST_F(Collectives, SumInRankOrder) {
   EXPECT_EQ(values[0], ranks_ == 1 ? 1e16 : 0.0);
 }
 
-TEST_F(Collectives, Maximum) {
-  std::vector<double> values = {1.0 * rank_, -1.0 * rank_};
-  world_.maximum(values);
-  EXPECT_THAT(values, ElementsAreArray({ranks_ - 1.0, 0.0}));
+// Rank r brings r numbers: rank 0 none.
+TEST_F(Collectives, GatherToTheFirst) {
+  const std::vector<double> mine(static_cast<size_t>(rank_), 0.5 + rank_);
+  std::vector<int> counts;
+  std::vector<double> expected;
+  for (int r = 0; r < ranks_ && rank_ == 0; ++r) {
+    counts.push_back(r);
+    expected.insert(expected.end(), static_cast<size_t>(r), 0.5 + r);
+  }
+  std::vector<double> all(expected.size());
+  for (int round = 0; round < 3; ++round) {
+    std::ranges::fill(all, -1.0);
+    world_.gather(mine, counts, all);
+    EXPECT_THAT(all, ElementsAreArray(expected));
+  }
 }
 
-TEST_F(Collectives, MaximumKeepsANaNOfAnyRank) {
-  for (int bad = 0; bad < ranks_; ++bad) {
-    std::vector<double> values = {rank_ == bad ? std::numeric_limits<double>::quiet_NaN()
-                                               : 1.0 * rank_};
-    world_.maximum(values);
-    EXPECT_TRUE(std::isnan(values[0])) << "from rank " << bad;
+TEST_F(Collectives, GatherToTheFirstKnowsWhatFits) {
+  if (rank_ != 0) return;
+  const std::vector<double> mine(2, 1.0);
+  std::vector<double> all(static_cast<size_t>(2 * ranks_ - 1));
+  EXPECT_THROW(world_.gather(mine, std::vector<int>(static_cast<size_t>(ranks_), 2), all), Error);
+  EXPECT_THROW(world_.gather(mine, std::vector<int>(static_cast<size_t>(ranks_ + 1)), all), Error);
+}
+
+TEST_F(Collectives, BroadcastNumbers) {
+  for (int root = 0; root < ranks_; ++root) {
+    std::vector<double> values = {0.1 * (rank_ + 1), std::numeric_limits<double>::quiet_NaN()};
+    if (rank_ != root) values[1] = 0.0;
+    world_.broadcast(values, root);
+    EXPECT_EQ(values[0], 0.1 * (root + 1));
+    EXPECT_TRUE(std::isnan(values[1])) << "from rank " << root;
   }
 }
 

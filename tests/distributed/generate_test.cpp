@@ -175,11 +175,14 @@ eval_batch = 3
                             "' --out " + scratch_.path("run"));
     ASSERT_EQ(job.exit_code, 0) << job.output;
   }
-  std::string translated(int ranks, const std::string& options) {
+  // On as many stages as ranks, where `options` say nothing else.
+  std::string translated(int ranks, std::string options) {
+    if (options.find("--stages") == std::string::npos) {
+      options = "--stages " + std::to_string(ranks) + " " + options;
+    }
     const std::string errors = scratch_.path("errors");
-    const JobResult job =
-        run_penstock(ranks, "translate " + scratch_.path("run") + "/run.toml --stages " +
-                                std::to_string(ranks) + " " + options + " 2>" + errors + " | cat");
+    const JobResult job = run_penstock(ranks, "translate " + scratch_.path("run") + "/run.toml " +
+                                                  options + " 2>" + errors + " | cat");
     EXPECT_THAT(read_file(errors), testing::Not(HasSubstr("error"))) << options;
     return job.output;
   }
@@ -197,6 +200,11 @@ TEST_F(TranslationOfText, IsTheSameWithAndWithoutTheCacheOnAnyNumberOfStages) {
     EXPECT_EQ(translated(4, how), one) << beams;
     EXPECT_EQ(translated(1, "--cache off " + how), one) << beams;
     EXPECT_EQ(translated(2, "--cache off " + how), one) << beams;
+    for (const char* cache : {"on", "off"}) {
+      EXPECT_EQ(translated(2, std::string("--replicas 2 --stages 1 --cache ") + cache + " " + how),
+                one)
+          << beams << ", cache " << cache;
+    }
   }
 }
 

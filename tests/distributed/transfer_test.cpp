@@ -202,6 +202,7 @@ TEST_F(Init, LoadsEveryTensorOfTheSameNetworkFromARunOrACheckpoint) {
     int equal = 0;
     for (const auto& [name, bytes] : source.tensors) {
       if (!source.tensors.contains(name + ".average")) continue;
+      if (name.find(".running_") != std::string::npos) continue;  // the step moves them
       EXPECT_TRUE(run.tensors.at(name) == source.tensors.at(name + ".average")) << name;
       ++equal;
     }

@@ -28,7 +28,7 @@ class ThreadCollective final : public Collective {
   [[nodiscard]] int size() const override { return static_cast<int>(board_.texts.size()); }
   void barrier() override { board_.barrier.arrive_and_wait(); }
   void sum(std::span<double>) override { none(); }
-  void maximum(std::span<double>) override { none(); }
+  void gather(std::span<const double>, std::span<const int>, std::span<double>) override { none(); }
   void gather_to_all(std::span<const double>, std::span<double>) override { none(); }
   [[nodiscard]] std::vector<int64_t> gather_to_all(int64_t mine) override {
     std::vector<int64_t> all;
@@ -42,6 +42,7 @@ class ThreadCollective final : public Collective {
   [[nodiscard]] std::string broadcast(const std::string& text, int root) override {
     return exchange(text)[static_cast<size_t>(root)];
   }
+  void broadcast(std::span<double>, int) override { none(); }
 
  private:
   [[noreturn]] static void none() { fail_internal("ThreadCollective has no such operation"); }

@@ -142,6 +142,24 @@ TEST(Loader, EvaluationReadsEachSampleOnceAndPadsTheRest) {
   EXPECT_THAT(ints(step[0], "labels"), ElementsAre(-1, -1));
 }
 
+// Losses may compare with a field of another name; any other one is filled up with zeros.
+TEST(Loader, PadsTargetsOfAnyNameWithWhatNoLossCounts) {
+  const auto data = std::make_shared<Numbers>(1);
+  Memory host(host_memory_source());
+  for (const char* targets : {"", "draws", "values"}) {
+    Loader loader(data,
+                  {.fields = {"draws", "labels", "values"},
+                   .targets = targets,
+                   .micro_batch_size = 2,
+                   .wrap = false},
+                  host);
+    const Batch& batch = loader.next()[0];
+    EXPECT_EQ(ints(batch, "draws")[1], std::string(targets) == "draws" ? -1 : 0);
+    EXPECT_EQ(ints(batch, "labels")[1], -1);
+    EXPECT_EQ(batch.field("values").span<float>()[2], 0.0F) << "no integers";
+  }
+}
+
 TEST(Loader, ReplicasPadTheirOwnShares) {
   const auto data = std::make_shared<Numbers>(5);
   Memory host(host_memory_source());

@@ -4,25 +4,42 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kernels/error.h"
+
 namespace penstock {
 namespace {
 
 using testing::ElementsAre;
 
 TEST(Rows, ComeBackFromBytes) {
-  const std::vector<Row> rows = {{{1, 2}, {3}, 0.25}, {{}, {-1, 5, 6}, 0.0}, {{7}, {0}, 0.999}};
+  const std::vector<Row> rows = {{{1, 2}, {3}, 0.25, 7, 0},
+                                 {{}, {-1, 5, 6}, 0.0, int64_t{1} << 40, 3},
+                                 {{7}, {0}, 0.999, 0, 1}};
   const std::vector<Row> back = decode(encode(rows));
   ASSERT_EQ(back.size(), rows.size());
   for (size_t r = 0; r < rows.size(); ++r) {
     EXPECT_EQ(back[r].source, rows[r].source);
     EXPECT_EQ(back[r].words, rows[r].words);
     EXPECT_EQ(back[r].draw, rows[r].draw);
+    EXPECT_EQ(back[r].text, rows[r].text);
+    EXPECT_EQ(back[r].place, rows[r].place);
   }
   EXPECT_TRUE(decode(encode({})).empty());
 }
 
+TEST(Rows, SitInTheirPlaces) {
+  const std::vector<Row> rows = {{{}, {8}, 0.0, 0, 3}, {{}, {9}, 0.0, 1, 1}};
+  const std::vector<Row> all = by_place(rows, 5);
+  ASSERT_EQ(all.size(), 5U);
+  for (size_t place : {0, 2, 4}) EXPECT_TRUE(all[place].words.empty());
+  EXPECT_THAT(all[3].words, ElementsAre(8));
+  EXPECT_THAT(all[1].words, ElementsAre(9));
+  EXPECT_THROW((void)by_place(rows, 3), Error) << "no such place";
+  EXPECT_THROW((void)by_place(std::vector<Row>{rows[0], rows[0]}, 5), Error) << "taken";
+}
+
 Row row(const std::vector<int32_t>& all, const std::vector<int32_t>& source = {}) {
-  return {source, all, 0.0};
+  return {source, all};
 }
 
 TEST(Origins, AreTheRowsThatAreAWordShorter) {
@@ -32,8 +49,7 @@ TEST(Origins, AreTheRowsThatAreAWordShorter) {
   EXPECT_THAT(origins(before, std::vector{row({1, 3, 5}), row({1, 3, 6}), row({1, 2, 5})}, 8),
               ElementsAre(1, 1, 0))
       << "beams that change places, and one that is two now";
-  EXPECT_THAT(origins(before, std::vector{row({4, 9})}, 8), ElementsAre(2))
-      << "others have ended";
+  EXPECT_THAT(origins(before, std::vector{row({4, 9})}, 8), ElementsAre(2)) << "others have ended";
   EXPECT_THAT(origins({}, std::vector{row({4, 9})}, 8), ElementsAre(-1));
 }
 
@@ -63,6 +79,18 @@ TEST(Origins, AreInTheSameReplica) {
   const std::vector<Row> before = {row({1}), row({2}), row({3}), row({4})};
   EXPECT_THAT(origins(before, std::vector{row({2, 0}), row({3, 0}), row({4, 0})}, 2),
               ElementsAre(1, -1, 3));
+}
+
+// What another text left in a place is not what a new one in it goes on from.
+TEST(Origins, AreOfTheSameText) {
+  const std::vector<Row> before = {{{}, {1}, 0.0, 4, 0}, {{}, {1}, 0.0, 5, 1}};
+  const std::vector<Row> now = {{{}, {1, 2}, 0.0, 6, 0}, {{}, {1, 2}, 0.0, 4, 1}};
+  EXPECT_THAT(origins(before, now, 2), ElementsAre(-1, 0));
+}
+
+TEST(Origins, AreNotNobody) {
+  const std::vector<Row> before = {row({}), row({1})};
+  EXPECT_THAT(origins(before, std::vector{row({7}), row({})}, 2), ElementsAre(-1, -1));
 }
 
 }  // namespace

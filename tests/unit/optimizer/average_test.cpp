@@ -15,20 +15,26 @@ float value_at(int step, int64_t i) {
   return static_cast<float>(std::sin(0.1 * step + 0.01 * static_cast<double>(i)));
 }
 
+constexpr int64_t kStatistics = 3;
+
 class Averaged {
  public:
   explicit Averaged(int64_t elements) {
     parameter_.name = "a.weight";
     parameter_.shape = {elements};
     parameter_.weight = Weight(device.zeros({elements}, DType::F32, Purpose::Parameters));
+    statistic_ = device.zeros({kStatistics}, DType::F32, Purpose::Parameters);
     set(0);
     Parameter* all[] = {&parameter_};
-    average.allocate(all, device);
+    const MovingStatistic statistics[] = {{"a.running_mean", statistic_}};
+    average.allocate(all, statistics, device);
   }
   void set(int step) {
     for (int64_t i = 0; i < parameter_.elements(); ++i) weights()[i] = value_at(step, i);
+    for (int64_t i = 0; i < kStatistics; ++i) statistics()[i] = 5.0F + value_at(step, i);
   }
   [[nodiscard]] std::span<float> weights() const { return parameter_.weight.value().span<float>(); }
+  [[nodiscard]] std::span<float> statistics() const { return statistic_.span<float>(); }
   [[nodiscard]] uint64_t version() const { return parameter_.weight.version(); }
 
   UpdateDevice device;
@@ -36,6 +42,7 @@ class Averaged {
 
  private:
   Parameter parameter_;
+  Tensor statistic_;
 };
 
 TEST(WeightAverage, DecayRampsUpToItsLimit) {
@@ -46,8 +53,9 @@ TEST(WeightAverage, DecayRampsUpToItsLimit) {
 
 TEST(WeightAverage, FollowsTheWeights) {
   Averaged subject(7);
-  std::vector<double> expected(7);
+  std::vector<double> expected(7), statistics(kStatistics);
   for (int64_t i = 0; i < 7; ++i) expected[i] = value_at(0, i);
+  for (int64_t i = 0; i < kStatistics; ++i) statistics[i] = 5.0 + value_at(0, i);
   for (int step = 1; step <= 200; ++step) {
     subject.set(step);
     subject.average.update(step);
@@ -55,12 +63,19 @@ TEST(WeightAverage, FollowsTheWeights) {
     for (int64_t i = 0; i < 7; ++i) {
       expected[i] = decay * expected[i] + (1.0 - decay) * value_at(step, i);
     }
+    for (int64_t i = 0; i < kStatistics; ++i) {
+      statistics[i] = decay * statistics[i] + (1.0 - decay) * (5.0 + value_at(step, i));
+    }
   }
   const std::vector<StateTensor> state = subject.average.state();
-  ASSERT_EQ(state.size(), 1U);
+  ASSERT_EQ(state.size(), 2U);
   EXPECT_EQ(state[0].name(), "a.weight.average");
+  EXPECT_EQ(state[1].name(), "a.running_mean.average");
   for (int64_t i = 0; i < 7; ++i) {
     EXPECT_NEAR(state[0].tensor.data<float>()[i], expected[i], 2e-6);
+  }
+  for (int64_t i = 0; i < kStatistics; ++i) {
+    EXPECT_NEAR(state[1].tensor.data<float>()[i], statistics[i], 1e-5);
   }
 }
 
@@ -73,15 +88,23 @@ TEST(WeightAverage, SwapsInPiecesAndBackToTheBit) {
   const Tensor tensor = subject.average.state()[0].tensor;
   const std::vector<float> averages(tensor.data<float>(), tensor.data<float>() + kElements);
   ASSERT_NE(weights, averages);
+  const std::vector<float> statistics(subject.statistics().begin(), subject.statistics().end());
+  const Tensor tensor_of_statistics = subject.average.state()[1].tensor;
+  const std::vector<float> their_averages(tensor_of_statistics.data<float>(),
+                                          tensor_of_statistics.data<float>() + kStatistics);
+  ASSERT_NE(statistics, their_averages);
 
   const uint64_t version = subject.version();
   const int64_t allocations = subject.device.memory().use().system_allocations;
   subject.average.swap_in();
   EXPECT_TRUE(std::ranges::equal(subject.weights(), averages));
+  EXPECT_TRUE(std::ranges::equal(subject.statistics(), their_averages));
   EXPECT_EQ(subject.version(), version + 1);
   subject.average.swap_out();
   EXPECT_TRUE(std::ranges::equal(subject.weights(), weights));
+  EXPECT_TRUE(std::ranges::equal(subject.statistics(), statistics));
   EXPECT_TRUE(std::ranges::equal(tensor.span<float>(), averages));
+  EXPECT_TRUE(std::ranges::equal(tensor_of_statistics.span<float>(), their_averages));
   EXPECT_EQ(subject.version(), version + 2);
   EXPECT_EQ(subject.device.memory().use().system_allocations, allocations);
 }

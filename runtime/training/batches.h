@@ -1,0 +1,41 @@
+// runtime/training/batches.h -- Batches: what a rank reads of the data, one step or pass after
+// another.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/comm/station.h"
+#include "runtime/configuration/config.h"
+#include "runtime/data/loader.h"
+#include "runtime/pipeline/pipeline.h"
+#include "runtime/training/data_source.h"
+
+namespace penstock {
+
+// Which part of the data, and how: training shuffles and starts again at the end, validation is
+// read once, in order, in micro-batches of run.eval_batch where that is set.
+enum class DataPart : uint8_t { Training, Validation };
+
+class Batches {
+ public:
+  // Of this rank's replica, with the fields that its stages read. `source` is open for them and
+  // outlives this.
+  Batches(DataPart part, const Config& config, DataSource& source, const Pipeline& pipeline,
+          const Station& station);
+
+  // The micro-batches of the next step or pass, valid until the next call; on ranks whose stages
+  // read no data as many empty ones.
+  [[nodiscard]] std::span<const Batch> next();
+  // How often to call next() to see the validation data once.
+  [[nodiscard]] int64_t passes() const { return passes_; }
+  [[nodiscard]] double seconds_waited() const;  // in next(), for data that were not there yet
+
+ private:
+  std::unique_ptr<Loader> loader_;  // null where no data is read
+  std::vector<Batch> no_data_;
+  int64_t passes_ = 0;
+};
+
+}  // namespace penstock

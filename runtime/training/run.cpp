@@ -1,0 +1,146 @@
+#include "runtime/training/run.h"
+
+#include <chrono>
+
+#include "runtime/training/evaluation.h"
+#include "runtime/training/transfer.h"
+
+namespace penstock {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Whether something that happens every so many steps (0: only at the end) happens now.
+bool is_due(int64_t step, int64_t every) {
+  return every > 0 && step % every == 0;
+}
+
+}  // namespace
+
+Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
+    : config_(order.config),
+      station_(station),
+      reporter_(reporter),
+      source_(config_, order.models, station.network.world()),
+      blueprint_(on_every_rank([&] {
+        return draw_up(config_, order.models, source_.facts().vocabulary, source_.facts().classes);
+      })),
+      forecast_(look_ahead(order.profile)),
+      pipeline_(config_, blueprint_, station.grid, station.network, station.device),
+      saver_(config_, order.run_file, pipeline_, station),
+      report_(config_, station, pipeline_, std::move(forecast_)),
+      trace_(config_.run.trace, RunReport::kWarmUpSteps + 1, config_.run.steps) {
+  if (!config_.init.from.empty()) start_from_another();
+  note_frozen();
+  step_.emplace(config_, pipeline_, station_);
+  source_.open(pipeline_.fields());
+  check_validation(config_, source_, blueprint_.targets);
+  batches_.emplace(DataPart::Training, config_, source_, pipeline_, station_);
+  station_.device.memory().reset_peaks();
+}
+
+RunSummary Run::to_the_end() {
+  const auto start = Clock::now();
+  if (config_.run.precision == "bf16" && !station_.device.native_bf16()) {
+    note(
+        "note: this processor has no bf16 arithmetic; products run in fp32 and are rounded, "
+        "which is slower than --run.precision fp32");
+  }
+  StepRecord record;
+  for (int64_t number = 1; number <= config_.run.steps; ++number) {
+    record = take_step(number);
+    if (number == RunReport::kWarmUpSteps) pipeline_.reserve_for_messages();
+    if (reporter_ != nullptr) reporter_->step(record);
+    const bool last = number == config_.run.steps;
+    if (source_.facts().validation_samples > 0 &&
+        (last || is_due(number, config_.run.eval_every))) {
+      evaluate(number);
+    }
+    if ((last && config_.checkpoint.last) || is_due(number, config_.checkpoint.every)) {
+      save(number);
+    }
+  }
+  pipeline_.drain();
+  write_trace();
+  RunSummary summary =
+      report_.summary(record.loss, seconds_since(start), batches_->seconds_waited());
+  if (reporter_ != nullptr) reporter_->finished(summary);
+  return summary;
+}
+
+void Run::note(const std::string& line) {
+  if (reporter_ != nullptr) reporter_->note(line);
+}
+
+void Run::start_from_another() {
+  const TransferRecord record =
+      on_every_rank([&] { return plan_transfer(config_.init, blueprint_.layout); });
+  transfer(record, pipeline_, station_.device);
+  report_.started_from(record);
+  note(describe(record));
+}
+
+void Run::note_frozen() {
+  if (config_.optimizer.freeze.empty()) return;
+  const Layout& layout = blueprint_.layout;
+  note("frozen: " + std::to_string(layout.frozen_parameters()) + " of " +
+       std::to_string(layout.total_parameters()) + " parameters; the first layer that trains is '" +
+       blueprint_.model.layers[layout.first_trained]->name() + "'");
+}
+
+// On rank 0, before anything is allocated: what is about to run, what it should take, and whether
+// there is memory for it.
+std::optional<Forecast> Run::look_ahead(const Profile* profile) {
+  const Session& session = station_.session;
+  if (session.rank() != 0) return std::nullopt;
+  Forecast ahead =
+      forecast(config_, blueprint_, station_.device.model(), profile, session.local_ranks());
+  note(headline(config_, blueprint_.layout, station_.network, station_.device));
+  if (!source_.note().empty()) note(source_.note());
+  note(outlook(ahead, station_));
+  return ahead;
+}
+
+StepRecord Run::take_step(int64_t number) {
+  const auto start = Clock::now();
+  report_.begin_step();
+  step_->begin(number, batches_->next());
+  trace_.begin_step(number, pipeline_.training(), station_.network.world());
+  StepRecord record = step_->run();
+  trace_.end_step(number, pipeline_.training());
+  record.samples = source_.mini_batch();
+  record.step_ms = 1e3 * seconds_since(start);
+  record.speed = report_.speed(record.step_ms);
+  report_.end_step(record.step_ms, record.tokens, pipeline_.training());
+  return record;
+}
+
+void Run::evaluate(int64_t step) {
+  const auto start = Clock::now();
+  LossSums sums;
+  step_->with_averages([&] { sums = validation_loss(config_, source_, pipeline_, station_); });
+  EvalRecord record;
+  record.step = step;
+  record.loss = sums.mean();
+  if (!pipeline_.input().label_per_position) record.accuracy = sums.accuracy();
+  record.samples = source_.facts().validation_samples;
+  record.seconds = seconds_since(start);
+  report_.evaluated(record);
+  if (reporter_ != nullptr) reporter_->evaluated(record);
+}
+
+void Run::save(int64_t step) {
+  const std::string warning = saver_.save(step_->state(), step);
+  if (!warning.empty()) note("warning: " + warning);
+}
+
+void Run::write_trace() {
+  if (trace_.empty()) return;
+  std::vector<TracedStep> steps = trace_.gather(station_.network.world());
+  if (reporter_ != nullptr) reporter_->traced(report_.traced(std::move(steps)));
+}
+
+}  // namespace penstock

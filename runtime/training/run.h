@@ -1,0 +1,70 @@
+// runtime/training/run.h -- Run: a network's training from the configuration to the last
+// checkpoint. Says when: steps, evaluations, checkpoints, reports, the trace. What a step does is
+// step.h's business.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "runtime/blueprint/blueprint.h"
+#include "runtime/blueprint/forecast.h"
+#include "runtime/comm/station.h"
+#include "runtime/configuration/config.h"
+#include "runtime/models/models.h"
+#include "runtime/plan/profile.h"
+#include "runtime/telemetry/records.h"
+#include "runtime/telemetry/reporter.h"
+#include "runtime/training/batches.h"
+#include "runtime/training/data_source.h"
+#include "runtime/training/run_report.h"
+#include "runtime/training/saver.h"
+#include "runtime/training/step.h"
+#include "runtime/training/trace_recorder.h"
+
+namespace penstock {
+
+// What is to be trained. Configuration and models are the same on every rank.
+struct RunOrder {
+  const Config& config;              // run.out must exist; checkpoints are written below it
+  const ModelMaker& models;          // where networks come from
+  std::string run_file;              // the configuration as text, for the checkpoints
+  const Profile* profile = nullptr;  // for the predictions in the report; null where there is none
+};
+
+class Run {
+ public:
+  // Collective over all ranks. Opens the data, builds the network and the pipeline, loads what
+  // init.from names, and tells `reporter` (null except on rank 0) what is about to run. All that
+  // the arguments refer to must outlive this. Throws Error; those that every rank throws say so
+  // (ErrorScope).
+  Run(const RunOrder& order, const Station& station, Reporter* reporter);
+
+  // Collective; once. Trains to the last step, saved and reported. Returns the summary on rank 0
+  // (elsewhere only what this rank knows). Throws as the constructor.
+  [[nodiscard]] RunSummary to_the_end();
+
+ private:
+  void note(const std::string& line);
+  void start_from_another();
+  void note_frozen();
+  [[nodiscard]] std::optional<Forecast> look_ahead(const Profile* profile);
+  [[nodiscard]] StepRecord take_step(int64_t number);
+  void evaluate(int64_t step);
+  void save(int64_t step);
+  void write_trace();
+
+  const Config& config_;
+  Station station_;
+  Reporter* reporter_;
+  DataSource source_;
+  Blueprint blueprint_;
+  std::optional<Forecast> forecast_;  // until the report has it
+  Pipeline pipeline_;
+  Saver saver_;
+  RunReport report_;
+  TraceRecorder trace_;
+  std::optional<Step> step_;        // made when the weights are what training starts from
+  std::optional<Batches> batches_;  // of training
+};
+
+}  // namespace penstock

@@ -1,0 +1,60 @@
+// runtime/training/step.h -- Step: what one synchronous training step does, from micro-batches to
+// updated weights. When steps are taken, and what happens between them, is run.h's business.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/comm/station.h"
+#include "runtime/configuration/config.h"
+#include "runtime/optimizer/average.h"
+#include "runtime/optimizer/optimizer.h"
+#include "runtime/pipeline/pipeline.h"
+#include "runtime/telemetry/records.h"
+#include "runtime/training/gradient_norm.h"
+
+namespace penstock {
+
+class Step {
+ public:
+  // Allocates the optimizer's state and, where optimizer.moving_average asks for them, the averages
+  // of the weights and of norms' moving statistics, which start as those are now: after what is
+  // loaded into them. All arguments must outlive this. Throws Error(Input) on every rank for an
+  // optimizer there is not.
+  Step(const Config& config, Pipeline& pipeline, const Station& station);
+  Step(const Step&) = delete;
+  Step& operator=(const Step&) = delete;
+
+  // Collective over all ranks; `batches` are those of this replica. Counts what the loss is divided
+  // by, over all replicas, and sets the gradients to zero. `number` is 1 for the first step.
+  void begin(int64_t number, std::span<const Batch> batches);
+  // Collective, after begin(): the pass through the pipeline, the norm of the gradient, clipping,
+  // the optimizer's update and the averages'. The record lacks what only a clock and the data know:
+  // samples, step_ms and speed. Throws Error(Input) on every rank when the loss or the norm is not
+  // finite; the weights are then as before the step.
+  [[nodiscard]] StepRecord run();
+
+  // Does `work` with the averages in the place of what they are averages of, where there are any.
+  void with_averages(const std::function<void()>& work);
+  // What belongs to the parameters that this rank trains, and to its norms' moving statistics: the
+  // optimizer's state and the averages.
+  [[nodiscard]] std::vector<StateTensor> state() const;
+
+ private:
+  void update();
+
+  const Config& config_;
+  Pipeline& pipeline_;
+  Network& network_;
+  Device& device_;
+  GradientNorm norm_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<WeightAverage> average_;  // null: none
+  StepInput input_;
+  StepRecord record_;
+};
+
+}  // namespace penstock
