@@ -1,3 +1,4 @@
+// The order of the checks; those of evaluations; what the proof counts.
 #include "runtime/schedule/verify.h"
 
 #include <algorithm>
@@ -38,7 +39,7 @@ std::vector<int> peak_stash(const Evidence& e) {
 
 }  // namespace
 
-Proof verify(const Schedule& lowered) {
+Proof verify(const Schedule& lowered, const TransportRules& rules) {
   check_form(lowered);
   const Positions positions(lowered);
   const bool training = positions.any_of(Op::Backward) || positions.any_of(Op::BackwardInput) ||
@@ -52,7 +53,7 @@ Proof verify(const Schedule& lowered) {
   check_message_order(evidence);
   check_step_end(evidence);
   check_first_in_first_out(evidence);
-  check_deadlock(evidence);
+  check_deadlock(evidence, rules);
   return {peak_stash(evidence)};
 }
 

@@ -12,7 +12,7 @@
 
 namespace penstock {
 
-struct TransportRules {
+struct ModelRules {
   int window = 2;     // of Edge
   int exchanges = 0;  // in each compute instruction: the host reads what was computed, then goes on
   // Computing goes on after an exchange only when everything that was sent has been received.
@@ -21,6 +21,6 @@ struct TransportRules {
 };
 
 // Whether every host and every device gets to the end. `lowered` is verified.
-[[nodiscard]] bool reaches_the_end(const Schedule& lowered, const TransportRules& rules);
+[[nodiscard]] bool reaches_the_end(const Schedule& lowered, const ModelRules& rules);
 
 }  // namespace penstock
