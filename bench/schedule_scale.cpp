@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/schedule/generators.h"
+#include "runtime/schedule/known_schedules.h"
 #include "runtime/schedule/lower.h"
 #include "runtime/schedule/simulate.h"
 #include "runtime/schedule/verify.h"

@@ -41,7 +41,8 @@ struct ScheduleAnswer {
   ScheduleSettings settings;                   // with the sizes that it came to
   Schedule schedule;                           // lowered and verified
   Timeline timeline;                           // of the simulation
-  std::vector<int> peak_stash;                 // by rank
+  std::vector<int> peak_stash;                 // by rank (verify.h)
+  std::vector<int> peak_weight_halves;         // likewise
   std::vector<std::vector<StashLevel>> stash;  // by rank, ascending in time
 };
 

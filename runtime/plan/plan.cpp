@@ -8,7 +8,7 @@
 
 #include "runtime/plan/split.h"
 #include "runtime/plan/stage_costs.h"
-#include "runtime/schedule/generators.h"
+#include "runtime/schedule/known_schedules.h"
 
 namespace penstock {
 namespace {
@@ -16,12 +16,6 @@ namespace {
 template <typename T>
 bool allowed(const std::optional<T>& pinned, const T& value) {
   return !pinned || *pinned == value;
-}
-
-std::vector<int> chunks_of(const std::string& schedule) {
-  const int own = default_chunks(schedule);
-  const bool any = schedule == "interleaved-1f1b" || schedule == "looped-bfs";
-  return any ? std::vector<int>{2, 4} : std::vector<int>{own};
 }
 
 std::string milliseconds(double seconds) {
@@ -89,12 +83,14 @@ class Planner {
 
   void list_schedules(Candidate candidate) {
     const int ranks = candidate.stages;
-    for (const std::string& schedule : schedule_names()) {
+    for (const KnownSchedule& known : known_schedules()) {
+      const std::string schedule = known.name;
       const bool choice = ranks > 1 || request_.schedule;
       if (!choice && schedule != "1f1b") continue;
       if (!allowed(request_.schedule, schedule)) continue;
-      std::vector<int> chunks = chunks_of(schedule);
-      if (request_.chunks && chunks.size() > 1) chunks = {*request_.chunks};
+      std::vector<int> chunks = {known.chunks};
+      if (known.any_chunks) chunks = {2, 4};
+      if (known.any_chunks && request_.chunks) chunks = {*request_.chunks};
       for (const int each : chunks) {
         if (!allowed(request_.chunks, each) || !allowed(request_.stages, ranks * each)) continue;
         candidate.schedule = schedule;

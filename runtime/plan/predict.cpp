@@ -10,9 +10,8 @@
 #include "runtime/plan/stage_costs.h"
 #include "runtime/plan/stage_skips.h"
 #include "runtime/schedule/data_use.h"
-#include "runtime/schedule/generators.h"
-#include "runtime/schedule/lower.h"
 #include "runtime/schedule/memory.h"
+#include "runtime/schedule/recipe.h"
 #include "runtime/schedule/simulate.h"
 
 namespace penstock {
@@ -134,13 +133,14 @@ int Prediction::fullest_rank() const {
 }
 
 Schedule schedule_of(const Candidate& candidate, const std::vector<Skip>& skips) {
-  Schedule plain = make_schedule(candidate.schedule, candidate.ranks(), candidate.micro_batches,
-                                 candidate.chunks);
-  plain.skips = skips;
-  return lower(plain, {.recompute = candidate.recompute != "none",
-                       .keep_adjacent = candidate.recompute == "stage",
-                       .reduce = candidate.replicas > 1,
-                       .update = true});
+  return training_schedule({.schedule = candidate.schedule,
+                            .stages = candidate.stages,
+                            .micro_batches = candidate.micro_batches,
+                            .chunks = candidate.chunks,
+                            .recompute = candidate.recompute,
+                            .replicas = candidate.replicas,
+                            .skips = skips})
+      .schedule;
 }
 
 std::vector<RankMemory> predict_memory(const Candidate& candidate, const Schedule& schedule,

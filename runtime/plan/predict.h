@@ -35,8 +35,8 @@ struct Prediction {
   [[nodiscard]] int64_t fullest_bytes() const { return memory[fullest_rank()].total(); }
 };
 
-// The training step of that candidate, ready to run; of its split only `skips` (stage_skips())
-// know. Throws std::invalid_argument as make_schedule() does.
+// The training step of that candidate, lowered and proved (recipe.h); of its split only `skips`
+// (stage_skips()) know. Throws std::invalid_argument as training_schedule() does.
 [[nodiscard]] Schedule schedule_of(const Candidate& candidate, const std::vector<Skip>& skips = {});
 
 // `costs` must be those of the candidate's micro-batch size, `schedule` its schedule_of(), and its

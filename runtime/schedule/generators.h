@@ -7,11 +7,8 @@
 // Formulas: p ranks, m micro-batches, T_F and T_B the times of a forward and a whole backward
 // (T_I + T_W when in halves) of one rank's layers on one micro-batch; messages cost nothing.
 // Every function throws std::invalid_argument when a size is below 1 or the two together are
-// too large (form.h).
+// too large (form.h). By name: known_schedules.h.
 #pragma once
-
-#include <string>
-#include <vector>
 
 #include "runtime/schedule/schedule.h"
 
@@ -63,18 +60,5 @@ namespace penstock {
 // and its order of forwards.
 [[nodiscard]] Schedule forward_only(int stages, int micro_batches);
 [[nodiscard]] Schedule forward_only(const Schedule& training);
-
-// The names make_schedule() knows: gpipe, 1f1b, 1f1b-deep, interleaved-1f1b, looped-bfs, zb-h1,
-// zb-h2, zb-v, dualpipev.
-[[nodiscard]] std::vector<std::string> schedule_names();
-
-// Stages per rank of that schedule when nobody asks for another number. Throws as make_schedule().
-[[nodiscard]] int default_chunks(const std::string& name);
-
-// The schedule of that name. `chunks` is the number of stages per rank; 0 takes the schedule's own
-// (1, or 2 for those that hold several). Throws std::invalid_argument for an unknown
-// name, listing the known ones, and for chunks that the schedule cannot have.
-[[nodiscard]] Schedule make_schedule(const std::string& name, int ranks, int micro_batches,
-                                     int chunks = 0);
 
 }  // namespace penstock

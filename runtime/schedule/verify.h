@@ -26,6 +26,8 @@ struct Proof {
   // Per rank, the most stashes alive at once: one more after a Forward, one less after Backward or
   // BackwardInput. One stash is one micro-batch of one stage. 0 in an evaluation, which keeps none.
   std::vector<int> peak_stash;
+  // Likewise of what BackwardInput leaves for BackwardWeight. Both peaks need not come together.
+  std::vector<int> peak_weight_halves;
 };
 
 // Throws std::invalid_argument naming the first defect: rank, instruction, and what is missing,

@@ -10,7 +10,7 @@
 #include "runtime/costs/interconnects.h"
 #include "runtime/costs/layer_costs.h"
 #include "runtime/schedule/csv.h"
-#include "runtime/schedule/generators.h"
+#include "runtime/schedule/known_schedules.h"
 #include "tests/unit/models/configs.h"
 
 namespace penstock {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/schedule/generators.h"
+#include "runtime/schedule/known_schedules.h"
 #include "runtime/schedule/lower.h"
 #include "tests/unit/schedule/support.h"
 

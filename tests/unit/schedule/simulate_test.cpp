@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/schedule/generators.h"
+#include "runtime/schedule/known_schedules.h"
 #include "runtime/schedule/lower.h"
 #include "tests/unit/schedule/support.h"
 
@@ -93,6 +94,33 @@ TEST(Simulate, ClosedFormsOverManySizesAndTimes) {
         }
       }
     }
+  }
+}
+
+// Of every schedule in the table, wherever it claims to know.
+TEST(Simulate, TheTablesBubblesAreThoseOfTheTimeline) {
+  for (const KnownSchedule& known : known_schedules()) {
+    int known_sizes = 0;
+    for (int p = 1; p <= 8; ++p) {
+      for (int m = 1; m <= 24; ++m) {
+        for (int chunks = 1; chunks <= 4; ++chunks) {
+          if (chunks != known.chunks && !known.any_chunks) continue;
+          for (const RankTimes& times :
+               {RankTimes{12, 12, 12}, RankTimes{36, 48, 24}, RankTimes{24, 60, 12},
+                RankTimes{12, 12, 36}, RankTimes{48, 24, 12}}) {
+            const auto bubble = known.bubble({p, chunks, m}, times);
+            if (!bubble) continue;
+            SCOPED_TRACE(::testing::Message() << known.name << " " << p << " x " << chunks << ", "
+                                              << m << ", " << times.backward_weight);
+            const Schedule s = known.make({p, chunks, m});
+            const auto [f, i, w] = times;
+            ASSERT_EQ(makespan_bubble(simulate(s, costs_of(s, f, i, w))), *bubble);
+            ++known_sizes;
+          }
+        }
+      }
+    }
+    EXPECT_GT(known_sizes, 50) << known.name;
   }
 }
 

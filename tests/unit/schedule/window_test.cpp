@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-#include "runtime/schedule/generators.h"
+#include "runtime/schedule/known_schedules.h"
 #include "runtime/schedule/lower.h"
 #include "runtime/schedule/replay.h"
 #include "runtime/schedule/verify.h"
