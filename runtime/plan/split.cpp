@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "runtime/partition/limited.h"
+#include "runtime/schedule/stash.h"
 
 namespace penstock {
 namespace {
@@ -28,27 +29,6 @@ LayerLoads layer_loads(const Candidate& candidate, const ModelCosts& costs, bool
   return loads;
 }
 
-// By stage, how many micro-batches it holds when its rank holds the most.
-std::vector<int> most_held(const Schedule& schedule) {
-  std::vector<int> held(schedule.stages, 0);
-  std::vector<int> most(schedule.stages, 0);
-  for (const auto& program : schedule.program) {
-    int all = 0;
-    int peak = 0;
-    for (const Instruction& i : program) {
-      if (i.op == Op::Backward || i.op == Op::BackwardInput) --all, --held[i.stage];
-      if (i.op != Op::Forward) continue;
-      ++all, ++held[i.stage];
-      if (all <= peak) continue;
-      peak = all;
-      for (int s = 0; s < schedule.stages; ++s) {
-        if (schedule.rank_of_stage[s] == schedule.rank_of_stage[i.stage]) most[s] = held[s];
-      }
-    }
-  }
-  return most;
-}
-
 std::vector<StageLoads> stage_loads(const Candidate& candidate, const Schedule& schedule) {
   std::vector<bool> recomputes(schedule.stages, false);
   for (const auto& program : schedule.program) {
@@ -56,14 +36,15 @@ std::vector<StageLoads> stage_loads(const Candidate& candidate, const Schedule& 
       if (i.op == Op::Recompute) recomputes[i.stage] = true;
     }
   }
-  const std::vector<int> held = most_held(schedule);
+  const std::vector<HeldStashes> at_peak = stashes_at_peak(schedule);
   std::vector<StageLoads> loads;
   for (int s = 0; s < schedule.stages; ++s) {
+    const int held = at_peak[s].whole;
     StageLoads stage{.rank = schedule.rank_of_stage[s], .recomputes = recomputes[s]};
     const bool layer = candidate.recompute == "layer";
-    stage.tapes = layer ? 0 : recomputes[s] ? 1 : held[s];
-    stage.inputs = layer ? held[s] : 0;
-    stage.stashes = recomputes[s] && !layer ? held[s] : 0;
+    stage.tapes = layer ? 0 : recomputes[s] ? 1 : held;
+    stage.inputs = layer ? held : 0;
+    stage.stashes = recomputes[s] && !layer ? held : 0;
     loads.push_back(stage);
   }
   return loads;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <stdexcept>
 #include <vector>
 
@@ -180,6 +181,18 @@ TEST(ChooseSplit, GivesTheFirstStagesLessWhereMemoryIsShort) {
   const ChosenSplit none = choose_split(c, schedule, costs, 2000);
   EXPECT_FALSE(none.fits);
   EXPECT_THAT(none.reason, ContainsRegex("needs [0-9.]+ KiB on rank [01], 1.953 KiB there"));
+}
+
+// What each rank holds is counted once along its program, not once more for every stage and stash:
+// here that would be 40,000 million steps.
+TEST(ChooseSplit, TakesNoLongerThanTheScheduleIsLong) {
+  Candidate c{.stages = 16000, .micro_batches = 160, .micro_batch_size = 2, .schedule = "gpipe"};
+  c.recompute = "none";
+  const Schedule schedule = schedule_of(c);
+  const ModelCosts costs = network(16000);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(choose_split(c, schedule, costs, 0).split, std::vector<int>(16000, 1));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(8));
 }
 
 }  // namespace
