@@ -34,15 +34,26 @@ Recipe recipe_of(const ScheduleSettings& settings) {
           .recompute = settings.recompute};
 }
 
+// Mode layer runs each layer again inside the backward, right before it is differentiated; only
+// the last one of a stage, whose share is taken for nothing here, can be run before the gradient is
+// there. So its recomputing hides in no bubble.
+StageTimes times_of(const ScheduleSettings& settings, double share) {
+  const bool inside = settings.recompute == "layer";
+  const double forward = settings.forward * share;
+  const double again = inside ? forward : 0;
+  const double input = settings.backward_input * share;
+  const double weight = settings.backward_weight * share;
+  return {.forward = forward,
+          .recompute = inside ? 0 : forward,
+          .backward_input = input + again,
+          .backward_weight = weight,
+          .backward = input + weight + again};
+}
+
 PipelineCosts costs_of(const ScheduleSettings& settings, const Schedule& schedule) {
   const double share = static_cast<double>(schedule.ranks) / schedule.stages;
-  const StageTimes times{.forward = settings.forward * share,
-                         .recompute = settings.forward * share,
-                         .backward_input = settings.backward_input * share,
-                         .backward_weight = settings.backward_weight * share,
-                         .backward = (settings.backward_input + settings.backward_weight) * share};
   PipelineCosts costs;
-  costs.stage.assign(static_cast<size_t>(schedule.stages), times);
+  costs.stage.assign(static_cast<size_t>(schedule.stages), times_of(settings, share));
   costs.within_node.latency = settings.latency;
   return costs;
 }

@@ -58,8 +58,11 @@ TEST(ScheduleAnswer, LatencyAndUnevenTimesTakeEffect) {
   EXPECT_DOUBLE_EQ(makespan(answer(settings).timeline), 57 + (3 + 11));
   settings = {.schedule = "gpipe", .forward = 1, .backward_input = 2, .backward_weight = 0};
   EXPECT_DOUBLE_EQ(makespan(answer(settings).timeline), 33);
-  settings.recompute = "layer";
+  settings.recompute = "stage";
   EXPECT_DOUBLE_EQ(makespan(answer(settings).timeline), 41);  // + m T_F: it hides p - 1 of them
+  // Inside the backward: (m + p - 1)(2 T_F + T_B), none of it hidden.
+  settings.recompute = "layer";
+  EXPECT_DOUBLE_EQ(makespan(answer(settings).timeline), 44);
 }
 
 TEST(ScheduleAnswer, TakesASchedulesOwnSizesFromItsCsv) {
