@@ -64,6 +64,7 @@ Machine usual_machine(const DeviceModel& device) {
                          .receiver_copies = links.receiver_copies};
   machine.between_nodes = {.latency = kLatencyBetween,
                            .seconds_per_byte = 1 / (kReached * links.between)};
+  machine.sends_wait = device.own_memory;  // by NCCL, where the host's memory is copied by MPI
   machine.memory_bytes = device.memory_bytes;
   return machine;
 }

@@ -162,7 +162,7 @@ std::string svg(const ScheduleAnswer& answer) {
       "<text class=\"title\" x=\"{}\" y=\"26\">{}</text>\n"
       "<text x=\"{}\" y=\"47\">makespan {:g}, bubble {:g} ({:.1f} %), peak stash {}</text>\n",
       kWidth, height, escaped(title(answer)), kStyle, kLeft, escaped(title(answer)), kLeft, time,
-      bubble, time > 0 ? 100 * bubble / time : 0.0, peaks(answer.peak_stash));
+      bubble, 100 * bubble_share(answer.timeline), peaks(answer.peak_stash));
   out += legend(answer);
   for (int rank = 0; rank < answer.schedule.ranks; ++rank) draw_rank(out, layout, answer, rank);
   return out + "</svg>\n";

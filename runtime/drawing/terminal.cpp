@@ -63,7 +63,7 @@ std::string terminal_text(const ScheduleAnswer& answer, const TerminalStyle& ter
       "peak stash  {} (micro-batches x stages held, by rank)\n{}",
       terminal.colours ? coloured(picture) : picture, title(answer), settings.forward,
       settings.backward_input, settings.backward_weight, settings.latency, time, bubble,
-      time > 0.0 ? 100.0 * bubble / time : 0.0, span_bubble(answer.timeline),
+      100.0 * bubble_share(answer.timeline), span_bubble(answer.timeline),
       fmt::join(answer.peak_stash, " "),
       halves ? fmt::format("and halves  {} (of those, differentiated but for their weights)\n",
                            fmt::join(answer.peak_weight_halves, " "))

@@ -29,7 +29,11 @@ struct Machine {
   LinkTimes within_node, between_nodes;
   int ranks_per_node = 0;            // 0: all ranks on one node
   std::string placement = "stages";  // stages | replicas: which neighbours share a node
-  int64_t memory_bytes = 0;          // of each rank's device; 0: no limit
+  // Links do not copy what they send: they hold it, and let a window of messages be under way, the
+  // smallest that the schedule can run with (schedule/window.h), as NCCL's do. False: sends never
+  // wait.
+  bool sends_wait = false;
+  int64_t memory_bytes = 0;  // of each rank's device; 0: no limit
 };
 
 }  // namespace penstock

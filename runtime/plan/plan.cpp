@@ -1,3 +1,4 @@
+// All ways to run a step, cut down by bounds to those worth simulating.
 #include "runtime/plan/plan.h"
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include "runtime/plan/split.h"
 #include "runtime/plan/stage_costs.h"
 #include "runtime/schedule/known_schedules.h"
+#include "runtime/schedule/recipe.h"
 
 namespace penstock {
 namespace {
@@ -116,7 +118,7 @@ class Planner {
     for (const LayerCost& layer : costs_of(candidate.micro_batch_size).layers) {
       const double halves = layer.backward_input_s + layer.backward_weight_s;
       work += layer.forward_s + std::min(layer.backward_s, halves);
-      if (candidate.recompute == "layer") work += layer.forward_s;
+      if (candidate.recompute == "layer" && layer.differentiated) work += layer.forward_s;
       update += layer.update_s;
     }
     return (candidate.micro_batches * work + update) / candidate.ranks();
@@ -146,13 +148,15 @@ class Planner {
                                   std::to_string(costs.layers.size()));
     }
     if (left_out(planned, bound_s)) return true;
-    const Schedule schedule = schedule_of(candidate);
+    const Schedule schedule = unproved_training_schedule(recipe_of(candidate));
     if (is_mode_none_again(candidate, schedule)) return false;
     if (!fit(planned, schedule, costs)) return true;
     if (left_out(planned, slowest_rank(candidate, schedule, costs))) return true;
+    (void)verify(schedule);
     planned.prediction = costs.skips.empty() ? predict(candidate, schedule, costs, request_.machine)
                                              : predict(candidate, costs, request_.machine);
     planned.prediction.timeline = {};
+    planned.prediction.bytes = {};
     fastest_.insert(std::upper_bound(fastest_.begin(), fastest_.end(), planned.prediction.step_s),
                     planned.prediction.step_s);
     return true;
@@ -191,12 +195,13 @@ class Planner {
   bool fit(PlannedCandidate& planned, const Schedule& schedule, const ModelCosts& costs) const {
     Candidate& candidate = planned.candidate;
     const int64_t limit = request_.machine.memory_bytes;
+    const TransportRules rules = transport_of(request_.machine, schedule);
     if (!request_.split.empty()) {
       candidate.split = request_.split;
-      planned.prediction.memory = predict_memory(candidate, schedule, costs);
+      planned.prediction.memory = predict_memory(candidate, schedule, costs, rules);
       planned.reason = lack_of_memory(planned.prediction.memory, limit);
     } else {
-      ChosenSplit chosen = choose_split(candidate, schedule, costs, limit);
+      ChosenSplit chosen = choose_split(candidate, schedule, costs, limit, rules);
       candidate.split = std::move(chosen.split);
       planned.prediction.memory = std::move(chosen.memory);
       planned.reason = std::move(chosen.reason);

@@ -1,7 +1,9 @@
+// Time and memory of one way to run a step.
 #include "runtime/plan/predict.h"
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -10,9 +12,8 @@
 #include "runtime/plan/stage_costs.h"
 #include "runtime/plan/stage_skips.h"
 #include "runtime/schedule/data_use.h"
-#include "runtime/schedule/memory.h"
-#include "runtime/schedule/recipe.h"
 #include "runtime/schedule/simulate.h"
+#include "runtime/schedule/window.h"
 
 namespace penstock {
 namespace {
@@ -50,13 +51,18 @@ bool runs(const Schedule& schedule, Op op) {
 
 // Node by node in the order of world ranks (runtime/comm/grid.h).
 struct Nodes {
-  std::vector<int> of_rank;     // of the first replica's ranks
+  // The nodes of a pipeline's ranks, numbered from 0 for each replica: how nodes cut it up. Each
+  // way that some replica is cut up, once.
+  std::set<std::vector<int>> patterns;
   bool replicas_apart = false;  // some reduce group spans nodes
 };
 
 Nodes nodes_of(const Candidate& candidate, const Machine& machine) {
   Nodes nodes;
-  if (machine.ranks_per_node <= 0) return nodes;
+  if (machine.ranks_per_node <= 0) {
+    nodes.patterns.insert(std::vector<int>());
+    return nodes;
+  }
   const int positions = candidate.ranks();
   const int replicas = candidate.replicas;
   const bool by_stages = machine.placement == "stages";
@@ -64,20 +70,24 @@ Nodes nodes_of(const Candidate& candidate, const Machine& machine) {
     const int world = by_stages ? replica * positions + position : position * replicas + replica;
     return world / machine.ranks_per_node;
   };
+  for (int replica = 0; replica < replicas; ++replica) {
+    std::vector<int> pattern;  // world ranks grow with the position, and so do their nodes
+    for (int position = 0; position < positions; ++position) {
+      pattern.push_back(node(position, replica) - node(0, replica));
+    }
+    nodes.patterns.insert(std::move(pattern));
+  }
   for (int position = 0; position < positions; ++position) {
-    nodes.of_rank.push_back(node(position, 0));
     if (node(position, 0) != node(position, replicas - 1)) nodes.replicas_apart = true;
   }
   return nodes;
 }
 
 PipelineCosts pipeline_costs(const Candidate& candidate, const Schedule& schedule,
-                             const Stages& stages, const Machine& machine) {
+                             const Stages& stages, const Machine& machine, const Nodes& nodes) {
   PipelineCosts costs;
-  Nodes nodes = nodes_of(candidate, machine);
   costs.within_node = machine.within_node;
   costs.between_nodes = machine.between_nodes;
-  costs.node_of_rank = std::move(nodes.of_rank);
   costs.replicas = candidate.replicas;
   costs.replica_link = nodes.replicas_apart ? machine.between_nodes : machine.within_node;
   costs.update.assign(schedule.ranks, 0.0);
@@ -123,31 +133,17 @@ int64_t data_bytes(const Schedule& schedule, const Stages& stages, int rank) {
                     : bytes * most_data_held(data_use(schedule.program[rank], reads), kDataAhead);
 }
 
-}  // namespace
+struct MemoryForecast {
+  std::vector<RankMemory> peaks;
+  ByteCurve activations;
+};
 
-int Prediction::fullest_rank() const {
-  const auto fullest = std::max_element(
-      memory.begin(), memory.end(),
-      [](const RankMemory& a, const RankMemory& b) { return a.total() < b.total(); });
-  return static_cast<int>(fullest - memory.begin());
-}
-
-Schedule schedule_of(const Candidate& candidate, const std::vector<Skip>& skips) {
-  return training_schedule({.schedule = candidate.schedule,
-                            .stages = candidate.stages,
-                            .micro_batches = candidate.micro_batches,
-                            .chunks = candidate.chunks,
-                            .recompute = candidate.recompute,
-                            .replicas = candidate.replicas,
-                            .skips = skips})
-      .schedule;
-}
-
-std::vector<RankMemory> predict_memory(const Candidate& candidate, const Schedule& schedule,
-                                       const ModelCosts& costs) {
+MemoryForecast memory_of(const Candidate& candidate, const Schedule& schedule,
+                         const ModelCosts& costs, const TransportRules& rules) {
   const Stages stages = stages_of(candidate, costs);
   std::vector<StageMemory> of_stage;
-  std::vector<RankMemory> memory(schedule.ranks);
+  MemoryForecast forecast{std::vector<RankMemory>(schedule.ranks), {}};
+  std::vector<RankMemory>& memory = forecast.peaks;
   for (int s = 0; s < schedule.stages; ++s) {
     of_stage.push_back(stage_memory(stages[s], candidate.recompute));
     RankMemory& rank = memory[schedule.rank_of_stage[s]];
@@ -162,30 +158,75 @@ std::vector<RankMemory> predict_memory(const Candidate& candidate, const Schedul
   for (const Skip& skip : schedule.skips) {
     skipped.push_back(skip_bytes(candidate.split, costs.skips, skip.from, skip.to));
   }
-  const std::vector<int64_t> activations = peak_bytes(schedule, of_stage, skipped);
+  forecast.activations = byte_curve(schedule, of_stage, skipped, rules);
+  const std::vector<int64_t> activations = peak_bytes(forecast.activations);
   for (int r = 0; r < schedule.ranks; ++r) {
     memory[r].activations = activations[r];
     memory[r].workspace += data_bytes(schedule, stages, r);
     memory[r].communication = kReduceScratch * (candidate.replicas - 1) / candidate.replicas;
   }
-  return memory;
+  return forecast;
+}
+
+}  // namespace
+
+int Prediction::fullest_rank() const {
+  const auto fullest = std::max_element(
+      memory.begin(), memory.end(),
+      [](const RankMemory& a, const RankMemory& b) { return a.total() < b.total(); });
+  return static_cast<int>(fullest - memory.begin());
+}
+
+Recipe recipe_of(const Candidate& candidate, const std::vector<Skip>& skips) {
+  return {.schedule = candidate.schedule,
+          .stages = candidate.stages,
+          .micro_batches = candidate.micro_batches,
+          .chunks = candidate.chunks,
+          .recompute = candidate.recompute,
+          .replicas = candidate.replicas,
+          .skips = skips};
+}
+
+Schedule schedule_of(const Candidate& candidate, const std::vector<Skip>& skips) {
+  return training_schedule(recipe_of(candidate, skips)).schedule;
+}
+
+TransportRules transport_of(const Machine& machine, const Schedule& schedule) {
+  return {machine.sends_wait ? message_window(schedule) : TransportRules::kSendsNeverWait};
+}
+
+std::vector<RankMemory> predict_memory(const Candidate& candidate, const Schedule& schedule,
+                                       const ModelCosts& costs, const TransportRules& rules) {
+  return memory_of(candidate, schedule, costs, rules).peaks;
 }
 
 Prediction predict(const Candidate& candidate, const Schedule& schedule, const ModelCosts& costs,
                    const Machine& machine) {
   Prediction prediction;
-  prediction.memory = predict_memory(candidate, schedule, costs);
-  PipelineCosts times = pipeline_costs(candidate, schedule, stages_of(candidate, costs), machine);
+  const TransportRules rules = transport_of(machine, schedule);
+  MemoryForecast memory = memory_of(candidate, schedule, costs, rules);
+  prediction.memory = std::move(memory.peaks);
+  prediction.bytes = std::move(memory.activations);
+  const Nodes nodes = nodes_of(candidate, machine);
+  PipelineCosts times =
+      pipeline_costs(candidate, schedule, stages_of(candidate, costs), machine, nodes);
   add_skips(candidate, schedule, costs, times);
-  prediction.timeline = simulate(schedule, times);
-  prediction.step_s = makespan(prediction.timeline);
+  // The update waits for all replicas, so the step is that of the slowest.
+  for (const std::vector<int>& pattern : nodes.patterns) {
+    times.node_of_rank = pattern;
+    Timeline timeline = simulate(schedule, times, rules);
+    const double step_s = makespan(timeline);
+    if (step_s < prediction.step_s) continue;
+    prediction.step_s = step_s;
+    prediction.timeline = std::move(timeline);
+  }
   prediction.exposed_communication_s =
-      prediction.step_s - makespan(simulate(schedule, without_communication(times)));
+      prediction.step_s - makespan(simulate(schedule, without_communication(times), rules));
+  prediction.bubble = bubble_share(prediction.timeline);
   if (prediction.step_s > 0) {
     const double samples = static_cast<double>(candidate.micro_batch_size) *
                            candidate.micro_batches * candidate.replicas;
     prediction.samples_per_s = samples / prediction.step_s;
-    prediction.bubble = makespan_bubble(prediction.timeline) / prediction.step_s;
   }
   return prediction;
 }

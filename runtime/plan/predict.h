@@ -8,6 +8,8 @@
 
 #include "runtime/plan/candidate.h"
 #include "runtime/plan/layer_cost.h"
+#include "runtime/schedule/memory.h"
+#include "runtime/schedule/recipe.h"
 #include "runtime/schedule/schedule.h"
 #include "runtime/schedule/timeline.h"
 
@@ -26,10 +28,12 @@ struct RankMemory {
 struct Prediction {
   double step_s = 0;
   double samples_per_s = 0;
-  double bubble = 0;  // makespan bubble (timeline.h) as a share of the step
+  double bubble = 0;  // bubble_share() of the timeline
   double exposed_communication_s = 0;
   std::vector<RankMemory> memory;  // peaks, by rank of one pipeline
-  Timeline timeline;               // of one pipeline
+  // Of one pipeline; of replicas that nodes cut up differently, the slowest.
+  Timeline timeline;
+  ByteCurve bytes;  // of activations, beside the timeline
 
   [[nodiscard]] int fullest_rank() const;
   [[nodiscard]] int64_t fullest_bytes() const { return memory[fullest_rank()].total(); }
@@ -39,11 +43,18 @@ struct Prediction {
 // (stage_skips()) know. Throws std::invalid_argument as training_schedule() does.
 [[nodiscard]] Schedule schedule_of(const Candidate& candidate, const std::vector<Skip>& skips = {});
 
+[[nodiscard]] Recipe recipe_of(const Candidate& candidate, const std::vector<Skip>& skips = {});
+
+// The rules of that machine's links, for a lowered schedule. Where sends wait, finding the window
+// takes a replay or a few.
+[[nodiscard]] TransportRules transport_of(const Machine& machine, const Schedule& schedule);
+
 // `costs` must be those of the candidate's micro-batch size, `schedule` its schedule_of(), and its
 // split one that adds up to the layers. Throws std::invalid_argument otherwise.
 [[nodiscard]] std::vector<RankMemory> predict_memory(const Candidate& candidate,
                                                      const Schedule& schedule,
-                                                     const ModelCosts& costs);
+                                                     const ModelCosts& costs,
+                                                     const TransportRules& rules = {});
 [[nodiscard]] Prediction predict(const Candidate& candidate, const Schedule& schedule,
                                  const ModelCosts& costs, const Machine& machine);
 [[nodiscard]] Prediction predict(const Candidate& candidate, const ModelCosts& costs,

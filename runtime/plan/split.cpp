@@ -1,3 +1,4 @@
+// Splits that fit: the partitioner's sums, corrected by the exact peaks.
 #include "runtime/plan/split.h"
 
 #include <algorithm>
@@ -19,8 +20,9 @@ LayerLoads layer_loads(const Candidate& candidate, const ModelCosts& costs, bool
   for (const LayerCost& layer : costs.layers) {
     const double backward =
         halves ? layer.backward_input_s + layer.backward_weight_s : layer.backward_s;
-    loads.time.push_back(layer.forward_s + backward + (again ? layer.forward_s : 0));
-    loads.recompute.push_back(again ? 0 : layer.forward_s);
+    const double twice = layer.differentiated ? layer.forward_s : 0;
+    loads.time.push_back(layer.forward_s + backward + (again ? twice : 0));
+    loads.recompute.push_back(again ? 0 : twice);
     loads.fixed.push_back(static_cast<double>(layer.parameter_bytes + layer.gradient_bytes +
                                               layer.optimizer_bytes + layer.workspace_bytes));
     loads.tape.push_back(static_cast<double>(layer.tape_bytes));
@@ -91,7 +93,8 @@ std::string lack_of_memory(const std::vector<RankMemory>& memory, int64_t memory
 }
 
 ChosenSplit choose_split(const Candidate& candidate, const Schedule& schedule,
-                         const ModelCosts& costs, int64_t memory_bytes) {
+                         const ModelCosts& costs, int64_t memory_bytes,
+                         const TransportRules& rules) {
   const bool halves = std::any_of(schedule.program[0].begin(), schedule.program[0].end(),
                                   [](const Instruction& i) { return i.op == Op::BackwardWeight; });
   const LayerLoads layers = layer_loads(candidate, costs, halves);
@@ -103,7 +106,7 @@ ChosenSplit choose_split(const Candidate& candidate, const Schedule& schedule,
   for (int round = 0; round < kCorrections; ++round) {
     const LimitedSplit found = balance_within(layers, stages, limit);
     tried.split = found.split;
-    std::vector<RankMemory> memory = predict_memory(tried, schedule, costs);
+    std::vector<RankMemory> memory = predict_memory(tried, schedule, costs, rules);
     std::string reason = lack_of_memory(memory, memory_bytes);
     const auto fullest = [](const std::vector<RankMemory>& of) {
       int64_t most = 0;

@@ -81,9 +81,13 @@ int ranks_per_pipeline(const Recipe& recipe) {
   return recipe.stages / chunks;
 }
 
-ProvedSchedule training_schedule(const Recipe& recipe, const TransportRules& rules) {
+Schedule unproved_training_schedule(const Recipe& recipe) {
   const Lowering options = lowering_of(recipe);
-  return proved(lower(compute_instructions(recipe), options), rules);
+  return lower(compute_instructions(recipe), options);
+}
+
+ProvedSchedule training_schedule(const Recipe& recipe, const TransportRules& rules) {
+  return proved(unproved_training_schedule(recipe), rules);
 }
 
 ProvedSchedule evaluation_schedule(const Recipe& recipe, const TransportRules& rules) {

@@ -36,6 +36,8 @@ struct ProvedSchedule {
 // what verify() refuses.
 [[nodiscard]] int stages_per_rank(const Recipe& recipe);
 [[nodiscard]] int ranks_per_pipeline(const Recipe& recipe);
+// Lowered, not proved: for whoever looks at many and runs few.
+[[nodiscard]] Schedule unproved_training_schedule(const Recipe& recipe);
 [[nodiscard]] ProvedSchedule training_schedule(const Recipe& recipe,
                                                const TransportRules& rules = {});
 // The same placement and order of forwards, nothing differentiated.

@@ -148,6 +148,72 @@ TEST(Predict, NodesDecideWhichLinkAMessageTakes) {
   EXPECT_GE(predict(c, network(8), machine).exposed_communication_s, 3 * 2 * 0.25);
 }
 
+// Pipelines of three ranks on nodes of four: replica 0 is on one node, replica 1 begins on it and
+// ends on the next. The step is that of the slowest.
+TEST(Predict, NodesCutUpReplicasDifferently) {
+  Machine machine;
+  machine.between_nodes.latency = 0.25;
+  machine.ranks_per_node = 4;
+  Candidate c = candidate("gpipe", "none");
+  c.stages = 3;
+  c.split = {2, 2, 2};
+  ModelCosts costs = network(6);
+  for (LayerCost& layer : costs.layers) layer.gradient_bytes = 0;  // nothing to sum
+  EXPECT_EQ(predict(c, costs, machine).exposed_communication_s, 0);
+  c.replicas = 2;
+  EXPECT_EQ(predict(c, costs, machine).exposed_communication_s, 2 * 0.25);
+  EXPECT_EQ(predict(c, costs, machine).step_s, 10 * 6 + 2 * 0.25);
+}
+
+// Where links do not copy, the plan counts what they hold: 16 messages of each of
+// two edges where looped-bfs goes 2 x 32.
+TEST(Predict, CountsTheMessagesThatLinksHold) {
+  Candidate c = candidate("looped-bfs", "none");
+  c.stages = 4;
+  c.chunks = 2;
+  c.micro_batches = 32;
+  const Schedule schedule = schedule_of(c);
+  Machine machine;
+  EXPECT_EQ(transport_of(machine, schedule).window, TransportRules::kSendsNeverWait);
+  const Prediction free = predict(c, network(8), machine);
+  machine.sends_wait = true;
+  EXPECT_EQ(transport_of(machine, schedule).window, 16);
+  const Prediction held = predict(c, network(8), machine);
+  EXPECT_EQ(held.memory[0].activations - free.memory[0].activations, 2 * 16 * 100);
+  EXPECT_GE(held.step_s, free.step_s);
+  ASSERT_EQ(held.bytes.size(), 2U);
+  EXPECT_EQ(held.bytes[0].size(), held.timeline.rank[0].size());
+}
+
+// Layers before the first that is trained are never differentiated: they keep nothing, and nobody
+// runs them again.
+TEST(Predict, LayersThatAreNeverDifferentiatedKeepNothing) {
+  std::vector<LayerCost> layers(4, layer());
+  for (size_t l = 0; l < 3; ++l) {
+    layers[l].differentiated = false;
+    layers[l].tape_bytes = layers[l].weight_half_bytes = 0;
+    layers[l].backward_input_s = layers[l].backward_weight_s = layers[l].backward_s = 0;
+  }
+  const StageTimes times = stage_times(layers, "stage");
+  EXPECT_EQ(times.forward, 4);
+  EXPECT_EQ(times.recompute, 1);
+  EXPECT_EQ(times.backward, 2);
+  EXPECT_EQ(stage_times(layers, "layer").backward, 2);
+  for (const char* recompute : {"none", "stage", "layer"}) {
+    for (size_t first = 0; first < 4; ++first) {  // that many of the stage's layers are trained
+      const std::vector<LayerCost> some(layers.begin(), layers.end() - static_cast<long>(first));
+      const StageMemory m = stage_memory(some, recompute);
+      EXPECT_EQ(m.forward.held + m.recompute.held + m.backward.held, 0) << recompute;
+      EXPECT_EQ(m.backward.held, m.backward_input.held + m.backward_weight.held) << recompute;
+      if (first == 0) continue;  // else no layer is trained: the outputs are there, and no inputs
+      EXPECT_EQ(m.forward.held, 0) << recompute;
+      EXPECT_EQ(m.forward_keep.held, 0) << recompute;
+      EXPECT_EQ(m.recompute.peak, 0) << recompute;
+      EXPECT_EQ(stage_times(some, recompute).recompute, 0) << recompute;
+    }
+  }
+}
+
 TEST(Predict, RefusesCostsAndSplitsOfAnotherRun) {
   const auto message = [](const Candidate& c) -> std::string {
     try {
