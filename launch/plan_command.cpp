@@ -94,11 +94,11 @@ PlanOptions plan_options(const std::vector<std::string>& arguments) {
   return request;
 }
 
-Machine described(const PlanOptions& request, const DeviceModel& device, const Profile* profile) {
-  Machine machine = machine_of(device, profile);
-  machine.ranks_per_node = ranks_of_a_node(request);
-  if (!request.memory.empty()) machine.memory_bytes = parse_bytes(request.memory);
-  return machine;
+Cluster described(const PlanOptions& request, const DeviceModel& device, const Profile* profile) {
+  Cluster cluster = cluster_of(device, profile);
+  cluster.ranks_per_node = ranks_of_a_node(request);
+  if (!request.memory.empty()) cluster.memory_bytes = parse_bytes(request.memory);
+  return cluster;
 }
 
 std::string heading(const Config& config, const PlanOptions& request, const PlanRequest& plan_for,

@@ -51,7 +51,7 @@ class Planner {
 
  private:
   struct Listed {
-    Candidate candidate;
+    Arrangement candidate;
     double bound_s;  // no step is shorter
   };
 
@@ -83,7 +83,7 @@ class Planner {
     }
   }
 
-  void list_schedules(Candidate candidate) {
+  void list_schedules(Arrangement candidate) {
     const int ranks = candidate.stages;
     for (const KnownSchedule& known : known_schedules()) {
       const std::string schedule = known.name;
@@ -103,7 +103,7 @@ class Planner {
     }
   }
 
-  void list_modes(Candidate candidate) {
+  void list_modes(Arrangement candidate) {
     for (const char* recompute : {"none", "stage", "layer"}) {
       if (!allowed(request_.recompute, std::string(recompute))) continue;
       candidate.recompute = recompute;
@@ -112,7 +112,7 @@ class Planner {
   }
 
   // A rank's work if all had the same; what the last stage need not recompute is left out.
-  double even_work(const Candidate& candidate) {
+  double even_work(const Arrangement& candidate) {
     double work = 0;
     double update = 0;
     for (const LayerCost& layer : costs_of(candidate.micro_batch_size).layers) {
@@ -138,7 +138,7 @@ class Planner {
 
   // False for what is another candidate once more.
   bool evaluate(PlannedCandidate& planned, double bound_s) {
-    Candidate& candidate = planned.candidate;
+    Arrangement& candidate = planned.candidate;
     const ModelCosts& costs = costs_of(candidate.micro_batch_size);
     if (plan_.parameters == 0) {
       for (const LayerCost& layer : costs.layers) plan_.parameters += layer.parameters;
@@ -153,8 +153,8 @@ class Planner {
     if (!fit(planned, schedule, costs)) return true;
     if (left_out(planned, slowest_rank(candidate, schedule, costs))) return true;
     (void)verify(schedule);
-    planned.prediction = costs.skips.empty() ? predict(candidate, schedule, costs, request_.machine)
-                                             : predict(candidate, costs, request_.machine);
+    planned.prediction = costs.skips.empty() ? predict(candidate, schedule, costs, request_.cluster)
+                                             : predict(candidate, costs, request_.cluster);
     planned.prediction.timeline = {};
     planned.prediction.bytes = {};
     fastest_.insert(std::upper_bound(fastest_.begin(), fastest_.end(), planned.prediction.step_s),
@@ -164,7 +164,7 @@ class Planner {
 
   // Mode stage keeps the tape of a stage that turns around at once (lower.h). Where every stage
   // does, as on one rank, nothing is computed again: that is mode none, tried by itself.
-  [[nodiscard]] bool is_mode_none_again(const Candidate& candidate,
+  [[nodiscard]] bool is_mode_none_again(const Arrangement& candidate,
                                         const Schedule& schedule) const {
     if (candidate.recompute != "stage" || !allowed(request_.recompute, std::string("none"))) {
       return false;
@@ -177,7 +177,7 @@ class Planner {
 
   // Whether it cannot be one of those wanted, or would take too long to find out.
   bool left_out(PlannedCandidate& planned, double bound_s) const {
-    const Candidate& c = planned.candidate;
+    const Arrangement& c = planned.candidate;
     constexpr int64_t kPerCell = 8;  // forward, backward in halves, recompute, four messages
     const int64_t instructions = kPerCell * c.stages * c.micro_batches;
     const auto wanted = static_cast<size_t>(std::max(1, request_.wanted));
@@ -193,9 +193,9 @@ class Planner {
   }
 
   bool fit(PlannedCandidate& planned, const Schedule& schedule, const ModelCosts& costs) const {
-    Candidate& candidate = planned.candidate;
-    const int64_t limit = request_.machine.memory_bytes;
-    const TransportRules rules = transport_of(request_.machine, schedule);
+    Arrangement& candidate = planned.candidate;
+    const int64_t limit = request_.cluster.memory_bytes;
+    const TransportRules rules = transport_of(request_.cluster, schedule);
     if (!request_.split.empty()) {
       candidate.split = request_.split;
       planned.prediction.memory = predict_memory(candidate, schedule, costs, rules);
@@ -210,7 +210,7 @@ class Planner {
     return planned.reason.empty();
   }
 
-  static double slowest_rank(const Candidate& candidate, const Schedule& schedule,
+  static double slowest_rank(const Arrangement& candidate, const Schedule& schedule,
                              const ModelCosts& costs) {
     std::vector<double> work(schedule.ranks, 0.0);
     std::span<const LayerCost> rest(costs.layers);

@@ -25,7 +25,7 @@ constexpr int64_t kReduceScratch = int64_t{4} * (2 << 20);
 
 using Stages = std::vector<std::span<const LayerCost>>;
 
-Stages stages_of(const Candidate& candidate, const ModelCosts& costs) {
+Stages stages_of(const Arrangement& candidate, const ModelCosts& costs) {
   if (costs.micro_batch_size != candidate.micro_batch_size) {
     throw std::invalid_argument("these are the costs of micro-batches of " +
                                 std::to_string(costs.micro_batch_size) + " samples, not of " +
@@ -57,18 +57,18 @@ struct Nodes {
   bool replicas_apart = false;  // some reduce group spans nodes
 };
 
-Nodes nodes_of(const Candidate& candidate, const Machine& machine) {
+Nodes nodes_of(const Arrangement& candidate, const Cluster& cluster) {
   Nodes nodes;
-  if (machine.ranks_per_node <= 0) {
+  if (cluster.ranks_per_node <= 0) {
     nodes.patterns.insert(std::vector<int>());
     return nodes;
   }
   const int positions = candidate.ranks();
   const int replicas = candidate.replicas;
-  const bool by_stages = machine.placement == "stages";
+  const bool by_stages = cluster.placement == "stages";
   const auto node = [&](int position, int replica) {
     const int world = by_stages ? replica * positions + position : position * replicas + replica;
-    return world / machine.ranks_per_node;
+    return world / cluster.ranks_per_node;
   };
   for (int replica = 0; replica < replicas; ++replica) {
     std::vector<int> pattern;  // world ranks grow with the position, and so do their nodes
@@ -83,13 +83,13 @@ Nodes nodes_of(const Candidate& candidate, const Machine& machine) {
   return nodes;
 }
 
-PipelineCosts pipeline_costs(const Candidate& candidate, const Schedule& schedule,
-                             const Stages& stages, const Machine& machine, const Nodes& nodes) {
+PipelineCosts pipeline_costs(const Arrangement& candidate, const Schedule& schedule,
+                             const Stages& stages, const Cluster& cluster, const Nodes& nodes) {
   PipelineCosts costs;
-  costs.within_node = machine.within_node;
-  costs.between_nodes = machine.between_nodes;
+  costs.within_node = cluster.within_node;
+  costs.between_nodes = cluster.between_nodes;
   costs.replicas = candidate.replicas;
-  costs.replica_link = nodes.replicas_apart ? machine.between_nodes : machine.within_node;
+  costs.replica_link = nodes.replicas_apart ? cluster.between_nodes : cluster.within_node;
   costs.update.assign(schedule.ranks, 0.0);
   const bool halves = runs(schedule, Op::BackwardWeight);
   for (int s = 0; s < schedule.stages; ++s) {
@@ -106,7 +106,7 @@ PipelineCosts pipeline_costs(const Candidate& candidate, const Schedule& schedul
 }
 
 // Skips to the next stage go with what passes to it anyway, the others by themselves.
-void add_skips(const Candidate& candidate, const Schedule& schedule, const ModelCosts& costs,
+void add_skips(const Arrangement& candidate, const Schedule& schedule, const ModelCosts& costs,
                PipelineCosts& times) {
   if (costs.skips.empty()) return;
   const auto bytes = [&](int from, int to) {
@@ -138,7 +138,7 @@ struct MemoryForecast {
   ByteCurve activations;
 };
 
-MemoryForecast memory_of(const Candidate& candidate, const Schedule& schedule,
+MemoryForecast memory_of(const Arrangement& candidate, const Schedule& schedule,
                          const ModelCosts& costs, const TransportRules& rules) {
   const Stages stages = stages_of(candidate, costs);
   std::vector<StageMemory> of_stage;
@@ -177,7 +177,7 @@ int Prediction::fullest_rank() const {
   return static_cast<int>(fullest - memory.begin());
 }
 
-Recipe recipe_of(const Candidate& candidate, const std::vector<Skip>& skips) {
+Recipe recipe_of(const Arrangement& candidate, const std::vector<Skip>& skips) {
   return {.schedule = candidate.schedule,
           .stages = candidate.stages,
           .micro_batches = candidate.micro_batches,
@@ -187,29 +187,29 @@ Recipe recipe_of(const Candidate& candidate, const std::vector<Skip>& skips) {
           .skips = skips};
 }
 
-Schedule schedule_of(const Candidate& candidate, const std::vector<Skip>& skips) {
+Schedule schedule_of(const Arrangement& candidate, const std::vector<Skip>& skips) {
   return training_schedule(recipe_of(candidate, skips)).schedule;
 }
 
-TransportRules transport_of(const Machine& machine, const Schedule& schedule) {
-  return {machine.sends_wait ? message_window(schedule) : TransportRules::kSendsNeverWait};
+TransportRules transport_of(const Cluster& cluster, const Schedule& schedule) {
+  return {cluster.sends_wait ? message_window(schedule) : TransportRules::kSendsNeverWait};
 }
 
-std::vector<RankMemory> predict_memory(const Candidate& candidate, const Schedule& schedule,
+std::vector<RankMemory> predict_memory(const Arrangement& candidate, const Schedule& schedule,
                                        const ModelCosts& costs, const TransportRules& rules) {
   return memory_of(candidate, schedule, costs, rules).peaks;
 }
 
-Prediction predict(const Candidate& candidate, const Schedule& schedule, const ModelCosts& costs,
-                   const Machine& machine) {
+Prediction predict(const Arrangement& candidate, const Schedule& schedule, const ModelCosts& costs,
+                   const Cluster& cluster) {
   Prediction prediction;
-  const TransportRules rules = transport_of(machine, schedule);
+  const TransportRules rules = transport_of(cluster, schedule);
   MemoryForecast memory = memory_of(candidate, schedule, costs, rules);
   prediction.memory = std::move(memory.peaks);
   prediction.bytes = std::move(memory.activations);
-  const Nodes nodes = nodes_of(candidate, machine);
+  const Nodes nodes = nodes_of(candidate, cluster);
   PipelineCosts times =
-      pipeline_costs(candidate, schedule, stages_of(candidate, costs), machine, nodes);
+      pipeline_costs(candidate, schedule, stages_of(candidate, costs), cluster, nodes);
   add_skips(candidate, schedule, costs, times);
   // The update waits for all replicas, so the step is that of the slowest.
   for (const std::vector<int>& pattern : nodes.patterns) {
@@ -231,9 +231,9 @@ Prediction predict(const Candidate& candidate, const Schedule& schedule, const M
   return prediction;
 }
 
-Prediction predict(const Candidate& candidate, const ModelCosts& costs, const Machine& machine) {
+Prediction predict(const Arrangement& candidate, const ModelCosts& costs, const Cluster& cluster) {
   return predict(candidate, schedule_of(candidate, stage_skips(candidate.split, costs.skips)),
-                 costs, machine);
+                 costs, cluster);
 }
 
 }  // namespace penstock

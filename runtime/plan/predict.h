@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/plan/candidate.h"
+#include "runtime/plan/arrangement.h"
 #include "runtime/plan/layer_cost.h"
 #include "runtime/schedule/memory.h"
 #include "runtime/schedule/recipe.h"
@@ -41,23 +41,24 @@ struct Prediction {
 
 // The training step of that candidate, lowered and proved (recipe.h); of its split only `skips`
 // (stage_skips()) know. Throws std::invalid_argument as training_schedule() does.
-[[nodiscard]] Schedule schedule_of(const Candidate& candidate, const std::vector<Skip>& skips = {});
+[[nodiscard]] Schedule schedule_of(const Arrangement& candidate,
+                                   const std::vector<Skip>& skips = {});
 
-[[nodiscard]] Recipe recipe_of(const Candidate& candidate, const std::vector<Skip>& skips = {});
+[[nodiscard]] Recipe recipe_of(const Arrangement& candidate, const std::vector<Skip>& skips = {});
 
-// The rules of that machine's links, for a lowered schedule. Where sends wait, finding the window
+// The rules of that cluster's links, for a lowered schedule. Where sends wait, finding the window
 // takes a replay or a few.
-[[nodiscard]] TransportRules transport_of(const Machine& machine, const Schedule& schedule);
+[[nodiscard]] TransportRules transport_of(const Cluster& cluster, const Schedule& schedule);
 
 // `costs` must be those of the candidate's micro-batch size, `schedule` its schedule_of(), and its
 // split one that adds up to the layers. Throws std::invalid_argument otherwise.
-[[nodiscard]] std::vector<RankMemory> predict_memory(const Candidate& candidate,
+[[nodiscard]] std::vector<RankMemory> predict_memory(const Arrangement& candidate,
                                                      const Schedule& schedule,
                                                      const ModelCosts& costs,
                                                      const TransportRules& rules = {});
-[[nodiscard]] Prediction predict(const Candidate& candidate, const Schedule& schedule,
-                                 const ModelCosts& costs, const Machine& machine);
-[[nodiscard]] Prediction predict(const Candidate& candidate, const ModelCosts& costs,
-                                 const Machine& machine);
+[[nodiscard]] Prediction predict(const Arrangement& candidate, const Schedule& schedule,
+                                 const ModelCosts& costs, const Cluster& cluster);
+[[nodiscard]] Prediction predict(const Arrangement& candidate, const ModelCosts& costs,
+                                 const Cluster& cluster);
 
 }  // namespace penstock

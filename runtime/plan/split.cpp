@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kCorrections = 4;
 
-LayerLoads layer_loads(const Candidate& candidate, const ModelCosts& costs, bool halves) {
+LayerLoads layer_loads(const Arrangement& candidate, const ModelCosts& costs, bool halves) {
   LayerLoads loads;
   const bool again = candidate.recompute == "layer";
   for (const LayerCost& layer : costs.layers) {
@@ -31,7 +31,7 @@ LayerLoads layer_loads(const Candidate& candidate, const ModelCosts& costs, bool
   return loads;
 }
 
-std::vector<StageLoads> stage_loads(const Candidate& candidate, const Schedule& schedule) {
+std::vector<StageLoads> stage_loads(const Arrangement& candidate, const Schedule& schedule) {
   std::vector<bool> recomputes(schedule.stages, false);
   for (const auto& program : schedule.program) {
     for (const Instruction& i : program) {
@@ -92,7 +92,7 @@ std::string lack_of_memory(const std::vector<RankMemory>& memory, int64_t memory
          std::to_string(fullest - memory.begin()) + ", " + in_words(memory_bytes) + " there";
 }
 
-ChosenSplit choose_split(const Candidate& candidate, const Schedule& schedule,
+ChosenSplit choose_split(const Arrangement& candidate, const Schedule& schedule,
                          const ModelCosts& costs, int64_t memory_bytes,
                          const TransportRules& rules) {
   const bool halves = std::any_of(schedule.program[0].begin(), schedule.program[0].end(),
@@ -102,7 +102,7 @@ ChosenSplit choose_split(const Candidate& candidate, const Schedule& schedule,
   const double limit = memory_bytes > 0 ? static_cast<double>(memory_bytes)
                                         : std::numeric_limits<double>::infinity();
   ChosenSplit chosen;
-  Candidate tried = candidate;
+  Arrangement tried = candidate;
   for (int round = 0; round < kCorrections; ++round) {
     const LimitedSplit found = balance_within(layers, stages, limit);
     tried.split = found.split;

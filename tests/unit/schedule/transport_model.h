@@ -13,7 +13,7 @@
 namespace penstock {
 
 struct ModelRules {
-  int window = 2;     // of Edge
+  int window = 2;     // of DirectedEdge
   int exchanges = 0;  // in each compute instruction: the host reads what was computed, then goes on
   // Computing goes on after an exchange only when everything that was sent has been received.
   bool exchange_waits_for_sends = false;

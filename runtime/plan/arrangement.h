@@ -1,5 +1,5 @@
-// runtime/plan/candidate.h -- Candidate: one way to run a step on so many ranks. Machine: what it
-// would run on. Plain data.
+// runtime/plan/arrangement.h -- Arrangement: one way to run a step on so many ranks. Cluster: what
+// it would run on. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace penstock {
 
 // A step takes replicas x micro_batches x micro_batch_size samples, on
 // stages x replicas / chunks ranks.
-struct Candidate {
+struct Arrangement {
   int stages = 1;    // K
   int replicas = 1;  // D
   int chunks = 1;    // stages per rank
@@ -25,7 +25,7 @@ struct Candidate {
   [[nodiscard]] int ranks() const { return stages / chunks; }  // of one pipeline
 };
 
-struct Machine {
+struct Cluster {
   LinkTimes within_node, between_nodes;
   int ranks_per_node = 0;            // 0: all ranks on one node
   std::string placement = "stages";  // stages | replicas: which neighbours share a node
