@@ -34,13 +34,13 @@ class LinkPingPong {
  public:
   LinkPingPong(Network& network, Device& device, int64_t elements, int rank)
       : device_(device), specs_{{{elements}, DType::F32}}, rank_(rank) {
-    const std::array<Edge, 2> edges = {
-        Edge{.from_stage = 0, .to_stage = 1, .from_position = 0, .to_position = 1},
-        Edge{.from_stage = 1,
-             .to_stage = 0,
-             .from_position = 1,
-             .to_position = 0,
-             .direction = Direction::Gradient}};
+    const std::array<DirectedEdge, 2> edges = {
+        DirectedEdge{.from_stage = 0, .to_stage = 1, .from_position = 0, .to_position = 1},
+        DirectedEdge{.from_stage = 1,
+                     .to_stage = 0,
+                     .from_position = 1,
+                     .to_position = 0,
+                     .direction = Direction::Gradient}};
     ends_ = network.connect(edges, device);
     out_ = ends_.send[static_cast<size_t>(rank)].get();
     in_ = ends_.receive[static_cast<size_t>(1 - rank)].get();

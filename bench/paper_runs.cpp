@@ -28,7 +28,7 @@ ModelCosts costs_of(const DeviceModel& device, const Work& work, int64_t micro_b
                        DType::F32, optimizer, device);
 }
 
-double imbalance(const Candidate& candidate, const Schedule& schedule, const ModelCosts& costs) {
+double imbalance(const Arrangement& candidate, const Schedule& schedule, const ModelCosts& costs) {
   std::vector<double> work(schedule.ranks, 0.0);
   std::span<const LayerCost> rest(costs.layers);
   for (int s = 0; s < schedule.stages; ++s) {
@@ -40,7 +40,7 @@ double imbalance(const Candidate& candidate, const Schedule& schedule, const Mod
   return *std::max_element(work.begin(), work.end()) * schedule.ranks / all;
 }
 
-Schedule published(const Candidate& candidate) {
+Schedule published(const Arrangement& candidate) {
   return lower(gpipe(candidate.stages, candidate.micro_batches),
                {.recompute = true, .update = true});
 }
@@ -78,7 +78,7 @@ int64_t count_parameters(const Work& work) {
   return set.elements();
 }
 
-Candidate gpipe_run(const Work& work, int stages, int micro_batches) {
+Arrangement gpipe_run(const Work& work, int stages, int micro_batches) {
   const bool naive = stages == 1 && micro_batches == 1;
   return {.stages = stages,
           .micro_batches = micro_batches,
@@ -87,7 +87,7 @@ Candidate gpipe_run(const Work& work, int stages, int micro_batches) {
           .recompute = naive ? "none" : "stage"};
 }
 
-Bytes bytes_of(const Candidate& candidate, const DeviceModel& device, const Work& work) {
+Bytes bytes_of(const Arrangement& candidate, const DeviceModel& device, const Work& work) {
   const ModelCosts costs = costs_of(device, work, candidate.micro_batch_size);
   const ChosenSplit chosen =
       choose_split(candidate, schedule_of(candidate), costs, device.memory_bytes);
@@ -118,23 +118,23 @@ int64_t largest(int stages, int micro_batches, const DeviceModel& device,
   return most;
 }
 
-Speed simulated(Candidate candidate, const DeviceModel& device, const Work& work,
+Speed simulated(Arrangement candidate, const DeviceModel& device, const Work& work,
                 bool as_published) {
   const ModelCosts costs = costs_of(device, work, candidate.micro_batch_size);
   const Schedule schedule = as_published ? published(candidate) : schedule_of(candidate);
   candidate.split = choose_split(candidate, schedule, costs, 0).split;
-  const Prediction prediction = predict(candidate, schedule, costs, usual_machine(device));
+  const Prediction prediction = predict(candidate, schedule, costs, usual_cluster(device));
   return {.samples_per_s = prediction.samples_per_s,
           .fits = prediction.fullest_bytes() <= device.memory_bytes,
           .imbalance = imbalance(candidate, schedule, costs),
           .candidate = candidate};
 }
 
-Speed planned(const Candidate& as, const DeviceModel& device, const Work& work) {
+Speed planned(const Arrangement& as, const DeviceModel& device, const Work& work) {
   PlanRequest request;
   request.ranks = as.ranks();
   request.mini_batch = work.mini_batch;
-  request.machine = usual_machine(device);
+  request.cluster = usual_cluster(device);
   request.costs = [&](int64_t size) { return costs_of(device, work, size); };
   request.replicas = 1;
   request.micro_batches = as.micro_batches;
@@ -142,7 +142,7 @@ Speed planned(const Candidate& as, const DeviceModel& device, const Work& work) 
   Plan found = plan(request);
   const bool fits = found.best() != nullptr;
   if (!fits) {
-    request.machine.memory_bytes = 0;
+    request.cluster.memory_bytes = 0;
     found = plan(request);
   }
   const PlannedCandidate& best = *found.best();

@@ -8,7 +8,7 @@
 
 #include "kernels/device_model.h"
 #include "runtime/models/config.h"
-#include "runtime/plan/candidate.h"
+#include "runtime/plan/arrangement.h"
 
 namespace penstock::paper {
 
@@ -30,7 +30,7 @@ struct Work {
 
 // The paper's schedule; a stage keeps its inputs only. One stage and one micro-batch are naive
 // training: the whole mini-batch at once, and nothing recomputed.
-[[nodiscard]] Candidate gpipe_run(const Work& work, int stages, int micro_batches);
+[[nodiscard]] Arrangement gpipe_run(const Work& work, int stages, int micro_batches);
 
 // Bytes of the candidate, split as the planner would within the memory of the devices.
 struct Bytes {
@@ -39,7 +39,7 @@ struct Bytes {
   int64_t fullest = 0;      // all that the fullest device holds
   bool fits = true;
 };
-[[nodiscard]] Bytes bytes_of(const Candidate& candidate, const DeviceModel& device,
+[[nodiscard]] Bytes bytes_of(const Arrangement& candidate, const DeviceModel& device,
                              const Work& work);
 
 // The largest n whose work fits on so many devices, 0 for none; what fits is taken to do so with n
@@ -49,16 +49,16 @@ struct Bytes {
 
 struct Speed {
   double samples_per_s = 0;
-  bool fits = true;      // in the devices' memory
-  double imbalance = 1;  // forward and backward on the slowest device, over the mean of all
-  Candidate candidate;   // with its split
+  bool fits = true;       // in the devices' memory
+  double imbalance = 1;   // forward and backward on the slowest device, over the mean of all
+  Arrangement candidate;  // with its split
 };
 // As fast as the partitioner can make it, whatever memory it needs. `as_published`: the last stage
 // recomputes as all others do, which this library leaves out where that saves no memory.
-[[nodiscard]] Speed simulated(Candidate candidate, const DeviceModel& device, const Work& work,
+[[nodiscard]] Speed simulated(Arrangement candidate, const DeviceModel& device, const Work& work,
                               bool as_published);
 // The best plan for the same devices and micro-batches: any schedule, any recompute mode. Where
 // nothing fits, the best that there would be with more memory.
-[[nodiscard]] Speed planned(const Candidate& as, const DeviceModel& device, const Work& work);
+[[nodiscard]] Speed planned(const Arrangement& as, const DeviceModel& device, const Work& work);
 
 }  // namespace penstock::paper

@@ -210,9 +210,9 @@ Speeds for_all_stages(const Work& work, int micro_batches, const Run& run) {
 
 void print_speed_ups(const std::string& name, const Work& work, const DeviceModel& device,
                      SpeedUps TpuSpeedUps::*paper) {
-  const auto published = [&](const Candidate& c) { return simulated(c, device, work, true); };
-  const auto here = [&](const Candidate& c) { return simulated(c, device, work, false); };
-  const auto plan = [&](const Candidate& c) { return planned(c, device, work); };
+  const auto published = [&](const Arrangement& c) { return simulated(c, device, work, true); };
+  const auto here = [&](const Arrangement& c) { return simulated(c, device, work, false); };
+  const auto plan = [&](const Arrangement& c) { return planned(c, device, work); };
   const double one = published(gpipe_run(work, 2, 1)).samples_per_s;
   for (const TpuSpeedUps& row : kTpuSpeedUps) {
     const int m = row.micro_batches;
@@ -246,8 +246,8 @@ slowest stage / mean.
 
 void print_table_3_of(const std::string& name, const Work& work, const SpeedUps& paper) {
   const DeviceModel device = device_model_named("p100");
-  const auto published = [&](const Candidate& c) { return simulated(c, device, work, true); };
-  const auto plan = [&](const Candidate& c) { return planned(c, device, work); };
+  const auto published = [&](const Arrangement& c) { return simulated(c, device, work, true); };
+  const auto plan = [&](const Arrangement& c) { return planned(c, device, work); };
   const Speeds speeds = for_all_stages(work, 32, published);
   const Speeds plans = for_all_stages(work, 32, plan);
   const double one = speeds.front().samples_per_s;

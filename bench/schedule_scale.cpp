@@ -1,5 +1,5 @@
-// How long schedules of large pipelines take to make, lower, verify and simulate, and how much
-// memory: a program run by hand.
+// How long schedules of large pipelines take to make, lower, verify, find a window of messages for
+// and simulate, and how much memory: a program run by hand.
 //
 //   schedule_scale [RANKS [MICRO_BATCHES [SCHEDULE ...]]]      256 ranks, 1024 micro-batches, all
 //
@@ -18,10 +18,11 @@
 #include <string>
 #include <vector>
 
-#include "runtime/schedule/generators.h"
+#include "runtime/schedule/known_schedules.h"
 #include "runtime/schedule/lower.h"
 #include "runtime/schedule/simulate.h"
 #include "runtime/schedule/verify.h"
+#include "runtime/schedule/window.h"
 
 namespace {
 
@@ -49,13 +50,15 @@ void measure(const std::string& name, int ranks, int micro_batches) {
   stopwatch.print();
   (void)verify(schedule);
   stopwatch.print();
+  const int window = message_window(schedule);
+  stopwatch.print();
   PipelineCosts costs;
   costs.stage.assign(schedule.stages, StageTimes{});
   const Timeline timeline = simulate(schedule, costs);
   stopwatch.print();
   size_t instructions = 0;
   for (const auto& program : schedule.program) instructions += program.size();
-  fmt::print(" {:>13} {:>12.0f}", instructions, makespan(timeline));
+  fmt::print(" {:>13} {:>12.0f} {:>9}", instructions, makespan(timeline), window);
 }
 
 // Runs measure() in a child and ends its line with the child's peak memory. False if it failed.
@@ -87,10 +90,11 @@ int main(int argc, char** argv) {
   const int micro_batches = argc > 2 ? std::atoi(argv[2]) : 1024;
   std::vector<std::string> names(argv + std::min(argc, 3), argv + argc);
   if (names.empty()) names = schedule_names();
-  fmt::print("{} ranks x {} micro-batches; seconds, instructions, makespan, GiB\n", ranks,
+  fmt::print("{} ranks x {} micro-batches; seconds, instructions, makespan, messages, GiB\n", ranks,
              micro_batches);
-  fmt::print("{:<18} {:>8} {:>8} {:>8} {:>8} {:>13} {:>12} {:>9}\n", "schedule", "make", "lower",
-             "verify", "simulate", "instructions", "makespan", "peak GiB");
+  fmt::print("{:<18} {:>8} {:>8} {:>8} {:>8} {:>8} {:>13} {:>12} {:>9} {:>9}\n", "schedule", "make",
+             "lower", "verify", "window", "simulate", "instructions", "makespan", "messages",
+             "peak GiB");
   bool all = true;
   for (const std::string& name : names) all = measure_apart(name, ranks, micro_batches) && all;
   return all ? EXIT_SUCCESS : EXIT_FAILURE;

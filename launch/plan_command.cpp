@@ -31,11 +31,36 @@ struct PlanOptions {
   std::string memory;
   std::string device = "cpu";
   std::string profile;
-  int ranks_per_node = 0;
+  std::optional<int> nodes, ranks_per_node;  // all ranks on one node when neither is given
   size_t top = 20;
   bool json = false;
   std::vector<std::string> rest;  // the run file and its keys
 };
+
+// 0: all ranks are on one node.
+int ranks_of_a_node(const PlanOptions& request) {
+  if (request.ranks_per_node && *request.ranks_per_node < 1) {
+    fail_input(
+        fmt::format("plan: --ranks-per-node is how many ranks share a node, at least 1, not {}",
+                    *request.ranks_per_node));
+  }
+  if (!request.nodes) return request.ranks_per_node.value_or(0);
+  const int nodes = *request.nodes;
+  if (nodes < 1 || request.ranks % nodes != 0) {
+    fail_input(
+        fmt::format("plan: --nodes is how many nodes the {} ranks are on, equally many on each, "
+                    "not {}; how many ranks share a node is --ranks-per-node",
+                    request.ranks, nodes));
+  }
+  const int each = request.ranks / nodes;
+  if (request.ranks_per_node.value_or(each) != each) {
+    fail_input(
+        fmt::format("plan: {} ranks on --nodes {} are {} on each, not --ranks-per-node {}: "
+                    "give one of the two",
+                    request.ranks, nodes, each, *request.ranks_per_node));
+  }
+  return each;
+}
 
 PlanOptions plan_options(const std::vector<std::string>& arguments) {
   PlanOptions request;
@@ -43,8 +68,9 @@ PlanOptions plan_options(const std::vector<std::string>& arguments) {
   options.add_options()  //
       ("ranks", po::value(&request.ranks))("device-memory", po::value(&request.memory))(
           "device-model", po::value(&request.device))("profile", po::value(&request.profile))(
-          "nodes", po::value(&request.ranks_per_node))("top", po::value(&request.top))(
-          "json", po::bool_switch(&request.json));
+          "nodes", po::value<int>()->notifier([&](int n) { request.nodes = n; }))(
+          "ranks-per-node", po::value<int>()->notifier([&](int n) { request.ranks_per_node = n; }))(
+          "top", po::value(&request.top))("json", po::bool_switch(&request.json));
   namespace style = po::command_line_style;
   try {
     po::variables_map values;
@@ -63,17 +89,16 @@ PlanOptions plan_options(const std::vector<std::string>& arguments) {
   if (request.ranks < 1) {
     fail_input("plan: say for how many ranks, at least 1: penstock plan RUNFILE.toml --ranks N");
   }
-  if (request.ranks_per_node < 0 || request.top < 1) {
-    fail_input("plan: --nodes is a number of ranks a node, --top at least 1");
-  }
+  if (request.top < 1) fail_input("plan: --top is how many to list, at least 1");
+  (void)ranks_of_a_node(request);
   return request;
 }
 
-Machine described(const PlanOptions& request, const DeviceModel& device, const Profile* profile) {
-  Machine machine = machine_of(device, profile);
-  machine.ranks_per_node = request.ranks_per_node;
-  if (!request.memory.empty()) machine.memory_bytes = parse_bytes(request.memory);
-  return machine;
+Cluster described(const PlanOptions& request, const DeviceModel& device, const Profile* profile) {
+  Cluster cluster = cluster_of(device, profile);
+  cluster.ranks_per_node = ranks_of_a_node(request);
+  if (!request.memory.empty()) cluster.memory_bytes = parse_bytes(request.memory);
+  return cluster;
 }
 
 std::string heading(const Config& config, const PlanOptions& request, const PlanRequest& plan_for,
@@ -141,7 +166,8 @@ run file on N ranks, with the split of layers that fits each, fastest first. Nee
   --device-memory SIZE   of each, e.g. 80GiB [what the device model has]
   --device-model NAME    h200 | h100 | a100 | v100-16gb | v100-32gb | p100 | tpu-v2 | tpu-v3 | cpu (this machine's) [cpu]
   --profile FILE         times and links measured by penstock profile
-  --nodes N              ranks on each node [all on one]
+  --nodes N              how many nodes the ranks are on, equally many on each [1]
+  --ranks-per-node N     the same, said by how many ranks share a node
   --top N                how many to list [20]
   --json                 everything that was looked at, for programs
 

@@ -9,7 +9,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json candidate_json(const PlannedCandidate& planned) {
-  const Candidate& c = planned.candidate;
+  const Arrangement& c = planned.candidate;
   const Prediction& p = planned.prediction;
   const bool simulated = planned.standing == Standing::Ranked;
   const auto known = [&](double value) { return simulated ? Json(value) : Json(nullptr); };

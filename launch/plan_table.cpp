@@ -13,7 +13,7 @@ namespace penstock {
 namespace {
 
 std::string row(size_t place, const PlannedCandidate& planned) {
-  const Candidate& c = planned.candidate;
+  const Arrangement& c = planned.candidate;
   const Prediction& p = planned.prediction;
   const std::string schedule =
       c.chunks > 1 ? fmt::format("{} ({} a rank)", c.schedule, c.chunks) : c.schedule;
@@ -36,7 +36,7 @@ std::string kind_of(const PlannedCandidate& planned) {
 
 // The nearest miss tells most: how little more memory would do.
 std::string nearest(const PlannedCandidate& planned) {
-  const Candidate& c = planned.candidate;
+  const Arrangement& c = planned.candidate;
   return fmt::format("{}x{}, {}x{}, {}, recompute {} {}", c.stages, c.replicas, c.micro_batches,
                      c.micro_batch_size, c.schedule, c.recompute, planned.reason);
 }

@@ -18,7 +18,7 @@ namespace {
 
 // All that pipeline.auto may choose.
 void pin_everything(const PipelineConfig& pipeline, PlanRequest& plan) {
-  const Candidate given = candidate_of(pipeline);
+  const Arrangement given = arrangement_of(pipeline);
   plan.stages = given.stages;
   plan.replicas = given.replicas;
   plan.chunks = given.chunks;
@@ -28,7 +28,7 @@ void pin_everything(const PipelineConfig& pipeline, PlanRequest& plan) {
   plan.recompute = given.recompute;
 }
 
-std::string describe(const Candidate& chosen, const Prediction& prediction,
+std::string describe(const Arrangement& chosen, const Prediction& prediction,
                      const std::string& basis) {
   return fmt::format(
       "planned: {} stages x {} replicas, {} micro-batches of {}, schedule {}, recompute {}, layers "
@@ -47,12 +47,12 @@ class Planner {
       : config_(settings.config) {
     auto model =
         std::make_shared<Sequential>(models.build(config_.model, facts.vocabulary, facts.classes));
-    Machine machine = machine_of(device, profile);
-    machine.ranks_per_node = session.local_ranks();
+    Cluster cluster = cluster_of(device, profile);
+    cluster.ranks_per_node = session.local_ranks();
     // What the user has settled is not refused: the forecast warns where memory is short.
-    machine.memory_bytes = config_.pipeline.automatic ? rank_bytes : 0;
+    cluster.memory_bytes = config_.pipeline.automatic ? rank_bytes : 0;
     request_ = plan_request(
-        config_, session.ranks(), machine,
+        config_, session.ranks(), cluster,
         costs_by_size(config_, std::move(model), models.input(config_.model), device, profile));
     request_.wanted = 1;
     if (config_.pipeline.automatic) {

@@ -20,7 +20,7 @@
 #include "runtime/drawing/svg.h"
 #include "runtime/drawing/terminal.h"
 #include "runtime/schedule/csv.h"
-#include "runtime/schedule/generators.h"
+#include "runtime/schedule/known_schedules.h"
 #include "runtime/telemetry/trace_json.h"
 
 namespace penstock {

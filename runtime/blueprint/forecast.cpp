@@ -23,14 +23,14 @@ Forecast forecast(const Config& config, const Blueprint& blueprint, const Device
   try {
     const std::shared_ptr<const Sequential> not_owned(std::shared_ptr<void>(), &blueprint.model);
     const auto costs = costs_by_size(config, not_owned, blueprint.input, device, profile);
-    Candidate candidate = candidate_of(config.pipeline);
+    Arrangement candidate = arrangement_of(config.pipeline);
     candidate.split = blueprint.layout.split();
-    Machine machine = machine_of(device, profile);
-    machine.ranks_per_node = ranks_per_node;
-    machine.placement = config.pipeline.placement;
+    Cluster cluster = cluster_of(device, profile);
+    cluster.ranks_per_node = ranks_per_node;
+    cluster.placement = config.pipeline.placement;
     const ModelCosts layers = costs(candidate.micro_batch_size);
     return {
-        predict(candidate, blueprint.programs.training, layers, machine),
+        predict(candidate, blueprint.programs.training, layers, cluster),
         profile == nullptr ? "counted for " + device.name : "measured: " + config.pipeline.profile,
         step_flops(layers, config.pipeline)};
   } catch (const std::invalid_argument& refusal) {

@@ -24,7 +24,7 @@ Shapes input_shapes(const ModelInput& input, int64_t batch) {
 // By a model of no machine in particular: all ranks must split alike, on whatever they run.
 std::vector<int> balanced(const Sequential& model, const ModelInput& input, const Config& config,
                           const Schedule& training) {
-  const Candidate candidate = candidate_of(config.pipeline);
+  const Arrangement candidate = arrangement_of(config.pipeline);
   const ModelCosts counted = counted_costs(model, input, candidate.micro_batch_size, DType::F32,
                                            config.optimizer, cpu_model({}));
   constexpr int64_t kNoLimit = 0;

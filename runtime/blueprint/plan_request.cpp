@@ -4,12 +4,12 @@
 
 #include "runtime/blueprint/programs.h"
 #include "runtime/costs/layer_costs.h"
-#include "runtime/schedule/generators.h"
+#include "runtime/schedule/known_schedules.h"
 
 namespace penstock {
 
-Candidate candidate_of(const PipelineConfig& pipeline) {
-  Candidate candidate;
+Arrangement arrangement_of(const PipelineConfig& pipeline) {
+  Arrangement candidate;
   candidate.stages = pipeline.stages;
   candidate.replicas = pipeline.replicas;
   candidate.chunks = stages_per_rank(pipeline);
@@ -21,7 +21,7 @@ Candidate candidate_of(const PipelineConfig& pipeline) {
   return candidate;
 }
 
-void apply(const Candidate& candidate, PipelineConfig& pipeline) {
+void apply(const Arrangement& candidate, PipelineConfig& pipeline) {
   pipeline.stages = candidate.stages;
   pipeline.replicas = candidate.replicas;
   pipeline.chunks = candidate.chunks == default_chunks(candidate.schedule) ? 0 : candidate.chunks;
@@ -48,15 +48,15 @@ CostsBySize costs_by_size(const Config& config, std::shared_ptr<const Sequential
   };
 }
 
-PlanRequest plan_request(const Config& config, int ranks, const Machine& machine,
+PlanRequest plan_request(const Config& config, int ranks, const Cluster& cluster,
                          CostsBySize costs) {
   const PipelineConfig& pipeline = config.pipeline;
   PlanRequest request;
   request.ranks = ranks;
   request.mini_batch =
       int64_t{pipeline.replicas} * pipeline.micro_batches * pipeline.micro_batch_size;
-  request.machine = machine;
-  request.machine.placement = pipeline.placement;
+  request.cluster = cluster;
+  request.cluster.placement = pipeline.placement;
   request.costs = std::move(costs);
   return request;
 }

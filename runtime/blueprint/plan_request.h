@@ -14,10 +14,10 @@
 namespace penstock {
 
 // The run itself, to be predicted; its split is empty unless pipeline.split gives one.
-[[nodiscard]] Candidate candidate_of(const PipelineConfig& pipeline);
+[[nodiscard]] Arrangement arrangement_of(const PipelineConfig& pipeline);
 
 // The other way round: the run that this candidate stands for.
-void apply(const Candidate& candidate, PipelineConfig& pipeline);
+void apply(const Arrangement& candidate, PipelineConfig& pipeline);
 
 using CostsBySize = std::function<ModelCosts(int64_t micro_batch_size)>;
 
@@ -28,7 +28,7 @@ using CostsBySize = std::function<ModelCosts(int64_t micro_batch_size)>;
                                         const Profile* profile);
 
 // The mini-batch of the run, on so many ranks, with nothing pinned.
-[[nodiscard]] PlanRequest plan_request(const Config& config, int ranks, const Machine& machine,
+[[nodiscard]] PlanRequest plan_request(const Config& config, int ranks, const Cluster& cluster,
                                        CostsBySize costs);
 
 }  // namespace penstock

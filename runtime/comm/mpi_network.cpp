@@ -81,7 +81,7 @@ class MpiNetwork final : public Network {
                   "the replicas at position " + std::to_string(position_), pollers_),
         links_(duplicate(pipeline_.comm())) {}
 
-  [[nodiscard]] Ends connect(std::span<const Edge> edges, Device& device) override {
+  [[nodiscard]] Ends connect(std::span<const DirectedEdge> edges, Device& device) override {
     Ends ends;
     ends.send.resize(edges.size());
     ends.receive.resize(edges.size());
@@ -125,7 +125,7 @@ class MpiNetwork final : public Network {
  private:
   static constexpr int kPairTag = 1;  // one is enough: a pair makes its communicators in order
 
-  void check(const Edge& edge) const {
+  void check(const DirectedEdge& edge) const {
     const auto is_position = [&](int p) { return p >= 0 && p < grid_.positions; };
     if (!is_position(edge.from_position) || !is_position(edge.to_position) ||
         edge.from_position == edge.to_position) {
@@ -135,7 +135,7 @@ class MpiNetwork final : public Network {
     }
   }
 
-  [[nodiscard]] std::string name_of(const Edge& edge) const {
+  [[nodiscard]] std::string name_of(const DirectedEdge& edge) const {
     const char* what = edge.direction == Direction::Activation ? "activations" : "gradients";
     const auto rank = [&](int position) {
       return std::to_string(grid_.world_rank(position, replica_));
@@ -145,7 +145,7 @@ class MpiNetwork final : public Network {
            rank(edge.to_position) + ")";
   }
 
-  [[nodiscard]] EdgeComm comm_of(const Edge& edge) const {
+  [[nodiscard]] EdgeComm comm_of(const DirectedEdge& edge) const {
     return {pair(pipeline_.comm(), edge.from_position, edge.to_position, kPairTag), name_of(edge),
             blocks_};
   }
@@ -157,9 +157,9 @@ class MpiNetwork final : public Network {
 
   // Of one edge, the same on all ranks. Edges of different calls are not under way together: those
   // of tied gradients are used when all messages of the step have been received.
-  [[nodiscard]] int blocks_for(std::span<const Edge> edges, Device& device) {
+  [[nodiscard]] int blocks_for(std::span<const DirectedEdge> edges, Device& device) {
     std::vector<int> ends(static_cast<size_t>(grid_.positions), 0);
-    for (const Edge& edge : edges) {
+    for (const DirectedEdge& edge : edges) {
       check(edge);
       ++ends[static_cast<size_t>(edge.from_position)];
       ++ends[static_cast<size_t>(edge.to_position)];
@@ -169,7 +169,7 @@ class MpiNetwork final : public Network {
     return nccl_budget(fewest_processors(pipeline_, device), most, sums).edge;
   }
 
-  std::unique_ptr<SendLink> make_send(const Edge& edge, int tag, Device& device) {
+  std::unique_ptr<SendLink> make_send(const DirectedEdge& edge, int tag, Device& device) {
     if (plan_.links == Transport::Nccl) {
       return nccl_send(comm_of(edge), device, edge.window, pollers_);
     }
@@ -180,7 +180,7 @@ class MpiNetwork final : public Network {
     return staged_send(std::move(link), device, memory, pollers_);
   }
 
-  std::unique_ptr<ReceiveLink> make_receive(const Edge& edge, int tag, Device& device) {
+  std::unique_ptr<ReceiveLink> make_receive(const DirectedEdge& edge, int tag, Device& device) {
     if (plan_.links == Transport::Nccl) return nccl_receive(comm_of(edge), device, pollers_);
     const bool direct = device.host_addressable();
     const MpiEdge end{links_.get(), edge.from_position, tag, name_of(edge)};

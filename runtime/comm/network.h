@@ -109,8 +109,9 @@ class Collective {
 
 enum class Direction : uint8_t { Activation, Gradient };
 
-// One directed edge between two stages of the same replica.
-struct Edge {
+// What passes from one stage to another of the same replica (of the two directions of an edge of
+// runtime/schedule/edges.h, one).
+struct DirectedEdge {
   int from_stage = 0, to_stage = 0;
   int from_position = 0, to_position = 0;  // ranks of the pipeline; different
   Direction direction = Direction::Activation;
@@ -145,7 +146,7 @@ class Network {
       }
     }
   };
-  [[nodiscard]] virtual Ends connect(std::span<const Edge> edges, Device& device) = 0;
+  [[nodiscard]] virtual Ends connect(std::span<const DirectedEdge> edges, Device& device) = 0;
   [[nodiscard]] virtual std::unique_ptr<ReduceGroup> reduce_group(Device& device) = 0;
   virtual Collective& world() = 0;     // every rank
   virtual Collective& pipeline() = 0;  // the ranks of this replica, in position order

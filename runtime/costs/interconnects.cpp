@@ -41,31 +41,32 @@ constexpr double kLatencyBetween = 1e-5;
 
 }  // namespace
 
-Machine machine_of(const DeviceModel& device, const Profile* profile) {
-  Machine machine = usual_machine(device);
-  if (profile == nullptr) return machine;
+Cluster cluster_of(const DeviceModel& device, const Profile* profile) {
+  Cluster cluster = usual_cluster(device);
+  if (profile == nullptr) return cluster;
   const auto measured = [](const LinkTimes& link) {
     return link.latency > 0 || link.seconds_per_byte > 0;
   };
-  if (measured(profile->within_node)) machine.within_node = profile->within_node;
-  if (measured(profile->between_nodes)) machine.between_nodes = profile->between_nodes;
-  return machine;
+  if (measured(profile->within_node)) cluster.within_node = profile->within_node;
+  if (measured(profile->between_nodes)) cluster.between_nodes = profile->between_nodes;
+  return cluster;
 }
 
-Machine usual_machine(const DeviceModel& device) {
+Cluster usual_cluster(const DeviceModel& device) {
   const auto* known =
       std::find_if(std::begin(kInterconnects), std::end(kInterconnects),
                    [&](const Interconnect& each) { return device.name.starts_with(each.device); });
   const Interconnect& links =
       known != std::end(kInterconnects) ? *known : *std::prev(std::end(kInterconnects));
-  Machine machine;
-  machine.within_node = {.latency = kLatencyWithin,
+  Cluster cluster;
+  cluster.within_node = {.latency = kLatencyWithin,
                          .seconds_per_byte = 1 / (kReached * links.within),
                          .receiver_copies = links.receiver_copies};
-  machine.between_nodes = {.latency = kLatencyBetween,
+  cluster.between_nodes = {.latency = kLatencyBetween,
                            .seconds_per_byte = 1 / (kReached * links.between)};
-  machine.memory_bytes = device.memory_bytes;
-  return machine;
+  cluster.sends_wait = device.own_memory;  // by NCCL, where the host's memory is copied by MPI
+  cluster.memory_bytes = device.memory_bytes;
+  return cluster;
 }
 
 }  // namespace penstock

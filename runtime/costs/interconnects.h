@@ -8,10 +8,10 @@
 namespace penstock {
 
 // The links that were measured, if they were, else the usual ones.
-[[nodiscard]] Machine machine_of(const DeviceModel& device, const Profile* profile);
+[[nodiscard]] Cluster cluster_of(const DeviceModel& device, const Profile* profile);
 
 // What links such devices usually have: figures of vendors, and the share of them that large
 // messages reach.
-[[nodiscard]] Machine usual_machine(const DeviceModel& device);
+[[nodiscard]] Cluster usual_cluster(const DeviceModel& device);
 
 }  // namespace penstock

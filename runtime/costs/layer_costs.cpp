@@ -182,6 +182,7 @@ ModelCosts walk_layers(const Walk& walk) {
     trained = trained || trains(*layer, freeze);
     LayerCost cost = cost_of(*layer, found->second);
     cost.parameters = count_parameters(*layer);
+    cost.differentiated = freeze.empty() || trained;
     if (device.own_memory) cost.reads = fields_of(*layer, costs.layers.empty(), walk.setup);
     cost.input_bytes = costs.layers.empty() ? 0 : input_bytes;
     cost.output_bytes = bytes_of(shapes.between(), walk.setup.dtype);

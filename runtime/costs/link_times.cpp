@@ -101,9 +101,9 @@ LinkTimes measure_link(Network& network, int first, int second, Device& device) 
   constexpr int64_t kSmallest = 64;
   constexpr int64_t kLargest = int64_t{16} << 20;
   constexpr int64_t kBytesToMove = int64_t{128} << 20;  // by size, at most: fractions of a second
-  const std::array<Edge, 2> edges = {
-      Edge{.from_stage = 0, .to_stage = 1, .from_position = first, .to_position = second},
-      Edge{.from_stage = 1, .to_stage = 0, .from_position = second, .to_position = first}};
+  const std::array<DirectedEdge, 2> edges = {
+      DirectedEdge{.from_stage = 0, .to_stage = 1, .from_position = first, .to_position = second},
+      DirectedEdge{.from_stage = 1, .to_stage = 0, .from_position = second, .to_position = first}};
   const Network::Ends ends = network.connect(edges, device);
   const int here = network.pipeline().rank();
   const bool serves = here == first;

@@ -5,20 +5,14 @@
 #include <stdexcept>
 
 #include "runtime/schedule/costs.h"
-#include "runtime/schedule/csv.h"
-#include "runtime/schedule/generators.h"
-#include "runtime/schedule/lower.h"
+#include "runtime/schedule/recipe.h"
 #include "runtime/schedule/simulate.h"
-#include "runtime/schedule/verify.h"
+#include "runtime/schedule/stash.h"
 
 namespace penstock {
 namespace {
 
 void check(const ScheduleSettings& settings) {
-  const auto& mode = settings.recompute;
-  if (mode != "none" && mode != "stage" && mode != "layer") {
-    throw std::invalid_argument("--recompute must be none, stage or layer, not " + mode);
-  }
   for (const double time : {settings.forward, settings.backward_input, settings.backward_weight}) {
     if (!(time >= 0) || !std::isfinite(time)) {
       throw std::invalid_argument("--times must be three numbers F,B,W of at least 0");
@@ -29,42 +23,48 @@ void check(const ScheduleSettings& settings) {
   }
 }
 
-Schedule generate(const ScheduleSettings& settings) {
-  if (!settings.csv.empty()) return parse_csv(settings.csv, settings.schedule);
-  const int chunks = settings.chunks > 0 ? settings.chunks : default_chunks(settings.schedule);
-  if (settings.stages < 1 || settings.stages % chunks != 0) {
-    throw std::invalid_argument("--stages must be a multiple of the " + std::to_string(chunks) +
-                                " stages that a rank holds with " + settings.schedule + ", not " +
-                                std::to_string(settings.stages));
-  }
-  return make_schedule(settings.schedule, settings.stages / chunks, settings.micro_batches,
-                       settings.chunks);
+// A file brings its own sizes.
+Recipe recipe_of(const ScheduleSettings& settings) {
+  const bool own = !settings.csv.empty();
+  return {.schedule = settings.schedule,
+          .csv = settings.csv,
+          .stages = own ? 0 : settings.stages,
+          .micro_batches = own ? 0 : settings.micro_batches,
+          .chunks = settings.chunks,
+          .recompute = settings.recompute};
+}
+
+// Mode layer runs each layer again inside the backward, right before it is differentiated; only
+// the last one of a stage, whose share is taken for nothing here, can be run before the gradient is
+// there. So its recomputing hides in no bubble.
+StageTimes times_of(const ScheduleSettings& settings, double share) {
+  const bool inside = settings.recompute == "layer";
+  const double forward = settings.forward * share;
+  const double again = inside ? forward : 0;
+  const double input = settings.backward_input * share;
+  const double weight = settings.backward_weight * share;
+  return {.forward = forward,
+          .recompute = inside ? 0 : forward,
+          .backward_input = input + again,
+          .backward_weight = weight,
+          .backward = input + weight + again};
 }
 
 PipelineCosts costs_of(const ScheduleSettings& settings, const Schedule& schedule) {
   const double share = static_cast<double>(schedule.ranks) / schedule.stages;
-  const StageTimes times{.forward = settings.forward * share,
-                         .recompute = settings.forward * share,
-                         .backward_input = settings.backward_input * share,
-                         .backward_weight = settings.backward_weight * share,
-                         .backward = (settings.backward_input + settings.backward_weight) * share};
   PipelineCosts costs;
-  costs.stage.assign(static_cast<size_t>(schedule.stages), times);
+  costs.stage.assign(static_cast<size_t>(schedule.stages), times_of(settings, share));
   costs.within_node.latency = settings.latency;
   return costs;
 }
 
-// As verify() counts: a Forward stashes, the backward of the input gives it back.
 std::vector<StashLevel> stash_levels(const std::vector<TimedInstruction>& spans) {
   std::vector<StashLevel> levels = {{0, 0}};
-  int held = 0;
+  HeldStashes held;
   for (const TimedInstruction& span : spans) {
-    const Op op = span.instruction.op;
-    if (op == Op::Forward) {
-      levels.push_back({span.end, ++held});
-    } else if (op == Op::Backward || op == Op::BackwardInput) {
-      levels.push_back({span.end, --held});
-    }
+    const int before = held.whole;
+    held.after(span.instruction.op);
+    if (held.whole != before) levels.push_back({span.end, held.whole});
   }
   return levels;
 }
@@ -74,14 +74,14 @@ std::vector<StashLevel> stash_levels(const std::vector<TimedInstruction>& spans)
 ScheduleAnswer answer(const ScheduleSettings& settings) {
   check(settings);
   ScheduleAnswer result;
-  result.schedule = lower(generate(settings), {.recompute = settings.recompute != "none",
-                                               .keep_adjacent = settings.recompute == "stage",
-                                               .update = true});
+  ProvedSchedule made = training_schedule(recipe_of(settings));
+  result.schedule = std::move(made.schedule);
+  result.peak_stash = std::move(made.proof.peak_stash);
+  result.peak_weight_halves = std::move(made.proof.peak_weight_halves);
   result.settings = settings;
   result.settings.stages = result.schedule.stages;
   result.settings.micro_batches = result.schedule.micro_batches;
   result.settings.chunks = result.schedule.stages / result.schedule.ranks;
-  result.peak_stash = verify(result.schedule).peak_stash;
   result.timeline = simulate(result.schedule, costs_of(settings, result.schedule));
   for (const auto& spans : result.timeline.rank) result.stash.push_back(stash_levels(spans));
   return result;

@@ -15,7 +15,7 @@ namespace penstock {
 
 // Times are those of all layers of one rank on one micro-batch, in any one unit, so that schedules
 // with more stages per rank compare with others: a stage takes its even share. A recompute takes
-// the time of a forward.
+// the time of a forward; in mode layer it is a part of the backward.
 struct ScheduleSettings {
   std::string schedule = "1f1b";
   // A schedule of the user's (runtime/schedule/csv.h), which `schedule` then only gives a name to;
@@ -41,7 +41,8 @@ struct ScheduleAnswer {
   ScheduleSettings settings;                   // with the sizes that it came to
   Schedule schedule;                           // lowered and verified
   Timeline timeline;                           // of the simulation
-  std::vector<int> peak_stash;                 // by rank
+  std::vector<int> peak_stash;                 // by rank (verify.h)
+  std::vector<int> peak_weight_halves;         // likewise
   std::vector<std::vector<StashLevel>> stash;  // by rank, ascending in time
 };
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "runtime/schedule/generators.h"
+#include "runtime/schedule/known_schedules.h"
 
 namespace penstock {
 namespace {
@@ -45,15 +45,6 @@ Json stash_json(const std::vector<std::vector<StashLevel>>& stash) {
     ranks.push_back(std::move(row));
   }
   return ranks;
-}
-
-bool chunks_vary(const std::string& schedule) {
-  try {
-    (void)make_schedule(schedule, 1, 1, default_chunks(schedule) + 1);
-    return true;
-  } catch (const std::invalid_argument&) {
-    return false;
-  }
 }
 
 }  // namespace
@@ -101,6 +92,7 @@ std::string answer_json(const ScheduleAnswer& answer) {
   json["makespan_bubble"] = makespan_bubble(answer.timeline);
   json["span_bubble"] = span_bubble(answer.timeline);
   json["peak_stash"] = answer.peak_stash;
+  json["peak_weight_halves"] = answer.peak_weight_halves;
   json["rank_of_stage"] = answer.schedule.rank_of_stage;
   json["timeline"] = timeline_json(answer.timeline);
   json["stash"] = stash_json(answer.stash);
@@ -109,9 +101,11 @@ std::string answer_json(const ScheduleAnswer& answer) {
 
 std::string schedules_json() {
   Json schedules = Json::array();
-  for (const std::string& name : schedule_names()) {
-    schedules.push_back(
-        {{"name", name}, {"chunks", default_chunks(name)}, {"chunks_vary", chunks_vary(name)}});
+  for (const KnownSchedule& known : known_schedules()) {
+    schedules.push_back({{"name", known.name},
+                         {"chunks", known.chunks},
+                         {"chunks_vary", known.any_chunks},
+                         {"about", known.about}});
   }
   return schedules.dump();
 }

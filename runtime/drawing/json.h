@@ -15,12 +15,13 @@ namespace penstock {
 
 // {ranks, stages, micro_batches, programs: [[...]], makespan, makespan_bubble, span_bubble,
 // peak_stash: [...]}, the contract of DESIGN section 7, programs with compute instructions only;
-// and for drawing: rank_of_stage; timeline, by rank [instruction, start, end] for each of those;
-// stash, by rank [time, how many are held from then on].
+// peak_weight_halves, by rank as peak_stash; and for drawing: rank_of_stage; timeline, by rank
+// [instruction, start, end] for each of those; stash, by rank [time, how many are held from then
+// on].
 [[nodiscard]] std::string answer_json(const ScheduleAnswer& answer);
 
-// The schedules there are, for a menu: [{name, chunks, chunks_vary}, ...]; the stages per rank that
-// it has unless asked for others, and whether it can be asked.
+// The schedules there are, for a menu: [{name, chunks, chunks_vary, about}, ...]; the stages per
+// rank that it has unless asked for others, whether it can be asked, and a sentence.
 [[nodiscard]] std::string schedules_json();
 
 }  // namespace penstock

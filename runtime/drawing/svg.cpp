@@ -92,13 +92,16 @@ void draw_rank(std::string& out, const Layout& layout, const ScheduleAnswer& ans
   out += "</g>\n";
 }
 
-bool has(const Schedule& schedule, Op op) {
-  return std::ranges::any_of(schedule.program, [op](const auto& program) {
-    return std::ranges::any_of(program, [op](const Instruction& i) { return i.op == op; });
+// Whether some instruction of that kind takes time.
+bool is_drawn(const Timeline& timeline, Op op) {
+  return std::ranges::any_of(timeline.rank, [op](const auto& spans) {
+    return std::ranges::any_of(spans, [op](const TimedInstruction& span) {
+      return span.instruction.op == op && span.end > span.start;
+    });
   });
 }
 
-std::string legend(const Schedule& schedule) {
+std::string legend(const ScheduleAnswer& answer) {
   constexpr std::array<std::pair<Op, const char*>, 5> kMeanings = {
       {{Op::Forward, "forward"},
        {Op::Recompute, "recompute"},
@@ -108,14 +111,14 @@ std::string legend(const Schedule& schedule) {
   std::string out;
   double x = kLeft;
   for (const auto& [op, meaning] : kMeanings) {
-    if (!has(schedule, op)) continue;
+    if (!is_drawn(answer.timeline, op)) continue;
     fmt::format_to(std::back_inserter(out),
                    "<rect class=\"{}\" x=\"{}\" y=\"59\" width=\"14\" height=\"14\"/>"
                    "<text x=\"{}\" y=\"70\">{}</text>\n",
                    name_of(op), x, x + 19, meaning);
     x += 40 + 6.5 * static_cast<double>(std::string_view(meaning).size());
   }
-  if (schedule.stages > schedule.ranks) {
+  if (answer.schedule.stages > answer.schedule.ranks) {
     fmt::format_to(std::back_inserter(out), "<text x=\"{}\" y=\"70\">paler: later stages</text>\n",
                    x);
   }
@@ -159,8 +162,8 @@ std::string svg(const ScheduleAnswer& answer) {
       "<text class=\"title\" x=\"{}\" y=\"26\">{}</text>\n"
       "<text x=\"{}\" y=\"47\">makespan {:g}, bubble {:g} ({:.1f} %), peak stash {}</text>\n",
       kWidth, height, escaped(title(answer)), kStyle, kLeft, escaped(title(answer)), kLeft, time,
-      bubble, time > 0 ? 100 * bubble / time : 0.0, peaks(answer.peak_stash));
-  out += legend(answer.schedule);
+      bubble, 100 * bubble_share(answer.timeline), peaks(answer.peak_stash));
+  out += legend(answer);
   for (int rank = 0; rank < answer.schedule.ranks; ++rank) draw_rank(out, layout, answer, rank);
   return out + "</svg>\n";
 }

@@ -48,7 +48,7 @@ void check(const LayerLoads& layers, std::span<const StageLoads> stages, double 
 }
 
 // The furthest end of stage s from `begin`; `begin` when not even one layer is within the limits.
-int furthest(const Loads& loads, const Limits& limits, int s, int begin) {
+int furthest(const Loads& loads, const StageLimits& limits, int s, int begin) {
   int low = begin;
   int high = loads.last_end(s);
   while (low < high) {
@@ -66,7 +66,7 @@ enum class Greedy { Arrives, FallsShort, Stuck };
 
 // Every stage goes as far as it can. Stuck: where a stage cannot hold even the next layer, so that
 // the one before should perhaps have left it more or others.
-Greedy go_furthest(const Loads& loads, const Limits& limits) {
+Greedy go_furthest(const Loads& loads, const StageLimits& limits) {
   int begin = 0;
   for (int s = 0; s < loads.stages(); ++s) {
     const int end = furthest(loads, limits, s, begin);
@@ -79,7 +79,7 @@ Greedy go_furthest(const Loads& loads, const Limits& limits) {
 // cuts[s][e]: whether stage s can end before layer e. Empty when the last one cannot end last.
 using Cuts = std::vector<std::vector<char>>;
 
-Cuts reachable_cuts(const Loads& loads, const Limits& limits) {
+Cuts reachable_cuts(const Loads& loads, const StageLimits& limits) {
   const int n = loads.layers();
   Cuts cuts;
   std::vector<char> begins(n + 1, 0);
@@ -105,7 +105,7 @@ Cuts reachable_cuts(const Loads& loads, const Limits& limits) {
 }
 
 // From the last stage to the first, the start that comes closest to an even share of the time.
-std::vector<int> even_split(const Loads& loads, const Limits& limits, const Cuts& cuts) {
+std::vector<int> even_split(const Loads& loads, const StageLimits& limits, const Cuts& cuts) {
   std::vector<int> split(loads.stages());
   int end = loads.layers();
   for (int s = loads.stages() - 1; s > 0; --s) {
@@ -150,7 +150,7 @@ class Search {
   // Each stage within the limit or, where that is not possible, with as little more than it as
   // there can be.
   [[nodiscard]] LimitedSplit fastest() const {
-    Limits limits{kMost, limit_};
+    StageLimits limits{kMost, limit_};
     if (!possible(limits)) {
       limits.bytes = least(0, kMost, [&](double bytes) { return possible({kMost, bytes}); });
     }
@@ -161,7 +161,7 @@ class Search {
  private:
   static constexpr double kMost = std::numeric_limits<double>::max();
 
-  [[nodiscard]] bool possible(const Limits& limits) const {
+  [[nodiscard]] bool possible(const StageLimits& limits) const {
     const Greedy greedy = go_furthest(loads_, limits);
     if (greedy == Greedy::Arrives) return true;
     if (greedy == Greedy::FallsShort && furthest_is_best_) return false;

@@ -58,8 +58,9 @@ struct LimitedSplit {
 // rank's bytes, which finds most of what there is; `proved` says whether it was conclusive.
 //
 // O(64 x stages x log layers), or O(64 x stages x layers) where inputs grow fast: 10,000 layers
-// over 1,024 stages take well under 1 s. The search by prices takes stages x layers^2 at worst, a
-// few hundred times, and is left out above 2 million stages x layers.
+// over 1,024 stages take well under 1 s. The search by prices takes stages x layers x log layers a
+// price, or stages x layers^2 where inputs grow fast, ends after a second or two with what it has
+// found, and is left out where it would not come far.
 // Throws std::invalid_argument for fewer than 1 stage, more stages than layers, lists of unequal
 // lengths, or numbers that are negative or not finite (`limit` may be infinite).
 [[nodiscard]] LimitedSplit balance_within(const LayerLoads& layers,

@@ -76,12 +76,12 @@ class Loads {
   std::vector<double> time_, recompute_, fixed_, tape_, inputs_;
 };
 
-struct Limits {
+struct StageLimits {
   double time = kNoLimit;
   double bytes = kNoLimit;  // of each stage
 };
 
-inline bool within(const Loads& loads, const Limits& limits, int s, int begin, int end) {
+inline bool within(const Loads& loads, const StageLimits& limits, int s, int begin, int end) {
   return loads.time(s, begin, end) <= limits.time && loads.bytes(s, begin, end) <= limits.bytes;
 }
 

@@ -6,7 +6,7 @@ namespace penstock {
 
 Links::Links(Network& network, const Schedule& schedule, int window, Device& device) {
   const Edges between(schedule);
-  std::vector<Edge> wires;
+  std::vector<DirectedEdge> wires;
   std::vector<int> edge_of_wire;
   const auto rank_of = [&](int stage) {
     return schedule.rank_of_stage[static_cast<size_t>(stage)];

@@ -19,7 +19,8 @@ struct EdgeLinks {
 
 class Links {
  public:
-  // Collective over the pipeline: the same schedule on every rank. `window` is that of Edge.
+  // Collective over the pipeline: the same schedule on every rank. `window` is that of
+  // DirectedEdge.
   Links(Network& network, const Schedule& schedule, int window, Device& device);
 
   [[nodiscard]] const EdgeLinks& of(int edge) const { return links_[static_cast<size_t>(edge)]; }

@@ -12,7 +12,7 @@ TiedGradients::TiedGradients(const Layout& layout, const std::vector<int>& rank_
   find_holders(layout, rank_of_stage, stages);
   refuse_mixture(layout, network);
   find_routes();
-  std::vector<Edge> edges;
+  std::vector<DirectedEdge> edges;
   for (const Route& route : routes_) {
     const auto stage_at = [&](int rank) {
       const auto found = std::find(rank_of_stage.begin(), rank_of_stage.end(), rank);

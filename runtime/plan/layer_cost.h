@@ -41,6 +41,9 @@ struct LayerCost {
   int64_t backward_peak_bytes = 0;  // beyond the tape, the gradient that enters included
   int64_t backward_input_peak_bytes = 0;
 
+  // False where neither this layer nor any before it is trained: it is never differentiated or run
+  // again, and keeps nothing. Counted for a run, not kept in profiles.
+  bool differentiated = true;
   // Empty where the device reads the host's memory. Counted for a run, not kept in profiles.
   std::vector<DataField> reads;
 

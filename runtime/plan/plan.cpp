@@ -1,3 +1,4 @@
+// All ways to run a step, cut down by bounds to those worth simulating.
 #include "runtime/plan/plan.h"
 
 #include <algorithm>
@@ -8,7 +9,8 @@
 
 #include "runtime/plan/split.h"
 #include "runtime/plan/stage_costs.h"
-#include "runtime/schedule/generators.h"
+#include "runtime/schedule/known_schedules.h"
+#include "runtime/schedule/recipe.h"
 
 namespace penstock {
 namespace {
@@ -16,12 +18,6 @@ namespace {
 template <typename T>
 bool allowed(const std::optional<T>& pinned, const T& value) {
   return !pinned || *pinned == value;
-}
-
-std::vector<int> chunks_of(const std::string& schedule) {
-  const int own = default_chunks(schedule);
-  const bool any = schedule == "interleaved-1f1b" || schedule == "looped-bfs";
-  return any ? std::vector<int>{2, 4} : std::vector<int>{own};
 }
 
 std::string milliseconds(double seconds) {
@@ -55,7 +51,7 @@ class Planner {
 
  private:
   struct Listed {
-    Candidate candidate;
+    Arrangement candidate;
     double bound_s;  // no step is shorter
   };
 
@@ -87,14 +83,16 @@ class Planner {
     }
   }
 
-  void list_schedules(Candidate candidate) {
+  void list_schedules(Arrangement candidate) {
     const int ranks = candidate.stages;
-    for (const std::string& schedule : schedule_names()) {
+    for (const KnownSchedule& known : known_schedules()) {
+      const std::string schedule = known.name;
       const bool choice = ranks > 1 || request_.schedule;
       if (!choice && schedule != "1f1b") continue;
       if (!allowed(request_.schedule, schedule)) continue;
-      std::vector<int> chunks = chunks_of(schedule);
-      if (request_.chunks && chunks.size() > 1) chunks = {*request_.chunks};
+      std::vector<int> chunks = {known.chunks};
+      if (known.any_chunks) chunks = {2, 4};
+      if (known.any_chunks && request_.chunks) chunks = {*request_.chunks};
       for (const int each : chunks) {
         if (!allowed(request_.chunks, each) || !allowed(request_.stages, ranks * each)) continue;
         candidate.schedule = schedule;
@@ -105,7 +103,7 @@ class Planner {
     }
   }
 
-  void list_modes(Candidate candidate) {
+  void list_modes(Arrangement candidate) {
     for (const char* recompute : {"none", "stage", "layer"}) {
       if (!allowed(request_.recompute, std::string(recompute))) continue;
       candidate.recompute = recompute;
@@ -114,13 +112,13 @@ class Planner {
   }
 
   // A rank's work if all had the same; what the last stage need not recompute is left out.
-  double even_work(const Candidate& candidate) {
+  double even_work(const Arrangement& candidate) {
     double work = 0;
     double update = 0;
     for (const LayerCost& layer : costs_of(candidate.micro_batch_size).layers) {
       const double halves = layer.backward_input_s + layer.backward_weight_s;
       work += layer.forward_s + std::min(layer.backward_s, halves);
-      if (candidate.recompute == "layer") work += layer.forward_s;
+      if (candidate.recompute == "layer" && layer.differentiated) work += layer.forward_s;
       update += layer.update_s;
     }
     return (candidate.micro_batches * work + update) / candidate.ranks();
@@ -140,7 +138,7 @@ class Planner {
 
   // False for what is another candidate once more.
   bool evaluate(PlannedCandidate& planned, double bound_s) {
-    Candidate& candidate = planned.candidate;
+    Arrangement& candidate = planned.candidate;
     const ModelCosts& costs = costs_of(candidate.micro_batch_size);
     if (plan_.parameters == 0) {
       for (const LayerCost& layer : costs.layers) plan_.parameters += layer.parameters;
@@ -150,13 +148,15 @@ class Planner {
                                   std::to_string(costs.layers.size()));
     }
     if (left_out(planned, bound_s)) return true;
-    const Schedule schedule = schedule_of(candidate);
+    const Schedule schedule = unproved_training_schedule(recipe_of(candidate));
     if (is_mode_none_again(candidate, schedule)) return false;
     if (!fit(planned, schedule, costs)) return true;
     if (left_out(planned, slowest_rank(candidate, schedule, costs))) return true;
-    planned.prediction = costs.skips.empty() ? predict(candidate, schedule, costs, request_.machine)
-                                             : predict(candidate, costs, request_.machine);
+    (void)verify(schedule);
+    planned.prediction = costs.skips.empty() ? predict(candidate, schedule, costs, request_.cluster)
+                                             : predict(candidate, costs, request_.cluster);
     planned.prediction.timeline = {};
+    planned.prediction.bytes = {};
     fastest_.insert(std::upper_bound(fastest_.begin(), fastest_.end(), planned.prediction.step_s),
                     planned.prediction.step_s);
     return true;
@@ -164,7 +164,7 @@ class Planner {
 
   // Mode stage keeps the tape of a stage that turns around at once (lower.h). Where every stage
   // does, as on one rank, nothing is computed again: that is mode none, tried by itself.
-  [[nodiscard]] bool is_mode_none_again(const Candidate& candidate,
+  [[nodiscard]] bool is_mode_none_again(const Arrangement& candidate,
                                         const Schedule& schedule) const {
     if (candidate.recompute != "stage" || !allowed(request_.recompute, std::string("none"))) {
       return false;
@@ -177,7 +177,7 @@ class Planner {
 
   // Whether it cannot be one of those wanted, or would take too long to find out.
   bool left_out(PlannedCandidate& planned, double bound_s) const {
-    const Candidate& c = planned.candidate;
+    const Arrangement& c = planned.candidate;
     constexpr int64_t kPerCell = 8;  // forward, backward in halves, recompute, four messages
     const int64_t instructions = kPerCell * c.stages * c.micro_batches;
     const auto wanted = static_cast<size_t>(std::max(1, request_.wanted));
@@ -193,14 +193,15 @@ class Planner {
   }
 
   bool fit(PlannedCandidate& planned, const Schedule& schedule, const ModelCosts& costs) const {
-    Candidate& candidate = planned.candidate;
-    const int64_t limit = request_.machine.memory_bytes;
+    Arrangement& candidate = planned.candidate;
+    const int64_t limit = request_.cluster.memory_bytes;
+    const TransportRules rules = transport_of(request_.cluster, schedule);
     if (!request_.split.empty()) {
       candidate.split = request_.split;
-      planned.prediction.memory = predict_memory(candidate, schedule, costs);
+      planned.prediction.memory = predict_memory(candidate, schedule, costs, rules);
       planned.reason = lack_of_memory(planned.prediction.memory, limit);
     } else {
-      ChosenSplit chosen = choose_split(candidate, schedule, costs, limit);
+      ChosenSplit chosen = choose_split(candidate, schedule, costs, limit, rules);
       candidate.split = std::move(chosen.split);
       planned.prediction.memory = std::move(chosen.memory);
       planned.reason = std::move(chosen.reason);
@@ -209,7 +210,7 @@ class Planner {
     return planned.reason.empty();
   }
 
-  static double slowest_rank(const Candidate& candidate, const Schedule& schedule,
+  static double slowest_rank(const Arrangement& candidate, const Schedule& schedule,
                              const ModelCosts& costs) {
     std::vector<double> work(schedule.ranks, 0.0);
     std::span<const LayerCost> rest(costs.layers);

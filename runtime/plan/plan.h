@@ -15,7 +15,7 @@ namespace penstock {
 struct PlanRequest {
   int ranks = 1;
   int64_t mini_batch = 1;  // samples of a step, the same in every candidate
-  Machine machine;
+  Cluster cluster;
   // Costs of the network for micro-batches of that size; asked once per size.
   std::function<ModelCosts(int64_t micro_batch_size)> costs;
 
@@ -37,7 +37,7 @@ enum class Standing : uint8_t {
 };
 
 struct PlannedCandidate {
-  Candidate candidate;  // the split is empty where none was chosen
+  Arrangement candidate;  // the split is empty where none was chosen
   Standing standing = Standing::Ranked;
   std::string reason = {};     // why not Ranked
   Prediction prediction = {};  // without its timeline; only `memory` where it did not fit

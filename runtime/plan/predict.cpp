@@ -1,7 +1,9 @@
+// Time and memory of one way to run a step.
 #include "runtime/plan/predict.h"
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -10,10 +12,8 @@
 #include "runtime/plan/stage_costs.h"
 #include "runtime/plan/stage_skips.h"
 #include "runtime/schedule/data_use.h"
-#include "runtime/schedule/generators.h"
-#include "runtime/schedule/lower.h"
-#include "runtime/schedule/memory.h"
 #include "runtime/schedule/simulate.h"
+#include "runtime/schedule/window.h"
 
 namespace penstock {
 namespace {
@@ -25,7 +25,7 @@ constexpr int64_t kReduceScratch = int64_t{4} * (2 << 20);
 
 using Stages = std::vector<std::span<const LayerCost>>;
 
-Stages stages_of(const Candidate& candidate, const ModelCosts& costs) {
+Stages stages_of(const Arrangement& candidate, const ModelCosts& costs) {
   if (costs.micro_batch_size != candidate.micro_batch_size) {
     throw std::invalid_argument("these are the costs of micro-batches of " +
                                 std::to_string(costs.micro_batch_size) + " samples, not of " +
@@ -51,36 +51,45 @@ bool runs(const Schedule& schedule, Op op) {
 
 // Node by node in the order of world ranks (runtime/comm/grid.h).
 struct Nodes {
-  std::vector<int> of_rank;     // of the first replica's ranks
+  // The nodes of a pipeline's ranks, numbered from 0 for each replica: how nodes cut it up. Each
+  // way that some replica is cut up, once.
+  std::set<std::vector<int>> patterns;
   bool replicas_apart = false;  // some reduce group spans nodes
 };
 
-Nodes nodes_of(const Candidate& candidate, const Machine& machine) {
+Nodes nodes_of(const Arrangement& candidate, const Cluster& cluster) {
   Nodes nodes;
-  if (machine.ranks_per_node <= 0) return nodes;
+  if (cluster.ranks_per_node <= 0) {
+    nodes.patterns.insert(std::vector<int>());
+    return nodes;
+  }
   const int positions = candidate.ranks();
   const int replicas = candidate.replicas;
-  const bool by_stages = machine.placement == "stages";
+  const bool by_stages = cluster.placement == "stages";
   const auto node = [&](int position, int replica) {
     const int world = by_stages ? replica * positions + position : position * replicas + replica;
-    return world / machine.ranks_per_node;
+    return world / cluster.ranks_per_node;
   };
+  for (int replica = 0; replica < replicas; ++replica) {
+    std::vector<int> pattern;  // world ranks grow with the position, and so do their nodes
+    for (int position = 0; position < positions; ++position) {
+      pattern.push_back(node(position, replica) - node(0, replica));
+    }
+    nodes.patterns.insert(std::move(pattern));
+  }
   for (int position = 0; position < positions; ++position) {
-    nodes.of_rank.push_back(node(position, 0));
     if (node(position, 0) != node(position, replicas - 1)) nodes.replicas_apart = true;
   }
   return nodes;
 }
 
-PipelineCosts pipeline_costs(const Candidate& candidate, const Schedule& schedule,
-                             const Stages& stages, const Machine& machine) {
+PipelineCosts pipeline_costs(const Arrangement& candidate, const Schedule& schedule,
+                             const Stages& stages, const Cluster& cluster, const Nodes& nodes) {
   PipelineCosts costs;
-  Nodes nodes = nodes_of(candidate, machine);
-  costs.within_node = machine.within_node;
-  costs.between_nodes = machine.between_nodes;
-  costs.node_of_rank = std::move(nodes.of_rank);
+  costs.within_node = cluster.within_node;
+  costs.between_nodes = cluster.between_nodes;
   costs.replicas = candidate.replicas;
-  costs.replica_link = nodes.replicas_apart ? machine.between_nodes : machine.within_node;
+  costs.replica_link = nodes.replicas_apart ? cluster.between_nodes : cluster.within_node;
   costs.update.assign(schedule.ranks, 0.0);
   const bool halves = runs(schedule, Op::BackwardWeight);
   for (int s = 0; s < schedule.stages; ++s) {
@@ -97,7 +106,7 @@ PipelineCosts pipeline_costs(const Candidate& candidate, const Schedule& schedul
 }
 
 // Skips to the next stage go with what passes to it anyway, the others by themselves.
-void add_skips(const Candidate& candidate, const Schedule& schedule, const ModelCosts& costs,
+void add_skips(const Arrangement& candidate, const Schedule& schedule, const ModelCosts& costs,
                PipelineCosts& times) {
   if (costs.skips.empty()) return;
   const auto bytes = [&](int from, int to) {
@@ -124,30 +133,17 @@ int64_t data_bytes(const Schedule& schedule, const Stages& stages, int rank) {
                     : bytes * most_data_held(data_use(schedule.program[rank], reads), kDataAhead);
 }
 
-}  // namespace
+struct MemoryForecast {
+  std::vector<RankMemory> peaks;
+  ByteCurve activations;
+};
 
-int Prediction::fullest_rank() const {
-  const auto fullest = std::max_element(
-      memory.begin(), memory.end(),
-      [](const RankMemory& a, const RankMemory& b) { return a.total() < b.total(); });
-  return static_cast<int>(fullest - memory.begin());
-}
-
-Schedule schedule_of(const Candidate& candidate, const std::vector<Skip>& skips) {
-  Schedule plain = make_schedule(candidate.schedule, candidate.ranks(), candidate.micro_batches,
-                                 candidate.chunks);
-  plain.skips = skips;
-  return lower(plain, {.recompute = candidate.recompute != "none",
-                       .keep_adjacent = candidate.recompute == "stage",
-                       .reduce = candidate.replicas > 1,
-                       .update = true});
-}
-
-std::vector<RankMemory> predict_memory(const Candidate& candidate, const Schedule& schedule,
-                                       const ModelCosts& costs) {
+MemoryForecast memory_of(const Arrangement& candidate, const Schedule& schedule,
+                         const ModelCosts& costs, const TransportRules& rules) {
   const Stages stages = stages_of(candidate, costs);
   std::vector<StageMemory> of_stage;
-  std::vector<RankMemory> memory(schedule.ranks);
+  MemoryForecast forecast{std::vector<RankMemory>(schedule.ranks), {}};
+  std::vector<RankMemory>& memory = forecast.peaks;
   for (int s = 0; s < schedule.stages; ++s) {
     of_stage.push_back(stage_memory(stages[s], candidate.recompute));
     RankMemory& rank = memory[schedule.rank_of_stage[s]];
@@ -162,37 +158,82 @@ std::vector<RankMemory> predict_memory(const Candidate& candidate, const Schedul
   for (const Skip& skip : schedule.skips) {
     skipped.push_back(skip_bytes(candidate.split, costs.skips, skip.from, skip.to));
   }
-  const std::vector<int64_t> activations = peak_bytes(schedule, of_stage, skipped);
+  forecast.activations = byte_curve(schedule, of_stage, skipped, rules);
+  const std::vector<int64_t> activations = peak_bytes(forecast.activations);
   for (int r = 0; r < schedule.ranks; ++r) {
     memory[r].activations = activations[r];
     memory[r].workspace += data_bytes(schedule, stages, r);
     memory[r].communication = kReduceScratch * (candidate.replicas - 1) / candidate.replicas;
   }
-  return memory;
+  return forecast;
 }
 
-Prediction predict(const Candidate& candidate, const Schedule& schedule, const ModelCosts& costs,
-                   const Machine& machine) {
+}  // namespace
+
+int Prediction::fullest_rank() const {
+  const auto fullest = std::max_element(
+      memory.begin(), memory.end(),
+      [](const RankMemory& a, const RankMemory& b) { return a.total() < b.total(); });
+  return static_cast<int>(fullest - memory.begin());
+}
+
+Recipe recipe_of(const Arrangement& candidate, const std::vector<Skip>& skips) {
+  return {.schedule = candidate.schedule,
+          .stages = candidate.stages,
+          .micro_batches = candidate.micro_batches,
+          .chunks = candidate.chunks,
+          .recompute = candidate.recompute,
+          .replicas = candidate.replicas,
+          .skips = skips};
+}
+
+Schedule schedule_of(const Arrangement& candidate, const std::vector<Skip>& skips) {
+  return training_schedule(recipe_of(candidate, skips)).schedule;
+}
+
+TransportRules transport_of(const Cluster& cluster, const Schedule& schedule) {
+  return {cluster.sends_wait ? message_window(schedule) : TransportRules::kSendsNeverWait};
+}
+
+std::vector<RankMemory> predict_memory(const Arrangement& candidate, const Schedule& schedule,
+                                       const ModelCosts& costs, const TransportRules& rules) {
+  return memory_of(candidate, schedule, costs, rules).peaks;
+}
+
+Prediction predict(const Arrangement& candidate, const Schedule& schedule, const ModelCosts& costs,
+                   const Cluster& cluster) {
   Prediction prediction;
-  prediction.memory = predict_memory(candidate, schedule, costs);
-  PipelineCosts times = pipeline_costs(candidate, schedule, stages_of(candidate, costs), machine);
+  const TransportRules rules = transport_of(cluster, schedule);
+  MemoryForecast memory = memory_of(candidate, schedule, costs, rules);
+  prediction.memory = std::move(memory.peaks);
+  prediction.bytes = std::move(memory.activations);
+  const Nodes nodes = nodes_of(candidate, cluster);
+  PipelineCosts times =
+      pipeline_costs(candidate, schedule, stages_of(candidate, costs), cluster, nodes);
   add_skips(candidate, schedule, costs, times);
-  prediction.timeline = simulate(schedule, times);
-  prediction.step_s = makespan(prediction.timeline);
+  // The update waits for all replicas, so the step is that of the slowest.
+  for (const std::vector<int>& pattern : nodes.patterns) {
+    times.node_of_rank = pattern;
+    Timeline timeline = simulate(schedule, times, rules);
+    const double step_s = makespan(timeline);
+    if (step_s < prediction.step_s) continue;
+    prediction.step_s = step_s;
+    prediction.timeline = std::move(timeline);
+  }
   prediction.exposed_communication_s =
-      prediction.step_s - makespan(simulate(schedule, without_communication(times)));
+      prediction.step_s - makespan(simulate(schedule, without_communication(times), rules));
+  prediction.bubble = bubble_share(prediction.timeline);
   if (prediction.step_s > 0) {
     const double samples = static_cast<double>(candidate.micro_batch_size) *
                            candidate.micro_batches * candidate.replicas;
     prediction.samples_per_s = samples / prediction.step_s;
-    prediction.bubble = makespan_bubble(prediction.timeline) / prediction.step_s;
   }
   return prediction;
 }
 
-Prediction predict(const Candidate& candidate, const ModelCosts& costs, const Machine& machine) {
+Prediction predict(const Arrangement& candidate, const ModelCosts& costs, const Cluster& cluster) {
   return predict(candidate, schedule_of(candidate, stage_skips(candidate.split, costs.skips)),
-                 costs, machine);
+                 costs, cluster);
 }
 
 }  // namespace penstock

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/plan/candidate.h"
+#include "runtime/plan/arrangement.h"
 #include "runtime/plan/layer_cost.h"
+#include "runtime/schedule/memory.h"
+#include "runtime/schedule/recipe.h"
 #include "runtime/schedule/schedule.h"
 #include "runtime/schedule/timeline.h"
 
@@ -26,27 +28,37 @@ struct RankMemory {
 struct Prediction {
   double step_s = 0;
   double samples_per_s = 0;
-  double bubble = 0;  // makespan bubble (timeline.h) as a share of the step
+  double bubble = 0;  // bubble_share() of the timeline
   double exposed_communication_s = 0;
   std::vector<RankMemory> memory;  // peaks, by rank of one pipeline
-  Timeline timeline;               // of one pipeline
+  // Of one pipeline; of replicas that nodes cut up differently, the slowest.
+  Timeline timeline;
+  ByteCurve bytes;  // of activations, beside the timeline
 
   [[nodiscard]] int fullest_rank() const;
   [[nodiscard]] int64_t fullest_bytes() const { return memory[fullest_rank()].total(); }
 };
 
-// The training step of that candidate, ready to run; of its split only `skips` (stage_skips())
-// know. Throws std::invalid_argument as make_schedule() does.
-[[nodiscard]] Schedule schedule_of(const Candidate& candidate, const std::vector<Skip>& skips = {});
+// The training step of that candidate, lowered and proved (recipe.h); of its split only `skips`
+// (stage_skips()) know. Throws std::invalid_argument as training_schedule() does.
+[[nodiscard]] Schedule schedule_of(const Arrangement& candidate,
+                                   const std::vector<Skip>& skips = {});
+
+[[nodiscard]] Recipe recipe_of(const Arrangement& candidate, const std::vector<Skip>& skips = {});
+
+// The rules of that cluster's links, for a lowered schedule. Where sends wait, finding the window
+// takes a replay or a few.
+[[nodiscard]] TransportRules transport_of(const Cluster& cluster, const Schedule& schedule);
 
 // `costs` must be those of the candidate's micro-batch size, `schedule` its schedule_of(), and its
 // split one that adds up to the layers. Throws std::invalid_argument otherwise.
-[[nodiscard]] std::vector<RankMemory> predict_memory(const Candidate& candidate,
+[[nodiscard]] std::vector<RankMemory> predict_memory(const Arrangement& candidate,
                                                      const Schedule& schedule,
-                                                     const ModelCosts& costs);
-[[nodiscard]] Prediction predict(const Candidate& candidate, const Schedule& schedule,
-                                 const ModelCosts& costs, const Machine& machine);
-[[nodiscard]] Prediction predict(const Candidate& candidate, const ModelCosts& costs,
-                                 const Machine& machine);
+                                                     const ModelCosts& costs,
+                                                     const TransportRules& rules = {});
+[[nodiscard]] Prediction predict(const Arrangement& candidate, const Schedule& schedule,
+                                 const ModelCosts& costs, const Cluster& cluster);
+[[nodiscard]] Prediction predict(const Arrangement& candidate, const ModelCosts& costs,
+                                 const Cluster& cluster);
 
 }  // namespace penstock

@@ -1,3 +1,4 @@
+// Splits that fit: the partitioner's sums, corrected by the exact peaks.
 #include "runtime/plan/split.h"
 
 #include <algorithm>
@@ -6,20 +7,22 @@
 #include <limits>
 
 #include "runtime/partition/limited.h"
+#include "runtime/schedule/stash.h"
 
 namespace penstock {
 namespace {
 
 constexpr int kCorrections = 4;
 
-LayerLoads layer_loads(const Candidate& candidate, const ModelCosts& costs, bool halves) {
+LayerLoads layer_loads(const Arrangement& candidate, const ModelCosts& costs, bool halves) {
   LayerLoads loads;
   const bool again = candidate.recompute == "layer";
   for (const LayerCost& layer : costs.layers) {
     const double backward =
         halves ? layer.backward_input_s + layer.backward_weight_s : layer.backward_s;
-    loads.time.push_back(layer.forward_s + backward + (again ? layer.forward_s : 0));
-    loads.recompute.push_back(again ? 0 : layer.forward_s);
+    const double twice = layer.differentiated ? layer.forward_s : 0;
+    loads.time.push_back(layer.forward_s + backward + (again ? twice : 0));
+    loads.recompute.push_back(again ? 0 : twice);
     loads.fixed.push_back(static_cast<double>(layer.parameter_bytes + layer.gradient_bytes +
                                               layer.optimizer_bytes + layer.workspace_bytes));
     loads.tape.push_back(static_cast<double>(layer.tape_bytes));
@@ -28,42 +31,22 @@ LayerLoads layer_loads(const Candidate& candidate, const ModelCosts& costs, bool
   return loads;
 }
 
-// By stage, how many micro-batches it holds when its rank holds the most.
-std::vector<int> most_held(const Schedule& schedule) {
-  std::vector<int> held(schedule.stages, 0);
-  std::vector<int> most(schedule.stages, 0);
-  for (const auto& program : schedule.program) {
-    int all = 0;
-    int peak = 0;
-    for (const Instruction& i : program) {
-      if (i.op == Op::Backward || i.op == Op::BackwardInput) --all, --held[i.stage];
-      if (i.op != Op::Forward) continue;
-      ++all, ++held[i.stage];
-      if (all <= peak) continue;
-      peak = all;
-      for (int s = 0; s < schedule.stages; ++s) {
-        if (schedule.rank_of_stage[s] == schedule.rank_of_stage[i.stage]) most[s] = held[s];
-      }
-    }
-  }
-  return most;
-}
-
-std::vector<StageLoads> stage_loads(const Candidate& candidate, const Schedule& schedule) {
+std::vector<StageLoads> stage_loads(const Arrangement& candidate, const Schedule& schedule) {
   std::vector<bool> recomputes(schedule.stages, false);
   for (const auto& program : schedule.program) {
     for (const Instruction& i : program) {
       if (i.op == Op::Recompute) recomputes[i.stage] = true;
     }
   }
-  const std::vector<int> held = most_held(schedule);
+  const std::vector<HeldStashes> at_peak = stashes_at_peak(schedule);
   std::vector<StageLoads> loads;
   for (int s = 0; s < schedule.stages; ++s) {
+    const int held = at_peak[s].whole;
     StageLoads stage{.rank = schedule.rank_of_stage[s], .recomputes = recomputes[s]};
     const bool layer = candidate.recompute == "layer";
-    stage.tapes = layer ? 0 : recomputes[s] ? 1 : held[s];
-    stage.inputs = layer ? held[s] : 0;
-    stage.stashes = recomputes[s] && !layer ? held[s] : 0;
+    stage.tapes = layer ? 0 : recomputes[s] ? 1 : held;
+    stage.inputs = layer ? held : 0;
+    stage.stashes = recomputes[s] && !layer ? held : 0;
     loads.push_back(stage);
   }
   return loads;
@@ -109,8 +92,9 @@ std::string lack_of_memory(const std::vector<RankMemory>& memory, int64_t memory
          std::to_string(fullest - memory.begin()) + ", " + in_words(memory_bytes) + " there";
 }
 
-ChosenSplit choose_split(const Candidate& candidate, const Schedule& schedule,
-                         const ModelCosts& costs, int64_t memory_bytes) {
+ChosenSplit choose_split(const Arrangement& candidate, const Schedule& schedule,
+                         const ModelCosts& costs, int64_t memory_bytes,
+                         const TransportRules& rules) {
   const bool halves = std::any_of(schedule.program[0].begin(), schedule.program[0].end(),
                                   [](const Instruction& i) { return i.op == Op::BackwardWeight; });
   const LayerLoads layers = layer_loads(candidate, costs, halves);
@@ -118,11 +102,11 @@ ChosenSplit choose_split(const Candidate& candidate, const Schedule& schedule,
   const double limit = memory_bytes > 0 ? static_cast<double>(memory_bytes)
                                         : std::numeric_limits<double>::infinity();
   ChosenSplit chosen;
-  Candidate tried = candidate;
+  Arrangement tried = candidate;
   for (int round = 0; round < kCorrections; ++round) {
     const LimitedSplit found = balance_within(layers, stages, limit);
     tried.split = found.split;
-    std::vector<RankMemory> memory = predict_memory(tried, schedule, costs);
+    std::vector<RankMemory> memory = predict_memory(tried, schedule, costs, rules);
     std::string reason = lack_of_memory(memory, memory_bytes);
     const auto fullest = [](const std::vector<RankMemory>& of) {
       int64_t most = 0;

@@ -20,8 +20,9 @@ struct ChosenSplit {
 // a search, the fastest found). What partitioning knows of memory is a sum over layers; the exact
 // peak of the schedule corrects it until both agree. `schedule` must be the candidate's. Throws
 // std::invalid_argument for more stages than layers.
-[[nodiscard]] ChosenSplit choose_split(const Candidate& candidate, const Schedule& schedule,
-                                       const ModelCosts& costs, int64_t memory_bytes);
+[[nodiscard]] ChosenSplit choose_split(const Arrangement& candidate, const Schedule& schedule,
+                                       const ModelCosts& costs, int64_t memory_bytes,
+                                       const TransportRules& rules = {});
 
 // "needs 95.23 GiB on rank 0, 80 GiB there", or "" when all ranks fit; 0: no limit.
 [[nodiscard]] std::string lack_of_memory(const std::vector<RankMemory>& memory,

@@ -1,3 +1,4 @@
+// Sums over the layers of a stage, verb by verb.
 #include "runtime/plan/stage_costs.h"
 
 #include <algorithm>
@@ -23,6 +24,29 @@ int64_t entering(Layers layers) {
 }
 int64_t leaving(Layers layers) {
   return layers.back().output_bytes;
+}
+
+// ---- layers that are never differentiated: they come first, and leave nothing but their outputs
+size_t undifferentiated(Layers layers) {
+  size_t count = 0;
+  while (count < layers.size() && !layers[count].differentiated) ++count;
+  return count;
+}
+
+// In mode layer each is a segment of its own and its inputs go at once; else they stay until the
+// last of them is done.
+MemoryStep pass_through(Layers layers, bool one_by_one) {
+  if (layers.empty()) return {};
+  int64_t peak = layers.front().forward_peak_bytes;
+  for (const LayerCost& layer : layers.subspan(1)) {
+    peak = std::max(peak, layer.forward_peak_bytes + (one_by_one ? 0 : entering(layers)));
+  }
+  return {leaving(layers) - entering(layers), peak - entering(layers)};
+}
+
+// One after the other.
+MemoryStep then(const MemoryStep& first, const MemoryStep& second) {
+  return {first.held + second.held, std::max(first.peak, first.held + second.peak)};
 }
 
 // ---- verbs of a stage that keeps one tape, from its inputs or from data
@@ -90,38 +114,52 @@ MemoryStep backward_layer_by_layer(Layers layers, bool input_half) {
 
 StageTimes stage_times(Layers layers, const std::string& recompute) {
   StageTimes all{0, 0, 0, 0, 0};
+  double again = 0;  // the forward of what is differentiated
   for (const LayerCost& layer : layers) {
     all.forward += layer.forward_s;
+    again += layer.differentiated ? layer.forward_s : 0;
     all.backward_input += layer.backward_input_s;
     all.backward_weight += layer.backward_weight_s;
     all.backward += layer.backward_s;
   }
-  all.recompute = recompute == "layer" ? layers.back().forward_s : all.forward;
+  all.recompute = again;
   if (recompute == "layer") {
-    all.backward += all.forward - all.recompute;
-    all.backward_input += all.forward - all.recompute;
+    all.recompute = layers.back().differentiated ? layers.back().forward_s : 0;
+    all.backward += again - all.recompute;
+    all.backward_input += again - all.recompute;
   }
   return all;
 }
 
 StageMemory stage_memory(Layers layers, const std::string& recompute) {
-  const MemoryStep recorded = record(layers);
+  const bool one_by_one = recompute == "layer";
+  const size_t passed = undifferentiated(layers);
+  const MemoryStep before = pass_through(layers.first(passed), one_by_one);
+  const Layers trained = layers.subspan(passed);
   StageMemory memory;
   memory.input_bytes = entering(layers);
-  memory.backward_weight = {-halves_of_all(layers), 0};
-  memory.forward_keep = {recorded.held + leaving(layers), recorded.peak};
-  if (recompute == "layer") {
-    const Layers last = layers.last(1);
-    memory.forward = forward_with_stashes(layers);
-    memory.recompute = record(last);
-    memory.backward = backward_layer_by_layer(layers, false);
-    memory.backward_input = backward_layer_by_layer(layers, true);
-  } else {
-    memory.forward = forward_with_stash(layers);
-    memory.recompute = recorded;
-    memory.backward = backward(layers, false);
-    memory.backward_input = backward(layers, true);
+  if (trained.empty()) {  // its gradients are dropped, and zeros sent
+    memory.forward = memory.forward_keep = before;
+    memory.backward = memory.backward_input = {entering(layers) - leaving(layers), 0};
+    return memory;
   }
+  const MemoryStep recorded = record(trained);
+  memory.backward_weight = {-halves_of_all(trained), 0};
+  memory.forward_keep = then(before, {recorded.held + leaving(trained), recorded.peak});
+  memory.recompute = one_by_one ? record(trained.last(1)) : recorded;
+  if (one_by_one) {
+    memory.forward = then(before, forward_with_stashes(trained));
+    memory.backward = backward_layer_by_layer(trained, false);
+    memory.backward_input = backward_layer_by_layer(trained, true);
+  } else {
+    memory.forward = then(before, forward_with_stash(trained));
+    memory.backward = backward(trained, false);
+    memory.backward_input = backward(trained, true);
+  }
+  // What leaves is as large as what came in, not as what enters the first layer that is trained.
+  const int64_t difference = entering(layers) - entering(trained);
+  memory.backward.held += difference;
+  memory.backward_input.held += difference;
   return memory;
 }
 
@@ -134,7 +172,8 @@ std::vector<ReduceBucket> gradient_buckets(Layers layers, const std::string& rec
     const LayerCost& layer = layers[l];
     bytes += static_cast<double>(layer.gradient_bytes);
     done += halves ? layer.backward_weight_s : layer.backward_s;
-    const bool again = recompute == "layer" && !halves && l + 1 < layers.size();
+    const bool again =
+        recompute == "layer" && !halves && l + 1 < layers.size() && layer.differentiated;
     if (again) done += layer.forward_s;
     if (bytes < bucket_bytes && l > 0) continue;
     if (bytes > 0) buckets.push_back({done, bytes});

@@ -19,7 +19,8 @@ namespace penstock {
                                      const std::string& recompute);
 
 // Bytes. Tapes shrink layer by layer as the backward goes; a mode that recomputes keeps the input
-// of the stage or of every layer instead.
+// of the stage or of every layer instead. Layers that are never differentiated come first in a
+// stage and keep nothing.
 [[nodiscard]] StageMemory stage_memory(std::span<const LayerCost> layers,
                                        const std::string& recompute);
 

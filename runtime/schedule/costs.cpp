@@ -1,3 +1,4 @@
+// Refusals of costs that do not fit a schedule.
 #include "runtime/schedule/costs.h"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// The reader of schedules written as CSV, which says in which cell it stumbled; and the writer.
 #include "runtime/schedule/csv.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// First and last uses of micro-batches' data along a program.
 #include "runtime/schedule/data_use.h"
 
 #include <algorithm>

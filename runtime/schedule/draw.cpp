@@ -1,6 +1,9 @@
+// Pictures in text: cells with names where there is room, else a letter a column.
 #include "runtime/schedule/draw.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 #include "runtime/schedule/form.h"
@@ -10,95 +13,139 @@ namespace penstock {
 namespace {
 
 struct Cell {
-  size_t slot;
+  double start, end;
   std::string label;
+
+  [[nodiscard]] double length() const { return end - start; }
 };
+using CellRow = std::vector<Cell>;
+
+// A cell this much shorter than the longest is too short for its name.
+constexpr double kShortest = 1.0 / 16;
 
 std::string label(const Schedule& schedule, const Instruction& instruction) {
   if (schedule.stages > schedule.ranks) return text(instruction);
   return name_of(instruction.op) + std::to_string(instruction.micro_batch);
 }
 
-// Every compute instruction in its slot: a simulation in which each takes one unit of time. A
-// rank's instructions come in order of time, so every row is sorted.
-std::vector<std::vector<Cell>> place(const Schedule& schedule) {
-  constexpr StageTimes kOneSlot{.backward = 1};
-  const PipelineCosts costs{std::vector<StageTimes>(schedule.stages, kOneSlot)};
-  const Timeline timeline = simulate(schedule, costs);
-  std::vector<std::vector<Cell>> rows(schedule.ranks);
-  for (int rank = 0; rank < schedule.ranks; ++rank) {
-    const auto& program = schedule.program[rank];
-    for (size_t i = 0; i < program.size(); ++i) {
-      if (!is_compute(program[i].op)) continue;
-      const auto slot = static_cast<size_t>(timeline.rank[rank][i].start);
-      rows[rank].push_back({slot, label(schedule, program[i])});
+// A rank's compute instructions that take time, in order, from the first start of all ranks on.
+std::vector<CellRow> place(const Schedule& schedule, const Timeline& timeline) {
+  std::vector<CellRow> rows(timeline.rank.size());
+  double first = std::numeric_limits<double>::infinity();
+  for (size_t rank = 0; rank < rows.size(); ++rank) {
+    for (const TimedInstruction& span : timeline.rank[rank]) {
+      if (!is_compute(span.instruction.op) || span.end <= span.start) continue;
+      rows[rank].push_back({span.start, span.end, label(schedule, span.instruction)});
+      first = std::min(first, span.start);
     }
+  }
+  for (CellRow& row : rows) {
+    for (Cell& cell : row) cell.start -= first, cell.end -= first;
   }
   return rows;
 }
 
-// One past the last slot in use.
-size_t slots(const std::vector<std::vector<Cell>>& rows) {
-  size_t count = 0;
-  for (const auto& row : rows) {
-    if (!row.empty()) count = std::max(count, row.back().slot + 1);
+// Of all cells.
+struct Extremes {
+  double shortest = std::numeric_limits<double>::infinity();
+  double longest = 0;
+  double end = 0;
+  size_t widest = 0;  // label, in letters
+};
+
+Extremes extremes_of(const std::vector<CellRow>& rows) {
+  Extremes of;
+  for (const CellRow& row : rows) {
+    for (const Cell& cell : row) {
+      of.shortest = std::min(of.shortest, cell.length());
+      of.longest = std::max(of.longest, cell.length());
+      of.end = std::max(of.end, cell.end);
+      of.widest = std::max(of.widest, cell.label.size());
+    }
   }
-  return count;
+  return of;
 }
 
-std::string labelled(const std::vector<Cell>& row, size_t width) {
+// Places in a row, of `scale` letters a unit of time.
+size_t column_of(double time, double scale) {
+  return static_cast<size_t>(std::lround(time * scale));
+}
+
+// Names filled up to the length of their cells, and a blank.
+std::string labelled(const CellRow& row, double scale) {
   std::string line;
   for (const Cell& cell : row) {
-    line.resize(cell.slot * width, ' ');
-    line += cell.label;
+    const size_t begin = column_of(cell.start, scale);
+    const size_t end = column_of(cell.end, scale);
+    if (end <= begin) continue;
+    line.resize(begin, ' ');
+    std::string shown = cell.label.substr(0, end - begin);
+    if (shown.size() + 1 < end - begin) shown.resize(end - begin - 1, '=');
+    line += shown;
   }
   return line;
 }
 
-// One letter for slots of one column: the op, or the blank, that most of them have. Where several
-// ops are as frequent, columns take turns, so that a steady state looks like the mixture it is.
-char letter_for(const std::vector<char>& ops, size_t column, size_t scale) {
-  const auto count = [&](char op) { return std::count(ops.begin(), ops.end(), op); };
-  std::string most;
-  for (const char op : {'F', 'R', 'I', 'B', 'W'}) {
-    if (count(op) == 0 || (!most.empty() && count(op) < count(most[0]))) continue;
-    if (!most.empty() && count(op) > count(most[0])) most.clear();
-    most += op;
+// One letter for `span` of time: the op, or the blank, that most of it has. Where several ops have
+// as much, columns take turns, so that a steady state looks like the mixture it is.
+char letter_for(const std::string& ops, const std::vector<double>& times, double span,
+                size_t column) {
+  const double kEqual = 1e-9 * span;
+  double most = 0;
+  double busy = 0;
+  for (const double time : times) most = std::max(most, time), busy += time;
+  if (most + kEqual < span - busy || most <= kEqual) return ' ';
+  std::string candidates;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    if (times[i] + kEqual >= most) candidates += ops[i];
   }
-  const auto idle = static_cast<std::ptrdiff_t>(scale - ops.size());
-  return most.empty() || count(most[0]) < idle ? ' ' : most[column % most.size()];
+  return candidates[column % candidates.size()];
 }
 
-std::string condensed(const std::vector<Cell>& row, size_t scale) {
+std::string condensed(const CellRow& row, size_t columns, double span) {
+  const std::string ops = "FRIBW";
   std::string line;
-  for (size_t i = 0; i < row.size();) {
-    const size_t column = row[i].slot / scale;
-    std::vector<char> ops;
-    for (; i < row.size() && row[i].slot / scale == column; ++i) ops.push_back(row[i].label[0]);
-    line.resize(column, ' ');
-    line += letter_for(ops, column, scale);
+  auto first = row.begin();  // that is not over yet
+  for (size_t column = 0; column < columns; ++column) {
+    const double begin = span * static_cast<double>(column);
+    std::vector<double> times(ops.size(), 0.0);
+    while (first != row.end() && first->end <= begin) ++first;
+    for (auto cell = first; cell != row.end() && cell->start < begin + span; ++cell) {
+      const double shared = std::min(cell->end, begin + span) - std::max(cell->start, begin);
+      times[ops.find(cell->label[0])] += std::max(0.0, shared);
+    }
+    line += letter_for(ops, times, span, column);
   }
   return line.substr(0, line.find_last_not_of(' ') + 1);
 }
 
 }  // namespace
 
-std::string draw(const Schedule& schedule, int columns) {
-  check_form(schedule);
-  const auto rows = place(schedule);
-  size_t width = 0;
-  for (const auto& row : rows) {
-    for (const Cell& cell : row) width = std::max(width, cell.label.size() + 1);
-  }
-  const size_t length = slots(rows);
-  const size_t limit = columns > 0 ? static_cast<size_t>(columns) : length * width;
+std::string draw(const Schedule& schedule, const Timeline& timeline, int columns) {
+  const std::vector<CellRow> rows = place(schedule, timeline);
+  const Extremes of = extremes_of(rows);
+  if (of.longest == 0) return std::string(rows.size(), '\n');
+  const double unit = std::max(of.shortest, kShortest * of.longest);
+  const double scale = static_cast<double>(of.widest + 1) / unit;
+  const size_t length = column_of(of.end, scale);
+  const size_t limit = columns > 0 ? static_cast<size_t>(columns) : length;
+  // A letter for each of the shortest, or for more where even those are too many.
+  const auto shortest = static_cast<size_t>(std::ceil(of.end / unit - 1e-9));
+  const size_t letters = std::min(shortest, limit);
   std::string picture;
-  for (const auto& row : rows) {
-    picture += length * width <= limit ? labelled(row, width)
-                                       : condensed(row, (length + limit - 1) / limit);
+  for (const CellRow& row : rows) {
+    picture += length <= limit ? labelled(row, scale)
+                               : condensed(row, letters, of.end / static_cast<double>(letters));
     picture += "\n";
   }
   return picture;
+}
+
+std::string draw(const Schedule& schedule, int columns) {
+  check_form(schedule);
+  PipelineCosts costs;
+  costs.stage.assign(schedule.stages, StageTimes{});
+  return draw(schedule, simulate(schedule, costs), columns);
 }
 
 }  // namespace penstock

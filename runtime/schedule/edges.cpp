@@ -1,3 +1,4 @@
+// The numbers of edges: neighbours first, then skips.
 #include "runtime/schedule/edges.h"
 
 #include <algorithm>

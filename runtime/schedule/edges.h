@@ -1,9 +1,11 @@
 // runtime/schedule/edges.h -- which stages hand something to which, numbered.
 //
 // Edge e < stages - 1 leads from stage e to stage e + 1; the skips follow, in the order of
-// Schedule::skips. Activations go along an edge, their gradients back.
+// Schedule::skips. Activations go along an edge, their gradients back: two directed edges, which
+// messages never leave.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <utility>
 
@@ -36,5 +38,12 @@ class Edges {
   std::vector<Skip> skips_;
   std::map<std::pair<int, int>, int> edge_of_skip_;
 };
+
+// Number of the directed edge that a message takes, 0 .. 2 x count - 1: activations of edge e take
+// 2e, gradients 2e + 1.
+[[nodiscard]] inline size_t directed_edge(const Edges& edges, const Instruction& message) {
+  const bool back = message.op == Op::SendGradient || message.op == Op::RecvGradient;
+  return 2 * static_cast<size_t>(edges.of(message)) + (back ? 1 : 0);
+}
 
 }  // namespace penstock

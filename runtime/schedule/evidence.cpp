@@ -1,3 +1,4 @@
+// Where every instruction stands, and how the checks of verify() refuse.
 #include "runtime/schedule/evidence.h"
 
 #include <stdexcept>

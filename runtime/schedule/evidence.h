@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/schedule/edges.h"
+#include "runtime/schedule/replay.h"
 #include "runtime/schedule/schedule.h"
 
 namespace penstock {
@@ -77,6 +78,6 @@ void check_step_end(const Evidence& e);       // ReduceGradients and OptimizerSt
 void check_both_ends(const Evidence& e);           // every message has a sender and a receiver
 void check_message_order(const Evidence& e);       // sent once it is there, received in time
 void check_first_in_first_out(const Evidence& e);  // and both ends the same order
-void check_deadlock(const Evidence& e);            // no circle of waits
+void check_deadlock(const Evidence& e, const TransportRules& rules);  // no circle of waits
 
 }  // namespace penstock

@@ -1,3 +1,4 @@
+// The first field or instruction that makes no sense by itself.
 #include "runtime/schedule/form.h"
 
 #include <algorithm>
@@ -73,7 +74,7 @@ std::string defect_of_peer(const Schedule& s, const Edges& edges, const Instruct
   if (s.rank_of_stage[peer] == s.rank_of_stage[stage]) {
     return "is a message to itself: stage " + std::to_string(peer) + " is on the same rank";
   }
-  return "";
+  return {};
 }
 
 // Empty when the instruction makes sense on this rank, otherwise what is wrong with it.
@@ -83,7 +84,8 @@ std::string defect(const Schedule& s, const Edges& edges, int rank,
   if (op > Op::OptimizerStep) return "is not an instruction";
   if (!is_message(op) && peer != -1) return "is no message, but has another end";
   if (op == Op::OptimizerStep) {
-    return stage == -1 && micro_batch == -1 ? "" : "belongs to no stage and no micro-batch";
+    if (stage == -1 && micro_batch == -1) return {};
+    return "belongs to no stage and no micro-batch";
   }
   if (stage < 0 || stage >= s.stages) {
     return "names stage " + std::to_string(stage) + ", but stages are 0 to " +
@@ -92,12 +94,15 @@ std::string defect(const Schedule& s, const Edges& edges, int rank,
   if (s.rank_of_stage[stage] != rank) {
     return "names a stage of rank " + std::to_string(s.rank_of_stage[stage]);
   }
-  if (op == Op::ReduceGradients) return micro_batch == -1 ? "" : "belongs to no micro-batch";
+  if (op == Op::ReduceGradients) {
+    if (micro_batch == -1) return {};
+    return "belongs to no micro-batch";
+  }
   if (micro_batch < 0 || micro_batch >= s.micro_batches) {
     return "names micro-batch " + std::to_string(micro_batch) + ", but micro-batches are 0 to " +
            std::to_string(s.micro_batches - 1);
   }
-  return is_message(op) ? defect_of_peer(s, edges, instruction) : "";
+  return is_message(op) ? defect_of_peer(s, edges, instruction) : std::string();
 }
 
 }  // namespace

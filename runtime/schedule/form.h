@@ -21,10 +21,6 @@ void check_sizes(int ranks, int chunks, int micro_batches);
 // Throws std::invalid_argument naming the first field or instruction that makes no sense.
 void check_form(const Schedule& schedule);
 
-[[nodiscard]] constexpr bool is_message(Op op) {
-  return op >= Op::SendActivation && op <= Op::RecvGradient;
-}
-
 // "B1.3 (instruction 5 of rank 1)", counted from 1: how errors point at an instruction.
 [[nodiscard]] std::string where(const Schedule& schedule, int rank, int index);
 

@@ -1,3 +1,4 @@
+// The pass that inserts what follows from compute instructions.
 #include "runtime/schedule/lower.h"
 
 #include <algorithm>

@@ -1,8 +1,10 @@
+// Bytes along each rank's program.
 #include "runtime/schedule/memory.h"
 
 #include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "runtime/schedule/edges.h"
 #include "runtime/schedule/form.h"
@@ -47,22 +49,31 @@ void check(const Schedule& schedule, const Uses& uses, std::span<const StageMemo
 class Walk {
  public:
   Walk(const Schedule& schedule, const Uses& uses, std::span<const StageMemory> memory,
-       std::span<const int64_t> skip_bytes)
+       std::span<const int64_t> skip_bytes, const TransportRules& rules)
       : schedule_(schedule),
+        rules_(rules),
         edges_(schedule),
         uses_(uses),
         memory_(memory),
         skip_bytes_(skip_bytes) {}
 
-  int64_t peak(int rank) {
+  std::vector<BytesInUse> along(int rank) {
     const auto& program = schedule_.program[rank];
+    in_use_ = 0;
     coming_.assign(2 * static_cast<size_t>(edges_.count()), 0);
+    outlets_.assign(coming_.size(), {});
     for (const Instruction& i : program) {
       if (!receives(i.op)) continue;
-      if (coming_[inlet_of(i)]++ == 0) add(tuple_bytes(i));
+      if (coming_[directed_edge(edges_, i)]++ == 0) in_use_ += tuple_bytes(i);
     }
-    for (const Instruction& instruction : program) visit(instruction);
-    return peak_;
+    std::vector<BytesInUse> curve;
+    curve.reserve(program.size());
+    for (const Instruction& instruction : program) {
+      peak_ = in_use_;
+      visit(instruction);
+      curve.push_back({peak_, in_use_});
+    }
+    return curve;
   }
 
  private:
@@ -72,14 +83,30 @@ class Walk {
     const Op op = instruction.op;
     if (receives(op)) {
       // The tuple is the buffer that was asked for; asking for the next one takes another.
-      if (--coming_[inlet_of(instruction)] > 0) add(tuple_bytes(instruction));
-    } else if (is_message(op)) {
-      in_use_ -= tuple_bytes(instruction);
+      if (--coming_[directed_edge(edges_, instruction)] > 0) add(tuple_bytes(instruction));
+    } else if (is_send(op)) {
+      send(instruction);
+    } else if (op == Op::OptimizerStep) {
+      hand_over();
     } else if (is_compute(op)) {
       const MemoryStep step = step_of(instruction);
       peak_ = std::max(peak_, in_use_ + step.peak);
       add(step.held);
     }
+  }
+
+  // Where the window is full, the oldest message goes as this one takes its place.
+  void send(const Instruction& message) {
+    Outlet& outlet = outlets_[directed_edge(edges_, message)];
+    outlet.bytes = tuple_bytes(message);
+    if (outlet.held < rules_.window) {
+      ++outlet.held;
+    } else {
+      in_use_ -= outlet.bytes;
+    }
+  }
+  void hand_over() {
+    for (Outlet& outlet : outlets_) in_use_ -= std::exchange(outlet.held, 0) * outlet.bytes;
   }
 
   void add(int64_t bytes) {
@@ -109,33 +136,51 @@ class Walk {
     return memory_[std::max(message.stage, message.peer)].input_bytes;
   }
 
-  // Of a receive: the edge it comes by, from below or from above.
-  [[nodiscard]] size_t inlet_of(const Instruction& receive) const {
-    return 2 * static_cast<size_t>(edges_.of(receive)) + (receive.op == Op::RecvGradient ? 1 : 0);
-  }
+  // A directed edge that leaves this rank: how many messages its link holds, and of which size.
+  struct Outlet {
+    int held = 0;
+    int64_t bytes = 0;
+  };
 
   const Schedule& schedule_;
+  const TransportRules rules_;
   const Edges edges_;
   const Uses& uses_;
   std::span<const StageMemory> memory_;
   std::span<const int64_t> skip_bytes_;
-  std::vector<int> coming_;  // by inlet: messages that have not been received
-  int64_t in_use_ = 0, peak_ = 0;
+  std::vector<int> coming_;      // by directed edge: messages that have not been received
+  std::vector<Outlet> outlets_;  // likewise
+  int64_t in_use_ = 0;
+  int64_t peak_ = 0;  // of the instruction that is visited
 };
 
 }  // namespace
 
-std::vector<int64_t> peak_bytes(const Schedule& lowered, std::span<const StageMemory> memory,
-                                std::span<const int64_t> skip_bytes) {
+ByteCurve byte_curve(const Schedule& lowered, std::span<const StageMemory> memory,
+                     std::span<const int64_t> skip_bytes, const TransportRules& rules) {
   check_form(lowered);
   const Uses uses = uses_of(lowered);
   check(lowered, uses, memory, skip_bytes);
+  ByteCurve curve;
+  curve.reserve(lowered.ranks);
+  Walk walk(lowered, uses, memory, skip_bytes, rules);
+  for (int rank = 0; rank < lowered.ranks; ++rank) curve.push_back(walk.along(rank));
+  return curve;
+}
+
+std::vector<int64_t> peak_bytes(const ByteCurve& curve) {
   std::vector<int64_t> peaks;
-  peaks.reserve(lowered.ranks);
-  for (int rank = 0; rank < lowered.ranks; ++rank) {
-    peaks.push_back(Walk(lowered, uses, memory, skip_bytes).peak(rank));
+  for (const auto& rank : curve) {
+    int64_t most = 0;
+    for (const BytesInUse& bytes : rank) most = std::max(most, bytes.peak);
+    peaks.push_back(most);
   }
   return peaks;
+}
+
+std::vector<int64_t> peak_bytes(const Schedule& lowered, std::span<const StageMemory> memory,
+                                std::span<const int64_t> skip_bytes, const TransportRules& rules) {
+  return peak_bytes(byte_curve(lowered, memory, skip_bytes, rules));
 }
 
 }  // namespace penstock

@@ -1,3 +1,4 @@
+// Which rank holds which stage.
 #include "runtime/schedule/placement.h"
 
 #include <algorithm>

@@ -1,4 +1,9 @@
+// What waits for what: the events of a schedule, and the one walk over all programs side by side.
 #include "runtime/schedule/replay.h"
+
+#include <utility>
+
+#include "runtime/schedule/form.h"
 
 namespace penstock {
 
@@ -69,35 +74,108 @@ int64_t ScheduleEvents::awaited_by(const Instruction& instruction) const {
   }
 }
 
-std::vector<int> replay(const Schedule& schedule,
-                        const std::function<void(int rank, int index)>& visit) {
-  // Of every event: that it has happened, or who waits for it; one rank at most, that of one stage.
-  constexpr int kNobody = -1;
-  constexpr int kHappened = -2;
-  const ScheduleEvents events(schedule);
-  std::vector<int> waiting(events.count(), kNobody);
-  std::vector<int> next(schedule.ranks, 0);
-  std::vector<int> runnable;
-  for (int rank = schedule.ranks - 1; rank >= 0; --rank) runnable.push_back(rank);
+namespace {
 
-  while (!runnable.empty()) {
-    const int rank = runnable.back();
-    runnable.pop_back();
-    const auto& program = schedule.program[rank];
-    for (int& i = next[rank]; i < static_cast<int>(program.size()); ++i) {
-      const int64_t awaited = events.awaited_by(program[i]);
-      if (awaited >= 0 && waiting[awaited] != kHappened) {
-        waiting[awaited] = rank;
-        break;
-      }
-      visit(rank, i);
-      const int64_t caused = events.caused_by(program[i]);
-      if (caused < 0) continue;
-      if (waiting[caused] >= 0) runnable.push_back(waiting[caused]);
-      waiting[caused] = kHappened;
+class Replay {
+ public:
+  Replay(const Schedule& schedule, const TransportRules& rules,
+         const std::function<void(int, int)>& visit)
+      : schedule_(schedule),
+        rules_(rules),
+        visit_(visit),
+        edges_(schedule),
+        events_(schedule),
+        waiting_(events_.count(), kNobody),
+        traffic_(2 * static_cast<size_t>(edges_.count())),
+        next_(schedule.ranks, 0) {}
+
+  std::vector<int> run() {
+    for (int rank = schedule_.ranks - 1; rank >= 0; --rank) runnable_.push_back(rank);
+    while (!runnable_.empty()) {
+      const int rank = runnable_.back();
+      runnable_.pop_back();
+      const int length = static_cast<int>(schedule_.program[rank].size());
+      while (next_[rank] < length && advance(rank)) ++next_[rank];
     }
+    return std::move(next_);
   }
-  return next;
+
+ private:
+  static constexpr int kNobody = -1;
+  static constexpr int kHappened = -2;
+
+  // Messages from one stage to another so far, and the rank that waits for room to send one more.
+  struct Passed {
+    int sent = 0, received = 0;
+    int waiting = kNobody;
+  };
+
+  // False: the rank must wait, and will be made runnable again by what it waits for. It waits for
+  // one thing at a time, so it is never runnable twice.
+  bool advance(int rank) {
+    const Instruction& instruction = schedule_.program[rank][next_[rank]];
+    const int64_t awaited = events_.awaited_by(instruction);
+    if (awaited >= 0 && waiting_[awaited] != kHappened) {
+      waiting_[awaited] = rank;
+      return false;
+    }
+    if (rules_.window != TransportRules::kSendsNeverWait && is_message(instruction.op) &&
+        !pass(rank, instruction)) {
+      return false;
+    }
+    visit_(rank, next_[rank]);
+    happen(events_.caused_by(instruction));
+    return true;
+  }
+
+  bool pass(int rank, const Instruction& message) {
+    Passed& passed = traffic_[directed_edge(edges_, message)];
+    if (is_send(message.op)) {
+      if (passed.sent - passed.received >= rules_.window) {
+        passed.waiting = rank;
+        return false;
+      }
+      ++passed.sent;
+      return true;
+    }
+    ++passed.received;
+    if (passed.waiting != kNobody) {
+      runnable_.push_back(std::exchange(passed.waiting, kNobody));
+    }
+    return true;
+  }
+
+  void happen(int64_t event) {
+    if (event < 0) return;
+    const int waiting = std::exchange(waiting_[event], kHappened);
+    if (waiting >= 0) runnable_.push_back(waiting);
+  }
+
+  const Schedule& schedule_;
+  const TransportRules rules_;
+  const std::function<void(int, int)>& visit_;
+  const Edges edges_;
+  const ScheduleEvents events_;
+  // By event: that it has happened, or who waits for it; one rank at most, that of one stage.
+  std::vector<int> waiting_;
+  std::vector<Passed> traffic_;  // by directed edge
+  std::vector<int> next_;        // by rank
+  std::vector<int> runnable_;
+};
+
+}  // namespace
+
+std::vector<int> replay(const Schedule& schedule, const TransportRules& rules,
+                        const std::function<void(int rank, int index)>& visit) {
+  return Replay(schedule, rules, visit).run();
+}
+
+bool runs_to_its_end(const Schedule& schedule, const TransportRules& rules) {
+  const std::vector<int> end = replay(schedule, rules, [](int, int) {});
+  for (int rank = 0; rank < schedule.ranks; ++rank) {
+    if (end[rank] < static_cast<int>(schedule.program[rank].size())) return false;
+  }
+  return true;
 }
 
 }  // namespace penstock

@@ -1,8 +1,9 @@
 // runtime/schedule/replay.h -- runs all programs side by side, in an order that could really
 // happen.
 //
-// Does no work and knows no times: all it knows is what waits for what. verify() asks whether every
-// rank gets to its end; simulate() puts a time to every visit.
+// Does no work and knows no times: all it knows is what waits for what. It is the only place that
+// does: verify() asks it whether every rank gets to its end, message_window() with which rules
+// every rank does, and simulate() puts a time to every visit.
 #pragma once
 
 #include <cstddef>
@@ -41,10 +42,24 @@ class ScheduleEvents {
   int64_t micro_batches_;
 };
 
-// Calls visit(rank, index) for every instruction that can run, after all it waits for. Returns for
-// every rank the index of the instruction at which it is stuck, or the length of its program.
-// The schedule must be well-formed (form.h). O(instructions).
-std::vector<int> replay(const Schedule& schedule,
+// What the links between ranks let a sender do. Receives always wait.
+struct TransportRules {
+  // How many messages of one directed edge may be under way: one more is sent only when the oldest
+  // of them has been received. kSendsNeverWait: any number, as links do that copy what they send or
+  // hold it for as long as it takes.
+  int window = kSendsNeverWait;
+
+  static constexpr int kSendsNeverWait = 0;
+};
+
+// Calls visit(rank, index) for every instruction that can run, after all it waits for: of a send
+// under a window, after the receive that made room for it. Returns for every rank the index of the
+// instruction at which it is stuck, or the length of its program. The schedule must be well-formed
+// (form.h), and its messages first in, first out. O(instructions).
+std::vector<int> replay(const Schedule& schedule, const TransportRules& rules,
                         const std::function<void(int rank, int index)>& visit);
+
+// Whether every rank gets to its end.
+[[nodiscard]] bool runs_to_its_end(const Schedule& schedule, const TransportRules& rules);
 
 }  // namespace penstock

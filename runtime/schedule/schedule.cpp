@@ -1,3 +1,4 @@
+// Instructions as text.
 #include "runtime/schedule/schedule.h"
 
 #include <cstdlib>

@@ -42,6 +42,13 @@ enum class Op : uint8_t {
   return op <= Op::Backward;
 }
 
+[[nodiscard]] constexpr bool is_message(Op op) {
+  return op >= Op::SendActivation && op <= Op::RecvGradient;
+}
+[[nodiscard]] constexpr bool is_send(Op op) {
+  return op == Op::SendActivation || op == Op::SendGradient;
+}
+
 struct Instruction {
   Op op = Op::Forward;
   int stage = -1;        // -1 for OptimizerStep

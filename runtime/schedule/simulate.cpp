@@ -1,3 +1,4 @@
+// The simulator: a time for every visit of the replay.
 #include "runtime/schedule/simulate.h"
 
 #include <algorithm>
@@ -16,6 +17,9 @@ struct Wire {
   const LinkTimes* link = nullptr;
   double busy = 0;     // time that one message holds it
   double free_at = 0;  // when the last one sent is through
+  // Under a window: when each message was received, and how many have been sent.
+  std::vector<double> received = {};
+  size_t sent = 0;
 };
 
 struct RankState {
@@ -32,9 +36,10 @@ struct Reduction {
 
 class Simulation {
  public:
-  Simulation(const Schedule& schedule, const PipelineCosts& costs)
+  Simulation(const Schedule& schedule, const PipelineCosts& costs, const TransportRules& rules)
       : schedule_(schedule),
         costs_(costs),
+        rules_(rules),
         edges_(schedule),
         events_(schedule),
         happened_(events_.count(), 0),
@@ -50,7 +55,7 @@ class Simulation {
 
   Timeline run() {
     const std::vector<int> end =
-        replay(schedule_, [this](int rank, int index) { visit(rank, index); });
+        replay(schedule_, rules_, [this](int rank, int index) { visit(rank, index); });
     for (int rank = 0; rank < schedule_.ranks; ++rank) {
       if (end[rank] < static_cast<int>(schedule_.program[rank].size())) {
         throw std::invalid_argument("this schedule cannot run: it gets stuck at " +
@@ -73,7 +78,7 @@ class Simulation {
 
   [[nodiscard]] Wire wire(int stage, int other, const std::vector<double>& bytes, size_t i) const {
     const LinkTimes& times = link(stage, other);
-    return {&times, bytes.empty() ? 0 : bytes[i] * times.seconds_per_byte};
+    return {.link = &times, .busy = bytes.empty() ? 0 : bytes[i] * times.seconds_per_byte};
   }
 
   // Down and up along every edge.
@@ -88,9 +93,9 @@ class Simulation {
   }
 
   [[nodiscard]] Wire& wire_of(const Instruction& message) {
-    const bool up = message.op == Op::SendGradient || message.op == Op::RecvGradient;
-    return wires_[2 * static_cast<size_t>(edges_.of(message)) + (up ? 1 : 0)];
+    return wires_[directed_edge(edges_, message)];
   }
+  [[nodiscard]] bool windowed() const { return rules_.window != TransportRules::kSendsNeverWait; }
 
   // ---- instructions
   void visit(int rank, int index) {
@@ -120,6 +125,8 @@ class Simulation {
 
   void send(RankState& state, const Instruction& instruction) {
     Wire& wire = wire_of(instruction);
+    const auto window = static_cast<size_t>(rules_.window);
+    if (windowed() && wire.sent++ >= window) wait(state, wire.received[wire.sent - 1 - window]);
     state.clock += wire.link->overhead;
     double through = state.clock;
     if (!wire.link->receiver_copies) {
@@ -129,9 +136,10 @@ class Simulation {
   }
 
   void receive(RankState& state, const Instruction& instruction) {
-    const Wire& wire = wire_of(instruction);
+    Wire& wire = wire_of(instruction);
     wait(state, happened_[events_.awaited_by(instruction)]);
     state.clock += wire.link->overhead + (wire.link->receiver_copies ? wire.busy : 0);
+    if (windowed()) wire.received.push_back(state.clock);
   }
 
   // Returns when it started.
@@ -229,6 +237,7 @@ class Simulation {
 
   const Schedule& schedule_;
   const PipelineCosts& costs_;
+  const TransportRules rules_;
   Edges edges_;
   ScheduleEvents events_;
   std::vector<double> happened_;  // by event; of a message: when it is there
@@ -240,15 +249,17 @@ class Simulation {
 
 }  // namespace
 
-Timeline simulate(const Schedule& schedule, const PipelineCosts& costs) {
+Timeline simulate(const Schedule& schedule, const PipelineCosts& costs,
+                  const TransportRules& rules) {
   check_form(schedule);
   check_costs(costs, schedule);
-  return Simulation(schedule, costs).run();
+  return Simulation(schedule, costs, rules).run();
 }
 
-double exposed_communication(const Schedule& schedule, const PipelineCosts& costs) {
-  return makespan(simulate(schedule, costs)) -
-         makespan(simulate(schedule, without_communication(costs)));
+double exposed_communication(const Schedule& schedule, const PipelineCosts& costs,
+                             const TransportRules& rules) {
+  return makespan(simulate(schedule, costs, rules)) -
+         makespan(simulate(schedule, without_communication(costs), rules));
 }
 
 }  // namespace penstock

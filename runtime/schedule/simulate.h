@@ -1,8 +1,10 @@
 // runtime/schedule/simulate.h -- when every instruction would run, from the times of the ops and
 // of the links.
 //
-// Every rank runs its program in order and each instruction as early as its inputs allow; sends are
-// posted and never wait, so messages travel while the rank computes.
+// Every rank runs its program in order and each instruction as early as its inputs allow. Messages
+// travel while the rank computes; a send waits for nothing, or for room in the window that the
+// transport's rules (replay.h) give each directed edge: until the message that many before it has
+// been received.
 //
 //   message    leaves when its sender has spent `overhead` on it and the one before on the same
 //              directed edge (stage -> stage) is through; holds the edge for bytes x
@@ -21,6 +23,7 @@
 #pragma once
 
 #include "runtime/schedule/costs.h"
+#include "runtime/schedule/replay.h"
 #include "runtime/schedule/schedule.h"
 #include "runtime/schedule/timeline.h"
 
@@ -28,12 +31,14 @@ namespace penstock {
 
 // Accepts schedules before and after lower(). In a compute-only one nobody sends: what another rank
 // has made is there `latency` later, however large.
-// Throws std::invalid_argument if it is malformed or gets stuck, naming where, or if the costs do
-// not fit it (check_costs). O(instructions).
-[[nodiscard]] Timeline simulate(const Schedule& schedule, const PipelineCosts& costs);
+// Throws std::invalid_argument if it is malformed or gets stuck under those rules, naming where, or
+// if the costs do not fit it (check_costs). O(instructions).
+[[nodiscard]] Timeline simulate(const Schedule& schedule, const PipelineCosts& costs,
+                                const TransportRules& rules = {});
 
 // How much longer the step takes than it would if messages and sums took no time: what of the
 // communication is not hidden behind computation. Simulates twice.
-[[nodiscard]] double exposed_communication(const Schedule& schedule, const PipelineCosts& costs);
+[[nodiscard]] double exposed_communication(const Schedule& schedule, const PipelineCosts& costs,
+                                           const TransportRules& rules = {});
 
 }  // namespace penstock

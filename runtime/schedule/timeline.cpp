@@ -1,3 +1,4 @@
+// What a timeline comes to: its length and its bubbles.
 #include "runtime/schedule/timeline.h"
 
 #include <algorithm>
@@ -24,7 +25,7 @@ bool computes(const TimedInstruction& span) {
   return is_compute(span.instruction.op) && span.end > span.start;
 }
 
-Extent extent_of_compute(const Spans& spans) {
+Extent extent_of_compute(std::span<const TimedInstruction> spans) {
   Extent extent;
   for (const TimedInstruction& span : spans) {
     if (computes(span)) extent.add(span.start, span.end);
@@ -32,7 +33,7 @@ Extent extent_of_compute(const Spans& spans) {
   return extent;
 }
 
-double work(const Spans& spans) {
+double work(std::span<const TimedInstruction> spans) {
   double sum = 0;
   for (const TimedInstruction& span : spans) {
     if (computes(span)) sum += span.end - span.start;
@@ -69,6 +70,36 @@ double span_bubble(const Timeline& timeline) {
     largest = std::max(largest, extent_of_compute(spans).length() - work(spans));
   }
   return largest;
+}
+
+Occupancy occupancy(std::span<const TimedInstruction> instructions) {
+  if (instructions.empty()) return {};
+  const double end = extent_of_compute(instructions).end;
+  return {work(instructions), std::max(0.0, end - instructions.front().start)};
+}
+
+double bubble_share(std::span<const Occupancy> ranks) {
+  double busy = 0;
+  double length = 0;
+  for (const Occupancy& rank : ranks) {
+    busy += rank.busy;
+    length = std::max(length, rank.span);
+  }
+  if (length <= 0) return 0;
+  return (length - busy / static_cast<double>(ranks.size())) / length;
+}
+
+double bubble_share(const Timeline& timeline) {
+  double first = std::numeric_limits<double>::infinity();
+  for (const Spans& spans : timeline.rank) {
+    if (!spans.empty()) first = std::min(first, spans.front().start);
+  }
+  std::vector<Occupancy> ranks;
+  for (const Spans& spans : timeline.rank) {
+    Occupancy& rank = ranks.emplace_back(occupancy(spans));
+    if (!spans.empty()) rank.span += spans.front().start - first;
+  }
+  return bubble_share(ranks);
 }
 
 }  // namespace penstock

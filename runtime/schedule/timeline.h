@@ -11,6 +11,7 @@
 //                    ranks, as the zero-bubble papers report it
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "runtime/schedule/schedule.h"
@@ -34,5 +35,22 @@ struct Timeline {
 [[nodiscard]] double makespan(const Timeline& timeline);
 [[nodiscard]] double makespan_bubble(const Timeline& timeline);
 [[nodiscard]] double span_bubble(const Timeline& timeline);
+
+// A rank's time in the pipeline phase of a step: `busy` in compute instructions, `span` from its
+// first instruction, waiting included, to the end of its last compute instruction. Those of several
+// steps add up.
+struct Occupancy {
+  double busy = 0, span = 0;
+};
+// `instructions`: all of one rank's in one step, by any clock of its own.
+[[nodiscard]] Occupancy occupancy(std::span<const TimedInstruction> instructions);
+
+// The bubble as a share, 0 to 1: of the time of all ranks from the beginning of the step to the end
+// of the last compute instruction of all of them, what is not spent computing. The one bubble of
+// predictions and of recorded steps. Of ranks whose steps begin together, as they do after an
+// update that waits for all; 0 when nothing takes time.
+[[nodiscard]] double bubble_share(std::span<const Occupancy> ranks);
+// Of a timeline with one clock: makespan_bubble() over the same length.
+[[nodiscard]] double bubble_share(const Timeline& timeline);
 
 }  // namespace penstock

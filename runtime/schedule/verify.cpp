@@ -1,9 +1,9 @@
+// The order of the checks; those of evaluations; what the proof counts.
 #include "runtime/schedule/verify.h"
-
-#include <algorithm>
 
 #include "runtime/schedule/evidence.h"
 #include "runtime/schedule/form.h"
+#include "runtime/schedule/stash.h"
 
 namespace penstock {
 namespace {
@@ -21,24 +21,20 @@ void check_nothing_but_forwards(const Schedule& schedule) {
   }
 }
 
-std::vector<int> peak_stash(const Evidence& e) {
-  std::vector<int> peaks(e.schedule.ranks, 0);
-  if (!e.training) return peaks;
+Proof counted(const Evidence& e) {
+  Proof proof{std::vector<int>(e.schedule.ranks, 0), std::vector<int>(e.schedule.ranks, 0)};
+  if (!e.training) return proof;
   for (int rank = 0; rank < e.schedule.ranks; ++rank) {
-    int stashes = 0;
-    for (const Instruction& instruction : e.schedule.program[rank]) {
-      const Op op = instruction.op;
-      if (op == Op::Forward) ++stashes;
-      if (op == Op::Backward || op == Op::BackwardInput) --stashes;
-      peaks[rank] = std::max(peaks[rank], stashes);
-    }
+    const HeldStashes most = peak_stashes(e.schedule.program[rank]);
+    proof.peak_stash[rank] = most.whole;
+    proof.peak_weight_halves[rank] = most.weight_halves;
   }
-  return peaks;
+  return proof;
 }
 
 }  // namespace
 
-Proof verify(const Schedule& lowered) {
+Proof verify(const Schedule& lowered, const TransportRules& rules) {
   check_form(lowered);
   const Positions positions(lowered);
   const bool training = positions.any_of(Op::Backward) || positions.any_of(Op::BackwardInput) ||
@@ -52,8 +48,8 @@ Proof verify(const Schedule& lowered) {
   check_message_order(evidence);
   check_step_end(evidence);
   check_first_in_first_out(evidence);
-  check_deadlock(evidence);
-  return {peak_stash(evidence)};
+  check_deadlock(evidence, rules);
+  return counted(evidence);
 }
 
 }  // namespace penstock

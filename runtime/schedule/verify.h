@@ -8,8 +8,8 @@
 //     so that sums have one order in every schedule
 //   * every message, between neighbours and over skips, has both ends, leaves after what it carries
 //     was made and arrives before that is needed; both ends of a directed edge agree on the order
-//   * no deadlock, when sends are posted and receives wait; message_window() (window.h) then gives
-//     links that do not copy what they send the window with which that stays so
+//   * no deadlock under the rules of the transport that will run it (replay.h): receives wait, and
+//     sends never or for room in a window; message_window() (window.h) gives the smallest one
 //   * ReduceGradients, if any, once for every stage, between its last weight gradient and the one
 //     before; OptimizerStep, if any, once on every rank and last
 // A schedule without any backward is an evaluation: forwards and their messages, nothing else.
@@ -17,6 +17,7 @@
 
 #include <vector>
 
+#include "runtime/schedule/replay.h"
 #include "runtime/schedule/schedule.h"
 
 namespace penstock {
@@ -25,10 +26,12 @@ struct Proof {
   // Per rank, the most stashes alive at once: one more after a Forward, one less after Backward or
   // BackwardInput. One stash is one micro-batch of one stage. 0 in an evaluation, which keeps none.
   std::vector<int> peak_stash;
+  // Likewise of what BackwardInput leaves for BackwardWeight. Both peaks need not come together.
+  std::vector<int> peak_weight_halves;
 };
 
 // Throws std::invalid_argument naming the first defect: rank, instruction, and what is missing,
 // doubled or out of order; for a deadlock, who waits for whom.
-Proof verify(const Schedule& lowered);
+Proof verify(const Schedule& lowered, const TransportRules& rules = {});
 
 }  // namespace penstock

@@ -87,10 +87,22 @@ void check_first_in_first_out(const Evidence& e, const Passage& passage) {
                   "; messages of one edge arrive in the order they were sent");
 }
 
-// The send that a waiting receive needs.
-Instruction send_of(const Instruction& receive) {
-  const Op op = receive.op == Op::RecvActivation ? Op::SendActivation : Op::SendGradient;
-  return {op, receive.peer, receive.micro_batch, receive.stage};
+// What a stuck instruction waits for: a receive for its send; a send for the receive that would
+// make room in the window.
+Instruction awaited_by(const Evidence& e, const TransportRules& rules, int rank, int index) {
+  const auto& program = e.schedule.program[rank];
+  const auto [op, stage, micro_batch, peer] = program[index];
+  if (op == Op::RecvActivation) return {Op::SendActivation, peer, micro_batch, stage};
+  if (op == Op::RecvGradient) return {Op::SendGradient, peer, micro_batch, stage};
+  std::vector<int> sent;  // micro-batches, in order
+  for (int i = 0; i < index; ++i) {
+    const Instruction& other = program[i];
+    const bool same_edge = other.op == op && other.stage == stage && other.peer == peer;
+    if (same_edge) sent.push_back(other.micro_batch);
+  }
+  const int oldest = sent[sent.size() - static_cast<size_t>(rules.window)];
+  const Op receive = op == Op::SendActivation ? Op::RecvActivation : Op::RecvGradient;
+  return {receive, peer, oldest, stage};
 }
 
 }  // namespace
@@ -107,11 +119,11 @@ void check_first_in_first_out(const Evidence& e) {
   for (const Passage& passage : passages_of(e)) check_first_in_first_out(e, passage);
 }
 
-// A stuck rank waits for a send that exists (both ends were compared) and that its own rank does
-// not reach, so following the waits from any stuck rank runs into a circle.
-void check_deadlock(const Evidence& e) {
+// A stuck rank waits for a message that exists (both ends were compared) and that its other end
+// does not reach, so following the waits from any stuck rank runs into a circle.
+void check_deadlock(const Evidence& e, const TransportRules& rules) {
   const auto& program = e.schedule.program;
-  const std::vector<int> end = replay(e.schedule, [](int, int) {});
+  const std::vector<int> end = replay(e.schedule, rules, [](int, int) {});
   int rank = 0;
   while (rank < e.schedule.ranks && end[rank] == static_cast<int>(program[rank].size())) ++rank;
   if (rank == e.schedule.ranks) return;
@@ -124,14 +136,17 @@ void check_deadlock(const Evidence& e) {
   std::string circle;
   const int start = rank;
   do {
-    const Instruction& receive = program[rank][end[rank]];
-    const Instruction send = send_of(receive);
+    const Instruction awaited = awaited_by(e, rules, rank, end[rank]);
     circle += (circle.empty() ? "" : "; ") + where(e.schedule, rank, end[rank]) + " waits for " +
-              e.where(send);
-    rank = e.rank_of(send.stage);
+              e.where(awaited);
+    rank = e.rank_of(awaited.stage);
     circle += ", which comes after " + where(e.schedule, rank, end[rank]);
   } while (rank != start);
-  refuse_schedule("deadlock: " + circle);
+  const bool windowed = rules.window != TransportRules::kSendsNeverWait;
+  refuse_schedule(
+      "deadlock" +
+      (windowed ? " with a window of " + std::to_string(rules.window) + " messages" : "") + ": " +
+      circle);
 }
 
 }  // namespace penstock

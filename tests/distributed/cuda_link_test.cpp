@@ -29,9 +29,9 @@ class CudaLinks : public testing::TestWithParam<TestTransport> {
  protected:
   void SetUp() override {
     if (session_.ranks() < 2) GTEST_SKIP() << "a link needs two ranks";
-    ends_ = network_->connect(
-        std::vector<Edge>{{0, 1, 0, 1, Direction::Activation}, {1, 0, 1, 0, Direction::Gradient}},
-        device_);
+    ends_ = network_->connect(std::vector<DirectedEdge>{{0, 1, 0, 1, Direction::Activation},
+                                                        {1, 0, 1, 0, Direction::Gradient}},
+                              device_);
   }
   void TearDown() override { network_->world().barrier(); }
 

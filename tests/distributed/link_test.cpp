@@ -46,8 +46,8 @@ size_t edge_down(int stage) {
   return 2 * static_cast<size_t>(stage);
 }
 
-std::vector<Edge> chain(int stages, int window = 2) {
-  std::vector<Edge> edges;
+std::vector<DirectedEdge> chain(int stages, int window = 2) {
+  std::vector<DirectedEdge> edges;
   for (int s = 0; s + 1 < stages; ++s) {
     edges.push_back({s, s + 1, s, s + 1, Direction::Activation, window});
     edges.push_back({s + 1, s, s + 1, s, Direction::Gradient, window});
@@ -60,7 +60,9 @@ class Links : public testing::TestWithParam<TestTransport> {
   void SetUp() override {
     if (session_.ranks() < 2) GTEST_SKIP() << "a link needs two ranks";
   }
-  void connect(const std::vector<Edge>& edges) { ends_ = network_->connect(edges, device_); }
+  void connect(const std::vector<DirectedEdge>& edges) {
+    ends_ = network_->connect(edges, device_);
+  }
   [[nodiscard]] bool by_mpi() const { return GetParam().links != Transport::Nccl; }
   SendLink& sender(size_t edge) { return *ends_.send.at(edge); }
   ReceiveLink& receiver(size_t edge) { return *ends_.receive.at(edge); }

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/schedule/csv.h"
-#include "runtime/schedule/generators.h"
+#include "runtime/schedule/known_schedules.h"
 #include "tests/distributed/job.h"
 
 namespace penstock {

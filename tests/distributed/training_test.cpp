@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/schedule/csv.h"
-#include "runtime/schedule/generators.h"
+#include "runtime/schedule/known_schedules.h"
 #include "tests/distributed/promise.h"
 
 namespace penstock {

@@ -3,19 +3,6 @@
 const MEANINGS = { F: 'forward', R: 'recompute', B: 'backward', I: 'backward, input half', W: 'backward, weight half',
   comm: 'messages', update: 'update' };
 
-// What the schedules are, in a sentence or two; those without one go without.
-const ABOUT = {
-  gpipe: 'GPipe: all forwards, then all backwards. The simplest order, and the one that holds the most.',
-  '1f1b': '1F1B: after a short warm-up, one forward, one backward. The time of GPipe, with at most one stash for each rank that is still to come.',
-  '1f1b-deep': '1F1B with a warm-up twice as deep, so that a message has a whole turn to travel in.',
-  'interleaved-1f1b': 'Interleaved 1F1B: every rank holds several stages, and alternates between them.',
-  'looped-bfs': 'Breadth first: every rank takes all micro-batches through one of its stages, then through the next.',
-  'zb-h1': 'ZB-H1: the weight halves of the backward are put off into the cool-down. Memory of 1F1B, a smaller bubble.',
-  'zb-h2': 'ZB-H2: more forwards in the warm-up, so that ranks never run dry; up to twice the memory of 1F1B.',
-  'zb-v': 'ZB-V: two stages per rank, folded into a V, so that the first rank also holds the last stage. Hardly any bubble, and the same memory everywhere.',
-  dualpipev: 'DualPipeV: a V whose ranks run the forward of one half beside the backward of the other.',
-};
-
 function number(value) {
   return String(Math.round(value * 1000) / 1000);
 }

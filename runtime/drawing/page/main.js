@@ -93,7 +93,7 @@ function update() {
   const compared = state.compare === '' || !answerTo ? null : answerFor(state.compare);
   document.body.classList.toggle('stale', answer.error !== undefined);
   say('problem', [answer.error, compared?.error].filter(Boolean).join(' '));
-  element('about').textContent = ABOUT[state.schedule] ?? '';
+  element('about').textContent = menuEntry(state.schedule).about ?? '';
   element('command').textContent = commandLine(state, menuEntry(state.schedule));
   if (answer.error) return;
   const other = compared && !compared.error ? withLanes(compared) : null;

@@ -36,9 +36,9 @@ class Forecasts : public testing::Test {
     return forecast(config_, blueprint, device_, profile, ranks_per_node);
   }
   [[nodiscard]] Prediction predicted(const Profile* profile, int ranks_per_node = 2) const {
-    Machine machine = machine_of(device_, profile);
-    machine.ranks_per_node = ranks_per_node;
-    return predict(candidate_of(config_.pipeline), costs(profile)(2), machine);
+    Cluster cluster = cluster_of(device_, profile);
+    cluster.ranks_per_node = ranks_per_node;
+    return predict(arrangement_of(config_.pipeline), costs(profile)(2), cluster);
   }
   [[nodiscard]] Profile profile() const {
     Profile profile;

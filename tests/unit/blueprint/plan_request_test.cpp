@@ -10,7 +10,7 @@
 #include "runtime/costs/interconnects.h"
 #include "runtime/costs/layer_costs.h"
 #include "runtime/schedule/csv.h"
-#include "runtime/schedule/generators.h"
+#include "runtime/schedule/known_schedules.h"
 #include "tests/unit/models/configs.h"
 
 namespace penstock {
@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-Candidate chunked() {
+Arrangement chunked() {
   return {.stages = 8,
           .replicas = 3,
           .chunks = 4,
@@ -29,7 +29,7 @@ Candidate chunked() {
           .split = {1, 2, 3, 4, 4, 3, 2, 1}};
 }
 
-void expect_equal(const Candidate& a, const Candidate& b) {
+void expect_equal(const Arrangement& a, const Arrangement& b) {
   EXPECT_EQ(a.stages, b.stages);
   EXPECT_EQ(a.replicas, b.replicas);
   EXPECT_EQ(a.chunks, b.chunks);
@@ -43,15 +43,15 @@ void expect_equal(const Candidate& a, const Candidate& b) {
 TEST(PlanRequest, CandidatesAreRunsAndRunsCandidates) {
   PipelineConfig pipeline;
   apply(chunked(), pipeline);
-  expect_equal(candidate_of(pipeline), chunked());
+  expect_equal(arrangement_of(pipeline), chunked());
   EXPECT_EQ(ranks_per_pipeline(pipeline), chunked().ranks());
-  Candidate usual = chunked();
+  Arrangement usual = chunked();
   usual.schedule = "zb-v";
   usual.chunks = 2;
   apply(usual, pipeline);
   EXPECT_EQ(pipeline.chunks, 0);  // what the schedule has anyway
-  expect_equal(candidate_of(pipeline), usual);
-  expect_equal(candidate_of(PipelineConfig{}), {.micro_batches = PipelineConfig{}.micro_batches});
+  expect_equal(arrangement_of(pipeline), usual);
+  expect_equal(arrangement_of(PipelineConfig{}), {.micro_batches = PipelineConfig{}.micro_batches});
 }
 
 // A schedule that was chosen takes the place of the file in the run file.
@@ -61,7 +61,7 @@ TEST(PlanRequest, AChosenScheduleForgetsTheFile) {
   pipeline.schedule_csv = to_csv(make_schedule("zb-v", 2, 3));
   pipeline.stages = 4;
   pipeline.micro_batches = 3;
-  const Candidate own = candidate_of(pipeline);
+  const Arrangement own = arrangement_of(pipeline);
   EXPECT_EQ(own.chunks, 2);
   apply(chunked(), pipeline);
   EXPECT_EQ(make_programs(pipeline).training.stages, 8);
@@ -73,13 +73,13 @@ TEST(PlanRequest, AsksForTheMiniBatchOfTheRun) {
   config.pipeline.micro_batches = 4;
   config.pipeline.micro_batch_size = 5;
   config.pipeline.placement = "replicas";
-  Machine machine;
-  machine.ranks_per_node = 7;
-  const PlanRequest request = plan_request(config, 12, machine, {});
+  Cluster cluster;
+  cluster.ranks_per_node = 7;
+  const PlanRequest request = plan_request(config, 12, cluster, {});
   EXPECT_EQ(request.ranks, 12);
   EXPECT_EQ(request.mini_batch, 60);
-  EXPECT_EQ(request.machine.ranks_per_node, 7);
-  EXPECT_EQ(request.machine.placement, "replicas");
+  EXPECT_EQ(request.cluster.ranks_per_node, 7);
+  EXPECT_EQ(request.cluster.placement, "replicas");
   EXPECT_FALSE(request.stages || request.replicas || request.chunks || request.micro_batches ||
                request.micro_batch_size || request.schedule || request.recompute);
 }
@@ -157,29 +157,29 @@ TEST_F(Costs, AProfileOfAnotherNetworkIsRefused) {
 
 TEST(Machines, PreferTheLinksThatWereMeasured) {
   const DeviceModel cpu = device_model_named("cpu");
-  const Machine usual = usual_machine(cpu);
+  const Cluster usual = usual_cluster(cpu);
   EXPECT_EQ(usual.memory_bytes, cpu.memory_bytes);
   EXPECT_GT(usual.within_node.seconds_per_byte, 0);
   Profile profile;
   profile.within_node = {.latency = 1e-3, .seconds_per_byte = 1e-6, .overhead = 2e-3};
-  const Machine machine = machine_of(cpu, &profile);
-  EXPECT_EQ(machine.within_node.latency, 1e-3);
-  EXPECT_EQ(machine.within_node.overhead, 2e-3);
+  const Cluster cluster = cluster_of(cpu, &profile);
+  EXPECT_EQ(cluster.within_node.latency, 1e-3);
+  EXPECT_EQ(cluster.within_node.overhead, 2e-3);
   // There was no second host to measure the way to.
-  EXPECT_EQ(machine.between_nodes.latency, usual.between_nodes.latency);
-  EXPECT_EQ(machine.between_nodes.seconds_per_byte, usual.between_nodes.seconds_per_byte);
-  EXPECT_EQ(machine_of(cpu, nullptr).within_node.seconds_per_byte,
+  EXPECT_EQ(cluster.between_nodes.latency, usual.between_nodes.latency);
+  EXPECT_EQ(cluster.between_nodes.seconds_per_byte, usual.between_nodes.seconds_per_byte);
+  EXPECT_EQ(cluster_of(cpu, nullptr).within_node.seconds_per_byte,
             usual.within_node.seconds_per_byte);
 }
 
 TEST(Machines, AreLinkedAsTheirDevicesAre) {
   const auto per_byte = [](const char* device) {
-    return usual_machine(device_model_named(device)).within_node.seconds_per_byte;
+    return usual_cluster(device_model_named(device)).within_node.seconds_per_byte;
   };
   EXPECT_LT(per_byte("h100"), per_byte("a100"));
   EXPECT_LT(per_byte("a100"), per_byte("p100"));
-  EXPECT_FALSE(usual_machine(device_model_named("h100")).within_node.receiver_copies);
-  EXPECT_TRUE(usual_machine(device_model_named("cpu", 4)).within_node.receiver_copies);
+  EXPECT_FALSE(usual_cluster(device_model_named("h100")).within_node.receiver_copies);
+  EXPECT_TRUE(usual_cluster(device_model_named("cpu", 4)).within_node.receiver_copies);
 }
 
 }  // namespace

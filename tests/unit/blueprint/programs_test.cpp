@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "runtime/schedule/csv.h"
-#include "runtime/schedule/generators.h"
+#include "runtime/schedule/known_schedules.h"
 #include "tests/unit/models/configs.h"
 
 namespace penstock {
@@ -107,7 +107,7 @@ TEST(Programs, RefuseWhatIsNoSchedule) {
 
 TEST(Programs, RefuseChunksThatDoNotDivideTheStages) {
   EXPECT_THAT(program_refusal(named("zb-v", 3, 4)),
-              AllOf(HasSubstr("pipeline.stages is 3"), HasSubstr("the schedule zb-v"),
+              AllOf(HasSubstr("--stages is 3"), HasSubstr("the schedule zb-v"),
                     HasSubstr("holds 2 stages: take a multiple")));
   PipelineConfig pipeline = named("interleaved-1f1b", 8, 4);
   pipeline.chunks = 4;

@@ -54,7 +54,8 @@ TEST(Svg, LaterStagesOfARankArePaler) {
 }
 
 TEST(Svg, RecomputesAreInTheLegendWhereThereAreAny) {
-  EXPECT_THAT(svg(answer({.recompute = "layer"})), HasSubstr(">recompute<"));
+  EXPECT_THAT(svg(answer({.recompute = "stage"})), HasSubstr(">recompute<"));
+  EXPECT_THAT(svg(answer({.recompute = "layer"})), Not(HasSubstr(">recompute<")));  // inside B
   EXPECT_THAT(svg(answer({.recompute = "none"})), Not(HasSubstr(">recompute<")));
 }
 

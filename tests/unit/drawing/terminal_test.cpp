@@ -14,11 +14,25 @@ using testing::StartsWith;
 
 TEST(TerminalText, IsTheGridAndItsFigures) {
   const std::string text = terminal_text(answer({.stages = 3, .micro_batches = 4}), {});
-  EXPECT_THAT(text, StartsWith("F0 F1 F2       B0 F3 B1    B2    B3\n"));
+  EXPECT_THAT(text, StartsWith("F0 F1 F2             B0=== F3 B1===    B2===    B3===\n"));
   EXPECT_THAT(text,
               HasSubstr("1f1b: ranks 3, stages 3, micro-batches 4; F,B,W = 1,1,1, latency 0"));
   EXPECT_THAT(text, HasSubstr("bubble      6 (33.3 %) of the makespan, 6 of the longest span"));
   EXPECT_THAT(text, HasSubstr("peak stash  3 2 1 "));
+}
+
+TEST(TerminalText, IsDrawnByTheTimesThatWereAskedFor) {
+  const std::string text = terminal_text(
+      answer({.stages = 2, .micro_batches = 1, .forward = 2, .backward_input = 3, .latency = 1}),
+      {});
+  EXPECT_THAT(text, StartsWith("F0             B0===\n     F0 B0===\n"));
+}
+
+TEST(TerminalText, CountsWhatWaitsForItsWeightGradients) {
+  EXPECT_THAT(terminal_text(answer({.schedule = "zb-h1"}), {}),
+              HasSubstr("peak stash  4 3 2 1 (micro-batches x stages held, by rank)\n"
+                        "and halves  1 2 3 4 "));
+  EXPECT_THAT(terminal_text(answer({.schedule = "1f1b"}), {}), Not(HasSubstr("halves")));
 }
 
 TEST(TerminalText, ColoursAreAddedAndNothingElse) {
@@ -32,10 +46,10 @@ TEST(TerminalText, ColoursAreAddedAndNothingElse) {
 
 TEST(TerminalText, FitsNarrowTerminals) {
   const ScheduleAnswer a = answer({.stages = 3, .micro_batches = 4});
-  EXPECT_THAT(terminal_text(a, {.columns = 36}), StartsWith("F0 F1 F2       B0"));
-  EXPECT_THAT(terminal_text(a, {.columns = 35}),
-              StartsWith("FFF  BFB B B\n FF BFBFB B\n  FBFBFBFB\n"));
-  EXPECT_THAT(terminal_text(a, {.columns = 6}), StartsWith("FFBBBB\nFFFBBB\n BFBF\n\n"));
+  EXPECT_THAT(terminal_text(a, {.columns = 54}), StartsWith("F0 F1 F2             B0==="));
+  EXPECT_THAT(terminal_text(a, {.columns = 53}),
+              StartsWith("FFF    BBFBB BB BB\n FF  BBFBBFBB BB\n  FBBFBBFBBFBB\n"));
+  EXPECT_THAT(terminal_text(a, {.columns = 6}), StartsWith("F BBBB\nF BBB\n BBBB\n\n"));
 }
 
 }  // namespace

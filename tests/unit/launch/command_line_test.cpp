@@ -109,8 +109,8 @@ TEST(Help, OfACommandSaysHowToCallIt) {
   EXPECT_THAT(plan_help(),
               AllOf(StartsWith("usage: penstock plan RUNFILE.toml --ranks N"),
                     HasSubstr("--device-memory SIZE"), HasSubstr("--device-model NAME"),
-                    HasSubstr("--profile FILE"), HasSubstr("--nodes N"), HasSubstr("--top N"),
-                    HasSubstr("--json")));
+                    HasSubstr("--profile FILE"), HasSubstr("--nodes N"),
+                    HasSubstr("--ranks-per-node N"), HasSubstr("--top N"), HasSubstr("--json")));
   EXPECT_THAT(profile_help(), AllOf(HasSubstr("penstock profile RUNFILE.toml"),
                                     HasSubstr("--profile-out FILE"), HasSubstr("[profile.json]")));
 }

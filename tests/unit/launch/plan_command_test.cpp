@@ -107,6 +107,19 @@ TEST_F(PlanCommand, KeepsWhatTheCommandLineSays) {
   EXPECT_EQ(candidates({"--ranks", "2", "--pipeline.chunks", "0"}), candidates({"--ranks", "2"}));
 }
 
+// --nodes is a number of nodes, as in Slurm; --ranks-per-node the other way to say it.
+TEST_F(PlanCommand, TakesNodesEitherWay) {
+  const auto on = [&](const std::vector<std::string>& nodes) {
+    std::vector<std::string> all = {"--ranks", "2", "--stages", "2", "--schedule", "gpipe"};
+    all.insert(all.end(), nodes.begin(), nodes.end());
+    return candidates(all);
+  };
+  EXPECT_EQ(on({"--nodes", "1"}), on({}));
+  EXPECT_EQ(on({"--nodes", "1"}), on({"--ranks-per-node", "2"}));
+  EXPECT_EQ(on({"--nodes", "2"}), on({"--ranks-per-node", "1"}));
+  EXPECT_NE(on({"--nodes", "1"}), on({"--nodes", "2"}));
+}
+
 TEST_F(PlanCommand, TakesTimesFromAProfile) {
   Profile slow = profile();
   for (LayerCost& layer : slow.costs.layers) {
@@ -144,6 +157,11 @@ TEST_F(PlanCommand, RefusesWhatMakesNoSense) {
   EXPECT_THAT(refusal({"--ranks", "two"}), AllOf(HasSubstr("two"), HasSubstr("--ranks")));
   EXPECT_THAT(refusal({"--ranks", "2", "--top", "0"}), HasSubstr("--top"));
   EXPECT_THAT(refusal({"--ranks", "2", "--nodes", "-1"}), HasSubstr("--nodes"));
+  EXPECT_THAT(refusal({"--ranks", "4", "--nodes", "8"}),  // said by one who means ranks a node
+              AllOf(HasSubstr("how many nodes the 4 ranks are on"), HasSubstr("--ranks-per-node")));
+  EXPECT_THAT(refusal({"--ranks", "2", "--ranks-per-node", "0"}), HasSubstr("at least 1, not 0"));
+  EXPECT_THAT(refusal({"--ranks", "4", "--nodes", "2", "--ranks-per-node", "4"}),
+              HasSubstr("are 2 on each, not --ranks-per-node 4"));
   EXPECT_THAT(refusal({"--ranks", "2", "--device-model", "h1000"}),
               HasSubstr("unknown device model 'h1000'; known are h200, h100, a100"));
   EXPECT_THAT(refusal({"--ranks", "2", "--device-memory", "lots"}), HasSubstr("not lots"));

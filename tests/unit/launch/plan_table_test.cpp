@@ -13,7 +13,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-PlannedCandidate ranked(const Candidate& candidate, double step_s) {
+PlannedCandidate ranked(const Arrangement& candidate, double step_s) {
   PlannedCandidate planned{.candidate = candidate};
   planned.prediction.step_s = step_s;
   planned.prediction.samples_per_s = 64 / step_s;

@@ -55,7 +55,7 @@ TEST(ScheduleCommand, RecomputeIsScheduledEarly) {
 
 TEST(ScheduleCommand, DrawsAndWritesCsv) {
   EXPECT_THAT(schedule_text({"--stages", "3", "--micro-batches", "4"}),
-              HasSubstr("F0 F1 F2       B0 F3 B1    B2    B3"));
+              HasSubstr("F0 F1 F2             B0=== F3 B1===    B2===    B3==="));
   EXPECT_EQ(schedule_text({"--stages", "1", "--micro-batches", "2", "--format", "csv"}),
             "F0.0,B0.0,F0.1,B0.1\n");
 }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -266,6 +267,26 @@ TEST(Limited, ThousandsOfLayersAndStages) {
   const LimitedSplit tight = balance_within(layers, stages, 0.9 * free.fullest_bytes);
   EXPECT_TRUE(tight.fits);
   EXPECT_GE(tight.bottleneck, free.bottleneck);
+}
+
+// All pairs of beginnings and ends, price by price, would be 120,000 million.
+TEST(Limited, ThousandsOfLayersOnRanksThatHoldSeveralStages) {
+  Draw draw(4);
+  LayerLoads layers = draw.layers(10000);
+  layers.input.assign(10000, 2);
+  std::vector<StageLoads> stages(200);
+  for (int s = 0; s < 200; ++s) {
+    stages[s] = {.rank = s % 100, .recomputes = s % 3 != 0, .tapes = s < 100 ? 5.0 : 1.0};
+  }
+  const LimitedSplit free = balance_within(layers, stages, kNoLimit);
+  const auto start = std::chrono::steady_clock::now();
+  const LimitedSplit tight = balance_within(layers, stages, 0.9 * free.fullest_bytes);
+  const LimitedSplit impossible = balance_within(layers, stages, 0.3 * free.fullest_bytes);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+  EXPECT_TRUE(tight.fits);
+  EXPECT_GE(tight.bottleneck, free.bottleneck);
+  EXPECT_FALSE(impossible.fits);
+  EXPECT_TRUE(impossible.proved);
 }
 
 TEST(Limited, RefusesWhatMakesNoSense) {

@@ -48,7 +48,7 @@ TEST(Plan, EveryCandidateTakesTheSameMiniBatchOnAllRanks) {
   std::set<int> stages;
   double last = 0;
   for (const PlannedCandidate& planned : made.candidates) {
-    const Candidate& c = planned.candidate;
+    const Arrangement& c = planned.candidate;
     EXPECT_EQ(c.ranks() * c.replicas, 4);
     EXPECT_EQ(c.micro_batch_size * c.replicas * c.micro_batches, 16);
     schedules.insert(c.schedule);
@@ -84,7 +84,7 @@ TEST(Plan, LeavesOutOnlyWhatCannotWin) {
 
 TEST(Plan, SaysWhyNot) {
   PlanRequest r = request(16);
-  r.machine.memory_bytes = 9000;
+  r.cluster.memory_bytes = 9000;
   bool layers = false;
   bool memory = false;
   for (const PlannedCandidate& c : plan(r).candidates) {
@@ -101,7 +101,7 @@ TEST(Plan, NamesWhatIsTheSameOnce) {
   const auto modes = [](const PlanRequest& r, int micro_batches) {
     std::multiset<std::string> found;
     for (const PlannedCandidate& planned : plan(r).candidates) {
-      const Candidate& c = planned.candidate;
+      const Arrangement& c = planned.candidate;
       if (c.schedule != "1f1b" || c.stages != r.ranks || c.micro_batches != micro_batches) continue;
       found.insert(c.recompute);
     }

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <stdexcept>
 #include <vector>
 
@@ -47,7 +48,7 @@ ModelCosts network(int layers) {
   return costs;
 }
 
-Candidate candidate(const char* schedule, const char* recompute) {
+Arrangement candidate(const char* schedule, const char* recompute) {
   return {.stages = 4,
           .micro_batches = 8,
           .micro_batch_size = 2,
@@ -59,7 +60,7 @@ Candidate candidate(const char* schedule, const char* recompute) {
 // Rank 0 of four keeps four of eight micro-batches in flight, and two more are on their way; the
 // last rank keeps one. A field that two layers read comes once.
 TEST(Predict, CountsTheDataThatAreCopiedToADevice) {
-  const Candidate c = candidate("1f1b", "stage");
+  const Arrangement c = candidate("1f1b", "stage");
   ModelCosts costs = network(8);
   const std::vector<RankMemory> without = predict_memory(c, schedule_of(c), costs);
   costs.layers[0].reads = {{"tokens", 64}};
@@ -136,19 +137,85 @@ TEST(Predict, GradientsAreSummedInBucketsFromTheLastLayerOn) {
 }
 
 TEST(Predict, NodesDecideWhichLinkAMessageTakes) {
-  Machine machine;
-  machine.between_nodes.latency = 0.25;
-  Candidate c = candidate("gpipe", "none");
-  EXPECT_EQ(predict(c, network(8), machine).exposed_communication_s, 0);
-  machine.ranks_per_node = 2;
-  EXPECT_EQ(predict(c, network(8), machine).exposed_communication_s, 2 * 0.25);
+  Cluster cluster;
+  cluster.between_nodes.latency = 0.25;
+  Arrangement c = candidate("gpipe", "none");
+  EXPECT_EQ(predict(c, network(8), cluster).exposed_communication_s, 0);
+  cluster.ranks_per_node = 2;
+  EXPECT_EQ(predict(c, network(8), cluster).exposed_communication_s, 2 * 0.25);
   c.replicas = 2;  // by replicas, neighbours of a pipeline are on 4 nodes
-  machine.placement = "replicas";
-  EXPECT_GE(predict(c, network(8), machine).exposed_communication_s, 3 * 2 * 0.25);
+  cluster.placement = "replicas";
+  EXPECT_GE(predict(c, network(8), cluster).exposed_communication_s, 3 * 2 * 0.25);
+}
+
+// Pipelines of three ranks on nodes of four: replica 0 is on one node, replica 1 begins on it and
+// ends on the next. The step is that of the slowest.
+TEST(Predict, NodesCutUpReplicasDifferently) {
+  Cluster cluster;
+  cluster.between_nodes.latency = 0.25;
+  cluster.ranks_per_node = 4;
+  Arrangement c = candidate("gpipe", "none");
+  c.stages = 3;
+  c.split = {2, 2, 2};
+  ModelCosts costs = network(6);
+  for (LayerCost& layer : costs.layers) layer.gradient_bytes = 0;  // nothing to sum
+  EXPECT_EQ(predict(c, costs, cluster).exposed_communication_s, 0);
+  c.replicas = 2;
+  EXPECT_EQ(predict(c, costs, cluster).exposed_communication_s, 2 * 0.25);
+  EXPECT_EQ(predict(c, costs, cluster).step_s, 10 * 6 + 2 * 0.25);
+}
+
+// Where links do not copy, the plan counts what they hold: 16 messages of each of
+// two edges where looped-bfs goes 2 x 32.
+TEST(Predict, CountsTheMessagesThatLinksHold) {
+  Arrangement c = candidate("looped-bfs", "none");
+  c.stages = 4;
+  c.chunks = 2;
+  c.micro_batches = 32;
+  const Schedule schedule = schedule_of(c);
+  Cluster cluster;
+  EXPECT_EQ(transport_of(cluster, schedule).window, TransportRules::kSendsNeverWait);
+  const Prediction free = predict(c, network(8), cluster);
+  cluster.sends_wait = true;
+  EXPECT_EQ(transport_of(cluster, schedule).window, 16);
+  const Prediction held = predict(c, network(8), cluster);
+  EXPECT_EQ(held.memory[0].activations - free.memory[0].activations, 2 * 16 * 100);
+  EXPECT_GE(held.step_s, free.step_s);
+  ASSERT_EQ(held.bytes.size(), 2U);
+  EXPECT_EQ(held.bytes[0].size(), held.timeline.rank[0].size());
+}
+
+// Layers before the first that is trained are never differentiated: they keep nothing, and nobody
+// runs them again.
+TEST(Predict, LayersThatAreNeverDifferentiatedKeepNothing) {
+  std::vector<LayerCost> layers(4, layer());
+  for (size_t l = 0; l < 3; ++l) {
+    layers[l].differentiated = false;
+    layers[l].tape_bytes = layers[l].weight_half_bytes = 0;
+    layers[l].backward_input_s = layers[l].backward_weight_s = layers[l].backward_s = 0;
+  }
+  const StageTimes times = stage_times(layers, "stage");
+  EXPECT_EQ(times.forward, 4);
+  EXPECT_EQ(times.recompute, 1);
+  EXPECT_EQ(times.backward, 2);
+  EXPECT_EQ(stage_times(layers, "layer").backward, 2);
+  for (const char* recompute : {"none", "stage", "layer"}) {
+    for (size_t first = 0; first < 4; ++first) {  // that many of the stage's layers are trained
+      const std::vector<LayerCost> some(layers.begin(), layers.end() - static_cast<long>(first));
+      const StageMemory m = stage_memory(some, recompute);
+      EXPECT_EQ(m.forward.held + m.recompute.held + m.backward.held, 0) << recompute;
+      EXPECT_EQ(m.backward.held, m.backward_input.held + m.backward_weight.held) << recompute;
+      if (first == 0) continue;  // else no layer is trained: the outputs are there, and no inputs
+      EXPECT_EQ(m.forward.held, 0) << recompute;
+      EXPECT_EQ(m.forward_keep.held, 0) << recompute;
+      EXPECT_EQ(m.recompute.peak, 0) << recompute;
+      EXPECT_EQ(stage_times(some, recompute).recompute, 0) << recompute;
+    }
+  }
 }
 
 TEST(Predict, RefusesCostsAndSplitsOfAnotherRun) {
-  const auto message = [](const Candidate& c) -> std::string {
+  const auto message = [](const Arrangement& c) -> std::string {
     try {
       (void)predict(c, network(8), {});
     } catch (const std::invalid_argument& error) {
@@ -156,7 +223,7 @@ TEST(Predict, RefusesCostsAndSplitsOfAnotherRun) {
     }
     return "";
   };
-  Candidate c = candidate("gpipe", "none");
+  Arrangement c = candidate("gpipe", "none");
   EXPECT_EQ(message(c), "");
   c.micro_batch_size = 4;
   EXPECT_THAT(message(c), HasSubstr("micro-batches of 2 samples, not of 4"));
@@ -166,7 +233,7 @@ TEST(Predict, RefusesCostsAndSplitsOfAnotherRun) {
 }
 
 TEST(ChooseSplit, GivesTheFirstStagesLessWhereMemoryIsShort) {
-  Candidate c = candidate("1f1b", "none");
+  Arrangement c = candidate("1f1b", "none");
   c.stages = 2;
   c.split = {};
   const ModelCosts costs = network(8);
@@ -180,6 +247,18 @@ TEST(ChooseSplit, GivesTheFirstStagesLessWhereMemoryIsShort) {
   const ChosenSplit none = choose_split(c, schedule, costs, 2000);
   EXPECT_FALSE(none.fits);
   EXPECT_THAT(none.reason, ContainsRegex("needs [0-9.]+ KiB on rank [01], 1.953 KiB there"));
+}
+
+// What each rank holds is counted once along its program, not once more for every stage and stash:
+// here that would be 40,000 million steps.
+TEST(ChooseSplit, TakesNoLongerThanTheScheduleIsLong) {
+  Arrangement c{.stages = 16000, .micro_batches = 160, .micro_batch_size = 2, .schedule = "gpipe"};
+  c.recompute = "none";
+  const Schedule schedule = schedule_of(c);
+  const ModelCosts costs = network(16000);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(choose_split(c, schedule, costs, 0).split, std::vector<int>(16000, 1));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(8));
 }
 
 }  // namespace

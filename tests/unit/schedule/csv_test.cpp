@@ -10,6 +10,7 @@
 
 #include "runtime/schedule/form.h"
 #include "runtime/schedule/generators.h"
+#include "runtime/schedule/known_schedules.h"
 #include "runtime/schedule/lower.h"
 #include "runtime/schedule/verify.h"
 #include "tests/unit/schedule/support.h"

@@ -9,6 +9,7 @@
 
 #include "runtime/schedule/generators.h"
 #include "runtime/schedule/lower.h"
+#include "runtime/schedule/simulate.h"
 #include "tests/unit/schedule/support.h"
 
 namespace penstock {
@@ -18,16 +19,16 @@ using ::testing::HasSubstr;
 
 TEST(Draw, Gpipe) {
   EXPECT_EQ(draw(gpipe(3, 4)),
-            "F0 F1 F2 F3             B0 B1 B2 B3\n"
-            "   F0 F1 F2 F3       B0 B1 B2 B3\n"
-            "      F0 F1 F2 F3 B0 B1 B2 B3\n");
+            "F0 F1 F2 F3                   B0=== B1=== B2=== B3===\n"
+            "   F0 F1 F2 F3          B0=== B1=== B2=== B3===\n"
+            "      F0 F1 F2 F3 B0=== B1=== B2=== B3===\n");
 }
 
 TEST(Draw, OneFOneB) {
   EXPECT_EQ(draw(one_f_one_b(3, 4)),
-            "F0 F1 F2       B0 F3 B1    B2    B3\n"
-            "   F0 F1    B0 F2 B1 F3 B2    B3\n"
-            "      F0 B0 F1 B1 F2 B2 F3 B3\n");
+            "F0 F1 F2             B0=== F3 B1===    B2===    B3===\n"
+            "   F0 F1       B0=== F2 B1=== F3 B2===    B3===\n"
+            "      F0 B0=== F1 B1=== F2 B2=== F3 B3===\n");
 }
 
 TEST(Draw, ZeroBubbleFillsTheCoolDown) {
@@ -44,7 +45,7 @@ TEST(Draw, StagesAreNamedWhereARankHoldsSeveral) {
 }
 
 TEST(Draw, OneRankHasNoBubble) {
-  EXPECT_EQ(draw(one_f_one_b(1, 2)), "F0 B0 F1 B1\n");
+  EXPECT_EQ(draw(one_f_one_b(1, 2)), "F0 B0=== F1 B1===\n");
   EXPECT_EQ(draw(forward_only(2, 2)), "F0 F1\n   F0 F1\n");
 }
 
@@ -55,8 +56,8 @@ TEST(Draw, MessagesTakeNoTime) {
 
 TEST(Draw, RecomputeHidesInTheWaitForTheGradient) {
   EXPECT_EQ(draw(lower(gpipe(2, 2), {.recompute = true})),
-            "F0 F1 R0       B0 R1 B1\n"
-            "   F0 F1 R0 B0 R1 B1\n");
+            "F0 F1 R0          B0=== R1 B1===\n"
+            "   F0 F1 R0 B0=== R1 B1===\n");
 }
 
 TEST(Draw, AnEarlyReceiveHoldsBackWhatComesAfterIt) {
@@ -65,7 +66,35 @@ TEST(Draw, AnEarlyReceiveHoldsBackWhatComesAfterIt) {
   auto& program = s.program[0];
   std::rotate(program.begin() + 2, program.begin() + 4, program.begin() + 5);
   EXPECT_EQ(order(s, 0), "F0.0 SA0.0 RG0.0 F0.1 SA0.1 B0.0 RG0.1 B0.1");
-  EXPECT_EQ(draw(s), "F0       F1 B0    B1\n   F0 B0    F1 B1\n");
+  EXPECT_EQ(draw(s), "F0          F1 B0===    B1===\n   F0 B0===    F1 B1===\n");
+}
+
+// Every rank of zb-h1 is done after 27 units of time, of 1f1b after 33: a slot for every op,
+// whether half a backward or a whole one, once drew zb-h1 as the slower.
+TEST(Draw, WhatIsFasterIsShorter) {
+  const auto length = [](const std::string& picture) { return picture.find('\n'); };
+  EXPECT_EQ(length(draw(zb_h1(4, 8))), 27 * 3 - 1U);
+  EXPECT_EQ(length(draw(one_f_one_b(4, 8))), 33 * 3 - 1U);
+  EXPECT_EQ(length(draw(zb_h1(4, 8), 27)), 27U);
+  EXPECT_EQ(length(draw(one_f_one_b(4, 8), 33)), 33U);
+}
+
+TEST(Draw, CellsAreAsLongAsTheyTake) {
+  const auto picture = [](const StageTimes& times, int columns = 0) {
+    const Schedule s = gpipe(2, 1);
+    PipelineCosts costs;
+    costs.stage.assign(2, times);
+    return draw(s, simulate(s, costs), columns);
+  };
+  EXPECT_EQ(picture({.forward = 2, .backward = 3}),
+            "F0         B0=\n"
+            "   F0 B0==\n");
+  EXPECT_EQ(picture({.forward = 0, .backward = 1}), "   B0\nB0\n");  // no time, no cell
+  EXPECT_EQ(picture({.forward = 1, .backward = 3}, 8), "F    BBB\n FBBB\n");
+  EXPECT_EQ(picture({.forward = 1, .backward = 3}, 4), "F BB\nFBB\n");
+  // A thousandth of the longest is no reason to draw it a thousand times as long.
+  EXPECT_LT(picture({.forward = 0.001, .backward = 1}).size(), 200U);
+  EXPECT_EQ(picture({.forward = 0, .backward = 0}), "\n\n");
 }
 
 TEST(Draw, SaysWhereAScheduleGetsStuck) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/schedule/generators.h"
+#include "runtime/schedule/known_schedules.h"
 #include "runtime/schedule/lower.h"
 #include "tests/unit/schedule/support.h"
 
@@ -115,6 +116,38 @@ TEST(Memory, ReceivesBringTuplesInAndSendsTakeThemAway) {
   // is fullest in a backward: both buffers, two stashes, a gradient and what becomes of it.
   EXPECT_THAT(peak_bytes(lower(one_f_one_b(3, 5), {}), three_stages()),
               ElementsAre(8 + 8, (8 + 100) + 2 * 8 + 100 + 8, 100 + 100 + 100));
+}
+
+// Links that do not copy hold what they sent until a window of later messages has been sent: rank 0
+// of three micro-batches has its gradient buffer, the outputs that it makes, and what was sent.
+TEST(Memory, LinksHoldAWindowOfWhatTheySent) {
+  const Schedule s = lower(gpipe(3, 3), {.update = true});
+  const auto peak = [&](int window) {
+    return peak_bytes(s, three_stages(), {}, {.window = window})[0];
+  };
+  EXPECT_EQ(peak(TransportRules::kSendsNeverWait), 8 + 8);
+  EXPECT_EQ(peak(1), 8 + 8 + 1 * 8);
+  EXPECT_EQ(peak(2), 8 + 8 + 2 * 8);
+  const ByteCurve curve = byte_curve(s, three_stages(), {}, {.window = 2});
+  for (const auto& rank : curve) EXPECT_EQ(rank.back().after, 0);  // all is handed over at the end
+}
+
+TEST(Memory, TheCurveSaysWhatIsInUseWhen) {
+  StageMemory memory;
+  memory.forward_keep = {.held = 10, .peak = 17};
+  memory.backward_input = {.held = -7, .peak = 5};
+  memory.backward_weight = {.held = -3, .peak = 1};
+  Schedule s = gpipe(1, 1);
+  s.program[0] = {{Op::Forward, 0, 0}, {Op::BackwardInput, 0, 0}, {Op::BackwardWeight, 0, 0}};
+  const ByteCurve curve = byte_curve(lower(s, {}), std::vector{memory});
+  ASSERT_EQ(curve[0].size(), 3U);
+  const auto expect = [&](size_t i, int64_t peak, int64_t after) {
+    EXPECT_EQ(curve[0][i].peak, peak) << i;
+    EXPECT_EQ(curve[0][i].after, after) << i;
+  };
+  expect(0, 17, 10);
+  expect(1, 10 + 5, 3);
+  expect(2, 3 + 1, 0);
 }
 
 TEST(Memory, StagesOfOneRankHandOverWithoutBuffers) {

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "runtime/schedule/generators.h"
+#include "runtime/schedule/known_schedules.h"
 #include "runtime/schedule/lower.h"
 #include "runtime/schedule/verify.h"
 #include "tests/unit/schedule/slow_machine.h"

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/schedule/generators.h"
+#include "runtime/schedule/known_schedules.h"
 #include "runtime/schedule/lower.h"
 #include "runtime/schedule/simulate.h"
 #include "runtime/schedule/verify.h"
@@ -74,7 +75,7 @@ Schedule random_schedule(Random& random, int most_micro_batches) {
   const std::vector<std::string> names = schedule_names();
   const std::string& name = names[between(random, 0, static_cast<int>(names.size()) - 1)];
   const int micro_batches = between(random, 1, most_micro_batches);
-  const bool any_chunks = name == "interleaved-1f1b" || name == "looped-bfs";
+  const bool any_chunks = known_schedule(name).any_chunks;
   const int ranks = between(random, 1, 5);
   Schedule s = make_schedule(name, ranks, micro_batches, any_chunks ? between(random, 1, 3) : 0);
   if (s.stages == s.ranks && coin(random)) {

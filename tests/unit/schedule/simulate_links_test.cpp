@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/schedule/generators.h"
+#include "runtime/schedule/known_schedules.h"
 #include "runtime/schedule/lower.h"
 #include "runtime/schedule/simulate.h"
 #include "tests/unit/schedule/support.h"
@@ -244,6 +245,26 @@ TEST(Costs, AreRefusedWhereTheyDoNotFit) {
   EXPECT_THAT(message([](C& c) { c.between_nodes.overhead = -1; }), HasSubstr("a time of -1"));
   EXPECT_THAT(message([](C& c) { c.update[2] = std::numeric_limits<double>::infinity(); }),
               HasSubstr("a time of inf"));
+}
+
+// Stage 1 takes three times as long: with room for one message, stage 0 sends micro-batch 2 when 1
+// has been received, at 4, and micro-batch 3 when 2 has been, at 7.
+TEST(Links, ASendWaitsForRoomInTheWindow) {
+  const Schedule s = lower(gpipe(2, 4), {});
+  PipelineCosts costs;
+  costs.stage.assign(2, StageTimes{});
+  costs.stage[1].forward = 3;
+  const auto start_of_last_forward = [&](const TransportRules& rules) {
+    double start = 0;
+    const Timeline timeline = simulate(s, costs, rules);
+    for (const TimedInstruction& span : timeline.rank[0]) {
+      if (span.instruction == Instruction{Op::Forward, 0, 3}) start = span.start;
+    }
+    return start;
+  };
+  EXPECT_EQ(start_of_last_forward({}), 3);
+  EXPECT_EQ(start_of_last_forward({.window = 1}), 4);
+  EXPECT_EQ(start_of_last_forward({.window = 2}), 3);
 }
 
 }  // namespace

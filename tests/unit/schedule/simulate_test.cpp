@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/schedule/generators.h"
+#include "runtime/schedule/known_schedules.h"
 #include "runtime/schedule/lower.h"
 #include "tests/unit/schedule/support.h"
 
@@ -94,6 +95,70 @@ TEST(Simulate, ClosedFormsOverManySizesAndTimes) {
       }
     }
   }
+}
+
+// Of every schedule in the table, wherever it claims to know.
+TEST(Simulate, TheTablesBubblesAreThoseOfTheTimeline) {
+  for (const KnownSchedule& known : known_schedules()) {
+    int known_sizes = 0;
+    for (int p = 1; p <= 8; ++p) {
+      for (int m = 1; m <= 24; ++m) {
+        for (int chunks = 1; chunks <= 4; ++chunks) {
+          if (chunks != known.chunks && !known.any_chunks) continue;
+          for (const RankTimes& times :
+               {RankTimes{12, 12, 12}, RankTimes{36, 48, 24}, RankTimes{24, 60, 12},
+                RankTimes{12, 12, 36}, RankTimes{48, 24, 12}}) {
+            const auto bubble = known.bubble({p, chunks, m}, times);
+            if (!bubble) continue;
+            SCOPED_TRACE(::testing::Message() << known.name << " " << p << " x " << chunks << ", "
+                                              << m << ", " << times.backward_weight);
+            const Schedule s = known.make({p, chunks, m});
+            const auto [f, i, w] = times;
+            ASSERT_EQ(makespan_bubble(simulate(s, costs_of(s, f, i, w))), *bubble);
+            ++known_sizes;
+          }
+        }
+      }
+    }
+    EXPECT_GT(known_sizes, 50) << known.name;
+  }
+}
+
+// A perfect 1f1b of 4 x 8 waits for 3 of 11 units, whether it is predicted from one timeline or
+// recorded by every rank with a clock of its own, and over several steps.
+TEST(Bubble, IsTheSamePredictedAndRecorded) {
+  const Schedule s = lower(make_schedule("1f1b", 4, 8), {.reduce = true, .update = true});
+  PipelineCosts costs = costs_of(s, 1, 1, 1);
+  costs.update.assign(4, 5.0);  // the update is no part of the pipeline phase
+  const Timeline timeline = simulate(s, costs);
+  EXPECT_EQ(bubble_share(timeline), 3.0 / 11);
+  std::vector<Occupancy> recorded(4);
+  for (int step = 0; step < 3; ++step) {
+    for (size_t rank = 0; rank < 4; ++rank) {
+      std::vector<TimedInstruction> own = timeline.rank[rank];
+      const double offset = 64.0 * step + 1024.0 * static_cast<double>(rank);
+      for (TimedInstruction& span : own) span.start += offset, span.end += offset;
+      const Occupancy added = occupancy(own);
+      recorded[rank].busy += added.busy;
+      recorded[rank].span += added.span;
+    }
+  }
+  EXPECT_EQ(bubble_share(recorded), 3.0 / 11);
+}
+
+TEST(Bubble, OfEveryScheduleIsItsMakespanBubble) {
+  for (const std::string& name : schedule_names()) {
+    const Schedule s = make_schedule(name, 4, 8);
+    const Timeline timeline = simulate(s, costs_of(s, 1, 1, 1));
+    EXPECT_DOUBLE_EQ(bubble_share(timeline), makespan_bubble(timeline) / makespan(timeline));
+    EXPECT_DOUBLE_EQ(bubble_share(simulate(lower(s, {}), costs_of(s, 1, 1, 1))),
+                     bubble_share(timeline));
+  }
+}
+
+TEST(Bubble, OfNothingIsNothing) {
+  EXPECT_EQ(bubble_share(Timeline{}), 0);
+  EXPECT_EQ(bubble_share(std::vector<Occupancy>(2)), 0);
 }
 
 TEST(Simulate, ZeroBubbleVIsBusyFromFirstToLast) {

@@ -33,7 +33,7 @@ struct Rank {
 
 class TransportModel {
  public:
-  TransportModel(const Schedule& schedule, const TransportRules& rules)
+  TransportModel(const Schedule& schedule, const ModelRules& rules)
       : schedule_(schedule), rules_(rules), ranks_(static_cast<size_t>(schedule.ranks)) {}
 
   bool reaches_the_end() {
@@ -141,14 +141,14 @@ class TransportModel {
   }
 
   const Schedule& schedule_;
-  const TransportRules& rules_;
+  const ModelRules& rules_;
   std::vector<Rank> ranks_;
   std::map<std::pair<int, int>, Wire> wires_;  // by stages; entries stay where they are
 };
 
 }  // namespace
 
-bool reaches_the_end(const Schedule& lowered, const TransportRules& rules) {
+bool reaches_the_end(const Schedule& lowered, const ModelRules& rules) {
   return TransportModel(lowered, rules).reaches_the_end();
 }
 

@@ -12,8 +12,8 @@
 
 namespace penstock {
 
-struct TransportRules {
-  int window = 2;     // of Edge
+struct ModelRules {
+  int window = 2;     // of DirectedEdge
   int exchanges = 0;  // in each compute instruction: the host reads what was computed, then goes on
   // Computing goes on after an exchange only when everything that was sent has been received.
   bool exchange_waits_for_sends = false;
@@ -21,6 +21,6 @@ struct TransportRules {
 };
 
 // Whether every host and every device gets to the end. `lowered` is verified.
-[[nodiscard]] bool reaches_the_end(const Schedule& lowered, const TransportRules& rules);
+[[nodiscard]] bool reaches_the_end(const Schedule& lowered, const ModelRules& rules);
 
 }  // namespace penstock

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/schedule/generators.h"
+#include <chrono>
+
+#include "runtime/schedule/known_schedules.h"
 #include "runtime/schedule/lower.h"
+#include "runtime/schedule/replay.h"
 #include "runtime/schedule/verify.h"
 
 namespace penstock {
@@ -45,10 +48,13 @@ TEST(Window, IsTheNumberSentBeforeTheOtherSideTakesAny) {
   schedule.micro_batches = 9;
   schedule.rank_of_stage = {0, 1};
   schedule.program.resize(2);
-  for (int m = 0; m < 6; ++m) {
+  int sent = 0;
+  int received = 0;
+  for (const bool sends : {true, true, true, false, true, false}) {
+    const int m = sends ? sent++ : received++;
     const auto add = [&](int rank, Op send, Op receive) {
-      const Op op = m < 3 || m == 4 ? send : receive;
-      schedule.program[static_cast<size_t>(rank)].push_back({op, rank, m, 1 - rank});
+      schedule.program[static_cast<size_t>(rank)].push_back(
+          {sends ? send : receive, rank, m, 1 - rank});
     };
     add(0, Op::SendActivation, Op::RecvGradient);
     add(1, Op::SendGradient, Op::RecvActivation);
@@ -56,6 +62,26 @@ TEST(Window, IsTheNumberSentBeforeTheOtherSideTakesAny) {
   // Sends 0 1 2, takes one, sends 3, takes one: until then nothing is received, for a receive is
   // issued when its host gets to it.
   EXPECT_EQ(message_window(schedule, 1), 3);
+}
+
+// Every window from the answer on lets all ranks get to their ends, and none below does: what the
+// search by halves relies on.
+TEST(Window, MoreRoomNeverStopsARankThatLessDoesNot) {
+  for (const std::string& name : schedule_names()) {
+    const Schedule schedule = lowered_chunks(name, 3, 10);
+    const int window = message_window(schedule, 1);
+    for (int w = 1; w <= 10; ++w) {
+      EXPECT_EQ(runs_to_its_end(schedule, {.window = w}), w >= window) << name << " " << w;
+    }
+  }
+}
+
+// Window by window it would take a minute here.
+TEST(Window, OfALongStepIsFoundByHalves) {
+  const auto start = std::chrono::steady_clock::now();
+  const int window = message_window(lowered_chunks("looped-bfs", 2, 100'000));
+  EXPECT_GT(window, 1'000);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
 
 TEST(Window, IsNeverBelowWhatIsAskedFor) {

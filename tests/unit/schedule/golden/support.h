@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/schedule/generators.h"
+#include "runtime/schedule/known_schedules.h"
 #include "runtime/schedule/lower.h"
 #include "runtime/schedule/simulate.h"
 

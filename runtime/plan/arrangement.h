@@ -1,5 +1,5 @@
-// runtime/plan/candidate.h -- Candidate: one way to run a step on so many ranks. Machine: what it
-// would run on. Plain data.
+// runtime/plan/arrangement.h -- Arrangement: one way to run a step on so many ranks. Cluster: what
+// it would run on. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace penstock {
 
 // A step takes replicas x micro_batches x micro_batch_size samples, on
 // stages x replicas / chunks ranks.
-struct Candidate {
+struct Arrangement {
   int stages = 1;    // K
   int replicas = 1;  // D
   int chunks = 1;    // stages per rank
@@ -25,11 +25,15 @@ struct Candidate {
   [[nodiscard]] int ranks() const { return stages / chunks; }  // of one pipeline
 };
 
-struct Machine {
+struct Cluster {
   LinkTimes within_node, between_nodes;
   int ranks_per_node = 0;            // 0: all ranks on one node
   std::string placement = "stages";  // stages | replicas: which neighbours share a node
-  int64_t memory_bytes = 0;          // of each rank's device; 0: no limit
+  // Links do not copy what they send: they hold it, and let a window of messages be under way, the
+  // smallest that the schedule can run with (schedule/window.h), as NCCL's do. False: sends never
+  // wait.
+  bool sends_wait = false;
+  int64_t memory_bytes = 0;  // of each rank's device; 0: no limit
 };
 
 }  // namespace penstock
