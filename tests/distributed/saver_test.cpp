@@ -104,10 +104,11 @@ TEST_P(SavedRun, HasEveryTensorOnce) {
   };
   EXPECT_EQ(names(reader.model()), model);
   EXPECT_EQ(names(reader.optimizer()), optimizer);
+  const int64_t mini_batch = int64_t{15} * grid_.replicas;
   EXPECT_EQ(reader.state(), (CheckpointState{.step = 40,
                                              .seed = 77,
-                                             .consumed_samples = 40 * 15 * grid_.replicas,
-                                             .mini_batch = 15 * grid_.replicas,
+                                             .consumed_samples = 40 * mini_batch,
+                                             .mini_batch = mini_batch,
                                              .version = PENSTOCK_VERSION,
                                              .configuration = "the run file"}));
 }
