@@ -224,8 +224,8 @@ std::vector<std::vector<NextWord>> Rounds::next(const std::vector<Row>& rows, in
   for (const Row& row : listed) {
     const double* of_row = found.data() + row.place * count * 2;
     std::vector<NextWord>& chosen = candidates.emplace_back();
-    for (int i = 0; i < count; ++i) {
-      chosen.push_back({static_cast<int32_t>(of_row[2 * i]), of_row[2 * i + 1]});
+    for (const double* one = of_row; one != of_row + int64_t{count} * 2; one += 2) {
+      chosen.push_back({static_cast<int32_t>(one[0]), one[1]});
     }
   }
   return candidates;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "runtime/report/outlook.h"
 #include "runtime/training/evaluation.h"
 #include "runtime/training/transfer.h"
 

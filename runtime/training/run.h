@@ -12,14 +12,14 @@
 #include "runtime/configuration/config.h"
 #include "runtime/models/models.h"
 #include "runtime/plan/profile.h"
+#include "runtime/report/run_report.h"
+#include "runtime/report/trace_recorder.h"
 #include "runtime/telemetry/records.h"
 #include "runtime/telemetry/reporter.h"
 #include "runtime/training/batches.h"
 #include "runtime/training/data_source.h"
-#include "runtime/training/run_report.h"
 #include "runtime/training/saver.h"
 #include "runtime/training/step.h"
-#include "runtime/training/trace_recorder.h"
 
 namespace penstock {
 

@@ -124,9 +124,9 @@ class Words : public testing::TestWithParam<bool> {  // with the cache?
     Rounds rounds(built.config, *built.pipeline, built.blueprint->model, *built.network, *device_,
                   GetParam());
     Generator generator(built.config, {.tokens = 9, .samples = 2, .sampling = {}}, kPieces, rounds);
-    std::vector<std::vector<int32_t>> prompts;
+    std::vector<std::vector<int32_t>> prompts = {{0}};  // which the next one goes on from
+    prompts.reserve(10);
     for (int32_t i = 0; i < 9; ++i) prompts.push_back({i, (i * 5 + 1) % 20});
-    prompts.push_back({0});  // which another prompt goes on from
     std::vector<std::vector<int32_t>> samples(2 * prompts.size());
     (void)generator.generate(prompts, [&](size_t sample, std::span<const int32_t> tokens, bool) {
       samples[sample].assign(tokens.begin(), tokens.end());

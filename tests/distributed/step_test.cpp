@@ -8,41 +8,13 @@
 #include <memory>
 
 #include "runtime/blueprint/blueprint.h"
-#include "runtime/layers/embedding.h"
-#include "runtime/layers/linear.h"
-#include "runtime/layers/loss.h"
 #include "runtime/training/batches.h"
 #include "runtime/training/evaluation.h"
 #include "tests/distributed/main.h"
+#include "tests/distributed/token_network.h"
 
 namespace penstock {
 namespace {
-
-constexpr int64_t kContext = 5;
-constexpr int64_t kVocabulary = 11;
-
-// A network of one's own over tokens, whose loss compares with the field of that name: with
-// "labels" it predicts the token after each, with "tokens" it is an autoencoder.
-ModelMaker compares_with(const std::string& field) {
-  const auto input = [](const ModelConfig&) {
-    return ModelInput{"tokens", {kContext}, DType::I32, true};
-  };
-  const auto build = [field](const ModelConfig&, int64_t, int64_t) {
-    Sequential model;
-    model.inputs = {"tokens"};
-    model.layers.push_back(std::make_unique<Embedding>(
-        "embedding",
-        Embedding::Options{.vocabulary = kVocabulary, .width = 6, .context = kContext}));
-    for (const char* name : {"first", "second"}) {
-      model.layers.push_back(std::make_unique<Linear>(
-          name, Linear::Options{.in = 6, .out = 6, .activation = Activation::Tanh}));
-    }
-    model.layers.push_back(std::make_unique<ClassifierLoss>(
-        "loss", ClassifierLoss::Options{.width = 6, .classes = kVocabulary, .labels = field}));
-    return model;
-  };
-  return with_own_model({input, build});
-}
 
 // By field, and whether there are as many replicas as ranks instead of as many stages.
 class StepOf : public testing::TestWithParam<std::tuple<const char*, bool>> {

@@ -63,6 +63,7 @@ inline std::vector<std::string> on_ranks(int ranks, const std::function<void(Col
   Board board(ranks);
   std::vector<std::string> errors(static_cast<size_t>(ranks));
   std::vector<std::thread> threads;
+  threads.reserve(static_cast<size_t>(ranks));
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
       ThreadCollective world(board, rank);

@@ -10,7 +10,7 @@
 
 #include "kernels/philox.h"
 #include "runtime/blueprint/blueprint.h"
-#include "runtime/schedule/generators.h"
+#include "runtime/schedule/known_schedules.h"
 #include "runtime/schedule/window.h"
 #include "tests/unit/pipeline/memory_links.h"
 

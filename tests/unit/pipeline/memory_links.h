@@ -48,7 +48,7 @@ class Wire {
 // Wires by (from stage, to stage, direction), shared by all ranks.
 class Wires {
  public:
-  Wire& of(const Edge& edge) {
+  Wire& of(const DirectedEdge& edge) {
     const std::lock_guard lock(mutex_);
     return wires_[{edge.from_stage, edge.to_stage, static_cast<int>(edge.direction)}];
   }
@@ -114,7 +114,7 @@ class MemoryReceive final : public ReceiveLink {
 class MemoryNetwork final : public Network {
  public:
   MemoryNetwork(Wires& wires, int rank) : wires_(wires), rank_(rank) {}
-  [[nodiscard]] Ends connect(std::span<const Edge> edges, Device& device) override {
+  [[nodiscard]] Ends connect(std::span<const DirectedEdge> edges, Device& device) override {
     Ends ends;
     ends.send.resize(edges.size());
     ends.receive.resize(edges.size());

@@ -1,4 +1,4 @@
-// runtime/training/run_report.h -- what a run measures about itself, and its summary at the end.
+// runtime/report/run_report.h -- what a run measures about itself, and its summary at the end.
 #pragma once
 
 #include <optional>
@@ -15,14 +15,6 @@
 
 namespace penstock {
 
-// One line that says what is about to run.
-[[nodiscard]] std::string headline(const Config& config, const Layout& layout, Network& network,
-                                   Device& device);
-// What the planner thinks of it, with a warning where the device has less memory than the fullest
-// rank will need, or this host less than its ranks, if they compute in its memory.
-[[nodiscard]] std::string outlook(const Forecast& forecast, const Station& station);
-// "" where a rank of that many bytes fits on the accelerator, else the warning.
-[[nodiscard]] std::string device_warning(int64_t fullest_bytes, const Device& device);
 // Of each of `ranks` alike that do step_flops together in step_ms, on such a device and by
 // run.precision and run.peak_tflops. Null where a figure is missing.
 [[nodiscard]] std::optional<Speed> speed_of(double step_flops, double step_ms, int ranks,
@@ -46,7 +38,6 @@ class RunReport {
   [[nodiscard]] std::optional<Speed> speed(double step_ms) const;
   void started_from(const TransferRecord& record) { init_ = record; }
   void evaluated(const EvalRecord& record) { evaluation_ = record; }
-  [[nodiscard]] const std::optional<EvalRecord>& last_evaluation() const { return evaluation_; }
   // Collective over all ranks; complete on rank 0.
   [[nodiscard]] RunSummary summary(double final_loss, double seconds, double data_wait_s);
 

@@ -1,13 +1,11 @@
-#include "runtime/training/run_report.h"
+#include "runtime/report/run_report.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
-#include "kernels/host_memory.h"
 #include "runtime/telemetry/rank_record_json.h"
-#include "runtime/telemetry/units.h"
 
 namespace penstock {
 namespace {
@@ -29,25 +27,6 @@ double first_start(const Timeline& timeline) {
 
 }  // namespace
 
-std::string headline(const Config& config, const Layout& layout, Network& network, Device& device) {
-  const PipelineConfig& pipeline = config.pipeline;
-  return config.model.kind + ", " + std::to_string(layout.total_parameters()) + " parameters in " +
-         std::to_string(layout.parameters.size()) + " layers; " + std::to_string(pipeline.stages) +
-         " stages x " + std::to_string(pipeline.replicas) + " replicas, " +
-         std::to_string(pipeline.micro_batches) + " micro-batches of " +
-         std::to_string(pipeline.micro_batch_size) + ", schedule " + pipeline.schedule +
-         ", recompute " + pipeline.recompute + "; " + device.description() + ", " +
-         network.description();
-}
-
-std::string device_warning(int64_t fullest_bytes, const Device& device) {
-  const int64_t there = device.model().memory_bytes;
-  if (fullest_bytes <= there) return "";
-  return "warning: the fullest rank needs " + bytes_text(fullest_bytes) + ", " +
-         device.description() + " has " + bytes_text(there) +
-         ": use more stages, smaller micro-batches or --recompute stage";
-}
-
 std::optional<Speed> speed_of(double step_flops, double step_ms, int ranks,
                               const DeviceModel& device, const RunConfig& config) {
   const bool told = config.peak_tflops > 0.0;
@@ -59,31 +38,6 @@ std::optional<Speed> speed_of(double step_flops, double step_ms, int ranks,
                .mfu = rate / peak,
                .peak_tflops = 1e-12 * peak,
                .peak_from = told ? "run.peak_tflops" : device.peak_from};
-}
-
-std::string outlook(const Forecast& forecast, const Station& station) {
-  const auto& [session, network, grid, device] = station;
-  const Prediction& prediction = forecast.prediction;
-  std::string line = "predicted: " + milliseconds_text(1e3 * prediction.step_s) +
-                     " a step, bubble " + percent_text(prediction.bubble) + ", " +
-                     bytes_text(prediction.fullest_bytes()) + " on the fullest rank (" +
-                     forecast.basis + ")";
-  if (!device.host_addressable()) {
-    const std::string warning = device_warning(prediction.fullest_bytes(), device);
-    return warning.empty() ? line : line + "\n" + warning;
-  }
-  int64_t here = 0;
-  for (int rank = 0; rank < session.local_ranks(); ++rank) {
-    const auto position = static_cast<size_t>(grid.position_of(rank));
-    here += prediction.memory[position].total();
-  }
-  const int64_t host = host_memory_bytes();
-  if (here > host) {
-    line += "\nwarning: the " + std::to_string(session.local_ranks()) +
-            " ranks of this host need " + bytes_text(here) + ", they may use " + bytes_text(host) +
-            ": use more hosts, more stages, smaller micro-batches or --recompute stage";
-  }
-  return line;
 }
 
 RunReport::RunReport(const Config& config, const Station& station, const Pipeline& pipeline,

@@ -1,4 +1,4 @@
-#include "runtime/training/trace_recorder.h"
+#include "runtime/report/trace_recorder.h"
 
 #include <algorithm>
 #include <cstring>

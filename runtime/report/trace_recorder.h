@@ -1,4 +1,4 @@
-// runtime/training/trace_recorder.h -- some steps of all ranks as they ran, on one clock.
+// runtime/report/trace_recorder.h -- some steps of all ranks as they ran, on one clock.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,10 @@
 // What a run says of itself before and while it goes: memory that will not do, and how busy the
 // arithmetic is kept.
-#include "runtime/training/run_report.h"
+#include "runtime/report/run_report.h"
 
 #include <gtest/gtest.h>
 
+#include "runtime/report/outlook.h"
 #include "tests/support/host_device.h"
 
 namespace penstock {

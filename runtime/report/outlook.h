@@ -1,0 +1,23 @@
+// runtime/report/outlook.h -- what a user is told before the first step: what is about to run, and
+// what it should take.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "runtime/blueprint/forecast.h"
+#include "runtime/comm/station.h"
+#include "runtime/configuration/config.h"
+
+namespace penstock {
+
+// One line that says what is about to run.
+[[nodiscard]] std::string headline(const Config& config, const Layout& layout, Network& network,
+                                   Device& device);
+// What the planner thinks of it, with a warning where the device has less memory than the fullest
+// rank will need, or this host less than its ranks, if they compute in its memory.
+[[nodiscard]] std::string outlook(const Forecast& forecast, const Station& station);
+// "" where a rank of that many bytes fits on the accelerator, else the warning.
+[[nodiscard]] std::string device_warning(int64_t fullest_bytes, const Device& device);
+
+}  // namespace penstock
