@@ -11,7 +11,7 @@ namespace {
 
 std::vector<float> values(Device& device, const std::string& name, const Initializer& init,
                           uint64_t seed, int64_t elements = 10001) {
-  Parameter parameter{name, {elements}, init, {}, {}};
+  Parameter parameter{name, {elements}, init, ParameterKind::Matrix, {}, {}};
   parameter.weight = Weight(device.empty({elements}, DType::F32, Purpose::Parameters));
   fill_initial_values(parameter, seed, device);
   const auto all = parameter.weight.value().span<const float>();
