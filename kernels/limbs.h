@@ -16,8 +16,8 @@
 
 namespace penstock {
 
-inline constexpr int kLimbs = 3;
-inline constexpr int kLimbBits = 11;
+inline constexpr int64_t kLimbs = 3;
+inline constexpr uint64_t kLimbBits = 11;
 
 struct Limbs {
   float high, middle, low;

@@ -74,6 +74,8 @@ void print_links(const Config& config, const DeviceChoice& choice, int ranks) {
     answer("links       {}\n", refusal.what());
   }
   if (!complaint.empty() && !config.run.allow_gpu_sharing) answer("note        {}\n", complaint);
+  const std::string mixture = mixture_complaint(choice.ranks, grid);
+  if (!mixture.empty()) answer("note        {}\n", mixture);
 }
 
 void print_run(const Config& config, const ThreadPlan& plan, int ranks) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/error.h"
+#include "kernels/ops/pointwise.h"
 #include "kernels/ops/update.h"
 
 namespace penstock {

@@ -87,8 +87,8 @@ TEST_P(PassMetrics, LossesAreTheSumOfAllMicroBatchesAndTheSameOnEveryRank) {
   LossSums sums;
   StepInput input;
   input.batches = batches_;
-  input.first_micro_batch = int64_t{network_->replicas().rank()} * kMicroBatches;
-  input.loss_scale = 0.01F;
+  input.pass.first_micro_batch = int64_t{network_->replicas().rank()} * kMicroBatches;
+  input.pass.loss_scale = 0.01F;
   input.update = [&] {
     sums = gather_loss(*pipeline_, kMicroBatches, *device_, network_->world());
   };
@@ -107,7 +107,7 @@ TEST_P(PassMetrics, LossesAreTheSumOfAllMicroBatchesAndTheSameOnEveryRank) {
   EXPECT_THAT(of_all, testing::Each(sums.loss));
 
   // An evaluation leaves the head out.
-  input.training = false;
+  input.pass.training = false;
   pipeline_->run(input);
   const LossSums evaluated = gather_loss(*pipeline_, kMicroBatches, *device_, network_->world());
   EXPECT_EQ(evaluated.targets, targets());

@@ -1,0 +1,130 @@
+// The promise under every condition that it names: replicas, threads and precision are the same,
+// and then stages, schedule and recompute mode change no bit. With two replicas sums are right in
+// any order, and with one thread nothing is shared out; three replicas and two threads can tell.
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "runtime/schedule/known_schedules.h"
+#include "tests/distributed/promise_networks.h"
+
+namespace penstock {
+namespace {
+
+struct Condition {
+  int replicas, threads;
+  const char* precision;
+};
+constexpr Condition kConditions[] = {{3, 2, "fp32"}, {3, 1, "bf16"}, {4, 1, "fp32"},
+                                     {4, 2, "bf16"}, {1, 2, "fp32"}, {2, 2, "bf16"}};
+constexpr int kConditionCount = static_cast<int>(std::size(kConditions));
+
+// By network: large enough that kernels share their work out (kernels/cpu/loops.h).
+constexpr const char* kLarge[] = {
+    "--model.width 128 --model.hidden 512 --model.context 64",
+    "--model.width 96 --model.hidden 384 --model.context 96",
+    "--model.width 128 --model.hidden 512 --model.context 64",
+    "--model.width 16 --model.image 3,32,32",
+    "--model.image 3,32,32",
+    "--micro-batch-size 1024",
+};
+static_assert(std::size(kLarge) == kNetworkCount);
+
+std::string text_of(const Condition& c, int network) {
+  return "--replicas " + std::to_string(c.replicas) + " --run.threads " +
+         std::to_string(c.threads) + " --run.precision " + c.precision + " " +
+         (c.threads > 1 ? kLarge[network] : "");
+}
+
+// Every condition with a network of its own (those with tied weights and with norms have three
+// replicas or more), every schedule under one condition.
+constexpr int network_of(int condition) {
+  return (3 + kNetworkCount - condition) % kNetworkCount;
+}
+constexpr bool on_diagonal(int network, int condition, int schedule) {
+  return network == network_of(condition) && schedule % kConditionCount == condition;
+}
+// By which every mode and number of ranks come up in the whole matrix and in the diagonal.
+constexpr int mode_of(int condition, int schedule) {
+  return (condition + schedule) % 3;
+}
+constexpr int ranks_of(int condition, int schedule) {
+  return 2 + (condition / 2 + schedule / 3) % 2;
+}
+
+// Places in kNetworks and kConditions.
+std::vector<std::tuple<int, int>> wanted_pairs() {
+  std::vector<std::tuple<int, int>> pairs;
+  for (int n = 0; n < kNetworkCount; ++n) {
+    for (int c = 0; c < kConditionCount; ++c) {
+      if (wants_cell(n == network_of(c))) pairs.emplace_back(n, c);
+    }
+  }
+  return pairs;
+}
+class Conditions : public testing::TestWithParam<std::tuple<int, int>> {};
+
+TEST_P(Conditions, GiveTheBitsOfOneRankAReplica) {
+  const auto [network, condition] = GetParam();
+  const Condition& c = kConditions[condition];
+  const Scratch scratch("conditions-" + std::to_string(network) + std::to_string(condition));
+  const std::string run_file = write_run_file(scratch, kNetworks[network]);
+  const std::string common = text_of(c, network) + " --steps 4 ";
+  const Trajectory one =
+      train(scratch, run_file, c.replicas, common + "--schedule gpipe --recompute none");
+  ASSERT_EQ(one.losses.size(), 4U);
+  const std::vector<std::string> schedules = schedule_names();
+  for (int s = 0; s < static_cast<int>(schedules.size()); ++s) {
+    if (!wants_cell(on_diagonal(network, condition, s))) continue;
+    const std::string& name = schedules[static_cast<size_t>(s)];
+    const int ranks = ranks_of(condition, s);
+    const std::string options = common + "--schedule " + name + " --stages " +
+                                std::to_string(ranks * default_chunks(name)) + " --recompute " +
+                                kRecomputeModes[mode_of(condition, s)];
+    expect_same_bits(one, train(scratch, run_file, ranks * c.replicas, options), options);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, Conditions, testing::ValuesIn(wanted_pairs()),
+                         [](const auto& test) {
+                           const Condition& c = kConditions[std::get<1>(test.param)];
+                           return std::string(kNetworks[std::get<0>(test.param)].name) + "_" +
+                                  std::to_string(c.replicas) + "_replicas_" +
+                                  std::to_string(c.threads) + "_threads_" + c.precision;
+                         });
+
+TEST(ConditionsDiagonal, HasEveryNetworkConditionScheduleModeAndNumberOfRanks) {
+  std::set<int> networks, conditions, schedules, modes, ranks;
+  for (int s = 0; s < static_cast<int>(schedule_names().size()); ++s) {
+    for (int n = 0; n < kNetworkCount; ++n) {
+      for (int c = 0; c < kConditionCount; ++c) {
+        if (!on_diagonal(n, c, s)) continue;
+        networks.insert(n);
+        conditions.insert(c);
+        schedules.insert(s);
+        modes.insert(mode_of(c, s));
+        ranks.insert(ranks_of(c, s));
+      }
+    }
+  }
+  EXPECT_EQ(networks.size(), static_cast<size_t>(kNetworkCount));
+  EXPECT_EQ(conditions.size(), static_cast<size_t>(kConditionCount));
+  EXPECT_EQ(schedules.size(), schedule_names().size());
+  EXPECT_EQ(modes.size(), 3U);
+  EXPECT_EQ(ranks.size(), 2U);
+}
+
+// Convolutions add up over threads: where they find two, the bits are others. Else nothing was
+// shared out, and the tests above say nothing about threads.
+TEST(Threads, OfWhichThereAreTwoGiveOtherBits) {
+  const Scratch scratch("threads");
+  constexpr int kResnet = 3;
+  const std::string run_file = write_run_file(scratch, kNetworks[kResnet]);
+  const std::string large = std::string(kLarge[kResnet]) + " --steps 2 --run.threads ";
+  EXPECT_NE(train(scratch, run_file, 1, large + "1").gradient_norms,
+            train(scratch, run_file, 1, large + "2").gradient_norms);
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,127 @@
+// tests/distributed/promise_networks.h -- the networks whose whole runs are compared bit by bit.
+#pragma once
+
+#include <iterator>
+
+#include "tests/distributed/promise.h"
+
+namespace penstock {
+
+// Dropout on in all that have it.
+inline constexpr NamedNetwork kNetworks[] = {
+    {"transformer", R"([model]
+kind = "transformer-lm"
+layers = 6
+width = 32
+heads = 4
+hidden = 48
+context = 19
+vocabulary = 50
+dropout = 0.2
+activation = "gelu"
+positions = "learned"
+label_smoothing = 0.1
+)"},
+    // Two streams over the boundaries, one table at three places.
+    {"translation", R"([model]
+kind = "transformer-nmt"
+layers = 2
+width = 24
+heads = 3
+head_width = 12
+hidden = 40
+context = 13
+vocabulary = 50
+dropout = 0.2
+label_smoothing = 0.1
+logit_clip = 4.0
+tied_embedding = true
+)"},
+    // One parameter at both ends of the pipeline.
+    {"tied_transformer", R"([model]
+kind = "transformer-lm"
+layers = 6
+width = 32
+heads = 4
+hidden = 48
+context = 11
+vocabulary = 50
+dropout = 0.2
+positions = "learned"
+tied_embedding = true
+)"},
+    {"resnet", R"([model]
+kind = "resnet"
+depth = 14
+width = 4
+image = [3, 9, 9]
+classes = 5
+)"},
+    {"uneven_sequential", R"([model]
+kind = "sequential"
+image = [3, 8, 8]
+classes = 5
+dropout = 0.2
+[[model.layers]]
+kind = "conv2d"
+channels = 6
+activation = "relu"
+[[model.layers]]
+kind = "residual"
+activation = "relu"
+layers = [
+  { kind = "conv2d", channels = 12, kernel = [1, 3], stride = 2, bias = false },
+  { kind = "batch-norm" },
+  { kind = "gelu" },
+  { kind = "dropout" },
+  { kind = "conv2d", channels = 12, groups = 3 },
+]
+shortcut = [{ kind = "conv2d", channels = 12, kernel = 1, stride = 2, padding = 0 }]
+[[model.layers]]
+kind = "max-pool"
+[[model.layers]]
+kind = "flatten"
+[[model.layers]]
+kind = "linear"
+width = 370
+activation = "tanh"
+[[model.layers]]
+kind = "dropout"
+rate = 0.5
+[[model.layers]]
+kind = "layer-norm"
+[[model.layers]]
+kind = "linear"
+width = 7
+)"},
+    // Skips inside a stage, to the next one, over the heads of others, nested and crossing.
+    {"skips", R"([model]
+kind = "sequential"
+input = [20]
+classes = 5
+dropout = 0.2
+layers = [
+  { kind = "linear", width = 48, activation = "tanh" },
+  { kind = "stash", skip = "far" },
+  { kind = "linear", width = 40 },
+  { kind = "stash", skip = "crossing" },
+  { kind = "gelu" },
+  { kind = "stash", skip = "near" },
+  { kind = "linear", width = 40, activation = "relu" },
+  { kind = "pop", skip = "near", join = "add" },
+  { kind = "dropout" },
+  { kind = "stash", skip = "inner" },
+  { kind = "linear", width = 24, activation = "tanh" },
+  { kind = "pop", skip = "crossing" },
+  { kind = "linear", width = 40 },
+  { kind = "pop", skip = "inner" },
+  { kind = "layer-norm" },
+  { kind = "linear", width = 30 },
+  { kind = "pop", skip = "far" },
+  { kind = "linear", width = 33 },
+]
+)"},
+};
+inline constexpr int kNetworkCount = static_cast<int>(std::size(kNetworks));
+
+}  // namespace penstock
