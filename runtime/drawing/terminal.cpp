@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "runtime/schedule/draw.h"
+#include "runtime/schedule/text/draw.h"
 
 namespace penstock {
 namespace {

@@ -11,9 +11,9 @@
 #include "runtime/partition/partition.h"
 #include "runtime/plan/stage_costs.h"
 #include "runtime/plan/stage_skips.h"
-#include "runtime/schedule/data_use.h"
-#include "runtime/schedule/simulate.h"
-#include "runtime/schedule/window.h"
+#include "runtime/schedule/proof/window.h"
+#include "runtime/schedule/timing/data_use.h"
+#include "runtime/schedule/timing/simulate.h"
 
 namespace penstock {
 namespace {
