@@ -57,7 +57,8 @@ class Walk {
         memory_(memory),
         skip_bytes_(skip_bytes) {}
 
-  std::vector<BytesInUse> along(int rank) {
+  // The most in use; `curve`, unless null, is given an entry per instruction.
+  int64_t along(int rank, std::vector<BytesInUse>* curve) {
     const auto& program = schedule_.program[rank];
     in_use_ = 0;
     coming_.assign(2 * static_cast<size_t>(edges_.count()), 0);
@@ -66,14 +67,15 @@ class Walk {
       if (!receives(i.op)) continue;
       if (coming_[directed_edge(edges_, i)]++ == 0) in_use_ += tuple_bytes(i);
     }
-    std::vector<BytesInUse> curve;
-    curve.reserve(program.size());
+    if (curve != nullptr) curve->reserve(program.size());
+    int64_t most = in_use_;
     for (const Instruction& instruction : program) {
       peak_ = in_use_;
       visit(instruction);
-      curve.push_back({peak_, in_use_});
+      most = std::max(most, peak_);
+      if (curve != nullptr) curve->push_back({peak_, in_use_});
     }
-    return curve;
+    return most;
   }
 
  private:
@@ -156,15 +158,31 @@ class Walk {
 
 }  // namespace
 
-ByteCurve byte_curve(const Schedule& lowered, std::span<const StageMemory> memory,
-                     std::span<const int64_t> skip_bytes, const TransportRules& rules) {
+namespace {
+
+// Per rank, the most in use; `curve`, unless null, is filled.
+std::vector<int64_t> walk_all(const Schedule& lowered, std::span<const StageMemory> memory,
+                              std::span<const int64_t> skip_bytes, const TransportRules& rules,
+                              ByteCurve* curve) {
   check_form(lowered);
   const Uses uses = uses_of(lowered);
   check(lowered, uses, memory, skip_bytes);
+  Walk walk(lowered, uses, memory, skip_bytes, rules);
+  std::vector<int64_t> peaks;
+  peaks.reserve(lowered.ranks);
+  for (int rank = 0; rank < lowered.ranks; ++rank) {
+    peaks.push_back(walk.along(rank, curve != nullptr ? &curve->emplace_back() : nullptr));
+  }
+  return peaks;
+}
+
+}  // namespace
+
+ByteCurve byte_curve(const Schedule& lowered, std::span<const StageMemory> memory,
+                     std::span<const int64_t> skip_bytes, const TransportRules& rules) {
   ByteCurve curve;
   curve.reserve(lowered.ranks);
-  Walk walk(lowered, uses, memory, skip_bytes, rules);
-  for (int rank = 0; rank < lowered.ranks; ++rank) curve.push_back(walk.along(rank));
+  (void)walk_all(lowered, memory, skip_bytes, rules, &curve);
   return curve;
 }
 
@@ -180,7 +198,7 @@ std::vector<int64_t> peak_bytes(const ByteCurve& curve) {
 
 std::vector<int64_t> peak_bytes(const Schedule& lowered, std::span<const StageMemory> memory,
                                 std::span<const int64_t> skip_bytes, const TransportRules& rules) {
-  return peak_bytes(byte_curve(lowered, memory, skip_bytes, rules));
+  return walk_all(lowered, memory, skip_bytes, rules, nullptr);
 }
 
 }  // namespace penstock
