@@ -72,6 +72,7 @@ Nodes nodes_of(const Arrangement& candidate, const Cluster& cluster) {
   };
   for (int replica = 0; replica < replicas; ++replica) {
     std::vector<int> pattern;  // world ranks grow with the position, and so do their nodes
+    pattern.reserve(positions);
     for (int position = 0; position < positions; ++position) {
       pattern.push_back(node(position, replica) - node(0, replica));
     }
