@@ -13,7 +13,7 @@
 #include "runtime/plan/plan.h"
 #include "runtime/plan/split.h"
 #include "runtime/plan/stage_costs.h"
-#include "runtime/schedule/generators.h"
+#include "runtime/schedule/generators/generators.h"
 #include "runtime/schedule/lower.h"
 
 namespace penstock::paper {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "runtime/schedule/known_schedules.h"
+#include "runtime/schedule/generators/known_schedules.h"
 
 namespace penstock {
 namespace {

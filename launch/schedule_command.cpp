@@ -19,8 +19,8 @@
 #include "runtime/drawing/page.h"
 #include "runtime/drawing/svg.h"
 #include "runtime/drawing/terminal.h"
-#include "runtime/schedule/csv.h"
-#include "runtime/schedule/known_schedules.h"
+#include "runtime/schedule/generators/known_schedules.h"
+#include "runtime/schedule/text/csv.h"
 #include "runtime/telemetry/trace_json.h"
 
 namespace penstock {

@@ -16,7 +16,7 @@
 #include "kernels/error.h"
 #include "kernels/suggest.h"
 #include "runtime/data/language_pair.h"
-#include "runtime/schedule/csv.h"
+#include "runtime/schedule/text/csv.h"
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "runtime/blueprint/programs.h"
 #include "runtime/costs/layer_costs.h"
-#include "runtime/schedule/known_schedules.h"
+#include "runtime/schedule/generators/known_schedules.h"
 
 namespace penstock {
 

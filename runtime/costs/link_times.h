@@ -5,7 +5,7 @@
 #include <span>
 
 #include "runtime/comm/network.h"
-#include "runtime/schedule/costs.h"
+#include "runtime/schedule/timing/costs.h"
 
 namespace penstock {
 

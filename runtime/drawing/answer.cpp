@@ -4,10 +4,10 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "runtime/schedule/costs.h"
+#include "runtime/schedule/proof/stash.h"
 #include "runtime/schedule/recipe.h"
-#include "runtime/schedule/simulate.h"
-#include "runtime/schedule/stash.h"
+#include "runtime/schedule/timing/costs.h"
+#include "runtime/schedule/timing/simulate.h"
 
 namespace penstock {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/schedule/schedule.h"
-#include "runtime/schedule/timeline.h"
+#include "runtime/schedule/timing/timeline.h"
 
 namespace penstock {
 
@@ -18,8 +18,8 @@ namespace penstock {
 // the time of a forward; in mode layer it is a part of the backward.
 struct ScheduleSettings {
   std::string schedule = "1f1b";
-  // A schedule of the user's (runtime/schedule/csv.h), which `schedule` then only gives a name to;
-  // stages, micro-batches and chunks are those it has.
+  // A schedule of the user's (runtime/schedule/text/csv.h), which `schedule` then only gives a name
+  // to; stages, micro-batches and chunks are those it has.
   std::string csv = {};
   int stages = 4;
   int micro_batches = 8;

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "runtime/schedule/known_schedules.h"
+#include "runtime/schedule/generators/known_schedules.h"
 
 namespace penstock {
 namespace {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "runtime/schedule/draw.h"
+#include "runtime/schedule/text/draw.h"
 
 namespace penstock {
 namespace {
@@ -65,7 +65,7 @@ std::string terminal_text(const ScheduleAnswer& answer, const TerminalStyle& ter
       settings.backward_input, settings.backward_weight, settings.latency, time, bubble,
       100.0 * bubble_share(answer.timeline), span_bubble(answer.timeline),
       fmt::join(answer.peak_stash, " "),
-      halves ? fmt::format("and halves  {} (of those, differentiated but for their weights)\n",
+      halves ? fmt::format("halves      {} (with weight gradients still to come, by rank)\n",
                            fmt::join(answer.peak_weight_halves, " "))
              : "");
 }

@@ -17,7 +17,7 @@
 #include "runtime/pipeline/links.h"
 #include "runtime/pipeline/routes.h"
 #include "runtime/pipeline/tied_gradients.h"
-#include "runtime/schedule/timeline.h"
+#include "runtime/schedule/timing/timeline.h"
 #include "runtime/stage/stage.h"
 
 namespace penstock {

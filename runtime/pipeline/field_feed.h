@@ -9,7 +9,7 @@
 
 #include "kernels/device.h"
 #include "runtime/data/dataset.h"
-#include "runtime/schedule/data_use.h"
+#include "runtime/schedule/timing/data_use.h"
 
 namespace penstock {
 

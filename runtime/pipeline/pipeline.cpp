@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/schedule/window.h"
+#include "runtime/schedule/proof/window.h"
 
 namespace penstock {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/schedule/costs.h"
+#include "runtime/schedule/timing/costs.h"
 
 namespace penstock {
 
@@ -30,8 +30,8 @@ struct Cluster {
   int ranks_per_node = 0;            // 0: all ranks on one node
   std::string placement = "stages";  // stages | replicas: which neighbours share a node
   // Links do not copy what they send: they hold it, and let a window of messages be under way, the
-  // smallest that the schedule can run with (schedule/window.h), as NCCL's do. False: sends never
-  // wait.
+  // smallest that the schedule can run with (schedule/proof/window.h), as NCCL's do. False: sends
+  // never wait.
   bool sends_wait = false;
   int64_t memory_bytes = 0;  // of each rank's device; 0: no limit
 };

@@ -9,7 +9,7 @@
 
 #include "runtime/plan/split.h"
 #include "runtime/plan/stage_costs.h"
-#include "runtime/schedule/known_schedules.h"
+#include "runtime/schedule/generators/known_schedules.h"
 #include "runtime/schedule/recipe.h"
 
 namespace penstock {

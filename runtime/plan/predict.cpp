@@ -11,9 +11,9 @@
 #include "runtime/partition/partition.h"
 #include "runtime/plan/stage_costs.h"
 #include "runtime/plan/stage_skips.h"
-#include "runtime/schedule/data_use.h"
-#include "runtime/schedule/simulate.h"
-#include "runtime/schedule/window.h"
+#include "runtime/schedule/proof/window.h"
+#include "runtime/schedule/timing/data_use.h"
+#include "runtime/schedule/timing/simulate.h"
 
 namespace penstock {
 namespace {
@@ -72,6 +72,7 @@ Nodes nodes_of(const Arrangement& candidate, const Cluster& cluster) {
   };
   for (int replica = 0; replica < replicas; ++replica) {
     std::vector<int> pattern;  // world ranks grow with the position, and so do their nodes
+    pattern.reserve(positions);
     for (int position = 0; position < positions; ++position) {
       pattern.push_back(node(position, replica) - node(0, replica));
     }
@@ -133,17 +134,13 @@ int64_t data_bytes(const Schedule& schedule, const Stages& stages, int rank) {
                     : bytes * most_data_held(data_use(schedule.program[rank], reads), kDataAhead);
 }
 
-struct MemoryForecast {
-  std::vector<RankMemory> peaks;
-  ByteCurve activations;
-};
-
-MemoryForecast memory_of(const Arrangement& candidate, const Schedule& schedule,
-                         const ModelCosts& costs, const TransportRules& rules) {
+// Peaks; `curve`, unless null, is set to the activations over the step.
+std::vector<RankMemory> memory_of(const Arrangement& candidate, const Schedule& schedule,
+                                  const ModelCosts& costs, const TransportRules& rules,
+                                  ByteCurve* curve) {
   const Stages stages = stages_of(candidate, costs);
   std::vector<StageMemory> of_stage;
-  MemoryForecast forecast{std::vector<RankMemory>(schedule.ranks), {}};
-  std::vector<RankMemory>& memory = forecast.peaks;
+  std::vector<RankMemory> memory(schedule.ranks);
   for (int s = 0; s < schedule.stages; ++s) {
     of_stage.push_back(stage_memory(stages[s], candidate.recompute));
     RankMemory& rank = memory[schedule.rank_of_stage[s]];
@@ -158,14 +155,15 @@ MemoryForecast memory_of(const Arrangement& candidate, const Schedule& schedule,
   for (const Skip& skip : schedule.skips) {
     skipped.push_back(skip_bytes(candidate.split, costs.skips, skip.from, skip.to));
   }
-  forecast.activations = byte_curve(schedule, of_stage, skipped, rules);
-  const std::vector<int64_t> activations = peak_bytes(forecast.activations);
+  if (curve != nullptr) *curve = byte_curve(schedule, of_stage, skipped, rules);
+  const std::vector<int64_t> activations =
+      curve != nullptr ? peak_bytes(*curve) : peak_bytes(schedule, of_stage, skipped, rules);
   for (int r = 0; r < schedule.ranks; ++r) {
     memory[r].activations = activations[r];
     memory[r].workspace += data_bytes(schedule, stages, r);
     memory[r].communication = kReduceScratch * (candidate.replicas - 1) / candidate.replicas;
   }
-  return forecast;
+  return memory;
 }
 
 }  // namespace
@@ -197,16 +195,14 @@ TransportRules transport_of(const Cluster& cluster, const Schedule& schedule) {
 
 std::vector<RankMemory> predict_memory(const Arrangement& candidate, const Schedule& schedule,
                                        const ModelCosts& costs, const TransportRules& rules) {
-  return memory_of(candidate, schedule, costs, rules).peaks;
+  return memory_of(candidate, schedule, costs, rules, nullptr);
 }
 
 Prediction predict(const Arrangement& candidate, const Schedule& schedule, const ModelCosts& costs,
                    const Cluster& cluster) {
   Prediction prediction;
   const TransportRules rules = transport_of(cluster, schedule);
-  MemoryForecast memory = memory_of(candidate, schedule, costs, rules);
-  prediction.memory = std::move(memory.peaks);
-  prediction.bytes = std::move(memory.activations);
+  prediction.memory = memory_of(candidate, schedule, costs, rules, &prediction.bytes);
   const Nodes nodes = nodes_of(candidate, cluster);
   PipelineCosts times =
       pipeline_costs(candidate, schedule, stages_of(candidate, costs), cluster, nodes);

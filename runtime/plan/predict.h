@@ -8,10 +8,10 @@
 
 #include "runtime/plan/arrangement.h"
 #include "runtime/plan/layer_cost.h"
-#include "runtime/schedule/memory.h"
 #include "runtime/schedule/recipe.h"
 #include "runtime/schedule/schedule.h"
-#include "runtime/schedule/timeline.h"
+#include "runtime/schedule/timing/memory.h"
+#include "runtime/schedule/timing/timeline.h"
 
 namespace penstock {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "runtime/plan/layer_cost.h"
-#include "runtime/schedule/costs.h"
+#include "runtime/schedule/timing/costs.h"
 
 namespace penstock {
 

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "runtime/partition/limited.h"
-#include "runtime/schedule/stash.h"
+#include "runtime/schedule/proof/stash.h"
 
 namespace penstock {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/plan/layer_cost.h"
-#include "runtime/schedule/costs.h"
+#include "runtime/schedule/timing/costs.h"
 
 namespace penstock {
 

@@ -3,10 +3,10 @@
 
 #include <stdexcept>
 
-#include "runtime/schedule/csv.h"
-#include "runtime/schedule/generators.h"
-#include "runtime/schedule/known_schedules.h"
+#include "runtime/schedule/generators/generators.h"
+#include "runtime/schedule/generators/known_schedules.h"
 #include "runtime/schedule/lower.h"
+#include "runtime/schedule/text/csv.h"
 
 namespace penstock {
 namespace {

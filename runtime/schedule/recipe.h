@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/schedule/replay.h"
+#include "runtime/schedule/proof/replay.h"
+#include "runtime/schedule/proof/verify.h"
 #include "runtime/schedule/schedule.h"
-#include "runtime/schedule/verify.h"
 
 namespace penstock {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/schedule/timeline.h"
+#include "runtime/schedule/timing/timeline.h"
 
 namespace penstock {
 

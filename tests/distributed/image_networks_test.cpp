@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "runtime/schedule/known_schedules.h"
+#include "runtime/schedule/generators/known_schedules.h"
 #include "tests/distributed/promise.h"
 
 namespace penstock {

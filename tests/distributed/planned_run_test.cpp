@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "runtime/schedule/csv.h"
-#include "runtime/schedule/known_schedules.h"
+#include "runtime/schedule/generators/known_schedules.h"
+#include "runtime/schedule/text/csv.h"
 #include "tests/distributed/job.h"
 
 namespace penstock {
@@ -130,7 +130,8 @@ TEST_F(PlannedRuns, AutoReplacesAScheduleFile) {
 TEST_F(PlannedRuns, SummaryHoldsThePrediction) {
   for (const char* how :
        {"--stages 2 --recompute none", "--stages 2 --recompute stage --schedule gpipe",
-        "--stages 2 --recompute layer", "--stages 4 --schedule zb-v", "--replicas 2"}) {
+        "--stages 2 --recompute layer", "--stages 4 --schedule zb-v", "--replicas 2",
+        "--stages 2 --recompute stage --schedule gpipe --optimizer.freeze embedding*,blocks.0.*"}) {
     SCOPED_TRACE(how);
     const Json summary = train(2, run_file_of_eight(), std::string("--micro-batch-size 8 ") + how);
     EXPECT_GT(summary["step_ms"]["predicted"].get<double>(), 0.0);

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/schedule/csv.h"
-#include "runtime/schedule/known_schedules.h"
+#include "runtime/schedule/generators/known_schedules.h"
+#include "runtime/schedule/text/csv.h"
 #include "tests/distributed/promise_networks.h"
 
 namespace penstock {

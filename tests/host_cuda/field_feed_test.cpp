@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "kernels/ops/pointwise.h"
-#include "runtime/schedule/known_schedules.h"
+#include "runtime/schedule/generators/known_schedules.h"
 #include "runtime/schedule/lower.h"
 
 namespace penstock {

@@ -12,7 +12,7 @@
 
 #include "launch/schedule_command.h"
 #include "runtime/drawing/json.h"
-#include "runtime/schedule/known_schedules.h"
+#include "runtime/schedule/generators/known_schedules.h"
 #include "runtime/telemetry/trace_json.h"
 #include "tests/page/browser.h"
 

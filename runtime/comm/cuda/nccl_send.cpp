@@ -4,7 +4,7 @@
 // A message leaves on the link's own stream, behind what computes it. Its tensors are held until
 // `window` more messages have been sent, and then computing waits until it has left, which normally
 // was long ago: released at a point of the program, so that every step finds its tensors at the
-// same addresses. The schedule says which window cannot deadlock (runtime/schedule/window.h).
+// same addresses. The schedule says which window cannot deadlock (runtime/schedule/proof/window.h).
 #include <deque>
 #include <utility>
 #include <vector>

@@ -9,8 +9,8 @@
 #include "runtime/blueprint/programs.h"
 #include "runtime/costs/interconnects.h"
 #include "runtime/costs/layer_costs.h"
-#include "runtime/schedule/csv.h"
-#include "runtime/schedule/known_schedules.h"
+#include "runtime/schedule/generators/known_schedules.h"
+#include "runtime/schedule/text/csv.h"
 #include "tests/unit/models/configs.h"
 
 namespace penstock {

@@ -7,8 +7,8 @@
 
 #include <algorithm>
 
-#include "runtime/schedule/csv.h"
-#include "runtime/schedule/known_schedules.h"
+#include "runtime/schedule/generators/known_schedules.h"
+#include "runtime/schedule/text/csv.h"
 #include "tests/unit/models/configs.h"
 
 namespace penstock {

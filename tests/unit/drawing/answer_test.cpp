@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "runtime/drawing/json.h"
-#include "runtime/schedule/known_schedules.h"
+#include "runtime/schedule/generators/known_schedules.h"
 
 namespace penstock {
 namespace {

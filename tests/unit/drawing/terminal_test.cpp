@@ -31,7 +31,7 @@ TEST(TerminalText, IsDrawnByTheTimesThatWereAskedFor) {
 TEST(TerminalText, CountsWhatWaitsForItsWeightGradients) {
   EXPECT_THAT(terminal_text(answer({.schedule = "zb-h1"}), {}),
               HasSubstr("peak stash  4 3 2 1 (micro-batches x stages held, by rank)\n"
-                        "and halves  1 2 3 4 "));
+                        "halves      1 2 3 4 (with weight gradients still to come, by rank)\n"));
   EXPECT_THAT(terminal_text(answer({.schedule = "1f1b"}), {}), Not(HasSubstr("halves")));
 }
 

@@ -10,8 +10,8 @@
 
 #include "kernels/philox.h"
 #include "runtime/blueprint/blueprint.h"
-#include "runtime/schedule/known_schedules.h"
-#include "runtime/schedule/window.h"
+#include "runtime/schedule/generators/known_schedules.h"
+#include "runtime/schedule/proof/window.h"
 #include "tests/unit/pipeline/memory_links.h"
 
 namespace penstock {

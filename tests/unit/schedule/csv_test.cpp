@@ -1,5 +1,5 @@
 // Schedules in and out as text: round trips, what is tolerated, what is refused and how.
-#include "runtime/schedule/csv.h"
+#include "runtime/schedule/text/csv.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "runtime/schedule/form.h"
-#include "runtime/schedule/generators.h"
-#include "runtime/schedule/known_schedules.h"
+#include "runtime/schedule/generators/generators.h"
+#include "runtime/schedule/generators/known_schedules.h"
 #include "runtime/schedule/lower.h"
-#include "runtime/schedule/verify.h"
+#include "runtime/schedule/proof/verify.h"
 #include "tests/unit/schedule/support.h"
 
 namespace penstock {

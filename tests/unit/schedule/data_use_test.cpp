@@ -1,10 +1,10 @@
 // When data are needed, and how many micro-batches' there are at once.
-#include "runtime/schedule/data_use.h"
+#include "runtime/schedule/timing/data_use.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/schedule/known_schedules.h"
+#include "runtime/schedule/generators/known_schedules.h"
 #include "runtime/schedule/lower.h"
 
 namespace penstock {

@@ -1,5 +1,5 @@
 // The pictures are the specification: expected results are drawn, not counted.
-#include "runtime/schedule/draw.h"
+#include "runtime/schedule/text/draw.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/schedule/generators.h"
+#include "runtime/schedule/generators/generators.h"
 #include "runtime/schedule/lower.h"
-#include "runtime/schedule/simulate.h"
+#include "runtime/schedule/timing/simulate.h"
 #include "tests/unit/schedule/support.h"
 
 namespace penstock {

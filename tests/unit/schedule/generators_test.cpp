@@ -1,14 +1,14 @@
 // Golden orders, closed forms of the peak stash, and refusals.
-#include "runtime/schedule/generators.h"
+#include "runtime/schedule/generators/generators.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "runtime/schedule/known_schedules.h"
+#include "runtime/schedule/generators/known_schedules.h"
 #include "runtime/schedule/lower.h"
-#include "runtime/schedule/verify.h"
+#include "runtime/schedule/proof/verify.h"
 #include "tests/unit/schedule/support.h"
 
 namespace penstock {

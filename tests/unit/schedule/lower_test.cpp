@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/schedule/generators.h"
-#include "runtime/schedule/verify.h"
+#include "runtime/schedule/generators/generators.h"
+#include "runtime/schedule/proof/verify.h"
 #include "tests/unit/schedule/support.h"
 
 namespace penstock {

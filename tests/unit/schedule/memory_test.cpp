@@ -1,5 +1,5 @@
 // Bytes in use, against the closed forms of the papers and small cases worked out by hand.
-#include "runtime/schedule/memory.h"
+#include "runtime/schedule/timing/memory.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/schedule/generators.h"
-#include "runtime/schedule/known_schedules.h"
+#include "runtime/schedule/generators/generators.h"
+#include "runtime/schedule/generators/known_schedules.h"
 #include "runtime/schedule/lower.h"
 #include "tests/unit/schedule/support.h"
 

@@ -11,11 +11,11 @@
 #include <tuple>
 #include <vector>
 
-#include "runtime/schedule/generators.h"
-#include "runtime/schedule/known_schedules.h"
+#include "runtime/schedule/generators/generators.h"
+#include "runtime/schedule/generators/known_schedules.h"
 #include "runtime/schedule/lower.h"
-#include "runtime/schedule/simulate.h"
-#include "runtime/schedule/verify.h"
+#include "runtime/schedule/proof/verify.h"
+#include "runtime/schedule/timing/simulate.h"
 #include "tests/unit/schedule/slow_machine.h"
 #include "tests/unit/schedule/support.h"
 

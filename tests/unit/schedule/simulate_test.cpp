@@ -1,6 +1,6 @@
 // Simulated times against published and derived closed forms. All times are small sums of whole
 // numbers and halves, so they compare exactly unless a tolerance is named.
-#include "runtime/schedule/simulate.h"
+#include "runtime/schedule/timing/simulate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/schedule/generators.h"
-#include "runtime/schedule/known_schedules.h"
+#include "runtime/schedule/generators/generators.h"
+#include "runtime/schedule/generators/known_schedules.h"
 #include "runtime/schedule/lower.h"
 #include "tests/unit/schedule/support.h"
 

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "runtime/schedule/known_schedules.h"
+#include "runtime/schedule/generators/known_schedules.h"
 #include "runtime/schedule/lower.h"
-#include "runtime/schedule/simulate.h"
-#include "runtime/schedule/verify.h"
-#include "runtime/schedule/window.h"
+#include "runtime/schedule/proof/verify.h"
+#include "runtime/schedule/proof/window.h"
+#include "runtime/schedule/timing/simulate.h"
 #include "tests/unit/schedule/support.h"
 #include "tests/unit/schedule/transport_model.h"
 

@@ -1,5 +1,5 @@
 // Every kind of defect is named where it is, and the size a laptop must manage.
-#include "runtime/schedule/verify.h"
+#include "runtime/schedule/proof/verify.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/schedule/generators.h"
+#include "runtime/schedule/generators/generators.h"
 #include "runtime/schedule/lower.h"
 #include "tests/unit/schedule/support.h"
 

@@ -1,14 +1,14 @@
 // How many messages a sender must be able to leave behind.
-#include "runtime/schedule/window.h"
+#include "runtime/schedule/proof/window.h"
 
 #include <gtest/gtest.h>
 
 #include <chrono>
 
-#include "runtime/schedule/known_schedules.h"
+#include "runtime/schedule/generators/known_schedules.h"
 #include "runtime/schedule/lower.h"
-#include "runtime/schedule/replay.h"
-#include "runtime/schedule/verify.h"
+#include "runtime/schedule/proof/replay.h"
+#include "runtime/schedule/proof/verify.h"
 
 namespace penstock {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "runtime/schedule/verify.h"
+#include "runtime/schedule/proof/verify.h"
 #include "tests/unit/schedule/golden/support.h"
 
 namespace penstock::golden {

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "runtime/schedule/generators.h"
-#include "runtime/schedule/known_schedules.h"
+#include "runtime/schedule/generators/generators.h"
+#include "runtime/schedule/generators/known_schedules.h"
 #include "runtime/schedule/lower.h"
-#include "runtime/schedule/simulate.h"
+#include "runtime/schedule/timing/simulate.h"
 
 namespace penstock::golden {
 
