@@ -256,6 +256,20 @@ TEST(LayerCosts, OptimizersKeepWhatTheyKeep) {
   }
 }
 
+// Of statistics there are averages too, though no optimizer's state: as much as is held in all.
+TEST(LayerCosts, AveragesAreOfWeightsAndStatistics) {
+  const ModelConfig config = resnet_config("cifar", 20);
+  OptimizerConfig averaged;
+  averaged.moving_average = 0.99;
+  const ModelCosts with = counted(config, 2, DType::F32, averaged);
+  const ModelCosts without = counted(config, 2);
+  for (size_t i = 0; i < with.layers.size(); ++i) {
+    EXPECT_EQ(with.layers[i].optimizer_bytes - without.layers[i].optimizer_bytes,
+              with.layers[i].parameter_bytes)
+        << with.layers[i].name;
+  }
+}
+
 int64_t resident_bytes() {
   std::ifstream statm("/proc/self/statm");
   int64_t size = 0;
