@@ -35,11 +35,11 @@ void check_plain_name(const std::string& name, const std::string& file) {
 
 std::string encode_state(const CheckpointState& state) {
   return lines_of({{"step", state.step},
-                  {"seed", state.seed},
-                  {"consumed_samples", state.consumed_samples},
-                  {"mini_batch", state.mini_batch},
-                  {"penstock_version", state.version},
-                  {"configuration", state.configuration}});
+                   {"seed", state.seed},
+                   {"consumed_samples", state.consumed_samples},
+                   {"mini_batch", state.mini_batch},
+                   {"penstock_version", state.version},
+                   {"configuration", state.configuration}});
 }
 
 CheckpointState parse_state(const std::string& text, const std::string& file) {

@@ -66,7 +66,9 @@ class JpegDecoder {
   [[nodiscard]] std::string message() const { return message_.data(); }
 
  private:
-  static JpegDecoder& of(j_common_ptr info) { return *static_cast<JpegDecoder*>(info->client_data); }
+  static JpegDecoder& of(j_common_ptr info) {
+    return *static_cast<JpegDecoder*>(info->client_data);
+  }
   [[noreturn]] void give_up(j_common_ptr info) {
     errors_.format_message(info, message_.data());
     std::longjmp(return_, 1);

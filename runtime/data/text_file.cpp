@@ -27,7 +27,8 @@ class Stream {
                            archive_read_support_format_raw, archive_read_support_format_empty}) {
       if (add(archive_.get()) < ARCHIVE_WARN) fail();
     }
-    if (archive_read_open_filename(archive_.get(), path.c_str(), kInflateBytes) != ARCHIVE_OK) fail();
+    if (archive_read_open_filename(archive_.get(), path.c_str(), kInflateBytes) != ARCHIVE_OK)
+      fail();
     archive_entry* entry = nullptr;
     const int status = archive_read_next_header(archive_.get(), &entry);
     empty_ = status == ARCHIVE_EOF;
