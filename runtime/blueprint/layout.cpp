@@ -155,6 +155,7 @@ std::vector<Skip> Layout::stage_skips() const {
 Traffic traffic(const Sequential& model, const Layout& layout, const ModelInput& input,
                 int64_t batch, DType dtype) {
   Traffic traffic;
+  traffic.first_trained = layout.stage_of(layout.first_trained);
   ShapeWalk walk(input_shapes(input, batch));
   for (int stage = 0; stage < layout.stages; ++stage) {
     std::vector<TensorSpec>& entering = traffic.boundaries.emplace_back();

@@ -79,6 +79,7 @@ struct SkipRoute {
 struct Traffic {
   std::vector<std::vector<TensorSpec>> boundaries;  // what enters each stage; entry 0 is the data
   std::vector<SkipRoute> skips;                     // that leave their stage
+  int first_trained = 0;  // the first stage that trains something: those before need no gradients
 };
 [[nodiscard]] Traffic traffic(const Sequential& model, const Layout& layout,
                               const ModelInput& input, int64_t batch, DType dtype);

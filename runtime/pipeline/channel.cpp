@@ -7,6 +7,10 @@ namespace penstock {
 Channel::Channel(Form form, int micro_batches, SendLink* out, ReceiveLink* in)
     : form_(std::move(form)), out_(out), in_(in), held_(static_cast<size_t>(micro_batches)) {}
 
+Channel::Form Channel::token() {
+  return {.tensors = {{Shape{1}, DType::I32}}, .given = {}, .taken = {}};
+}
+
 void Channel::put(int micro_batch, Tensors& given) {
   Tensors& held = held_[static_cast<size_t>(micro_batch)];
   held.clear();
@@ -15,10 +19,10 @@ void Channel::put(int micro_batch, Tensors& given) {
 
 void Channel::take(int micro_batch, Tensors& taken) {
   Tensors& held = held_[static_cast<size_t>(micro_batch)];
-  if (held.size() != form_.taken.size()) {
+  if (held.size() < form_.taken.size()) {
     fail_internal("micro-batch " + std::to_string(micro_batch) + " is taken before it is there");
   }
-  for (size_t i = 0; i < held.size(); ++i) taken[form_.taken[i]] = std::move(held[i]);
+  for (size_t i = 0; i < form_.taken.size(); ++i) taken[form_.taken[i]] = std::move(held[i]);
   held.clear();
 }
 
@@ -35,6 +39,7 @@ void Channel::announce() {
 
 void Channel::send(int micro_batch, Device& device) {
   Tensors& held = held_[static_cast<size_t>(micro_batch)];
+  held.resize(form_.tensors.size());
   for (size_t i = 0; i < held.size(); ++i) {
     const TensorSpec& spec = form_.tensors[i];
     if (!held[i]) held[i] = device.zeros(spec.shape, spec.dtype, Purpose::Activations);

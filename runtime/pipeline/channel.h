@@ -21,6 +21,9 @@ class Channel {
     std::vector<TensorSpec> tensors;
     std::vector<size_t> given, taken;
   };
+  // Of a message that brings nothing but the news that a micro-batch came so far: what frozen
+  // stages get in place of gradients, so that they do not run ahead without limit. One number.
+  [[nodiscard]] static Form token();
   // A link is null where that end is a stage of this rank; the links must outlive the channel.
   Channel(Form form, int micro_batches, SendLink* out, ReceiveLink* in);
 

@@ -63,9 +63,10 @@ void Executor::open_channels(const Edges& edges, const std::vector<Route>& route
     activations_[edge].channel =
         std::make_unique<Channel>(Channel::Form{route.tensors, route.given, route.taken},
                                   micro_batches_, links.send_activation, links.receive_activation);
-    gradients_[edge].channel =
-        std::make_unique<Channel>(Channel::Form{route.tensors, route.taken, route.given},
-                                  micro_batches_, links.send_gradient, links.receive_gradient);
+    gradients_[edge].channel = std::make_unique<Channel>(
+        route.differentiated ? Channel::Form{route.tensors, route.taken, route.given}
+                             : Channel::token(),
+        micro_batches_, links.send_gradient, links.receive_gradient);
     from.outputs.push_back(activations_[edge].channel.get());
     to.inputs.push_back(activations_[edge].channel.get());
     from.output_gradients.push_back(gradients_[edge].channel.get());
@@ -234,21 +235,6 @@ std::span<const TimedInstruction> Executor::events() {
     }
   }
   return events_;
-}
-
-double Executor::busy_s() {
-  double total = 0.0;
-  for (const TimedInstruction& event : events()) {
-    if (is_compute(event.instruction.op)) total += event.end - event.start;
-  }
-  return total;
-}
-
-double Executor::span_s() {
-  if (events().empty()) return 0.0;
-  const TimedInstruction& last = events_.back();
-  const bool update = last.instruction.op == Op::OptimizerStep;
-  return (update ? last.start : last.end) - events_.front().start;
 }
 
 }  // namespace penstock

@@ -57,10 +57,6 @@ class Executor {
   // Of the last run, in seconds since the executor was made or its clock reset: when the device
   // did it. Waits for its end.
   [[nodiscard]] std::span<const TimedInstruction> events();
-  // Of the last run: seconds in compute instructions, and from its start to the update (or the
-  // end).
-  [[nodiscard]] double busy_s();
-  [[nodiscard]] double span_s();
 
  private:
   // One direction of an edge, where this rank holds one of its stages or both.

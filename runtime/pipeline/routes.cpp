@@ -26,7 +26,7 @@ std::vector<Route> make_routes(const Edges& edges, const Traffic& traffic) {
   std::vector<Route> routes;
   for (int e = 0; e < edges.count(); ++e) {
     const auto [from, to] = edges.ends(e);
-    Route& route = routes.emplace_back(Route{from, to, {}, {}, {}});
+    Route& route = routes.emplace_back(Route{from, to, {}, {}, {}, from >= traffic.first_trained});
     const auto chain_of = [&](int stage) -> const std::vector<TensorSpec>& {
       static const std::vector<TensorSpec> none;
       const auto s = static_cast<size_t>(stage);

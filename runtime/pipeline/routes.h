@@ -18,8 +18,9 @@ namespace penstock {
 struct Route {
   int from = 0, to = 0;  // stages
   std::vector<TensorSpec> tensors;
-  std::vector<size_t> given;  // the place of each among the outputs of `from`
-  std::vector<size_t> taken;  // and among the inputs of `to`
+  std::vector<size_t> given;   // the place of each among the outputs of `from`
+  std::vector<size_t> taken;   // and among the inputs of `to`
+  bool differentiated = true;  // false: nothing up to `from` is trained, and needs no gradients
 };
 
 // By edge.

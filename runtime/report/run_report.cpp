@@ -111,8 +111,9 @@ void RunReport::end_step(double step_ms, int64_t tokens, Executor& executor) {
   largest_.primitives = std::max(largest_.primitives, now.primitives - before_.primitives);
   largest_.requests = std::max(largest_.requests, now.requests - before_.requests);
   largest_.commands = std::max(largest_.commands, now.commands - before_.commands);
-  busy_s_ += executor.busy_s();
-  span_s_ += executor.span_s();
+  const Occupancy now_done = occupancy(executor.events());
+  phase_.busy += now_done.busy;
+  phase_.span += now_done.span;
 }
 
 std::optional<Speed> RunReport::speed(double step_ms) const {
@@ -135,7 +136,8 @@ RankRecord RunReport::rank_record(double data_wait_s) const {
   }
   for (const auto& stage : stages) record.parameters += stage->set().elements();
   record.memory = device_.memory().use();
-  record.busy_fraction = span_s_ > 0.0 ? busy_s_ / span_s_ : 0.0;
+  record.phase_s = phase_.span;
+  record.busy_fraction = phase_.span > 0.0 ? phase_.busy / phase_.span : 0.0;
   record.data_wait_ms = steps_ > 0 ? 1e3 * data_wait_s / static_cast<double>(steps_) : 0.0;
   record.allocations_per_step = largest_.allocations;
   record.primitives_per_step = largest_.primitives;
@@ -160,15 +162,13 @@ void RunReport::add_rates(RunSummary& summary) const {
   summary.bubble_measured = measured_bubble(summary.ranks_detail);
 }
 
-// The only place that says what the measured bubble is: the share of its own pipeline phase that a
-// rank does not compute, averaged over the ranks and the steps after the warm-up. The phase lasts
-// from a rank's first instruction to its update. (Where steps were traced, trace_ has every
-// instruction of all ranks on one clock.)
-double RunReport::measured_bubble(std::span<const RankRecord> ranks) const {
-  if (ranks.empty() || !(span_s_ > 0.0)) return 0.0;
-  double busy = 0.0;
-  for (const RankRecord& rank : ranks) busy += rank.busy_fraction;
-  return 1.0 - busy / static_cast<double>(ranks.size());
+// By the function that the prediction uses, too.
+double measured_bubble(std::span<const RankRecord> ranks) {
+  std::vector<Occupancy> all;
+  for (const RankRecord& rank : ranks) {
+    all.push_back({rank.busy_fraction * rank.phase_s, rank.phase_s});
+  }
+  return bubble_share(all);
 }
 
 void RunReport::add_forecast(RunSummary& summary) const {

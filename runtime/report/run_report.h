@@ -20,6 +20,9 @@ namespace penstock {
 [[nodiscard]] std::optional<Speed> speed_of(double step_flops, double step_ms, int ranks,
                                             const DeviceModel& device, const RunConfig& config);
 
+// The share of all ranks' time in the pipeline phase that is not spent computing (bubble_share()).
+[[nodiscard]] double measured_bubble(std::span<const RankRecord> ranks);
+
 class RunReport {
  public:
   // Shapes repeat from the first step on, but caches fill during the first ones.
@@ -48,7 +51,6 @@ class RunReport {
   [[nodiscard]] Counters counters() const;
   [[nodiscard]] RankRecord rank_record(double data_wait_s) const;
   void add_rates(RunSummary& summary) const;
-  [[nodiscard]] double measured_bubble(std::span<const RankRecord> ranks) const;
   void add_forecast(RunSummary& summary) const;
   [[nodiscard]] std::string name_of_rank(int rank) const;
 
@@ -61,8 +63,7 @@ class RunReport {
   int64_t steps_ = 0;
   Counters before_;
   Counters largest_;             // per step, after the warm-up
-  double busy_s_ = 0.0;          // in compute, after the warm-up
-  double span_s_ = 0.0;          // of the pipeline phase, after the warm-up
+  Occupancy phase_;              // of this rank, after the warm-up
   int64_t tokens_ = 0;           // in the steps of:
   std::vector<double> step_ms_;  // after the warm-up; of all steps when there are no others
   std::optional<TransferRecord> init_;

@@ -47,8 +47,10 @@ struct RankRecord {  // an entry of summary.json's ranks_detail
   std::string layers;      // "blocks.0 .. blocks.3"
   int64_t parameters = 0;  // numbers held by this rank
   MemoryUse memory;
-  double busy_fraction =
-      0.0;                    // share of the pipeline phase spent computing, warm-up steps left out
+  // The pipeline phase: from a rank's first instruction of a step to the end of its last compute
+  // instruction, waiting included, over all steps but those of the warm-up.
+  double phase_s = 0.0;
+  double busy_fraction = 0.0;  // share of it that is spent computing
   double data_wait_ms = 0.0;  // per step, waiting for the loader
   std::optional<int64_t> predicted_peak_bytes;  // of memory.total_peak
   int64_t allocations_per_step = 0;             // largest seen from step 3 on

@@ -52,10 +52,11 @@ class Rank {
     std::vector<Stage*> by_index(static_cast<size_t>(layout.stages), nullptr);
     for (int s = 0; s < layout.stages; ++s) {
       if (blueprint_.programs.training.rank_of_stage[static_cast<size_t>(s)] != rank) continue;
-      stages_.push_back(std::make_unique<Stage>(layout.layers_of(blueprint_.model, s),
-                                                recompute_mode_named(config.pipeline.recompute),
-                                                kMicroBatches, DType::F32, *device_));
-      stages_.back()->set_first(s == 0);
+      stages_.push_back(std::make_unique<Stage>(
+          layout.layers_of(blueprint_.model, s), recompute_mode_named(config.pipeline.recompute),
+          kMicroBatches, DType::F32, *device_, config.optimizer.freeze));
+      const size_t first_layer = layout.first_layer[static_cast<size_t>(s)];
+      stages_.back()->set_first(s == 0 || first_layer <= layout.first_trained, layout.untrained(s));
       stages_.back()->allocate(1);
       by_index[static_cast<size_t>(s)] = stages_.back().get();
     }
@@ -122,8 +123,7 @@ class Rank {
   int updates_ = 0;
 };
 
-Gradients gradients_of(const Config& config) {
-  Wires wires;
+Gradients gradients_of(const Config& config, Wires& wires) {
   const int ranks = ranks_per_pipeline(config.pipeline);
   std::vector<Gradients> by_rank(static_cast<size_t>(ranks));
   std::vector<std::thread> threads;
@@ -143,6 +143,32 @@ Gradients gradients_of(const Config& config) {
   Gradients all;
   for (const Gradients& some : by_rank) all.insert(some.begin(), some.end());
   return all;
+}
+
+Gradients gradients_of(const Config& config) {
+  Wires wires;
+  return gradients_of(config, wires);
+}
+
+// What trains nothing needs no gradients: a word for each micro-batch comes in their place. (Frozen
+// stages once received zeros of the full size.)
+TEST(Executors, FrozenStagesAreSentAWordInPlaceOfGradients) {
+  Config whole = image_network("1f1b", 1, "stage");
+  const Gradients all = gradients_of(whole);
+  const std::string frozen = "down.*";
+  whole.optimizer.freeze = {frozen};
+  const Gradients trained = gradients_of(whole);
+  ASSERT_LT(trained.size(), all.size());
+  for (const char* schedule : {"1f1b", "zb-h1", "interleaved-1f1b"}) {
+    Config cut = image_network(schedule, 4, "stage");
+    cut.optimizer.freeze = {frozen};
+    Wires wires;
+    EXPECT_EQ(gradients_of(cut, wires), trained) << schedule;
+    const DirectedEdge back{.from_stage = 1, .to_stage = 0, .direction = Direction::Gradient};
+    EXPECT_EQ(wires.of(back).bytes(), kMicroBatches * sizeof(int32_t)) << schedule;
+    const DirectedEdge last{.from_stage = 3, .to_stage = 2, .direction = Direction::Gradient};
+    EXPECT_GT(wires.of(last).bytes(), 1000U) << schedule;
+  }
 }
 
 TEST(Executors, LeaveTheGradientsOfOneStageWhateverTheSchedule) {

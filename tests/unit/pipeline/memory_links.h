@@ -21,6 +21,7 @@ class Wire {
  public:
   void put(std::vector<std::vector<std::byte>> message) {
     const std::lock_guard lock(mutex_);
+    for (const auto& tensor : message) bytes_ += tensor.size();
     messages_.push_back(std::move(message));
     changed_.notify_all();
   }
@@ -32,6 +33,7 @@ class Wire {
     messages_.pop_front();
     return message;
   }
+  [[nodiscard]] size_t bytes() const { return bytes_; }  // sent so far
   void cut() {
     const std::lock_guard lock(mutex_);
     cut_ = true;
@@ -43,6 +45,7 @@ class Wire {
   std::condition_variable changed_;
   std::deque<std::vector<std::vector<std::byte>>> messages_;
   bool cut_ = false;
+  size_t bytes_ = 0;
 };
 
 // Wires by (from stage, to stage, direction), shared by all ranks.

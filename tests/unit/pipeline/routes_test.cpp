@@ -31,7 +31,8 @@ TensorSpec spec(int64_t number) {
 }
 
 TEST(Routes, AChainIsHandedOnAsItIs) {
-  const Traffic traffic{.boundaries = {{spec(1)}, {spec(2), spec(3)}}, .skips = {}};
+  const Traffic traffic{
+      .boundaries = {{spec(1)}, {spec(2), spec(3)}}, .skips = {}, .first_trained = 0};
   const std::vector<Route> routes = make_routes(Edges(stages_with(2, {})), traffic);
   ASSERT_EQ(routes.size(), 1U);
   EXPECT_EQ(routes[0].from, 0);
@@ -44,7 +45,8 @@ TEST(Routes, AChainIsHandedOnAsItIs) {
 // 0 stashes a and b; 2 pops a, 1 pops b: a travels alone, b with the chain.
 TEST(Routes, SkipsGoTheirOwnWay) {
   const std::vector<SkipRoute> skips = {{0, 2, 20, spec(100)}, {0, 1, 10, spec(101)}};
-  const Traffic traffic{.boundaries = {{spec(1)}, {spec(2)}, {spec(3)}}, .skips = skips};
+  const Traffic traffic{
+      .boundaries = {{spec(1)}, {spec(2)}, {spec(3)}}, .skips = skips, .first_trained = 0};
   const Edges edges(stages_with(3, skips));
   const std::vector<Route> routes = make_routes(edges, traffic);
   ASSERT_EQ(routes.size(), 3U);
@@ -61,10 +63,22 @@ TEST(Routes, SkipsGoTheirOwnWay) {
 // The inner skip is popped first, though it was stashed last.
 TEST(Routes, SkipsOfOnePairOfStagesKeepTheirPlaces) {
   const std::vector<SkipRoute> skips = {{0, 1, 9, spec(100)}, {0, 1, 8, spec(101)}};
-  const Traffic traffic{.boundaries = {{spec(1)}, {spec(2)}}, .skips = skips};
+  const Traffic traffic{.boundaries = {{spec(1)}, {spec(2)}}, .skips = skips, .first_trained = 0};
   const std::vector<Route> routes = make_routes(Edges(stages_with(2, skips)), traffic);
   EXPECT_THAT(routes[0].given, ElementsAre(0, 1, 2));
   EXPECT_THAT(routes[0].taken, ElementsAre(0, 2, 1));
+}
+
+TEST(Routes, ToStagesThatTrainNothingBringNoGradients) {
+  const Traffic traffic{.boundaries = {{spec(1)}, {spec(2)}, {spec(3)}, {spec(4)}},
+                        .skips = {{0, 2, 9, spec(100)}},
+                        .first_trained = 2};
+  const std::vector<Route> routes = make_routes(Edges(stages_with(4, traffic.skips)), traffic);
+  ASSERT_EQ(routes.size(), 4U);
+  EXPECT_FALSE(routes[0].differentiated);
+  EXPECT_FALSE(routes[1].differentiated) << "stage 2 trains, stage 1 does not";
+  EXPECT_TRUE(routes[2].differentiated);
+  EXPECT_FALSE(routes[3].differentiated) << "a skip that begins in stage 0";
 }
 
 // Random networks of skips: what is given and what is taken are filled once and nothing twice.
