@@ -126,19 +126,65 @@ awk -F '\t' -v cache="$cache" '{ known = (getline line < (cache "/" $3)) >= 0; c
   "$work/wanted" >"$work/unread"
 echo "clang-tidy: $(wc -l <"$work/unread") of $(wc -l <"$work/parts") sources to read ($scope; $(wc -l <"$work/wanted") wanted, the others known to be clean)"
 
-# ---- read them. Clang knows fewer pragmas and warnings than the compiler that we build with.
-# $0 FILE KEY: findings on standard output; clean is what leaves a file in the cache.
+# ---- in which company: sources of a room that is compiled together, with the same flags, are read together, up to a dozen, for most
+# of what clang-tidy reads of one is headers. "file or unit<tab>its keys<tab>the commands of its sources, one a field"
+units=$work/units
+rm -rf "$units" && mkdir -p "$units"
+awk -F '\t' -v root="$root" -v units="$units" '
+  FILENAME ~ /sources$/ { file = $2; sub(root "/", "", file); command[file] = $1; next }
+  {
+    split($0, part, " "); file = part[1]
+    room = file; sub(/\/[^\/]*$/, "", room)
+    flags = command[file]; sub(/ -o .*/, "", flags)
+    group = room SUBSEP flags
+    if (room ~ /^(kernels|tests|bench)/) group = file
+    if (!(group in count) || count[group] == 12) { unit[group] = ++last; count[group] = 0 }
+    u = unit[group]; ++count[group]; ++size[u]
+    only[u] = file; keys[u] = keys[u] " " part[2]; commands[u] = commands[u] "\t" command[file]
+    text[u] = text[u] "#include \"" root "/" file "\"\n"
+    flags_of[u] = flags
+  }
+  END {
+    database = units "/compile_commands.json"
+    print "[" >database
+    for (u = 1; u <= last; ++u) {
+      name = only[u]
+      if (size[u] > 1) {
+        name = root "/" units "/unit_" u ".cpp"
+        printf "%s", text[u] >name
+        close(name)
+        printf "%s{\"directory\": \"%s/build/release\", \"command\": \"%s -c %s\", \"file\": \"%s\"}\n", (n++ ? "," : ""), root, flags_of[u], name, name >database
+      } else {
+        commands[u] = ""
+      }
+      print name "\t" substr(keys[u], 2) commands[u]
+    }
+    print "]" >database
+  }' "$work/sources" "$work/unread" >"$work/company"
+
+# ---- read them. Clang knows fewer pragmas and warnings than the compiler that we build with. That a source includes what it uses
+# shows only where it stands alone: the compiler looks at each that was read in company.
+# $0 LINE-OF-COMPANY: findings on standard output; clean is what leaves files in the cache.
 # shellcheck disable=SC2016  # of the inner shell
-read_one='
-  file=$1 key=$2
-  "$tidy" -quiet -p "$work" -extra-arg=-Wno-unknown-pragmas -extra-arg=-Wno-unknown-warning-option "$file" 2>"$work/$key.log"
-  code=$?
-  if [ $code -eq 0 ]; then : >"$cache/$key"; else grep error: "$work/$key.log"; fi
-  rm -f "$work/$key.log"
+read_unit='
+  IFS=$'\''\t'\'' read -r -a field <<<"$1"
+  file=${field[0]} log=$(mktemp "$work/log.XXXXXX") code=0
+  how=(-p "$work")
+  if [ ${#field[@]} -gt 2 ]; then
+    how=(-p "$units" -checks=-bugprone-suspicious-include "-header-filter=(kernels|runtime|launch|tests|bench)/.*[.](h|cpp)\$")
+  fi
+  "$tidy" -quiet "${how[@]}" -extra-arg=-Wno-unknown-pragmas -extra-arg=-Wno-unknown-warning-option "$file" 2>"$log" || code=1
+  [ $code -eq 0 ] || grep error: "$log"
+  for command in "${field[@]:2}"; do
+    command=$(sed "s/\\\\\(.\)/\1/g" <<<"${command/ -o / -fsyntax-only -o }")  # it comes from JSON
+    (cd build/release && eval "$command") 2>"$log" || { code=1; grep error: "$log"; }
+  done
+  rm -f "$log"
+  if [ $code -eq 0 ]; then for key in ${field[1]}; do : >"$cache/$key"; done; fi
   exit $code'
-export tidy work cache
+export tidy work cache units
 status=0
-xargs -r -P "$(nproc)" -n 2 bash -c "$read_one" tidy.sh <"$work/unread" >"$work/findings" || status=1
+tr '\n' '\0' <"$work/company" | xargs -r -0 -P "$(nproc)" -n 1 bash -c "$read_unit" tidy.sh >"$work/findings" || status=1
 grep -E '(warning|error):' "$work/findings" | LC_ALL=C sort --unique >&2 || true
 [ $status -eq 0 ] || echo "tidy.sh: all that was said is in $work/findings" >&2
 find "$cache" -type f -mtime +60 -delete

@@ -164,6 +164,7 @@ bool Pipeline::holds_loss() const {
 void Pipeline::reserve_for_messages() {
   const Edges edges(blueprint_.programs.training);
   std::vector<int> most;
+  most.reserve(static_cast<size_t>(edges.count()));
   for (int e = 0; e < edges.count(); ++e) {
     most.push_back(most_in_flight(blueprint_.programs.training, edges.ends(e)));
   }

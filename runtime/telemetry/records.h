@@ -50,8 +50,8 @@ struct RankRecord {  // an entry of summary.json's ranks_detail
   // The pipeline phase: from a rank's first instruction of a step to the end of its last compute
   // instruction, waiting included, over all steps but those of the warm-up.
   double phase_s = 0.0;
-  double busy_fraction = 0.0;  // share of it that is spent computing
-  double data_wait_ms = 0.0;  // per step, waiting for the loader
+  double busy_fraction = 0.0;                   // share of it that is spent computing
+  double data_wait_ms = 0.0;                    // per step, waiting for the loader
   std::optional<int64_t> predicted_peak_bytes;  // of memory.total_peak
   int64_t allocations_per_step = 0;             // largest seen from step 3 on
   int64_t primitives_per_step = 0;              // likewise
