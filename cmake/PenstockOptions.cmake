@@ -32,7 +32,7 @@ penstock_precompiled_headers(penstock_standard_headers HEADERS ${PENSTOCK_STANDA
 penstock_precompiled_headers(penstock_loop_headers HEADERS ${PENSTOCK_STANDARD_HEADERS} OPTIONS ${PENSTOCK_LOOP_OPTIONS})
 
 # Most of what a compiler reads is the same headers again: PENSTOCK_UNITY gives it several files of a room at a time, which takes
-# an eighth of the time that they take one by one. Each still includes what it uses: launch/tidy.sh reads them one by one.
+# an eighth of the time that they take one by one. Each still includes what it uses: launch/tidy.sh compiles each alone.
 option(PENSTOCK_UNITY "Compile the files of a room together" ON)
 # penstock_together(TARGET): its C++ files, but those with options of their own, are compiled together.
 function(penstock_together target)

@@ -11,7 +11,7 @@ namespace penstock {
 [[nodiscard]] bool matches_any(const std::string& name, std::span<const std::string> patterns);
 
 // Throws Error(Input) for a pattern that matches none of `names`, with the nearest that would:
-// "<option>: no tensor is called 'clasifier.*'; did you mean 'classifier.*'?"
+// "<option>: no tensor of the network is called 'clasifier.*'; did you mean 'classifier.*'?"
 void refuse_unmatched(const std::string& option, std::span<const std::string> patterns,
                       std::span<const std::string> names);
 

@@ -226,7 +226,7 @@ void Stage::recompute(const MicroBatch& batch) {
   if (trains(last)) (void)run(last, batch, true, true);
 }
 
-// What waits for the gradients of these layers need not: there are none.
+// These layers have no gradients: a bucket that waits for them is told that they are done.
 void Stage::pass_over(const Segment& segment) {
   for (size_t i = segment.plan->last; i-- > segment.plan->first;) weights_.buckets().layer_done(i);
 }
