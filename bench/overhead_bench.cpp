@@ -9,7 +9,7 @@
 #include <chrono>
 #include <memory>
 
-#include "launch/setup.h"
+#include "launch/program/setup.h"
 #include "runtime/blueprint/programs.h"
 #include "runtime/pipeline/executor.h"
 

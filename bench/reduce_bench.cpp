@@ -14,7 +14,7 @@
 #include <memory>
 #include <vector>
 
-#include "launch/setup.h"
+#include "launch/program/setup.h"
 
 namespace penstock {
 namespace {

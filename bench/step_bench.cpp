@@ -22,8 +22,8 @@
 #include <memory>
 #include <optional>
 
-#include "launch/device_choice.h"
-#include "launch/setup.h"
+#include "launch/program/device_choice.h"
+#include "launch/program/setup.h"
 #include "runtime/pipeline/pipeline.h"
 #include "runtime/training/batches.h"
 #include "runtime/training/data_source.h"

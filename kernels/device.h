@@ -9,9 +9,9 @@
 
 #include "kernels/clock.h"
 #include "kernels/device_model.h"
-#include "kernels/memory.h"
+#include "kernels/memory/memory.h"
+#include "kernels/memory/upload_lane.h"
 #include "kernels/tensor.h"
-#include "kernels/upload_lane.h"
 
 namespace penstock {
 

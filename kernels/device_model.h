@@ -42,7 +42,7 @@ struct DeviceModel {
   bool emulates_bf16 = false;
   int threads = 1;  // of kernels/cpu
   // Computes attention in bf16, where there is neither dropout nor a list of lengths, as a fused
-  // graph of cuDNN, whose backward keeps a workspace (kernels/cuda/attention_cut.h).
+  // graph of cuDNN, whose backward keeps a workspace (kernels/cuda/attention/attention_cut.h).
   bool fuses_attention = false;
 
   // The peak that reached FLOP/s are a share of.

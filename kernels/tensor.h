@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "kernels/memory.h"
+#include "kernels/memory/memory.h"
 #include "kernels/shape.h"
 
 namespace penstock {

@@ -1,5 +1,5 @@
 // bench/gpu/queue_bench.cpp -- what a command costs the host, four ways: given to the stream by
-// itself; packed, compared and replayed as a graph (kernels/cuda/queue.h); the same with new
+// itself; packed, compared and replayed as a graph (kernels/cuda/queue/queue.h); the same with new
 // arguments; and captured anew each time into a graph that is updated (cudaGraphExecUpdate), the
 // simpler design that the queue has to beat to deserve its lines.
 //
@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/queue.h"
+#include "kernels/cuda/queue/queue.h"
 #include "kernels/device.h"
 
 namespace penstock::gpu_bench {

@@ -73,7 +73,7 @@ class FactorizedReduction(nn.Module):
 
 
 class Cell(nn.Module):
-    """(h, p), or h alone -> (output, h): runtime/layers/cell.h."""
+    """(h, p), or h alone -> (output, h): runtime/layers/library/cell.h."""
 
     def __init__(self, genotype, current, previous, filters):
         super().__init__()

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "kernels/counting/tally.h"
-#include "kernels/cpu/attention_tiles.h"
-#include "kernels/cuda/attention_cut.h"
+#include "kernels/cpu/loops/attention_tiles.h"
+#include "kernels/cuda/attention/attention_cut.h"
 
 namespace penstock {
 namespace {
@@ -158,8 +158,8 @@ class CountingAttention final : public AttentionOps {
     std::vector<Tensor> widened;
   };
 
-  // What kernels/cuda/cudnn_attention.cpp takes for a piece of a backward; nothing where it does
-  // not take the call.
+  // What kernels/cuda/attention/cudnn_attention.cpp takes for a piece of a backward; nothing where
+  // it does not take the call.
   [[nodiscard]] Tensor fused_workspace(const Tensor& q, const Tensor& k, const Tensor* key_lengths,
                                        const AttentionOptions& options) {
     const bool fused = tally_.model().fuses_attention && q.dtype() == DType::BF16 &&

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "kernels/counting/counting_device.h"
-#include "kernels/cpu/packed_filters.h"
+#include "kernels/cpu/onednn/packed_filters.h"
 #include "kernels/ops.h"
 
 namespace penstock {

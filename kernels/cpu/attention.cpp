@@ -1,11 +1,11 @@
 // kernels/cpu/attention.cpp -- softmax, and multi-head attention in tiles of query rows: the
 // products are oneDNN's, everything between them is one pass over a row of scores in the cache.
 // The backward recomputes the probabilities from logsumexp (Dao et al. 2022).
-#include "kernels/cpu/attention_rows.h"
-#include "kernels/cpu/attention_tiles.h"
-#include "kernels/cpu/loops.h"
-#include "kernels/cpu/onednn.h"
-#include "kernels/cpu/random_mask.h"
+#include "kernels/cpu/loops/attention_rows.h"
+#include "kernels/cpu/loops/attention_tiles.h"
+#include "kernels/cpu/loops/loops.h"
+#include "kernels/cpu/loops/random_mask.h"
+#include "kernels/cpu/onednn/onednn.h"
 
 namespace penstock {
 namespace {

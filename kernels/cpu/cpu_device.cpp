@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/onednn.h"
+#include "kernels/cpu/onednn/onednn.h"
 #include "kernels/cpu/processor.h"
 
 namespace penstock {

@@ -1,7 +1,7 @@
 // kernels/cpu/dense.cpp -- matrix products on the CPU: shapes turned into oneDNN plans.
 #include "kernels/cpu/bias_gradient.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/onednn.h"
+#include "kernels/cpu/onednn/onednn.h"
 
 namespace penstock {
 namespace {

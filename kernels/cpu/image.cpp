@@ -1,7 +1,7 @@
 // kernels/cpu/image.cpp -- convolutions turned into oneDNN plans, and pooling after its checks.
 #include "kernels/cpu/bias_gradient.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/onednn.h"
+#include "kernels/cpu/onednn/onednn.h"
 #include "kernels/cpu/pool.h"
 
 namespace penstock {

@@ -2,8 +2,8 @@
 // stand for.
 #include <cstring>
 
-#include "kernels/cpu/loops.h"
-#include "kernels/layout_plan.h"
+#include "kernels/cpu/loops/loops.h"
+#include "kernels/ops/layout_plan.h"
 
 namespace penstock {
 namespace {

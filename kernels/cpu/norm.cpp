@@ -5,9 +5,9 @@
 #include <array>
 #include <cmath>
 
-#include "kernels/cpu/column_sums.h"
-#include "kernels/cpu/layer_norm_rows.h"
-#include "kernels/cpu/loops.h"
+#include "kernels/cpu/loops/column_sums.h"
+#include "kernels/cpu/loops/layer_norm_rows.h"
+#include "kernels/cpu/loops/loops.h"
 
 namespace penstock {
 namespace {

@@ -3,11 +3,11 @@
 #include <array>
 #include <cstring>
 
-#include "kernels/cpu/column_sums.h"
-#include "kernels/cpu/loops.h"
-#include "kernels/cpu/onednn.h"
-#include "kernels/cpu/random_mask.h"
-#include "kernels/cpu/simd_math.h"
+#include "kernels/cpu/loops/column_sums.h"
+#include "kernels/cpu/loops/loops.h"
+#include "kernels/cpu/loops/random_mask.h"
+#include "kernels/cpu/loops/simd_math.h"
+#include "kernels/cpu/onednn/onednn.h"
 
 namespace penstock {
 namespace {

@@ -4,8 +4,8 @@
 #include <array>
 #include <limits>
 
-#include "kernels/cpu/lanes.h"
-#include "kernels/cpu/loops.h"
+#include "kernels/cpu/loops/lanes.h"
+#include "kernels/cpu/loops/loops.h"
 
 namespace penstock {
 namespace {

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/cpu/loops.h"
-#include "kernels/cpu/simd_math.h"
+#include "kernels/cpu/loops/loops.h"
+#include "kernels/cpu/loops/simd_math.h"
 
 namespace penstock {
 namespace {

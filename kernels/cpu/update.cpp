@@ -1,8 +1,8 @@
 // kernels/cpu/update.cpp -- optimizer arithmetic: one pass over flat fp32 arrays, bound by memory.
 #include <cmath>
 
-#include "kernels/cpu/loops.h"
-#include "kernels/cpu/simd_math.h"
+#include "kernels/cpu/loops/loops.h"
+#include "kernels/cpu/loops/simd_math.h"
 
 namespace penstock {
 namespace {

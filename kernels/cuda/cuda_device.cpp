@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "kernels/cuda/copy_lane.h"
 #include "kernels/cuda/cuda_device_model.h"
-#include "kernels/cuda/event_clock.h"
-#include "kernels/cuda/memory_source.h"
+#include "kernels/cuda/queue/copy_lane.h"
+#include "kernels/cuda/queue/event_clock.h"
+#include "kernels/cuda/queue/memory_source.h"
 
 namespace penstock {
 namespace {

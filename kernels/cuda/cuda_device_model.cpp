@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string>
 
-#include "kernels/cuda/attention_graphs.h"
+#include "kernels/cuda/attention/attention_graphs.h"
 #include "kernels/cuda/status.h"
 
 namespace penstock {

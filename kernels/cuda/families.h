@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cuda/queue.h"
+#include "kernels/cuda/queue/queue.h"
 #include "kernels/cuda/trouble.h"
-#include "kernels/memory.h"
+#include "kernels/memory/memory.h"
 #include "kernels/ops.h"
 #include "kernels/tensor.h"
 

@@ -2,7 +2,7 @@
 // last). Statistics and affine parameters are fp32; x, y and gradients are fp32 or bf16.
 #pragma once
 
-#include "kernels/norm_sums.h"
+#include "kernels/ops/norm_sums.h"
 #include "kernels/tensor.h"
 
 namespace penstock {

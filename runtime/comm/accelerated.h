@@ -7,8 +7,8 @@
 #include <string>
 
 #include "runtime/comm/handle.h"
-#include "runtime/comm/mpi_link.h"
-#include "runtime/comm/mpi_reduce.h"
+#include "runtime/comm/mpi/mpi_link.h"
+#include "runtime/comm/mpi/mpi_reduce.h"
 #include "runtime/comm/network.h"
 #include "runtime/comm/pollers.h"
 

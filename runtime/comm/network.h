@@ -26,7 +26,7 @@
 #include "kernels/tensor.h"
 #include "runtime/comm/grid.h"
 #include "runtime/comm/link_plan.h"
-#include "runtime/comm/session.h"
+#include "runtime/comm/mpi/session.h"
 
 namespace penstock {
 

@@ -3,8 +3,8 @@
 
 #include "kernels/device.h"
 #include "runtime/comm/grid.h"
+#include "runtime/comm/mpi/session.h"
 #include "runtime/comm/network.h"
-#include "runtime/comm/session.h"
 
 namespace penstock {
 

@@ -1,5 +1,5 @@
-// runtime/configuration/config.h -- a whole run file, typed. launch/option_table.cpp is the one
-// table that fills it.
+// runtime/configuration/config.h -- a whole run file, typed.
+// launch/program/options/option_table.cpp is the one table that fills it.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/memory.h"
+#include "kernels/memory/memory.h"
 #include "runtime/data/dataset.h"
 #include "runtime/data/sampler.h"  // IWYU pragma: export
 

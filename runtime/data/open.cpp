@@ -1,11 +1,11 @@
 // The data sets that [data] asks for, by kind.
 #include "kernels/error.h"
 #include "runtime/data/dataset.h"
-#include "runtime/data/images.h"
-#include "runtime/data/parallel.h"
-#include "runtime/data/synthetic.h"
-#include "runtime/data/synthetic_pairs.h"
-#include "runtime/data/text.h"
+#include "runtime/data/images/images.h"
+#include "runtime/data/images/synthetic.h"
+#include "runtime/data/text/text.h"
+#include "runtime/data/translation/parallel.h"
+#include "runtime/data/translation/synthetic_pairs.h"
 
 namespace penstock {
 

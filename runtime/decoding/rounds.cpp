@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/host_memory.h"
+#include "kernels/memory/host_memory.h"
 #include "kernels/ops/pointwise.h"
 #include "runtime/telemetry/units.h"
 

@@ -13,7 +13,7 @@
 #include "runtime/decoding/beam_search.h"
 #include "runtime/decoding/places.h"
 #include "runtime/decoding/rows.h"
-#include "runtime/layers/loss.h"
+#include "runtime/layers/library/loss.h"
 #include "runtime/pipeline/pipeline.h"
 
 namespace penstock {

@@ -4,7 +4,7 @@
 #include <deque>
 
 #include "kernels/error.h"
-#include "runtime/data/language_pair.h"
+#include "runtime/data/translation/language_pair.h"
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/data/pieces.h"
+#include "runtime/data/text/pieces.h"
 #include "runtime/decoding/rounds.h"
 
 namespace penstock {

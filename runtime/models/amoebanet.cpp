@@ -1,13 +1,13 @@
 // AmoebaNet-D and AmoebaNet-B (Real et al. 2019) with L normal cells in three stages of D, 2D and
 // 4D filters, as GPipe (Huang et al. 2019) trained them: a stem, the cells with a reduction before
 // the second and third stage, and a classifier. Between cells two tensors cross
-// (runtime/layers/cell.h).
+// (runtime/layers/library/cell.h).
 #include "runtime/models/amoebanet.h"
 
 #include <algorithm>
 
-#include "runtime/layers/image.h"
-#include "runtime/layers/loss.h"
+#include "runtime/layers/library/image.h"
+#include "runtime/layers/library/loss.h"
 #include "runtime/models/models.h"
 
 namespace penstock {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/layers/cell.h"
-#include "runtime/layers/norm.h"
-#include "runtime/layers/pointwise.h"
+#include "runtime/layers/library/cell.h"
+#include "runtime/layers/library/norm.h"
+#include "runtime/layers/library/pointwise.h"
 
 namespace penstock::amoeba {
 

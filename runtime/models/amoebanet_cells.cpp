@@ -1,4 +1,4 @@
-#include "runtime/layers/image.h"
+#include "runtime/layers/library/image.h"
 #include "runtime/models/amoebanet.h"
 
 namespace penstock::amoeba {

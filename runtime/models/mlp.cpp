@@ -1,9 +1,9 @@
 // A multi-layer perceptron: flatten, hidden layers, classifier. The smallest network worth a
 // pipeline.
-#include "runtime/layers/image.h"
-#include "runtime/layers/linear.h"
-#include "runtime/layers/loss.h"
-#include "runtime/layers/pointwise.h"
+#include "runtime/layers/library/image.h"
+#include "runtime/layers/library/linear.h"
+#include "runtime/layers/library/loss.h"
+#include "runtime/layers/library/pointwise.h"
 #include "runtime/models/models.h"
 
 namespace penstock {

@@ -4,10 +4,10 @@
 #include <map>
 
 #include "runtime/layers/container.h"
-#include "runtime/layers/image.h"
-#include "runtime/layers/loss.h"
-#include "runtime/layers/norm.h"
-#include "runtime/layers/pointwise.h"
+#include "runtime/layers/library/image.h"
+#include "runtime/layers/library/loss.h"
+#include "runtime/layers/library/norm.h"
+#include "runtime/layers/library/pointwise.h"
 #include "runtime/models/models.h"
 
 namespace penstock {

@@ -3,13 +3,13 @@
 #include <functional>
 #include <map>
 
-#include "runtime/layers/attention.h"
 #include "runtime/layers/container.h"
-#include "runtime/layers/embedding.h"
-#include "runtime/layers/image.h"
-#include "runtime/layers/loss.h"
-#include "runtime/layers/norm.h"
-#include "runtime/layers/pointwise.h"
+#include "runtime/layers/library/attention.h"
+#include "runtime/layers/library/embedding.h"
+#include "runtime/layers/library/image.h"
+#include "runtime/layers/library/loss.h"
+#include "runtime/layers/library/norm.h"
+#include "runtime/layers/library/pointwise.h"
 #include "runtime/layers/skip.h"
 #include "runtime/models/layer_options.h"
 #include "runtime/models/models.h"

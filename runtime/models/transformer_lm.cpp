@@ -2,7 +2,7 @@
 // the parameter counts of the paper's Table 1 (embedding, L pre-norm blocks, separate softmax
 // matrix). A tied softmax matrix, GELU, learned positions, missing biases and a final norm are
 // options.
-#include "runtime/layers/norm.h"
+#include "runtime/layers/library/norm.h"
 #include "runtime/models/models.h"
 #include "runtime/models/transformer_parts.h"
 

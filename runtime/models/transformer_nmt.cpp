@@ -6,8 +6,8 @@
 // begins the decoder, lengths by whoever attends to the source. From there on two tensors cross
 // every boundary, the encoder's output ("memory") and the decoder's stream; the last block lets go
 // of the first.
-#include "runtime/layers/norm.h"
-#include "runtime/layers/pointwise.h"
+#include "runtime/layers/library/norm.h"
+#include "runtime/layers/library/pointwise.h"
 #include "runtime/models/models.h"
 #include "runtime/models/transformer_parts.h"
 

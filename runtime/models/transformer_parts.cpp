@@ -3,8 +3,8 @@
 #include <cmath>
 #include <optional>
 
-#include "runtime/layers/norm.h"
-#include "runtime/layers/pointwise.h"
+#include "runtime/layers/library/norm.h"
+#include "runtime/layers/library/pointwise.h"
 
 namespace penstock {
 namespace {

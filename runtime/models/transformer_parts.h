@@ -5,10 +5,10 @@
 #include <memory>
 #include <string>
 
-#include "runtime/layers/attention.h"
 #include "runtime/layers/container.h"
-#include "runtime/layers/embedding.h"
-#include "runtime/layers/loss.h"
+#include "runtime/layers/library/attention.h"
+#include "runtime/layers/library/embedding.h"
+#include "runtime/layers/library/loss.h"
 #include "runtime/models/config.h"
 
 namespace penstock {

@@ -3,10 +3,10 @@
 // the network. With batch norm and padded convolutions, as it is mostly built since; one label an
 // image, for which the scores of its pixels are averaged.
 #include "runtime/layers/container.h"
-#include "runtime/layers/image.h"
-#include "runtime/layers/loss.h"
-#include "runtime/layers/norm.h"
-#include "runtime/layers/pointwise.h"
+#include "runtime/layers/library/image.h"
+#include "runtime/layers/library/loss.h"
+#include "runtime/layers/library/norm.h"
+#include "runtime/layers/library/pointwise.h"
 #include "runtime/layers/skip.h"
 #include "runtime/models/models.h"
 

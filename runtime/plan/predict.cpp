@@ -18,7 +18,7 @@
 namespace penstock {
 namespace {
 
-// As in runtime/stage/gradient_buckets.h and runtime/comm/mpi_reduce.cpp: buckets, and lanes of
+// As in runtime/stage/gradient_buckets.h and runtime/comm/mpi/mpi_reduce.cpp: buckets, and lanes of
 // scratch memory for the other replicas' copies.
 constexpr double kBucketBytes = 4 << 20;
 constexpr int64_t kReduceScratch = int64_t{4} * (2 << 20);

@@ -15,8 +15,8 @@
 
 namespace penstock {
 
-// Bytes, in the engine's accounts (kernels/memory.h). Activations are all that passes between
-// layers and stages, message buffers included.
+// Bytes, in the engine's accounts (kernels/memory/memory.h). Activations are all that passes
+// between layers and stages, message buffers included.
 struct RankMemory {
   int64_t parameters = 0, gradients = 0, optimizer = 0;
   int64_t activations = 0, workspace = 0, communication = 0;

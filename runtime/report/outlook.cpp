@@ -1,6 +1,6 @@
 #include "runtime/report/outlook.h"
 
-#include "kernels/host_memory.h"
+#include "kernels/memory/host_memory.h"
 #include "runtime/telemetry/units.h"
 
 namespace penstock {

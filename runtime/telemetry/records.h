@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/memory.h"
+#include "kernels/memory/memory.h"
 
 namespace penstock {
 

@@ -6,7 +6,7 @@
 
 #include "kernels/error.h"
 #include "kernels/ops/pointwise.h"
-#include "runtime/layers/loss.h"
+#include "runtime/layers/library/loss.h"
 #include "runtime/training/batches.h"
 
 namespace penstock {

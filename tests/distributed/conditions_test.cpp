@@ -20,7 +20,7 @@ constexpr Condition kConditions[] = {{3, 2, "fp32"}, {3, 1, "bf16"}, {4, 1, "fp3
                                      {4, 2, "bf16"}, {1, 2, "fp32"}, {2, 2, "bf16"}};
 constexpr int kConditionCount = static_cast<int>(std::size(kConditions));
 
-// By network: large enough that kernels share their work out (kernels/cpu/loops.h).
+// By network: large enough that kernels share their work out (kernels/cpu/loops/loops.h).
 constexpr const char* kLarge[] = {
     "--model.width 128 --model.hidden 512 --model.context 64",
     "--model.width 96 --model.hidden 384 --model.context 96",

@@ -10,8 +10,8 @@
 #include <string>
 
 #include "kernels/error.h"
+#include "runtime/comm/mpi/session.h"
 #include "runtime/comm/network.h"
-#include "runtime/comm/session.h"
 
 namespace penstock {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "runtime/layers/embedding.h"
-#include "runtime/layers/linear.h"
-#include "runtime/layers/loss.h"
+#include "runtime/layers/library/embedding.h"
+#include "runtime/layers/library/linear.h"
+#include "runtime/layers/library/loss.h"
 #include "runtime/models/models.h"
 
 namespace penstock {

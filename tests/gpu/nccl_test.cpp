@@ -20,7 +20,7 @@
 #include "runtime/comm/accelerated.h"
 #include "runtime/comm/cuda/nccl_comm.h"
 #include "runtime/comm/cuda/watched_device.h"
-#include "runtime/comm/session.h"
+#include "runtime/comm/mpi/session.h"
 
 namespace penstock {
 namespace {

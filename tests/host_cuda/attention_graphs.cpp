@@ -1,10 +1,10 @@
 // tests/host_cuda/attention_graphs.cpp -- fused attention as plain loops, at the seam where cuDNN's
-// frontend stands (kernels/cuda/attention_graphs.h). As picky as cuDNN about addresses, and as
-// greedy for workspace as its deterministic backward on Hopper.
+// frontend stands (kernels/cuda/attention/attention_graphs.h). As picky as cuDNN about addresses,
+// and as greedy for workspace as its deterministic backward on Hopper.
 //
 // PENSTOCK_HOST_CUDNN=none: no graph is supported. PENSTOCK_HOST_CUDNN_WORKSPACE=BYTES: that much
 // is enough for a piece, so that calls of a test's size are cut.
-#include "kernels/cuda/attention_graphs.h"
+#include "kernels/cuda/attention/attention_graphs.h"
 
 #include <algorithm>
 #include <cmath>

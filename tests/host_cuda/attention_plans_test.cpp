@@ -5,7 +5,7 @@
 // The graphs have no header: this is their file once more.
 #include <gtest/gtest.h>
 
-#include "kernels/cuda/cudnn_attention_graphs.cpp"  // NOLINT(bugprone-suspicious-include)
+#include "kernels/cuda/attention/cudnn_attention_graphs.cpp"  // NOLINT(bugprone-suspicious-include)
 
 // The frontend asks the runtime for the architecture that it was told.
 extern "C" cudaError_t cudaGetDevice(int* device) {

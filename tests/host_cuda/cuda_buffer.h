@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "kernels/cuda/stream.h"
+#include "kernels/cuda/queue/stream.h"
 
 namespace penstock::host_cuda {
 

@@ -1,6 +1,6 @@
-// tests/host_cuda/queue_test.cpp -- kernels/cuda/queue.h over the emulation: the same section is
-// issued, then replayed; what changed is patched, or issued again; results are always the same.
-#include "kernels/cuda/queue.h"
+// tests/host_cuda/queue_test.cpp -- kernels/cuda/queue/queue.h over the emulation: the same section
+// is issued, then replayed; what changed is patched, or issued again; results are always the same.
+#include "kernels/cuda/queue/queue.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // tests/host_cuda/sample_kernels.cu -- see sample_kernels.h.
-#include "kernels/cuda/dynamic_shared.h"
-#include "kernels/cuda/launch.h"
+#include "kernels/cuda/loops/dynamic_shared.h"
+#include "kernels/cuda/queue/launch.h"
 #include "tests/host_cuda/sample_kernels.h"
 
 namespace penstock::host_cuda {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/queue.h"
+#include "kernels/cuda/queue/queue.h"
 
 namespace penstock::host_cuda {
 

@@ -10,7 +10,7 @@
 #include <cmath>
 #include <memory>
 
-#include "launch/schedule_command.h"
+#include "launch/program/commands/schedule_command.h"
 #include "runtime/drawing/json.h"
 #include "runtime/schedule/generators/known_schedules.h"
 #include "runtime/telemetry/trace_json.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "runtime/comm/cuda/nccl_fault.h"
-#include "runtime/comm/mpi_check.h"
+#include "runtime/comm/mpi/mpi_check.h"
 
 namespace penstock {
 namespace {

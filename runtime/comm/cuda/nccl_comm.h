@@ -13,7 +13,7 @@
 #include <functional>
 #include <string>
 
-#include "kernels/cuda/stream.h"
+#include "kernels/cuda/queue/stream.h"
 #include "kernels/fault.h"
 
 namespace penstock {

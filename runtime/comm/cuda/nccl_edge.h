@@ -6,7 +6,7 @@
 #include <string>
 
 #include "kernels/cuda/cuda_device.h"
-#include "kernels/cuda/stream.h"
+#include "kernels/cuda/queue/stream.h"
 #include "kernels/tensor.h"
 #include "runtime/comm/accelerated.h"
 #include "runtime/comm/cuda/nccl_comm.h"

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "kernels/cuda/queue.h"
+#include "kernels/cuda/queue/queue.h"
 #include "runtime/comm/pollers.h"
 
 namespace penstock {

@@ -13,7 +13,7 @@
 //   reduction  of a stage with a ReduceGradients: starts in its last weight gradient, wherever the
 //              instruction stands; buckets are summed one after another per rank, beside whatever
 //              the rank computes, each in 2 latencies and the time of 2 (D-1)/D of its bytes
-//              (direct reduce-scatter and all-gather, runtime/comm/mpi_reduce.h). Where the
+//              (direct reduce-scatter and all-gather, runtime/comm/mpi/mpi_reduce.h). Where the
 //              receiver copies, the bytes move while the rank waits, and after its last
 //              instruction. Its TimedInstruction lasts from the first bucket to the last.
 //   update     starts on every rank when all gradients of all ranks are there, since the clip norm

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/layers/linear.h"
-#include "runtime/layers/loss.h"
+#include "runtime/layers/library/linear.h"
+#include "runtime/layers/library/loss.h"
 
 namespace penstock {
 namespace {

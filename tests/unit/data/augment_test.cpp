@@ -1,4 +1,4 @@
-#include "runtime/data/augment.h"
+#include "runtime/data/images/augment.h"
 
 #include <map>
 #include <set>

@@ -5,7 +5,7 @@
 #include <iostream>
 
 #include "fixtures.h"
-#include "runtime/data/images.h"
+#include "runtime/data/images/images.h"
 
 namespace penstock {
 namespace {

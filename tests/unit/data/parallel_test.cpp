@@ -1,5 +1,5 @@
 // Parallel text: what a sample holds, which sentences count, and how languages share an epoch.
-#include "runtime/data/parallel.h"
+#include "runtime/data/translation/parallel.h"
 
 #include <filesystem>
 #include <map>
@@ -7,8 +7,8 @@
 
 #include "fixtures.h"
 #include "runtime/data/loader.h"
-#include "runtime/data/synthetic_pairs.h"
-#include "runtime/data/vocabulary.h"
+#include "runtime/data/text/vocabulary.h"
+#include "runtime/data/translation/synthetic_pairs.h"
 
 namespace penstock {
 namespace {

@@ -1,11 +1,11 @@
 // Word pieces: training repeats itself, text comes back, tags cannot be forged; and the vocabulary
 // of a run is trained once.
-#include "runtime/data/pieces.h"
+#include "runtime/data/text/pieces.h"
 
 #include <filesystem>
 
 #include "fixtures.h"
-#include "runtime/data/vocabulary.h"
+#include "runtime/data/text/vocabulary.h"
 
 namespace penstock {
 namespace {

@@ -1,9 +1,9 @@
 // Decoding and resizing.
-#include "runtime/data/pixels.h"
+#include "runtime/data/images/pixels.h"
 
 #include "fixtures.h"
-#include "runtime/data/jpeg.h"
-#include "runtime/data/png.h"
+#include "runtime/data/images/jpeg.h"
+#include "runtime/data/images/png.h"
 
 namespace penstock {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/data/synthetic.h"
+#include "runtime/data/images/synthetic.h"
 
 #include <numeric>
 

@@ -1,12 +1,12 @@
 // Rows of tokens: from the files that others write, from compressed text, from word pieces.
-#include "runtime/data/token_source.h"
+#include "runtime/data/text/token_source.h"
 
 #include <bit>
 #include <filesystem>
 
 #include "fixtures.h"
-#include "runtime/data/text.h"
-#include "runtime/data/vocabulary.h"
+#include "runtime/data/text/text.h"
+#include "runtime/data/text/vocabulary.h"
 
 namespace penstock {
 namespace {

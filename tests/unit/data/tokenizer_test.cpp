@@ -1,10 +1,10 @@
 // Texts to ids and back, as the training text was read; what has no id is refused by name.
-#include "runtime/data/tokenizer.h"
+#include "runtime/data/text/tokenizer.h"
 
 #include "fixtures.h"
-#include "runtime/data/pieces.h"
-#include "runtime/data/text.h"
-#include "runtime/data/vocabulary.h"
+#include "runtime/data/text/pieces.h"
+#include "runtime/data/text/text.h"
+#include "runtime/data/text/vocabulary.h"
 
 namespace penstock {
 namespace {

@@ -1,5 +1,5 @@
 // How fused attention is cut, at the sizes of real networks, without the library that asks for it.
-#include "kernels/cuda/attention_cut.h"
+#include "kernels/cuda/attention/attention_cut.h"
 
 #include <gtest/gtest.h>
 

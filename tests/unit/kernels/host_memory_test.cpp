@@ -1,6 +1,6 @@
 // What a batch system or a container leaves of a host's memory, in trees of files like those of
 // /proc and /sys.
-#include "kernels/host_memory.h"
+#include "kernels/memory/host_memory.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

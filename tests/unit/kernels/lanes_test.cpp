@@ -1,5 +1,5 @@
 // Sixteen numbers at a time: each lane is what the scalar conversions make of it.
-#include "kernels/cpu/lanes.h"
+#include "kernels/cpu/loops/lanes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // Doubles that are added up as floats.
-#include "kernels/limbs.h"
+#include "kernels/ops/limbs.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "kernels/norm_sums.h"
+#include "kernels/ops/norm_sums.h"
 
 namespace penstock {
 namespace {

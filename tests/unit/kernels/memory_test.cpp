@@ -1,5 +1,5 @@
 // tests/unit/kernels/memory_test.cpp -- the caching allocator: what it reuses, aligns and accounts.
-#include "kernels/memory.h"
+#include "kernels/memory/memory.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

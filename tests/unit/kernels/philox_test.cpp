@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "kernels/bfloat16.h"
-#include "kernels/cpu/random_mask.h"
-#include "kernels/cpu/simd_math.h"
+#include "kernels/cpu/loops/random_mask.h"
+#include "kernels/cpu/loops/simd_math.h"
 
 namespace penstock {
 namespace {

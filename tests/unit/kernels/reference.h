@@ -14,7 +14,7 @@
 
 #include "kernels/bfloat16.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/onednn.h"
+#include "kernels/cpu/onednn/onednn.h"
 #include "kernels/philox.h"
 
 namespace penstock::reference {

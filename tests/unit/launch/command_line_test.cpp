@@ -1,12 +1,12 @@
 // Arguments win over the run file, the run file over defaults; what is wrong is named.
-#include "launch/command_line.h"
+#include "launch/program/options/command_line.h"
 
 #include <sstream>
 
 #include "helpers.h"
 #include "kernels/device_model.h"
-#include "launch/help.h"
-#include "launch/plan_command.h"
+#include "launch/program/commands/plan_command.h"
+#include "launch/program/options/help.h"
 
 namespace penstock {
 namespace {

@@ -1,8 +1,8 @@
 // Which GPU a rank takes, and who may not take the same one.
-#include "launch/device_choice.h"
+#include "launch/program/device_choice.h"
 
 #include "helpers.h"
-#include "kernels/host_memory.h"
+#include "kernels/memory/host_memory.h"
 #include "tests/support/host_device.h"
 
 namespace penstock {

@@ -7,7 +7,7 @@
 
 #include "helpers.h"
 #include "runtime/blueprint/blueprint.h"
-#include "runtime/data/vocabulary.h"
+#include "runtime/data/text/vocabulary.h"
 
 namespace penstock {
 namespace {

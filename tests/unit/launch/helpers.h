@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "kernels/error.h"
-#include "launch/command_line.h"
-#include "launch/run_file.h"
-#include "launch/settings.h"
+#include "launch/program/options/command_line.h"
+#include "launch/program/options/run_file.h"
+#include "launch/program/options/settings.h"
 
 namespace penstock {
 

@@ -1,6 +1,6 @@
 // Networks given layer by layer, nested, and back.
 #include "helpers.h"
-#include "launch/layer_places.h"
+#include "launch/program/options/layer_places.h"
 
 namespace penstock {
 namespace {

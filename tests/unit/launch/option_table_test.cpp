@@ -1,5 +1,5 @@
 // The table is complete and consistent, and its values survive being written and read.
-#include "launch/option_table.h"
+#include "launch/program/options/option_table.h"
 
 #include <set>
 

@@ -1,5 +1,5 @@
 // The run directory is made, holds the effective configuration, and no work of a person is lost.
-#include "launch/run_directory.h"
+#include "launch/program/run_directory.h"
 
 #include <sstream>
 

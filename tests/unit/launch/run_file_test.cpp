@@ -1,5 +1,5 @@
 // Every way a run file can be wrong ends in one line naming file, line, key and what is allowed.
-#include "launch/run_file.h"
+#include "launch/program/options/run_file.h"
 
 #include "helpers.h"
 

@@ -1,4 +1,4 @@
-#include "launch/schedule_command.h"
+#include "launch/program/commands/schedule_command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

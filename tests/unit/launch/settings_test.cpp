@@ -1,5 +1,5 @@
 // Checks across keys: the mini-batch equation, data paths, where a list of layers belongs.
-#include "launch/settings.h"
+#include "launch/program/options/settings.h"
 
 #include "helpers.h"
 

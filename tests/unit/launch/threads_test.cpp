@@ -1,5 +1,5 @@
 // How cores become threads, and when there is something to say about it.
-#include "launch/threads.h"
+#include "launch/program/threads.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

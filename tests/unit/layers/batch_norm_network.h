@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/layers/norm.h"
+#include "runtime/layers/library/norm.h"
 #include "tests/unit/layers/network.h"
 
 namespace penstock {

@@ -1,10 +1,10 @@
 // The graph of a cell: what it adds, what it puts side by side, what it passes on; and the
 // reduction that halves the older of its inputs.
-#include "runtime/layers/cell.h"
+#include "runtime/layers/library/cell.h"
 
-#include "runtime/layers/image.h"
-#include "runtime/layers/norm.h"
-#include "runtime/layers/pointwise.h"
+#include "runtime/layers/library/image.h"
+#include "runtime/layers/library/norm.h"
+#include "runtime/layers/library/pointwise.h"
 #include "tests/unit/layers/network.h"
 
 namespace penstock {

@@ -1,10 +1,10 @@
 // Layers made of layers: what a Group and a Residual compute, own, read and refuse.
 #include "runtime/layers/container.h"
 
-#include "runtime/layers/linear.h"
-#include "runtime/layers/loss.h"
-#include "runtime/layers/norm.h"
-#include "runtime/layers/pointwise.h"
+#include "runtime/layers/library/linear.h"
+#include "runtime/layers/library/loss.h"
+#include "runtime/layers/library/norm.h"
+#include "runtime/layers/library/pointwise.h"
 #include "tests/unit/layers/network.h"
 
 namespace penstock {

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <set>
 
-#include "runtime/layers/attention.h"
-#include "runtime/layers/pointwise.h"
+#include "runtime/layers/library/attention.h"
+#include "runtime/layers/library/pointwise.h"
 #include "tests/unit/layers/network.h"
 
 namespace penstock {

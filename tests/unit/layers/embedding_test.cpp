@@ -1,5 +1,5 @@
 // Token embeddings with each kind of positions, against the formulas (Vaswani et al. 2017, 3.5).
-#include "runtime/layers/embedding.h"
+#include "runtime/layers/library/embedding.h"
 
 #include "tests/unit/layers/network.h"
 

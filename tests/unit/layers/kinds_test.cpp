@@ -1,14 +1,14 @@
 // What every kind of layer says of itself: shapes in and out, parameters, refusals that name the
 // layer; and that its forward does what infer() promised.
 #include "kernels/counting/counting_device.h"
-#include "runtime/layers/attention.h"
-#include "runtime/layers/cell.h"
-#include "runtime/layers/embedding.h"
-#include "runtime/layers/image.h"
-#include "runtime/layers/linear.h"
-#include "runtime/layers/loss.h"
-#include "runtime/layers/norm.h"
-#include "runtime/layers/pointwise.h"
+#include "runtime/layers/library/attention.h"
+#include "runtime/layers/library/cell.h"
+#include "runtime/layers/library/embedding.h"
+#include "runtime/layers/library/image.h"
+#include "runtime/layers/library/linear.h"
+#include "runtime/layers/library/loss.h"
+#include "runtime/layers/library/norm.h"
+#include "runtime/layers/library/pointwise.h"
 #include "tests/unit/layers/network.h"
 
 namespace penstock {

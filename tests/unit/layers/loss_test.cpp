@@ -1,6 +1,6 @@
 // The classifier against a double loop over its own weights: smoothing, ignored labels, clipping,
 // the counts beside the loss, and the gradients that it starts.
-#include "runtime/layers/loss.h"
+#include "runtime/layers/library/loss.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/layers/container.h"
-#include "runtime/layers/linear.h"
+#include "runtime/layers/library/linear.h"
 
 namespace penstock {
 namespace {

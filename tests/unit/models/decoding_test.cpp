@@ -3,7 +3,7 @@
 #include <cmath>
 #include <memory>
 
-#include "runtime/layers/loss.h"
+#include "runtime/layers/library/loss.h"
 #include "runtime/stage/stage.h"
 #include "tests/unit/models/configs.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/onednn.h"
+#include "kernels/cpu/onednn/onednn.h"
 
 namespace penstock {
 

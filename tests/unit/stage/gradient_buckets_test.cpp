@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "kernels/ops/pointwise.h"
-#include "runtime/layers/linear.h"
+#include "runtime/layers/library/linear.h"
 #include "runtime/stage/stage.h"
 
 namespace penstock {

@@ -9,10 +9,10 @@
 #include <map>
 #include <memory>
 
-#include "runtime/layers/attention.h"
 #include "runtime/layers/container.h"
-#include "runtime/layers/norm.h"
-#include "runtime/layers/pointwise.h"
+#include "runtime/layers/library/attention.h"
+#include "runtime/layers/library/norm.h"
+#include "runtime/layers/library/pointwise.h"
 
 namespace penstock {
 namespace {

@@ -1,0 +1,100 @@
+// kernels/cpu/loops/attention_rows.h -- one row of scores: softmax, probabilities and their
+// gradients, each a pass over numbers in the cache. T is float or bfloat16; sums are fp32. Private
+// to attention.cpp.
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include "kernels/cpu/loops/loops.h"
+#include "kernels/cpu/loops/random_mask.h"
+#include "kernels/cpu/loops/simd_math.h"
+
+namespace penstock {
+
+template <class T>
+void softmax_row(T* y, const T* x, int64_t width) {
+  const float top = simd_max(width, [x](int64_t i) { return static_cast<float>(x[i]); });
+  const float sum =
+      simd_sum(width, [x, top](int64_t i) { return simd_exp(static_cast<float>(x[i]) - top); });
+  const float share = 1.0F / sum;
+#pragma GCC ivdep
+  for (int64_t i = 0; i < width; ++i) {
+    y[i] = static_cast<T>(simd_exp(static_cast<float>(x[i]) - top) * share);
+  }
+}
+
+template <class T>
+void softmax_backward_row(T* dx, const T* g, const T* y, int64_t width) {
+  const float dot = simd_sum(
+      width, [g, y](int64_t i) { return static_cast<float>(g[i]) * static_cast<float>(y[i]); });
+#pragma GCC ivdep
+  for (int64_t i = 0; i < width; ++i) {
+    dx[i] = static_cast<T>(static_cast<float>(y[i]) * (static_cast<float>(g[i]) - dot));
+  }
+}
+
+// p[0 .. visible) = the dropped-out probabilities of the scores s, p[visible .. keys) = 0. Returns
+// the logsumexp of the scores. p may be s. `element` is the dropout index of p[0].
+template <class T>
+float probabilities_row(T* p, float* s, int64_t visible, int64_t keys, const RandomMask& mask,
+                        int64_t element) {
+  std::fill(p + visible, p + keys, static_cast<T>(0.0F));
+  if (visible == 0) return -std::numeric_limits<float>::infinity();
+  const float top = simd_max(visible, [s](int64_t j) { return s[j]; });
+  const float sum = simd_sum(visible, [s, top](int64_t j) {
+    s[j] = simd_exp(s[j] - top);
+    return s[j];
+  });
+  const float share = 1.0F / sum;
+  if (!mask.active()) {
+#pragma GCC ivdep
+    for (int64_t j = 0; j < visible; ++j) p[j] = static_cast<T>(s[j] * share);
+    return top + std::log(sum);
+  }
+  alignas(64) float factors[RandomMask::kChunk];
+  for (int64_t begin = 0; begin < visible; begin += RandomMask::kChunk) {
+    const int64_t count = std::min(RandomMask::kChunk, visible - begin);
+    mask.fill(factors, element + begin, count);
+#pragma GCC ivdep
+    for (int64_t j = 0; j < count; ++j) {
+      p[begin + j] = static_cast<T>(s[begin + j] * share * factors[j]);
+    }
+  }
+  return top + std::log(sum);
+}
+
+// With P = e^(s - logsumexp) and the dropout factors M: p = M P and ds = scale P (M dp - dot),
+// where dot = rowsum(g out); both 0 from `visible` on. p may be s, and ds may be dp.
+template <class T>
+void score_gradients_row(T* p, T* ds, const float* s, const float* dp, float logsumexp, float dot,
+                         float scale, int64_t visible, int64_t keys, const RandomMask& mask,
+                         int64_t element) {
+  std::fill(p + visible, p + keys, static_cast<T>(0.0F));
+  std::fill(ds + visible, ds + keys, static_cast<T>(0.0F));
+  if (!mask.active()) {
+#pragma GCC ivdep
+    for (int64_t j = 0; j < visible; ++j) {
+      const float probability = simd_exp(s[j] - logsumexp);
+      const float gradient = scale * probability * (dp[j] - dot);
+      p[j] = static_cast<T>(probability);
+      ds[j] = static_cast<T>(gradient);
+    }
+    return;
+  }
+  alignas(64) float factors[RandomMask::kChunk];
+  for (int64_t begin = 0; begin < visible; begin += RandomMask::kChunk) {
+    const int64_t count = std::min(RandomMask::kChunk, visible - begin);
+    mask.fill(factors, element + begin, count);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t j = begin + i;
+      const float probability = simd_exp(s[j] - logsumexp);
+      const float gradient = scale * probability * (factors[i] * dp[j] - dot);
+      p[j] = static_cast<T>(probability * factors[i]);
+      ds[j] = static_cast<T>(gradient);
+    }
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,133 @@
+// kernels/cpu/loops/attention_tiles.h -- how attention is cut into tiles, and the strides of a
+// tile's matrix products. Pure arithmetic; the mathematics is in attention.cpp.
+//
+// q, k, v and out are [batch, T, heads * depth]: the heads of one position lie side by side, so a
+// head's matrix has rows of stride heads * depth. The T x T matrices of a tile (scores,
+// probabilities) are dense blocks [samples, heads, rows, stride] in scratch memory.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace penstock {
+
+struct AttentionSizes {
+  int64_t batch, queries, keys, heads, depth;
+  [[nodiscard]] int64_t width() const { return heads * depth; }
+};
+
+// Some query rows of some heads of some samples, against the keys 0 .. keys - 1.
+struct AttentionTile {
+  int64_t sample, samples;
+  int64_t head, heads;
+  int64_t row, rows;
+  int64_t keys;
+  int64_t stride;  // elements between two rows of a score block
+  bool first;      // no earlier tile adds to the key gradients of these heads; it sees all keys
+
+  [[nodiscard]] int64_t lines() const { return samples * heads * rows; }
+  [[nodiscard]] int64_t block_elements() const { return lines() * stride; }
+};
+
+// Element strides of (sample, head, row, column), as MatmulPlan wants them.
+using TileStrides = std::array<int64_t, 4>;
+
+[[nodiscard]] inline TileStrides transposed(const TileStrides& s) {
+  return {s[0], s[1], s[3], s[2]};
+}
+[[nodiscard]] inline TileStrides interleaved_strides(const AttentionSizes& s, int64_t positions) {
+  return {positions * s.width(), s.depth, s.width(), 1};
+}
+[[nodiscard]] inline TileStrides block_strides(const AttentionTile& tile) {
+  return {tile.heads * tile.rows * tile.stride, tile.rows * tile.stride, tile.stride, 1};
+}
+
+// The tiles' common extents: as many heads and samples at a time as keep every thread's scores in
+// its cache, always whole divisors, so that a run has few distinct product shapes.
+struct AttentionGrid {
+  int64_t samples, heads, rows, stride;
+  [[nodiscard]] int64_t block_elements() const { return samples * heads * rows * stride; }
+};
+
+[[nodiscard]] inline int64_t largest_divisor(int64_t of, int64_t at_most) {
+  for (int64_t d = std::min(of, at_most); d > 1; --d) {
+    if (of % d == 0) return d;
+  }
+  return 1;
+}
+
+[[nodiscard]] inline AttentionGrid attention_grid(const AttentionSizes& s, int threads) {
+  constexpr int64_t kBlockRows = 128;
+  constexpr int64_t kTileElements = int64_t{128} << 10;  // a thread's: half of a MiB
+  constexpr int64_t kLine = 16;                          // rows of scores start at cache lines
+  const int64_t budget = kTileElements * threads;
+  AttentionGrid grid{};
+  grid.rows = std::min(kBlockRows, s.queries);
+  grid.stride = (s.keys + kLine - 1) / kLine * kLine;
+  const int64_t matrix = std::max<int64_t>(grid.rows * grid.stride, 1);
+  grid.heads = largest_divisor(s.heads, budget / matrix);
+  const bool whole = grid.heads == s.heads && grid.rows == s.queries;
+  grid.samples = whole ? largest_divisor(s.batch, budget / (matrix * grid.heads)) : 1;
+  return grid;
+}
+
+// f(tile) for all tiles. Query blocks go from last to first: under a causal mask only the last one
+// sees all keys, and it may then overwrite the key gradients where the others add.
+template <class F>
+void for_tiles(const AttentionSizes& s, const AttentionGrid& grid, bool causal, const F& f) {
+  const int64_t blocks = (s.queries + grid.rows - 1) / grid.rows;
+  for (int64_t sample = 0; sample < s.batch; sample += grid.samples) {
+    for (int64_t head = 0; head < s.heads; head += grid.heads) {
+      for (int64_t block = blocks - 1; block >= 0; --block) {
+        AttentionTile tile{};
+        tile.sample = sample;
+        tile.samples = grid.samples;
+        tile.head = head;
+        tile.heads = grid.heads;
+        tile.row = block * grid.rows;
+        tile.rows = std::min(grid.rows, s.queries - tile.row);
+        tile.keys = causal ? tile.row + tile.rows : s.keys;
+        tile.stride = grid.stride;
+        tile.first = block == blocks - 1;
+        f(tile);
+      }
+    }
+  }
+}
+
+// What oneDNN's door widens where it emulates bf16 (kernels/cpu/onednn/onednn_matmul.cpp), in
+// elements of the tiles' products.
+struct AttentionWidening {
+  int64_t block = 0, keys = 0, queries = 0;  // of the operands of the widest product, at a time
+  double all = 0;                            // of all products, one after another
+};
+
+// Forward: scores = q k^T (fp32), out = p v. Backward: those scores, dp = g v^T (fp32),
+// dv += p^T g and dk += ds^T q (fp32), dq = ds k.
+[[nodiscard]] inline AttentionWidening attention_widening(const AttentionSizes& s,
+                                                          const AttentionGrid& grid, bool causal,
+                                                          bool backward) {
+  AttentionWidening widening;
+  AttentionSizes some = s;  // all heads and samples have tiles like these
+  some.batch = grid.samples;
+  some.heads = grid.heads;
+  for_tiles(some, grid, causal, [&](const AttentionTile& tile) {
+    const int64_t matrices = tile.samples * tile.heads;
+    const int64_t block = matrices * tile.rows * tile.keys;
+    const int64_t keys = matrices * tile.keys * s.depth;
+    const int64_t queries = matrices * tile.rows * s.depth;
+    if (block + keys + queries > widening.block + widening.keys + widening.queries) {
+      widening.block = block;
+      widening.keys = keys;
+      widening.queries = queries;
+    }
+    widening.all += static_cast<double>(backward ? 3 * (block + keys) + 5 * queries
+                                                 : block + 2 * (keys + queries));
+  });
+  const int64_t repeats = (s.batch / grid.samples) * (s.heads / grid.heads);
+  widening.all *= static_cast<double>(repeats);
+  return widening;
+}
+
+}  // namespace penstock

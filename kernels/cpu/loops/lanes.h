@@ -1,0 +1,64 @@
+// kernels/cpu/loops/lanes.h -- sixteen fp32 numbers at a time, as a vector type of the compiler:
+// one register with AVX-512, two or four elsewhere. For loops whose running values must stay in
+// registers, which the compiler does not see in arrays.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/bfloat16.h"
+
+namespace penstock {
+
+// All of it is inlined, and no such value is ever passed to another translation unit: for the rest
+// of a file that includes this, GCC need not warn that processors differ in how they would pass it.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+inline constexpr int64_t kLanes = 16;
+using FloatLanes = float __attribute__((vector_size(64)));
+using IntLanes = int32_t __attribute__((vector_size(64)));
+using BitLanes = uint32_t __attribute__((vector_size(64)));
+using HalfLanes = uint16_t __attribute__((vector_size(32)));
+
+// The first `count` of sixteen; the others are zero.
+[[gnu::always_inline]] inline FloatLanes load_lanes(const float* from, int64_t count = kLanes) {
+  FloatLanes lanes{};
+  std::memcpy(&lanes, from, static_cast<size_t>(count) * sizeof(float));
+  return lanes;
+}
+[[gnu::always_inline]] inline IntLanes load_lanes(const int32_t* from, int64_t count = kLanes) {
+  IntLanes lanes{};
+  std::memcpy(&lanes, from, static_cast<size_t>(count) * sizeof(int32_t));
+  return lanes;
+}
+[[gnu::always_inline]] inline FloatLanes load_lanes(const bfloat16* from, int64_t count = kLanes) {
+  HalfLanes halves{};
+  std::memcpy(&halves, from, static_cast<size_t>(count) * sizeof(bfloat16));
+  return std::bit_cast<FloatLanes>(__builtin_convertvector(halves, BitLanes) << 16);
+}
+
+[[gnu::always_inline]] inline void store_lanes(float* to, const FloatLanes& lanes,
+                                               int64_t count = kLanes) {
+  std::memcpy(to, &lanes, static_cast<size_t>(count) * sizeof(float));
+}
+[[gnu::always_inline]] inline void store_lanes(int32_t* to, const IntLanes& lanes,
+                                               int64_t count = kLanes) {
+  std::memcpy(to, &lanes, static_cast<size_t>(count) * sizeof(int32_t));
+}
+// All bits of a lane where it is not a number.
+[[gnu::always_inline]] inline IntLanes nan_lanes(const FloatLanes& lanes) {
+  return lanes != lanes;  // NOLINT(misc-redundant-expression)
+}
+
+// Rounds as bfloat16(float) does.
+[[gnu::always_inline]] inline void store_lanes(bfloat16* to, const FloatLanes& lanes,
+                                               int64_t count = kLanes) {
+  const auto words = std::bit_cast<BitLanes>(lanes);
+  const BitLanes rounded = (words + (0x7fffU + ((words >> 16) & 1U))) >> 16;
+  const BitLanes nan = (words >> 16) | 0x40U;
+  const auto halves = __builtin_convertvector(nan_lanes(lanes) ? nan : rounded, HalfLanes);
+  std::memcpy(&to->bits, &halves, static_cast<size_t>(count) * sizeof(bfloat16));
+}
+
+}  // namespace penstock

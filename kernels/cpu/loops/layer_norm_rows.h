@@ -1,0 +1,53 @@
+// kernels/cpu/loops/layer_norm_rows.h -- layer norm of one row, forward and backward, as vectorised
+// loops.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/cpu/loops/simd_math.h"
+
+namespace penstock {
+
+struct RowStatistics {
+  float mean, rstd;
+};
+
+// Two passes: the second sees a row that is still in the cache, and subtracts before it squares.
+template <class T>
+RowStatistics row_statistics(const T* x, int64_t width, float epsilon) {
+  const auto count = static_cast<float>(width);
+  const float mean = simd_sum(width, [x](int64_t i) { return static_cast<float>(x[i]); }) / count;
+  const float squares = simd_sum(width, [x, mean](int64_t i) {
+    const float centred = static_cast<float>(x[i]) - mean;
+    return centred * centred;
+  });
+  return {mean, 1.0F / std::sqrt(squares / count + epsilon)};
+}
+
+template <class T>
+void layer_norm_row(T* y, const T* x, RowStatistics s, const float* gamma, const float* beta,
+                    int64_t width) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < width; ++i) {
+    y[i] = static_cast<T>((static_cast<float>(x[i]) - s.mean) * s.rstd * gamma[i] + beta[i]);
+  }
+}
+
+// With h = g gamma and n = the normalised x: dx = rstd (h - mean(h) - n mean(h n)).
+template <class T>
+void layer_norm_backward_row(T* dx, const T* g, const T* x, RowStatistics s, const float* gamma,
+                             int64_t width) {
+  const auto count = static_cast<float>(width);
+  const auto h_at = [g, gamma](int64_t i) { return static_cast<float>(g[i]) * gamma[i]; };
+  const auto n_at = [x, s](int64_t i) { return (static_cast<float>(x[i]) - s.mean) * s.rstd; };
+  const float mean_h = simd_sum(width, h_at) / count;
+  const float mean_hn =
+      simd_sum(width, [&h_at, &n_at](int64_t i) { return h_at(i) * n_at(i); }) / count;
+#pragma GCC ivdep
+  for (int64_t i = 0; i < width; ++i) {
+    dx[i] = static_cast<T>(s.rstd * (h_at(i) - mean_h - n_at(i) * mean_hn));
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,50 @@
+// kernels/cpu/loops/loops.h -- what the hand-written CPU loops share: the split of work
+// between threads and scratch memory. oneDNN shares out its own work.
+//
+// A loop's results never depend on how many threads ran it: threads get whole outputs (rows,
+// elements, columns), and sums that cross rows go through column_sums.h.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "kernels/bfloat16.h"
+#include "kernels/checks.h"
+#include "kernels/cpu/families.h"
+
+namespace penstock {
+
+inline constexpr int64_t kElementsWorthAThread = 16384;  // fewer cost less than waking the thread
+
+// f(first, last) over contiguous ranges that cover [0, items), one a thread; `item_size` elements
+// of work each. f must not throw.
+template <class F>
+void for_ranges(const CpuContext& context, int64_t items, int64_t item_size, const F& f) {
+  const int64_t worth = items * item_size / kElementsWorthAThread;
+  const int shares = static_cast<int>(std::min({int64_t{context.threads}, worth, items}));
+  if (shares <= 1) {
+    if (items > 0) f(int64_t{0}, items);
+    return;
+  }
+#pragma omp parallel for schedule(static) num_threads(shares)
+  for (int share = 0; share < shares; ++share) {
+    f(items * share / shares, items * (share + 1) / shares);
+  }
+}
+
+// The same over single elements, in ranges that start at multiples of 64.
+template <class F>
+void for_elements(const CpuContext& context, int64_t elements, const F& f) {
+  constexpr int64_t kGroup = 64;
+  for_ranges(context, (elements + kGroup - 1) / kGroup, kGroup, [&](int64_t first, int64_t last) {
+    f(first * kGroup, std::min(last * kGroup, elements));
+  });
+}
+
+[[nodiscard]] inline Tensor scratch(const CpuContext& context, int64_t elements, DType type) {
+  const size_t size_bytes = static_cast<size_t>(elements) * size_of(type);
+  return {context.memory.take(size_bytes, Purpose::Workspace), Shape{elements}, type};
+}
+
+}  // namespace penstock

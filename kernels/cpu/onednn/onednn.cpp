@@ -1,0 +1,161 @@
+#include "kernels/cpu/onednn/onednn.h"
+
+#include <omp.h>
+#include <oneapi/dnnl/dnnl_debug.h>
+
+#include <algorithm>
+
+#include "kernels/cpu/onednn/onednn_state.h"
+#include "kernels/cpu/processor.h"
+#include "kernels/fault.h"
+
+namespace penstock {
+namespace {
+
+void check(dnnl_status_t status, const char* what) {
+  if (status != dnnl_success) fail_library(what, dnnl::error(status, "see ONEDNN_VERBOSE=1"));
+}
+
+}  // namespace
+
+OneDnn::State::State(int thread_count, Memory& scratch_memory, Bf16 bf16)
+    : threads(thread_count),
+      memory(scratch_memory),
+      native_bf16(bf16 == Bf16::Auto && processor_at_hand().bf16),
+      engine(dnnl::engine::kind::cpu, 0),
+      stream(engine) {}
+
+OneDnn::OneDnn(int threads, Memory& memory, Bf16 bf16)
+    : state_(std::make_unique<State>(threads, memory, bf16)) {}
+OneDnn::~OneDnn() = default;
+
+int64_t OneDnn::primitives_created() const {
+  return state_->primitives_created;
+}
+
+bool OneDnn::native_bf16() const {
+  return state_->native_bf16;
+}
+
+std::string OneDnn::isa() const {
+  const std::string name = dnnl_cpu_isa2str(dnnl_get_effective_cpu_isa());
+  const std::string prefix = "cpu_isa_";
+  return name.rfind(prefix, 0) == 0 ? name.substr(prefix.size()) : name;
+}
+
+std::string OneDnn::version() {
+  const dnnl_version_t* v = dnnl_version();
+  return std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch);
+}
+
+Prepared::Prepared(OneDnn::State& state, dnnl::primitive primitive, const dnnl_api::Desc& scratch,
+                   const std::vector<Argument>& arguments)
+    : primitive_(std::move(primitive)), scratch_bytes_(scratch.get_size()) {
+  auto add = [&](int name, const dnnl_api::Desc& desc) {
+    memories_.emplace_back(desc, state.engine, nullptr);
+    arguments_.push_back({name, memories_.back().get()});
+  };
+  for (const Argument& argument : arguments) add(argument.name, argument.desc);
+  if (scratch_bytes_ > 0) add(DNNL_ARG_SCRATCHPAD, scratch);
+  ++state.primitives_created;
+}
+
+void OneDnn::State::use_threads() const {
+  omp_set_num_threads(threads);
+}
+
+void Prepared::run(OneDnn::State& state, std::initializer_list<const void*> buffers) {
+  // The C calls: the C++ execute() copies its arguments into new memory at every call.
+  auto point = [](dnnl_memory_t memory, const void* buffer) {
+    check(dnnl_memory_set_data_handle(memory, const_cast<void*>(buffer)), "a memory object");
+  };
+  size_t i = 0;
+  for (const void* buffer : buffers) point(arguments_[i++].memory, buffer);
+  Tensor scratch;
+  if (scratch_bytes_ > 0) {
+    scratch = state.scratch(static_cast<int64_t>(scratch_bytes_), DType::U8);
+    point(arguments_[i++].memory, scratch.raw());
+  }
+  if (i != arguments_.size()) fail_internal("a oneDNN primitive was run with missing buffers");
+  state.use_threads();
+  check(dnnl_primitive_execute(primitive_.get(), state.stream.get(), static_cast<int>(i),
+                               arguments_.data()),
+        "the execution of a primitive");
+  check(dnnl_stream_wait(state.stream.get()), "waiting for a primitive");
+}
+
+Packing::Packing(OneDnn::State& state, const dnnl_api::Desc& value, const dnnl_api::Desc& packed)
+    : size_bytes_(static_cast<int64_t>(packed.get_size())) {
+  if (value == packed) return;
+  const dnnl::reorder::primitive_desc desc(state.engine, value, state.engine, packed,
+                                           new_attributes());
+  const std::vector<Argument> arguments = {{DNNL_ARG_DST, packed}, {DNNL_ARG_SRC, value}};
+  reorder_.emplace(state, std::type_identity<dnnl::reorder>{}, desc, arguments);
+  const auto pair = std::make_pair(value, packed);
+  const auto known = std::find(state.packings.begin(), state.packings.end(), pair);
+  key_ = static_cast<uint64_t>(known - state.packings.begin()) + 1;
+  if (known == state.packings.end()) state.packings.push_back(pair);
+}
+
+const void* Packing::form_of(OneDnn::State& state, Weight& weight) {
+  const void* value = weight.value().raw();
+  if (!reorder_) return value;
+  Weight::Form& form = weight.form(key_);
+  if (!form.packed) form.packed = state.scratch(size_bytes_, DType::U8);
+  if (form.version != weight.version()) {
+    reorder_->run(state, {form.packed.raw(), value});
+    form.version = weight.version();
+  }
+  return form.packed.raw();
+}
+
+dnnl::primitive_attr new_attributes() {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attr;
+}
+
+dnnl::memory::data_type library_type(DType type) {
+  switch (type) {
+    case DType::F32:
+      return dnnl::memory::data_type::f32;
+    case DType::BF16:
+      return dnnl::memory::data_type::bf16;
+    default:
+      fail_internal(std::string("no matrix product or activation works in ") + name_of(type));
+  }
+}
+
+dnnl::algorithm library_algorithm(Activation f) {
+  switch (f) {
+    case Activation::Relu:
+      return dnnl::algorithm::eltwise_relu;
+    case Activation::Gelu:
+      return dnnl::algorithm::eltwise_gelu_erf;
+    case Activation::GeluTanh:
+      return dnnl::algorithm::eltwise_gelu_tanh;
+    case Activation::Silu:
+      return dnnl::algorithm::eltwise_swish;
+    case Activation::Tanh:
+      return dnnl::algorithm::eltwise_tanh;
+  }
+  fail_internal("unknown activation");
+}
+
+void fail_library(const std::string& what, const dnnl::error& error) {
+  const std::string text = "oneDNN " + OneDnn::version() + " refused " + what + ": " +
+                           error.what() + " (status " + std::to_string(error.status) + ")";
+  fail_by(error.status == dnnl_out_of_memory ? Fault::Memory : Fault::Bug, text);
+}
+
+void widen(float* to, const bfloat16* from, int64_t elements, int threads) {
+#pragma omp parallel for simd schedule(static) num_threads(threads)
+  for (int64_t i = 0; i < elements; ++i) to[i] = static_cast<float>(from[i]);
+}
+
+void narrow(bfloat16* to, const float* from, int64_t elements, int threads) {
+#pragma omp parallel for simd schedule(static) num_threads(threads)
+  for (int64_t i = 0; i < elements; ++i) to[i] = bfloat16(from[i]);
+}
+
+}  // namespace penstock

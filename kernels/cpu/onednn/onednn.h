@@ -1,0 +1,91 @@
+// kernels/cpu/onednn/onednn.h -- the only door to oneDNN, for its 2.x (Debian 12) and 3.x
+// interfaces.
+//
+// Callers describe a product or a convolution in a plain struct, its plan; the door makes the
+// primitive on first sight, keeps it, and runs it: the same plan again creates and allocates
+// nothing. Results are the same to the bit from run to run at any address for the same plan and
+// thread count. Every call has ended when it returns. One thread at a time may use a door.
+//
+// A call throws Error(Internal) naming the plan where the library refuses it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "kernels/device.h"
+#include "kernels/ops/dense.h"
+#include "kernels/ops/image.h"
+#include "kernels/ops/pointwise.h"
+#include "kernels/tensor.h"
+#include "kernels/weight.h"
+
+namespace penstock {
+
+// c[batch.., m, n] = f(scale a b + bias + (accumulate ? c : 0)), any element strides, outer two
+// axes are batch. Zero extents are fine; k == 0 is a product of zeros. A fused function gives the
+// bits that activation_forward would give on the fp32 result (but for the sign of a zero, on old
+// CPUs); Tanh wants a dense c.
+struct MatmulPlan {
+  std::array<int64_t, 2> batch{1, 1};
+  int64_t m = 0, n = 0, k = 0;
+  // Element strides of (batch0, batch1, row, column) of a [m, k], b [k, n] and c [m, n].
+  std::array<int64_t, 4> a{}, b{}, c{};
+  DType a_type = DType::F32, b_type = DType::F32, c_type = DType::F32;
+  float scale = 1.0F;       // multiplies the product; not together with a bias
+  bool accumulate = false;  // add to c
+  bool bias = false;        // fp32 [n]
+  Fused fused = Fused::None;
+  bool operator==(const MatmulPlan&) const = default;
+};
+
+// y[n, out_h, out_w, out] = f(x[n, h, w, in] * w[out, in / groups, kernel_h, kernel_w] + bias),
+// all dense. x and y are of `type`, the weight's value, its gradient and the bias fp32.
+struct ConvolutionPlan {
+  int64_t n = 0, h = 0, w = 0, in = 0;
+  int64_t out_h = 0, out_w = 0, out = 0;
+  int64_t groups = 1;
+  Window window;
+  DType type = DType::F32;
+  bool bias = false;
+  Fused fused = Fused::None;
+  bool operator==(const ConvolutionPlan&) const = default;
+};
+
+class OneDnn {
+ public:
+  // Scratch memory comes from `memory`, charged to Purpose::Workspace.
+  OneDnn(int threads, Memory& memory, Bf16 bf16 = Bf16::Auto);
+  ~OneDnn();
+  OneDnn(const OneDnn&) = delete;
+  OneDnn& operator=(const OneDnn&) = delete;
+
+  void matmul(const MatmulPlan& plan, void* c, const void* a, const void* b,
+              const float* bias = nullptr);
+  // The same, where b is the dense fp32 value of a weight: read as it is, or from a copy in
+  // plan.b_type, made once after each Weight::changed().
+  void matmul(const MatmulPlan& plan, void* c, const void* a, Weight& b,
+              const float* bias = nullptr);
+  void convolution_forward(const ConvolutionPlan& plan, void* y, const void* x, Weight& w,
+                           const float* bias);
+  // These two ignore plan.bias and plan.fused, which must be left at their defaults.
+  void convolution_backward_input(const ConvolutionPlan& plan, void* dx, const void* g, Weight& w);
+  void convolution_backward_weight(const ConvolutionPlan& plan, float* dw, const void* x,
+                                   const void* g);  // dw +=
+  void activation_forward(void* y, const void* x, int64_t elements, DType type, Activation f);
+  void activation_backward(void* dx, const void* g, const void* x, int64_t elements, DType type,
+                           Activation f);
+
+  [[nodiscard]] int64_t primitives_created() const;
+  [[nodiscard]] bool native_bf16() const;
+  [[nodiscard]] std::string isa() const;       // "avx512_core_bf16"
+  [[nodiscard]] static std::string version();  // "2.6.3"
+
+  struct State;  // kernels/cpu/onednn/onednn_state.h
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace penstock

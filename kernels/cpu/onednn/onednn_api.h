@@ -1,0 +1,123 @@
+// kernels/cpu/onednn/onednn_api.h -- the two interfaces of oneDNN under one name. Version 3 took
+// operation descriptors away (a primitive descriptor is made directly); nothing else that we use
+// changed. Included by onednn*.cpp only.
+#pragma once
+
+#include <oneapi/dnnl/dnnl_version.h>
+
+#include <oneapi/dnnl/dnnl.hpp>
+
+namespace penstock::dnnl_api {
+
+using Desc = dnnl::memory::desc;
+
+// Direct always: given the choice, version 2 takes Winograd where it is five times slower.
+inline constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+
+// Of a convolution: (vertical, horizontal).
+struct Sliding {
+  dnnl::memory::dims strides, before, after;
+};
+
+#if DNNL_VERSION_MAJOR >= 3
+
+inline void append_eltwise(dnnl::post_ops& ops, dnnl::algorithm algorithm, float alpha) {
+  ops.append_eltwise(algorithm, alpha, 0.0F);
+}
+
+inline dnnl::matmul::primitive_desc matmul(const dnnl::engine& engine, const Desc& a, const Desc& b,
+                                           const Desc& bias, const Desc& c,
+                                           const dnnl::primitive_attr& attr) {
+  return {engine, a, b, bias, c, attr};
+}
+
+inline dnnl::eltwise_forward::primitive_desc eltwise_forward(const dnnl::engine& engine,
+                                                             dnnl::algorithm algorithm,
+                                                             const Desc& data, float alpha,
+                                                             const dnnl::primitive_attr& attr) {
+  return {engine, dnnl::prop_kind::forward_training, algorithm, data, data, alpha, 0.0F, attr};
+}
+
+inline dnnl::eltwise_backward::primitive_desc eltwise_backward(
+    const dnnl::engine& engine, dnnl::algorithm algorithm, const Desc& data, float alpha,
+    const dnnl::eltwise_forward::primitive_desc& forward, const dnnl::primitive_attr& attr) {
+  return {engine, algorithm, data, data, data, alpha, 0.0F, forward, attr};
+}
+
+inline dnnl::convolution_forward::primitive_desc convolution_forward(
+    const dnnl::engine& engine, const Desc& x, const Desc& w, const Desc& bias, const Desc& y,
+    const Sliding& s, const dnnl::primitive_attr& attr) {
+  return {engine,   dnnl::prop_kind::forward_training,
+          kDirect,  x,
+          w,        bias,
+          y,        s.strides,
+          s.before, s.after,
+          attr};
+}
+
+inline dnnl::convolution_backward_data::primitive_desc convolution_backward_data(
+    const dnnl::engine& engine, const Desc& dx, const Desc& w, const Desc& g, const Sliding& s,
+    const dnnl::convolution_forward::primitive_desc& forward, const dnnl::primitive_attr& attr) {
+  return {engine, kDirect, dx, w, g, s.strides, s.before, s.after, forward, attr};
+}
+
+inline dnnl::convolution_backward_weights::primitive_desc convolution_backward_weights(
+    const dnnl::engine& engine, const Desc& x, const Desc& dw, const Desc& g, const Sliding& s,
+    const dnnl::convolution_forward::primitive_desc& forward, const dnnl::primitive_attr& attr) {
+  return {engine, kDirect, x, dw, g, s.strides, s.before, s.after, forward, attr};
+}
+
+#else
+
+inline void append_eltwise(dnnl::post_ops& ops, dnnl::algorithm algorithm, float alpha) {
+  ops.append_eltwise(1.0F, algorithm, alpha, 0.0F);
+}
+
+inline dnnl::matmul::primitive_desc matmul(const dnnl::engine& engine, const Desc& a, const Desc& b,
+                                           const Desc& bias, const Desc& c,
+                                           const dnnl::primitive_attr& attr) {
+  return {dnnl::matmul::desc(a, b, bias, c), attr, engine};
+}
+
+inline dnnl::eltwise_forward::primitive_desc eltwise_forward(const dnnl::engine& engine,
+                                                             dnnl::algorithm algorithm,
+                                                             const Desc& data, float alpha,
+                                                             const dnnl::primitive_attr& attr) {
+  const dnnl::eltwise_forward::desc op(dnnl::prop_kind::forward_training, algorithm, data, alpha,
+                                       0.0F);
+  return {op, attr, engine};
+}
+
+inline dnnl::eltwise_backward::primitive_desc eltwise_backward(
+    const dnnl::engine& engine, dnnl::algorithm algorithm, const Desc& data, float alpha,
+    const dnnl::eltwise_forward::primitive_desc& forward, const dnnl::primitive_attr& attr) {
+  const dnnl::eltwise_backward::desc op(algorithm, data, data, alpha, 0.0F);
+  return {op, attr, engine, forward};
+}
+
+inline dnnl::convolution_forward::primitive_desc convolution_forward(
+    const dnnl::engine& engine, const Desc& x, const Desc& w, const Desc& bias, const Desc& y,
+    const Sliding& s, const dnnl::primitive_attr& attr) {
+  const dnnl::convolution_forward::desc op(dnnl::prop_kind::forward_training, kDirect, x, w, bias,
+                                           y, s.strides, s.before, s.after);
+  return {op, attr, engine};
+}
+
+inline dnnl::convolution_backward_data::primitive_desc convolution_backward_data(
+    const dnnl::engine& engine, const Desc& dx, const Desc& w, const Desc& g, const Sliding& s,
+    const dnnl::convolution_forward::primitive_desc& forward, const dnnl::primitive_attr& attr) {
+  const dnnl::convolution_backward_data::desc op(kDirect, dx, w, g, s.strides, s.before, s.after);
+  return {op, attr, engine, forward};
+}
+
+inline dnnl::convolution_backward_weights::primitive_desc convolution_backward_weights(
+    const dnnl::engine& engine, const Desc& x, const Desc& dw, const Desc& g, const Sliding& s,
+    const dnnl::convolution_forward::primitive_desc& forward, const dnnl::primitive_attr& attr) {
+  const dnnl::convolution_backward_weights::desc op(kDirect, x, dw, g, s.strides, s.before,
+                                                    s.after);
+  return {op, attr, engine, forward};
+}
+
+#endif
+
+}  // namespace penstock::dnnl_api

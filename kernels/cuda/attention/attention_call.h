@@ -1,0 +1,48 @@
+// kernels/cuda/attention/attention_call.h -- one call of attention as our blocked kernels take it.
+// Private to the attention family.
+//
+// The kernels follow FlashAttention (Dao et al. 2022): scores live in tiles in shared memory and
+// never reach the device's memory. The forward passes over the keys twice, first for the logsumexp
+// of each row, then for the probabilities themselves, so that nothing is ever rescaled and the
+// backward finds the very same probabilities. The backward sums dk and dv in one kernel over blocks
+// of keys, dq in another over blocks of queries: every sum has one owner and one order.
+#pragma once
+
+#include "kernels/cuda/families.h"
+
+namespace penstock {
+
+// Passed to kernels by value; no padding.
+struct AttentionCall {
+  int32_t batch, queries, keys, heads, depth;
+  int32_t causal;  // 0 or 1
+  int32_t wide;    // 0 or 1: rows can be read 16 bytes at a time
+  float scale;     // of the scores
+  float rate;      // of the dropout; 0 for none
+  float keep;      // what is kept is multiplied with this
+  RandomStream stream;
+  const int32_t* lengths;  // of the keys, per sample, or null
+};
+
+// The widest head that the kernels take.
+inline constexpr int kDeepest = 128;
+
+struct AttentionInputs {
+  const void *q, *k, *v;
+};
+// Elements are fp32 or bf16, as `type` says; shapes as in AttentionOps.
+void blocked_attention_forward(CudaContext& context, const AttentionCall& call, DType type,
+                               const AttentionInputs& in, void* out, float* logsumexp);
+
+struct AttentionResults {
+  const void *g, *out;
+  const float* logsumexp;
+};
+struct AttentionGradients {
+  void *dq, *dk, *dv;
+};
+void blocked_attention_backward(CudaContext& context, const AttentionCall& call, DType type,
+                                const AttentionInputs& in, const AttentionResults& results,
+                                const AttentionGradients& gradients);
+
+}  // namespace penstock

@@ -1,0 +1,71 @@
+#include "kernels/cuda/attention/attention_cut.h"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+int64_t shares(int64_t all, int64_t most) {
+  return (all + most - 1) / most;
+}
+
+// The largest of as many nearly equal shares as it takes where none is larger than `most`.
+int64_t even(int64_t all, int64_t most) {
+  return shares(all, shares(all, most));
+}
+
+// How many of `taken` units that want so many bytes the limit lets expect: fewer, and at least one.
+int64_t fewer(int64_t taken, int64_t bytes, int64_t limit) {
+  const double fitting = static_cast<double>(taken) * static_cast<double>(limit) /
+                         static_cast<double>(std::max<int64_t>(bytes, 1));
+  return std::clamp(static_cast<int64_t>(fitting), int64_t{1}, taken - 1);
+}
+
+// Share i of `count` of `all`, as the first unit and the one behind the last.
+int64_t bound(int64_t all, int64_t count, int64_t i) {
+  return i * all / count;
+}
+
+}  // namespace
+
+AttentionCut cut_attention(int64_t samples, int64_t heads, const AttentionLimits& limits,
+                           const AttentionWorkspace& workspace) {
+  AttentionCut cut{samples, heads, 0};
+  for (;;) {
+    const std::optional<int64_t> bytes = workspace(cut.samples, cut.heads);
+    if (!bytes.has_value()) return {};
+    cut.workspace_bytes = *bytes;
+    if (*bytes <= limits.enough) return cut;
+    if (cut.samples > 1) {
+      cut.samples = even(samples, fewer(cut.samples, *bytes, limits.enough));
+    } else if (cut.heads > 1) {
+      cut.heads = even(heads, fewer(cut.heads, *bytes, limits.enough));
+    } else {
+      return *bytes <= limits.most ? cut : AttentionCut{0, 0, *bytes};
+    }
+  }
+}
+
+std::vector<AttentionPiece> pieces_of(const AttentionCut& cut, int64_t samples, int64_t heads) {
+  std::vector<AttentionPiece> pieces;
+  const int64_t by_sample = shares(samples, cut.samples);
+  const int64_t by_head = shares(heads, cut.heads);
+  for (int64_t s = 0; s < by_sample; ++s) {
+    for (int64_t h = 0; h < by_head; ++h) {
+      const int64_t sample = bound(samples, by_sample, s);
+      const int64_t head = bound(heads, by_head, h);
+      pieces.push_back({sample, bound(samples, by_sample, s + 1) - sample, head,
+                        bound(heads, by_head, h + 1) - head});
+    }
+  }
+  return pieces;
+}
+
+// The matrix in tiles of 64 queries and 128 keys, bf16; an fp32 sum for each query; a line. Exactly
+// what cuDNN 9.19 answers when it plans for an H100.
+int64_t hopper_workspace_bytes(int64_t samples, int64_t heads, int64_t queries, int64_t keys) {
+  const int64_t matrix = shares(queries, 64) * 64 * shares(keys, 128) * 128 * 2;
+  return samples * heads * (matrix + queries * int64_t{sizeof(float)}) + 256;
+}
+
+}  // namespace penstock

@@ -1,0 +1,60 @@
+// kernels/cuda/attention/attention_graphs.h -- the seam between our side of fused attention
+// (cudnn_attention.h: what is taken, cut and submitted) and the library that computes it: cuDNN's
+// frontend (cudnn_attention_graphs.cpp), nothing in a build without its headers
+// (no_attention_graphs.cpp), a plain loop in tests (tests/host_cuda).
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <compare>
+#include <memory>
+
+#include "kernels/cuda/attention/attention_cut.h"
+
+namespace penstock {
+
+// The tensors of a call; a graph of the forward has no gradients among them.
+enum class AttentionSlot : uint8_t { Q, K, V, Out, Logsumexp, G, Dq, Dk, Dv };
+inline constexpr size_t kAttentionSlots = 9;
+// By slot; null where a graph has no such tensor. Multiples of 16 bytes.
+using AttentionAddresses = std::array<void*, kAttentionSlots>;
+
+// A graph takes `samples` and `heads` of tensors that hold `all_heads`, at their first element:
+// positions are all_heads * depth elements apart, samples as many positions as there are. Either
+// heads are all heads, or there is one sample. The logsumexp, fp32 [samples, heads, queries], is
+// the natural one of the scaled scores; cuDNN before 9.26 takes it only when nothing lies between.
+struct AttentionExtents {
+  int64_t samples, heads, queries, keys, depth, all_heads;
+  bool causal;  // query i sees keys 0 .. i
+  // NOLINTNEXTLINE(modernize-use-nullptr): there is none here
+  auto operator<=>(const AttentionExtents&) const = default;
+};
+
+class AttentionGraph {
+ public:
+  virtual ~AttentionGraph() = default;
+  [[nodiscard]] virtual int64_t workspace_bytes() const = 0;
+  // Only what may be captured into a CUDA graph. Throws Error(Resource).
+  virtual void run(cudaStream_t stream, const AttentionAddresses& addresses,
+                   void* workspace) const = 0;
+};
+
+// Elements are bf16; results repeat themselves to the bit, and those of a head do not depend on
+// which others are computed with it.
+class AttentionGraphs {
+ public:
+  virtual ~AttentionGraphs() = default;
+  // Null where the library does not take it. Slow: plans are made. Must outlive its graphs.
+  [[nodiscard]] virtual std::unique_ptr<AttentionGraph> forward(const AttentionExtents& extents,
+                                                                float scale) = 0;
+  [[nodiscard]] virtual std::unique_ptr<AttentionGraph> backward(const AttentionExtents& extents,
+                                                                 float scale) = 0;
+  [[nodiscard]] virtual AttentionLimits limits() const { return {}; }
+};
+
+// Whether this build has a library. Without one attention_graphs() is null.
+[[nodiscard]] bool has_attention_graphs();
+[[nodiscard]] std::unique_ptr<AttentionGraphs> attention_graphs();
+
+}  // namespace penstock

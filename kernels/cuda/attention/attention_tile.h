@@ -1,0 +1,199 @@
+// kernels/cuda/attention/attention_tile.h -- what the blocked attention kernels share: the sizes of
+// their tiles, tiles on their way between device and shared memory, masks, dropout. For .cu files.
+#pragma once
+
+#include <limits>
+
+#include "kernels/cuda/attention/attention_call.h"
+#include "kernels/cuda/attention/attention_strip.h"
+#include "kernels/cuda/loops/dynamic_shared.h"
+#include "kernels/cuda/loops/vector.h"
+#include "kernels/cuda/queue/launch.h"
+
+namespace penstock {
+
+// A block owns kRows positions (queries, or keys), 16 to a warp, and walks over tiles of kOther
+// positions of the other kind. Heads are padded to kDepth with zeros.
+template <class T, int kDepth, int kOther>
+struct Tiling {
+  static constexpr int kWarps = sizeof(T) == 4 && kDepth > 64 ? 2 : 4;
+  static constexpr int kThreads = 32 * kWarps;
+  static constexpr int kRows = kStripRows * kWarps;
+  static constexpr int kPack = 16 / static_cast<int>(sizeof(T));
+  // In shared memory, rows are kept 16 bytes further apart than they are long: eight of them read
+  // side by side then hit all banks once.
+  static constexpr int kStride = kDepth + kPack;         // elements of a tile of positions
+  static constexpr int kScoreStride = kOther + 4;        // floats of a tile of scores
+  static constexpr int kOperandStride = kOther + kPack;  // elements of the same, to multiply with
+  static constexpr int kStagingStride = kDepth + 4;      // floats of a strip on its way out
+  static constexpr uint32_t kOwnBytes = kRows * kStride * sizeof(T);
+  static constexpr uint32_t kOtherBytes = kOther * kStride * sizeof(T);
+  static constexpr uint32_t kScoreBytes = kRows * kScoreStride * sizeof(float);
+  // fp32 scores become operands where they are.
+  static constexpr uint32_t kOperandBytes = sizeof(T) == 4 ? 0 : kRows * kOperandStride * sizeof(T);
+  static constexpr uint32_t kStagingBytes = kRows * kStagingStride * sizeof(float);
+};
+
+// Shared memory, handed out piece by piece.
+class SharedPieces {
+ public:
+  __device__ SharedPieces() : at_(dynamic_shared<char>()) {}
+  template <class T>
+  __device__ T* next(uint32_t size_bytes) {
+    char* const piece = at_;
+    at_ += size_bytes;
+    return reinterpret_cast<T*>(piece);
+  }
+
+ private:
+  char* at_;
+};
+
+// A head's matrix [extent, depth] in a tensor [batch, extent, heads * depth].
+template <class T>
+struct HeadMatrix {
+  T* first;
+  int extent;
+  int64_t stride;  // elements between two positions
+
+  __device__ HeadMatrix(T* tensor, int positions, const AttentionCall& call)
+      : first(tensor + (int64_t{blockIdx.z} * positions * call.heads + blockIdx.y) * call.depth),
+        extent(positions),
+        stride(int64_t{call.heads} * call.depth) {}
+};
+
+// tile[i] = positions begin + i, 0 <= i < kCount, zeros beyond the matrix. All threads call.
+template <int kCount, class G, class T>
+__device__ void load_tile(T* tile, const HeadMatrix<const T>& matrix, int begin,
+                          const AttentionCall& call) {
+  constexpr int kPacks = (G::kStride - G::kPack) / G::kPack;  // of a row
+  for (int i = static_cast<int>(threadIdx.x); i < kCount * kPacks; i += G::kThreads) {
+    const int row = i / kPacks;
+    const int column = i % kPacks * G::kPack;
+    const int position = begin + row;
+    uint4 pack = make_uint4(0, 0, 0, 0);
+    if (position < matrix.extent && column < call.depth) {
+      const T* from = matrix.first + position * matrix.stride + column;
+      if (call.wide != 0) {
+        pack = *reinterpret_cast<const uint4*>(from);
+      } else {
+        for (int e = 0; e < min(G::kPack, call.depth - column); ++e) {
+          reinterpret_cast<T*>(&pack)[e] = from[e];
+        }
+      }
+    }
+    *reinterpret_cast<uint4*>(tile + row * G::kStride + column) = pack;
+  }
+}
+
+// The warp's strip as positions begin .. of the matrix, through `staging` (the warp's own).
+template <class G, class T, int kDepth>
+__device__ void store_strip(const HeadMatrix<T>& matrix, int begin, const Strip<T, kDepth>& strip,
+                            float* staging, const AttentionCall& call) {
+  strip.store(staging, G::kStagingStride);
+  __syncwarp();
+  constexpr int kPacks = kDepth / 4;
+  for (int i = static_cast<int>(threadIdx.x) % 32; i < kStripRows * kPacks; i += 32) {
+    const int position = begin + i / kPacks;
+    const int column = i % kPacks * 4;
+    if (position >= matrix.extent || column >= call.depth) continue;
+    const float* from = staging + i / kPacks * G::kStagingStride + column;
+    T* to = matrix.first + position * matrix.stride + column;
+    if (call.wide != 0) {
+      store<4>(to, load<4>(from));
+    } else {
+      for (int e = 0; e < min(4, call.depth - column); ++e) narrow_to(to + e, from[e]);
+    }
+  }
+  __syncwarp();
+}
+
+// The keys that a sample has.
+__device__ inline int keys_of_sample(const AttentionCall& call) {
+  if (call.lengths == nullptr) return call.keys;
+  return max(0, min(call.lengths[blockIdx.z], call.keys));
+}
+
+__device__ inline int visible_keys(const AttentionCall& call, int query) {
+  if (query >= call.queries) return 0;
+  const int all = keys_of_sample(call);
+  return call.causal != 0 ? min(query + 1, all) : all;
+}
+
+// The warp's scores once they are elements to multiply with: fp32 ones stay where they are.
+template <class G, class T>
+__device__ T* operand_of(float* scores, SharedPieces& shared) {
+  if constexpr (sizeof(T) == sizeof(float)) {
+    return scores;
+  } else {
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    return shared.next<T>(G::kOperandBytes) + warp * kStripRows * G::kOperandStride;
+  }
+}
+
+// The dropout index of (query, key 0) of this block's head.
+__device__ inline uint64_t first_element(const AttentionCall& call, int query) {
+  const uint64_t head = uint64_t{blockIdx.z} * call.heads + blockIdx.y;
+  return (head * call.queries + query) * call.keys;
+}
+__device__ inline float dropout_factor(const AttentionCall& call, uint32_t word) {
+  return uniform_of(word) >= call.rate ? call.keep : 0.0F;
+}
+__device__ inline float dropout_factor(const AttentionCall& call, uint64_t element) {
+  return dropout_factor(call, philox(call.stream, element / 4)[element % 4]);
+}
+// Of `element` and the three after it.
+__device__ inline Floats<4> dropout_factors(const AttentionCall& call, uint64_t element) {
+  Floats<4> factors;
+  if (element % 4 == 0) {
+    const auto words = philox(call.stream, element / 4);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) factors[i] = dropout_factor(call, words[i]);
+  } else {
+    for (int i = 0; i < 4; ++i) factors[i] = dropout_factor(call, element + i);
+  }
+  return factors;
+}
+
+// How the lanes of a warp share a strip of scores: two to a row, half a row each.
+struct ScoreLane {
+  int row = static_cast<int>(threadIdx.x) % kStripRows;
+  int half = static_cast<int>(threadIdx.x) % 32 / kStripRows;
+};
+
+// e^x: the fast one is good to 2^-21 or so, far below what bf16 can tell apart.
+template <class T>
+__device__ float exponential(float x) {
+  return sizeof(T) == 4 ? expf(x) : __expf(x);
+}
+
+// A kernel that wants more shared memory than every device has by default.
+template <class... P, class... A>
+void launch_tiled(CudaContext& context, void (*kernel)(P...), const LaunchShape& shape,
+                  const A&... arguments) {
+  PENSTOCK_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     static_cast<int>(shape.shared_bytes)));
+  launch(context.queue, kernel, shape, arguments...);
+}
+
+inline LaunchShape tiles_of(int positions, int rows, int threads, uint32_t shared_bytes,
+                            const AttentionCall& call) {
+  return {.grid = {blocks_for(positions, rows), static_cast<uint32_t>(call.heads),
+                   static_cast<uint32_t>(call.batch)},
+          .block = {static_cast<uint32_t>(threads), 1, 1},
+          .shared_bytes = shared_bytes};
+}
+
+// f.template operator()<T, kDepth>() with the element type and the padded head.
+template <class F>
+void with_tiling(DType type, int depth, const F& f) {
+  const auto with_type = [&]<class T>(T) {
+    if (depth <= 32) return f.template operator()<T, 32>();
+    if (depth <= 64) return f.template operator()<T, 64>();
+    return f.template operator()<T, kDeepest>();
+  };
+  if (type == DType::BF16) return with_type(bfloat16{});
+  with_type(float{});
+}
+
+}  // namespace penstock

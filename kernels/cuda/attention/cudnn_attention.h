@@ -1,0 +1,60 @@
+// kernels/cuda/attention/cudnn_attention.h -- CudnnAttention: our side of cuDNN's fused attention,
+// for bf16 without dropout: the fastest there is, where the build has it (attention_graphs.h). It
+// decides what is taken, makes graphs once per shape, cuts a backward whose workspace would be too
+// large into samples and heads, and submits the pieces.
+#pragma once
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "kernels/cuda/attention/attention_call.h"
+#include "kernels/cuda/attention/attention_graphs.h"
+
+namespace penstock {
+
+class CudnnAttention {
+ public:
+  // Takes nothing where `graphs` is null. The context must outlive this.
+  CudnnAttention(CudaContext& context, std::unique_ptr<AttentionGraphs> graphs)
+      : context_(context), graphs_(std::move(graphs)) {}
+
+  // Whether the call is taken, both ways: by its shape and type alone, never by an address, so that
+  // forward and backward, every step and every recompute choose alike. (Were one way ours and the
+  // other the library's, results would still agree up to rounding: both keep the natural logsumexp
+  // of the scaled scores.)
+  [[nodiscard]] bool takes(const AttentionCall& call, DType type);
+  [[nodiscard]] AttentionPath path(const AttentionCall& call, DType type);
+
+  // As the functions of attention_call.h, for calls that are taken. Tensors that do not start at a
+  // multiple of 16 bytes, as cuDNN wants them, go through copies that do.
+  void forward(const AttentionCall& call, const AttentionInputs& in, void* out, float* logsumexp);
+  void backward(const AttentionCall& call, const AttentionInputs& in,
+                const AttentionResults& results, const AttentionGradients& gradients);
+
+ private:
+  struct Piece {
+    AttentionPiece at;
+    const AttentionGraph* graph;
+  };
+  struct Plan {
+    std::unique_ptr<AttentionGraph> forward;
+    // By samples and heads: one, or two where pieces differ by one of them.
+    std::map<std::pair<int64_t, int64_t>, std::unique_ptr<AttentionGraph>> backward;
+    std::vector<Piece> pieces;
+    AttentionPath path;
+  };
+
+  // What rules the call out before the library is asked; null where nothing does.
+  [[nodiscard]] const char* ruled_out(const AttentionCall& call, DType type) const;
+  [[nodiscard]] const Plan& plan_of(const AttentionCall& call);
+  [[nodiscard]] Plan new_plan(const AttentionExtents& whole, float scale);
+  [[nodiscard]] bool cut_backward(const AttentionExtents& whole, float scale, Plan& plan);
+  void submit(const AttentionGraph& graph, const AttentionAddresses& addresses);
+
+  CudaContext& context_;
+  std::unique_ptr<AttentionGraphs> graphs_;
+  std::map<AttentionExtents, Plan> plans_;  // goes first
+};
+
+}  // namespace penstock

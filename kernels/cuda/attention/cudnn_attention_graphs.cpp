@@ -1,0 +1,145 @@
+// kernels/cuda/attention/cudnn_attention_graphs.cpp -- fused attention as graphs of cuDNN's
+// frontend, built once per shape and run as one library call each way.
+#include <cudnn_frontend.h>
+
+#include <string>
+#include <unordered_map>
+
+#include "kernels/cuda/attention/attention_graphs.h"
+#include "kernels/cuda/status.h"
+
+namespace penstock {
+namespace {
+
+namespace frontend = cudnn_frontend;
+using Graph = frontend::graph::Graph;
+using GraphTensor = frontend::graph::Tensor_attributes;
+using Slot = AttentionSlot;
+
+// cuDNN names axes [sample, head, position, element of the head]; ours are strides of them.
+GraphTensor positions(const char* name, Slot slot, const AttentionExtents& e, int64_t extent) {
+  const int64_t width = e.all_heads * e.depth;
+  GraphTensor tensor;
+  tensor.set_name(name).set_uid(static_cast<int64_t>(slot));
+  tensor.set_dim({e.samples, e.heads, extent, e.depth});
+  tensor.set_stride({extent * width, e.depth, width, 1});
+  return tensor;
+}
+GraphTensor row_sums(const AttentionExtents& e) {
+  GraphTensor tensor;
+  tensor.set_name("logsumexp").set_uid(static_cast<int64_t>(Slot::Logsumexp));
+  tensor.set_data_type(frontend::DataType_t::FLOAT).set_dim({e.samples, e.heads, e.queries, 1});
+  tensor.set_stride({e.heads * e.queries, e.queries, 1, 1});
+  return tensor;
+}
+// Makes a result of the graph a tensor of ours.
+void expose(const std::shared_ptr<GraphTensor>& result, const GraphTensor& as) {
+  result->set_output(true).set_uid(as.get_uid());
+  result->set_dim(as.get_dim()).set_stride(as.get_stride());
+}
+
+std::unique_ptr<Graph> new_graph() {
+  auto graph = std::make_unique<Graph>();
+  graph->set_io_data_type(frontend::DataType_t::BFLOAT16)
+      .set_intermediate_data_type(frontend::DataType_t::FLOAT)
+      .set_compute_data_type(frontend::DataType_t::FLOAT);
+  return graph;
+}
+
+std::unique_ptr<Graph> forward_graph(const AttentionExtents& e, float scale) {
+  auto graph = new_graph();
+  const auto how = frontend::graph::SDPA_attributes()
+                       .set_name("attention")
+                       .set_generate_stats(true)
+                       .set_attn_scale(scale)
+                       .set_causal_mask(e.causal);
+  const auto [out, sums] = graph->sdpa(graph->tensor(positions("q", Slot::Q, e, e.queries)),
+                                       graph->tensor(positions("k", Slot::K, e, e.keys)),
+                                       graph->tensor(positions("v", Slot::V, e, e.keys)), how);
+  expose(out, positions("out", Slot::Out, e, e.queries));
+  expose(sums, row_sums(e));
+  sums->set_data_type(frontend::DataType_t::FLOAT);
+  return graph;
+}
+
+std::unique_ptr<Graph> backward_graph(const AttentionExtents& e, float scale) {
+  auto graph = new_graph();
+  const auto how = frontend::graph::SDPA_backward_attributes()
+                       .set_name("attention gradients")
+                       .set_attn_scale(scale)
+                       .set_causal_mask(e.causal)
+                       .set_deterministic_algorithm(true);
+  const auto [dq, dk, dv] = graph->sdpa_backward(
+      graph->tensor(positions("q", Slot::Q, e, e.queries)),
+      graph->tensor(positions("k", Slot::K, e, e.keys)),
+      graph->tensor(positions("v", Slot::V, e, e.keys)),
+      graph->tensor(positions("out", Slot::Out, e, e.queries)),
+      graph->tensor(positions("g", Slot::G, e, e.queries)), graph->tensor(row_sums(e)), how);
+  expose(dq, positions("dq", Slot::Dq, e, e.queries));
+  expose(dk, positions("dk", Slot::Dk, e, e.keys));
+  expose(dv, positions("dv", Slot::Dv, e, e.keys));
+  return graph;
+}
+
+class FrontendGraph final : public AttentionGraph {
+ public:
+  FrontendGraph(cudnnHandle_t handle, std::unique_ptr<Graph> graph, int64_t workspace_bytes)
+      : handle_(handle), graph_(std::move(graph)), workspace_bytes_(workspace_bytes) {}
+
+  [[nodiscard]] int64_t workspace_bytes() const override { return workspace_bytes_; }
+
+  void run(cudaStream_t stream, const AttentionAddresses& addresses,
+           void* workspace) const override {
+    PENSTOCK_CUDA(cudnnSetStream(handle_, stream));
+    std::unordered_map<int64_t, void*> tensors;
+    for (size_t slot = 0; slot < kAttentionSlots; ++slot) {
+      if (addresses[slot] != nullptr) tensors.emplace(slot, addresses[slot]);
+    }
+    auto status = graph_->execute(handle_, tensors, workspace);
+    if (status.is_good()) return;
+    const std::string call = "attention, " + status.get_message();
+    fail_cudnn(call.c_str(), CUDNN_STATUS_EXECUTION_FAILED);
+  }
+
+ private:
+  cudnnHandle_t handle_;
+  std::unique_ptr<Graph> graph_;
+  int64_t workspace_bytes_;
+};
+
+class FrontendGraphs final : public AttentionGraphs {
+ public:
+  FrontendGraphs() { PENSTOCK_CUDA(cudnnCreate(&handle_)); }
+  ~FrontendGraphs() override { (void)cudnnDestroy(handle_); }  // nothing can be thrown here
+  FrontendGraphs(const FrontendGraphs&) = delete;
+  FrontendGraphs& operator=(const FrontendGraphs&) = delete;
+
+  [[nodiscard]] std::unique_ptr<AttentionGraph> forward(const AttentionExtents& extents,
+                                                        float scale) override {
+    return built(forward_graph(extents, scale));
+  }
+  [[nodiscard]] std::unique_ptr<AttentionGraph> backward(const AttentionExtents& extents,
+                                                         float scale) override {
+    return built(backward_graph(extents, scale));
+  }
+
+ private:
+  [[nodiscard]] std::unique_ptr<AttentionGraph> built(std::unique_ptr<Graph> graph) const {
+    if (!graph->build(handle_, {frontend::HeurMode_t::A}).is_good()) return nullptr;
+    const int64_t workspace_bytes = graph->get_workspace_size();
+    return std::make_unique<FrontendGraph>(handle_, std::move(graph), workspace_bytes);
+  }
+
+  cudnnHandle_t handle_ = nullptr;
+};
+
+}  // namespace
+
+bool has_attention_graphs() {
+  return true;
+}
+std::unique_ptr<AttentionGraphs> attention_graphs() {
+  return std::make_unique<FrontendGraphs>();
+}
+
+}  // namespace penstock

@@ -1,0 +1,75 @@
+// kernels/cuda/dense/cublaslt.h -- the one door to cuBLASLt.
+//
+// Callers describe a product of row-major matrices; the door asks the library once for each
+// description which algorithm it would take, keeps the answer, and runs it: the same product again
+// creates nothing. The choice follows from the description and the kind of GPU alone: alignments
+// and the workspace limit are fixed, and only algorithms that sum in a fixed order may be chosen
+// (no split sums in the output buffer). bf16 products sum in fp32; fp32 ones are true fp32 (no
+// tf32).
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "kernels/cuda/families.h"
+
+namespace penstock {
+
+// What is done to the result before it is stored, in the same pass.
+enum class Epilogue : uint8_t {
+  None,
+  Bias,          // + bias[n]
+  Relu,          // max(., 0)
+  BiasRelu,      // max(. + bias[n], 0)
+  BiasGelu,      // aux = . + bias[n]; gelu of that in its tanh form
+  GeluGradient,  // times the derivative of gelu (tanh form) at aux
+  RowSums,       // bias[m] = the sums of op(a) over k: a bias gradient, beside the product
+};
+
+// c[batch, m, n] = f(op(a) op(b)) + (accumulate ? c : 0), all dense and row-major; op(a) is [m, k],
+// stored [k, m] if transposed; op(b) is [k, n], stored [n, k] if transposed.
+struct Product {
+  int64_t batch = 1;
+  int64_t m = 0, n = 0, k = 0;
+  bool transpose_a = false, transpose_b = false;
+  DType operand_type = DType::F32;  // of a and b
+  DType result_type = DType::F32;   // of c, bias and aux
+  bool accumulate = false;
+  Epilogue epilogue = Epilogue::None;
+  auto operator<=>(const Product&) const = default;  // NOLINT(modernize-use-nullptr): none here
+};
+
+class CublasLt {
+ public:
+  explicit CublasLt(CudaContext& context);
+  ~CublasLt();
+  CublasLt(const CublasLt&) = delete;
+  CublasLt& operator=(const CublasLt&) = delete;
+
+  // Whether the library does this product with its epilogue; without an epilogue it always should.
+  [[nodiscard]] bool supports(const Product& product);
+
+  // Addresses on the device, each a multiple of 16. `bias` is read by Bias, BiasRelu and BiasGelu,
+  // written by RowSums; `aux` [m, n] is written by BiasGelu, read by GeluGradient.
+  struct Operands {
+    void* c;
+    const void* a;
+    const void* b;
+    void* bias = nullptr;
+    void* aux = nullptr;
+  };
+  // Nothing is done when m, n or batch is zero; k == 0 is a product of zeros, without an epilogue.
+  // Throws Error(Internal) naming the product where the library does not support it.
+  void multiply(const Product& product, const Operands& operands);
+
+  struct Plan;  // cublaslt.cpp
+
+ private:
+  Plan& plan_of(const Product& product);
+
+  CudaContext& context_;
+  cublasLtHandle_t handle_ = nullptr;
+  std::map<Product, std::unique_ptr<Plan>> plans_;
+};
+
+}  // namespace penstock

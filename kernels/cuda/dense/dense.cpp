@@ -1,0 +1,192 @@
+// kernels/cuda/dense/dense.cpp -- matrix products on the GPU: shapes turned into cuBLASLt products,
+// each with as much of what follows it as the library does in the same pass.
+#include "kernels/cuda/dense/bias_function.h"
+#include "kernels/cuda/dense/cublaslt.h"
+
+namespace penstock {
+namespace {
+
+[[noreturn]] void misfit(const char* op, const Tensor& a, const Tensor& b, const Tensor& c) {
+  fail_internal(std::string(op) + ": " + a.shape().text() + " " + name_of(a.dtype()) + ", " +
+                b.shape().text() + " " + name_of(b.dtype()) + " and " + c.shape().text() + " " +
+                name_of(c.dtype()) + " do not fit together");
+}
+
+// The rows of input and output of a linear layer; `in` and `out` are those of its weight.
+int64_t linear_rows(const char* op, const Tensor& x, const Tensor& y, const Tensor& w) {
+  const bool fits = w.shape().rank() == 2 && w.dtype() == DType::F32 && x.dtype() == y.dtype() &&
+                    x.shape().back() == w.dim(1) && y.shape().back() == w.dim(0) &&
+                    x.shape().rows() == y.shape().rows();
+  if (!fits) misfit(op, x, w, y);
+  return x.shape().rows();
+}
+
+// Matrix products, and the passes of ours that stand in where the library has no epilogue.
+class CudaDense final : public DenseOps {
+ public:
+  explicit CudaDense(CudaContext& context)
+      : context_(context), library_(context), pointwise_(cuda_pointwise_ops(context)) {}
+
+  void linear_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias, Fused f) override {
+    const int64_t rows = linear_rows("linear forward", x, y, w.value());
+    Product product{.m = rows,
+                    .n = w.shape()[0],
+                    .k = w.shape()[1],
+                    .transpose_b = true,
+                    .operand_type = x.dtype(),
+                    .result_type = y.dtype()};
+    product.epilogue = granted(product, epilogue_for(bias != nullptr, f));
+    const bool fused = product.epilogue != Epilogue::None;
+    const Tensor weight = as_type(x.dtype(), w);
+    const Tensor added = fused && bias != nullptr ? as_type(y.dtype(), *bias) : Tensor();
+    library_.multiply(product,
+                      {.c = y.raw(), .a = x.raw(), .b = weight.raw(), .bias = added.raw()});
+    if (!fused) apply_bias_function(context_, y, bias, f);
+  }
+
+  void linear_backward_input(Tensor& dx, const Tensor& g, Weight& w) override {
+    const int64_t rows = linear_rows("linear backward input", dx, g, w.value());
+    const Tensor weight = as_type(g.dtype(), w);
+    library_.multiply({.m = rows,
+                       .n = w.shape()[1],
+                       .k = w.shape()[0],
+                       .operand_type = g.dtype(),
+                       .result_type = dx.dtype()},
+                      {.c = dx.raw(), .a = g.raw(), .b = weight.raw()});
+  }
+
+  void linear_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x,
+                              const Tensor& g) override {
+    const int64_t rows = linear_rows("linear backward weight", x, g, dw);
+    Product product{.m = dw.dim(0),
+                    .n = dw.dim(1),
+                    .k = rows,
+                    .transpose_a = true,
+                    .operand_type = g.dtype(),
+                    .result_type = DType::F32,
+                    .accumulate = true};
+    if (dbias != nullptr) product.epilogue = granted(product, Epilogue::RowSums);
+    const bool fused = product.epilogue == Epilogue::RowSums;
+    const Tensor sums = fused ? context_.scratch({product.m}, DType::F32) : Tensor();
+    library_.multiply(product, {.c = dw.raw(), .a = g.raw(), .b = x.raw(), .bias = sums.raw()});
+    if (fused) {
+      pointwise_->accumulate(*dbias, sums);
+    } else if (dbias != nullptr) {
+      pointwise_->add_broadcast_backward(*dbias, g);
+    }
+  }
+
+  bool fused_linear_activation(Tensor& y, Tensor& pre, const Tensor& x, Weight& w,
+                               const Tensor* bias, Activation f) override {
+    const int64_t rows = linear_rows("linear and activation", x, y, w.value());
+    Product product{.m = rows,
+                    .n = w.shape()[0],
+                    .k = w.shape()[1],
+                    .transpose_b = true,
+                    .operand_type = x.dtype(),
+                    .result_type = y.dtype(),
+                    .epilogue = Epilogue::BiasGelu};
+    if (bias == nullptr || !fuses(f, product)) return false;
+    const Tensor weight = as_type(x.dtype(), w);
+    const Tensor added = as_type(y.dtype(), *bias);
+    library_.multiply(
+        product,
+        {.c = y.raw(), .a = x.raw(), .b = weight.raw(), .bias = added.raw(), .aux = pre.raw()});
+    return true;
+  }
+  bool fused_linear_activation_backward(Tensor& dpre, const Tensor& g, Weight& w, const Tensor& pre,
+                                        Activation f) override {
+    const int64_t rows = linear_rows("linear and activation backward", dpre, g, w.value());
+    const Product product{.m = rows,
+                          .n = w.shape()[1],
+                          .k = w.shape()[0],
+                          .operand_type = g.dtype(),
+                          .result_type = dpre.dtype(),
+                          .epilogue = Epilogue::GeluGradient};
+    if (!fuses(f, product)) return false;
+    const Tensor weight = as_type(g.dtype(), w);
+    library_.multiply(product,
+                      {.c = dpre.raw(), .a = g.raw(), .b = weight.raw(), .aux = pre.raw()});
+    return true;
+  }
+
+  void matmul(Tensor& c, const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b,
+              bool accumulate) override {
+    const Product product = batched(c, a, b, transpose_a, transpose_b, accumulate);
+    library_.multiply(product, {.c = c.raw(), .a = a.raw(), .b = b.raw()});
+  }
+
+ private:
+  static Epilogue epilogue_for(bool bias, Fused f) {
+    if (f == Fused::Tanh) return Epilogue::None;  // not among the library's: one pass of ours
+    if (f == Fused::Relu) return bias ? Epilogue::BiasRelu : Epilogue::Relu;
+    return bias ? Epilogue::Bias : Epilogue::None;
+  }
+  // The epilogue, or none where the library does not have it for this product.
+  Epilogue granted(Product product, Epilogue epilogue) {
+    product.epilogue = epilogue;
+    return library_.supports(product) ? epilogue : Epilogue::None;
+  }
+
+  // The library has one function, gelu in its tanh form, from a fast tanh: good enough for bf16.
+  bool fuses(Activation f, const Product& product) {
+    return f == Activation::GeluTanh && product.result_type == DType::BF16 &&
+           library_.supports(product);
+  }
+
+  // The weight as products read it: its value, or a form that is narrowed once after each update.
+  Tensor as_type(DType type, Weight& w) {
+    if (type == w.value().dtype()) return w.value();
+    constexpr uint64_t kNarrowed = hash_name("cuda: rows in bf16");
+    Weight::Form& form = w.form(kNarrowed);
+    if (!form.packed) form.packed = context_.scratch(w.shape(), type);
+    if (form.version != w.version()) {
+      pointwise_->copy(form.packed, w.value());
+      form.version = w.version();
+    }
+    return form.packed;
+  }
+  // A bias has no forms: narrowed at each use, a few kilobytes.
+  Tensor as_type(DType type, const Tensor& bias) {
+    if (type == bias.dtype()) return bias;
+    Tensor narrow = context_.scratch(bias.shape(), type);
+    pointwise_->copy(narrow, bias);
+    return narrow;
+  }
+
+  static Product batched(const Tensor& c, const Tensor& a, const Tensor& b, bool transpose_a,
+                         bool transpose_b, bool accumulate) {
+    if (a.shape().rank() != 3 || b.shape().rank() != 3 || c.shape().rank() != 3) {
+      misfit("matmul", a, b, c);
+    }
+    const int64_t batch = c.dim(0);
+    const int64_t m = c.dim(1);
+    const int64_t n = c.dim(2);
+    const int64_t k = transpose_a ? a.dim(1) : a.dim(2);
+    const bool fits = a.shape() == (transpose_a ? Shape{batch, k, m} : Shape{batch, m, k}) &&
+                      b.shape() == (transpose_b ? Shape{batch, n, k} : Shape{batch, k, n}) &&
+                      a.dtype() == c.dtype() && b.dtype() == c.dtype();
+    if (!fits) misfit("matmul", a, b, c);
+    return {.batch = batch,
+            .m = m,
+            .n = n,
+            .k = k,
+            .transpose_a = transpose_a,
+            .transpose_b = transpose_b,
+            .operand_type = a.dtype(),
+            .result_type = c.dtype(),
+            .accumulate = accumulate};
+  }
+
+  CudaContext& context_;
+  CublasLt library_;
+  std::unique_ptr<PointwiseOps> pointwise_;
+};
+
+}  // namespace
+
+std::unique_ptr<DenseOps> cuda_dense_ops(CudaContext& context) {
+  return std::make_unique<CudaDense>(context);
+}
+
+}  // namespace penstock

@@ -1,0 +1,267 @@
+// kernels/cuda/families/cross_entropy.cu -- softmax cross-entropy. Bound by memory: the forward
+// reads the logits once (the running maximum and sum of Milakov and Gimelshein 2018), the backward
+// reads and writes them once.
+//
+// Rows of any width start anywhere: a vocabulary has 50257 words. A row is cut where the tensor's
+// own groups of 16 bytes lie, so which thread sums what depends on shapes alone.
+#include <algorithm>
+
+#include "kernels/checks.h"
+#include "kernels/cuda/families/token.h"
+#include "kernels/cuda/loops/rows.h"
+#include "kernels/cuda/report.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kBlock = 256;  // threads of a wide row
+constexpr int64_t kWideRow = 2048;
+
+// Row `row` as its threads see it: single elements up to the first group of the tensor, groups,
+// and single elements again.
+template <int N>
+struct CutRow {
+  int64_t first, width;  // the row's first element in the tensor
+  int64_t head, groups;
+  __device__ CutRow(int64_t row, int64_t row_width) : first(row * row_width), width(row_width) {
+    const int64_t to_group = (N - first % N) % N;
+    head = to_group < width ? to_group : width;
+    groups = (width - head) / N;
+  }
+  // single(column) and group(column) for this thread's share, columns ascending.
+  template <int kThreads, class Single, class Group>
+  __device__ void each(const Single& single, const Group& group) const {
+    const auto thread = static_cast<int64_t>(threadIdx.x);
+    if (thread < head) single(thread);
+#pragma unroll 2
+    for (int64_t i = thread; i < groups; i += kThreads) group(head + i * N);
+    const int64_t tail = head + groups * N + thread;
+    if (tail < width) single(tail);
+  }
+};
+
+// With kOn false the logits are as they are.
+template <bool kOn>
+struct Clip {
+  float limit;
+  [[nodiscard]] __device__ float operator()(float x) const {
+    if constexpr (!kOn) return x;
+    const float below = x > limit ? limit : x;  // NaN stays NaN
+    return below < -limit ? -limit : below;
+  }
+};
+
+// The wanted probabilities.
+struct Target {
+  float label, other;
+};
+
+// What is known of some logits of a row.
+struct Part {
+  float largest;       // before clipping
+  int32_t at;          // the first column of the largest
+  float exponentials;  // the sum of e^(clipped logit - clipped largest)
+  float sum;           // of the clipped logits
+};
+__device__ inline Part nothing() {
+  return {-INFINITY, INT32_MAX, 0.0F, 0.0F};
+}
+
+// e^(from - to) of a sum so far; zero for a sum of nothing, whose `from` is -infinity.
+__device__ inline float rescaled(float sum, float from, float to) {
+  return sum == 0.0F ? 0.0F : sum * __expf(from - to);
+}
+
+template <class C>
+__device__ Part merged(const Part& a, const Part& b, const C& clip) {
+  Part m = a;
+  if (b.largest > a.largest || (b.largest == a.largest && b.at < a.at)) {
+    m.largest = b.largest;
+    m.at = b.at;
+  }
+  const float top = clip(m.largest);
+  m.exponentials = rescaled(a.exponentials, clip(a.largest), top) +
+                   rescaled(b.exponentials, clip(b.largest), top);
+  m.sum = a.sum + b.sum;
+  return m;
+}
+
+template <int N, class C>
+__device__ void add(Part& part, const Floats<N>& x, int64_t column, const C& clip) {
+  float top = part.largest;
+  for (int k = 0; k < N; ++k) top = x[k] > top ? x[k] : top;
+  const float before = clip(part.largest);
+  if (top > part.largest || part.at == INT32_MAX) {
+    for (int k = N - 1; k >= 0; --k) {
+      if (x[k] == top) part.at = static_cast<int32_t>(column) + k;
+    }
+    part.largest = top;
+    part.exponentials = rescaled(part.exponentials, before, clip(top));
+  }
+  const float shift = clip(top);
+  for (int k = 0; k < N; ++k) {
+    const float clipped = clip(x[k]);
+    // A logit of -infinity counts for nothing, also among others like it.
+    part.exponentials += clipped == -INFINITY ? 0.0F : __expf(clipped - shift);
+    part.sum += clipped;
+  }
+}
+
+struct RowResult {
+  double loss;
+  int32_t hit;
+  int32_t counted;
+};
+
+template <class T, int N, bool kAligned, int kThreads, bool kClips>
+__global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kThreads)
+    forward_kernel(RowResult* results, float* logsumexp, const T* logits, const int32_t* labels,
+                   int64_t rows, int64_t width, Target target, Clip<kClips> clip,
+                   Finding* finding) {
+  __shared__ Part parts[kThreads / kWarp];
+  const int64_t row = row_of_thread<kThreads>();
+  if (row >= rows) return;
+  const CutRow<N> cut(row, width);
+  const T* x = logits + cut.first;
+  Part part = nothing();
+  cut.template each<kThreads>(
+      [&](int64_t column) { add<1>(part, load<1>(x + column), column, clip); },
+      [&](int64_t column) { add<N>(part, load<N, kAligned>(x + column), column, clip); });
+  part = row_reduce<kThreads>(part, parts,
+                              [&clip](const Part& a, const Part& b) { return merged(a, b, clip); });
+  if (threadIdx.x != 0) return;
+  const float log_sum = clip(part.largest) + logf(part.exponentials);
+  logsumexp[row] = log_sum;
+  const int32_t label = labels[row];
+  const bool bad = label >= width;
+  if (bad) report(finding, Finding::LabelOutsideClasses, label, width);
+  RowResult result{0.0, 0, 0};
+  if (label >= 0 && !bad) {
+    const double wanted = double{target.label} * double{clip(widened(x[label]))};
+    result.loss = double{log_sum} - wanted - double{target.other} * double{part.sum};
+    result.hit = part.at == label ? 1 : 0;
+    result.counted = 1;
+  }
+  results[row] = result;
+}
+
+constexpr int kSumThreads = 256;
+
+// One block: each thread adds every kSumThreads-th row, then a tree, then the warps in turn.
+__global__ void __launch_bounds__(kSumThreads)
+    sum_rows_kernel(double* result, const RowResult* results, int64_t rows) {
+  __shared__ RowResult parts[kSumThreads / kWarp];
+  RowResult sum{0.0, 0, 0};
+  const auto plus = [](const RowResult& a, const RowResult& b) {
+    return RowResult{a.loss + b.loss, a.hit + b.hit, a.counted + b.counted};
+  };
+#pragma unroll 4
+  for (int64_t row = threadIdx.x; row < rows; row += kSumThreads) sum = plus(sum, results[row]);
+  sum = row_reduce<kSumThreads>(sum, parts, plus);
+  if (threadIdx.x != 0) return;
+  result[0] = sum.loss;
+  result[1] = sum.hit;
+  result[2] = sum.counted;
+}
+
+// dx = scale (softmax - target) where not clipped, zero for rows that do not count. dx may be x: an
+// element is read and written by one thread only.
+template <class T, int N, bool kAligned, int kThreads, bool kClips>
+__global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kThreads)
+    backward_kernel(T* dlogits, const T* logits, const int32_t* labels, const float* logsumexp,
+                    int64_t rows, int64_t width, float scale, Target target, Clip<kClips> clip,
+                    Finding* finding) {
+  const int64_t row = row_of_thread<kThreads>();
+  if (row >= rows) return;
+  const CutRow<N> cut(row, width);
+  const T* x = logits + cut.first;
+  T* dx = dlogits + cut.first;
+  const int32_t label = labels[row];
+  const bool bad = label >= width;
+  if (bad && threadIdx.x == 0) report(finding, Finding::LabelOutsideClasses, label, width);
+  const bool counted = label >= 0 && !bad;
+  const float log_sum = logsumexp[row];
+  const auto gradient = [&](float logit, int64_t column) {
+    const float clipped = clip(logit);
+    if (!counted || !(clipped == logit)) return 0.0F;  // nor where it is NaN, as on the CPU
+    float wanted = target.other;
+    if (column == label) wanted += target.label;
+    return scale * (__expf(clipped - log_sum) - wanted);
+  };
+  cut.template each<kThreads>(
+      [&](int64_t column) { narrow_to(dx + column, gradient(widened(x[column]), column)); },
+      [&](int64_t column) {
+        const Floats<N> in = load<N, kAligned>(x + column);
+        Floats<N> out;
+        for (int k = 0; k < N; ++k) out[k] = gradient(in[k], column + k);
+        store<N, kAligned>(dx + column, out);
+      });
+}
+
+// f<N, kAligned, kThreads, kClips>()
+template <class T, class F>
+void by_shape(int64_t width, bool aligned, bool clips, const F& f) {
+  constexpr int kWide = kGroup<T>;
+  const auto by_clip = [&]<bool kAligned, int kThreads>() {
+    clips ? f.template operator()<kWide, kAligned, kThreads, true>()
+          : f.template operator()<kWide, kAligned, kThreads, false>();
+  };
+  if (width >= kWideRow) {
+    aligned ? by_clip.template operator()<true, kBlock>()
+            : by_clip.template operator()<false, kBlock>();
+  } else {
+    aligned ? by_clip.template operator()<true, kWarp>()
+            : by_clip.template operator()<false, kWarp>();
+  }
+}
+
+Target target_of(const CrossEntropyOptions& options, int64_t classes) {
+  return {1.0F - options.label_smoothing, options.label_smoothing / static_cast<float>(classes)};
+}
+
+}  // namespace
+
+void cross_entropy_forward(CudaContext& context, Tensor& result, Tensor& logsumexp,
+                           const Tensor& logits, const Tensor& labels,
+                           const CrossEntropyOptions& options) {
+  const int64_t rows = labels.elements();
+  const int64_t width = logits.shape().back();
+  const Target target = target_of(options, width);
+  static_assert(sizeof(RowResult) == 2 * sizeof(double));
+  const Tensor scratch = context.scratch({2 * rows}, DType::F64);
+  auto* results = static_cast<RowResult*>(scratch.raw());
+  with_element_type(logits.dtype(), "cross_entropy_forward", [&]<class T>(T) {
+    const T* x = logits.data<T>();
+    by_shape<T>(width, is_aligned<kGroup<T>>(x), options.clip > 0.0F,
+                [&]<int N, bool kAligned, int kThreads, bool kClips>() {
+                  launch(context.queue, &forward_kernel<T, N, kAligned, kThreads, kClips>,
+                         row_shape<kThreads>(rows), results, logsumexp.data<float>(), x,
+                         labels.data<int32_t>(), rows, width, target, Clip<kClips>{options.clip},
+                         context.trouble.on_device());
+                });
+  });
+  launch(context.queue, &sum_rows_kernel, {.block = {kSumThreads}}, result.data<double>(), results,
+         rows);
+}
+
+void cross_entropy_backward(CudaContext& context, Tensor& dlogits, const Tensor& logits,
+                            const Tensor& labels, const Tensor& logsumexp, float scale,
+                            const CrossEntropyOptions& options) {
+  const int64_t rows = labels.elements();
+  const int64_t width = logits.shape().back();
+  const Target target = target_of(options, width);
+  with_element_type(logits.dtype(), "cross_entropy_backward", [&]<class T>(T) {
+    constexpr int kWide = kGroup<T>;
+    const T* x = logits.data<T>();
+    T* dx = dlogits.data<T>();
+    by_shape<T>(width, is_aligned<kWide>(x) && is_aligned<kWide>(dx), options.clip > 0.0F,
+                [&]<int N, bool kAligned, int kThreads, bool kClips>() {
+                  launch(context.queue, &backward_kernel<T, N, kAligned, kThreads, kClips>,
+                         row_shape<kThreads>(rows), dx, x, labels.data<int32_t>(),
+                         logsumexp.data<float>(), rows, width, scale, target,
+                         Clip<kClips>{options.clip}, context.trouble.on_device());
+                });
+  });
+}
+
+}  // namespace penstock

@@ -1,0 +1,231 @@
+// kernels/cuda/families/layer_norm.cu -- layer norm (Ba et al. 2016). Bound by memory: a row is
+// read once and stays in registers while its mean, then the squares around it, are summed.
+#include "kernels/checks.h"
+#include "kernels/cuda/families/layer_norm.h"
+#include "kernels/cuda/loops/column_sums.h"
+#include "kernels/cuda/loops/rows.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kHeld = 4;  // groups of 16 bytes that a thread keeps of each tensor
+
+struct Statistics {
+  float* mean;
+  float* rstd;
+};
+
+template <class T, int N, bool kAligned, int kThreads>
+__global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kThreads)
+    forward_kernel(T* y, Statistics statistics, const T* x, const float* gamma, const float* beta,
+                   int64_t rows, int64_t width, float epsilon) {
+  __shared__ float parts[kThreads / kWarp];
+  const int64_t row = row_of_thread<kThreads>();
+  if (row >= rows) return;
+  const int64_t groups = width / N;
+  const auto count = static_cast<float>(width);
+  const T* from = x + row * width;
+  T* to = y + row * width;
+  const auto x_at = [from](int64_t group) { return load<N, kAligned>(from + group * N); };
+  HeldRow<N, kThreads, kHeld> held;
+  held.read(groups, x_at);
+
+  float sum = 0.0F;
+  held.each(groups, x_at, [&sum](int64_t /*group*/, const Floats<N>& v) {
+    for (int k = 0; k < N; ++k) sum += v[k];
+  });
+  const float mean = row_reduce<kThreads>(sum, parts, Plus{}) / count;
+  float squares = 0.0F;
+  held.each(groups, x_at, [&squares, mean](int64_t /*group*/, const Floats<N>& v) {
+    for (int k = 0; k < N; ++k) squares += (v[k] - mean) * (v[k] - mean);
+  });
+  const float variance = row_reduce<kThreads>(squares, parts, Plus{}) / count;
+  const float rstd = 1.0F / sqrtf(variance + epsilon);
+  held.each(groups, x_at, [=](int64_t group, const Floats<N>& v) {
+    const Floats<N> scale = load<N, kAligned>(gamma + group * N);
+    const Floats<N> shift = load<N, kAligned>(beta + group * N);
+    Floats<N> out;
+    for (int k = 0; k < N; ++k) out[k] = (v[k] - mean) * rstd * scale[k] + shift[k];
+    store<N, kAligned>(to + group * N, out);
+  });
+  if (threadIdx.x == 0) {
+    statistics.mean[row] = mean;
+    statistics.rstd[row] = rstd;
+  }
+}
+
+// With h = g gamma and n = the normalised x: dx = rstd (h - mean(h) - n mean(h n)).
+template <class T, int N, bool kAligned, int kThreads>
+__global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kThreads)
+    backward_kernel(T* dx, const T* g, const T* x, Statistics statistics, const float* gamma,
+                    int64_t rows, int64_t width) {
+  __shared__ float2 parts[kThreads / kWarp];
+  const int64_t row = row_of_thread<kThreads>();
+  if (row >= rows) return;
+  const int64_t groups = width / N;
+  const auto count = static_cast<float>(width);
+  const float mean = statistics.mean[row];
+  const float rstd = statistics.rstd[row];
+  const T* from = x + row * width;
+  const T* gradient = g + row * width;
+  T* to = dx + row * width;
+  const auto n_at = [=](int64_t group) {
+    Floats<N> v = load<N, kAligned>(from + group * N);
+    for (int k = 0; k < N; ++k) v[k] = (v[k] - mean) * rstd;
+    return v;
+  };
+  const auto h_at = [=](int64_t group) {
+    Floats<N> v = load<N, kAligned>(gradient + group * N);
+    const Floats<N> scale = load<N, kAligned>(gamma + group * N);
+    for (int k = 0; k < N; ++k) v[k] *= scale[k];
+    return v;
+  };
+  using Held = HeldRow<N, kThreads, kHeld>;
+  Held n_held;
+  Held h_held;
+  n_held.read(groups, n_at);
+  h_held.read(groups, h_at);
+  // Both rows at once: the h that belongs to each group of n.
+  const auto each = [&](const auto& visit) {
+#pragma unroll
+    for (int i = 0; i < kHeld; ++i) {
+      const int64_t group = int64_t{i} * kThreads + static_cast<int64_t>(threadIdx.x);
+      if (group < groups) visit(group, n_held.held[i], h_held.held[i]);
+    }
+    for (int64_t group = int64_t{kHeld} * kThreads + static_cast<int64_t>(threadIdx.x);
+         group < groups; group += kThreads) {
+      visit(group, n_at(group), h_at(group));
+    }
+  };
+  float2 sums = make_float2(0.0F, 0.0F);
+  each([&sums](int64_t /*group*/, const Floats<N>& n, const Floats<N>& h) {
+    for (int k = 0; k < N; ++k) {
+      sums.x += h[k];
+      sums.y += h[k] * n[k];
+    }
+  });
+  sums = row_reduce<kThreads>(sums, parts,
+                              [](float2 a, float2 b) { return make_float2(a.x + b.x, a.y + b.y); });
+  const float mean_h = sums.x / count;
+  const float mean_hn = sums.y / count;
+  each([=](int64_t group, const Floats<N>& n, const Floats<N>& h) {
+    Floats<N> out;
+    for (int k = 0; k < N; ++k) out[k] = rstd * (h[k] - mean_h - n[k] * mean_hn);
+    store<N, kAligned>(to + group * N, out);
+  });
+}
+
+// f<N, kAligned, kThreads>(): as many threads a row as keep it in registers.
+template <class T, class F>
+void by_width(int64_t width, bool aligned, const F& f) {
+  constexpr int kWide = kGroup<T>;
+  constexpr int kBlock = 128;
+  constexpr int kLargeBlock = 512;
+  const auto by_threads = [&]<int N, bool kAligned>() {
+    const int64_t groups = width / N;
+    if (groups <= kWarp * kHeld) {
+      f.template operator()<N, kAligned, kWarp>();
+    } else if (groups <= kBlock * kHeld) {
+      f.template operator()<N, kAligned, kBlock>();
+    } else {
+      f.template operator()<N, kAligned, kLargeBlock>();
+    }
+  };
+  if (width % kWide != 0) {
+    by_threads.template operator()<1, true>();
+  } else if (aligned) {
+    by_threads.template operator()<kWide, true>();
+  } else {
+    by_threads.template operator()<kWide, false>();
+  }
+}
+
+// (dgamma, dbeta): the sums over the rows of g n and of g.
+template <class T>
+struct WeightGradient {
+  static constexpr int kWide = kGroup<T>;
+  static constexpr int kTerms = 2;
+  static constexpr bool kByRow = true;
+  const T* g;
+  const T* x;
+  const float* mean;
+  const float* rstd;
+  [[nodiscard]] bool aligned() const { return is_aligned<kWide>(g) && is_aligned<kWide>(x); }
+  template <int N>
+  __device__ NoColumns columns(int64_t /*j*/, int64_t /*columns*/) const {
+    return {};
+  }
+  template <int N, bool kAligned>
+  __device__ void add(Floats<N> (&sums)[2], int64_t row, int64_t i, NoColumns /*c*/) const {
+    const Floats<N> gradient = load<N, kAligned>(g + i);
+    const Floats<N> from = load<N, kAligned>(x + i);
+    const float mu = mean[row];
+    const float scale = rstd[row];
+    for (int k = 0; k < N; ++k) {
+      sums[0][k] += gradient[k] * ((from[k] - mu) * scale);
+      sums[1][k] += gradient[k];
+    }
+  }
+};
+struct AddTotals {
+  float* dgamma;
+  float* dbeta;
+  __device__ void operator()(int64_t column, const double (&totals)[2]) const {
+    dgamma[column] += static_cast<float>(totals[0]);
+    dbeta[column] += static_cast<float>(totals[1]);
+  }
+};
+
+}  // namespace
+
+void layer_norm_forward(CudaContext& context, Tensor& y, Tensor& mean, Tensor& rstd,
+                        const Tensor& x, const Tensor& gamma, const Tensor& beta, float epsilon) {
+  const int64_t width = x.shape().back();
+  const int64_t rows = x.shape().rows();
+  const Statistics statistics{mean.data<float>(), rstd.data<float>()};
+  with_element_type(x.dtype(), "layer_norm_forward", [&]<class T>(T) {
+    constexpr int kWide = kGroup<T>;
+    T* to = y.data<T>();
+    const T* from = x.data<T>();
+    const auto* scale = gamma.data<float>();
+    const auto* shift = beta.data<float>();
+    const bool aligned = is_aligned<kWide>(to) && is_aligned<kWide>(from) && is_aligned<4>(scale) &&
+                         is_aligned<4>(shift);
+    by_width<T>(width, aligned, [&]<int N, bool kAligned, int kThreads>() {
+      launch(context.queue, &forward_kernel<T, N, kAligned, kThreads>, row_shape<kThreads>(rows),
+             to, statistics, from, scale, shift, rows, width, epsilon);
+    });
+  });
+}
+
+void layer_norm_backward_input(CudaContext& context, Tensor& dx, const Tensor& g, const Tensor& x,
+                               const Tensor& mean, const Tensor& rstd, const Tensor& gamma) {
+  const int64_t width = x.shape().back();
+  const int64_t rows = x.shape().rows();
+  const Statistics statistics{mean.data<float>(), rstd.data<float>()};
+  with_element_type(x.dtype(), "layer_norm_backward_input", [&]<class T>(T) {
+    constexpr int kWide = kGroup<T>;
+    T* to = dx.data<T>();
+    const T* gradient = g.data<T>();
+    const T* from = x.data<T>();
+    const auto* scale = gamma.data<float>();
+    const bool aligned = is_aligned<kWide>(to) && is_aligned<kWide>(gradient) &&
+                         is_aligned<kWide>(from) && is_aligned<4>(scale);
+    by_width<T>(width, aligned, [&]<int N, bool kAligned, int kThreads>() {
+      launch(context.queue, &backward_kernel<T, N, kAligned, kThreads>, row_shape<kThreads>(rows),
+             to, gradient, from, statistics, scale, rows, width);
+    });
+  });
+}
+
+void layer_norm_backward_weight(CudaContext& context, Tensor& dgamma, Tensor& dbeta,
+                                const Tensor& g, const Tensor& x, const Tensor& mean,
+                                const Tensor& rstd) {
+  const AddTotals finish{dgamma.data<float>(), dbeta.data<float>()};
+  with_element_type(x.dtype(), "layer_norm_backward_weight", [&]<class T>(T) {
+    const WeightGradient<T> body{g.data<T>(), x.data<T>(), mean.data<float>(), rstd.data<float>()};
+    launch_column_sums(context, body, finish, x.elements(), x.shape().back());
+  });
+}
+
+}  // namespace penstock

@@ -1,0 +1,17 @@
+// kernels/cuda/families/layer_norm.h -- the layer norms of the norm family, in a file of their own.
+// Shapes are the caller's to check.
+#pragma once
+
+#include "kernels/cuda/families.h"
+
+namespace penstock {
+
+void layer_norm_forward(CudaContext& context, Tensor& y, Tensor& mean, Tensor& rstd,
+                        const Tensor& x, const Tensor& gamma, const Tensor& beta, float epsilon);
+void layer_norm_backward_input(CudaContext& context, Tensor& dx, const Tensor& g, const Tensor& x,
+                               const Tensor& mean, const Tensor& rstd, const Tensor& gamma);
+void layer_norm_backward_weight(CudaContext& context, Tensor& dgamma, Tensor& dbeta,
+                                const Tensor& g, const Tensor& x, const Tensor& mean,
+                                const Tensor& rstd);
+
+}  // namespace penstock

@@ -1,0 +1,299 @@
+// kernels/cuda/families/norm.cu -- the norm family: batch norm (Ioffe and Szegedy 2015) here, layer
+// norm in layer_norm.cu. Bound by memory: batch norm reads x twice, for its sums and to normalise.
+#include "kernels/checks.h"
+#include "kernels/cuda/families/layer_norm.h"
+#include "kernels/cuda/families/norm_statistics.h"
+
+namespace penstock {
+namespace {
+
+template <int N>
+struct Affine {
+  Floats<N> mean, factor, shift;
+};
+
+// y = (x - mean) gamma spread + beta, where spread is rstd, or comes from a variance.
+template <class T, bool kFromVariance>
+struct Normalize {
+  static constexpr int kWide = kGroup<T>;
+  T* y;
+  const T* x;
+  const float* mean;
+  const float* spread;
+  const float* gamma;
+  const float* beta;
+  double epsilon;
+  [[nodiscard]] bool aligned() const { return is_aligned<kWide>(y) && is_aligned<kWide>(x); }
+  template <int N>
+  __device__ Affine<N> columns(int64_t j, int64_t channels) const {
+    Affine<N> a{repeated<N>(mean, j, channels), repeated<N>(spread, j, channels),
+                repeated<N>(beta, j, channels)};
+    const Floats<N> scale = repeated<N>(gamma, j, channels);
+    for (int k = 0; k < N; ++k) {
+      if constexpr (kFromVariance) {
+        a.factor[k] = scale[k] / sqrtf(a.factor[k] + static_cast<float>(epsilon));
+      } else {
+        a.factor[k] *= scale[k];
+      }
+    }
+    return a;
+  }
+  template <int N>
+  __device__ Floats<N> load(int64_t i) const {
+    return penstock::load<N>(x + i);
+  }
+  template <int N>
+  __device__ void finish(int64_t i, const Floats<N>& in, const Affine<N>& a) const {
+    Floats<N> out;
+    for (int k = 0; k < N; ++k) out[k] = (in[k] - a.mean[k]) * a.factor[k] + a.shift[k];
+    store<N>(y + i, out);
+  }
+};
+
+// Sums of g (x - mean) and of g.
+template <class T>
+struct GradientSums {
+  static constexpr int kWide = kGroup<T>;
+  static constexpr int kTerms = 2;
+  static constexpr bool kByRow = false;
+  const T* g;
+  const T* x;
+  const float* mean;
+  [[nodiscard]] bool aligned() const { return is_aligned<kWide>(g) && is_aligned<kWide>(x); }
+  template <int N>
+  __device__ Floats<N> columns(int64_t j, int64_t channels) const {
+    return repeated<N>(mean, j, channels);
+  }
+  template <int N, bool kAligned>
+  __device__ void add(Floats<N> (&sums)[2], int64_t /*row*/, int64_t i, const Floats<N>& mu) const {
+    const Floats<N> gradient = load<N, kAligned>(g + i);
+    const Floats<N> from = load<N, kAligned>(x + i);
+    for (int k = 0; k < N; ++k) {
+      sums[0][k] += gradient[k] * (from[k] - mu[k]);
+      sums[1][k] += gradient[k];
+    }
+  }
+};
+
+struct WriteGradients {
+  float* dparameters;  // [2, channels]: dgamma, dbeta
+  const float* rstd;
+  int64_t channels;
+  __device__ void operator()(int64_t c, const double (&totals)[2]) const {
+    dparameters[c] = static_cast<float>(totals[0] * static_cast<double>(rstd[c]));
+    dparameters[channels + c] = static_cast<float>(totals[1]);
+  }
+};
+
+// dx = a (g - b - (x - mean) d): with a = gamma rstd, b = dbeta / count, d = rstd dgamma / count.
+template <int N>
+struct Pullback {
+  Floats<N> mean, a, b, d;
+};
+
+template <class T>
+struct InputGradient {
+  static constexpr int kWide = kGroup<T>;
+  T* dx;
+  const T* g;
+  const T* x;
+  const float* mean;
+  const float* rstd;
+  const float* gamma;
+  const float* dgamma;
+  const float* dbeta;
+  double count;
+  [[nodiscard]] bool aligned() const {
+    return is_aligned<kWide>(dx) && is_aligned<kWide>(g) && is_aligned<kWide>(x);
+  }
+  template <int N>
+  __device__ Pullback<N> columns(int64_t j, int64_t channels) const {
+    const float share = 1.0F / static_cast<float>(count);
+    Pullback<N> p{repeated<N>(mean, j, channels), repeated<N>(rstd, j, channels),
+                  repeated<N>(dbeta, j, channels), repeated<N>(dgamma, j, channels)};
+    const Floats<N> scale = repeated<N>(gamma, j, channels);
+    for (int k = 0; k < N; ++k) {
+      p.b[k] *= share;
+      p.d[k] *= p.a[k] * share;
+      p.a[k] *= scale[k];
+    }
+    return p;
+  }
+  template <int N>
+  struct Both {
+    Floats<N> g, x;
+  };
+  template <int N>
+  __device__ Both<N> load(int64_t i) const {
+    return {penstock::load<N>(g + i), penstock::load<N>(x + i)};
+  }
+  template <int N>
+  __device__ void finish(int64_t i, const Both<N>& in, const Pullback<N>& p) const {
+    Floats<N> out;
+    for (int k = 0; k < N; ++k) {
+      out[k] = p.a[k] * (in.g[k] - p.b[k] - (in.x[k] - p.mean[k]) * p.d[k]);
+    }
+    store<N>(dx + i, out);
+  }
+};
+
+class CudaNorm final : public NormOps {
+ public:
+  explicit CudaNorm(CudaContext& context) : context_(context) {}
+
+  void layer_norm_forward(Tensor& y, Tensor& mean, Tensor& rstd, const Tensor& x,
+                          const Tensor& gamma, const Tensor& beta, float epsilon) override {
+    check_rows("layer_norm_forward", y, x, mean, rstd, gamma);
+    require_alike("layer_norm_forward", gamma, beta);
+    penstock::layer_norm_forward(context_, y, mean, rstd, x, gamma, beta, epsilon);
+  }
+  void layer_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x, const Tensor& mean,
+                                 const Tensor& rstd, const Tensor& gamma) override {
+    check_rows("layer_norm_backward_input", dx, x, mean, rstd, gamma);
+    require_alike("layer_norm_backward_input", g, x);
+    penstock::layer_norm_backward_input(context_, dx, g, x, mean, rstd, gamma);
+  }
+  void layer_norm_backward_weight(Tensor& dgamma, Tensor& dbeta, const Tensor& g, const Tensor& x,
+                                  const Tensor& mean, const Tensor& rstd) override {
+    check_rows("layer_norm_backward_weight", g, x, mean, rstd, dgamma);
+    require_alike("layer_norm_backward_weight", dgamma, dbeta);
+    penstock::layer_norm_backward_weight(context_, dgamma, dbeta, g, x, mean, rstd);
+  }
+
+  void batch_norm_forward(Tensor& y, Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
+                          const Tensor& gamma, const Tensor& beta, float epsilon) override {
+    constexpr const char* kOp = "batch_norm_forward";
+    check_channels(kOp, y, x, mean, rstd, gamma);
+    require_alike(kOp, gamma, beta);
+    batch_norm_statistics(mean, rstd, sums, x, epsilon);
+    batch_norm_apply(y, x, mean, rstd, gamma, beta);
+  }
+
+  void batch_norm_statistics(Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
+                             float epsilon) override {
+    constexpr const char* kOp = "batch_norm_statistics";
+    check_channels(kOp, x, x, mean, rstd, mean);
+    require_elements(kOp, sums, kNormSums * mean.elements());
+    if (x.elements() == 0) return;
+    const int64_t channels = x.shape().back();
+    const auto count = static_cast<double>(x.elements() / channels);
+    with_element_type(x.dtype(), kOp, [&]<class T>(T) {
+      const WriteStatistics<T> write{mean.data<float>(), rstd.data<float>(), sums.data<float>(),
+                                     x.data<T>(),        channels,           count,
+                                     double{epsilon}};
+      launch_column_sums(context_, ShiftedSums<T>{x.data<T>()}, write, x.elements(), channels);
+    });
+  }
+
+  void batch_norm_moments(Tensor& mean, Tensor& variance, const Tensor& sums,
+                          double positions) override {
+    constexpr const char* kOp = "batch_norm_moments";
+    const int64_t channels = mean.elements();
+    require_elements(kOp, variance, channels);
+    require_elements(kOp, sums, kNormSums * channels);
+    const FindMoments body{mean.data<float>(), variance.data<float>(), sums.data<float>(), channels,
+                           positions};
+    launch_elementwise(context_, body, channels);
+  }
+
+  void batch_norm_apply(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& rstd,
+                        const Tensor& gamma, const Tensor& beta) override {
+    constexpr const char* kOp = "batch_norm_apply";
+    check_channels(kOp, y, x, mean, rstd, gamma);
+    require_alike(kOp, gamma, beta);
+    constexpr float kNoEpsilon = 0.0F;  // it is in rstd
+    normalize<false>(kOp, y, x, mean, rstd, gamma, beta, kNoEpsilon);
+  }
+
+  void batch_norm_inference(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& variance,
+                            const Tensor& gamma, const Tensor& beta, float epsilon) override {
+    constexpr const char* kOp = "batch_norm_inference";
+    check_channels(kOp, y, x, mean, variance, gamma);
+    require_alike(kOp, gamma, beta);
+    normalize<true>(kOp, y, x, mean, variance, gamma, beta, epsilon);
+  }
+
+  void batch_norm_backward(Tensor& dx, Tensor& dparameters, const Tensor& g, const Tensor& x,
+                           const Tensor& mean, const Tensor& rstd, const Tensor& gamma) override {
+    constexpr const char* kOp = "batch_norm_backward";
+    check_channels(kOp, dx, x, mean, rstd, gamma);
+    require_alike(kOp, g, x);
+    batch_norm_gradients(dparameters, g, x, mean, rstd);
+    batch_norm_backward_input(dx, dparameters, x.shape().rows(), g, x, mean, rstd, gamma);
+  }
+
+  void batch_norm_gradients(Tensor& dparameters, const Tensor& g, const Tensor& x,
+                            const Tensor& mean, const Tensor& rstd) override {
+    constexpr const char* kOp = "batch_norm_gradients";
+    check_channels(kOp, g, x, mean, rstd, mean);
+    require_elements(kOp, dparameters, 2 * mean.elements());
+    if (x.elements() == 0) return;
+    const int64_t channels = x.shape().back();
+    with_element_type(x.dtype(), kOp, [&]<class T>(T) {
+      const GradientSums<T> sums{g.data<T>(), x.data<T>(), mean.data<float>()};
+      const WriteGradients write{dparameters.data<float>(), rstd.data<float>(), channels};
+      launch_column_sums(context_, sums, write, x.elements(), channels);
+    });
+  }
+
+  void batch_norm_backward_input(Tensor& dx, const Tensor& dparameters, int64_t positions,
+                                 const Tensor& g, const Tensor& x, const Tensor& mean,
+                                 const Tensor& rstd, const Tensor& gamma) override {
+    constexpr const char* kOp = "batch_norm_backward_input";
+    check_channels(kOp, dx, x, mean, rstd, gamma);
+    require_alike(kOp, g, x);
+    require_elements(kOp, dparameters, 2 * mean.elements());
+    if (x.elements() == 0) return;
+    const int64_t channels = x.shape().back();
+    const auto count = static_cast<double>(positions);
+    const auto* dgamma = dparameters.data<float>();
+    with_element_type(x.dtype(), kOp, [&]<class T>(T) {
+      const InputGradient<T> body{dx.data<T>(),
+                                  g.data<T>(),
+                                  x.data<T>(),
+                                  mean.data<float>(),
+                                  rstd.data<float>(),
+                                  gamma.data<float>(),
+                                  dgamma,
+                                  dgamma + channels,
+                                  count};
+      launch_columns(context_, body, x.elements(), channels);
+    });
+  }
+
+ private:
+  template <bool kFromVariance>
+  void normalize(const char* op, Tensor& y, const Tensor& x, const Tensor& mean,
+                 const Tensor& spread, const Tensor& gamma, const Tensor& beta, float epsilon) {
+    if (x.elements() == 0) return;
+    with_element_type(x.dtype(), op, [&]<class T>(T) {
+      const Normalize<T, kFromVariance> body{
+          y.data<T>(),         x.data<T>(),        mean.data<float>(), spread.data<float>(),
+          gamma.data<float>(), beta.data<float>(), double{epsilon}};
+      launch_columns(context_, body, x.elements(), x.shape().back());
+    });
+  }
+
+  static void check_rows(const char* op, const Tensor& y, const Tensor& x, const Tensor& mean,
+                         const Tensor& rstd, const Tensor& gamma) {
+    require_alike(op, y, x);
+    require_elements(op, mean, x.shape().rows());
+    require_elements(op, rstd, x.shape().rows());
+    require_elements(op, gamma, x.shape().back());
+  }
+  static void check_channels(const char* op, const Tensor& y, const Tensor& x, const Tensor& mean,
+                             const Tensor& spread, const Tensor& gamma) {
+    require_alike(op, y, x);
+    for (const Tensor* t : {&mean, &spread, &gamma}) require_elements(op, *t, x.shape().back());
+  }
+
+  CudaContext& context_;
+};
+
+}  // namespace
+
+std::unique_ptr<NormOps> cuda_norm_ops(CudaContext& context) {
+  return std::make_unique<CudaNorm>(context);
+}
+
+}  // namespace penstock

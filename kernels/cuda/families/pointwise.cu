@@ -1,0 +1,288 @@
+// kernels/cuda/families/pointwise.cu -- sums, dropout, fills and casts at the speed of memory.
+#include <string>
+
+#include "kernels/checks.h"
+#include "kernels/cuda/families/activation.h"
+#include "kernels/cuda/loops/column_sums.h"
+#include "kernels/cuda/loops/elementwise.h"
+
+namespace penstock {
+namespace {
+
+struct Add {
+  static __device__ float of(float a, float b) { return a + b; }
+};
+struct Multiply {
+  static __device__ float of(float a, float b) { return a * b; }
+};
+struct Same {
+  static __device__ float of(float x) { return x; }
+};
+// From the output y of the fused function.
+struct ReluBackward {
+  static __device__ float of(float g, float y) { return y > 0.0F ? g : 0.0F; }
+};
+struct TanhBackward {
+  static __device__ float of(float g, float y) { return g * (1.0F - y * y); }
+};
+
+template <class T>
+struct Scale {
+  static constexpr int kWide = kGroup<T>;
+  T* y;
+  const T* a;
+  double factor;  // a float; of eight bytes, so that nothing pads
+  [[nodiscard]] bool aligned() const { return is_aligned<kWide>(y) && is_aligned<kWide>(a); }
+  template <int N>
+  __device__ Floats<N> load(int64_t i) const {
+    return penstock::load<N>(a + i);
+  }
+  template <int N>
+  __device__ void finish(int64_t i, const Floats<N>& in) const {
+    Floats<N> out;
+    for (int k = 0; k < N; ++k) out[k] = static_cast<float>(factor) * in[k];
+    store<N>(y + i, out);
+  }
+};
+
+// One block of Philox words serves four elements. About twenty integer instructions an element,
+// half of what the arithmetic units do while memory moves an element of bf16 in and out.
+template <class T>
+struct Dropout {
+  static constexpr int kWide = kGroup<T>;
+  T* y;
+  const T* x;
+  RandomStream stream;
+  float rate, scale;
+  [[nodiscard]] bool aligned() const { return is_aligned<kWide>(y) && is_aligned<kWide>(x); }
+  template <int N>
+  __device__ Floats<N> load(int64_t i) const {
+    return penstock::load<N>(x + i);
+  }
+  template <int N>
+  __device__ void finish(int64_t i, const Floats<N>& in) const {
+    Floats<N> out;
+    const auto first = static_cast<uint64_t>(i);
+    if constexpr (N == 1) {
+      out[0] = kept(in[0], philox(stream, first / 4)[first % 4]);
+    } else {
+      for (int k = 0; k < N; k += 4) {
+        const auto words = philox(stream, first / 4 + static_cast<uint64_t>(k / 4));
+        for (int w = 0; w < 4; ++w) out[k + w] = kept(in[k + w], words[w]);
+      }
+    }
+    store<N>(y + i, out);
+  }
+  // Not 0 x: it may be infinite.
+  [[nodiscard]] __device__ float kept(float element, uint32_t word) const {
+    return uniform_of(word) >= rate ? element * scale : 0.0F;
+  }
+};
+
+template <class T>
+struct Fill {
+  static constexpr int kWide = 16 / sizeof(T);
+  T* y;
+  double value;
+  [[nodiscard]] bool aligned() const { return is_aligned<kWide>(y); }
+  template <int N>
+  __device__ NoColumns load(int64_t /*i*/) const {
+    return {};
+  }
+  template <int N>
+  __device__ void finish(int64_t i, NoColumns /*in*/) const {
+    struct alignas(N * sizeof(T)) Pack {
+      T at[N];
+    };
+    Pack pack;
+    for (int k = 0; k < N; ++k) pack.at[k] = static_cast<T>(value);
+    *reinterpret_cast<Pack*>(y + i) = pack;
+  }
+};
+
+template <class T>
+struct AddRepeated {
+  static constexpr int kWide = kGroup<T>;
+  T* y;
+  const T* a;
+  const float* b;
+  [[nodiscard]] bool aligned() const { return is_aligned<kWide>(y) && is_aligned<kWide>(a); }
+  template <int N>
+  __device__ Floats<N> columns(int64_t j, int64_t period) const {
+    return repeated<N>(b, j, period);
+  }
+  template <int N>
+  __device__ Floats<N> load(int64_t i) const {
+    return penstock::load<N>(a + i);
+  }
+  template <int N>
+  __device__ void finish(int64_t i, const Floats<N>& in, const Floats<N>& addend) const {
+    Floats<N> out;
+    for (int k = 0; k < N; ++k) out[k] = in[k] + addend[k];
+    store<N>(y + i, out);
+  }
+};
+
+template <class T>
+struct SumOfGradient {
+  static constexpr int kWide = kGroup<T>;
+  static constexpr int kTerms = 1;
+  static constexpr bool kByRow = false;
+  const T* g;
+  [[nodiscard]] bool aligned() const { return is_aligned<kWide>(g); }
+  template <int N>
+  __device__ NoColumns columns(int64_t /*j*/, int64_t /*columns*/) const {
+    return {};
+  }
+  template <int N, bool kAligned>
+  __device__ void add(Floats<N> (&sums)[1], int64_t /*row*/, int64_t i, NoColumns /*c*/) const {
+    const Floats<N> x = load<N, kAligned>(g + i);
+    for (int k = 0; k < N; ++k) sums[0][k] += x[k];
+  }
+};
+struct AddTotal {
+  float* db;
+  __device__ void operator()(int64_t column, const double (&totals)[1]) const {
+    db[column] += static_cast<float>(totals[0]);
+  }
+};
+
+class CudaPointwise final : public PointwiseOps {
+ public:
+  explicit CudaPointwise(CudaContext& context) : context_(context) {}
+
+  void activation_forward(Tensor& y, const Tensor& x, Activation f) override {
+    require_alike("activation_forward", y, x);
+    penstock::activation_forward(context_, y, x, f);
+  }
+  void activation_backward(Tensor& dx, const Tensor& g, const Tensor& x, Activation f) override {
+    require_alike("activation_backward", dx, x);
+    require_alike("activation_backward", g, x);
+    penstock::activation_backward(context_, dx, g, x, f);
+  }
+  void fused_backward(Tensor& dx, const Tensor& g, const Tensor& y, Fused f) override {
+    switch (f) {
+      case Fused::None:
+        return copy(dx, g);
+      case Fused::Relu:
+        return map_two<ReluBackward>("fused_backward", dx, g, y);
+      case Fused::Tanh:
+        return map_two<TanhBackward>("fused_backward", dx, g, y);
+    }
+  }
+
+  void add(Tensor& y, const Tensor& a, const Tensor& b) override { map_two<Add>("add", y, a, b); }
+  void multiply(Tensor& y, const Tensor& a, const Tensor& b) override {
+    map_two<Multiply>("multiply", y, a, b);
+  }
+  void accumulate(Tensor& y, const Tensor& a) override {
+    require_elements("accumulate", a, y.elements());
+    with_element_type(y.dtype(), "accumulate", [&]<class Y>(Y) {
+      with_element_type(a.dtype(), "accumulate", [&]<class A>(A) {
+        const MapTwo<Add, Y, Y, A> body{y.data<Y>(), y.data<Y>(), a.data<A>()};
+        launch_elementwise(context_, body, y.elements());
+      });
+    });
+  }
+  void scale(Tensor& y, const Tensor& a, float factor) override {
+    require_alike("scale", y, a);
+    with_element_type(a.dtype(), "scale", [&]<class T>(T) {
+      launch_elementwise(context_, Scale<T>{y.data<T>(), a.data<T>(), double{factor}},
+                         a.elements());
+    });
+  }
+
+  void add_broadcast(Tensor& y, const Tensor& a, const Tensor& b) override {
+    require_alike("add_broadcast", y, a);
+    require_fraction("add_broadcast", b, a);
+    with_element_type(a.dtype(), "add_broadcast", [&]<class T>(T) {
+      const AddRepeated<T> body{y.data<T>(), a.data<T>(), b.data<float>()};
+      launch_columns(context_, body, a.elements(), b.elements());
+    });
+  }
+  void add_broadcast_backward(Tensor& db, const Tensor& g) override {
+    require_fraction("add_broadcast_backward", db, g);
+    with_element_type(g.dtype(), "add_broadcast_backward", [&]<class T>(T) {
+      launch_column_sums(context_, SumOfGradient<T>{g.data<T>()}, AddTotal{db.data<float>()},
+                         g.elements(), db.elements());
+    });
+  }
+
+  void dropout(Tensor& y, const Tensor& x, float rate, const RandomStream& stream) override {
+    require_alike("dropout", y, x);
+    if (!(rate >= 0.0F && rate < 1.0F)) {
+      fail_input("a dropout rate is " + std::to_string(rate) + "; give one in [0, 1)");
+    }
+    const float scale = 1.0F / (1.0F - rate);
+    with_element_type(x.dtype(), "dropout", [&]<class T>(T) {
+      const Dropout<T> body{y.data<T>(), x.data<T>(), stream, rate, scale};
+      launch_elementwise(context_, body, x.elements());
+    });
+  }
+
+  void fill(Tensor& y, float value) override {
+    switch (y.dtype()) {
+      case DType::F32:
+        return fill_with(y, y.data<float>(), value);
+      case DType::BF16:  // as bits: the type itself is not trivial to make
+        (void)y.data<bfloat16>();
+        return fill_with(y, static_cast<uint16_t*>(y.raw()), bfloat16(value).bits);
+      case DType::F64:
+        return fill_with(y, y.data<double>(), value);
+      case DType::I32:
+        return fill_with(y, y.data<int32_t>(), static_cast<int32_t>(value));
+      case DType::U8:
+        fail_internal("fill does not take uint8");
+    }
+  }
+  void copy(Tensor& y, const Tensor& x) override {
+    require_elements("copy", y, x.elements());
+    if (y.dtype() == x.dtype()) return copy_bytes(y, x);
+    with_element_type(y.dtype(), "copy", [&]<class Y>(Y) {
+      with_element_type(x.dtype(), "copy", [&]<class X>(X) {
+        launch_elementwise(context_, MapOne<Same, Y, X>{y.data<Y>(), x.data<X>()}, x.elements());
+      });
+    });
+  }
+
+ private:
+  template <class F>
+  void map_two(const char* op, Tensor& y, const Tensor& a, const Tensor& b) {
+    require_alike(op, y, a);
+    require_alike(op, y, b);
+    with_element_type(y.dtype(), op, [&]<class T>(T) {
+      const MapTwo<F, T, T, T> body{y.data<T>(), a.data<T>(), b.data<T>()};
+      launch_elementwise(context_, body, y.elements());
+    });
+  }
+  template <class T>
+  void fill_with(Tensor& y, T* to, double value) {
+    launch_elementwise(context_, Fill<T>{to, value}, y.elements());
+  }
+
+  static void copy_on(cudaStream_t stream, void* to, const void* from, size_t size_bytes) {
+    PENSTOCK_CUDA(cudaMemcpyAsync(to, from, size_bytes, cudaMemcpyDeviceToDevice, stream));
+  }
+  void copy_bytes(Tensor& y, const Tensor& x) {
+    if (x.size_bytes() == 0 || y.raw() == x.raw()) return;
+    context_.queue.call<&CudaPointwise::copy_on>(y.raw(), static_cast<const void*>(x.raw()),
+                                                 x.size_bytes());
+  }
+
+  static void require_fraction(const char* op, const Tensor& part, const Tensor& whole) {
+    if (part.elements() == 0 || whole.elements() % part.elements() != 0) {
+      fail_internal(std::string(op) + ": " + part.shape().text() + " does not repeat to " +
+                    whole.shape().text());
+    }
+  }
+
+  CudaContext& context_;
+};
+
+}  // namespace
+
+std::unique_ptr<PointwiseOps> cuda_pointwise_ops(CudaContext& context) {
+  return std::make_unique<CudaPointwise>(context);
+}
+
+}  // namespace penstock

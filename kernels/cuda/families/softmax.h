@@ -1,0 +1,12 @@
+// kernels/cuda/families/softmax.h -- softmax over the last axis, the attention family's smaller
+// half. Shapes are the caller's to check.
+#pragma once
+
+#include "kernels/cuda/families.h"
+
+namespace penstock {
+
+void softmax_forward(CudaContext& context, Tensor& y, const Tensor& x);
+void softmax_backward(CudaContext& context, Tensor& dx, const Tensor& g, const Tensor& y);
+
+}  // namespace penstock

@@ -1,0 +1,19 @@
+// kernels/cuda/families/token.h -- the parts of the token family, each in a file of its own. Shapes
+// are the caller's to check.
+#pragma once
+
+#include "kernels/cuda/families.h"
+
+namespace penstock {
+
+void embedding_forward(CudaContext& context, Tensor& y, const Tensor& ids, const Tensor& table);
+void embedding_backward(CudaContext& context, Tensor& dtable, const Tensor& ids, const Tensor& g);
+
+void cross_entropy_forward(CudaContext& context, Tensor& result, Tensor& logsumexp,
+                           const Tensor& logits, const Tensor& labels,
+                           const CrossEntropyOptions& options);
+void cross_entropy_backward(CudaContext& context, Tensor& dlogits, const Tensor& logits,
+                            const Tensor& labels, const Tensor& logsumexp, float scale,
+                            const CrossEntropyOptions& options);
+
+}  // namespace penstock

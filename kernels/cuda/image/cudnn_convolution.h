@@ -1,0 +1,60 @@
+// kernels/cuda/image/cudnn_convolution.h -- the one door to cuDNN's convolutions of channels-last
+// images.
+//
+// Callers describe a convolution; the door asks the library once which algorithm it would take,
+// keeps descriptors and answer, and runs it. The choice follows from the description and the kind
+// of GPU alone: no timing, deterministic algorithms only, and a fixed workspace limit. fp32 is true
+// fp32 (no tf32); bf16 sums in fp32.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "kernels/cuda/families.h"
+
+namespace penstock {
+
+// Images [n, height, width, channels]; the same padding before and after.
+struct Convolution {
+  enum class Pass : uint8_t { Forward, BackwardInput, BackwardWeight };
+  Pass pass = Pass::Forward;
+  DType type = DType::F32;  // of images and filters
+  int n = 0, height = 0, width = 0, in = 0;
+  int out_height = 0, out_width = 0, out = 0;
+  int kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, pad_h = 0, pad_w = 0;
+  int groups = 1;
+  // NOLINTNEXTLINE(modernize-use-nullptr): there is none here
+  auto operator<=>(const Convolution&) const = default;
+};
+
+class CudnnConvolutions {
+ public:
+  explicit CudnnConvolutions(CudaContext& context);
+  ~CudnnConvolutions();
+  CudnnConvolutions(const CudnnConvolutions&) = delete;
+  CudnnConvolutions& operator=(const CudnnConvolutions&) = delete;
+
+  // Whether the library has a deterministic algorithm within the workspace limit for it.
+  [[nodiscard]] bool supports(const Convolution& convolution);
+
+  // Addresses on the device. The pass writes one of them (y, dx in x, dw in w) and reads the others
+  // (the gradient of y in y). w is [out, kernel_h, kernel_w, in / groups].
+  struct Images {
+    void* x;
+    void* w;
+    void* y;
+  };
+  // Nothing may be empty. Throws Error(Internal) where the library does not support it.
+  void run(const Convolution& convolution, const Images& images);
+
+  struct Plan;  // cudnn_convolution.cpp
+
+ private:
+  Plan& plan_of(const Convolution& convolution);
+
+  CudaContext& context_;
+  cudnnHandle_t handle_ = nullptr;
+  std::map<Convolution, std::unique_ptr<Plan>> plans_;
+};
+
+}  // namespace penstock

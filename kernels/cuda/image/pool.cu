@@ -1,0 +1,272 @@
+// kernels/cuda/image/pool.cu -- pooling over channels-last images. A thread owns a group of 16
+// bytes of neighbouring channels of one output pixel and gathers what it is made of, in ascending
+// order: no atomics, and forward and backward repeat to the bit. Bound by memory; where windows
+// overlap, what is read again comes from the caches.
+#include <algorithm>
+
+#include "kernels/checks.h"
+#include "kernels/cuda/image/pool.h"
+#include "kernels/cuda/loops/reduce.h"
+#include "kernels/cuda/loops/vector.h"
+#include "kernels/cuda/queue/launch.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kThreads = 128;
+
+// Positions [first, last) along one axis.
+struct Range {
+  int first, last;
+  [[nodiscard]] __device__ int size() const { return last - first; }
+};
+
+// One axis of a pooling: the image's extent, the window over it, and how many windows there are.
+struct Sliding {
+  int extent, kernel, stride, before, windows;
+
+  // The part of the image under window `at`.
+  [[nodiscard]] __device__ Range under(int at) const {
+    const int start = at * stride - before;
+    return {max(start, 0), min(start + kernel, extent)};
+  }
+  // The windows over position `at`.
+  [[nodiscard]] __device__ Range over(int at) const {
+    const int past = at + before - kernel + 1;  // the first window starts here or later
+    return {past <= 0 ? 0 : (past + stride - 1) / stride, min((at + before) / stride + 1, windows)};
+  }
+};
+
+struct Pooling {
+  Sliding rows, columns;
+  int64_t channels;
+
+  [[nodiscard]] __device__ int64_t pixel(int64_t image, int y, int x) const {
+    return ((image * rows.extent + y) * columns.extent + x) * channels;
+  }
+  [[nodiscard]] __device__ int64_t window(int64_t image, int oy, int ox) const {
+    return ((image * rows.windows + oy) * columns.windows + ox) * channels;
+  }
+  // The position of image element (y, x) inside window (oy, ox).
+  [[nodiscard]] __device__ int position(int y, int x, int oy, int ox) const {
+    return (y + rows.before - oy * rows.stride) * columns.kernel + x + columns.before -
+           ox * columns.stride;
+  }
+};
+
+// What a thread owns: N channels from `channel` on at (y, x) of an image. One row of pixels a
+// blockIdx.x, its columns and channels along blockIdx.y.
+struct Place {
+  int64_t image;
+  int y, x;
+  int64_t channel;
+  bool inside;
+};
+template <int N>
+__device__ Place place_of_thread(int height, int width, int64_t channels) {
+  const auto groups = static_cast<uint32_t>(channels / N);
+  const uint32_t at = blockIdx.y * kThreads + threadIdx.x;
+  const auto column = static_cast<int>(at / groups);
+  return {static_cast<int64_t>(blockIdx.x / static_cast<uint32_t>(height)),
+          static_cast<int>(blockIdx.x % static_cast<uint32_t>(height)), column,
+          int64_t{at % groups} * N, column < width};
+}
+template <int N>
+LaunchShape place_shape(int64_t images, int64_t height, int64_t width, int64_t channels) {
+  return {.grid = {static_cast<uint32_t>(images * height),
+                   blocks_for(width * (channels / N), kThreads)},
+          .block = {kThreads}};
+}
+
+// chosen may be null.
+template <int N, class T>
+__global__ void __launch_bounds__(kThreads)
+    maximum_kernel(T* y, int32_t* chosen, const T* x, Pooling p) {
+  const Place at = place_of_thread<N>(p.rows.windows, p.columns.windows, p.channels);
+  if (!at.inside) return;
+  const Range rows = p.rows.under(at.y);
+  const Range columns = p.columns.under(at.x);
+  Floats<N> best;
+  int position[N];
+  for (int k = 0; k < N; ++k) {
+    best[k] = -INFINITY;
+    position[k] = p.position(rows.first, columns.first, at.y, at.x);
+  }
+  for (int iy = rows.first; iy < rows.last; ++iy) {
+    for (int ix = columns.first; ix < columns.last; ++ix) {
+      const Floats<N> value = load<N>(x + p.pixel(at.image, iy, ix) + at.channel);
+      const int here = p.position(iy, ix, at.y, at.x);
+      for (int k = 0; k < N; ++k) {
+        const bool better = value[k] > best[k] || value[k] != value[k];  // a NaN stays one
+        best[k] = better ? value[k] : best[k];
+        position[k] = better ? here : position[k];
+      }
+    }
+  }
+  const int64_t to = p.window(at.image, at.y, at.x) + at.channel;
+  store<N>(y + to, best);
+  if (chosen == nullptr) return;
+  for (int k = 0; k < N; ++k) chosen[to + k] = position[k];
+}
+
+template <int N, class T>
+__global__ void __launch_bounds__(kThreads) average_kernel(T* y, const T* x, Pooling p) {
+  const Place at = place_of_thread<N>(p.rows.windows, p.columns.windows, p.channels);
+  if (!at.inside) return;
+  const Range rows = p.rows.under(at.y);
+  const Range columns = p.columns.under(at.x);
+  Floats<N> sum{};
+  for (int iy = rows.first; iy < rows.last; ++iy) {
+    for (int ix = columns.first; ix < columns.last; ++ix) {
+      const Floats<N> value = load<N>(x + p.pixel(at.image, iy, ix) + at.channel);
+      for (int k = 0; k < N; ++k) sum[k] += value[k];
+    }
+  }
+  const float share = 1.0F / static_cast<float>(rows.size() * columns.size());
+  for (int k = 0; k < N; ++k) sum[k] *= share;
+  store<N>(y + p.window(at.image, at.y, at.x) + at.channel, sum);
+}
+
+// The gradient of image element (y, x): what every window over it passes back, in their order.
+// chosen is null for the average.
+template <int N, class T>
+__global__ void __launch_bounds__(kThreads)
+    gather_kernel(T* dx, const T* g, const int32_t* chosen, Pooling p) {
+  const Place at = place_of_thread<N>(p.rows.extent, p.columns.extent, p.channels);
+  if (!at.inside) return;
+  const Range rows = p.rows.over(at.y);
+  const Range columns = p.columns.over(at.x);
+  Floats<N> sum{};
+  for (int oy = rows.first; oy < rows.last; ++oy) {
+    for (int ox = columns.first; ox < columns.last; ++ox) {
+      const int64_t from = p.window(at.image, oy, ox) + at.channel;
+      const Floats<N> gradient = load<N>(g + from);
+      if (chosen != nullptr) {
+        const int here = p.position(at.y, at.x, oy, ox);
+        for (int k = 0; k < N; ++k) sum[k] += chosen[from + k] == here ? gradient[k] : 0.0F;
+      } else {
+        const int size = p.rows.under(oy).size() * p.columns.under(ox).size();
+        const float share = 1.0F / static_cast<float>(size);
+        for (int k = 0; k < N; ++k) sum[k] += share * gradient[k];
+      }
+    }
+  }
+  store<N>(dx + p.pixel(at.image, at.y, at.x) + at.channel, sum);
+}
+
+Pooling pooling_of(const Tensor& image, const Tensor& pooled, const Window& w) {
+  const auto extent = [](const Tensor& t, int axis) { return static_cast<int>(t.dim(axis)); };
+  return {{extent(image, 1), w.kernel_h, w.stride_h, w.pad_top, extent(pooled, 1)},
+          {extent(image, 2), w.kernel_w, w.stride_w, w.pad_left, extent(pooled, 2)},
+          image.dim(3)};
+}
+
+// f<N>() with the groups that the channels and addresses allow.
+template <class T, class F>
+void by_group(int64_t channels, const void* a, const void* b, const F& f) {
+  constexpr int kWide = kGroup<T>;
+  const bool wide = channels % kWide == 0 && is_aligned<kWide>(static_cast<const T*>(a)) &&
+                    is_aligned<kWide>(static_cast<const T*>(b));
+  wide ? f.template operator()<kWide>() : f.template operator()<1>();
+}
+
+constexpr int kLanes = 8;  // threads that share the pixels of a channel
+
+// y[image, channel] = the mean over the pixels: each of kLanes threads adds every kLanes-th pixel,
+// then those in turn.
+template <int N, class T>
+__global__ void __launch_bounds__(kWarp* kLanes)
+    mean_kernel(T* y, const T* x, int64_t pixels, int64_t channels) {
+  __shared__ float shared[kLanes][kWarp * N];
+  const int lane = static_cast<int>(threadIdx.x);
+  const int row = static_cast<int>(threadIdx.y);
+  const int64_t image = blockIdx.x;
+  const int64_t channel = (int64_t{blockIdx.y} * kWarp + lane) * N;
+  Floats<N> sum{};
+  if (channel < channels) {
+    const T* from = x + image * pixels * channels + channel;
+#pragma unroll 4
+    for (int64_t pixel = row; pixel < pixels; pixel += kLanes) {
+      const Floats<N> value = load<N>(from + pixel * channels);
+      for (int k = 0; k < N; ++k) sum[k] += value[k];
+    }
+  }
+  for (int k = 0; k < N; ++k) shared[row][k * kWarp + lane] = sum[k];
+  __syncthreads();
+  if (row != 0 || channel >= channels) return;
+  const float share = 1.0F / static_cast<float>(pixels);
+  for (int k = 0; k < N; ++k) {
+    for (int r = 1; r < kLanes; ++r) sum[k] += shared[r][k * kWarp + lane];
+    sum[k] *= share;
+  }
+  store<N>(y + image * channels + channel, sum);
+}
+
+// A row of pixels a blockIdx.x, as above.
+template <int N, class T>
+__global__ void __launch_bounds__(kThreads)
+    spread_kernel(T* dx, const T* g, int height, int width, int64_t channels) {
+  const Place at = place_of_thread<N>(height, width, channels);
+  if (!at.inside) return;
+  const float share = 1.0F / static_cast<float>(height * width);
+  Floats<N> value = load<N>(g + at.image * channels + at.channel);
+  for (int k = 0; k < N; ++k) value[k] *= share;
+  store<N>(dx + ((at.image * height + at.y) * width + at.x) * channels + at.channel, value);
+}
+
+}  // namespace
+
+void pool_forward(CudaContext& context, Tensor& y, Tensor* chosen, const Tensor& x,
+                  const Window& window, Pool kind) {
+  const Pooling p = pooling_of(x, y, window);
+  int32_t* positions = chosen != nullptr ? chosen->data<int32_t>() : nullptr;
+  with_element_type(x.dtype(), "pool2d_forward", [&]<class T>(T) {
+    by_group<T>(p.channels, y.raw(), x.raw(), [&]<int N>() {
+      const LaunchShape shape = place_shape<N>(y.dim(0), y.dim(1), y.dim(2), p.channels);
+      if (kind == Pool::Max) {
+        launch(context.queue, &maximum_kernel<N, T>, shape, y.data<T>(), positions, x.data<T>(), p);
+      } else {
+        launch(context.queue, &average_kernel<N, T>, shape, y.data<T>(), x.data<T>(), p);
+      }
+    });
+  });
+}
+
+void pool_backward(CudaContext& context, Tensor& dx, const Tensor& g, const Tensor* chosen,
+                   const Window& window, Pool kind) {
+  const Pooling p = pooling_of(dx, g, window);
+  const int32_t* positions = kind == Pool::Max ? chosen->data<int32_t>() : nullptr;
+  with_element_type(g.dtype(), "pool2d_backward", [&]<class T>(T) {
+    by_group<T>(p.channels, dx.raw(), g.raw(), [&]<int N>() {
+      launch(context.queue, &gather_kernel<N, T>,
+             place_shape<N>(dx.dim(0), dx.dim(1), dx.dim(2), p.channels), dx.data<T>(), g.data<T>(),
+             positions, p);
+    });
+  });
+}
+
+void global_average_forward(CudaContext& context, Tensor& y, const Tensor& x) {
+  const int64_t channels = x.dim(3);
+  with_element_type(x.dtype(), "global_average_forward", [&]<class T>(T) {
+    by_group<T>(channels, y.raw(), x.raw(), [&]<int N>() {
+      const LaunchShape shape{
+          .grid = {static_cast<uint32_t>(x.dim(0)), blocks_for(channels, kWarp * N)},
+          .block = {kWarp, kLanes}};
+      launch(context.queue, &mean_kernel<N, T>, shape, y.data<T>(), x.data<T>(),
+             x.dim(1) * x.dim(2), channels);
+    });
+  });
+}
+
+void global_average_backward(CudaContext& context, Tensor& dx, const Tensor& g) {
+  const int64_t channels = dx.dim(3);
+  with_element_type(g.dtype(), "global_average_backward", [&]<class T>(T) {
+    by_group<T>(channels, dx.raw(), g.raw(), [&]<int N>() {
+      launch(context.queue, &spread_kernel<N, T>,
+             place_shape<N>(dx.dim(0), dx.dim(1), dx.dim(2), channels), dx.data<T>(), g.data<T>(),
+             dx.dim(1), dx.dim(2), channels);
+    });
+  });
+}
+
+}  // namespace penstock

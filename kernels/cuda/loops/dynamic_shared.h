@@ -1,0 +1,14 @@
+// kernels/cuda/loops/dynamic_shared.h -- the shared memory whose size is given at launch
+// (LaunchShape::shared_bytes). For .cu files.
+#pragma once
+
+namespace penstock {
+
+// 16-byte aligned; the same memory for every T.
+template <class T>
+__device__ T* dynamic_shared() {
+  extern __shared__ uint4 penstock_dynamic_shared[];
+  return reinterpret_cast<T*>(penstock_dynamic_shared);
+}
+
+}  // namespace penstock

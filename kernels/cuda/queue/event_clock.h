@@ -1,0 +1,36 @@
+// kernels/cuda/queue/event_clock.h -- the clock of a CUDA device: timed events in the stream that
+// computes.
+#pragma once
+
+#include <vector>
+
+#include "kernels/clock.h"
+#include "kernels/cuda/queue/queue.h"
+
+namespace penstock {
+
+class EventClock final : public DeviceClock {
+ public:
+  // `queue` must outlive the clock.
+  EventClock(size_t points, Queue& queue) : queue_(queue), marks_(points) { restart(); }
+
+  void restart() override {
+    queue_.record(zero_.event);
+    queue_.wait_on_host(zero_.event);
+  }
+  void mark(size_t point) override { queue_.record(marks_[point].event); }
+  [[nodiscard]] double seconds(size_t point) override {
+    queue_.wait_on_host(marks_[point].event);
+    return Event::seconds_between(zero_.event, marks_[point].event);
+  }
+
+ private:
+  struct Mark {
+    Event event{Event::Timed};
+  };
+  Queue& queue_;
+  Mark zero_;
+  std::vector<Mark> marks_;
+};
+
+}  // namespace penstock

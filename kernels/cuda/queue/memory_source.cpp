@@ -1,0 +1,56 @@
+#include "kernels/cuda/queue/memory_source.h"
+
+#include "kernels/cuda/status.h"
+
+namespace penstock {
+namespace {
+
+// Out of memory is for Memory to explain; anything else is a failure of its own.
+std::byte* obtained(const char* call, cudaError_t status, void* data) {
+  if (status == cudaErrorMemoryAllocation) {
+    (void)cudaGetLastError();  // else the next check of a launch would find this one
+    return nullptr;
+  }
+  check_status(call, status);
+  return static_cast<std::byte*>(data);
+}
+
+class DeviceSource final : public MemorySource {
+ public:
+  explicit DeviceSource(cudaStream_t stream) : stream_(stream) {}
+  std::byte* obtain(size_t size_bytes) override {
+    void* data = nullptr;
+    const cudaError_t status = cudaMallocAsync(&data, size_bytes, stream_);
+    return obtained("cudaMallocAsync", status, data);
+  }
+  void give_back(std::byte* data, size_t /*size_bytes*/) override {
+    (void)cudaFreeAsync(data, stream_);  // called where nothing can be thrown
+  }
+  [[nodiscard]] std::string name() const override { return "the CUDA device"; }
+
+ private:
+  cudaStream_t stream_;
+};
+
+class PinnedSource final : public MemorySource {
+ public:
+  std::byte* obtain(size_t size_bytes) override {
+    void* data = nullptr;
+    const cudaError_t status = cudaHostAlloc(&data, size_bytes, cudaHostAllocPortable);
+    return obtained("cudaHostAlloc", status, data);
+  }
+  void give_back(std::byte* data, size_t /*size_bytes*/) override { (void)cudaFreeHost(data); }
+  [[nodiscard]] std::string name() const override { return "pinned host memory"; }
+};
+
+}  // namespace
+
+std::unique_ptr<MemorySource> device_memory_source(cudaStream_t stream) {
+  return std::make_unique<DeviceSource>(stream);
+}
+
+std::unique_ptr<MemorySource> pinned_memory_source() {
+  return std::make_unique<PinnedSource>();
+}
+
+}  // namespace penstock

@@ -1,0 +1,81 @@
+#include "kernels/memory/host_memory.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+
+namespace penstock {
+namespace {
+
+using Limit = std::optional<int64_t>;
+
+Limit smaller(Limit a, Limit b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
+}
+
+// The number in a file of a control group. None: "max" in version 2, in version 1 the largest
+// multiple of a page that a signed number holds.
+Limit limit_in(const std::string& path) {
+  constexpr int64_t kNone = int64_t{1} << 62;
+  std::ifstream file(path);
+  std::string word;
+  if (!(file >> word)) return std::nullopt;
+  int64_t bytes = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), bytes);
+  if (error != std::errc() || end != word.data() + word.size() || bytes >= kNone) {
+    return std::nullopt;
+  }
+  return bytes;
+}
+
+// Of the group at `path` below `mount` and of all above it. A container may see a part of the tree
+// only: what is not there limits nothing, and its own group is then the mount itself.
+Limit limit_up_from(const std::string& mount, std::string path, const std::string& file) {
+  if (path.find("/..") != std::string::npos) path.clear();
+  const auto limit_at = [&](const std::string& group) {
+    return limit_in(std::string(mount).append(group).append("/").append(file));
+  };
+  Limit limit = limit_at("");
+  while (path.size() > 1) {
+    limit = smaller(limit, limit_at(path));
+    path.resize(path.find_last_of('/'));
+  }
+  return limit;
+}
+
+bool names_memory(const std::string& controllers) {
+  return ("," + controllers + ",").find(",memory,") != std::string::npos;
+}
+
+}  // namespace
+
+// Lines "hierarchy:controllers:path"; version 2 has hierarchy 0 and names no controllers.
+std::optional<int64_t> cgroup_memory_limit(const std::string& root) {
+  const std::string mounts = root + "/sys/fs/cgroup";
+  std::ifstream groups(root + "/proc/self/cgroup");
+  Limit limit;
+  for (std::string line; std::getline(groups, line);) {
+    const size_t first = line.find(':');
+    const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const std::string path = line.substr(second + 1);
+    if (controllers.empty()) {
+      limit = smaller(limit, limit_up_from(mounts, path, "memory.max"));
+      limit = smaller(limit, limit_up_from(mounts + "/unified", path, "memory.max"));
+    } else if (names_memory(controllers)) {
+      limit = smaller(limit, limit_up_from(mounts + "/memory", path, "memory.limit_in_bytes"));
+    }
+  }
+  return limit;
+}
+
+int64_t host_memory_bytes(const std::string& root) {
+  const int64_t machine = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  return std::min(machine, cgroup_memory_limit(root).value_or(machine));
+}
+
+}  // namespace penstock

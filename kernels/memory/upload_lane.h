@@ -1,0 +1,23 @@
+// kernels/memory/upload_lane.h -- UploadLane: copies from the host to a device that run beside its
+// ops, in numbered slots that are used again and again.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "kernels/tensor.h"
+
+namespace penstock {
+
+class UploadLane {
+ public:
+  virtual ~UploadLane() = default;
+  // Copies the whole of from[i], tensors in Device::host_memory(), to to[i], after the ops that
+  // have been issued so far: they may still use that memory. Until an op issued after join() of the
+  // same slot has ended, `from` must stay as it is and `to` must not be used nor let go.
+  virtual void start(size_t slot, std::span<Tensor> to, std::span<const Tensor> from) = 0;
+  // Ops that are issued from here on find what the last start() of that slot copies.
+  virtual void join(size_t slot) = 0;
+};
+
+}  // namespace penstock

@@ -1,0 +1,67 @@
+// kernels/ops/layout_plan.h -- what the layout ops come down to, for every backend: runs
+// of memory at strides, and the axes of a permutation as few as they can be.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+
+#include "kernels/tensor.h"
+
+namespace penstock {
+
+// Calls f(part, rows, offset in bytes of the part in a row of the whole, run of the part, run of
+// the whole) for each part along `axis`.
+template <class Part, class F>
+void for_parts(const char* op, std::span<Part> parts, const Tensor& whole, int axis, const F& f) {
+  const Shape& shape = whole.shape();
+  int64_t rows = 1;
+  int64_t inner = 1;
+  for (int a = 0; a < axis; ++a) rows *= shape[a];
+  for (int a = axis + 1; a < shape.rank(); ++a) inner *= shape[a];
+  const auto unit = inner * static_cast<int64_t>(size_of(whole.dtype()));
+  int64_t offset = 0;
+  for (Part& part : parts) {
+    Shape expected = shape;
+    expected[axis] = part.dim(axis);
+    if (part.shape() != expected || part.dtype() != whole.dtype()) {
+      fail_internal(std::string(op) + ": " + part.shape().text() + " is no part of " +
+                    shape.text() + " along axis " + std::to_string(axis));
+    }
+    if (offset + part.dim(axis) <= shape[axis]) {
+      f(part, rows, offset * unit, part.dim(axis) * unit, shape[axis] * unit);
+    }
+    offset += part.dim(axis);
+  }
+  if (offset != shape[axis]) {
+    fail_internal(std::string(op) + ": the parts add up to " + std::to_string(offset) + " of " +
+                  shape.text() + " along axis " + std::to_string(axis));
+  }
+}
+
+// One axis of a permutation, strides in elements.
+struct Axis {
+  int64_t extent = 1;
+  int64_t x_stride = 0;
+  int64_t y_stride = 0;
+};
+// The axes of y without those of extent 1, neighbours that stay neighbours made one. The last is
+// innermost in y; the one before it, if there is a choice, innermost in x.
+struct Permutation {
+  std::array<Axis, Shape::kMaxRank> axes{};
+  int count = 0;
+  [[nodiscard]] Axis& from_last(int i) { return axes[static_cast<size_t>(count - 1 - i)]; }
+  [[nodiscard]] const Axis& from_last(int i) const {
+    return axes[static_cast<size_t>(count - 1 - i)];
+  }
+};
+// Of y = transpose(x, order); x is not empty.
+[[nodiscard]] Permutation permutation_of(const Tensor& x, std::span<const int> order);
+
+// Throws when y is not x with its axes in that order.
+void check_order(const Tensor& y, const Tensor& x, std::span<const int> order);
+
+// Throws when x has not a row like those of y for each of `rows`.
+void check_put_rows(const Tensor& y, const Tensor& x, const Tensor& rows);
+
+}  // namespace penstock

@@ -1,0 +1,50 @@
+// kernels/ops/limbs.h -- a double as three floats that may be added up in fp32, by anyone and in
+// any order, and still make a sum of doubles.
+//
+// The statistics of batch norm are sums over micro-batches and replicas, and what adds them up (an
+// all-reduce of gradients) knows only fp32. Their variance is the difference of two such sums,
+// which are a million times larger where a channel's mean is a thousand deviations: 24 bits are too
+// few. Of a double with exponent e the first float is a multiple of 2^(e - kLimbBits + 1), the
+// second a multiple of 2^(e - 2 kLimbBits + 1) and less than one step of the first. So sums of
+// either are exact as long as the terms are alike (the very case in which the difference cancels)
+// and no more than 2^(23 - kLimbBits) are added. Where they are unlike, sums round as those of
+// floats do, and nothing cancels.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace penstock {
+
+inline constexpr int64_t kLimbs = 3;
+inline constexpr uint64_t kLimbBits = 11;
+
+struct Limbs {
+  float high, middle, low;
+};
+
+// The multiple of `step` next to `value` on the way to zero; of at most 2^31 steps.
+[[nodiscard]] constexpr double whole_steps(double value, double step) {
+  return static_cast<int32_t>(value / step) * step;
+}
+
+// high + middle + low is `value` to 46 bits, within the range of fp32. For kernels too.
+[[nodiscard]] constexpr Limbs limbs_of(double value) {
+  constexpr uint64_t kExponents = 0x7ff;
+  const uint64_t exponent = std::bit_cast<uint64_t>(value) >> 52 & kExponents;
+  if (exponent <= 2 * kLimbBits || exponent == kExponents) {  // nothing, infinite or no number
+    return {static_cast<float>(value), 0.0F, 0.0F};
+  }
+  const auto coarse = std::bit_cast<double>((exponent - kLimbBits + 1) << 52);
+  const auto fine = std::bit_cast<double>((exponent - 2 * kLimbBits + 1) << 52);
+  const double high = whole_steps(value, coarse);
+  const double middle = whole_steps(value - high, fine);
+  return {static_cast<float>(high), static_cast<float>(middle),
+          static_cast<float>(value - high - middle)};
+}
+
+[[nodiscard]] constexpr double value_of(float high, float middle, float low) {
+  return double{high} + (double{middle} + double{low});
+}
+
+}  // namespace penstock

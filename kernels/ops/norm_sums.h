@@ -1,0 +1,44 @@
+// kernels/ops/norm_sums.h -- what batch norm gathers of a channel in a step, and what comes of it:
+// one arithmetic for all devices.
+#pragma once
+
+#include "kernels/ops/limbs.h"
+
+namespace penstock {
+
+// Rows of the sums, [kNormSums, channels] in fp32: the limbs of the sum of x, then those of x^2.
+// Such sums may be added up in fp32.
+inline constexpr int64_t kNormSums = 2 * kLimbs;
+
+struct Moments {
+  float mean, variance;
+};
+
+// Writes the sums of one channel, of which `to` is the first element.
+constexpr void write_norm_sums(float* to, int64_t channels, double sum, double squares) {
+  const Limbs first = limbs_of(sum);
+  const Limbs second = limbs_of(squares);
+  for (float limb : {first.high, first.middle, first.low}) {
+    *to = limb;
+    to += channels;
+  }
+  for (float limb : {second.high, second.middle, second.low}) {
+    *to = limb;
+    to += channels;
+  }
+}
+
+// Mean and unbiased variance of a channel of `positions` numbers (of one: variance 0), `from` being
+// the first element of its sums.
+[[nodiscard]] constexpr Moments norm_moments(const float* from, int64_t channels,
+                                             double positions) {
+  const double sum = value_of(from[0], from[channels], from[2 * channels]);
+  from += kLimbs * channels;
+  const double squares = value_of(from[0], from[channels], from[2 * channels]);
+  const double mean = sum / positions;
+  const double spread = squares - mean * sum;  // may round below zero, whose root would be NaN
+  const double count = positions > 1.0 ? positions - 1.0 : 1.0;
+  return {static_cast<float>(mean), spread < 0.0 ? 0.0F : static_cast<float>(spread / count)};
+}
+
+}  // namespace penstock

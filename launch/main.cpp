@@ -1,5 +1,0 @@
-#include "launch/program.h"
-
-int main(int argc, char** argv) {
-  return penstock::run_program(argc, argv, penstock::built_in_models());
-}

@@ -1,0 +1,26 @@
+// launch/program/commands/commands.h -- the subcommands, one file each. They return the exit code;
+// collective over the ranks of the session.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/comm/mpi/session.h"
+#include "runtime/models/models.h"
+
+namespace penstock {
+
+using Arguments = std::vector<std::string>;
+
+int train_command(Session& session, const Arguments& arguments, const ModelMaker& models);
+// Loss, perplexity, accuracies and BLEU of a checkpoint on validation data.
+int eval_command(Session& session, const Arguments& arguments, const ModelMaker& models);
+// Standard input to standard output, a sentence a line.
+int translate_command(Session& session, const Arguments& arguments, const ModelMaker& models);
+// Texts that go on from prompts, to standard output.
+int generate_command(Session& session, const Arguments& arguments, const ModelMaker& models);
+// Measures every layer and the links of a run, and writes the profile that `plan` reads.
+int profile_command(Session& session, const Arguments& arguments, const ModelMaker& models);
+int info_command(Session& session, const Arguments& arguments, const ModelMaker& models);
+
+}  // namespace penstock

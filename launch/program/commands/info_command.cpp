@@ -1,0 +1,122 @@
+// launch/program/commands/info_command.cpp -- `penstock info`: versions, hardware, and what a run
+// here would use.
+#include <dnnl.h>
+#include <fmt/format.h>
+
+#include <fstream>
+
+#include "launch/program/commands/commands.h"
+#include "launch/program/device_choice.h"
+#include "launch/program/failure.h"
+#include "launch/program/output.h"
+#include "launch/program/setup.h"
+#include "launch/version.h"
+#include "runtime/blueprint/programs.h"
+#include "runtime/comm/cuda_versions.h"
+
+namespace penstock {
+namespace {
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
+std::string onednn_version() {
+  const dnnl_version_t* version = dnnl_version();
+  return fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
+}
+
+// One line of this rank: "rank 0  host n1  cpu (avx512_core_bf16, 2 threads)".
+std::string rank_line(const Session& session, const DeviceChoice& choice, int threads,
+                      const RunConfig& config) {
+  std::string device;
+  try {
+    device = open_device(choice, threads, config)->description();
+  } catch (...) {  // the reason is what the user came for
+    device = "no device: " + current_failure().what;
+  }
+  return fmt::format("  rank {}  host {}  {}", session.rank(), session.host(), device);
+}
+
+void print_cuda() {
+  const std::vector<std::string> gpus = cuda_devices();
+  answer("CUDA        {}\n",
+         gpus.empty() ? why_no_cuda() : fmt::format("{} devices on rank 0's host", gpus.size()));
+  for (const std::string& gpu : gpus) answer("            {}\n", gpu);
+  for (const std::string& library : cuda_library_versions()) {
+    answer("            {}\n", library);
+  }
+}
+
+void print_versions() {
+  answer("penstock    {}\n", kVersion);
+  answer("built with  {}, {}\n", kCompiler, kBuildType);
+  answer("MPI         {}, {} GPU memory\n", Session::library_version(),
+         Session::takes_gpu_memory() ? "reads" : "does not read");
+  answer("oneDNN      {}\n", onednn_version());
+  print_cuda();
+}
+
+// By what a run of this shape on these ranks would send and sum, or why it could not.
+void print_links(const Config& config, const DeviceChoice& choice, int ranks) {
+  const int positions = ranks_per_pipeline(config.pipeline);
+  const bool fits = int64_t{positions} * config.pipeline.replicas == ranks;
+  const Grid grid = fits ? grid_of(config, ranks) : Grid{.positions = ranks};
+  const std::string complaint = sharing_complaint(choice.ranks);
+  try {
+    const LinkPlan plan = plan_links(config.pipeline.link, choice.ranks, grid);
+    if (ranks > 1) answer("links       {}\n", plan.note.empty() ? "by mpi" : plan.note);
+  } catch (const Error& refusal) {
+    answer("links       {}\n", refusal.what());
+  }
+  if (!complaint.empty() && !config.run.allow_gpu_sharing) answer("note        {}\n", complaint);
+  const std::string mixture = mixture_complaint(choice.ranks, grid);
+  if (!mixture.empty()) answer("note        {}\n", mixture);
+}
+
+void print_run(const Config& config, const ThreadPlan& plan, int ranks) {
+  const PipelineConfig& pipeline = config.pipeline;
+  const int64_t needed = int64_t{ranks_per_pipeline(pipeline)} * pipeline.replicas;
+  answer("a run       stages {} x replicas {} = ranks {}{}, schedule {}, recompute {}\n",
+         pipeline.stages, pipeline.replicas, needed,
+         needed == ranks ? "" : fmt::format(" (here: {})", ranks), pipeline.schedule,
+         pipeline.recompute);
+  answer("            D x M x b = {} x {} x {} = {} samples a step, {}, threads per rank {}\n",
+         pipeline.replicas, pipeline.micro_batches, pipeline.micro_batch_size,
+         pipeline.micro_batch_size * pipeline.replicas * pipeline.micro_batches,
+         config.run.precision, plan.threads);
+  if (!plan.warning.empty()) answer("note        {}\n", plan.warning);
+}
+
+}  // namespace
+
+int info_command(Session& session, const Arguments& arguments, const ModelMaker& /*models*/) {
+  const std::unique_ptr<Network> network = starting_network(session);
+  Collective& world = network->world();
+  const Config config = shared_config(world, arguments, false);
+  const ThreadPlan plan = shared_threads(world, session, config.run.threads);
+  const DeviceChoice choice = choose_device(world, session, config.run.device);
+  const std::vector<std::string> ranks =
+      world.gather_text(rank_line(session, choice, plan.threads, config.run));
+  if (session.rank() != 0) return 0;
+  const RankCores cores = own_cores(session.host());
+  print_versions();
+  answer("processor   {}, {} cores, {} for rank 0\n", processor_name(), cores.host_cores,
+         cores.cores.size());
+  answer("ranks       {}, by {}\n", session.ranks(), network->description());
+  for (const std::string& rank : ranks) {
+    answer("{}\n", rank);
+  }
+  const std::string fallback = fallback_note(choice, config.run.device);
+  if (!fallback.empty()) answer("{}\n", fallback);
+  print_links(config, choice, session.ranks());
+  print_run(config, plan, session.ranks());
+  return 0;
+}
+
+}  // namespace penstock

@@ -1,0 +1,22 @@
+// launch/program/commands/plan_command.h -- `penstock plan`: which run to ask the queue for,
+// without any rank.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/models/models.h"
+
+namespace penstock {
+
+// What the command prints: the fastest runs as a table, or JSON. Needs no MPI and allocates no
+// weights. Throws Error(Input), or std::invalid_argument from the pure rooms.
+[[nodiscard]] std::string plan_text(const std::vector<std::string>& arguments,
+                                    const ModelMaker& models);
+[[nodiscard]] std::string plan_help();
+
+// "80GiB", "16GB", "512MiB" or plain bytes. Throws Error(Input).
+[[nodiscard]] int64_t parse_bytes(const std::string& text);
+
+}  // namespace penstock

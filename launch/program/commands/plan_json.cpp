@@ -1,0 +1,46 @@
+// launch/program/commands/plan_json.cpp -- see plan_json.h.
+#include "launch/program/commands/plan_json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace penstock {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json candidate_json(const PlannedCandidate& planned) {
+  const Arrangement& c = planned.candidate;
+  const Prediction& p = planned.prediction;
+  const bool simulated = planned.standing == Standing::Ranked;
+  const auto known = [&](double value) { return simulated ? Json(value) : Json(nullptr); };
+  Json peaks = Json::array();
+  for (const RankMemory& memory : p.memory) peaks.push_back(memory.total());
+  return {{"stages", c.stages},
+          {"replicas", c.replicas},
+          {"chunks", c.chunks},
+          {"micro_batches", c.micro_batches},
+          {"micro_batch_size", c.micro_batch_size},
+          {"schedule", c.schedule},
+          {"recompute", c.recompute},
+          {"split", c.split},
+          {"feasible", simulated},
+          {"simulated", simulated},
+          {"reason", planned.reason},
+          {"step_ms", known(p.step_s * 1e3)},
+          {"samples_per_s", known(p.samples_per_s)},
+          {"bubble", known(p.bubble)},
+          {"exposed_communication_ms", known(p.exposed_communication_s * 1e3)},
+          {"peak_bytes", std::move(peaks)}};
+}
+
+}  // namespace
+
+std::string plan_json(const Plan& plan) {
+  Json json = {{"parameters", plan.parameters}, {"candidates", Json::array()}};
+  for (const PlannedCandidate& planned : plan.candidates) {
+    json["candidates"].push_back(candidate_json(planned));
+  }
+  return json.dump() + "\n";
+}
+
+}  // namespace penstock

@@ -1,0 +1,100 @@
+// launch/program/commands/plan_table.cpp -- see plan_table.h.
+#include "launch/program/commands/plan_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "runtime/telemetry/units.h"
+
+namespace penstock {
+namespace {
+
+std::string row(size_t place, const PlannedCandidate& planned) {
+  const Arrangement& c = planned.candidate;
+  const Prediction& p = planned.prediction;
+  const std::string schedule =
+      c.chunks > 1 ? fmt::format("{} ({} a rank)", c.schedule, c.chunks) : c.schedule;
+  return fmt::format(
+      "{:4}  {:>7} {:>9}  {:<28} {:<6} {:>10.4g} {:>10.4g} {:>7.1f} {:>9.3g}  {:>10}  {}\n", place,
+      fmt::format("{}x{}", c.stages, c.replicas),
+      fmt::format("{}x{}", c.micro_batches, c.micro_batch_size), schedule, c.recompute,
+      p.step_s * 1e3, p.samples_per_s, p.bubble * 100, p.exposed_communication_s * 1e3,
+      bytes_text(p.fullest_bytes()), short_split(c.split));
+}
+
+// Reasons differ in their figures; those of one kind begin alike.
+std::string kind_of(const PlannedCandidate& planned) {
+  if (planned.standing == Standing::NotSimulated) {
+    return planned.reason.starts_with("cannot") ? "not simulated: cannot be among the fastest"
+                                                : "not simulated: too many instructions";
+  }
+  return planned.reason.starts_with("needs") ? "not enough memory" : planned.reason;
+}
+
+// The nearest miss tells most: how little more memory would do.
+std::string nearest(const PlannedCandidate& planned) {
+  const Arrangement& c = planned.candidate;
+  return fmt::format("{}x{}, {}x{}, {}, recompute {} {}", c.stages, c.replicas, c.micro_batches,
+                     c.micro_batch_size, c.schedule, c.recompute, planned.reason);
+}
+
+bool nearer(const PlannedCandidate& a, const PlannedCandidate& b) {
+  const auto bytes = [](const PlannedCandidate& of) {
+    return of.prediction.memory.empty() ? 0 : of.prediction.fullest_bytes();
+  };
+  return bytes(a) < bytes(b);
+}
+
+std::string left_out(const Plan& plan) {
+  std::map<std::string, std::vector<const PlannedCandidate*>> kinds;
+  for (const PlannedCandidate& planned : plan.candidates) {
+    if (planned.standing != Standing::Ranked) kinds[kind_of(planned)].push_back(&planned);
+  }
+  std::string text;
+  for (const auto& [kind, members] : kinds) {
+    text += fmt::format("{:6} x {}\n", members.size(), kind);
+    if (kind != "not enough memory") continue;
+    const auto least =
+        std::min_element(members.begin(), members.end(),
+                         [](const auto* a, const auto* b) { return nearer(*a, *b); });
+    text += fmt::format("         the nearest: {}\n", nearest(**least));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string short_split(const std::vector<int>& split) {
+  std::string text;
+  for (size_t s = 0; s < split.size();) {
+    size_t end = s;
+    while (end < split.size() && split[end] == split[s]) ++end;
+    if (!text.empty()) text += ' ';
+    text += end - s > 1 ? fmt::format("{}x{}", end - s, split[s]) : fmt::format("{}", split[s]);
+    s = end;
+  }
+  return text;
+}
+
+std::string plan_table(const Plan& plan, size_t top) {
+  std::string text;
+  size_t place = 0;
+  for (const PlannedCandidate& planned : plan.candidates) {
+    if (planned.standing != Standing::Ranked || place == top) break;
+    text += row(++place, planned);
+  }
+  if (place == 0) {
+    text = "nothing fits\n";
+  } else {
+    text = fmt::format("{:>4}  {:>7} {:>9}  {:<28} {:<6} {:>10} {:>10} {:>7} {:>9}  {:>10}  {}\n",
+                       "", "K x D", "M x b", "schedule", "recomp", "step ms", "samples/s",
+                       "bubble%", "comm ms", "memory", "layers per stage") +
+           text;
+  }
+  return text + left_out(plan);
+}
+
+}  // namespace penstock

@@ -1,0 +1,20 @@
+// launch/program/commands/profile_file.h -- the file that `penstock profile` writes and `penstock
+// plan` reads, and the table on the terminal.
+#pragma once
+
+#include <string>
+
+#include "runtime/plan/profile.h"
+
+namespace penstock {
+
+// JSON: {version, device, threads, micro_batch_size, precision, layers: [{name, kind, ...}],
+// links: {within_node, between_nodes}}, with the names of the structs; times in seconds.
+[[nodiscard]] std::string profile_text(const Profile& profile);
+// Throws Error(Input), one line that names the file and the key.
+[[nodiscard]] Profile read_profile(const std::string& path);
+
+// A line for each layer, equal neighbours together, the sums, and the links.
+[[nodiscard]] std::string profile_table(const Profile& profile);
+
+}  // namespace penstock

@@ -1,0 +1,178 @@
+// launch/program/commands/schedule_command.cpp -- see schedule_command.h.
+#include "launch/program/commands/schedule_command.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "kernels/error.h"
+#include "runtime/drawing/answer.h"
+#include "runtime/drawing/json.h"
+#include "runtime/drawing/page.h"
+#include "runtime/drawing/svg.h"
+#include "runtime/drawing/terminal.h"
+#include "runtime/schedule/generators/known_schedules.h"
+#include "runtime/schedule/text/csv.h"
+#include "runtime/telemetry/trace_json.h"
+
+namespace penstock {
+namespace {
+
+namespace po = boost::program_options;
+
+// What the command line says, before it is looked at.
+struct ScheduleOptions {
+  ScheduleSettings settings;
+  std::string times = "1,1,1";
+  std::string format = "text";
+};
+
+po::options_description option_table(ScheduleOptions& request) {
+  ScheduleSettings& settings = request.settings;
+  po::options_description options;
+  options.add_options()  //
+      ("stages", po::value(&settings.stages)->value_name("K"))(
+          "micro-batches", po::value(&settings.micro_batches)->value_name("M"))(
+          "chunks", po::value(&settings.chunks)->value_name("V"))(
+          "schedule", po::value(&settings.schedule)->value_name("NAME"))(
+          "recompute", po::value(&settings.recompute)->value_name("MODE"))(
+          "times", po::value(&request.times)->value_name("F,B,W"))(
+          "latency", po::value(&settings.latency)->value_name("c"))(
+          "format", po::value(&request.format)->value_name("FORMAT"))("json", "");
+  return options;
+}
+
+void read_times(ScheduleOptions& request) {
+  ScheduleSettings& settings = request.settings;
+  char comma1 = 0;
+  char comma2 = 0;
+  std::istringstream in(request.times);
+  in >> settings.forward >> comma1 >> settings.backward_input >> comma2 >> settings.backward_weight;
+  if (in.fail() || !(in >> std::ws).eof() || comma1 != ',' || comma2 != ',') {
+    fail_input("schedule: --times must be three numbers F,B,W of at least 0, not " + request.times);
+  }
+}
+
+// A name of schedule_names() comes before a file that is called like it.
+bool is_file(const std::string& schedule) {
+  const std::vector<std::string> names = schedule_names();
+  if (std::find(names.begin(), names.end(), schedule) != names.end()) return false;
+  return schedule.find_first_of("/.") != std::string::npos;
+}
+
+// From then on the schedule is called by the name of the file alone.
+void read_csv(ScheduleSettings& settings) {
+  std::ifstream in(settings.schedule);
+  std::ostringstream text;
+  if (!(text << in.rdbuf())) {
+    fail_input("schedule: cannot read the schedule file '" + settings.schedule + "'");
+  }
+  settings.csv = std::move(text).str();
+  settings.schedule = std::filesystem::path(settings.schedule).filename();
+}
+
+ScheduleOptions schedule_options(const std::vector<std::string>& arguments) {
+  ScheduleOptions request;
+  const po::options_description options = option_table(request);
+  constexpr int kStyle =
+      po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
+  po::variables_map values;
+  try {
+    po::store(po::command_line_parser(arguments)
+                  .options(options)
+                  .positional(po::positional_options_description())
+                  .style(kStyle)
+                  .run(),
+              values);
+    po::notify(values);
+  } catch (const po::error& error) {
+    fail_input(std::string("schedule: ") + error.what() + "; see penstock schedule --help");
+  }
+  if (values.count("json") > 0) request.format = "json";
+  read_times(request);
+  if (is_file(request.settings.schedule)) read_csv(request.settings);
+  return request;
+}
+
+// The simulation as one step, a unit of time as a millisecond.
+std::string as_trace(const ScheduleAnswer& answer) {
+  return trace_json({.about = {{"schedule", answer.settings.schedule},
+                               {"stages", std::to_string(answer.schedule.stages)},
+                               {"micro_batches", std::to_string(answer.schedule.micro_batches)}},
+                     .processes = {{.name = "predicted", .steps = {{.timeline = answer.timeline}}}},
+                     .seconds_per_unit = 1e-3});
+}
+
+struct Format {
+  const char* name;
+  std::string (*write)(const ScheduleAnswer&, const TerminalStyle&);
+};
+constexpr Format kFormats[] = {
+    {"text",
+     [](const auto& answer, const auto& terminal) { return terminal_text(answer, terminal); }},
+    {"csv", [](const auto& answer, const auto&) { return to_csv(answer.schedule); }},
+    {"svg", [](const auto& answer, const auto&) { return svg(answer); }},
+    {"html", [](const auto& answer, const auto&) { return page(answer); }},
+    {"json", [](const auto& answer, const auto&) { return answer_json(answer) + "\n"; }},
+    {"trace", [](const auto& answer, const auto&) { return as_trace(answer); }},
+};
+
+const Format& find_format(const std::string& name) {
+  for (const Format& format : kFormats) {
+    if (name == format.name) return format;
+  }
+  fail_input("schedule: --format must be text, csv, svg, html, json or trace, not " + name);
+}
+
+}  // namespace
+
+std::string schedule_text(const std::vector<std::string>& arguments,
+                          const TerminalStyle& terminal) {
+  const ScheduleOptions request = schedule_options(arguments);
+  const Format& format = find_format(request.format);
+  return format.write(answer(request.settings), terminal);
+}
+
+TerminalStyle standard_output() {
+  if (isatty(STDOUT_FILENO) != 1) return {};
+  const char* no_colour = std::getenv("NO_COLOR");
+  winsize size{};
+  ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+  return {.columns = size.ws_col, .colours = no_colour == nullptr || *no_colour == '\0'};
+}
+
+std::string schedule_help() {
+  return fmt::format(R"(usage: penstock schedule [--stages K] [--micro-batches M] [options]
+
+Prints what every rank would do in one step, proved free of deadlock, and how long it would take.
+
+  --stages K           parts of the network [4]
+  --micro-batches M    of one step and replica [8]
+  --schedule NAME      {} [1f1b];
+                       or a CSV file, as --format csv writes it, with its own sizes
+  --chunks V           stages per rank; 0: what the schedule has [0]
+  --recompute MODE     none | stage | layer [none]
+  --times F,B,W        of a rank's layers on one micro-batch: forward, and the input and weight
+                       halves of backward, in any one unit [1,1,1]
+  --latency c          of a message, in that unit [0]
+  --format FORMAT      [text] what to write to standard output:
+                         text   a drawing in letters, with its figures
+                         csv    the compute instructions, a line per rank
+                         svg    a drawing for papers and pages
+                         html   a page that explains it, with everything inside: sliders for all
+                                of the above, time to play back, and traces of real runs to open
+                         json   programs, times and memory; --json for short
+                         trace  the predicted times, for Perfetto, chrome://tracing and that page
+)",
+                     fmt::join(schedule_names(), " | "));
+}
+
+}  // namespace penstock

@@ -1,0 +1,23 @@
+// launch/program/commands/schedule_command.h -- `penstock schedule`: what every rank would do,
+// without any rank.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/drawing/terminal.h"
+
+namespace penstock {
+
+// What the command prints: a drawing with its figures as text, SVG or page, the compute
+// instructions as CSV, JSON, or a trace. `terminal` is what the text is made for. Needs no MPI.
+// Throws Error(Input), or std::invalid_argument from the pure rooms.
+[[nodiscard]] std::string schedule_text(const std::vector<std::string>& arguments,
+                                        const TerminalStyle& terminal = {});
+[[nodiscard]] std::string schedule_help();
+
+// Its width, and colours unless NO_COLOR is set (no-color.org), where standard output is a
+// terminal.
+[[nodiscard]] TerminalStyle standard_output();
+
+}  // namespace penstock

@@ -1,0 +1,76 @@
+// launch/program/commands/translate_command.cpp -- `penstock translate`: standard input to standard
+// output.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+
+#include "launch/program/commands/commands.h"
+#include "launch/program/failure.h"
+#include "launch/program/output.h"
+#include "launch/program/setup.h"
+#include "launch/program/trained_run.h"
+#include "launch/version.h"
+#include "runtime/data/text/text_file.h"
+#include "runtime/scores/bleu.h"
+
+namespace penstock {
+namespace {
+
+void print_bleu(const std::vector<std::string>& translations, const std::string& reference) {
+  std::vector<std::string> wanted;
+  for_each_line(reference, [&](std::string_view line) { wanted.emplace_back(line); });
+  if (wanted.size() != translations.size()) {
+    fail_input(fmt::format("{} has {} lines, and {} sentences were translated", reference,
+                           wanted.size(), translations.size()));
+  }
+  Bleu bleu;
+  for (size_t i = 0; i < wanted.size(); ++i) bleu.add(translations[i], wanted[i]);
+  fmt::print(stderr, "BLEU {}\n{}\n", bleu.text(), bleu_signature(kVersion));
+}
+
+void translate_input(const TrainedRun& run, const UseOptions& options,
+                     const std::vector<std::string>& sentences) {
+  Collective& world = run.network->world();
+  Rounds rounds(run.config, *run.pipeline, run.blueprint->model, *run.network, *run.device,
+                options.cache);
+  std::unique_ptr<Translator> translator;
+  on_every_rank([&] {
+    if (run.blueprint->input.field != "source_tokens") {
+      fail_input("this network does not translate: model.kind is " + run.config.model.kind);
+    }
+    translator = std::make_unique<Translator>(run.config, options.translation, rounds);
+  });
+  const std::vector<std::string> translations = translator->translate(sentences);
+  (void)on_first_rank(world, [&] {
+    answer("{}", fmt::join(translations, "\n"));
+    if (!translations.empty()) answer("\n");
+    if (translator->cut() > 0) {
+      fmt::print(stderr,
+                 "penstock: warning: {} sentences were longer than model.context = {} and lost "
+                 "their end\n",
+                 translator->cut(), run.config.model.context);
+    }
+    if (!options.reference.empty()) print_bleu(translations, options.reference);
+    return std::string();
+  });
+}
+
+}  // namespace
+
+int translate_command(Session& session, const Arguments& arguments, const ModelMaker& models) {
+  constexpr std::array<std::string_view, 6> kOptions = {
+      "--checkpoint", "--cache", "--to", "--beam", "--length-penalty", "--reference"};
+  const UseOptions options = on_every_rank([&] { return use_options(arguments, kOptions); });
+  std::vector<std::string> sentences;
+  if (session.rank() == 0) {
+    for (std::string line; std::getline(std::cin, line);) sentences.push_back(line);
+  }
+  const TrainedRun run(session, options, models, false, sentences.size(),
+                       std::max(1, options.translation.beams));
+  run.use(session, [&] { translate_input(run, options, sentences); });
+  return 0;
+}
+
+}  // namespace penstock

@@ -1,0 +1,63 @@
+// launch/program/device_choice.h -- which device each rank computes on: a GPU of its own, or the
+// CPU.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/device.h"
+#include "runtime/comm/grid.h"
+#include "runtime/comm/link_plan.h"
+#include "runtime/comm/mpi/session.h"
+#include "runtime/comm/network.h"
+#include "runtime/configuration/config.h"
+
+namespace penstock {
+
+// The GPU for a rank of a host on which `visible` > 0 can be seen: batch systems hide all but a
+// rank's own, which then is number 0; else GPUs go round by the rank's place on its host.
+[[nodiscard]] int gpu_for(int local_rank, int visible);
+
+// Two ranks on one GPU: a sentence that names the ranks, the GPU and the cures; empty when every
+// GPU has one rank. `ranks` by world rank.
+[[nodiscard]] std::string sharing_complaint(std::span<const RankFacts> ranks);
+
+// Two ranks that hold the same stage, one on a GPU and one on a CPU: a sentence that names them and
+// the cure; empty where there are none. They would update equal weights by different code, and
+// nothing ever compares them again. Different stages may be on different kinds of device.
+[[nodiscard]] std::string mixture_complaint(std::span<const RankFacts> ranks, const Grid& grid);
+
+struct DeviceChoice {
+  int gpu = -1;                  // of this rank; -1: it computes on the CPU
+  std::vector<RankFacts> ranks;  // by world rank, the same everywhere
+};
+// Collective. `wish` is run.device: "auto" takes a GPU where one is visible, "cuda" takes GPU 0
+// even where none is, so that opening it says what is missing. Opens nothing.
+[[nodiscard]] DeviceChoice choose_device(Collective& world, const Session& session,
+                                         const std::string& wish);
+// Throws on every rank, if two ranks are on one GPU and config.allow_gpu_sharing is not set.
+void refuse_sharing(const DeviceChoice& choice, const RunConfig& config);
+// Throws on every rank, if there is a mixture_complaint(). For training. Parameters that several
+// stages hold are looked after where those are known (runtime/pipeline/tied_gradients.h).
+void refuse_mixture(const DeviceChoice& choice, const Grid& grid);
+
+// Bytes that this rank's tensors may take: of its GPU, shared with the ranks that compute on it
+// too, or of its host, shared with the `local_ranks` there.
+[[nodiscard]] int64_t memory_of_rank(const DeviceChoice& choice, int rank, int local_ranks,
+                                     const Device& device);
+
+// Why run.device = auto took the CPU, for someone who might have expected a GPU: there is one on
+// this host (`gpu_here`), or the build lacked a part (`left_out`, see cuda_left_out()). Else empty.
+[[nodiscard]] std::string fallback_note(const DeviceChoice& choice, const std::string& wish,
+                                        bool gpu_here, const std::string& left_out,
+                                        const std::string& why);
+// The same, of this host and build.
+[[nodiscard]] std::string fallback_note(const DeviceChoice& choice, const std::string& wish);
+
+// Throws Error(Resource) where there is no such GPU.
+[[nodiscard]] std::unique_ptr<Device> open_device(const DeviceChoice& choice, int threads,
+                                                  const RunConfig& config);
+
+}  // namespace penstock

@@ -1,0 +1,213 @@
+// launch/program/options/command_line.cpp -- Boost.Program_options splits the arguments; the option
+// table says what they mean.
+#include "launch/program/options/command_line.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <charconv>
+#include <optional>
+#include <sstream>
+
+#include "kernels/error.h"
+#include "kernels/suggest.h"
+#include "launch/program/options/run_file.h"
+
+namespace penstock {
+namespace {
+
+namespace po = boost::program_options;
+
+const Option* find_argument(std::string_view name) {
+  const Option* option = find_option(name);
+  return option != nullptr ? option : find_shorthand(name);
+}
+
+template <typename Number>
+std::optional<Number> number_in(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::vector<std::string> split_at_commas(const std::string& text) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, ',');) {
+    parts.push_back(part);
+  }
+  return parts;
+}
+
+template <typename Number>
+std::optional<OptionValue> list_in(const std::string& text) {
+  std::vector<Number> list;
+  for (const std::string& part : split_at_commas(text)) {
+    const std::optional<Number> number = number_in<Number>(part);
+    if (!number) return std::nullopt;
+    list.push_back(*number);
+  }
+  return list;
+}
+
+template <typename Value>
+std::optional<OptionValue> widened_if(const std::optional<Value>& value) {
+  return value ? std::optional<OptionValue>(*value) : std::nullopt;
+}
+
+// The text as the type of the option; nothing when it is not one. Lists may be written [3, 5] too.
+std::optional<OptionValue> read_value(std::string text, const Option& option) {
+  const OptionValue type = default_of(option);
+  if (std::holds_alternative<std::string>(type)) return text;
+  if (std::holds_alternative<bool>(type)) {
+    if (text == "true" || text == "false") return text == "true";
+    return std::nullopt;
+  }
+  if (std::holds_alternative<int64_t>(type)) return widened_if(number_in<int64_t>(text));
+  if (std::holds_alternative<double>(type)) return widened_if(number_in<double>(text));
+  if (text.size() >= 2 && text.front() == '[' && text.back() == ']') {
+    text = text.substr(1, text.size() - 2);
+  }
+  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
+  if (std::holds_alternative<std::vector<int64_t>>(type)) return list_in<int64_t>(text);
+  if (std::holds_alternative<std::vector<double>>(type)) return list_in<double>(text);
+  return split_at_commas(text);
+}
+
+// `--data.flip` alone means true, and must not take the next argument for its value.
+std::vector<std::string> with_flag_values(const std::vector<std::string>& arguments) {
+  std::vector<std::string> result;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    const Option* option = argument.starts_with("--") ? find_argument(argument.substr(2)) : nullptr;
+    if (option == nullptr || !is_flag(*option)) {
+      result.push_back(argument);
+      continue;
+    }
+    const bool has_value =
+        i + 1 < arguments.size() && (arguments[i + 1] == "true" || arguments[i + 1] == "false");
+    result.push_back(argument + "=" + (has_value ? arguments[++i] : "true"));
+  }
+  return result;
+}
+
+po::options_description known_arguments() {
+  po::options_description known;
+  for (const Option& option : option_table()) {
+    known.add_options()(option.name().c_str(), po::value<std::string>());
+    if (!option.shorthand.empty()) {
+      known.add_options()(option.shorthand.c_str(), po::value<std::string>());
+    }
+  }
+  return known;
+}
+
+[[noreturn]] void refuse_argument(const std::string& written) {
+  std::vector<std::string> known = {"help", "version"};
+  for (const Option& option : option_table()) {
+    if (!option.shorthand.empty()) known.push_back(option.shorthand);
+    known.push_back(option.name());
+    if (option.key == written) {
+      fail_input(fmt::format("unknown option '--{}'; write '--{}'", written, option.name()));
+    }
+  }
+  std::vector<std::string> dashed;
+  dashed.reserve(known.size());
+  for (const std::string& name : known) {
+    dashed.push_back("--" + name);
+  }
+  std::string hint = did_you_mean("--" + written, dashed);
+  if (hint.empty()) hint = "; `penstock train --help` lists all options";
+  fail_input(fmt::format("unknown option '--{}'{}", written, hint));
+}
+
+std::vector<po::option> parse(const std::vector<std::string>& arguments) {
+  const po::options_description known = known_arguments();
+  // Long options only, in full: a guessed prefix would change meaning with every new key.
+  namespace style = po::command_line_style;
+  try {
+    return po::command_line_parser(with_flag_values(arguments))
+        .options(known)
+        .style(style::allow_long | style::long_allow_adjacent | style::long_allow_next)
+        .run()
+        .options;
+  } catch (const po::unknown_option& error) {
+    std::string name = error.get_option_name();
+    name.erase(0, name.find_first_not_of('-'));
+    refuse_argument(name);
+  } catch (const po::error& error) {
+    fail_input(fmt::format("command line: {}", error.what()));
+  }
+}
+
+// Of an option that repeats, what the command line said before, too.
+OptionValue with_earlier(const Settings& settings, const Option& option, const OptionValue& value) {
+  const auto origin = settings.origins.find(option.name());
+  if (!option.repeats || origin == settings.origins.end() || !origin->second.starts_with("--")) {
+    return value;
+  }
+  auto all = std::get<std::vector<std::string>>(option.get(settings.config));
+  const auto& more = std::get<std::vector<std::string>>(value);
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+void assign_argument(Settings& settings, const po::option& argument) {
+  const Option* option = find_argument(argument.string_key);
+  if (option == nullptr) refuse_argument(argument.string_key);
+  const std::string origin = "--" + argument.string_key;
+  const std::string written = argument.value.empty() ? "" : argument.value.front();
+  const std::optional<OptionValue> value = read_value(written, *option);
+  if (!value) refuse_value(*option, "'" + written + "'", origin);
+  assign(settings, *option, with_earlier(settings, *option, *value), origin);
+}
+
+}  // namespace
+
+CommandLine split_command(int argc, const char* const* argv) {
+  CommandLine line;
+  if (argc > 1) line.command = argv[1];
+  for (int i = 2; i < argc; ++i) {
+    line.arguments.emplace_back(argv[i]);
+  }
+  return line;
+}
+
+bool wants_help(const std::vector<std::string>& arguments) {
+  return std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
+    return argument == "--help" || argument == "-h";
+  });
+}
+
+bool wants_version(const std::vector<std::string>& arguments) {
+  return std::find(arguments.begin(), arguments.end(), "--version") != arguments.end();
+}
+
+Settings read_settings(const std::vector<std::string>& arguments, bool required) {
+  const std::vector<po::option> parsed = parse(arguments);
+  std::vector<std::string> run_files;
+  for (const po::option& argument : parsed) {
+    if (argument.string_key.empty()) {
+      run_files.insert(run_files.end(), argument.value.begin(), argument.value.end());
+    }
+  }
+  if (run_files.size() > 1) {
+    fail_input(
+        fmt::format("one run file at a time, not '{}' and '{}'", run_files[0], run_files[1]));
+  }
+  if (run_files.empty() && required) {
+    fail_input("no run file given: penstock COMMAND RUNFILE.toml [--section.key value ...]");
+  }
+  Settings settings;
+  if (!run_files.empty()) read_run_file(run_files.front(), settings);
+  for (const po::option& argument : parsed) {
+    if (!argument.string_key.empty()) assign_argument(settings, argument);
+  }
+  complete(settings);
+  return settings;
+}
+
+}  // namespace penstock

@@ -1,0 +1,27 @@
+// launch/program/options/command_line.h -- `penstock COMMAND RUNFILE.toml [--section.key value
+// ...]`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launch/program/options/settings.h"
+
+namespace penstock {
+
+struct CommandLine {
+  std::string command;                 // "train"; empty: none given
+  std::vector<std::string> arguments;  // what follows it
+};
+[[nodiscard]] CommandLine split_command(int argc, const char* const* argv);
+
+// True when one of the arguments asks for it (`--help`, `-h`, `--version`).
+[[nodiscard]] bool wants_help(const std::vector<std::string>& arguments);
+[[nodiscard]] bool wants_version(const std::vector<std::string>& arguments);
+
+// Defaults, then the run file (the one argument without `--`; `required` says whether it may be
+// missing), then the options, the last of equal ones winning but where they add up
+// (Option::repeats); then complete(). Throws Error(Input).
+[[nodiscard]] Settings read_settings(const std::vector<std::string>& arguments, bool required);
+
+}  // namespace penstock

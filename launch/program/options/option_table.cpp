@@ -1,0 +1,257 @@
+// launch/program/options/option_table.cpp -- the table itself. Checks that span several keys are in
+// settings.cpp.
+#include "launch/program/options/option_table.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "runtime/schedule/generators/known_schedules.h"
+
+namespace penstock {
+namespace {
+
+// Sizes above these are typing errors; their products stay far inside 64 bits.
+constexpr double kMostRanks = 65536;
+constexpr double kMostSamples = 1 << 30;
+
+AllowedValues any() {
+  return {};
+}
+AllowedValues at_least(double minimum) {
+  return {.minimum = minimum};
+}
+AllowedValues above(double minimum) {
+  return {.minimum = minimum, .minimum_excluded = true};
+}
+AllowedValues between(double minimum, double maximum) {
+  return {.minimum = minimum, .maximum = maximum};
+}
+AllowedValues share() {  // [0, 1)
+  return {.minimum = 0, .maximum = 1, .maximum_excluded = true};
+}
+AllowedValues one_of(std::vector<std::string> choices) {
+  return {.choices = std::move(choices)};
+}
+
+template <typename Value>
+OptionValue widened(const Value& value) {
+  if constexpr (std::is_same_v<Value, bool> || !std::is_integral_v<Value>) {
+    return value;
+  } else {
+    return static_cast<int64_t>(value);
+  }
+}
+
+template <typename Value>
+Value narrowed(const OptionValue& value) {
+  if constexpr (std::is_same_v<Value, bool> || !std::is_integral_v<Value>) {
+    return std::get<Value>(value);
+  } else {
+    return static_cast<Value>(std::get<int64_t>(value));  // the limits made it fit
+  }
+}
+
+// Adds the rows of one section, bound to the members of its struct.
+template <typename Section>
+class Rows {
+ public:
+  Rows(std::vector<Option>& table, std::string name, Section Config::*section)
+      : table_(table), name_(std::move(name)), section_(section) {}
+
+  template <typename Value>
+  Option& add(const char* key, Value Section::*member, const char* symbol, AllowedValues limits,
+              const char* help) {
+    if constexpr (std::is_integral_v<Value>) {
+      using Range = std::numeric_limits<Value>;
+      limits.minimum = std::max(limits.minimum, static_cast<double>(Range::min()));
+      limits.maximum = std::min(limits.maximum, static_cast<double>(Range::max()));
+    }
+    const auto section = section_;
+    Option option;
+    option.section = name_;
+    option.key = key;
+    option.symbol = symbol;
+    option.help = help;
+    option.limits = std::move(limits);
+    option.get = [=](const Config& config) { return widened(config.*section.*member); };
+    option.set = [=](Config& config, const OptionValue& value) {
+      config.*section.*member = narrowed<Value>(value);
+    };
+    return table_.emplace_back(std::move(option));
+  }
+
+  // A row that also has a short name on the command line.
+  template <typename Value>
+  Option& add(const char* key, const char* shorthand, Value Section::*member, const char* symbol,
+              AllowedValues limits, const char* help) {
+    Option& option = add(key, member, symbol, std::move(limits), help);
+    option.shorthand = shorthand;
+    return option;
+  }
+
+ private:
+  std::vector<Option>& table_;
+  std::string name_;
+  Section Config::*section_;
+};
+
+// clang-format off
+void add_model(std::vector<Option>& table) {
+  using M = ModelConfig;
+  Rows rows(table, "model", &Config::model);
+  rows.add("kind", &M::kind, "NAME", one_of({"transformer-lm", "transformer-nmt", "amoebanet-d", "amoebanet-b", "resnet", "unet", "mlp", "sequential", "own"}), "the network; own: one that a program brings");
+  rows.add("layers", &M::layers, "N", between(1, 1e6), "transformers, mlp: blocks; amoebanet: normal cells, 3n; unet: levels; sequential: a list of tables, [[model.layers]]");
+  rows.add("decoder_layers", &M::decoder_layers, "N", between(0, 1e6), "transformer-nmt: blocks of the decoder; 0: layers");
+  rows.add("width", &M::width, "N", between(0, 1e6), "transformers: per position, 0: 128; resnet: first channels, 0: by form");
+  rows.add("heads", &M::heads, "N", between(1, 1e6), "transformers: attention heads; transformer-lm: a divisor of width");
+  rows.add("head_width", &M::head_width, "N", between(0, 1e6), "transformer-nmt: of an attention head, 0: 64");
+  rows.add("hidden", &M::hidden, "N", between(0, 1e7), "feed-forward width; 0: 4 x width");
+  rows.add("context", &M::context, "N", between(1, 1e7), "transformers: sequence length");
+  rows.add("vocabulary", &M::vocabulary, "N", between(0, 1e9), "transformers: tokens; 0: what the data has");
+  rows.add("activation", &M::activation, "NAME", one_of({"relu", "gelu", "gelu-tanh", "silu"}), "of the feed-forward layers");
+  rows.add("positions", &M::positions, "NAME", one_of({"sinusoidal", "learned"}), "transformers: position embedding");
+  rows.add("attention_bias", &M::attention_bias, "", any(), "transformers: biases in attention");
+  rows.add("bias", &M::bias, "", any(), "biases in feed-forward layers and softmax");
+  rows.add("final_norm", &M::final_norm, "", any(), "transformers: layer norm at the end of encoder and decoder");
+  rows.add("tied_embedding", &M::tied_embedding, "", any(), "transformers: the softmax matrix is the embedding table, one parameter");
+  rows.add("depth_scaled_init", &M::depth_scaled_init, "", any(), "scale feed-forward weights down by depth");
+  rows.add("dropout", &M::dropout, "P", share(), "share of activations set to zero in training");
+  rows.add("label_smoothing", &M::label_smoothing, "P", share(), "share of the target spread over all classes");
+  rows.add("logit_clip", &M::logit_clip, "X", at_least(0), "bound on the logits; 0: none");
+  rows.add("depth", &M::depth, "N", between(1, 1e5), "resnet: 6n+2 (cifar); 18, 34, 50, 101 or 152 (imagenet)");
+  rows.add("form", &M::form, "NAME", one_of({"cifar", "imagenet"}), "resnet: for small or for large images");
+  rows.add("filters", &M::filters, "N", between(1, 1e6), "amoebanet: of the first third of its cells, a multiple of 8; unet: of the first level");
+  rows.add("stem", &M::stem, "NAME", one_of({"auto", "wide", "narrow", "small"}), "amoebanet: auto: the paper's (d: wide, b: narrow); small: for 32 x 32 pixels");
+  rows.add("auxiliary_weight", &M::auxiliary_weight, "X", at_least(0), "amoebanet: of a second loss after two thirds of the cells; 0: none");
+  rows.add("drop_path", &M::drop_path, "P", share(), "amoebanet: share of a cell's operations left out in training, by sample");
+  rows.add("drop_path_ramp", &M::drop_path_ramp, "N", between(0, 1e15), "amoebanet: steps over which drop_path grows from 0");
+  rows.add("norm_decay", &M::norm_decay, "X", share(), "amoebanet, resnet, unet: of the moving averages of batch norm");
+  rows.add("norm_epsilon", &M::norm_epsilon, "X", above(0), "amoebanet, resnet, unet: of batch norm");
+  rows.add("norm_replicas", &M::norm_replicas, "", any(), "batch norm normalises over the micro-batches of one index of all replicas, as if they were one");
+  rows.add("image", &M::image, "C,H,W", between(1, 1e6), "amoebanet, resnet, unet, mlp, sequential: channels, height, width");
+  rows.add("input", &M::input, "N,..", between(1, 1e9), "mlp, sequential: features; empty: an image");
+  rows.add("classes", &M::classes, "N", between(0, 1e9), "of a classifier; 0: what the data has");
+  rows.add("hidden_layers", &M::hidden_layers, "N,..", between(1, 1e7), "mlp: widths; empty: `layers` times `hidden`");
+}
+
+void add_data(std::vector<Option>& table) {
+  using D = DataConfig;
+  Rows rows(table, "data", &Config::data);
+  rows.add("kind", &D::kind, "NAME", one_of({"text", "tokens", "parallel", "images", "synthetic"}), "what the samples are; parallel: sentences and their translations");
+  rows.add("train", &D::train, "PATH", any(), "a file, folder or archive; parallel: of both sides, with {language} (and {pair}) in the name");
+  rows.add("validation", &D::validation, "SHARE|PATH", any(), "a share split off the end of train, or a path; empty: none").accepts_number = true;
+  rows.add("shuffle", &D::shuffle, "", any(), "a new order in every epoch");
+  rows.add("tokenizer", &D::tokenizer, "NAME", one_of({"characters", "sentencepiece"}), "text: bytes, or word pieces");
+  rows.add("vocabulary", &D::vocabulary, "PATH", any(), "word pieces: a SentencePiece .model; empty: trained on the text");
+  rows.add("vocabulary_size", &D::vocabulary_size, "N", between(8, 1e7), "word pieces: how many are trained");
+  rows.add("pairs", &D::pairs, "FROM-TO,..", any(), "parallel: language pairs, like en-de,en-fr");
+  rows.add("temperature", &D::temperature, "T", at_least(1), "parallel: a pair of n sentences gets a share proportional to n^(1/T)");
+  rows.add("longest", &D::longest, "N", between(0, 1e7), "parallel: pieces of a sentence, longer ones are left out; 0: what fits model.context");
+  rows.add("leave_out", &D::leave_out, "CLASS,..", any(), "images: classes to leave out; the others are numbered in the order of their names").repeats = true;
+  rows.add("crop_padding", &D::crop_padding, "N", between(0, 4096), "images: pixels added around before a random crop");
+  rows.add("flip", &D::flip, "", any(), "images: mirror at random");
+  rows.add("cutout", &D::cutout, "N", between(0, 4096), "images: side of a square set to the mean; 0: off");
+  rows.add("mean", &D::mean, "X,..", any(), "images: of each channel, pixels in [0, 1]; empty: 0.5");
+  rows.add("std", &D::std, "X,..", above(0), "images: deviation of each channel; empty: 0.25");
+  rows.add("samples", &D::samples, "N", between(0, 1e15), "synthetic: per epoch; 0: 2^20");
+  rows.add("prefetch", &D::prefetch, "N", between(1, 1024), "mini-batches read ahead");
+}
+
+void add_optimizer(std::vector<Option>& table) {
+  using O = OptimizerConfig;
+  Rows rows(table, "optimizer", &Config::optimizer);
+  rows.add("kind", &O::kind, "NAME", one_of({"sgd", "rmsprop", "adam", "adamw"}), "the update rule");
+  rows.add("learning_rate", &O::learning_rate, "X", at_least(0), "its peak");
+  rows.add("schedule", &O::schedule, "NAME", one_of({"constant", "cosine", "inverse-sqrt", "exponential"}), "of the learning rate, after the warm-up");
+  rows.add("warmup_steps", &O::warmup_steps, "N", between(0, 1e15), "linear from 0");
+  rows.add("decay_steps", &O::decay_steps, "N", between(0, 1e15), "cosine: end (0: the run's steps); exponential: period");
+  rows.add("decay_rate", &O::decay_rate, "X", above(0), "exponential: factor per decay_steps");
+  rows.add("minimum_rate", &O::minimum_rate, "X", between(0, 1), "cosine: the floor, as a share of learning_rate");
+  rows.add("weight_decay", &O::weight_decay, "X", at_least(0), "of all but biases and norms; decoupled (adamw) or added to the gradient");
+  rows.add("decay_all", &O::decay_all, "", any(), "biases and norms too");
+  rows.add("no_decay", &O::no_decay, "NAME,..", any(), "parts of the names of further parameters that are not decayed");
+  rows.add("clip_norm", &O::clip_norm, "X", at_least(0), "bound on the norm of the gradient; 0: none");
+  rows.add("momentum", &O::momentum, "X", share(), "sgd, rmsprop");
+  rows.add("nesterov", &O::nesterov, "", any(), "sgd: look ahead");
+  rows.add("beta1", &O::beta1, "X", share(), "adam: decay of the mean");
+  rows.add("beta2", &O::beta2, "X", share(), "adam: decay of the square");
+  rows.add("rms_decay", &O::rms_decay, "X", share(), "rmsprop: decay of the mean of squares, which starts at 1 (TensorFlow's form)");
+  rows.add("epsilon", &O::epsilon, "X", above(0), "keeps divisions finite");
+  rows.add("freeze", "freeze", &O::freeze, "PATTERN,..", any(), "parameters that keep their weights, by name: 'blocks.*'").repeats = true;
+  rows.add("moving_average", &O::moving_average, "X", share(), "decay of the averaged weights used in evaluation; 0: off");
+}
+
+void add_pipeline(std::vector<Option>& table) {
+  using P = PipelineConfig;
+  Rows rows(table, "pipeline", &Config::pipeline);
+  rows.add("stages", "stages", &P::stages, "K", between(1, kMostRanks), "parts of the network, one rank each (see chunks)");
+  rows.add("replicas", "replicas", &P::replicas, "D", between(1, kMostRanks), "pipelines side by side; K x D ranks in all");
+  rows.add("micro_batches", "micro-batches", &P::micro_batches, "M", between(1, kMostRanks), "per replica and step");
+  rows.add("micro_batch_size", "micro-batch-size", &P::micro_batch_size, "b", between(1, kMostSamples), "samples; a step takes D x M x b");
+  rows.add("mini_batch", "mini-batch", &P::mini_batch, "B", between(0, 4e18), "D x M x b: gives M, or is checked; 0: what follows");
+  rows.add("schedule", "schedule", &P::schedule, "NAME", {.choices = schedule_names(), .or_file = ".csv"}, "order of forwards and backwards");
+  rows.add("chunks", &P::chunks, "V", between(0, kMostRanks), "stages per rank; 0: what the schedule has; K / V ranks a replica");
+  rows.add("recompute", "recompute", &P::recompute, "MODE", one_of({"none", "stage", "layer"}), "what is computed again instead of kept");
+  rows.add("split", "split", &P::split, "N,..", between(1, 1e6), "layers of each stage; empty: balanced by cost");
+  rows.add("auto", &P::automatic, "", any(), "choose all of this for the same mini-batch, but for what the command line says: see penstock plan");
+  rows.add("profile", &P::profile, "PATH", any(), "times measured by penstock profile, for split, auto and predictions; empty: counted");
+  rows.add("placement", "placement", &P::placement, "NAME", one_of({"stages", "replicas"}), "which neighbours share a node");
+  rows.add("link", "link", &P::link, "NAME", one_of({"auto", "nccl", "mpi-staged", "mpi-cuda", "mpi"}), "by what tensors travel between ranks; auto: nccl where every rank has a GPU of its own");
+}
+
+void add_init(std::vector<Option>& table) {
+  using I = InitConfig;
+  Rows rows(table, "init", &Config::init);
+  rows.add("from", "init", &I::from, "PATH", any(), "a run directory or checkpoint whose weights to start from, where names agree; empty: random ones");
+  rows.add("skip", &I::skip, "PATTERN,..", any(), "tensors that start afresh all the same, by name: 'classifier.*'").repeats = true;
+}
+
+void add_checkpoint(std::vector<Option>& table) {
+  using C = CheckpointConfig;
+  Rows rows(table, "checkpoint", &Config::checkpoint);
+  rows.add("every", &C::every, "N", between(0, 1e15), "steps; 0: only at the end");
+  rows.add("keep", &C::keep, "N", at_least(0), "how many of them; 0: all");
+  rows.add("last", &C::last, "", any(), "one when the run ends; off for runs that only measure");
+}
+
+void add_run(std::vector<Option>& table) {
+  using R = RunConfig;
+  Rows rows(table, "run", &Config::run);
+  rows.add("steps", "steps", &R::steps, "N", between(1, 1e15), "of the optimizer");
+  rows.add("seed", "seed", &R::seed, "S", between(0, 9e15), "of weights, dropout and data order");
+  rows.add("out", "out", &R::out, "DIR", any(), "the run directory");
+  rows.add("device", "device", &R::device, "NAME", one_of({"cpu", "cuda", "auto"}), "auto: cuda where there is one");
+  rows.add("allow_gpu_sharing", "allow-gpu-sharing", &R::allow_gpu_sharing, "", any(), "let several ranks compute on one GPU");
+  rows.add("graphs", &R::graphs, "", any(), "cuda: replay each instruction as a CUDA graph, which saves the time to launch its kernels");
+  rows.add("spare_processors", &R::spare_processors, "N", between(0, 64), "cuda: multiprocessors that matrix products leave to messages by nccl; bits depend on it, so keep it the same for every K");
+  rows.add("wait_limit", &R::wait_limit, "SECONDS", between(0, 1e6), "that a rank waits for another before it says what is missing and ends the run with exit code 4; 0: for ever");
+  rows.add("threads", "threads", &R::threads, "N", between(0, 4096), "per rank; 0: the host's cores shared by its ranks");
+  rows.add("precision", "precision", &R::precision, "NAME", one_of({"fp32", "bf16"}), "of the computation; weights are kept in fp32");
+  rows.add("peak_tflops", &R::peak_tflops, "X", between(0, 1e9), "what mfu is a share of, TFLOP/s of a rank; 0: the published dense peak of the device, else what its clock says");
+  rows.add("eval_every", "eval-every", &R::eval_every, "N", between(0, 1e15), "steps; 0: only at the end");
+  rows.add("eval_batch", &R::eval_batch, "N", between(0, kMostSamples), "samples of an evaluation micro-batch; 0: micro_batch_size");
+  rows.add("log_every", "log-every", &R::log_every, "N", between(1, 1e15), "steps between plain log lines");
+  rows.add("trace", &R::trace, "N", between(0, 1000), "steps after the warm-up recorded in trace.json, for chrome://tracing and Perfetto; 0: none");
+}
+// clang-format on
+
+std::vector<Option> make_table() {
+  std::vector<Option> table;
+  add_model(table);
+  add_data(table);
+  add_optimizer(table);
+  add_pipeline(table);
+  add_init(table);
+  add_checkpoint(table);
+  add_run(table);
+  return table;
+}
+
+}  // namespace
+
+const std::vector<Option>& option_table() {
+  static const std::vector<Option> table = make_table();
+  return table;
+}
+
+}  // namespace penstock

@@ -1,0 +1,61 @@
+// launch/program/options/option_table.h -- every key of a run file, declared once. The TOML reader,
+// the writer, the command line and --help all read this table; a new key is a new row of
+// option_table.cpp and a member of its section's struct, nothing else.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "runtime/configuration/config.h"
+
+namespace penstock {
+
+// The value of any option, in the widest type of its kind.
+using OptionValue = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>,
+                                 std::vector<double>, std::vector<std::string>>;
+
+// What an option may be. Of a list: what each of its elements may be.
+struct AllowedValues {
+  double minimum = -std::numeric_limits<double>::infinity();
+  double maximum = std::numeric_limits<double>::infinity();
+  bool minimum_excluded = false;
+  bool maximum_excluded = false;
+  std::vector<std::string> choices = {};  // of a text; empty: any text
+  std::string or_file = {};               // ".csv": or a path that ends so
+};
+
+struct Option {
+  std::string section, key;
+  std::string shorthand;  // "stages" for --stages; empty: none
+  std::string symbol;     // of the value, in --help: "K"
+  std::string help;       // one line
+  AllowedValues limits;
+  bool accepts_number = false;  // a text that may be written as a bare number
+  bool repeats = false;         // a list: given twice on the command line, it is both
+  std::function<OptionValue(const Config&)> get;
+  std::function<void(Config&, const OptionValue&)> set;  // of the alternative that get() returns
+
+  [[nodiscard]] std::string name() const { return section + "." + key; }
+};
+
+// In the order of --help and of a written run file.
+[[nodiscard]] const std::vector<Option>& option_table();
+// By "section.key"; null when there is none.
+[[nodiscard]] const Option* find_option(std::string_view name);
+[[nodiscard]] const Option* find_shorthand(std::string_view shorthand);
+[[nodiscard]] bool is_section(std::string_view name);
+
+[[nodiscard]] OptionValue default_of(const Option& option);
+[[nodiscard]] bool is_flag(const Option& option);
+// "an integer >= 1", "one of gpipe, 1f1b": what messages and --help say is allowed.
+[[nodiscard]] std::string allowed(const Option& option);
+[[nodiscard]] bool is_allowed(const Option& option, const OptionValue& value);
+// As it would be written on the command line: `0.1`, `3,5`, `true`.
+[[nodiscard]] std::string text_of(const OptionValue& value);
+
+}  // namespace penstock

@@ -1,0 +1,25 @@
+// launch/program/options/run_file.h -- the run file (TOML), in and out. Which keys exist is
+// option_table.h's matter.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "launch/program/options/settings.h"
+
+namespace penstock {
+
+// Assigns what the file sets. Throws Error(Input) naming file, line and key: not readable, not
+// TOML, an unknown key (with the nearest known one), a wrong type, a value outside its range.
+void read_run_file(const std::filesystem::path& path, Settings& settings);
+
+// The same for text in memory; `name` stands for the file in messages.
+void parse_run_file(const std::string& text, const std::string& name, Settings& settings);
+
+// First line of every run file written by us: such a file may be overwritten, a user's may not.
+inline constexpr const char* kEffectiveHeader = "# The effective configuration of a Penstock run.";
+
+// The whole configuration as a run file: reads back to the same Config, bit for bit.
+[[nodiscard]] std::string write_run_file(const Config& config);
+
+}  // namespace penstock

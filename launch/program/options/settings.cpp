@@ -1,0 +1,233 @@
+// launch/program/options/settings.cpp -- see settings.h.
+#include "launch/program/options/settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "kernels/error.h"
+#include "kernels/suggest.h"
+#include "runtime/data/translation/language_pair.h"
+#include "runtime/schedule/text/csv.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The mini-batch B = D x M x b: M follows from it, or all four are given and must agree.
+void settle_mini_batch(Settings& settings) {
+  PipelineConfig& pipeline = settings.config.pipeline;
+  if (pipeline.mini_batch == 0) return;
+  const std::string place = settings.place_of("pipeline.mini_batch");
+  const int64_t together = pipeline.replicas * pipeline.micro_batch_size;
+  if (!settings.given("pipeline.micro_batches")) {
+    const int64_t micro_batches = pipeline.mini_batch / together;
+    if (pipeline.mini_batch % together != 0 || micro_batches > std::numeric_limits<int>::max()) {
+      fail_input(fmt::format(
+          "{}: a mini-batch of {} samples is no multiple of {} replicas x micro-batches "
+          "of {}; change pipeline.mini_batch, replicas or micro_batch_size",
+          place, pipeline.mini_batch, pipeline.replicas, pipeline.micro_batch_size));
+    }
+    pipeline.micro_batches = static_cast<int>(micro_batches);
+  }
+  if (together * pipeline.micro_batches != pipeline.mini_batch) {
+    fail_input(fmt::format(
+        "{}: the mini-batch is {} samples, but {} replicas x {} micro-batches x {} samples are {}; "
+        "leave out pipeline.micro_batches (it follows) or pipeline.mini_batch",
+        place, pipeline.mini_batch, pipeline.replicas, pipeline.micro_batches,
+        pipeline.micro_batch_size, together * pipeline.micro_batches));
+  }
+}
+
+// Paths of a run file are relative to it, then to the working directory; those of the command line
+// to the working directory.
+std::vector<fs::path> places_of(const Settings& settings, const std::string& name,
+                                const fs::path& path) {
+  std::vector<fs::path> places;
+  const bool from_run_file = !settings.place_of(name).starts_with("--");
+  if (from_run_file && path.is_relative()) {
+    places.push_back(fs::absolute(settings.run_file).parent_path() / path);
+  }
+  const fs::path here = fs::absolute(path);
+  if (places.empty() || places.front().lexically_normal() != here.lexically_normal()) {
+    places.push_back(here);
+  }
+  for (fs::path& place : places) place = place.lexically_normal();
+  return places;
+}
+
+// `files` gives what must be there of a path: itself, or, of one with placeholders, all it stands
+// for.
+fs::path found(const Settings& settings, const std::string& name, const fs::path& path,
+               const std::function<std::vector<std::string>(const fs::path&)>& files) {
+  std::error_code ignored;  // cannot be looked at: the same to us as not there
+  std::vector<std::string> missing;
+  for (const fs::path& place : places_of(settings, name, path)) {
+    const std::vector<std::string> wanted = files(place);
+    const auto absent = std::find_if(wanted.begin(), wanted.end(), [&](const std::string& file) {
+      return !fs::exists(file, ignored);
+    });
+    if (absent == wanted.end()) return place;
+    missing.push_back(*absent);
+  }
+  std::string tried = fmt::format("'{}'", missing.front());
+  if (missing.size() > 1) tried += fmt::format(" nor '{}'", missing.back());
+  fail_input(fmt::format("{}: '{}' is '{}', but there is {} {}", settings.place_of(name), name,
+                         path.string(), missing.size() > 1 ? "neither" : "no", tried));
+}
+
+fs::path found(const Settings& settings, const std::string& name, const fs::path& path) {
+  return found(settings, name, path,
+               [](const fs::path& place) { return std::vector<std::string>{place.string()}; });
+}
+
+std::optional<double> as_number(const std::string& text) {
+  double number = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+// A file or folder; of parallel text the files of all languages, one path with placeholders.
+std::string data_path(const Settings& settings, const std::string& name, const std::string& path) {
+  const DataConfig& data = settings.config.data;
+  if (data.kind != "parallel") return found(settings, name, path).string();
+  return found(settings, name, path,
+               [&](const fs::path& place) {
+                 std::vector<std::string> files;
+                 for (const LanguagePair& pair : language_pairs(data.pairs)) {
+                   files.push_back(corpus_path(place.string(), pair, pair.source));
+                   files.push_back(corpus_path(place.string(), pair, pair.target));
+                 }
+                 return files;
+               })
+      .string();
+}
+
+void settle_data_paths(Settings& settings) {
+  DataConfig& data = settings.config.data;
+  if (data.kind == "synthetic") return;
+  if (data.train.empty()) {
+    fail_input(fmt::format(
+        "{}: 'data.train' is not given, and data.kind = \"{}\" reads a file; add --data.train PATH",
+        settings.place_of("data.train"), data.kind));
+  }
+  data.train = data_path(settings, "data.train", data.train);
+  if (!data.vocabulary.empty()) {
+    data.vocabulary = found(settings, "data.vocabulary", data.vocabulary).string();
+  }
+  if (data.validation.empty()) return;
+  const std::optional<double> share = as_number(data.validation);
+  if (!share) {
+    data.validation = data_path(settings, "data.validation", data.validation);
+  } else if (!(*share > 0.0 && *share < 1.0)) {
+    fail_input(
+        fmt::format("{}: 'data.validation' must be a share above 0 and below 1 or a path, "
+                    "not {}; leave it out for no validation",
+                    settings.place_of("data.validation"), data.validation));
+  }
+}
+
+std::string text_of_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file.good() && !file.eof()) fail_input(fmt::format("cannot read '{}'", path.string()));
+  return text;
+}
+
+// A schedule is a name or a file; a file says for how many stages and micro-batches it is.
+void settle_schedule(Settings& settings) {
+  PipelineConfig& pipeline = settings.config.pipeline;
+  if (!pipeline.schedule.ends_with(".csv")) return;
+  const fs::path path = found(settings, "pipeline.schedule", pipeline.schedule);
+  pipeline.schedule = path.string();
+  pipeline.schedule_csv = text_of_file(path);
+  try {
+    const Schedule schedule = parse_csv(pipeline.schedule_csv, pipeline.schedule);
+    if (!settings.given("pipeline.stages")) pipeline.stages = schedule.stages;
+    if (!settings.given("pipeline.micro_batches")) pipeline.micro_batches = schedule.micro_batches;
+  } catch (const std::invalid_argument& refusal) {
+    fail_input(refusal.what());
+  }
+}
+
+// The source of a run may be gone when the run's own file is read again, to evaluate it: whether it
+// is there is asked when it is needed.
+void settle_init(Settings& settings) {
+  InitConfig& init = settings.config.init;
+  if (init.from.empty()) {
+    if (init.skip.empty()) return;
+    fail_input(fmt::format("{}: 'init.skip' is for runs that start from another: add --init PATH",
+                           settings.place_of("init.skip")));
+  }
+  const std::vector<fs::path> places = places_of(settings, "init.from", init.from);
+  std::error_code ignored;
+  const auto there = std::find_if(places.begin(), places.end(), [&](const fs::path& place) {
+    return fs::exists(place, ignored);
+  });
+  init.from = (there == places.end() ? places.back() : *there).string();
+}
+
+void settle_profile(Settings& settings) {
+  std::string& profile = settings.config.pipeline.profile;
+  if (!profile.empty()) profile = found(settings, "pipeline.profile", profile).string();
+}
+
+void check_layers(const Settings& settings) {
+  const ModelConfig& model = settings.config.model;
+  const bool sequential = model.kind == "sequential";
+  if (sequential && model.sequence.empty()) {
+    fail_input(
+        fmt::format("{}: model.kind = \"sequential\" needs its layers: one [[model.layers]] "
+                    "table each, with kind = \"...\" and its options",
+                    settings.place_of("model.layers")));
+  }
+  if (!sequential && !model.sequence.empty()) {
+    fail_input(fmt::format("{}: a list of layers is for model.kind = \"sequential\", not \"{}\"",
+                           model.sequence.front().where, model.kind));
+  }
+  if (!model.sequence.empty() && settings.place_of("model.layers").starts_with("--")) {
+    fail_input(fmt::format("{}: {} already lists its layers one by one",
+                           settings.place_of("model.layers"), settings.run_file.string()));
+  }
+}
+
+}  // namespace
+
+std::string Settings::place_of(const std::string& name) const {
+  const auto origin = origins.find(name);
+  if (origin != origins.end()) return origin->second;
+  return run_file.empty() ? "the command line" : run_file.string();
+}
+
+void refuse_value(const Option& option, const std::string& written, const std::string& origin) {
+  fail_input(fmt::format("{}: '{}' must be {}, not {}{}", origin, option.name(), allowed(option),
+                         written, did_you_mean(written, option.limits.choices)));
+}
+
+void assign(Settings& settings, const Option& option, const OptionValue& value,
+            const std::string& origin) {
+  if (!is_allowed(option, value)) refuse_value(option, text_of(value), origin);
+  option.set(settings.config, value);
+  settings.origins[option.name()] = origin;
+}
+
+void complete(Settings& settings) {
+  settle_schedule(settings);
+  settle_profile(settings);
+  settle_init(settings);
+  settle_mini_batch(settings);
+  check_layers(settings);
+  settle_data_paths(settings);
+}
+
+}  // namespace penstock

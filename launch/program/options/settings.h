@@ -1,0 +1,36 @@
+// launch/program/options/settings.h -- a Config in the making: each value with the place it came
+// from, then the checks that span several keys. Precedence is the order of assignment: defaults,
+// run file, command line.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "launch/program/options/option_table.h"
+
+namespace penstock {
+
+struct Settings {
+  Config config;
+  std::filesystem::path run_file;              // as given by the user; empty: none
+  std::map<std::string, std::string> origins;  // "pipeline.stages" -> "run.toml:12", "--stages"
+
+  [[nodiscard]] bool given(const std::string& name) const { return origins.contains(name); }
+  // The place a key was set, or the run file when it was not: how a message starts.
+  [[nodiscard]] std::string place_of(const std::string& name) const;
+};
+
+// Sets one option. Throws Error(Input) naming origin, key, value and what is allowed.
+void assign(Settings& settings, const Option& option, const OptionValue& value,
+            const std::string& origin);
+
+// The message of a value of the wrong type or outside the limits; `written` as the user wrote it.
+[[noreturn]] void refuse_value(const Option& option, const std::string& written,
+                               const std::string& origin);
+
+// Last, when all sources are read: the mini-batch equation, and paths made absolute. Throws
+// Error(Input): numbers that do not multiply, or a missing file naming the places tried.
+void complete(Settings& settings);
+
+}  // namespace penstock

@@ -1,0 +1,144 @@
+// launch/program/planned_run.cpp -- see planned_run.h.
+#include "launch/program/planned_run.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <stdexcept>
+
+#include "kernels/device_model.h"
+#include "launch/program/commands/profile_file.h"
+#include "launch/program/setup.h"
+#include "runtime/blueprint/plan_request.h"
+#include "runtime/costs/interconnects.h"
+#include "runtime/training/data_source.h"
+
+namespace penstock {
+namespace {
+
+// All that pipeline.auto may choose.
+void pin_everything(const PipelineConfig& pipeline, PlanRequest& plan) {
+  const Arrangement given = arrangement_of(pipeline);
+  plan.stages = given.stages;
+  plan.replicas = given.replicas;
+  plan.chunks = given.chunks;
+  plan.micro_batches = given.micro_batches;
+  plan.micro_batch_size = given.micro_batch_size;
+  plan.schedule = given.schedule;
+  plan.recompute = given.recompute;
+}
+
+std::string describe(const Arrangement& chosen, const Prediction& prediction,
+                     const std::string& basis) {
+  return fmt::format(
+      "planned: {} stages x {} replicas, {} micro-batches of {}, schedule {}, recompute {}, layers "
+      "{}: {:.4g} ms a step predicted ({})",
+      chosen.stages, chosen.replicas, chosen.micro_batches, chosen.micro_batch_size,
+      chosen.schedule, chosen.recompute, fmt::join(chosen.split, ","), 1e3 * prediction.step_s,
+      basis);
+}
+
+// On rank 0 only.
+class Planner {
+ public:
+  Planner(const Session& session, const Settings& settings, const ModelMaker& models,
+          const DataFacts& facts, const DeviceModel& device, int64_t rank_bytes,
+          const Profile* profile)
+      : config_(settings.config) {
+    auto model =
+        std::make_shared<Sequential>(models.build(config_.model, facts.vocabulary, facts.classes));
+    Cluster cluster = cluster_of(device, profile);
+    cluster.ranks_per_node = session.local_ranks();
+    // What the user has settled is not refused: the forecast warns where memory is short.
+    cluster.memory_bytes = config_.pipeline.automatic ? rank_bytes : 0;
+    request_ = plan_request(
+        config_, session.ranks(), cluster,
+        costs_by_size(config_, std::move(model), models.input(config_.model), device, profile));
+    request_.wanted = 1;
+    if (config_.pipeline.automatic) {
+      pin_what_was_asked_for(settings, request_);
+    } else {
+      pin_everything(config_.pipeline, request_);
+    }
+    basis_ =
+        profile == nullptr ? "counted for " + device.name : "measured: " + config_.pipeline.profile;
+  }
+
+  PlannedRun run() {
+    const Plan found = plan(request_);
+    const PlannedCandidate* best = found.best();
+    if (best == nullptr) {
+      const std::string why =
+          found.candidates.empty() ? "there is no way to do it" : found.candidates[0].reason;
+      fail_input(fmt::format("{}: nothing fits {} ranks: {}",
+                             config_.pipeline.automatic ? "pipeline.auto" : "pipeline.profile",
+                             request_.ranks, why));
+    }
+    PlannedRun result{.config = config_,
+                      .note = describe(best->candidate, best->prediction, basis_)};
+    apply(best->candidate, result.config.pipeline);
+    result.config.pipeline.automatic = false;
+    return result;
+  }
+
+ private:
+  Config config_;
+  PlanRequest request_;
+  std::string basis_;
+};
+
+}  // namespace
+
+void pin_what_was_asked_for(const Settings& settings, PlanRequest& plan) {
+  const PipelineConfig& pipeline = settings.config.pipeline;
+  const auto asked = [&](const char* key) {
+    const std::string name = std::string("pipeline.") + key;
+    return settings.given(name) && settings.place_of(name).starts_with("--");
+  };
+  if (asked("stages")) plan.stages = pipeline.stages;
+  if (asked("replicas")) plan.replicas = pipeline.replicas;
+  if (asked("chunks") && pipeline.chunks > 0) plan.chunks = pipeline.chunks;
+  if (asked("micro_batches")) plan.micro_batches = pipeline.micro_batches;
+  if (asked("micro_batch_size")) plan.micro_batch_size = pipeline.micro_batch_size;
+  if (asked("schedule")) {
+    if (!pipeline.schedule_csv.empty()) {
+      fail_input(
+          fmt::format("{} cannot be planned for: a plan takes schedules by name, and runs "
+                      "without pipeline.auto take files",
+                      pipeline.schedule));
+    }
+    plan.schedule = pipeline.schedule;
+  }
+  if (asked("recompute")) plan.recompute = pipeline.recompute;
+  if (asked("split")) plan.split.assign(pipeline.split.begin(), pipeline.split.end());
+}
+
+PlannedRun planned_run(const Session& session, Collective& world, const Settings& settings,
+                       const Config& config, const DeviceModel& device, int64_t rank_bytes,
+                       const ModelMaker& models) {
+  PlannedRun result{.config = config, .profile = {}, .note = {}};
+  const PipelineConfig& pipeline = config.pipeline;
+  const bool splits =
+      !pipeline.profile.empty() && pipeline.split.empty() && pipeline.schedule_csv.empty();
+  if (!pipeline.automatic && pipeline.profile.empty()) return result;
+  if (!pipeline.automatic) (void)grid_of(config, session.ranks());  // refuses other ranks
+  const DataSource source(config, models, world);
+  result.config = share(world, [&] {
+    if (!pipeline.profile.empty()) result.profile = read_profile(pipeline.profile);
+    if (!pipeline.automatic && !splits) return config;
+    Settings here = settings;
+    here.config = config;
+    try {
+      PlannedRun planned = Planner(session, here, models, source.facts(), device, rank_bytes,
+                                   result.profile ? &*result.profile : nullptr)
+                               .run();
+      result.note = planned.note;
+      return planned.config;
+    } catch (const std::invalid_argument& refusal) {
+      fail_input(refusal.what());
+    }
+  });
+  return result;
+}
+
+}  // namespace penstock

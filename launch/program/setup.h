@@ -1,0 +1,47 @@
+// launch/program/setup.h -- from arguments to a run that all ranks agree on: its configuration, its
+// grid, its threads. Shared by the commands that start ranks.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "launch/program/options/settings.h"
+#include "launch/program/threads.h"
+#include "runtime/comm/grid.h"
+#include "runtime/comm/mpi/session.h"
+#include "runtime/comm/network.h"
+#include "runtime/configuration/config.h"
+
+namespace penstock {
+
+// All ranks in a row, for what must be agreed before the grid is known.
+[[nodiscard]] std::unique_ptr<Network> starting_network(const Session& session);
+
+// For make_mpi_network(): run.wait_limit.
+[[nodiscard]] std::chrono::milliseconds wait_limit(const RunConfig& config);
+
+// Rank 0 reads run file and arguments; all ranks get the same Config, data paths absolute, and rank
+// 0 in `origins` (may be null) where each value came from. Collective; what it throws, all ranks
+// throw.
+[[nodiscard]] Config shared_config(Collective& world, const std::vector<std::string>& arguments,
+                                   bool run_file_required, Settings* origins = nullptr);
+// Rank 0's configuration on every rank. Collective, errors likewise.
+[[nodiscard]] Config share(Collective& world, const std::function<Config()>& make);
+
+// A run on word pieces whose configuration names no vocabulary gets one in run.out, trained on rank
+// 0 unless it is there already. Collective, errors likewise.
+[[nodiscard]] Config with_vocabulary(Collective& world, const Config& config);
+
+// Throws on every rank when there are too few or too many, with the mpirun line that fits.
+[[nodiscard]] Grid grid_of(const Config& config, int ranks);
+
+// Collective. The plan for config.run.threads, the same on all ranks.
+[[nodiscard]] ThreadPlan shared_threads(Collective& world, const Session& session, int asked);
+
+// "rank 3 (stage 1, replica 1, host n7)".
+[[nodiscard]] std::string name_of_rank(const Session& session, const Grid& grid);
+
+}  // namespace penstock

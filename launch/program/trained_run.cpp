@@ -1,0 +1,137 @@
+// launch/program/trained_run.cpp -- see trained_run.h.
+#include "launch/program/trained_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "launch/program/device_choice.h"
+#include "launch/program/failure.h"
+#include "launch/program/setup.h"
+#include "runtime/data/text/vocabulary.h"
+#include "runtime/training/trained_weights.h"
+
+namespace penstock {
+namespace {
+
+template <class Number>
+Number number(const std::string& option, const std::string& text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    fail_input(fmt::format("{} must be a number, not '{}'", option, text));
+  }
+  return value;
+}
+
+size_t from_first_rank(Collective& world, size_t count) {
+  return std::stoull(world.broadcast(std::to_string(count), 0));
+}
+
+// Fewer of them, not smaller ones: what a row gives must not depend, to the last bit, on how many
+// others there are.
+void spare_micro_batches(Config& config, size_t texts, int width) {
+  PipelineConfig& pipeline = config.pipeline;
+  if (texts == 0 || !pipeline.schedule_csv.empty()) return;
+  const int64_t batch =
+      config.run.eval_batch > 0 ? config.run.eval_batch : pipeline.micro_batch_size;
+  const auto ceiling = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
+  // A text is on one replica.
+  const int64_t rows = width * ceiling(static_cast<int64_t>(texts), pipeline.replicas);
+  pipeline.micro_batches =
+      static_cast<int>(std::min<int64_t>(pipeline.micro_batches, ceiling(rows, batch)));
+}
+
+}  // namespace
+
+UseOptions use_options(const Arguments& arguments, std::span<const std::string_view> accepted) {
+  UseOptions options;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& name = arguments[i];
+    const auto value = [&]() -> const std::string& {
+      if (i + 1 == arguments.size()) fail_input(name + " needs a value");
+      return arguments[++i];
+    };
+    if (std::ranges::find(accepted, name) == accepted.end()) {
+      options.rest.push_back(name);
+    } else if (name == "--checkpoint") {
+      options.checkpoint = value();
+    } else if (name == "--json") {
+      options.json = true;
+    } else if (name == "--cache") {
+      const std::string& text = value();
+      if (text != "on" && text != "off")
+        fail_input("--cache must be on or off, not '" + text + "'");
+      options.cache = text == "on";
+    } else if (name == "--reference") {
+      options.reference = value();
+    } else if (name == "--to") {
+      options.translation.target = value();
+    } else if (name == "--beam") {
+      options.translation.beams = number<int>(name, value());
+    } else if (name == "--length-penalty") {
+      options.translation.length_penalty = number<double>(name, value());
+    } else if (name == "--prompt") {
+      options.prompts.push_back(value());
+    } else if (name == "--tokens") {
+      options.generation.tokens = number<int64_t>(name, value());
+    } else if (name == "--samples") {
+      options.generation.samples = number<int64_t>(name, value());
+    } else if (name == "--temperature") {
+      options.generation.sampling.temperature = number<double>(name, value());
+    } else if (name == "--top-k") {
+      options.generation.sampling.top_k = number<int64_t>(name, value());
+    } else if (name == "--top-p") {
+      options.generation.sampling.top_p = number<double>(name, value());
+    } else {
+      fail_internal("use_options() was asked for " + name);
+    }
+  }
+  return options;
+}
+
+TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelMaker& models,
+                       bool with_data, size_t texts, int width) {
+  DeviceChoice choice;
+  {
+    const std::unique_ptr<Network> all = starting_network(session);
+    Collective& world = all->world();
+    config = with_vocabulary(world, shared_config(world, options.rest, true));
+    const ThreadPlan plan = shared_threads(world, session, config.run.threads);
+    config.run.threads = plan.threads;
+    choice = choose_device(world, session, config.run.device);
+    refuse_sharing(choice, config.run);
+    agree(world, fmt::format("rank {} (host {})", session.rank(), session.host()),
+          [&] { device = open_device(choice, plan.threads, config.run); });
+    checkpoint = on_first_rank(world, [&] {
+      return options.checkpoint.empty() ? newest_checkpoint(config.run.out) : options.checkpoint;
+    });
+    grid = grid_of(config, session.ranks());
+    spare_micro_batches(config, from_first_rank(world, texts), width);
+  }
+  const LinkPlan links =
+      on_every_rank([&] { return plan_links(config.pipeline.link, choice.ranks, grid); });
+  network = make_mpi_network(session, grid, links, wait_limit(config.run));
+  if (with_data) source = std::make_unique<DataSource>(config, models, network->world());
+  blueprint = std::make_unique<Blueprint>(on_every_rank([&] {
+    const int64_t vocabulary = source ? source->facts().vocabulary : known_vocabulary(config.data);
+    return draw_up(config, models, vocabulary, source ? source->facts().classes : 0);
+  }));
+  pipeline = std::make_unique<Pipeline>(config, *blueprint, grid, *network, *device);
+  if (source) source->open(pipeline->fields());
+  agree(network->world(), name_of_rank(session, grid),
+        [&] { load_weights(checkpoint, *pipeline, *device); });
+}
+
+void TrainedRun::use(const Session& session, const std::function<void()>& work) const {
+  try {
+    work();
+  } catch (...) {
+    if (session.ranks() == 1) throw;
+    rethrow_naming(name_of_rank(session, grid));
+  }
+  pipeline->drain();
+}
+
+}  // namespace penstock

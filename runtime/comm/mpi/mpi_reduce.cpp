@@ -1,0 +1,238 @@
+#include "runtime/comm/mpi/mpi_reduce.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <utility>
+
+#include "kernels/error.h"
+#include "runtime/comm/mpi/mpi_check.h"
+
+namespace penstock {
+namespace {
+
+constexpr size_t kLanes = 4;
+constexpr int64_t kSliceElements = int64_t{1} << 19;  // 2 MiB
+constexpr int64_t kBlock = 1024;                      // elements added at a time; fits in L1
+
+}  // namespace
+
+void check_gradients(const std::string& context, const Tensor& buffer) {
+  if (buffer.dtype() == DType::F32 && buffer.shape().rank() == 1) return;
+  fail_internal(context + ": a buffer must be fp32 and 1-d, not " + name_of(buffer.dtype()) + " " +
+                buffer.shape().text());
+}
+
+int64_t MpiReduceGroup::Slice::first(int member) const {
+  return std::min(member * segment, elements);
+}
+
+int64_t MpiReduceGroup::Slice::length(int member) const {
+  return first(member + 1) - first(member);
+}
+
+MpiReduceGroup::MpiReduceGroup(CommHandle comm, const std::string& name, Memory& memory,
+                               Pollers& pollers, int64_t& requests_made)
+    : comm_(std::move(comm)),
+      name_("summing gradients over " + name),
+      memory_(memory),
+      pollers_(pollers),
+      requests_made_(requests_made),
+      entry_(pollers, *this) {
+  PENSTOCK_MPI(MPI_Comm_rank(comm_.get(), &rank_), name_);
+  PENSTOCK_MPI(MPI_Comm_size(comm_.get(), &size_), name_);
+  others_ = static_cast<size_t>(size_ - 1);
+  if (others_ == 0) return;
+  lanes_.resize(kLanes);
+  const int64_t segment = (kSliceElements + size_ - 1) / size_;
+  const Shape shape{static_cast<int64_t>(others_), segment};
+  for (Lane& lane : lanes_) {
+    const size_t size_bytes = static_cast<size_t>(shape.elements()) * sizeof(float);
+    lane.scratch = Tensor(memory_.take(size_bytes, Purpose::Communication), shape, DType::F32);
+  }
+  requests_.assign(kLanes * 2 * others_, MPI_REQUEST_NULL);
+  indices_.resize(requests_.size());
+  statuses_.resize(requests_.size());
+}
+
+MpiReduceGroup::~MpiReduceGroup() {
+  if (busy_lanes_ == 0 || std::uncaught_exceptions() > 0) return;
+  (void)std::fprintf(stderr, "penstock: bug: %s: the group was destroyed before finish()\n",
+                     name_.c_str());
+}
+
+void MpiReduceGroup::check(const Tensor& buffer) const {
+  check_gradients(name_, buffer);
+}
+
+void MpiReduceGroup::start(const Tensor& buffer) {
+  check(buffer);
+  if (others_ == 0) return;
+  auto found = plans_.find(buffer.raw());
+  if (found == plans_.end()) found = plans_.emplace(buffer.raw(), make_plan(buffer)).first;
+  Plan& plan = found->second;
+  if (plan.buffer.elements() != buffer.elements()) {
+    fail_internal(name_ + ": a buffer has changed its size from " + plan.buffer.shape().text() +
+                  " to " + buffer.shape().text());
+  }
+  size_t lane = plan.first_lane;
+  plan.left = plan.slices.size();
+  for (Slice& slice : plan.slices) {
+    slice.left = &plan.left;
+    lanes_[lane].queue.push_back(&slice);
+    if (lanes_[lane].phase == Phase::Idle) advance(lane);
+    lane = (lane + 1) % kLanes;
+  }
+}
+
+bool MpiReduceGroup::is_done(const Tensor& buffer) const {
+  const auto plan = plans_.find(buffer.raw());
+  return plan == plans_.end() || plan->second.left == 0;
+}
+
+void MpiReduceGroup::progress() {
+  while (busy_lanes_ > 0) {
+    int completed = 0;
+    const int result = MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(),
+                                    &completed, indices_.data(), statuses_.data());
+    if (result == MPI_SUCCESS && completed == 0) return;
+    complete(result, completed);
+  }
+}
+
+void MpiReduceGroup::finish() {
+  const auto all_are_summed = [this] {
+    progress();
+    return busy_lanes_ == 0;
+  };
+  pollers_.wait_until(all_are_summed, name_);
+  for (Lane& lane : lanes_) {
+    lane.queue.clear();
+    lane.next = 0;
+  }
+}
+
+MpiReduceGroup::Plan MpiReduceGroup::make_plan(const Tensor& buffer) {
+  Plan plan{buffer, {}, next_lane_, 0};
+  const int64_t elements = buffer.elements();
+  plan.slices.reserve(static_cast<size_t>((elements + kSliceElements - 1) / kSliceElements));
+  for (int64_t first = 0; first < elements; first += kSliceElements) {
+    const int64_t length = std::min(kSliceElements, elements - first);
+    plan.slices.push_back(
+        {buffer.data<float>() + first, length, (length + size_ - 1) / size_, {}, {}, nullptr});
+    make_requests(plan.slices.back(), lanes_[next_lane_], static_cast<int>(next_lane_));
+    next_lane_ = (next_lane_ + 1) % kLanes;
+  }
+  return plan;
+}
+
+void MpiReduceGroup::make_requests(Slice& slice, Lane& lane, int tag) {
+  const auto make = [&](std::vector<RequestHandle>& list, auto init, float* data, int64_t length,
+                        int member) {
+    PENSTOCK_MPI(init(data, static_cast<int>(length), MPI_FLOAT, member, tag, comm_.get(),
+                      list.emplace_back().address()),
+                 name_);
+    ++requests_made_;
+  };
+  slice.scatter.reserve(2 * others_);
+  slice.gather.reserve(2 * others_);
+  auto* scratch = lane.scratch.data<float>();
+  for (size_t other = 0; other < others_; ++other) {
+    const int member = member_of(other);
+    make(slice.scatter, MPI_Recv_init, scratch + static_cast<int64_t>(other) * slice.segment,
+         slice.length(rank_), member);
+    make(slice.gather, MPI_Recv_init, slice.data + slice.first(member), slice.length(member),
+         member);
+  }
+  for (size_t other = 0; other < others_; ++other) {
+    const int member = member_of(other);
+    make(slice.scatter, MPI_Send_init, slice.data + slice.first(member), slice.length(member),
+         member);
+    make(slice.gather, MPI_Send_init, slice.data + slice.first(rank_), slice.length(rank_), member);
+  }
+}
+
+void MpiReduceGroup::begin(size_t lane_index, Phase phase) {
+  Lane& lane = lanes_[lane_index];
+  lane.phase = phase;
+  const auto& handles = phase == Phase::Scatter ? lane.slice->scatter : lane.slice->gather;
+  MPI_Request* requests = &requests_[lane_index * 2 * others_];
+  std::transform(handles.begin(), handles.end(), requests, [](const auto& h) { return h.get(); });
+  lane.pending = static_cast<int>(handles.size());
+  PENSTOCK_MPI(MPI_Startall(lane.pending, requests), name_);
+}
+
+void MpiReduceGroup::advance(size_t lane_index) {
+  Lane& lane = lanes_[lane_index];
+  if (lane.phase == Phase::Scatter) {
+    add_in_replica_order(lane);
+    begin(lane_index, Phase::Gather);
+    return;
+  }
+  if (lane.phase == Phase::Gather) --*lane.slice->left;
+  if (lane.phase == Phase::Idle) ++busy_lanes_;
+  if (lane.next < lane.queue.size()) {
+    lane.slice = lane.queue[lane.next++];
+    begin(lane_index, Phase::Scatter);
+  } else {
+    lane.phase = Phase::Idle;
+    --busy_lanes_;
+  }
+}
+
+void MpiReduceGroup::add_in_replica_order(const Lane& lane) const {
+  const Slice& slice = *lane.slice;
+  const int64_t length = slice.length(rank_);
+  float* own = slice.data + slice.first(rank_);
+  const float* scratch = lane.scratch.data<float>();
+  const auto copy_of = [&](int member) -> const float* {
+    if (member == rank_) return own;
+    return scratch + (member < rank_ ? member : member - 1) * slice.segment;
+  };
+  std::array<float, kBlock> sum;
+  for (int64_t first = 0; first < length; first += kBlock) {
+    const int64_t n = std::min(kBlock, length - first);
+    std::copy_n(copy_of(0) + first, n, sum.begin());
+    for (int member = 1; member < size_; ++member) {
+      const float* values = copy_of(member) + first;
+      for (int64_t i = 0; i < n; ++i) sum[static_cast<size_t>(i)] += values[i];
+    }
+    std::copy_n(sum.begin(), n, own + first);
+  }
+}
+
+void MpiReduceGroup::complete(int result, int completed) {
+  if (result != MPI_SUCCESS && result != MPI_ERR_IN_STATUS) fail_mpi("MPI_Testsome", result, name_);
+  for (size_t i = 0; i < static_cast<size_t>(completed); ++i) {
+    const auto request = static_cast<size_t>(indices_[i]);
+    const size_t lane_index = request / (2 * others_);
+    Lane& lane = lanes_[lane_index];
+    const int error = result == MPI_SUCCESS ? MPI_SUCCESS : statuses_[i].MPI_ERROR;
+    check(lane, request % (2 * others_), error, statuses_[i]);
+    if (--lane.pending == 0) advance(lane_index);
+  }
+}
+
+void MpiReduceGroup::check(const Lane& lane, size_t request, int error,
+                           const MPI_Status& status) const {
+  const bool is_longer = error == MPI_ERR_TRUNCATE;
+  if (error != MPI_SUCCESS && !is_longer) fail_mpi("MPI_Testsome", error, name_);
+  if (request >= others_) return;  // a send
+  const int member = member_of(request);
+  const int64_t expected = lane.slice->length(lane.phase == Phase::Scatter ? rank_ : member);
+  int arrived = 0;
+  PENSTOCK_MPI(MPI_Get_count(&status, MPI_FLOAT, &arrived), name_);
+  if (is_longer || arrived != expected) {
+    fail_peer(name_ + ": expected " + std::to_string(expected) + " elements from replica " +
+              std::to_string(member) + " and " + (is_longer ? "more" : std::to_string(arrived)) +
+              " came: is the model section the same on all ranks?");
+  }
+}
+
+int MpiReduceGroup::member_of(size_t other) const {
+  const int member = static_cast<int>(other);
+  return member < rank_ ? member : member + 1;
+}
+
+}  // namespace penstock

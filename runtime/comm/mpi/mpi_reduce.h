@@ -1,0 +1,105 @@
+// runtime/comm/mpi/mpi_reduce.h -- sums over the replicas by MPI, for host memory.
+//
+// A direct reduce-scatter and all-gather: a buffer is cut into slices, a slice into one segment per
+// member; everybody sends each segment to its owner, who adds the D copies and sends the sum to
+// all. Each member sends 2 (D-1)/D of the buffer, as in a ring, but in two steps instead of 2
+// (D-1), and every element is added in replica order, (x0 + x1) + x2 ...: a ring starts each
+// segment at another member, so its bits would depend on where in a buffer a parameter lies, and
+// with it on K.
+//
+// Slices pass through a few lanes, which work at the same time and keep the wire busy while another
+// lane adds. A lane is a tag and scratch memory; its slices follow one another in the same order on
+// all members, so messages match without headers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "kernels/memory/memory.h"
+#include "runtime/comm/handle.h"
+#include "runtime/comm/network.h"
+#include "runtime/comm/pollers.h"
+
+namespace penstock {
+
+// Throws Error(Internal) unless it is what ReduceGroup::start() sums.
+void check_gradients(const std::string& context, const Tensor& buffer);
+
+class MpiReduceGroup final : public ReduceGroup, private Poller {
+ public:
+  // `requests_made` is counted up. It, `memory` (for the scratch), `pollers` and MPI must outlive
+  // the group, which goes on summing whenever something waits by those pollers.
+  MpiReduceGroup(CommHandle comm, const std::string& name, Memory& memory, Pollers& pollers,
+                 int64_t& requests_made);
+  ~MpiReduceGroup() override;
+  [[nodiscard]] int size() const override { return size_; }
+  void start(const Tensor& buffer) override;
+  void progress() override;
+  void finish() override;
+  // check_gradients(), for those who start() later.
+  void check(const Tensor& buffer) const;
+  // Whether everything that was started of this buffer has been summed.
+  [[nodiscard]] bool is_done(const Tensor& buffer) const;
+  [[nodiscard]] const std::string& context() const { return name_; }  // for errors
+
+ private:
+  enum class Phase : uint8_t { Idle, Scatter, Gather };
+
+  // Up to kSliceElements of one buffer with the persistent requests of its two phases. In each,
+  // receives from the other members come first, then sends to them, both in rank order.
+  struct Slice {
+    float* data;
+    int64_t elements;
+    int64_t segment;  // elements of one member's segment; the last ones may be shorter or empty
+    std::vector<RequestHandle> scatter, gather;
+    size_t* left = nullptr;  // the plan's
+    [[nodiscard]] int64_t first(int member) const;
+    [[nodiscard]] int64_t length(int member) const;
+  };
+  struct Lane {
+    Tensor scratch;             // (D-1, segment): the other members' copies of my segment
+    std::vector<Slice*> queue;  // what was started since the last finish()
+    size_t next = 0;            // first of the queue that has not begun
+    Slice* slice = nullptr;     // under way
+    Phase phase = Phase::Idle;
+    int pending = 0;  // requests under way
+  };
+  struct Plan {
+    Tensor buffer;  // held, so that no other tensor can appear at its address
+    std::vector<Slice> slices;
+    size_t first_lane;
+    size_t left = 0;  // slices not yet summed
+  };
+
+  void poll() override { progress(); }
+  [[nodiscard]] std::string awaited() const override { return busy_lanes_ > 0 ? name_ : ""; }
+  [[nodiscard]] Plan make_plan(const Tensor& buffer);
+  void make_requests(Slice& slice, Lane& lane, int tag);
+  void begin(size_t lane, Phase phase);
+  void advance(size_t lane);  // the phase under way has completed
+  void add_in_replica_order(const Lane& lane) const;
+  void complete(int result, int completed);  // what Testsome has returned
+  // Throws Error(Peer) when the `request`-th transfer of the lane's phase has failed or misfits.
+  void check(const Lane& lane, size_t request, int error, const MPI_Status& status) const;
+  [[nodiscard]] int member_of(size_t other) const;
+
+  CommHandle comm_;
+  std::string name_;
+  Memory& memory_;
+  Pollers& pollers_;
+  int64_t& requests_made_;
+  int rank_ = 0, size_ = 1;
+  size_t others_ = 0;                      // size_ - 1
+  std::unordered_map<void*, Plan> plans_;  // by buffer address
+  std::vector<Lane> lanes_;
+  size_t next_lane_ = 0;
+  int busy_lanes_ = 0;
+  std::vector<MPI_Request> requests_;  // lane after lane, 2 (D-1) each; null where idle
+  std::vector<int> indices_;
+  std::vector<MPI_Status> statuses_;
+  PollerEntry entry_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,40 @@
+// runtime/comm/mpi/session.h -- this process among the others: MPI from start to end.
+//
+// One Session per process, made by launch/ (and the tests' main). A rank that fails calls abort()
+// while the session still lives: unwinding into MPI_Finalize with the other ranks waiting would
+// hang. Only runtime/comm includes <mpi.h>.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace penstock {
+
+class Session {
+ public:
+  // MPI_Init_thread(MULTIPLE). Throws Error(Peer) when MPI cannot start, and Error(Input) when a
+  // launcher started several processes that do not know each other (srun without PMIx).
+  Session(int& argc, char**& argv);
+  ~Session();  // MPI_Finalize: collective; abort() instead when an exception is passing through
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int ranks() const { return ranks_; }
+  [[nodiscard]] int local_rank() const { return local_rank_; }  // on this host
+  [[nodiscard]] int local_ranks() const { return local_ranks_; }
+  [[nodiscard]] const std::string& host() const { return host_; }
+  [[nodiscard]] static std::string library_version();
+  // Whether this MPI says that it can be given the addresses of GPU memory.
+  [[nodiscard]] static bool takes_gpu_memory();
+
+  // Ends the whole job at once with this exit code; never returns.
+  [[noreturn]] void abort(int exit_code) const;
+
+ private:
+  int rank_ = 0, ranks_ = 1, local_rank_ = 0, local_ranks_ = 1;
+  std::string host_;
+};
+
+}  // namespace penstock

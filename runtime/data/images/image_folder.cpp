@@ -1,0 +1,130 @@
+#include "runtime/data/images/image_folder.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <utility>
+
+#include "kernels/error.h"
+#include "kernels/suggest.h"
+#include "runtime/data/images/archive.h"
+#include "runtime/data/text/byte_file.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_image_name(const std::string& path) {
+  const fs::path name = fs::path(path).filename();
+  std::string extension = name.extension().string();
+  std::ranges::transform(extension, extension.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return (extension == ".jpg" || extension == ".jpeg" || extension == ".png") &&
+         name.native().front() != '.';
+}
+
+std::vector<ImageFile> files_of_archive(const std::string& path) {
+  std::vector<ImageFile> files;
+  read_archive(path, is_image_name, [&](const std::string& name, std::vector<uint8_t> bytes) {
+    if (bytes.empty()) fail_input(path + ": " + name + " is empty");
+    files.push_back({fs::path(name).lexically_normal().string(), 0, std::move(bytes)});
+  });
+  return files;
+}
+
+std::vector<ImageFile> files_of_folder(const std::string& path) {
+  std::vector<ImageFile> files;
+  constexpr auto kFollow = fs::directory_options::follow_directory_symlink;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(path, kFollow)) {
+    if (!entry.is_regular_file() || !is_image_name(entry.path().string())) continue;
+    files.push_back({entry.path().lexically_relative(path).string(), 0, {}});
+  }
+  return files;
+}
+
+std::vector<ImageFile> files_of(const std::string& path) {
+  try {
+    if (!fs::exists(path)) fail_input("there is no image folder or archive at " + path);
+    return fs::is_directory(path) ? files_of_folder(path) : files_of_archive(path);
+  } catch (const fs::filesystem_error& error) {
+    fail_input("cannot read the image folder " + path + ": " + error.code().message());
+  }
+}
+
+// The class of every file, and the sorted list of classes. A set with `train` and `test` inside
+// would mix the two silently, so all class folders must be neighbours.
+void classify(ImageFolder& folder) {
+  const std::string advice = "; images must be at <class>/<name>.jpg or .png";
+  std::map<std::string, int32_t> labels;
+  const fs::path home = fs::path(folder.files.front().name).parent_path().parent_path();
+  for (const ImageFile& file : folder.files) {
+    const fs::path parent = fs::path(file.name).parent_path();
+    if (parent.empty()) fail_input(folder.name_of(file) + " is in no class folder" + advice);
+    if (parent.parent_path() != home) {
+      fail_input(folder.path + " has class folders at different places, " +
+                 folder.files.front().name + " and " + file.name + advice);
+    }
+    labels[parent.filename().string()] = 0;
+  }
+  for (auto& [name, label] : labels) {
+    label = static_cast<int32_t>(folder.classes.size());
+    folder.classes.push_back(name);
+  }
+  for (ImageFile& file : folder.files) {
+    file.label = labels.at(fs::path(file.name).parent_path().filename().string());
+  }
+}
+
+}  // namespace
+
+std::string ImageFolder::name_of(const ImageFile& file) const {
+  return path + ": " + file.name;
+}
+
+std::vector<uint8_t> ImageFolder::load(const ImageFile& file) const {
+  if (!file.bytes.empty()) return file.bytes;
+  return ByteFile((fs::path(path) / file.name).string()).read_all();
+}
+
+ImageFolder open_image_folder(const std::string& path) {
+  ImageFolder folder{path, {}, files_of(path)};
+  if (folder.files.empty()) {
+    fail_input(path + " has no images: it must hold <class>/<name>.jpg or .png files");
+  }
+  std::ranges::sort(folder.files, {}, &ImageFile::name);
+  const auto twice = std::ranges::adjacent_find(folder.files, {}, &ImageFile::name);
+  if (twice != folder.files.end()) fail_input(folder.name_of(*twice) + " is there twice");
+  classify(folder);
+  if (folder.classes.size() < 2) {
+    fail_input(path + " has one class only, '" + folder.classes.front() +
+               "': give the folder above the class folders");
+  }
+  return folder;
+}
+
+void leave_out(ImageFolder& folder, const std::vector<std::string>& classes) {
+  for (const std::string& name : classes) {
+    if (std::ranges::find(folder.classes, name) != folder.classes.end()) continue;
+    fail_input("data.leave_out: " + folder.path + " has no class '" + name + "'" +
+               did_you_mean(name, folder.classes));
+  }
+  std::vector<int32_t> label_of;  // by old label; -1: left out
+  std::vector<std::string> kept;
+  for (const std::string& name : folder.classes) {
+    const bool out = std::ranges::find(classes, name) != classes.end();
+    label_of.push_back(out ? -1 : static_cast<int32_t>(kept.size()));
+    if (!out) kept.push_back(name);
+  }
+  if (kept.size() < 2) {
+    fail_input("data.leave_out leaves " + std::to_string(kept.size()) + " of the " +
+               std::to_string(folder.classes.size()) + " classes of " + folder.path +
+               ": at least two must stay");
+  }
+  for (ImageFile& file : folder.files) file.label = label_of[static_cast<size_t>(file.label)];
+  std::erase_if(folder.files, [](const ImageFile& file) { return file.label < 0; });
+  folder.classes = std::move(kept);
+}
+
+}  // namespace penstock

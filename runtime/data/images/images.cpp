@@ -1,0 +1,115 @@
+#include "runtime/data/images/images.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/error.h"
+#include "runtime/data/images/jpeg.h"
+#include "runtime/data/images/png.h"
+#include "runtime/data/share.h"
+
+namespace penstock {
+namespace {
+
+constexpr int64_t kLargestCacheBytes = int64_t{1} << 30;
+
+void check_images(const DataConfig& config, const Shape& image) {
+  if (image.rank() != 3 || image.elements() == 0 || (image[2] != 1 && image[2] != 3)) {
+    fail_input("data.kind = \"images\" needs a model that reads images of 1 or 3 channels");
+  }
+  const int64_t side = std::min(image[0], image[1]);
+  if (config.crop_padding < 0 || config.crop_padding >= side) {
+    fail_input("data.crop_padding = " + std::to_string(config.crop_padding) +
+               " does not fit images of side " + std::to_string(side));
+  }
+  if (config.cutout < 0) fail_input("data.cutout must not be negative");
+}
+
+}  // namespace
+
+ImageDataset::ImageDataset(ImageFolder folder, const Shape& image, DataConfig config, bool training)
+    : folder_(std::move(folder)),
+      image_(image),
+      config_(std::move(config)),
+      training_(training),
+      fields_{{"images", image, DType::F32}, {"labels", {}, DType::I32}} {
+  table_ = normalisation(config_, image[2]);
+  if (image.elements() > kLargestCacheBytes / size()) return;
+  const auto n = static_cast<size_t>(size());
+  cache_.pixels =
+      std::make_unique_for_overwrite<uint8_t[]>(n * static_cast<size_t>(image.elements()));
+  cache_.state = std::make_unique<std::atomic<uint8_t>[]>(n);
+}
+
+void ImageDataset::read(int64_t index, const RandomStream& random,
+                        std::span<void* const> out) const {
+  const auto i = static_cast<size_t>(index);
+  if (out[0] != nullptr) {
+    read_image(i, random, {static_cast<float*>(out[0]), static_cast<size_t>(image_.elements())});
+  }
+  if (out[1] != nullptr) *static_cast<int32_t*>(out[1]) = folder_.files[i].label;
+}
+
+std::vector<uint8_t> ImageDataset::decode(const ImageFile& file) const {
+  const std::vector<uint8_t> bytes = folder_.load(file);
+  const std::string name = folder_.name_of(file);
+  // By what the file is, not by what it is called.
+  Pixels image = is_png(bytes) ? decode_png(bytes, image_[2], name)
+                               : decode_jpeg(bytes, image_[2], image_[0], image_[1], name);
+  return fitted(std::move(image), image_[0], image_[1]).bytes;
+}
+
+void ImageDataset::read_image(size_t index, const RandomStream& random,
+                              std::span<float> out) const {
+  const Augmentation augmentation =
+      training_ ? draw_augmentation(config_, image_, random) : Augmentation{};
+  if (cache_.state == nullptr) {
+    render(out, decode(folder_.files[index]), image_, augmentation, table_);
+    return;
+  }
+  const std::span cached(cache_.pixels.get() + index * out.size(), out.size());
+  std::atomic<uint8_t>& state = cache_.state[index];
+  if (state.load(std::memory_order_acquire) != Cache::Ready) {
+    const std::vector<uint8_t> pixels = decode(folder_.files[index]);
+    uint8_t missing = Cache::Missing;
+    if (!state.compare_exchange_strong(missing, Cache::BeingWritten)) {
+      // Another thread is writing the same pixels; ours serve this sample.
+      render(out, pixels, image_, augmentation, table_);
+      return;
+    }
+    std::ranges::copy(pixels, cached.begin());
+    state.store(Cache::Ready, std::memory_order_release);
+  }
+  render(out, cached, image_, augmentation, table_);
+}
+
+Datasets open_images(const DataConfig& config, const Shape& image) {
+  check_images(config, image);
+  if (share_of(config.validation)) {
+    fail_input("data.validation = " + config.validation +
+               ": images are not split; give a second folder or archive");
+  }
+  const auto open = [&](const std::string& path) {
+    ImageFolder folder = open_image_folder(path);
+    leave_out(folder, config.leave_out);
+    return folder;
+  };
+  Datasets sets;
+  const auto train = std::make_shared<ImageDataset>(open(config.train), image, config, true);
+  sets.train = train;
+  sets.labels = train->folder().classes;
+  sets.classes = static_cast<int64_t>(sets.labels.size());
+  if (config.validation.empty()) return sets;
+
+  ImageFolder validation = open(config.validation);
+  if (validation.classes != sets.labels) {
+    fail_input("the classes of " + config.train + " (" + std::to_string(sets.classes) + ", from '" +
+               sets.labels.front() + "' on) and of " + config.validation + " (" +
+               std::to_string(validation.classes.size()) + ", from '" + validation.classes.front() +
+               "' on) are not the same");
+  }
+  sets.validation = std::make_shared<ImageDataset>(std::move(validation), image, config, false);
+  return sets;
+}
+
+}  // namespace penstock

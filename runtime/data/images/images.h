@@ -1,0 +1,54 @@
+// runtime/data/images/images.h -- an image folder for classification.
+//
+// Fields of a sample: "images" F32 [height, width, channels], and "labels" I32 [].
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/data/dataset.h"
+#include "runtime/data/images/augment.h"
+#include "runtime/data/images/image_folder.h"
+
+namespace penstock {
+
+class ImageDataset final : public Dataset {
+ public:
+  // `image` is [height, width, channels] of every sample; `training` turns augmentation on.
+  // Throws Error(Input) naming data.mean or data.std. Made by open_images(), which checks the rest.
+  ImageDataset(ImageFolder folder, const Shape& image, DataConfig config, bool training);
+
+  [[nodiscard]] int64_t size() const override { return static_cast<int64_t>(folder_.files.size()); }
+  [[nodiscard]] const std::vector<Field>& fields() const override { return fields_; }
+  [[nodiscard]] int64_t targets_per_sample() const override { return 1; }
+  void read(int64_t index, const RandomStream& random, std::span<void* const> out) const override;
+
+  [[nodiscard]] const ImageFolder& folder() const { return folder_; }
+
+ private:
+  // Decoded images, kept where the whole set is small: epochs come back to them.
+  struct Cache {
+    enum State : uint8_t { Missing, BeingWritten, Ready };
+    std::unique_ptr<uint8_t[]> pixels;              // [size, image...]; touched as it fills
+    std::unique_ptr<std::atomic<uint8_t>[]> state;  // of each image
+  };
+
+  [[nodiscard]] std::vector<uint8_t> decode(const ImageFile& file) const;
+  void read_image(size_t index, const RandomStream& random, std::span<float> out) const;
+
+  ImageFolder folder_;
+  Shape image_;
+  DataConfig config_;
+  bool training_;
+  std::vector<Field> fields_;
+  Normalisation table_;
+  Cache cache_;  // empty where the set is too large
+};
+
+// Throws Error(Input) as open_image_folder() does, and where the classes of the two sets differ.
+[[nodiscard]] Datasets open_images(const DataConfig& config, const Shape& image);
+
+}  // namespace penstock

@@ -1,0 +1,19 @@
+// runtime/data/images/jpeg.h -- JPEG bytes to pixels, by libjpeg-turbo. The only file that calls
+// it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "runtime/data/images/pixels.h"
+
+namespace penstock {
+
+// Decodes to 1 (grey) or 3 (RGB) channels, at the smallest of libjpeg's scales (eighths) that is
+// still at least height x width, or in full where the image is smaller. Throws Error(Input) naming
+// `name` for anything libjpeg finds wrong, its warnings included: half an image is not a sample.
+[[nodiscard]] Pixels decode_jpeg(std::span<const uint8_t> jpeg, int64_t channels, int64_t height,
+                                 int64_t width, const std::string& name);
+
+}  // namespace penstock

@@ -1,0 +1,21 @@
+// runtime/data/images/png.h -- PNG bytes to pixels, by libpng. The only file that calls it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "runtime/data/images/pixels.h"
+
+namespace penstock {
+
+// Whether the bytes begin as every PNG does.
+[[nodiscard]] bool is_png(std::span<const uint8_t> bytes);
+
+// Decodes to 1 (grey) or 3 (sRGB) channels of 8 bits, in full; what is transparent lies on black.
+// Throws Error(Input) naming `name` for what libpng cannot read. Its warnings are let pass: they
+// are of colour profiles and the like, and damaged pixels are an error.
+[[nodiscard]] Pixels decode_png(std::span<const uint8_t> png, int64_t channels,
+                                const std::string& name);
+
+}  // namespace penstock

@@ -1,0 +1,43 @@
+// runtime/data/text/token_source.h -- TokenSource: a long row of tokens, read by position from any
+// thread, wherever they come from.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/data/text/pieces.h"
+
+namespace penstock {
+
+class TokenSource {
+ public:
+  virtual ~TokenSource() = default;
+  [[nodiscard]] virtual const std::string& path() const = 0;  // for messages
+  [[nodiscard]] virtual int64_t size() const = 0;             // tokens
+  // What one is called: "byte".
+  [[nodiscard]] virtual std::string unit() const { return "token"; }
+  // Tokens [first, first + out.size()), which must be there. Throws Error(Input) naming the file.
+  virtual void read(int64_t first, std::span<int32_t> out) const = 0;
+};
+
+// The bytes of a text, plain or compressed; a plain one stays on disk.
+[[nodiscard]] std::shared_ptr<const TokenSource> open_bytes(const std::string& path);
+
+// The text in word pieces, all in memory; kLinePiece ends each line where the vocabulary has it.
+[[nodiscard]] std::shared_ptr<const TokenSource> open_text_in_pieces(const std::string& path,
+                                                                     const Pieces& vocabulary);
+
+struct TokenFile {
+  std::shared_ptr<const TokenSource> tokens;
+  int64_t vocabulary = 0;  // 0: the file does not say
+};
+// Tokens that somebody has made, read in place from either of
+//   - what numpy.save() writes: one axis of uint8, uint16, uint32 or int32;
+//   - 32 bytes of header and the tokens: "PSTOKENS", then little-endian u32 version = 1, u32 bytes
+//     of a token (2 or 4), u64 number of tokens, u64 size of the vocabulary (0: unknown).
+[[nodiscard]] TokenFile open_token_file(const std::string& path);
+
+}  // namespace penstock

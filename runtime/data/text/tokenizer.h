@@ -1,0 +1,32 @@
+// runtime/data/text/tokenizer.h -- Tokenizer: between a text and what data.kind = "text" makes of
+// it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/data/config.h"
+
+namespace penstock {
+
+class Tokenizer {
+ public:
+  virtual ~Tokenizer() = default;
+  [[nodiscard]] virtual int64_t size() const = 0;  // ids are below
+  // Throws Error(Input) naming what is not in the vocabulary.
+  [[nodiscard]] virtual std::vector<int32_t> encode(std::string_view text) const = 0;
+  [[nodiscard]] virtual std::string decode(std::span<const int32_t> ids) const = 0;
+  // What a text begins after: the end of a line, or what comes closest.
+  [[nodiscard]] virtual int32_t start() const = 0;
+};
+
+// Of the data that a network with that vocabulary was trained on; word pieces as data.vocabulary
+// names them. Throws Error(Input) where the data are no text.
+[[nodiscard]] std::unique_ptr<Tokenizer> open_tokenizer(const DataConfig& config,
+                                                        int64_t vocabulary);
+
+}  // namespace penstock

@@ -1,0 +1,121 @@
+#include "runtime/data/text/vocabulary.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "kernels/error.h"
+#include "kernels/philox.h"
+#include "runtime/data/text/pieces.h"
+#include "runtime/data/text/text.h"
+#include "runtime/data/text/text_file.h"
+#include "runtime/data/translation/language_pair.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+// More lines make no better vocabulary, only a slower training.
+constexpr size_t kMostLines = 1'000'000;
+
+std::set<std::string> training_files(const DataConfig& config) {
+  if (config.kind != "parallel") return {config.train};
+  std::set<std::string> files;
+  for (const LanguagePair& pair : language_pairs(config.pairs)) {
+    files.insert(corpus_path(config.train, pair, pair.source));
+    files.insert(corpus_path(config.train, pair, pair.target));
+  }
+  return files;
+}
+
+PieceTraining training_of(const DataConfig& config) {
+  PieceTraining how;
+  how.size = config.vocabulary_size;
+  if (config.kind == "parallel") {
+    for (const LanguagePair& pair : language_pairs(config.pairs)) {
+      if (std::find(how.control.begin(), how.control.end(), pair.tag()) == how.control.end()) {
+        how.control.push_back(pair.tag());
+      }
+    }
+  } else {
+    how.control = {kLinePiece};
+    how.lossless = true;
+  }
+  return how;
+}
+
+// The first lines of every file, an equal share of each.
+std::vector<std::string> training_lines(const std::set<std::string>& files) {
+  const size_t share = kMostLines / files.size();
+  std::vector<std::string> lines;
+  for (const std::string& file : files) {
+    size_t taken = 0;
+    for_each_line(file, [&](std::string_view line) {
+      if (line.empty() || taken >= share) return;
+      lines.emplace_back(line);
+      ++taken;
+    });
+  }
+  return lines;
+}
+
+// 16 hexadecimal digits that differ when the text or the way to train on it does.
+std::string fingerprint(const std::vector<std::string>& lines, const PieceTraining& how) {
+  uint64_t hash = mix(static_cast<uint64_t>(how.size) * 2 + (how.lossless ? 1 : 0));
+  for (const std::string& piece : how.control) hash = mix(hash ^ hash_name(piece));
+  for (const std::string& line : lines) hash = mix(hash ^ hash_name(line));
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (int shift = 60; shift >= 0; shift -= 4) text += kDigits[(hash >> shift) & 15];
+  return text;
+}
+
+// Complete or absent: written under another name first.
+void write_file(const fs::path& path, const std::string& bytes) {
+  const fs::path unfinished = path.string() + ".part";
+  std::ofstream file(unfinished, std::ios::binary);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  std::error_code error;
+  if (file) fs::rename(unfinished, path, error);
+  if (!file || error) {
+    fail_resource("cannot write the vocabulary " + path.string() + ": is the disk full?");
+  }
+}
+
+}  // namespace
+
+bool uses_pieces(const DataConfig& config) {
+  return config.kind == "parallel" ||
+         (config.kind == "text" && config.tokenizer == "sentencepiece");
+}
+
+std::string provide_vocabulary(const DataConfig& config, const std::string& folder) {
+  if (!config.vocabulary.empty()) {
+    (void)Pieces(config.vocabulary);  // refuses what is none
+    return config.vocabulary;
+  }
+  const PieceTraining how = training_of(config);
+  const std::vector<std::string> lines = training_lines(training_files(config));
+  if (lines.empty()) fail_input("there is no text to train a vocabulary on: is data.train empty?");
+  const fs::path path = fs::path(folder) / ("pieces-" + fingerprint(lines, how) + ".model");
+  std::error_code error;
+  if (!fs::exists(path, error)) write_file(path, train_pieces(lines, how));
+  return path.string();
+}
+
+bool reads_tokens(const DataConfig& config) {
+  return config.kind == "text" || config.kind == "tokens" || config.kind == "parallel";
+}
+
+int64_t known_vocabulary(const DataConfig& config) {
+  if (!uses_pieces(config)) return config.kind == "text" ? kByteVocabulary : 0;
+  return config.vocabulary.empty() ? config.vocabulary_size : Pieces(config.vocabulary).size();
+}
+
+}  // namespace penstock

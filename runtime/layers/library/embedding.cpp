@@ -1,0 +1,105 @@
+#include "runtime/layers/library/embedding.h"
+
+#include <cmath>
+#include <vector>
+
+namespace penstock {
+namespace {
+
+// [time, width]: sines of ever slower waves, then their cosines.
+std::vector<float> sinusoids(int64_t time, int64_t width) {
+  std::vector<float> waves(static_cast<size_t>(time * width));
+  const int64_t half = (width + 1) / 2;
+  for (int64_t t = 0; t < time; ++t) {
+    for (int64_t i = 0; i < width; ++i) {
+      const double exponent = static_cast<double>(i % half) / static_cast<double>(half);
+      const double angle = static_cast<double>(t) * std::pow(10000.0, -exponent);
+      waves[static_cast<size_t>(t * width + i)] =
+          static_cast<float>(i < half ? std::sin(angle) : std::cos(angle));
+    }
+  }
+  return waves;
+}
+
+}  // namespace
+
+Embedding::Embedding(std::string name, const Options& options)
+    : UnaryLayer(std::move(name)), options_(options) {
+  if (options_.vocabulary < 1 || options_.width < 1 || options_.context < 1) {
+    misfit("vocabulary, width and context must be at least 1");
+  }
+}
+
+Initializer Embedding::table_initializer(const Options& options) {
+  const bool scaled = options.positions == Positions::Sinusoidal;
+  const double deviation = scaled ? 1.0 / std::sqrt(static_cast<double>(options.width)) : 0.02;
+  return {Initializer::Kind::Normal, static_cast<float>(deviation)};
+}
+
+void Embedding::declare(ParameterSet& set) const {
+  const Initializer init = table_initializer(options_);
+  const Shape table = {options_.vocabulary, options_.width};
+  if (options_.shared.empty()) {
+    set.add(token_, name() + ".token.weight", table, init);
+  } else {
+    set.share(token_, options_.shared, table, init);
+  }
+  if (options_.positions == Positions::Learned) {
+    set.add(position_, name() + ".position.weight", {options_.context, options_.width}, init);
+  } else if (options_.positions == Positions::Sinusoidal) {
+    set.add_constant(waves_);
+  }
+}
+
+Shape Embedding::shape_of(const Shape& input) const {
+  if (input.rank() != 2 || input[1] > options_.context) {
+    misfit("expects token ids [batch, time <= " + std::to_string(options_.context) +
+           "] but is given " + input.text());
+  }
+  return {input[0], input[1], options_.width};
+}
+
+Variable Embedding::run(Context& context, const Variable& x) const {
+  Tape& tape = context.tape;
+  Variable rows = embedding(tape, x.value, context.parameter(token_), context.dtype);
+  if (options_.positions == Positions::Sinusoidal) {
+    rows = scale(tape, rows, std::sqrt(static_cast<float>(options_.width)));
+  }
+  if (context.one_position()) return add_position(context, rows);
+  const int64_t time = x.shape()[1];
+  switch (options_.positions) {
+    case Positions::Learned:
+      return add_table(tape, rows, context.parameter(position_), time);
+    case Positions::Sinusoidal:
+      return add_constant(tape, rows, waves(context, time));
+    case Positions::None:
+      break;
+  }
+  return rows;
+}
+
+// To rows [b, 1, width], of which each is at a position of its own.
+Variable Embedding::add_position(Context& context, const Variable& rows) const {
+  if (options_.positions == Positions::None) return rows;
+  Device& device = context.device();
+  const Tensor& table = options_.positions == Positions::Learned
+                            ? context.parameter(position_).weight.value()
+                            : waves(context, options_.context);
+  Tensor positions = device.empty(rows.shape(), context.dtype, Purpose::Activations);
+  device.token().embedding_forward(positions, context.field(kPositions), table);
+  return add(context.tape, rows, {positions, -1});
+}
+
+const Tensor& Embedding::waves(Context& context, int64_t time) const {
+  Device& device = context.device();
+  Tensor& waves = context.owned.constant(waves_);
+  if (waves && waves.dim(0) == time) return waves;
+  waves = device.empty({time, options_.width}, DType::F32, Purpose::Parameters);
+  if (device.holds_values()) {
+    const std::vector<float> host = sinusoids(time, options_.width);
+    device.copy_from_host(waves, host.data(), waves.size_bytes());
+  }
+  return waves;
+}
+
+}  // namespace penstock
