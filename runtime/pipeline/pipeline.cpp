@@ -128,6 +128,7 @@ void Pipeline::make_stages(const Config& config, Device& device) {
     const size_t first_layer = layout.first_layer[static_cast<size_t>(s)];
     stage.set_first(s == 0 || first_layer <= layout.first_trained, layout.untrained(s));
     stage.allocate(config.run.seed);
+    if (config.pipeline.reduction == "exact") stage.add_in_pairs();
     stages_by_index_[static_cast<size_t>(s)] = &stage;
     list_parameters(s, stage);
   }

@@ -34,6 +34,9 @@ class Stage {
         DType dtype, Device& device, std::span<const std::string> freeze = {});
 
   void allocate(uint64_t seed) { weights_.allocate(seed, device_); }
+  // After allocate(): gradients and step sums of the micro-batches are added up in pairs, which
+  // takes memory (pairwise_sum.h), and not one after another.
+  void add_in_pairs() { weights_.add_in_pairs(static_cast<int>(live_.size()), device_); }
   // Called between ops, so that messages of other ranks move.
   void set_progress(const std::function<void()>& progress) { progress_ = progress; }
 
@@ -57,7 +60,7 @@ class Stage {
   void begin_step();  // gradients and step sums to zero; the losses of the last step go
   // The next weight gradient is the last of the step: `start` is called with each bucket of
   // gradients() as soon as it is complete.
-  void begin_reduction(GradientBuckets::Start start) { weights_.buckets().begin(std::move(start)); }
+  void begin_reduction(GradientBuckets::Start start);
   void end_step(int replicas);  // folds the step sums into the layers' buffers
   // The loss layer's F64 [3] of that micro-batch (TokenOps::cross_entropy_forward); empty in stages
   // without a loss.

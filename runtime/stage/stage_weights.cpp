@@ -53,6 +53,14 @@ void StageWeights::allocate(uint64_t seed, Device& device) {
   }
 }
 
+void StageWeights::add_in_pairs(int micro_batches, Device& device) {
+  int64_t behind = 0;
+  for (const StepSums& sums : set_.step_sums()) behind += padded(sums.shape.elements());
+  const int64_t first = gradients_.elements() - behind;
+  gradient_sum_ = PairwiseSum(gradients_.view(0, {first}), micro_batches, device);
+  forward_sum_ = PairwiseSum(gradients_.view(first, {behind}), micro_batches, device);
+}
+
 void StageWeights::allocate_weights(uint64_t seed, Device& device) {
   int64_t elements = 0;
   for (const Parameter* parameter : held_) elements += padded(parameter->elements());

@@ -10,6 +10,7 @@
 
 #include "runtime/layers/layer.h"
 #include "runtime/stage/gradient_buckets.h"
+#include "runtime/stage/pairwise_sum.h"
 
 namespace penstock {
 
@@ -25,6 +26,8 @@ class StageWeights {
 
   // Parameters and buffers get their initial values, from (seed, name) alone; gradients are zero.
   void allocate(uint64_t seed, Device& device);
+  // After allocate(): the micro-batches of a step, that many, are added up in pairs.
+  void add_in_pairs(int micro_batches, Device& device);
 
   [[nodiscard]] ParameterSet& set() { return set_; }
   [[nodiscard]] const ParameterSet& set() const { return set_; }
@@ -39,6 +42,9 @@ class StageWeights {
   [[nodiscard]] Tensor& gradients() { return gradients_; }
   [[nodiscard]] const Tensor& gradients() const { return gradients_; }
   [[nodiscard]] GradientBuckets& buckets() { return buckets_; }
+  // Of the gradients, and of the step sums behind them, which forwards complete.
+  [[nodiscard]] PairwiseSum& gradient_sum() { return gradient_sum_; }
+  [[nodiscard]] PairwiseSum& forward_sum() { return forward_sum_; }
 
  private:
   void allocate_weights(uint64_t seed, Device& device);
@@ -49,6 +55,7 @@ class StageWeights {
   std::vector<size_t> first_parameter_;  // by layer
   Tensor values_, gradients_;
   GradientBuckets buckets_;
+  PairwiseSum gradient_sum_, forward_sum_;
 };
 
 }  // namespace penstock

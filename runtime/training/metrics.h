@@ -23,10 +23,10 @@ struct LossSums {
   [[nodiscard]] double accuracy() const { return targets > 0.0 ? correct / targets : 0.0; }
 };
 
-// Over the micro-batches of the last pass, in ascending order, then over the replicas; the same on
-// every rank. Collective over `world`.
+// Over the micro-batches of the last pass, then over the replicas, both in pairs
+// (runtime/comm/pairwise.h); the same on every rank. Collective over the world.
 [[nodiscard]] LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device,
-                                   Collective& world);
+                                   Network& network);
 
 // Targets in the micro-batches of a mini-batch, over all replicas (Layer::targets()): what the loss
 // is divided by. 0 on ranks that hold no loss, auxiliary ones included. Collective over the

@@ -66,8 +66,7 @@ StepRecord Step::run() {
 
 // Once the gradients are complete: look at them, then change the weights.
 void Step::update() {
-  const LossSums loss =
-      gather_loss(pipeline_, config_.pipeline.micro_batches, device_, network_.world());
+  const LossSums loss = gather_loss(pipeline_, config_.pipeline.micro_batches, device_, network_);
   record_.loss = loss.mean();
   record_.auxiliary_loss = loss.auxiliary_mean();
   // Padding is no token.

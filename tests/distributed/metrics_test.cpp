@@ -89,9 +89,7 @@ TEST_P(PassMetrics, LossesAreTheSumOfAllMicroBatchesAndTheSameOnEveryRank) {
   input.batches = batches_;
   input.pass.first_micro_batch = int64_t{network_->replicas().rank()} * kMicroBatches;
   input.pass.loss_scale = 0.01F;
-  input.update = [&] {
-    sums = gather_loss(*pipeline_, kMicroBatches, *device_, network_->world());
-  };
+  input.update = [&] { sums = gather_loss(*pipeline_, kMicroBatches, *device_, *network_); };
   pipeline_->begin_step();
   pipeline_->run(input);
   EXPECT_EQ(sums.targets, targets());
@@ -109,7 +107,7 @@ TEST_P(PassMetrics, LossesAreTheSumOfAllMicroBatchesAndTheSameOnEveryRank) {
   // An evaluation leaves the head out.
   input.pass.training = false;
   pipeline_->run(input);
-  const LossSums evaluated = gather_loss(*pipeline_, kMicroBatches, *device_, network_->world());
+  const LossSums evaluated = gather_loss(*pipeline_, kMicroBatches, *device_, *network_);
   EXPECT_EQ(evaluated.targets, targets());
   EXPECT_FALSE(evaluated.auxiliary_mean());
   pipeline_->drain();
