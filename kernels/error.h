@@ -10,13 +10,17 @@
 
 namespace penstock {
 
-// The numbers are the exit codes of the program (DESIGN, contract 7).
+// The numbers are the exit codes of the program (DESIGN, contract 7): this is their table.
 enum class ErrorKind : int {
   Internal = 1,  // a bug of ours
-  Input = 2,     // bad usage or a bad input file
+  Input = 2,     // bad usage or configuration
   Resource = 3,  // a device, memory or disk is missing or full
   Peer = 4,      // another rank died, or a step hung
+  Data = 5,      // a data file or checkpoint is damaged
+  Diverged = 6,  // the loss or a gradient is not finite
 };
+// No error: stopped on request, with a checkpoint to go on from (EX_TEMPFAIL of sysexits.h).
+inline constexpr int kStoppedExitCode = 75;
 
 // Who throws. An error of one rank must end the others; one that every rank throws alike (a wrong
 // run file, a loss that is not finite) lets all of them end by themselves, and rank 0 say it once.
@@ -55,6 +59,9 @@ decltype(auto) on_every_rank(Function&& function) {
 }
 [[noreturn]] inline void fail_resource(const std::string& what) {
   throw Error(ErrorKind::Resource, what);
+}
+[[noreturn]] inline void fail_data(const std::string& what) {
+  throw Error(ErrorKind::Data, what);
 }
 [[noreturn]] inline void fail_peer(const std::string& what) {
   throw Error(ErrorKind::Peer, what);

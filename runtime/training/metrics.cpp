@@ -1,5 +1,6 @@
 #include "runtime/training/metrics.h"
 
+#include <algorithm>
 #include <array>
 
 namespace penstock {
@@ -17,9 +18,10 @@ LossTensor read_loss(const Tensor& loss, Device& device) {
 
 }  // namespace
 
-LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device,
-                     Collective& world) {
-  std::array<double, 5> sums{};
+LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device, Collective& world,
+                     StepVote* vote) {
+  constexpr size_t kVotes = 5;  // where they begin
+  std::array<double, kVotes + std::tuple_size_v<VoteNumbers>> sums{};
   for (int m = 0; m < micro_batches; ++m) {
     if (pipeline.has_loss()) {
       const LossTensor one = read_loss(pipeline.loss_stage().loss(m), device);
@@ -33,7 +35,11 @@ LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device
       }
     }
   }
+  VoteNumbers votes = numbers_of(vote != nullptr ? *vote : StepVote{});
+  std::ranges::copy(votes, sums.begin() + kVotes);
   world.sum(sums);
+  std::copy(sums.begin() + kVotes, sums.end(), votes.begin());
+  if (vote != nullptr) *vote = vote_of(votes);
   return {sums[0], sums[1], sums[2], sums[3], sums[4]};
 }
 
