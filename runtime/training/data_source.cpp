@@ -50,7 +50,7 @@ DataSource::DataSource(const Config& config, const ModelMaker& models, Collectiv
     : config_(config),
       shape_(on_every_rank([&] { return sample_shape(config.model, models.input(config.model)); })),
       host_(host_memory_source()) {
-  // The first character is '+' before facts, or the digit of an ErrorKind before a refusal.
+  // The first character says whether the rest is facts ('+') or a refusal (the digit of its kind).
   std::string message;
   if (world.rank() == 0) {
     try {
@@ -59,8 +59,7 @@ DataSource::DataSource(const Config& config, const ModelMaker& models, Collectiv
       message = '+';
       message += encode(facts_of(datasets_));
     } catch (const Error& error) {
-      message = static_cast<char>('0' + error.exit_code());
-      message += error.what();
+      message = std::to_string(error.exit_code()) + error.what();
     }
   }
   message = world.broadcast(message, 0);
