@@ -42,21 +42,27 @@ Numbers read_losses(const Pipeline& pipeline, int micro_batch, Device& device) {
 
 }  // namespace
 
-LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device,
-                     Network& network) {
+LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device, Network& network,
+                     StepVote* vote) {
   std::array<PairwiseSumOf<double>, kNumbers> here;
   for (int m = 0; m < micro_batches; ++m) {
     const Numbers numbers = read_losses(pipeline, m, device);
     for (size_t i = 0; i < kNumbers; ++i) here[i].add(numbers[i]);
   }
-  // Replica by replica. Only one rank of each has a loss: what the others add are zeros.
+  // Replica by replica, the votes behind them. Only one rank of each has a loss: what the others add
+  // are zeros.
   const auto replicas = static_cast<size_t>(network.replicas().size());
   const auto replica = static_cast<size_t>(network.replicas().rank());
-  boost::container::small_vector<double, 16 * kNumbers> all(replicas * kNumbers);
+  const size_t losses = replicas * kNumbers;
+  VoteNumbers votes = numbers_of(vote != nullptr ? *vote : StepVote{});
+  boost::container::small_vector<double, 16 * kNumbers> all(losses + votes.size());
   for (size_t i = 0; i < kNumbers; ++i) all[replica * kNumbers + i] = here[i].total();
+  std::copy(votes.begin(), votes.end(), all.begin() + static_cast<std::ptrdiff_t>(losses));
   network.world().sum({all.data(), all.size()});
+  std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(losses), votes.size(), votes.begin());
+  if (vote != nullptr) *vote = vote_of(votes);
   std::array<PairwiseSumOf<double>, kNumbers> sums;
-  for (size_t i = 0; i < all.size(); ++i) sums[i % kNumbers].add(all[i]);
+  for (size_t i = 0; i < losses; ++i) sums[i % kNumbers].add(all[i]);
   return {sums[0].total(), sums[1].total(), sums[2].total(), sums[3].total(), sums[4].total()};
 }
 

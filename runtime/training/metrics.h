@@ -7,6 +7,7 @@
 
 #include "runtime/comm/network.h"
 #include "runtime/pipeline/pipeline.h"
+#include "runtime/training/step_vote.h"
 
 namespace penstock {
 
@@ -24,9 +25,10 @@ struct LossSums {
 };
 
 // Over the micro-batches of the last pass, then over the replicas, both in pairs
-// (runtime/comm/pairwise.h); the same on every rank. Collective over the world.
+// (runtime/comm/pairwise.h); the same on every rank. `vote` (null: none, on all ranks), this
+// rank's, becomes that of all: what any rank votes for. Collective over the world.
 [[nodiscard]] LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device,
-                                   Network& network);
+                                   Network& network, StepVote* vote = nullptr);
 
 // Targets in the micro-batches of a mini-batch, over all replicas (Layer::targets()): what the loss
 // is divided by. 0 on ranks that hold no loss, auxiliary ones included. Collective over the

@@ -15,8 +15,9 @@ namespace penstock {
 
 class Saver {
  public:
-  // `run_file`: the configuration as text. All else must outlive this.
-  Saver(const Config& config, std::string run_file, const Pipeline& pipeline,
+  // `run_file`: the configuration as text; `run`: the identity of the run (CheckpointState::run).
+  // All else must outlive this.
+  Saver(const Config& config, std::string run_file, std::string run, const Pipeline& pipeline,
         const Station& station);
 
   // Collective over all ranks. Writes the weights, the buffers and `state`, which belongs to them,
@@ -28,7 +29,7 @@ class Saver {
   void add_tensors(const std::vector<StateTensor>& state, CheckpointRequest& request) const;
 
   const Config& config_;
-  std::string run_file_;
+  std::string run_file_, run_;
   const Pipeline& pipeline_;
   Network& network_;
   Device& device_;

@@ -88,7 +88,7 @@ class SavedRun : public testing::TestWithParam<std::tuple<const char*, bool>> {
 
 TEST_P(SavedRun, HasEveryTensorOnce) {
   const Station station{session_, *network_, grid_, *device_};
-  Saver saver(config_, "the run file", *pipeline_, station);
+  Saver saver(config_, "the run file", "the run", *pipeline_, station);
   EXPECT_EQ(saver.save(state(), 40), "");
   std::set<std::string> model, optimizer;
   for (const NetworkTensor& tensor : blueprint_.layout.named) {
@@ -110,12 +110,13 @@ TEST_P(SavedRun, HasEveryTensorOnce) {
                                              .consumed_samples = 40 * mini_batch,
                                              .mini_batch = mini_batch,
                                              .version = PENSTOCK_VERSION,
-                                             .configuration = "the run file"}));
+                                             .configuration = "the run file",
+                                             .run = "the run"}));
 }
 
 TEST_P(SavedRun, ComesBackToTheBit) {
   const Station station{session_, *network_, grid_, *device_};
-  Saver saver(config_, "", *pipeline_, station);
+  Saver saver(config_, "", "", *pipeline_, station);
   std::vector<StateTensor> averages;  // of parameters, other than these
   for (Parameter* parameter : pipeline_->parameters()) {
     device_->pointwise().fill(parameter->gradient, 0.25F);
