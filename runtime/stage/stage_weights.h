@@ -4,18 +4,16 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "runtime/layers/layer.h"
 #include "runtime/stage/gradient_buckets.h"
+#include "runtime/stage/state_table.h"
 
 namespace penstock {
-
-// The buffers that a training step changes: all but those of a layer whose parameters are all
-// frozen, since a frozen batch norm leaves its statistics as they are.
-[[nodiscard]] std::vector<const Buffer*> moving_buffers(ParameterSet& set);
 
 class StageWeights {
  public:
@@ -26,18 +24,14 @@ class StageWeights {
   // Parameters and buffers get their initial values, from (seed, name) alone; gradients are zero.
   void allocate(uint64_t seed, Device& device);
 
+  // For layers, which ask by slot.
   [[nodiscard]] ParameterSet& set() { return set_; }
   [[nodiscard]] const ParameterSet& set() const { return set_; }
-  // All parameters, in layer order; a tied one once, in its first holder here.
-  [[nodiscard]] std::span<Parameter* const> held() const { return held_; }
-  // Of those, what this stage trains.
-  [[nodiscard]] std::span<Parameter* const> trained() const { return trained_; }
-  // Every holder of a tied parameter here, in layer order.
-  [[nodiscard]] std::span<Parameter* const> tied() const { return tied_; }
+  // For all others.
+  [[nodiscard]] StateRange state() const { return table_->entries(); }
   // One fp32 vector: all gradients, in layer order, and the step sums behind them. What is frozen
   // has none.
   [[nodiscard]] Tensor& gradients() { return gradients_; }
-  [[nodiscard]] const Tensor& gradients() const { return gradients_; }
   [[nodiscard]] GradientBuckets& buckets() { return buckets_; }
 
  private:
@@ -45,7 +39,7 @@ class StageWeights {
   void allocate_gradients(Device& device);
 
   ParameterSet set_;
-  std::vector<Parameter*> held_, trained_, tied_;
+  std::optional<StateTable> table_;      // of the set, once the layers have declared
   std::vector<size_t> first_parameter_;  // by layer
   Tensor values_, gradients_;
   GradientBuckets buckets_;

@@ -21,12 +21,12 @@ LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device
                      Collective& world) {
   std::array<double, 5> sums{};
   for (int m = 0; m < micro_batches; ++m) {
-    if (pipeline.has_loss()) {
-      const LossTensor one = read_loss(pipeline.loss_stage().loss(m), device);
+    if (const Stage* last = pipeline.loss_stage(); last != nullptr) {
+      const LossTensor one = read_loss(last->losses(m).loss, device);
       for (size_t i = 0; i < one.size(); ++i) sums[i] += one[i];
     }
     for (const auto& stage : pipeline.stages()) {
-      for (const Tensor& loss : stage->auxiliary_losses(m)) {
+      for (const Tensor& loss : stage->losses(m).auxiliary) {
         const LossTensor one = read_loss(loss, device);
         sums[3] += one[0];
         sums[4] += one[2];
@@ -39,10 +39,11 @@ LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device
 
 double count_targets(const Pipeline& pipeline, std::span<const Batch> batches,
                      Collective& replicas) {
-  if (pipeline.targets().empty()) return 0.0;
+  const std::string& field = pipeline.reads().targets;
+  if (field.empty()) return 0.0;
   double count = 0.0;
   for (const Batch& batch : batches) {
-    const Tensor& targets = batch.field(pipeline.targets());
+    const Tensor& targets = batch.field(field);
     if (targets.dtype() != DType::I32) {
       count += static_cast<double>(batch.samples);
       continue;

@@ -77,7 +77,7 @@ TEST_P(PassMetrics, TargetsAreCountedWhereALossIs) {
     holds_loss = holds_loss || !layer->targets().empty();
   }
   EXPECT_EQ(counted, holds_loss ? targets() : 0.0);
-  EXPECT_EQ(pipeline_->targets(), holds_loss ? "labels" : "");
+  EXPECT_EQ(pipeline_->reads().targets, holds_loss ? "labels" : "");
   double ranks_with_loss = holds_loss ? 1.0 : 0.0;
   network_->world().sum({&ranks_with_loss, 1});
   EXPECT_GE(ranks_with_loss, session_.ranks() > 3 && !GetParam() ? 2.0 : 1.0);
