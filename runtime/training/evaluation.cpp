@@ -124,7 +124,7 @@ Evaluation evaluate(const Config& config, DataSource& source, Pipeline& pipeline
   Evaluation result;
   result.sums = pass_over_validation(
       config, source, pipeline, station, &keep, [&](std::span<const Batch> batches) {
-        if (!pipeline.has_loss()) return;
+        if (pipeline.loss_stage() == nullptr) return;
         result.among_five += static_cast<double>(logits.count_hits(batches, station.device));
       });
   station.network.world().sum({&result.among_five, 1});

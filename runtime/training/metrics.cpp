@@ -26,12 +26,12 @@ using Numbers = std::array<double, kNumbers>;
 
 Numbers read_losses(const Pipeline& pipeline, int micro_batch, Device& device) {
   Numbers numbers{};
-  if (pipeline.has_loss()) {
-    const LossTensor one = read_loss(pipeline.loss_stage().loss(micro_batch), device);
+  if (const Stage* last = pipeline.loss_stage(); last != nullptr) {
+    const LossTensor one = read_loss(last->losses(micro_batch).loss, device);
     std::copy(one.begin(), one.end(), numbers.begin());
   }
   for (const auto& stage : pipeline.stages()) {
-    for (const Tensor& loss : stage->auxiliary_losses(micro_batch)) {
+    for (const Tensor& loss : stage->losses(micro_batch).auxiliary) {
       const LossTensor one = read_loss(loss, device);
       numbers[3] += one[0];
       numbers[4] += one[2];
@@ -49,8 +49,8 @@ LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device
     const Numbers numbers = read_losses(pipeline, m, device);
     for (size_t i = 0; i < kNumbers; ++i) here[i].add(numbers[i]);
   }
-  // Replica by replica, the votes behind them. Only one rank of each has a loss: what the others add
-  // are zeros.
+  // Replica by replica, the votes behind them. Only one rank of each has a loss: what the others
+  // add are zeros.
   const auto replicas = static_cast<size_t>(network.replicas().size());
   const auto replica = static_cast<size_t>(network.replicas().rank());
   const size_t losses = replicas * kNumbers;
@@ -68,10 +68,11 @@ LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device
 
 double count_targets(const Pipeline& pipeline, std::span<const Batch> batches,
                      Collective& replicas) {
-  if (pipeline.targets().empty()) return 0.0;
+  const std::string& field = pipeline.reads().targets;
+  if (field.empty()) return 0.0;
   double count = 0.0;
   for (const Batch& batch : batches) {
-    const Tensor& targets = batch.field(pipeline.targets());
+    const Tensor& targets = batch.field(field);
     if (targets.dtype() != DType::I32) {
       count += static_cast<double>(batch.samples);
       continue;
