@@ -115,7 +115,8 @@ class Steps {
 
   void run() {
     step_.begin(++taken_, batches_->next());
-    loss_ = step_.run().loss;
+    Votes votes;
+    loss_ = step_.run(votes).loss;
     if (taken_ == 2) pipeline_.reserve_for_messages();
   }
 

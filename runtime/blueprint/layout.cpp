@@ -39,15 +39,28 @@ void note_tie(const Parameter& parameter, size_t layer, std::vector<LayerTie>& t
   tie->frozen = parameter.frozen;
 }
 
-// Once all layers are declared: which of their tensors there are, and what is frozen of them.
-void list_tensors(ParameterSet& all, Layout& layout) {
-  for (const Parameter& parameter : all.parameters()) {
-    if (parameter.first == nullptr) {
-      layout.named.push_back({parameter.name, parameter.shape, true, parameter.frozen});
-    }
+// Of what the layers declared one after another, so many things each: whose each is.
+std::vector<size_t> layer_of_each(const std::vector<size_t>& counts) {
+  std::vector<size_t> layers;
+  for (size_t layer = 0; layer < counts.size(); ++layer) {
+    layers.insert(layers.end(), counts[layer], layer);
   }
-  for (const Buffer& buffer : all.buffers()) {
-    layout.named.push_back({buffer.name, buffer.shape, false, false});
+  return layers;
+}
+
+// Once all layers are declared: which of their tensors there are, and what is frozen of them.
+// `buffers`: how many each layer has.
+void list_tensors(const ParameterSet& all, const std::vector<size_t>& buffers, Layout& layout) {
+  const std::vector<size_t> holders = layer_of_each(layout.tensors);
+  for (size_t i = 0; i < all.parameters().size(); ++i) {
+    const Parameter& parameter = all.parameters()[i];
+    if (parameter.first != nullptr) continue;
+    layout.named.push_back({parameter.name, parameter.shape, true, parameter.frozen, holders[i]});
+  }
+  const std::vector<size_t> owners = layer_of_each(buffers);
+  for (size_t i = 0; i < all.buffers().size(); ++i) {
+    const Buffer& buffer = all.buffers()[i];
+    layout.named.push_back({buffer.name, buffer.shape, false, false, owners[i]});
   }
 }
 
@@ -66,11 +79,14 @@ void check_freeze(const Layout& layout, const std::vector<std::string>& freeze) 
 void count_parameters(const Sequential& model, const std::vector<std::string>& freeze,
                       Layout& layout) {
   layout.first_trained = freeze.empty() ? 0 : model.layers.size();
+  std::vector<size_t> buffers;  // by layer
   ParameterSet all;  // one set for all layers: names must not repeat, unless they are shared
   for (size_t layer = 0; layer < model.layers.size(); ++layer) {
     const size_t first = all.parameters().size();
+    const size_t first_buffer = all.buffers().size();
     const int64_t before = all.elements();
     model.layers[layer]->declare(all);
+    buffers.push_back(all.buffers().size() - first_buffer);
     layout.tensors.push_back(all.parameters().size() - first);
     layout.parameters.push_back(all.elements() - before);
     for (size_t i = first; i < all.parameters().size(); ++i) {
@@ -80,7 +96,7 @@ void count_parameters(const Sequential& model, const std::vector<std::string>& f
       if (parameter.tied) note_tie(parameter, layer, layout.ties);
     }
   }
-  list_tensors(all, layout);
+  list_tensors(all, buffers, layout);
   check_freeze(layout, freeze);
   std::erase_if(layout.ties, [](const LayerTie& tie) { return tie.layers.size() == 1; });
 }

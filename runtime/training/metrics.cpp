@@ -1,5 +1,6 @@
 #include "runtime/training/metrics.h"
 
+#include <algorithm>
 #include <array>
 
 namespace penstock {
@@ -17,9 +18,12 @@ LossTensor read_loss(const Tensor& loss, Device& device) {
 
 }  // namespace
 
-LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device,
-                     Collective& world) {
-  std::array<double, 5> sums{};
+LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device, Collective& world,
+                     std::span<double> more) {
+  constexpr size_t kOfTheLoss = 5;
+  std::array<double, 16> sums{};
+  if (kOfTheLoss + more.size() > sums.size())
+    fail_internal("the sums of the loss have no room for so many others");
   for (int m = 0; m < micro_batches; ++m) {
     if (pipeline.has_loss()) {
       const LossTensor one = read_loss(pipeline.loss_stage().loss(m), device);
@@ -33,7 +37,10 @@ LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device
       }
     }
   }
-  world.sum(sums);
+  const auto others = sums.begin() + kOfTheLoss;
+  std::copy(more.begin(), more.end(), others);
+  world.sum(std::span(sums).first(kOfTheLoss + more.size()));
+  std::copy_n(others, more.size(), more.begin());
   return {sums[0], sums[1], sums[2], sums[3], sums[4]};
 }
 

@@ -24,9 +24,10 @@ struct LossSums {
 };
 
 // Over the micro-batches of the last pass, in ascending order, then over the replicas; the same on
-// every rank. Collective over `world`.
+// every rank. Collective over `world`, whose ranks may add up a few other numbers by the same
+// message: `more`, as many on every rank, become their sums.
 [[nodiscard]] LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device,
-                                   Collective& world);
+                                   Collective& world, std::span<double> more = {});
 
 // Targets in the micro-batches of a mini-batch, over all replicas (Layer::targets()): what the loss
 // is divided by. 0 on ranks that hold no loss, auxiliary ones included. Collective over the

@@ -32,6 +32,7 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
       forecast_(look_ahead(order.profile)),
       pipeline_(config_, blueprint_, station.grid, station.network, station.device),
       saver_(config_, order.run_file, order.identity, pipeline_, station),
+      checkpoints_(config_, saver_, station_, [this](const std::string& line) { note(line); }),
       report_(config_, station, pipeline_, std::move(forecast_)),
       trace_(config_.run.trace, RunReport::kWarmUpSteps + 1, config_.run.steps) {
   if (!config_.init.from.empty()) start_from_another();
@@ -52,7 +53,9 @@ RunSummary Run::to_the_end() {
   }
   StepRecord record;
   for (int64_t number = 1; number <= config_.run.steps; ++number) {
-    record = take_step(number);
+    Votes votes;
+    checkpoints_.vote(votes);
+    record = take_step(number, votes);
     if (number == RunReport::kWarmUpSteps) pipeline_.reserve_for_messages();
     if (reporter_ != nullptr) reporter_->step(record);
     const bool last = number == config_.run.steps;
@@ -60,15 +63,20 @@ RunSummary Run::to_the_end() {
         (last || is_due(number, config_.run.eval_every))) {
       evaluate(number);
     }
-    if ((last && config_.checkpoint.last) || is_due(number, config_.checkpoint.every)) {
-      save(number);
+    if (last && config_.checkpoint.last) {
+      save_last(number);
+    } else {
+      checkpoints_.after_step(number, votes, *step_);
     }
   }
+  checkpoints_.finish();
   pipeline_.drain();
   write_trace();
+  report_.saved(checkpoints_.record(), checkpoints_.snapshot_bytes());
   RunSummary summary =
       report_.summary(record.loss, seconds_since(start), batches_->seconds_waited());
   if (reporter_ != nullptr) reporter_->finished(summary);
+  if (unsaved_) throw Error(*unsaved_);
   return summary;
 }
 
@@ -105,12 +113,12 @@ std::optional<Forecast> Run::look_ahead(const Profile* profile) {
   return ahead;
 }
 
-StepRecord Run::take_step(int64_t number) {
+StepRecord Run::take_step(int64_t number, Votes& votes) {
   const auto start = Clock::now();
   report_.begin_step();
   step_->begin(number, batches_->next());
   trace_.begin_step(number, pipeline_.training(), station_.network.world());
-  StepRecord record = step_->run();
+  StepRecord record = step_->run(votes);
   trace_.end_step(number, pipeline_.training());
   record.samples = source_.mini_batch();
   record.step_ms = 1e3 * seconds_since(start);
@@ -133,9 +141,14 @@ void Run::evaluate(int64_t step) {
   if (reporter_ != nullptr) reporter_->evaluated(record);
 }
 
-void Run::save(int64_t step) {
-  const std::string warning = saver_.save(step_->state(), step);
-  if (!warning.empty()) note("warning: " + warning);
+// Where a run goes on without a checkpoint it ends in good order without the last one, too.
+void Run::save_last(int64_t step) {
+  try {
+    checkpoints_.save(step, *step_);
+  } catch (const Error& error) {
+    if (config_.checkpoint.on_error != "continue" || error.scope() != ErrorScope::EveryRank) throw;
+    unsaved_ = error;
+  }
 }
 
 void Run::write_trace() {

@@ -10,15 +10,20 @@ Saver::Saver(const Config& config, std::string run_file, std::string run, const 
       run_file_(std::move(run_file)),
       run_(std::move(run)),
       pipeline_(pipeline),
-      network_(station.network),
-      device_(station.device) {}
+      network_(station.network) {
+  for (const NetworkTensor& tensor : pipeline.layout().named) {
+    layers_[tensor.name] = static_cast<int64_t>(tensor.layer);
+  }
+}
 
-std::string Saver::save(const std::vector<StateTensor>& state, int64_t step) {
+CheckpointRequest Saver::request(const std::vector<StateTensor>& state, int64_t step) const {
   const PipelineConfig& pipeline = config_.pipeline;
   CheckpointRequest request;
-  if (network_.replicas().rank() == 0) add_tensors(state, request);
+  add_tensors(state, request);
+  request.replica = network_.replicas().rank();
+  request.replicas = network_.replicas().size();
   request.root = config_.run.out + "/checkpoints";
-  request.keep = config_.checkpoint.keep;
+  request.retention = {config_.checkpoint.keep, config_.checkpoint.keep_every};
   request.state.step = step;
   request.state.seed = config_.run.seed;
   request.state.mini_batch = pipeline.micro_batch_size * pipeline.micro_batches * pipeline.replicas;
@@ -26,7 +31,7 @@ std::string Saver::save(const std::vector<StateTensor>& state, int64_t step) {
   request.state.version = PENSTOCK_VERSION;
   request.state.configuration = run_file_;
   request.state.run = run_;
-  return save_checkpoint(request, network_.world(), device_).warning;
+  return request;
 }
 
 // Of a tied parameter only the owner writes, and once: the other holders have the same bits.
@@ -34,18 +39,19 @@ void Saver::add_tensors(const std::vector<StateTensor>& state, CheckpointRequest
   std::unordered_set<std::string> owned;
   for (const Parameter* parameter : pipeline_.owned()) {
     owned.insert(parameter->name);
-    request.model.push_back({parameter->name, parameter->weight.value()});
+    request.model.push_back(
+        {{parameter->name, parameter->weight.value()}, layers_.at(parameter->name)});
   }
   for (const auto& stage : pipeline_.stages()) {
     for (const Buffer& buffer : stage->set().buffers()) {
       owned.insert(buffer.name);
-      request.model.push_back({buffer.name, buffer.value});
+      request.model.push_back({{buffer.name, buffer.value}, layers_.at(buffer.name)});
     }
   }
   std::unordered_set<std::string> written;
   for (const StateTensor& tensor : state) {
     if (!owned.contains(tensor.parameter) || !written.insert(tensor.name()).second) continue;
-    request.optimizer.push_back({tensor.name(), tensor.tensor});
+    request.optimizer.push_back({{tensor.name(), tensor.tensor}, layers_.at(tensor.parameter)});
   }
 }
 

@@ -1,8 +1,9 @@
 // runtime/training/saver.h -- Saver: what of a run goes into its checkpoints, and where.
 #pragma once
 
+#include <cstdint>
 #include <string>
-#include <utility>
+#include <unordered_map>
 #include <vector>
 
 #include "runtime/checkpoint/checkpoint.h"
@@ -20,10 +21,10 @@ class Saver {
   Saver(const Config& config, std::string run_file, std::string run, const Pipeline& pipeline,
         const Station& station);
 
-  // Collective over all ranks. Writes the weights, the buffers and `state`, which belongs to them,
-  // as they are after `step` to <out>/checkpoints/step-...; each tensor from one rank. Returns a
-  // warning, usually empty. Throws as save_checkpoint().
-  [[nodiscard]] std::string save(const std::vector<StateTensor>& state, int64_t step);
+  // The weights, the buffers and `state`, which belongs to them, as they are after `step`, for
+  // <out>/checkpoints/step-...: of each tensor a reference, from one stage.
+  [[nodiscard]] CheckpointRequest request(const std::vector<StateTensor>& state,
+                                          int64_t step) const;
 
  private:
   void add_tensors(const std::vector<StateTensor>& state, CheckpointRequest& request) const;
@@ -32,7 +33,7 @@ class Saver {
   std::string run_file_, run_;
   const Pipeline& pipeline_;
   Network& network_;
-  Device& device_;
+  std::unordered_map<std::string, int64_t> layers_;  // of the network's tensors, by name
 };
 
 }  // namespace penstock

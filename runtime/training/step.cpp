@@ -59,15 +59,16 @@ void Step::begin(int64_t number, std::span<const Batch> batches) {
   pipeline_.begin_step();
 }
 
-StepRecord Step::run() {
+StepRecord Step::run(Votes& votes) {
+  votes_ = &votes;
   pipeline_.run(input_);
   return record_;
 }
 
 // Once the gradients are complete: look at them, then change the weights.
 void Step::update() {
-  const LossSums loss =
-      gather_loss(pipeline_, config_.pipeline.micro_batches, device_, network_.world());
+  const LossSums loss = gather_loss(pipeline_, config_.pipeline.micro_batches, device_,
+                                    network_.world(), votes_->all());
   record_.loss = loss.mean();
   record_.auxiliary_loss = loss.auxiliary_mean();
   // Padding is no token.

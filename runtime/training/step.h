@@ -15,6 +15,7 @@
 #include "runtime/pipeline/pipeline.h"
 #include "runtime/telemetry/records.h"
 #include "runtime/training/gradient_norm.h"
+#include "runtime/training/votes.h"
 
 namespace penstock {
 
@@ -33,9 +34,9 @@ class Step {
   void begin(int64_t number, std::span<const Batch> batches);
   // Collective, after begin(): the pass through the pipeline, the norm of the gradient, clipping,
   // the optimizer's update and the averages'. The record lacks what only a clock and the data know:
-  // samples, step_ms and speed. Throws Error(Input) on every rank when the loss or the norm is not
-  // finite; the weights are then as before the step.
-  [[nodiscard]] StepRecord run();
+  // samples, step_ms and speed. `votes` become their sums over all ranks. Throws Error(Input) on
+  // every rank when the loss or the norm is not finite; the weights are then as before the step.
+  [[nodiscard]] StepRecord run(Votes& votes);
 
   // Does `work` with the averages in the place of what they are averages of, where there are any.
   void with_averages(const std::function<void()>& work);
@@ -54,6 +55,7 @@ class Step {
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<WeightAverage> average_;  // null: none
   StepInput input_;
+  Votes* votes_ = nullptr;  // during run()
   StepRecord record_;
 };
 

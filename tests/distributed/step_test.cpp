@@ -68,7 +68,12 @@ TEST_P(StepOf, DividesTheLossByItsTargets) {
 
   Step step(config_, pipeline, station);
   step.begin(1, first);
-  const StepRecord record = step.run();
+  Votes votes;
+  votes[Vote::CheckpointBusy] = 1.0 + test_session().rank();
+  const StepRecord record = step.run(votes);
+  const int ranks = test_session().ranks();
+  EXPECT_EQ(votes[Vote::CheckpointBusy], ranks * (ranks + 1) / 2);
+  EXPECT_EQ(votes[Vote::CheckpointDue], 0.0);
   EXPECT_EQ(record.tokens, static_cast<int64_t>(targets));
   EXPECT_NEAR(record.grad_norm, of_sum / targets, 1e-5 * of_sum / targets);
   pipeline.drain();
