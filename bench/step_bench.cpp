@@ -109,14 +109,13 @@ class Steps {
                            source_.facts().classes)),
         pipeline_(config, blueprint_, station.grid, station.network, station.device),
         step_(config, pipeline_, station) {
-    source_.open(pipeline_.fields());
+    source_.open(pipeline_.reads().fields);
     batches_.emplace(DataPart::Training, config, source_, pipeline_, station);
   }
 
   void run() {
     step_.begin(++taken_, batches_->next());
-    Votes votes;
-    loss_ = step_.run(votes).loss;
+    loss_ = step_.run().loss;
     if (taken_ == 2) pipeline_.reserve_for_messages();
   }
 

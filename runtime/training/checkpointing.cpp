@@ -14,30 +14,24 @@ Checkpointing::Checkpointing(const Config& config, const Saver& saver, const Sta
       note_(std::move(note)),
       writer_(station.network.world(), station.device) {}
 
-void Checkpointing::vote(Votes& votes) const {
-  const double waited_s = std::chrono::duration<double>(Clock::now() - last_begun_).count();
-  const bool by_clock = config_.every == 0 && config_.minutes > 0;
-  const bool due = by_clock && waited_s >= 60.0 * config_.minutes;
-  votes[Vote::CheckpointDue] = due && network_.world().rank() == 0 ? 1.0 : 0.0;
-  votes[Vote::CheckpointBusy] = writer_.busy() ? 1.0 : 0.0;
+bool Checkpointing::is_time() const {
+  if (config_.every > 0 || config_.minutes == 0 || network_.world().rank() != 0) return false;
+  return Clock::now() - last_begun_ >=
+         std::chrono::duration<double, std::ratio<60>>(config_.minutes);
 }
 
-bool Checkpointing::is_due(int64_t step, const Votes& votes) const {
-  if (config_.every > 0) return step % config_.every == 0;
-  return votes[Vote::CheckpointDue] > 0.0;
-}
-
-void Checkpointing::after_step(int64_t step, const Votes& votes, const Step& state) {
+void Checkpointing::after_step(int64_t step, const StepVote& vote) {
   const auto start = Clock::now();
   attempt([&] {
-    if (!writer_.under_way() || votes[Vote::CheckpointBusy] > 0.0) return;
+    if (!writer_.under_way() || vote.writing) return;
     if (const auto result = writer_.advance()) completed(*result);
   });
-  if (is_due(step, votes)) attempt([&] { begin(step, state); });
+  const bool due = config_.every > 0 ? step % config_.every == 0 : vote.checkpoint;
+  if (due) attempt([&] { begin(step); });
   stall_s_ += std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-void Checkpointing::begin(int64_t step, const Step& state) {
+void Checkpointing::begin(int64_t step) {
   if (writer_.under_way()) {
     const bool by_steps = config_.every > 0;
     if (!std::exchange(noted_, true)) {
@@ -50,14 +44,14 @@ void Checkpointing::begin(int64_t step, const Step& state) {
   last_begun_ = Clock::now();
   last_step_ = step;
   ++begun_;
-  writer_.begin(saver_.request(state.state(), step));
+  writer_.begin(saver_.request(step));
 }
 
-void Checkpointing::save(int64_t step, const Step& state) {
+void Checkpointing::save(int64_t step) {
   finish();
   if (complete_step_ == step) return;
   last_step_ = step;
-  completed(writer_.save(saver_.request(state.state(), step)));
+  completed(writer_.save(saver_.request(step)));
 }
 
 void Checkpointing::finish() {

@@ -7,15 +7,13 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "runtime/checkpoint/writer/checkpoint_writer.h"
 #include "runtime/comm/station.h"
 #include "runtime/configuration/config.h"
 #include "runtime/telemetry/records.h"
 #include "runtime/training/saver.h"
-#include "runtime/training/step.h"
-#include "runtime/training/votes.h"
+#include "runtime/training/step_vote.h"
 
 namespace penstock {
 
@@ -25,17 +23,19 @@ class Checkpointing {
   // `note` tells the user something, on rank 0. All else must outlive this.
   Checkpointing(const Config& config, const Saver& saver, const Station& station, Note note);
 
-  // Before a step: what this rank has to say.
-  void vote(Votes& votes) const;
-  // Collective over all ranks, after that step, with the sums of the votes. Goes on with the
-  // checkpoint that is under way and begins one that is due; training waits for the copy only.
-  // One that is due while another is under way waits for it, and by steps training waits too.
+  // For this rank's StepVote: whether one is due by the clock, which is rank 0's; whether a thread
+  // of this rank writes.
+  [[nodiscard]] bool is_time() const;
+  [[nodiscard]] bool writes() const { return writer_.busy(); }
+  // Collective over all ranks, after a step, with the vote of all. Goes on with the checkpoint that
+  // is under way and begins one that is due; training waits for the copy only. One that is due
+  // while another is under way waits for it, and by steps training waits too.
   // Throws Error on every rank when one cannot be written, unless checkpoint.on_error is
   // "continue": then there is a note, and the next try is when the next is due.
-  void after_step(int64_t step, const Votes& votes, const Step& state);
+  void after_step(int64_t step, const StepVote& vote);
   // Collective. Returns when a checkpoint of this step, the last one taken, is complete. Throws
   // Error on every rank when it cannot be written, whatever on_error says.
-  void save(int64_t step, const Step& state);
+  void save(int64_t step);
   // Collective, when there are no more steps: waits for the checkpoint under way, if any. Throws as
   // after_step().
   void finish();
@@ -46,8 +46,7 @@ class Checkpointing {
 
  private:
   using Clock = std::chrono::steady_clock;
-  [[nodiscard]] bool is_due(int64_t step, const Votes& votes) const;
-  void begin(int64_t step, const Step& state);
+  void begin(int64_t step);
   void completed(const CheckpointResult& result);
   void attempt(const std::function<void()>& work);
 

@@ -37,8 +37,8 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
       trace_(config_.run.trace, RunReport::kWarmUpSteps + 1, config_.run.steps) {
   if (!config_.init.from.empty()) start_from_another();
   note_frozen();
-  step_.emplace(config_, pipeline_, station_);
-  source_.open(pipeline_.fields());
+  step_.emplace(config_, pipeline_, station_, [this] { return vote(); });
+  source_.open(pipeline_.reads().fields);
   check_validation(config_, source_, blueprint_.targets);
   batches_.emplace(DataPart::Training, config_, source_, pipeline_, station_);
   station_.device.memory().reset_peaks();
@@ -53,9 +53,7 @@ RunSummary Run::to_the_end() {
   }
   StepRecord record;
   for (int64_t number = 1; number <= config_.run.steps; ++number) {
-    Votes votes;
-    checkpoints_.vote(votes);
-    record = take_step(number, votes);
+    record = take_step(number);
     if (number == RunReport::kWarmUpSteps) pipeline_.reserve_for_messages();
     if (reporter_ != nullptr) reporter_->step(record);
     const bool last = number == config_.run.steps;
@@ -66,7 +64,7 @@ RunSummary Run::to_the_end() {
     if (last && config_.checkpoint.last) {
       save_last(number);
     } else {
-      checkpoints_.after_step(number, votes, *step_);
+      checkpoints_.after_step(number, step_->vote());
     }
   }
   checkpoints_.finish();
@@ -113,12 +111,16 @@ std::optional<Forecast> Run::look_ahead(const Profile* profile) {
   return ahead;
 }
 
-StepRecord Run::take_step(int64_t number, Votes& votes) {
+StepVote Run::vote() const {
+  return {.checkpoint = checkpoints_.is_time(), .writing = checkpoints_.writes()};
+}
+
+StepRecord Run::take_step(int64_t number) {
   const auto start = Clock::now();
   report_.begin_step();
   step_->begin(number, batches_->next());
   trace_.begin_step(number, pipeline_.training(), station_.network.world());
-  StepRecord record = step_->run(votes);
+  StepRecord record = step_->run();
   trace_.end_step(number, pipeline_.training());
   record.samples = source_.mini_batch();
   record.step_ms = 1e3 * seconds_since(start);
@@ -134,7 +136,7 @@ void Run::evaluate(int64_t step) {
   EvalRecord record;
   record.step = step;
   record.loss = sums.mean();
-  if (!pipeline_.input().label_per_position) record.accuracy = sums.accuracy();
+  if (!blueprint_.input.label_per_position) record.accuracy = sums.accuracy();
   record.samples = source_.facts().validation_samples;
   record.seconds = seconds_since(start);
   report_.evaluated(record);
@@ -144,7 +146,7 @@ void Run::evaluate(int64_t step) {
 // Where a run goes on without a checkpoint it ends in good order without the last one, too.
 void Run::save_last(int64_t step) {
   try {
-    checkpoints_.save(step, *step_);
+    checkpoints_.save(step);
   } catch (const Error& error) {
     if (config_.checkpoint.on_error != "continue" || error.scope() != ErrorScope::EveryRank) throw;
     unsaved_ = error;

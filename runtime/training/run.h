@@ -50,7 +50,8 @@ class Run {
   void start_from_another();
   void note_frozen();
   [[nodiscard]] std::optional<Forecast> look_ahead(const Profile* profile);
-  [[nodiscard]] StepRecord take_step(int64_t number, Votes& votes);
+  [[nodiscard]] StepRecord take_step(int64_t number);
+  [[nodiscard]] StepVote vote() const;
   void evaluate(int64_t step);
   void save_last(int64_t step);
   void write_trace();

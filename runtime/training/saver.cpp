@@ -1,6 +1,6 @@
 #include "runtime/training/saver.h"
 
-#include <unordered_set>
+#include <utility>
 
 namespace penstock {
 
@@ -10,16 +10,12 @@ Saver::Saver(const Config& config, std::string run_file, std::string run, const 
       run_file_(std::move(run_file)),
       run_(std::move(run)),
       pipeline_(pipeline),
-      network_(station.network) {
-  for (const NetworkTensor& tensor : pipeline.layout().named) {
-    layers_[tensor.name] = static_cast<int64_t>(tensor.layer);
-  }
-}
+      network_(station.network) {}
 
-CheckpointRequest Saver::request(const std::vector<StateTensor>& state, int64_t step) const {
+CheckpointRequest Saver::request(int64_t step) const {
   const PipelineConfig& pipeline = config_.pipeline;
   CheckpointRequest request;
-  add_tensors(state, request);
+  add_tensors(request);
   request.replica = network_.replicas().rank();
   request.replicas = network_.replicas().size();
   request.root = config_.run.out + "/checkpoints";
@@ -34,24 +30,16 @@ CheckpointRequest Saver::request(const std::vector<StateTensor>& state, int64_t 
   return request;
 }
 
-// Of a tied parameter only the owner writes, and once: the other holders have the same bits.
-void Saver::add_tensors(const std::vector<StateTensor>& state, CheckpointRequest& request) const {
-  std::unordered_set<std::string> owned;
-  for (const Parameter* parameter : pipeline_.owned()) {
-    owned.insert(parameter->name);
-    request.model.push_back(
-        {{parameter->name, parameter->weight.value()}, layers_.at(parameter->name)});
-  }
-  for (const auto& stage : pipeline_.stages()) {
-    for (const Buffer& buffer : stage->set().buffers()) {
-      owned.insert(buffer.name);
-      request.model.push_back({{buffer.name, buffer.value}, layers_.at(buffer.name)});
+// Of a tied parameter only the owner writes: the other holders have the same bits.
+void Saver::add_tensors(CheckpointRequest& request) const {
+  const Layout& layout = pipeline_.blueprint().layout;
+  for (const StateEntry* entry : pipeline_.state()) {
+    if (!entry->owned) continue;
+    const auto layer = static_cast<int64_t>(layout.named[entry->place].layer);
+    request.model.push_back({{entry->name, entry->value}, layer});
+    for (StateSlot& state : kept_beside(*entry)) {
+      request.optimizer.push_back({{std::move(state.name), std::move(state.tensor)}, layer});
     }
-  }
-  std::unordered_set<std::string> written;
-  for (const StateTensor& tensor : state) {
-    if (!owned.contains(tensor.parameter) || !written.insert(tensor.name()).second) continue;
-    request.optimizer.push_back({{tensor.name(), tensor.tensor}, layers_.at(tensor.parameter)});
   }
 }
 

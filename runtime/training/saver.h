@@ -1,15 +1,11 @@
 // runtime/training/saver.h -- Saver: what of a run goes into its checkpoints, and where.
 #pragma once
 
-#include <cstdint>
 #include <string>
-#include <unordered_map>
-#include <vector>
 
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/comm/station.h"
 #include "runtime/configuration/config.h"
-#include "runtime/optimizer/state.h"
 #include "runtime/pipeline/pipeline.h"
 
 namespace penstock {
@@ -21,19 +17,17 @@ class Saver {
   Saver(const Config& config, std::string run_file, std::string run, const Pipeline& pipeline,
         const Station& station);
 
-  // The weights, the buffers and `state`, which belongs to them, as they are after `step`, for
-  // <out>/checkpoints/step-...: of each tensor a reference, from one stage.
-  [[nodiscard]] CheckpointRequest request(const std::vector<StateTensor>& state,
-                                          int64_t step) const;
+  // What the pipeline's state tables hold, as it is after `step`, for <out>/checkpoints/step-...:
+  // references, each tensor from one stage.
+  [[nodiscard]] CheckpointRequest request(int64_t step) const;
 
  private:
-  void add_tensors(const std::vector<StateTensor>& state, CheckpointRequest& request) const;
+  void add_tensors(CheckpointRequest& request) const;
 
   const Config& config_;
   std::string run_file_, run_;
   const Pipeline& pipeline_;
   Network& network_;
-  std::unordered_map<std::string, int64_t> layers_;  // of the network's tensors, by name
 };
 
 }  // namespace penstock

@@ -46,7 +46,7 @@ TEST_P(StepOf, DividesTheLossByItsTargets) {
   DataSource source(config_, models, network->world());
   const Blueprint blueprint = draw_up(config_, models, kVocabulary, 0);
   Pipeline pipeline(config_, blueprint, grid_, *network, *device);
-  source.open(pipeline.fields());
+  source.open(pipeline.reads().fields);
   Batches batches(DataPart::Training, config_, source, pipeline, station);
   const std::span<const Batch> first = batches.next();
   const double targets = static_cast<double>(source.mini_batch() * kContext);
@@ -68,12 +68,7 @@ TEST_P(StepOf, DividesTheLossByItsTargets) {
 
   Step step(config_, pipeline, station);
   step.begin(1, first);
-  Votes votes;
-  votes[Vote::CheckpointBusy] = 1.0 + test_session().rank();
-  const StepRecord record = step.run(votes);
-  const int ranks = test_session().ranks();
-  EXPECT_EQ(votes[Vote::CheckpointBusy], ranks * (ranks + 1) / 2);
-  EXPECT_EQ(votes[Vote::CheckpointDue], 0.0);
+  const StepRecord record = step.run();
   EXPECT_EQ(record.tokens, static_cast<int64_t>(targets));
   EXPECT_NEAR(record.grad_norm, of_sum / targets, 1e-5 * of_sum / targets);
   pipeline.drain();
