@@ -32,11 +32,12 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
       forecast_(look_ahead(order.profile)),
       pipeline_(config_, blueprint_, station.grid, station.network, station.device),
       saver_(config_, order.run_file, order.identity, pipeline_, station),
+      checkpoints_(config_, saver_, station_, [this](const std::string& line) { note(line); }),
       report_(config_, station, pipeline_, std::move(forecast_)),
       trace_(config_.run.trace, RunReport::kWarmUpSteps + 1, config_.run.steps) {
   if (!config_.init.from.empty()) start_from_another();
   note_frozen();
-  step_.emplace(config_, pipeline_, station_);
+  step_.emplace(config_, pipeline_, station_, [this] { return vote(); });
   source_.open(pipeline_.reads().fields);
   check_validation(config_, source_, blueprint_.targets);
   batches_.emplace(DataPart::Training, config_, source_, pipeline_, station_);
@@ -60,15 +61,20 @@ RunSummary Run::to_the_end() {
         (last || is_due(number, config_.run.eval_every))) {
       evaluate(number);
     }
-    if ((last && config_.checkpoint.last) || is_due(number, config_.checkpoint.every)) {
-      save(number);
+    if (last && config_.checkpoint.last) {
+      save_last(number);
+    } else {
+      checkpoints_.after_step(number, step_->vote());
     }
   }
+  checkpoints_.finish();
   pipeline_.drain();
   write_trace();
+  report_.saved(checkpoints_.record(), checkpoints_.snapshot_bytes());
   RunSummary summary =
       report_.summary(record.loss, seconds_since(start), batches_->seconds_waited());
   if (reporter_ != nullptr) reporter_->finished(summary);
+  if (unsaved_) throw Error(*unsaved_);
   return summary;
 }
 
@@ -105,6 +111,10 @@ std::optional<Forecast> Run::look_ahead(const Profile* profile) {
   return ahead;
 }
 
+StepVote Run::vote() const {
+  return {.checkpoint = checkpoints_.is_time(), .writing = checkpoints_.writes()};
+}
+
 StepRecord Run::take_step(int64_t number) {
   const auto start = Clock::now();
   report_.begin_step();
@@ -133,9 +143,14 @@ void Run::evaluate(int64_t step) {
   if (reporter_ != nullptr) reporter_->evaluated(record);
 }
 
-void Run::save(int64_t step) {
-  const std::string warning = saver_.save(step);
-  if (!warning.empty()) note("warning: " + warning);
+// Where a run goes on without a checkpoint it ends in good order without the last one, too.
+void Run::save_last(int64_t step) {
+  try {
+    checkpoints_.save(step);
+  } catch (const Error& error) {
+    if (config_.checkpoint.on_error != "continue" || error.scope() != ErrorScope::EveryRank) throw;
+    unsaved_ = error;
+  }
 }
 
 void Run::write_trace() {

@@ -95,6 +95,10 @@ Trajectory read_trajectory(const std::string& run_directory) {
     if (last.empty() || entry.path() > last) last = entry.path();
   }
   CheckpointReader reader(last.string());
+  const auto manifest = nlohmann::json::parse(read_file(last.string() + "/manifest.json"));
+  for (const auto& [file, digest] : manifest.at("files").items()) {
+    if (file.ends_with(".safetensors")) trajectory.shards[file] = digest.at("xxh3_64");
+  }
   auto stored = reader.model();
   const auto more = reader.optimizer();
   stored.insert(stored.end(), more.begin(), more.end());

@@ -213,9 +213,12 @@ void add_init(std::vector<Option>& table) {
 void add_checkpoint(std::vector<Option>& table) {
   using C = CheckpointConfig;
   Rows rows(table, "checkpoint", &Config::checkpoint);
-  rows.add("every", &C::every, "N", between(0, 1e15), "steps; 0: only at the end");
-  rows.add("keep", &C::keep, "N", at_least(0), "how many of them; 0: all");
+  rows.add("every", &C::every, "N", between(0, 1e15), "steps from one to the next; 0: by the clock");
+  rows.add("minutes", &C::minutes, "T", between(0, 1e7), "from one to the next, where every is 0; 0: only at the end");
+  rows.add("keep", &C::keep, "N", at_least(0), "how many of them, the newest; 0: all");
+  rows.add("keep_every", &C::keep_every, "N", between(0, 1e15), "steps: the first of every so many stays for ever; 0: none");
   rows.add("last", &C::last, "", any(), "one when the run ends; off for runs that only measure");
+  rows.add("on_error", &C::on_error, "NAME", one_of({"stop", "continue"}), "what a run does that cannot write one: a full disk");
 }
 
 void add_run(std::vector<Option>& table) {
