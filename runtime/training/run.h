@@ -49,6 +49,7 @@ class Run {
   void note_frozen();
   [[nodiscard]] std::optional<Forecast> look_ahead(const Profile* profile);
   [[nodiscard]] StepRecord take_step(int64_t number);
+  [[nodiscard]] std::span<const Batch> next_batches(int64_t step);
   void evaluate(int64_t step);
   void save(int64_t step);
   void write_trace();

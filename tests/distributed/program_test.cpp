@@ -288,28 +288,65 @@ TEST_F(Program, SaysSoWhenItsAnswerCannotBeWritten) {
   }
 }
 
-// About two seconds on a quiet machine, most of them mpirun's; here only that it ends, by itself.
-TEST_F(Program, KillingAnyRankEndsTheJob) {
-  for (size_t victim : {0U, 1U, 2U}) {
-    const std::string arguments = train("--stages 3 --steps 100000000");
+// A run of three stages that gets a signal in one rank when it is well inside the training.
+class Signals : public Program {
+ protected:
+  // What became of it. seconds: from the signal on.
+  JobResult send(int signal, size_t victim, const std::string& options) {
+    const std::string arguments = train("--stages 3 --steps 100000000 " + options);
     auto job = std::async(std::launch::async, [&] { return run_penstock(3, arguments, 60); });
     std::vector<pid_t> ranks;
-    for (int i = 0; i < 200 && ranks.size() < 3; ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    for (int i = 0; i < 400 && !trains(ranks); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(25));
       ranks = ranks_naming(scratch_.path("run"));
     }
-    ASSERT_EQ(ranks.size(), 3U);
-    std::this_thread::sleep_for(std::chrono::seconds(1));  // well inside the training
+    EXPECT_EQ(ranks.size(), 3U);
     const auto start = std::chrono::steady_clock::now();
-    ASSERT_EQ(kill(ranks[victim], SIGKILL), 0);
-    const JobResult result = job.get();
-    const double seconds =
+    if (ranks.size() == 3) (void)kill(ranks[victim], signal);
+    JobResult result = job.get();
+    result.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    EXPECT_NE(result.exit_code, 0);
-    EXPECT_LT(seconds, 20.0) << "rank " << victim;
-    std::printf("rank %zu killed, job over after %.1f s\n", victim, seconds);
+    std::printf("signal %d to rank %zu, job over after %.1f s\n", signal, victim, result.seconds);
     EXPECT_TRUE(ranks_naming(scratch_.path("run")).empty());
+    return result;
   }
+
+ private:
+  [[nodiscard]] bool trains(const std::vector<pid_t>& ranks) const {
+    std::error_code error;
+    const auto size = std::filesystem::file_size(scratch_.path("run/metrics.jsonl"), error);
+    return ranks.size() == 3 && !error && size > 3000;
+  }
+};
+
+TEST_F(Signals, ARankThatIsKilledEndsTheJobSoon) {
+  for (size_t victim : {0U, 2U}) {
+    const JobResult job = send(SIGKILL, victim, "");
+    EXPECT_NE(job.exit_code, 0);
+    EXPECT_LT(job.seconds, 3.0) << "rank " << victim;
+    std::filesystem::remove_all(scratch_.path("run"));
+  }
+}
+
+TEST_F(Signals, ARankThatIsStoppedIsNamedWithWhatItWasInAndEndsTheJob) {
+  const JobResult job = send(SIGSTOP, 1, "--run.wait_limit 0.5");
+  EXPECT_EQ(job.exit_code, 4);
+  EXPECT_LT(job.seconds, 0.5 + 1.0 + 1.0) << "the limit, what a report may take, and mpirun's part";
+  EXPECT_THAT(job.output, HasSubstr("penstock: rank 1 (host "));
+  const auto lines = error_lines(job.output);
+  ASSERT_EQ(lines.size(), 1U) << job.output;
+  EXPECT_TRUE(std::regex_search(
+      lines[0], std::regex("nothing has moved for (0\\.[5-9]|1\\.[0-4]) s in step [0-9]+: rank 1 "
+                           "\\(host [^)]*\\) is stopped by a signal; it (is in|waits for)")))
+      << lines[0];
+  EXPECT_TRUE(job.output.ends_with(lines[0] + "\n")) << job.output;
+  EXPECT_THAT(job.output, testing::ContainsRegex("rank 0 .* waits for the gradient of stage 1"));
+  const size_t path = lines[0].find(scratch_.path("run/hang-"));
+  ASSERT_NE(path, std::string::npos) << lines[0];
+  const auto diaries =
+      nlohmann::json::parse(read_file(lines[0].substr(path, lines[0].find(".json") + 5 - path)));
+  EXPECT_EQ(diaries["ranks"].size(), 3U);
+  EXPECT_EQ(diaries["ranks"][2]["before"].size(), 256U);
 }
 
 }  // namespace
