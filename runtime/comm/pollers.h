@@ -54,13 +54,17 @@ class Pollers {
     const auto start = Clock::now();
     const WaitEntry entry(diary_, what);
     int asked = 0;
+    bool told = false;
     do {
       poll();
       if (diary_ != nullptr) diary_->look_at_device();
       // A small message is there before giving way would have paid (message_bench: 0.5 us, else
       // 0.8).
       if (++asked > kAtOnce) std::this_thread::yield();
-      if (is_late(start)) give_up(what);
+      const auto waited = Clock::now() - start;
+      if (limit_.count() > 0 && waited > limit_) give_up(what);
+      if (!told && waited > kLong) tell_more(what);
+      told = waited > kLong;
     } while (!done());
   }
 
@@ -82,10 +86,13 @@ class Pollers {
   };
   static constexpr int kAtOnce = 200;
 
-  [[nodiscard]] bool is_late(Clock::time_point start) const {
-    return limit_.count() > 0 && Clock::now() - start > limit_;
-  }
+  // A wait that lasts so long may be a hang: the diary is told what else is under way.
+  static constexpr std::chrono::milliseconds kLong{200};
+
   [[noreturn]] void give_up(const std::string& what) const;
+  void tell_more(const std::string& what) const;
+  // "under way: ..." but for `what`, or empty.
+  [[nodiscard]] std::string others_than(const std::string& what) const;
 
   std::chrono::milliseconds limit_;
   Diary* diary_;

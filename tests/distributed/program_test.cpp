@@ -263,21 +263,6 @@ TEST_F(Program, SteadyStateMakesNothingNew) {
   }
 }
 
-// Process ids of the ranks whose command line names this directory.
-std::vector<pid_t> ranks_naming(const std::string& directory) {
-  std::vector<pid_t> found;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    const std::string name = entry.path().filename();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    std::ifstream in(entry.path() / "cmdline");
-    std::string line((std::istreambuf_iterator<char>(in)), {});
-    if (line.rfind(penstock_program(), 0) == 0 && line.find(directory) != std::string::npos) {
-      found.push_back(static_cast<pid_t>(std::stoi(name)));
-    }
-  }
-  return found;
-}
-
 // It used to be lost, and the exit code 0.
 TEST_F(Program, SaysSoWhenItsAnswerCannotBeWritten) {
   const std::string errors = scratch_.path("errors");
@@ -288,48 +273,19 @@ TEST_F(Program, SaysSoWhenItsAnswerCannotBeWritten) {
   }
 }
 
-// A run of three stages that gets a signal in one rank when it is well inside the training.
-class Signals : public Program {
- protected:
-  // What became of it. seconds: from the signal on.
-  JobResult send(int signal, size_t victim, const std::string& options) {
-    const std::string arguments = train("--stages 3 --steps 100000000 " + options);
-    auto job = std::async(std::launch::async, [&] { return run_penstock(3, arguments, 60); });
-    std::vector<pid_t> ranks;
-    for (int i = 0; i < 400 && !trains(ranks); ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(25));
-      ranks = ranks_naming(scratch_.path("run"));
-    }
-    EXPECT_EQ(ranks.size(), 3U);
-    const auto start = std::chrono::steady_clock::now();
-    if (ranks.size() == 3) (void)kill(ranks[victim], signal);
-    JobResult result = job.get();
-    result.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    std::printf("signal %d to rank %zu, job over after %.1f s\n", signal, victim, result.seconds);
-    EXPECT_TRUE(ranks_naming(scratch_.path("run")).empty());
-    return result;
-  }
-
- private:
-  [[nodiscard]] bool trains(const std::vector<pid_t>& ranks) const {
-    std::error_code error;
-    const auto size = std::filesystem::file_size(scratch_.path("run/metrics.jsonl"), error);
-    return ranks.size() == 3 && !error && size > 3000;
-  }
-};
-
-TEST_F(Signals, ARankThatIsKilledEndsTheJobSoon) {
+TEST_F(Program, ARankThatIsKilledEndsTheJobSoon) {
   for (size_t victim : {0U, 2U}) {
-    const JobResult job = send(SIGKILL, victim, "");
+    const std::string arguments = train("--stages 3 --steps 100000000");
+    const JobResult job = run_and_signal(3, arguments, scratch_.path("run"), SIGKILL, victim);
     EXPECT_NE(job.exit_code, 0);
     EXPECT_LT(job.seconds, 3.0) << "rank " << victim;
     std::filesystem::remove_all(scratch_.path("run"));
   }
 }
 
-TEST_F(Signals, ARankThatIsStoppedIsNamedWithWhatItWasInAndEndsTheJob) {
-  const JobResult job = send(SIGSTOP, 1, "--run.wait_limit 0.5");
+TEST_F(Program, ARankThatIsStoppedIsNamedWithWhatItWasInAndEndsTheJob) {
+  const std::string arguments = train("--stages 3 --steps 100000000 --run.wait_limit 0.5");
+  const JobResult job = run_and_signal(3, arguments, scratch_.path("run"), SIGSTOP, 1);
   EXPECT_EQ(job.exit_code, 4);
   EXPECT_LT(job.seconds, 0.5 + 1.0 + 1.0) << "the limit, what a report may take, and mpirun's part";
   EXPECT_THAT(job.output, HasSubstr("penstock: rank 1 (host "));

@@ -106,6 +106,7 @@ void Diary::begin(DiaryLine line) {
 
 void Diary::end() {
   const auto place = static_cast<size_t>(--own_.depth);
+  if (own_.detail[0] != '\0') add_detail("");
   page_.begin_change();
   if (place < DiaryData::kOpen) keep(own_.open[place]);
   write_counts();
@@ -142,6 +143,13 @@ void Diary::begin_wait(const std::string& what) {
   const auto place = static_cast<size_t>(own_.depth);
   if (place > 0 && place <= DiaryData::kOpen) line.step = own_.open[place - 1].step;
   begin(line);
+}
+
+void Diary::add_detail(const std::string& words) {
+  copy_text(own_.detail, words);
+  page_.begin_change();
+  write(own_.detail);
+  page_.end_change();
 }
 
 void Diary::settle() {

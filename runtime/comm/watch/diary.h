@@ -57,6 +57,7 @@ struct DiaryData {
   static constexpr size_t kOpen = 6;
   static constexpr size_t kNames = 64;
   static constexpr size_t kNameBytes = 120;
+  static constexpr size_t kDetailBytes = 240;
 
   int32_t rank = -1;  // of the world
   int32_t process = 0;
@@ -68,6 +69,7 @@ struct DiaryData {
   std::array<DiaryLine, kOpen> open{};    // what the rank is in, outermost first
   std::array<DiaryLine, kLines> lines{};  // line i is in place i % kLines
   std::array<std::array<char, kNameBytes>, kNames> names{};  // ended by a zero
+  std::array<char, kDetailBytes> detail{};  // of the wait that lasts; empty: nothing was said
 };
 static_assert(sizeof(DiaryData) % sizeof(uint64_t) == 0);
 
@@ -120,6 +122,8 @@ class Diary {
   void beat() { page_.beat(); }
   // A wait that was not over at once: for what, in words that seldom differ.
   void begin_wait(const std::string& what);
+  // What else is under way in the wait that lasts, in words that may differ every time.
+  void add_detail(const std::string& words);
   // A device that runs behind the host has come to this, and has ended what it was in before.
   void set_device(const DiaryLine& line);
   void leave_device();  // it has ended everything

@@ -72,12 +72,13 @@ Place place_in(const DiaryData& diary) {
   return place;
 }
 
-// The rank waits for another one, and not for its own device or data.
+// The rank waits for another one, and not only for its own device or data.
 bool waits(const RankView& view) {
   const Place place = place_in(view.diary);
   if (place.doing != nullptr && receives(*place.doing)) return true;
   if (place.wait == nullptr) return false;
-  return name_in(view.diary, *place.wait).find("GPU") == std::string::npos;
+  const bool for_device = name_in(view.diary, *place.wait).find("GPU") != std::string::npos;
+  return !for_device || view.diary.detail[0] != '\0';
 }
 
 std::string what_it_is_in(const RankView& view) {
@@ -91,7 +92,11 @@ std::string what_it_is_in(const RankView& view) {
                        doing->of_stage, doing->micro_batch, doing->peer, since(*doing));
   }
   if (wait != nullptr) {
-    const std::string what = fmt::format("{} ({})", name_in(view.diary, *wait), since(*wait));
+    constexpr std::string_view kWaiting = "waiting for ";
+    std::string what = name_in(view.diary, *wait);
+    if (what.starts_with(kWaiting)) what.erase(0, kWaiting.size());
+    what += fmt::format(" ({})", since(*wait));
+    if (view.diary.detail[0] != '\0') what += fmt::format("; {}", view.diary.detail.data());
     if (doing == nullptr) return "waits for: " + what;
     return doing_text(*doing) + " and waits for: " + what;
   }

@@ -148,6 +148,14 @@ TEST(HangReports, OfADeviceThatRunsBehindSayWhatThatIsIn) {
       {.deed = Deed::RecvGradient, .stage = 0, .micro_batch = 0, .of_stage = 1, .peer = 1});
   rank.diary.begin_wait("waiting for the GPU");
   const RankView view = rank.view();
+  rank.diary.end();
+  rank.diary.leave_device();
+  rank.diary.begin({.deed = Deed::OptimizerStep, .step = 2});
+  rank.diary.begin_wait("waiting for the GPU");
+  rank.diary.add_detail("under way: summing gradients over the replicas at position 0");
+  EXPECT_EQ(sentence_about(rank.view()),
+            "is in OptimizerStep and waits for: the GPU (301 s); under way: summing gradients over "
+            "the replicas at position 0");
   EXPECT_EQ(view.diary.written, 1) << "what the device has ended";
   EXPECT_THAT(sentence_about(view),
               StartsWith("waits for the gradient of stage 1, micro-batch 0, from rank 1"));
