@@ -20,8 +20,11 @@ std::unique_ptr<Network> starting_network(const Session& session) {
   return make_mpi_network(session, {.positions = session.ranks()});
 }
 
-std::chrono::milliseconds wait_limit(const RunConfig& config) {
-  return std::chrono::milliseconds(static_cast<int64_t>(config.wait_limit * 1000.0));
+Waits watched_waits(const RunConfig& config, const std::string& folder) {
+  return {.limit = std::chrono::milliseconds(static_cast<int64_t>(config.wait_limit * 1000.0)),
+          .are_watched = true,
+          .folder = folder,
+          .say = print_hang};
 }
 
 Config share(Collective& world, const std::function<Config()>& make) {

@@ -112,7 +112,7 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
   }
   const LinkPlan links =
       on_every_rank([&] { return plan_links(config.pipeline.link, choice.ranks, grid); });
-  network = make_mpi_network(session, grid, links, wait_limit(config.run));
+  network = make_mpi_network(session, grid, links, watched_waits(config.run));
   if (with_data) source = std::make_unique<DataSource>(config, models, network->world());
   blueprint = std::make_unique<Blueprint>(on_every_rank([&] {
     const int64_t vocabulary = source ? source->facts().vocabulary : known_vocabulary(config.data);

@@ -53,7 +53,7 @@ struct RunConfig {
   bool allow_gpu_sharing = false;  // of one GPU by several ranks
   bool graphs = true;              // replay CUDA graphs instead of issuing kernels one by one
   int spare_processors = 0;  // multiprocessors of a GPU that matrix products leave to messages
-  double wait_limit = 1800;  // seconds that a rank waits for another; 0: for ever
+  double wait_limit = 300;   // seconds for which no rank goes on before the run ends; 0: for ever
   int threads = 0;           // per rank; 0: the host's cores shared by its ranks
   std::string precision = "fp32";  // fp32 | bf16
   double peak_tflops = 0;          // what mfu is a share of; 0: what is known of the device

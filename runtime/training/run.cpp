@@ -54,6 +54,7 @@ RunSummary Run::to_the_end() {
   StepRecord record;
   for (int64_t number = 1; number <= config_.run.steps; ++number) {
     record = take_step(number);
+    if (number == 1 && station_.network.diary() != nullptr) station_.network.diary()->settle();
     if (number == RunReport::kWarmUpSteps) pipeline_.reserve_for_messages();
     if (reporter_ != nullptr) reporter_->step(record);
     const bool last = number == config_.run.steps;
@@ -118,7 +119,7 @@ StepVote Run::vote() const {
 StepRecord Run::take_step(int64_t number) {
   const auto start = Clock::now();
   report_.begin_step();
-  step_->begin(number, batches_->next());
+  step_->begin(number, next_batches(number));
   trace_.begin_step(number, pipeline_.training(), station_.network.world());
   StepRecord record = step_->run();
   trace_.end_step(number, pipeline_.training());
@@ -129,8 +130,14 @@ StepRecord Run::take_step(int64_t number) {
   return record;
 }
 
+std::span<const Batch> Run::next_batches(int64_t step) {
+  const DiaryEntry reading(station_.network.diary(), {.deed = Deed::Data, .step = step});
+  return batches_->next();
+}
+
 void Run::evaluate(int64_t step) {
   const auto start = Clock::now();
+  const DiaryEntry evaluating(station_.network.diary(), {.deed = Deed::Evaluation, .step = step});
   LossSums sums;
   step_->with_averages([&] { sums = validation_loss(config_, source_, pipeline_, station_); });
   EvalRecord record;

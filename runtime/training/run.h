@@ -52,6 +52,7 @@ class Run {
   [[nodiscard]] std::optional<Forecast> look_ahead(const Profile* profile);
   [[nodiscard]] StepRecord take_step(int64_t number);
   [[nodiscard]] StepVote vote() const;
+  [[nodiscard]] std::span<const Batch> next_batches(int64_t step);
   void evaluate(int64_t step);
   void save_last(int64_t step);
   void write_trace();

@@ -30,6 +30,12 @@ struct JobResult {
 [[nodiscard]] JobResult run_ranks(const std::string& program, int ranks,
                                   const std::string& arguments, int limit_s);
 
+// Trains for ever in the run directory `out` that the arguments name, and sends a signal to one
+// rank when some steps have been taken. `seconds` are from the signal to the end of the job, which
+// must come by itself.
+[[nodiscard]] JobResult run_and_signal(int ranks, const std::string& arguments,
+                                       const std::string& out, int signal, size_t rank);
+
 // A directory of this test's own, empty, removed at the end.
 class Scratch {
  public:

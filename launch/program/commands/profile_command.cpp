@@ -126,7 +126,7 @@ int profile_command(Session& session, const Arguments& arguments, const ModelMak
   const std::unique_ptr<Network> network = make_mpi_network(
       session, grid,
       on_every_rank([&] { return plan_links(config.pipeline.link, choice.ranks, grid); }),
-      wait_limit(config.run));
+      watched_waits(config.run));
   try {
     Profile profile;
     profile.threads = plan.threads;

@@ -68,7 +68,7 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
   const LinkPlan links =
       on_every_rank([&] { return plan_links(run.config.pipeline.link, choice.ranks, grid); });
   const std::unique_ptr<Network> network =
-      make_mpi_network(session, grid, links, wait_limit(run.config.run));
+      make_mpi_network(session, grid, links, watched_waits(run.config.run, run.config.run.out));
   std::unique_ptr<Reporter> reporter =
       open_report(network->world(), run.config,
                   {plan.warning.empty() ? "" : "note: " + plan.warning,
