@@ -52,8 +52,8 @@ std::optional<int64_t> hidden_step_of(std::string_view name, std::string_view su
 
 bool is_complete(const fs::path& path) {
   std::error_code error;
-  return fs::is_directory(fs::symlink_status(path, error)) &&
-         fs::exists(path / kManifestFile, error);
+  // A link to a checkpoint on another disk is one, too.
+  return fs::is_directory(path, error) && fs::exists(path / kManifestFile, error);
 }
 
 std::vector<std::string> names_in(const std::string& root) {
