@@ -119,7 +119,7 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
     return draw_up(config, models, vocabulary, source ? source->facts().classes : 0);
   }));
   pipeline = std::make_unique<Pipeline>(config, *blueprint, grid, *network, *device);
-  if (source) source->open(pipeline->fields());
+  if (source) source->open(pipeline->reads().fields);
   agree(network->world(), name_of_rank(session, grid),
         [&] { load_weights(checkpoint, *pipeline, *device); });
 }

@@ -41,12 +41,12 @@ void note_tie(const Parameter& parameter, size_t layer, std::vector<LayerTie>& t
 
 // Once all layers are declared: which of their tensors there are, and what is frozen of them.
 void list_tensors(ParameterSet& all, Layout& layout) {
-  for (const Parameter& parameter : all.parameters()) {
+  for (const Parameter& parameter : all.declared().parameters) {
     if (parameter.first == nullptr) {
       layout.named.push_back({parameter.name, parameter.shape, true, parameter.frozen});
     }
   }
-  for (const Buffer& buffer : all.buffers()) {
+  for (const Buffer& buffer : all.declared().buffers) {
     layout.named.push_back({buffer.name, buffer.shape, false, false});
   }
 }
@@ -68,13 +68,12 @@ void count_parameters(const Sequential& model, const std::vector<std::string>& f
   layout.first_trained = freeze.empty() ? 0 : model.layers.size();
   ParameterSet all;  // one set for all layers: names must not repeat, unless they are shared
   for (size_t layer = 0; layer < model.layers.size(); ++layer) {
-    const size_t first = all.parameters().size();
-    const int64_t before = all.elements();
+    const size_t first = all.declared().parameters.size();
+    const int64_t before = all.declared().elements();
     model.layers[layer]->declare(all);
-    layout.tensors.push_back(all.parameters().size() - first);
-    layout.parameters.push_back(all.elements() - before);
-    for (size_t i = first; i < all.parameters().size(); ++i) {
-      Parameter& parameter = all.parameters()[i];
+    layout.parameters.push_back(all.declared().elements() - before);
+    for (size_t i = first; i < all.declared().parameters.size(); ++i) {
+      Parameter& parameter = all.declared().parameters[i];
       parameter.frozen = matches_any(parameter.name, freeze);
       if (!parameter.frozen) layout.first_trained = std::min(layout.first_trained, layer);
       if (parameter.tied) note_tie(parameter, layer, layout.ties);
@@ -101,12 +100,6 @@ size_t Layout::untrained(int stage) const {
   const size_t first = first_layer[static_cast<size_t>(stage)];
   const size_t last = first_layer[static_cast<size_t>(stage) + 1];
   return std::clamp(first_trained, first, last) - first;
-}
-
-size_t Layout::tensors_before(int stage) const {
-  const auto end =
-      tensors.begin() + static_cast<ptrdiff_t>(first_layer[static_cast<size_t>(stage)]);
-  return std::accumulate(tensors.begin(), end, size_t{0});
 }
 
 std::vector<int> Layout::split() const {

@@ -15,7 +15,8 @@ std::vector<bool> readers(const Executor::Parts& parts) {
   std::vector<bool> reads;
   for (const Stage* stage : parts.stages) {
     const bool enters = reads.empty();  // stage 0
-    reads.push_back(stage != nullptr && (enters || parts.chooses_words || !stage->reads().empty()));
+    reads.push_back(stage != nullptr &&
+                    (enters || parts.chooses_words || !stage->facts().reads.empty()));
   }
   return reads;
 }
@@ -164,7 +165,7 @@ void Executor::execute(const Task& task, const StepInput& input) {
       return;
     case Op::ReduceGradients:
       if (parts_.reduce != nullptr) {
-        task.held->stage->begin_reduction(
+        task.held->stage->weights().begin_reduction(
             [group = parts_.reduce](const Tensor& bucket) { group->start(bucket); });
       }
       return;

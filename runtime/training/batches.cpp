@@ -6,8 +6,8 @@ namespace {
 LoaderConfig reading_order(DataPart part, const Config& config, const Pipeline& pipeline,
                            Network& network) {
   LoaderConfig order;
-  order.fields = pipeline.fields();
-  order.targets = pipeline.targets();
+  order.fields = pipeline.reads().fields;
+  order.targets = pipeline.reads().targets;
   order.micro_batch_size = config.pipeline.micro_batch_size;
   order.micro_batches = config.pipeline.micro_batches;
   order.replica = network.replicas().rank();

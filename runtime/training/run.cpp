@@ -37,7 +37,7 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
   if (!config_.init.from.empty()) start_from_another();
   note_frozen();
   step_.emplace(config_, pipeline_, station_);
-  source_.open(pipeline_.fields());
+  source_.open(pipeline_.reads().fields);
   check_validation(config_, source_, blueprint_.targets);
   batches_.emplace(DataPart::Training, config_, source_, pipeline_, station_);
   station_.device.memory().reset_peaks();
@@ -126,7 +126,7 @@ void Run::evaluate(int64_t step) {
   EvalRecord record;
   record.step = step;
   record.loss = sums.mean();
-  if (!pipeline_.input().label_per_position) record.accuracy = sums.accuracy();
+  if (!blueprint_.input.label_per_position) record.accuracy = sums.accuracy();
   record.samples = source_.facts().validation_samples;
   record.seconds = seconds_since(start);
   report_.evaluated(record);
@@ -134,7 +134,7 @@ void Run::evaluate(int64_t step) {
 }
 
 void Run::save(int64_t step) {
-  const std::string warning = saver_.save(step_->state(), step);
+  const std::string warning = saver_.save(step);
   if (!warning.empty()) note("warning: " + warning);
 }
 

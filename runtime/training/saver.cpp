@@ -1,6 +1,6 @@
 #include "runtime/training/saver.h"
 
-#include <unordered_set>
+#include <utility>
 
 namespace penstock {
 
@@ -13,10 +13,10 @@ Saver::Saver(const Config& config, std::string run_file, std::string run, const 
       network_(station.network),
       device_(station.device) {}
 
-std::string Saver::save(const std::vector<StateTensor>& state, int64_t step) {
+std::string Saver::save(int64_t step) {
   const PipelineConfig& pipeline = config_.pipeline;
   CheckpointRequest request;
-  if (network_.replicas().rank() == 0) add_tensors(state, request);
+  if (network_.replicas().rank() == 0) add_tensors(request);
   request.root = config_.run.out + "/checkpoints";
   request.keep = config_.checkpoint.keep;
   request.state.step = step;
@@ -29,23 +29,14 @@ std::string Saver::save(const std::vector<StateTensor>& state, int64_t step) {
   return save_checkpoint(request, network_.world(), device_).warning;
 }
 
-// Of a tied parameter only the owner writes, and once: the other holders have the same bits.
-void Saver::add_tensors(const std::vector<StateTensor>& state, CheckpointRequest& request) const {
-  std::unordered_set<std::string> owned;
-  for (const Parameter* parameter : pipeline_.owned()) {
-    owned.insert(parameter->name);
-    request.model.push_back({parameter->name, parameter->weight.value()});
-  }
-  for (const auto& stage : pipeline_.stages()) {
-    for (const Buffer& buffer : stage->set().buffers()) {
-      owned.insert(buffer.name);
-      request.model.push_back({buffer.name, buffer.value});
+// Of a tied parameter only the owner writes: the other holders have the same bits.
+void Saver::add_tensors(CheckpointRequest& request) const {
+  for (const StateEntry* entry : pipeline_.state()) {
+    if (!entry->owned) continue;
+    request.model.push_back({entry->name, entry->value});
+    for (StateSlot& state : kept_beside(*entry)) {
+      request.optimizer.push_back({std::move(state.name), std::move(state.tensor)});
     }
-  }
-  std::unordered_set<std::string> written;
-  for (const StateTensor& tensor : state) {
-    if (!owned.contains(tensor.parameter) || !written.insert(tensor.name()).second) continue;
-    request.optimizer.push_back({tensor.name(), tensor.tensor});
   }
 }
 

@@ -2,13 +2,10 @@
 #pragma once
 
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/comm/station.h"
 #include "runtime/configuration/config.h"
-#include "runtime/optimizer/state.h"
 #include "runtime/pipeline/pipeline.h"
 
 namespace penstock {
@@ -20,13 +17,13 @@ class Saver {
   Saver(const Config& config, std::string run_file, std::string run, const Pipeline& pipeline,
         const Station& station);
 
-  // Collective over all ranks. Writes the weights, the buffers and `state`, which belongs to them,
-  // as they are after `step` to <out>/checkpoints/step-...; each tensor from one rank. Returns a
-  // warning, usually empty. Throws as save_checkpoint().
-  [[nodiscard]] std::string save(const std::vector<StateTensor>& state, int64_t step);
+  // Collective over all ranks. Writes what the pipeline's state tables hold, as it is after `step`,
+  // to <out>/checkpoints/step-...; each tensor from one rank. Returns a warning, usually empty.
+  // Throws as save_checkpoint().
+  [[nodiscard]] std::string save(int64_t step);
 
  private:
-  void add_tensors(const std::vector<StateTensor>& state, CheckpointRequest& request) const;
+  void add_tensors(CheckpointRequest& request) const;
 
   const Config& config_;
   std::string run_file_, run_;

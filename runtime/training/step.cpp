@@ -10,16 +10,6 @@
 namespace penstock {
 namespace {
 
-std::vector<MovingStatistic> moving_statistics(const Pipeline& pipeline) {
-  std::vector<MovingStatistic> all;
-  for (const auto& stage : pipeline.stages()) {
-    for (const Buffer* buffer : moving_buffers(stage->set())) {
-      all.push_back({buffer->name, buffer->value});
-    }
-  }
-  return all;
-}
-
 void refuse_non_finite(const StepRecord& record) {
   if (std::isfinite(record.loss) && std::isfinite(record.grad_norm)) return;
   const bool loss = !std::isfinite(record.loss);
@@ -40,10 +30,10 @@ Step::Step(const Config& config, Pipeline& pipeline, const Station& station, Ask
       ask_(std::move(ask)),
       norm_(pipeline, station.network.pipeline(), station.device),
       optimizer_(on_every_rank([&] { return make_optimizer(config.optimizer); })) {
-  optimizer_->allocate(pipeline.parameters(), device_);
+  optimizer_->allocate(pipeline.state(), device_);
   if (config.optimizer.moving_average > 0.0) {
     average_ = std::make_unique<WeightAverage>(config.optimizer.moving_average);
-    average_->allocate(pipeline.parameters(), moving_statistics(pipeline), device_);
+    average_->allocate(pipeline.state(), device_);
   }
   input_.pass.seed = config.run.seed;
   input_.pass.first_micro_batch =
@@ -70,12 +60,13 @@ StepRecord Step::run() {
 void Step::update() {
   vote_ = ask_ ? ask_() : StepVote{};
   const LossSums loss =
-      gather_loss(pipeline_, config_.pipeline.micro_batches, device_, network_.world(), &vote_);
+      gather_loss(pipeline_, config_.pipeline.micro_batches, device_, network_, &vote_);
   record_.loss = loss.mean();
   record_.auxiliary_loss = loss.auxiliary_mean();
   // Padding is no token.
-  if (pipeline_.input().label_per_position) record_.tokens = std::llround(loss.targets);
-  if (!pipeline_.input().label_per_position) record_.accuracy = loss.accuracy();
+  const bool labels_positions = pipeline_.blueprint().input.label_per_position;
+  if (labels_positions) record_.tokens = std::llround(loss.targets);
+  if (!labels_positions) record_.accuracy = loss.accuracy();
   record_.grad_norm = norm_.compute();
   refuse_non_finite(record_);
   optimizer_->step(record_.learning_rate,
@@ -88,15 +79,6 @@ void Step::with_averages(const std::function<void()>& work) {
   if (average_) average_->swap_in();
   work();
   if (average_) average_->swap_out();
-}
-
-std::vector<StateTensor> Step::state() const {
-  std::vector<StateTensor> all = optimizer_->state();
-  if (average_) {
-    const std::vector<StateTensor> averages = average_->state();
-    all.insert(all.end(), averages.begin(), averages.end());
-  }
-  return all;
 }
 
 }  // namespace penstock

@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "runtime/comm/station.h"
 #include "runtime/configuration/config.h"
@@ -42,9 +41,6 @@ class Step {
 
   // Does `work` with the averages in the place of what they are averages of, where there are any.
   void with_averages(const std::function<void()>& work);
-  // What belongs to the parameters that this rank trains, and to its norms' moving statistics: the
-  // optimizer's state and the averages.
-  [[nodiscard]] std::vector<StateTensor> state() const;
 
  private:
   void update();

@@ -77,7 +77,7 @@ TEST_P(PassMetrics, TargetsAreCountedWhereALossIs) {
     holds_loss = holds_loss || !layer->targets().empty();
   }
   EXPECT_EQ(counted, holds_loss ? targets() : 0.0);
-  EXPECT_EQ(pipeline_->targets(), holds_loss ? "labels" : "");
+  EXPECT_EQ(pipeline_->reads().targets, holds_loss ? "labels" : "");
   double ranks_with_loss = holds_loss ? 1.0 : 0.0;
   network_->world().sum({&ranks_with_loss, 1});
   EXPECT_GE(ranks_with_loss, session_.ranks() > 3 && !GetParam() ? 2.0 : 1.0);
@@ -91,9 +91,7 @@ TEST_P(PassMetrics, LossesAreTheSumOfAllMicroBatchesAndTheSameOnEveryRank) {
   input.pass.loss_scale = 0.01F;
   const bool last = session_.rank() + 1 == session_.ranks();
   StepVote vote{.stop = last};
-  input.update = [&] {
-    sums = gather_loss(*pipeline_, kMicroBatches, *device_, network_->world(), &vote);
-  };
+  input.update = [&] { sums = gather_loss(*pipeline_, kMicroBatches, *device_, *network_, &vote); };
   pipeline_->begin_step();
   pipeline_->run(input);
   EXPECT_EQ(sums.targets, targets());
@@ -113,7 +111,7 @@ TEST_P(PassMetrics, LossesAreTheSumOfAllMicroBatchesAndTheSameOnEveryRank) {
   // An evaluation leaves the head out.
   input.pass.training = false;
   pipeline_->run(input);
-  const LossSums evaluated = gather_loss(*pipeline_, kMicroBatches, *device_, network_->world());
+  const LossSums evaluated = gather_loss(*pipeline_, kMicroBatches, *device_, *network_);
   EXPECT_EQ(evaluated.targets, targets());
   EXPECT_FALSE(evaluated.auxiliary_mean());
   pipeline_->drain();

@@ -61,19 +61,13 @@ class SavedRun : public testing::TestWithParam<std::tuple<const char*, bool>> {
   [[nodiscard]] std::unique_ptr<Network> network_of_all() const {
     return make_mpi_network(session_, {.positions = session_.ranks()});
   }
-  // As an optimizer has it: of everything that this rank trains, tied or not, and of its
-  // statistics.
-  [[nodiscard]] std::vector<StateTensor> state() const {
-    std::vector<StateTensor> all;
-    for (const Parameter* parameter : pipeline_->parameters()) {
-      all.push_back({parameter->name, "exp_avg", parameter->gradient});
+  // As an optimizer and averages give them: to everything that this rank trains, tied or not, and
+  // to its statistics.
+  void give_states() {
+    for (StateEntry* entry : pipeline_->state()) {
+      if (entry->gradient) entry->states.push_back({"exp_avg", entry->gradient});
+      if (!entry->is_parameter()) entry->average = entry->value;
     }
-    for (const auto& stage : pipeline_->stages()) {
-      for (const Buffer& buffer : stage->set().buffers()) {
-        all.push_back({buffer.name, "average", buffer.value});
-      }
-    }
-    return all;
   }
 
   const Session& session_ = test_session();
@@ -89,7 +83,8 @@ class SavedRun : public testing::TestWithParam<std::tuple<const char*, bool>> {
 TEST_P(SavedRun, HasEveryTensorOnce) {
   const Station station{session_, *network_, grid_, *device_};
   Saver saver(config_, "the run file", "the run", *pipeline_, station);
-  EXPECT_EQ(saver.save(state(), 40), "");
+  give_states();
+  EXPECT_EQ(saver.save(40), "");
   std::set<std::string> model, optimizer;
   for (const NetworkTensor& tensor : blueprint_.layout.named) {
     model.insert(tensor.name);
@@ -117,34 +112,23 @@ TEST_P(SavedRun, HasEveryTensorOnce) {
 TEST_P(SavedRun, ComesBackToTheBit) {
   const Station station{session_, *network_, grid_, *device_};
   Saver saver(config_, "", "", *pipeline_, station);
-  std::vector<StateTensor> averages;  // of parameters, other than these
-  for (Parameter* parameter : pipeline_->parameters()) {
-    device_->pointwise().fill(parameter->gradient, 0.25F);
-    averages.push_back({parameter->name, "average", parameter->gradient});
-  }
   std::vector<std::vector<float>> before;
-  const auto held = [&] {
-    std::vector<Parameter*> all;
-    for (const auto& stage : pipeline_->stages()) {
-      all.insert(all.end(), stage->held().begin(), stage->held().end());
-    }
-    return all;
-  }();
-  for (const Parameter* parameter : held) {
-    const std::span<float> values = parameter->weight.value().span<float>();
+  for (StateEntry* entry : pipeline_->state()) {
+    const std::span<float> values = entry->value.span<float>();
     before.emplace_back(values.begin(), values.end());
+    if (!entry->gradient) continue;
+    device_->pointwise().fill(entry->gradient, 0.25F);
+    entry->average = entry->gradient;  // other than the weight
   }
-  EXPECT_EQ(saver.save(averages, 1), "");
-  for (const Parameter* parameter : held) {
-    Tensor value = parameter->weight.value();
-    device_->pointwise().fill(value, -1.0F);
-  }
+  EXPECT_EQ(saver.save(1), "");
+  for (StateEntry* entry : pipeline_->state()) device_->pointwise().fill(entry->value, -1.0F);
   load_weights(newest_checkpoint(config_.run.out), *pipeline_, *device_);
-  for (size_t i = 0; i < held.size(); ++i) {
-    const std::span<float> values = held[i]->weight.value().span<float>();
+  for (size_t i = 0; i < before.size(); ++i) {
+    const StateEntry& entry = *pipeline_->state()[i];
+    const std::span<float> values = entry.value.span<float>();
     const std::vector<float> now(values.begin(), values.end());
-    EXPECT_EQ(now, held[i]->frozen ? before[i] : std::vector<float>(now.size(), 0.25F))
-        << held[i]->name << ": its average where it has one";
+    EXPECT_EQ(now, entry.gradient ? std::vector<float>(now.size(), 0.25F) : before[i])
+        << entry.name << ": its average where it has one";
   }
 }
 
