@@ -77,6 +77,14 @@ DirectoryContents look_into(const std::string& directory) {
   return contents;
 }
 
+std::string run_directory_of(const std::string& checkpoint) {
+  fs::path path = fs::path(checkpoint).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  const fs::path folder = path.parent_path();
+  if (folder.filename() != kCheckpointFolder) return {};
+  return folder.has_parent_path() ? folder.parent_path().string() : ".";
+}
+
 std::string newest_of_run(const std::string& directory) {
   const DirectoryContents contents = look_into(directory);
   const std::string run = contents.identity ? contents.identity->run : "";

@@ -33,6 +33,9 @@ struct DirectoryContents {
 // What is known of one checkpoint.
 [[nodiscard]] KeptCheckpoint look_at_checkpoint(const std::string& path);
 
+// <run> of <run>/checkpoints/<step>; empty where it is no such path.
+[[nodiscard]] std::string run_directory_of(const std::string& checkpoint);
+
 // The newest checkpoint of the run in `directory`, for evaluation and use: its own, whole. Throws
 // Error(Input) where there is none.
 [[nodiscard]] std::string newest_of_run(const std::string& directory);

@@ -35,12 +35,6 @@ KeptCheckpoint source_at(const std::string& path) {
   return source;
 }
 
-// Of <run>/checkpoints/<step>; empty where it is no such path.
-std::string run_directory_of(const std::string& checkpoint) {
-  const fs::path folder = fs::absolute(checkpoint).lexically_normal().parent_path();
-  return folder.filename() == kCheckpointFolder ? folder.parent_path().string() : "";
-}
-
 // Links such as runs/latest lead elsewhere as soon as another run begins: what they lead to now.
 std::string without_links(std::string path) {
   std::error_code error;

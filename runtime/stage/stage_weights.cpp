@@ -37,7 +37,7 @@ void StageWeights::allocate(uint64_t seed, Device& device) {
 
 void StageWeights::add_in_pairs(int micro_batches, Device& device) {
   int64_t behind = 0;
-  for (const StepSums& sums : set_.step_sums()) behind += padded(sums.shape.elements());
+  for (const StepSums& sums : set_.declared().step_sums) behind += padded(sums.shape.elements());
   const int64_t first = gradients_.elements() - behind;
   gradient_sum_ = PairwiseSum(gradients_.view(0, {first}), micro_batches, device);
   forward_sum_ = PairwiseSum(gradients_.view(first, {behind}), micro_batches, device);

@@ -86,7 +86,7 @@ struct RunSummary {  // summary.json
   int64_t parameters = 0;  // of the whole network
   int64_t frozen_parameters = 0;
   std::optional<TransferRecord> init;
-  int64_t steps = 0;
+  int64_t steps = 0;  // how far it is
   int64_t attempt = 1;
   std::string stopped = {};  // by what, where the run did not go to its end
   double final_loss = 0.0;

@@ -25,6 +25,7 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
     : config_(order.config),
       station_(station),
       reporter_(reporter),
+      stopping_(order.stopping),
       source_(config_, order.models, station.network.world()),
       blueprint_(on_every_rank([&] {
         return draw_up(config_, order.models, source_.facts().vocabulary, source_.facts().classes);
@@ -36,11 +37,13 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
       trace_(config_.run.trace, RunReport::kWarmUpSteps + 1, config_.run.steps) {
   if (!config_.init.from.empty()) start_from_another();
   note_frozen();
-  step_.emplace(config_, pipeline_, station_);
+  step_.emplace(config_, pipeline_, station_, [this] { return vote(); });
   source_.open(pipeline_.reads().fields);
   check_validation(config_, source_, blueprint_.targets);
   batches_.emplace(DataPart::Training, config_, source_, pipeline_, station_);
   station_.device.memory().reset_peaks();
+  // Weights and, with most optimizers, two numbers more for each.
+  if (stopping_ != nullptr) stopping_->will_save(blueprint_.layout.total_parameters() * 12);
 }
 
 RunSummary Run::to_the_end() {
@@ -51,16 +54,18 @@ RunSummary Run::to_the_end() {
         "which is slower than --run.precision fp32");
   }
   StepRecord record;
-  for (int64_t number = 1; number <= config_.run.steps; ++number) {
+  bool stops = false;
+  for (int64_t number = 1; number <= config_.run.steps && !stops; ++number) {
     record = take_step(number);
     if (number == RunReport::kWarmUpSteps) pipeline_.reserve_for_messages();
     if (reporter_ != nullptr) reporter_->step(record);
     const bool last = number == config_.run.steps;
-    if (source_.facts().validation_samples > 0 &&
+    stops = step_->vote().stop && !last;
+    if (source_.facts().validation_samples > 0 && !stops &&
         (last || is_due(number, config_.run.eval_every))) {
       evaluate(number);
     }
-    if ((last && config_.checkpoint.last) || is_due(number, config_.checkpoint.every)) {
+    if (stops || (last && config_.checkpoint.last) || is_due(number, config_.checkpoint.every)) {
       save(number);
     }
   }
@@ -68,6 +73,8 @@ RunSummary Run::to_the_end() {
   write_trace();
   RunSummary summary =
       report_.summary(record.loss, seconds_since(start), batches_->seconds_waited());
+  summary.steps = record.step;
+  if (stops) summary.stopped = stopping_ != nullptr ? stopping_->reason() : "";
   if (reporter_ != nullptr) reporter_->finished(summary);
   return summary;
 }
@@ -133,9 +140,18 @@ void Run::evaluate(int64_t step) {
   if (reporter_ != nullptr) reporter_->evaluated(record);
 }
 
+// This rank's, once a step.
+StepVote Run::vote() {
+  StepVote mine;
+  if (stopping_ != nullptr) mine.stop = stopping_->is_due();
+  return mine;
+}
+
 void Run::save(int64_t step) {
+  const auto start = Clock::now();
   const std::string warning = saver_.save(step);
   if (!warning.empty()) note("warning: " + warning);
+  if (stopping_ != nullptr) stopping_->saved(seconds_since(start));
 }
 
 void Run::write_trace() {

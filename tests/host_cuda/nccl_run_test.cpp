@@ -53,7 +53,7 @@ class NcclRuns : public testing::Test {
   JobResult train(int ranks, const std::string& options) {
     const Setting devices("PENSTOCK_HOST_CUDA_DEVICES", std::to_string(ranks));
     return run_penstock(ranks,
-                        "train " + scratch_.write("run.toml", kRunFile) + " --out " +
+                        "train " + scratch_.write("run.toml", kRunFile) + " --overwrite --out " +
                             scratch_.path("run") + " --checkpoint.last false --link nccl " +
                             options,
                         280);  // a busy disk may take its time to write the run directory

@@ -14,6 +14,7 @@
 #include "kernels/error.h"
 #include "kernels/suggest.h"
 #include "launch/program/options/layer_list.h"
+#include "runtime/run_directory/names.h"
 
 namespace penstock {
 namespace {
