@@ -72,7 +72,7 @@ class Program : public testing::Test {
  protected:
   std::string file(const std::string& text = kSmall) { return scratch_.write("run.toml", text); }
   std::string train(const std::string& options, const std::string& text = kSmall) {
-    return "train " + file(text) + " --out " + scratch_.path("run") + " " + options;
+    return "train " + file(text) + " --overwrite --out " + scratch_.path("run") + " " + options;
   }
   Scratch scratch_{"program"};
 };

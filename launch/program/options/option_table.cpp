@@ -226,7 +226,10 @@ void add_run(std::vector<Option>& table) {
   Rows rows(table, "run", &Config::run);
   rows.add("steps", "steps", &R::steps, "N", between(1, 1e15), "of the optimizer");
   rows.add("seed", "seed", &R::seed, "S", between(0, 9e15), "of weights, dropout and data order");
-  rows.add("out", "out", &R::out, "DIR", any(), "the run directory");
+  rows.add("out", "out", &R::out, "DIR", any(), "the run directory; empty: runs/<run file>-<number>, and runs/latest leads to the newest");
+  rows.add("resume", "resume", &R::resume, "auto|never|PATH", any(), "auto: go on from the newest checkpoint of the run directory, or start where there is none; PATH: from that checkpoint, or the newest of that run directory");
+  rows.add("overwrite", "overwrite", &R::overwrite, "", any(), "replace the results of an earlier run in the run directory");
+  rows.add("time_limit", "time-limit", &R::time_limit, "MINUTES|HH:MM:SS", any(), "stop in time before it, with a checkpoint and exit code 75; auto: when the batch job ends (Slurm, PBS); none").accepts_number = true;
   rows.add("device", "device", &R::device, "NAME", one_of({"cpu", "cuda", "auto"}), "auto: cuda where there is one");
   rows.add("allow_gpu_sharing", "allow-gpu-sharing", &R::allow_gpu_sharing, "", any(), "let several ranks compute on one GPU");
   rows.add("graphs", &R::graphs, "", any(), "cuda: replay each instruction as a CUDA graph, which saves the time to launch its kernels");
