@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kernels/error.h"
+#include "runtime/comm/watch/diary.h"
 
 namespace penstock {
 
@@ -41,6 +42,7 @@ void Checkpointing::begin(int64_t step) {
     if (!by_steps) return;  // it is due after the next step again
     if (const auto result = writer_.finish()) completed(*result);
   }
+  const DiaryEntry saving(network_.diary(), {.deed = Deed::Checkpoint, .step = step});
   last_begun_ = Clock::now();
   last_step_ = step;
   ++begun_;
@@ -48,6 +50,7 @@ void Checkpointing::begin(int64_t step) {
 }
 
 void Checkpointing::save(int64_t step) {
+  const DiaryEntry saving(network_.diary(), {.deed = Deed::Checkpoint, .step = step});
   finish();
   if (complete_step_ == step) return;
   last_step_ = step;

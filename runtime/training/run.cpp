@@ -25,6 +25,7 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
     : config_(order.config),
       station_(station),
       reporter_(reporter),
+      stopping_(order.stopping),
       source_(config_, order.models, station.network.world()),
       blueprint_(on_every_rank([&] {
         return draw_up(config_, order.models, source_.facts().vocabulary, source_.facts().classes);
@@ -42,6 +43,8 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
   check_validation(config_, source_, blueprint_.targets);
   batches_.emplace(DataPart::Training, config_, source_, pipeline_, station_);
   station_.device.memory().reset_peaks();
+  // Weights and, with most optimizers, two numbers more for each.
+  if (stopping_ != nullptr) stopping_->will_save(blueprint_.layout.total_parameters() * 12);
 }
 
 RunSummary Run::to_the_end() {
@@ -52,16 +55,19 @@ RunSummary Run::to_the_end() {
         "which is slower than --run.precision fp32");
   }
   StepRecord record;
-  for (int64_t number = 1; number <= config_.run.steps; ++number) {
+  bool stops = false;
+  for (int64_t number = 1; number <= config_.run.steps && !stops; ++number) {
     record = take_step(number);
+    if (number == 1 && station_.network.diary() != nullptr) station_.network.diary()->settle();
     if (number == RunReport::kWarmUpSteps) pipeline_.reserve_for_messages();
     if (reporter_ != nullptr) reporter_->step(record);
     const bool last = number == config_.run.steps;
-    if (source_.facts().validation_samples > 0 &&
+    stops = step_->vote().stop && !last;
+    if (source_.facts().validation_samples > 0 && !stops &&
         (last || is_due(number, config_.run.eval_every))) {
       evaluate(number);
     }
-    if (last && config_.checkpoint.last) {
+    if (stops || (last && config_.checkpoint.last)) {
       save_last(number);
     } else {
       checkpoints_.after_step(number, step_->vote());
@@ -73,6 +79,8 @@ RunSummary Run::to_the_end() {
   report_.saved(checkpoints_.record(), checkpoints_.snapshot_bytes());
   RunSummary summary =
       report_.summary(record.loss, seconds_since(start), batches_->seconds_waited());
+  summary.steps = record.step;
+  if (stops) summary.stopped = stopping_ != nullptr ? stopping_->reason() : "";
   if (reporter_ != nullptr) reporter_->finished(summary);
   if (unsaved_) throw Error(*unsaved_);
   return summary;
@@ -111,14 +119,17 @@ std::optional<Forecast> Run::look_ahead(const Profile* profile) {
   return ahead;
 }
 
+// This rank's, once a step.
 StepVote Run::vote() const {
-  return {.checkpoint = checkpoints_.is_time(), .writing = checkpoints_.writes()};
+  return {.stop = stopping_ != nullptr && stopping_->is_due(),
+          .checkpoint = checkpoints_.is_time(),
+          .writing = checkpoints_.writes()};
 }
 
 StepRecord Run::take_step(int64_t number) {
   const auto start = Clock::now();
   report_.begin_step();
-  step_->begin(number, batches_->next());
+  step_->begin(number, next_batches(number));
   trace_.begin_step(number, pipeline_.training(), station_.network.world());
   StepRecord record = step_->run();
   trace_.end_step(number, pipeline_.training());
@@ -129,8 +140,14 @@ StepRecord Run::take_step(int64_t number) {
   return record;
 }
 
+std::span<const Batch> Run::next_batches(int64_t step) {
+  const DiaryEntry reading(station_.network.diary(), {.deed = Deed::Data, .step = step});
+  return batches_->next();
+}
+
 void Run::evaluate(int64_t step) {
   const auto start = Clock::now();
+  const DiaryEntry evaluating(station_.network.diary(), {.deed = Deed::Evaluation, .step = step});
   LossSums sums;
   step_->with_averages([&] { sums = validation_loss(config_, source_, pipeline_, station_); });
   EvalRecord record;
@@ -145,12 +162,14 @@ void Run::evaluate(int64_t step) {
 
 // Where a run goes on without a checkpoint it ends in good order without the last one, too.
 void Run::save_last(int64_t step) {
+  const auto start = Clock::now();
   try {
     checkpoints_.save(step);
   } catch (const Error& error) {
     if (config_.checkpoint.on_error != "continue" || error.scope() != ErrorScope::EveryRank) throw;
     unsaved_ = error;
   }
+  if (stopping_ != nullptr) stopping_->saved(seconds_since(start));
 }
 
 void Run::write_trace() {
