@@ -37,6 +37,7 @@ class CheckpointReader {
   // As SafetensorsFile::read.
   void read(const std::string& name, std::span<std::byte> to);
   void read(const std::string& name, Tensor& to, Device& device);
+  void read(const std::string& name, uint64_t first, std::span<std::byte> to);
 
   // Compares size and checksum of every file.
   void verify() const;

@@ -105,13 +105,19 @@ TEST_P(SavedRun, HasEveryTensorOnce) {
   EXPECT_EQ(names(reader.model()), model);
   EXPECT_EQ(names(reader.optimizer()), optimizer);
   const int64_t mini_batch = int64_t{15} * grid_.replicas;
+  std::vector<LayerRecord> layers;
+  for (size_t i = 0; i < blueprint_.model.layers.size(); ++i) {
+    const Layer& layer = *blueprint_.model.layers[i];
+    layers.push_back({layer.name(), layer.kind(), blueprint_.layout.parameters[i]});
+  }
   EXPECT_EQ(reader.state(), (CheckpointState{.step = 40,
                                              .seed = 77,
                                              .consumed_samples = 40 * mini_batch,
                                              .mini_batch = mini_batch,
                                              .version = PENSTOCK_VERSION,
                                              .configuration = "the run file",
-                                             .run = "the run"}));
+                                             .run = "the run",
+                                             .layers = layers}));
 }
 
 TEST_P(SavedRun, ComesBackToTheBit) {
