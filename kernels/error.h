@@ -7,27 +7,44 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace penstock {
 
-// The numbers are the exit codes of the program (DESIGN, contract 7).
+// The numbers are the exit codes of the program (DESIGN, contract 7): this is their table.
 enum class ErrorKind : int {
   Internal = 1,  // a bug of ours
-  Input = 2,     // bad usage or a bad input file
+  Input = 2,     // bad usage or configuration
   Resource = 3,  // a device, memory or disk is missing or full
   Peer = 4,      // another rank died, or a step hung
+  Data = 5,      // a data file or checkpoint is damaged, or not what it should be
+  Diverged = 6,  // the loss or a gradient is not finite
 };
+// No error: stopped on request, with a checkpoint to go on from (EX_TEMPFAIL of sysexits.h).
+inline constexpr int kStoppedExitCode = 75;
 
 // Who throws. An error of one rank must end the others; one that every rank throws alike (a wrong
 // run file, a loss that is not finite) lets all of them end by themselves, and rank 0 say it once.
 enum class ErrorScope : uint8_t { OneRank, EveryRank };
+
+// One line of at most 8,000 bytes without anything that a terminal would obey: names in messages
+// may come from files that nobody vouches for.
+[[nodiscard]] inline std::string one_line(std::string_view text) {
+  constexpr size_t kLongest = 8000;
+  std::string line(text.substr(0, kLongest));
+  for (char& c : line) {
+    if (c == '\n' || c == '\t') c = ' ';
+    if ((c >= 0 && c < ' ') || c == '\x7f') c = '?';
+  }
+  return text.size() > kLongest ? line + "..." : line;
+}
 
 // `what()` is one line that says what is wrong, where (file, line, key, layer, step) and what to
 // do.
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& what, ErrorScope scope = ErrorScope::OneRank)
-      : std::runtime_error(what), kind_(kind), scope_(scope) {}
+      : std::runtime_error(one_line(what)), kind_(kind), scope_(scope) {}
   [[nodiscard]] ErrorKind kind() const { return kind_; }
   [[nodiscard]] ErrorScope scope() const { return scope_; }
   [[nodiscard]] int exit_code() const { return static_cast<int>(kind_); }
@@ -49,6 +66,9 @@ decltype(auto) on_every_rank(Function&& function) {
 
 [[noreturn]] inline void fail_input(const std::string& what) {
   throw Error(ErrorKind::Input, what);
+}
+[[noreturn]] inline void fail_data(const std::string& what) {
+  throw Error(ErrorKind::Data, what);
 }
 [[noreturn]] inline void fail_internal(const std::string& what) {
   throw Error(ErrorKind::Internal, what);

@@ -39,7 +39,8 @@ std::string encode_state(const CheckpointState& state) {
                    {"consumed_samples", state.consumed_samples},
                    {"mini_batch", state.mini_batch},
                    {"penstock_version", state.version},
-                   {"configuration", state.configuration}});
+                   {"configuration", state.configuration},
+                   {"run", state.run}});
 }
 
 CheckpointState parse_state(const std::string& text, const std::string& file) {
@@ -49,7 +50,8 @@ CheckpointState parse_state(const std::string& text, const std::string& file) {
           .consumed_samples = signed_count(document, "consumed_samples", file),
           .mini_batch = signed_count(document, "mini_batch", file),
           .version = json_text(document, "penstock_version", file),
-          .configuration = json_text(document, "configuration", file)};
+          .configuration = json_text(document, "configuration", file),
+          .run = document.contains("run") ? json_text(document, "run", file) : ""};
 }
 
 std::string index_file(const std::string& part) {

@@ -23,6 +23,7 @@ struct CheckpointState {
   int64_t mini_batch = 0;     // samples of a step
   std::string version;        // of the program that wrote it
   std::string configuration;  // the effective run file, as text
+  std::string run = {};       // whose it is: the identity of a run directory; empty in older files
   bool operator==(const CheckpointState&) const = default;
 };
 [[nodiscard]] std::string encode_state(const CheckpointState& state);

@@ -26,6 +26,7 @@ struct PipelineConfig {
   bool automatic = false;           // all of this chosen by the planner, for the same mini-batch
   std::string profile;              // file of measured costs; empty: counted
   std::string placement = "stages";  // stages | replicas
+  std::string reduction = "fast";    // fast | exact: the same sums of gradients for every D
   std::string link = "auto";         // auto | nccl | mpi-staged | mpi-cuda | mpi (plan_links())
 };
 

@@ -165,7 +165,7 @@ void Executor::execute(const Task& task, const StepInput& input) {
       return;
     case Op::ReduceGradients:
       if (parts_.reduce != nullptr) {
-        task.held->stage->weights().buckets().begin(
+        task.held->stage->weights().begin_reduction(
             [group = parts_.reduce](const Tensor& bucket) { group->start(bucket); });
       }
       return;

@@ -42,6 +42,8 @@ void Stage::begin_step() {
     of_micro_batch.auxiliary.clear();
   }
   device_.pointwise().fill(weights_.gradients(), 0.0F);
+  weights_.gradient_sum().begin();
+  weights_.forward_sum().begin();
 }
 
 void Stage::end_step(int replicas) {
@@ -207,7 +209,11 @@ Tensors Stage::forward(const MicroBatch& batch, Tensors inputs, bool keep_tape) 
     if (!differentiated) segment.inputs.clear();
   }
   take_along(x, plan_.leaving, skips);
-  if (!batch.pass.training) release_stash(batch.index);
+  if (batch.pass.training) {
+    weights_.forward_sum().next();
+  } else {
+    release_stash(batch.index);
+  }
   return x;
 }
 
@@ -265,6 +271,7 @@ Tensors Stage::differentiate(Segment& segment, Tensors gradients, Halves halves)
 
 Tensors Stage::backward(const MicroBatch& batch, Tensors gradients) {
   Tensors g = run_backward(batch, std::move(gradients), Halves::Both);
+  weights_.gradient_sum().next();
   release_stash(batch.index);
   return g;
 }
@@ -284,6 +291,7 @@ void Stage::backward_weight(const MicroBatch& batch) {
     segment.tape->backward_weight();
     release_tape(segment);
   }
+  weights_.gradient_sum().next();
   release_stash(batch.index);
 }
 

@@ -86,7 +86,6 @@ class Stage {
   [[nodiscard]] const StageLosses& losses(int index) const {
     return losses_[static_cast<size_t>(index)];
   }
-  // Its buckets() are complete one by one while the last backward of a step runs.
   [[nodiscard]] StageWeights& weights() { return weights_; }
   [[nodiscard]] StageFacts facts() const;
 

@@ -1,5 +1,7 @@
 #include "runtime/stage/stage_weights.h"
 
+#include <utility>
+
 #include "runtime/configuration/name_patterns.h"
 #include "runtime/stage/initial_values.h"
 
@@ -33,6 +35,21 @@ void StageWeights::allocate(uint64_t seed, Device& device) {
     device.pointwise().fill(buffer.value, buffer.initial);
   }
   table_->bind();
+}
+
+void StageWeights::add_in_pairs(int micro_batches, Device& device) {
+  int64_t behind = 0;
+  for (const StepSums& sums : set_.declared().step_sums) behind += padded(sums.shape.elements());
+  const int64_t first = gradients_.elements() - behind;
+  gradient_sum_ = PairwiseSum(gradients_.view(0, {first}), micro_batches, device);
+  forward_sum_ = PairwiseSum(gradients_.view(first, {behind}), micro_batches, device);
+}
+
+void StageWeights::begin_reduction(GradientBuckets::Start start) {
+  buckets_.begin([this, start = std::move(start)](const Tensor& bucket) {
+    gradient_sum_.finish(bucket);
+    start(bucket);
+  });
 }
 
 void StageWeights::allocate_weights(uint64_t seed, Device& device) {

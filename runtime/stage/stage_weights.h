@@ -11,6 +11,7 @@
 
 #include "runtime/layers/layer.h"
 #include "runtime/stage/gradient_buckets.h"
+#include "runtime/stage/pairwise_sum.h"
 #include "runtime/stage/state_table.h"
 
 namespace penstock {
@@ -23,6 +24,8 @@ class StageWeights {
 
   // Parameters and buffers get their initial values, from (seed, name) alone; gradients are zero.
   void allocate(uint64_t seed, Device& device);
+  // After allocate(): the micro-batches of a step, that many, are added up in pairs.
+  void add_in_pairs(int micro_batches, Device& device);
 
   // For layers, which ask by slot.
   [[nodiscard]] ParameterSet& set() { return set_; }
@@ -33,6 +36,12 @@ class StageWeights {
   // has none.
   [[nodiscard]] Tensor& gradients() { return gradients_; }
   [[nodiscard]] GradientBuckets& buckets() { return buckets_; }
+  // The next weight gradient is the last of the step: `start` is called with each bucket of
+  // gradients() as soon as it is complete.
+  void begin_reduction(GradientBuckets::Start start);
+  // Of the gradients, and of the step sums behind them, which forwards complete.
+  [[nodiscard]] PairwiseSum& gradient_sum() { return gradient_sum_; }
+  [[nodiscard]] PairwiseSum& forward_sum() { return forward_sum_; }
 
  private:
   void allocate_weights(uint64_t seed, Device& device);
@@ -43,6 +52,7 @@ class StageWeights {
   std::vector<size_t> first_parameter_;  // by layer
   Tensor values_, gradients_;
   GradientBuckets buckets_;
+  PairwiseSum gradient_sum_, forward_sum_;
 };
 
 }  // namespace penstock

@@ -50,7 +50,7 @@ DataSource::DataSource(const Config& config, const ModelMaker& models, Collectiv
     : config_(config),
       shape_(on_every_rank([&] { return sample_shape(config.model, models.input(config.model)); })),
       host_(host_memory_source()) {
-  // The first character says whether the rest is facts or a refusal.
+  // The first character says whether the rest is facts ('+') or a refusal (the digit of its kind).
   std::string message;
   if (world.rank() == 0) {
     try {
@@ -59,13 +59,12 @@ DataSource::DataSource(const Config& config, const ModelMaker& models, Collectiv
       message = '+';
       message += encode(facts_of(datasets_));
     } catch (const Error& error) {
-      message = '-';
-      message += error.what();
+      message = std::to_string(error.exit_code()) + error.what();
     }
   }
   message = world.broadcast(message, 0);
-  if (message.at(0) == '-') {
-    throw Error(ErrorKind::Input, message.substr(1), ErrorScope::EveryRank);
+  if (message.at(0) != '+') {
+    throw Error(static_cast<ErrorKind>(message[0] - '0'), message.substr(1), ErrorScope::EveryRank);
   }
   facts_ = decode(message.substr(1));
 }

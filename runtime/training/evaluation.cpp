@@ -62,8 +62,8 @@ LossSums pass_over_validation(const Config& config, DataSource& source, Pipeline
   for (int64_t pass = 0; pass < batches.passes(); ++pass) {
     input.batches = batches.next();
     pipeline.run(input);
-    const LossSums part = gather_loss(pipeline, config.pipeline.micro_batches, station.device,
-                                      station.network.world());
+    const LossSums part =
+        gather_loss(pipeline, config.pipeline.micro_batches, station.device, station.network);
     sums.loss += part.loss;
     sums.correct += part.correct;
     sums.targets += part.targets;

@@ -31,7 +31,7 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
       })),
       forecast_(look_ahead(order.profile)),
       pipeline_(config_, blueprint_, station.grid, station.network, station.device),
-      saver_(config_, order.run_file, pipeline_, station),
+      saver_(config_, order.run_file, order.identity, pipeline_, station),
       report_(config_, station, pipeline_, std::move(forecast_)),
       trace_(config_.run.trace, RunReport::kWarmUpSteps + 1, config_.run.steps) {
   if (!config_.init.from.empty()) start_from_another();

@@ -28,6 +28,7 @@ struct RunOrder {
   const Config& config;              // run.out must exist; checkpoints are written below it
   const ModelMaker& models;          // where networks come from
   std::string run_file;              // the configuration as text, for the checkpoints
+  std::string identity = {};         // of the run directory, for the checkpoints too
   const Profile* profile = nullptr;  // for the predictions in the report; null where there is none
 };
 

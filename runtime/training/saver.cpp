@@ -4,10 +4,11 @@
 
 namespace penstock {
 
-Saver::Saver(const Config& config, std::string run_file, const Pipeline& pipeline,
+Saver::Saver(const Config& config, std::string run_file, std::string run, const Pipeline& pipeline,
              const Station& station)
     : config_(config),
       run_file_(std::move(run_file)),
+      run_(std::move(run)),
       pipeline_(pipeline),
       network_(station.network),
       device_(station.device) {}
@@ -24,6 +25,7 @@ std::string Saver::save(int64_t step) {
   request.state.consumed_samples = step * request.state.mini_batch;
   request.state.version = PENSTOCK_VERSION;
   request.state.configuration = run_file_;
+  request.state.run = run_;
   return save_checkpoint(request, network_.world(), device_).warning;
 }
 

@@ -12,8 +12,9 @@ namespace penstock {
 
 class Saver {
  public:
-  // `run_file`: the configuration as text. All else must outlive this.
-  Saver(const Config& config, std::string run_file, const Pipeline& pipeline,
+  // `run_file`: the configuration as text; `run`: the identity of the run (CheckpointState::run).
+  // All else must outlive this.
+  Saver(const Config& config, std::string run_file, std::string run, const Pipeline& pipeline,
         const Station& station);
 
   // Collective over all ranks. Writes what the pipeline's state tables hold, as it is after `step`,
@@ -25,7 +26,7 @@ class Saver {
   void add_tensors(CheckpointRequest& request) const;
 
   const Config& config_;
-  std::string run_file_;
+  std::string run_file_, run_;
   const Pipeline& pipeline_;
   Network& network_;
   Device& device_;

@@ -1,6 +1,7 @@
 #include "runtime/training/step.h"
 
 #include <cmath>
+#include <utility>
 
 #include "runtime/optimizer/clip.h"
 #include "runtime/optimizer/rate.h"
@@ -21,11 +22,12 @@ void refuse_non_finite(const StepRecord& record) {
 
 }  // namespace
 
-Step::Step(const Config& config, Pipeline& pipeline, const Station& station)
+Step::Step(const Config& config, Pipeline& pipeline, const Station& station, AskVote ask)
     : config_(config),
       pipeline_(pipeline),
       network_(station.network),
       device_(station.device),
+      ask_(std::move(ask)),
       norm_(pipeline, station.network.pipeline(), station.device),
       optimizer_(on_every_rank([&] { return make_optimizer(config.optimizer); })) {
   optimizer_->allocate(pipeline.state(), device_);
@@ -56,8 +58,9 @@ StepRecord Step::run() {
 
 // Once the gradients are complete: look at them, then change the weights.
 void Step::update() {
+  vote_ = ask_ ? ask_() : StepVote{};
   const LossSums loss =
-      gather_loss(pipeline_, config_.pipeline.micro_batches, device_, network_.world());
+      gather_loss(pipeline_, config_.pipeline.micro_batches, device_, network_, &vote_);
   record_.loss = loss.mean();
   record_.auxiliary_loss = loss.auxiliary_mean();
   // Padding is no token.

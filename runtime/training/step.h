@@ -14,6 +14,7 @@
 #include "runtime/pipeline/pipeline.h"
 #include "runtime/telemetry/records.h"
 #include "runtime/training/gradient_norm.h"
+#include "runtime/training/step_vote.h"
 
 namespace penstock {
 
@@ -21,9 +22,9 @@ class Step {
  public:
   // Allocates the optimizer's state and, where optimizer.moving_average asks for them, the averages
   // of the weights and of norms' moving statistics, which start as those are now: after what is
-  // loaded into them. All arguments must outlive this. Throws Error(Input) on every rank for an
-  // optimizer there is not.
-  Step(const Config& config, Pipeline& pipeline, const Station& station);
+  // loaded into them. `ask` (may be empty) gives this rank's vote, once a step. All arguments must
+  // outlive this. Throws Error(Input) on every rank for an optimizer there is not.
+  Step(const Config& config, Pipeline& pipeline, const Station& station, AskVote ask = {});
   Step(const Step&) = delete;
   Step& operator=(const Step&) = delete;
 
@@ -35,6 +36,8 @@ class Step {
   // samples, step_ms and speed. Throws Error(Input) on every rank when the loss or the norm is not
   // finite; the weights are then as before the step.
   [[nodiscard]] StepRecord run();
+  // What was voted for in the last run(), the same on every rank.
+  [[nodiscard]] const StepVote& vote() const { return vote_; }
 
   // Does `work` with the averages in the place of what they are averages of, where there are any.
   void with_averages(const std::function<void()>& work);
@@ -46,6 +49,8 @@ class Step {
   Pipeline& pipeline_;
   Network& network_;
   Device& device_;
+  AskVote ask_;
+  StepVote vote_;
   GradientNorm norm_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<WeightAverage> average_;  // null: none

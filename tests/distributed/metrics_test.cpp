@@ -89,8 +89,10 @@ TEST_P(PassMetrics, LossesAreTheSumOfAllMicroBatchesAndTheSameOnEveryRank) {
   input.batches = batches_;
   input.pass.first_micro_batch = int64_t{network_->replicas().rank()} * kMicroBatches;
   input.pass.loss_scale = 0.01F;
+  const bool last = session_.rank() + 1 == session_.ranks();
+  StepVote vote{.stop = last};
   input.update = [&] {
-    sums = gather_loss(*pipeline_, kMicroBatches, *device_, network_->world());
+    sums = gather_loss(*pipeline_, kMicroBatches, *device_, *network_, &vote);
   };
   pipeline_->begin_step();
   pipeline_->run(input);
@@ -105,11 +107,13 @@ TEST_P(PassMetrics, LossesAreTheSumOfAllMicroBatchesAndTheSameOnEveryRank) {
   std::vector<double> of_all(static_cast<size_t>(session_.ranks()));
   network_->world().gather_to_all({&sums.loss, 1}, of_all);
   EXPECT_THAT(of_all, testing::Each(sums.loss));
+  EXPECT_TRUE(vote.stop) << "one rank's vote is everyone's";
+  EXPECT_FALSE(vote.checkpoint) << "nobody's";
 
   // An evaluation leaves the head out.
   input.pass.training = false;
   pipeline_->run(input);
-  const LossSums evaluated = gather_loss(*pipeline_, kMicroBatches, *device_, network_->world());
+  const LossSums evaluated = gather_loss(*pipeline_, kMicroBatches, *device_, *network_);
   EXPECT_EQ(evaluated.targets, targets());
   EXPECT_FALSE(evaluated.auxiliary_mean());
   pipeline_->drain();

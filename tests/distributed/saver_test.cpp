@@ -82,7 +82,7 @@ class SavedRun : public testing::TestWithParam<std::tuple<const char*, bool>> {
 
 TEST_P(SavedRun, HasEveryTensorOnce) {
   const Station station{session_, *network_, grid_, *device_};
-  Saver saver(config_, "the run file", *pipeline_, station);
+  Saver saver(config_, "the run file", "the run", *pipeline_, station);
   give_states();
   EXPECT_EQ(saver.save(40), "");
   std::set<std::string> model, optimizer;
@@ -105,12 +105,13 @@ TEST_P(SavedRun, HasEveryTensorOnce) {
                                              .consumed_samples = 40 * mini_batch,
                                              .mini_batch = mini_batch,
                                              .version = PENSTOCK_VERSION,
-                                             .configuration = "the run file"}));
+                                             .configuration = "the run file",
+                                             .run = "the run"}));
 }
 
 TEST_P(SavedRun, ComesBackToTheBit) {
   const Station station{session_, *network_, grid_, *device_};
-  Saver saver(config_, "", *pipeline_, station);
+  Saver saver(config_, "", "", *pipeline_, station);
   std::vector<std::vector<float>> before;
   for (StateEntry* entry : pipeline_->state()) {
     const std::span<float> values = entry->value.span<float>();

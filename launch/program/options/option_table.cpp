@@ -196,6 +196,7 @@ void add_pipeline(std::vector<Option>& table) {
   rows.add("auto", &P::automatic, "", any(), "choose all of this for the same mini-batch, but for what the command line says: see penstock plan");
   rows.add("profile", &P::profile, "PATH", any(), "times measured by penstock profile, for split, auto and predictions; empty: counted");
   rows.add("placement", "placement", &P::placement, "NAME", one_of({"stages", "replicas"}), "which neighbours share a node");
+  rows.add("reduction", "reduction", &P::reduction, "NAME", one_of({"fast", "exact"}), "exact: gradients of micro-batches are added up in pairs, to the same bits for every D; M must be a power of two if D > 1; takes log2 M times their memory");
   rows.add("link", "link", &P::link, "NAME", one_of({"auto", "nccl", "mpi-staged", "mpi-cuda", "mpi"}), "by what tensors travel between ranks; auto: nccl where every rank has a GPU of its own");
 }
 

@@ -295,7 +295,7 @@ TEST(FrozenStage, MayTrainNothingAtAll) {
       Middle middle(mode, 1, {.freeze = all, .first = true, .untrained = 2});
       middle.forward(0);
       int started = 0;
-      middle.stage().weights().buckets().begin([&started](const Tensor&) { ++started; });
+      middle.stage().weights().begin_reduction([&started](const Tensor&) { ++started; });
       middle.backward(0, halves);
       EXPECT_EQ(middle.stage().weights().gradients().elements(), 0);
       EXPECT_EQ(started, 0) << "there is nothing to add up";
@@ -312,7 +312,7 @@ TEST(FrozenStage, HandsOverItsBucket) {
       Middle middle(mode, 1, {.freeze = block, .first = true, .untrained = 1});
       middle.forward(0);
       int64_t summed = 0;
-      middle.stage().weights().buckets().begin(
+      middle.stage().weights().begin_reduction(
           [&summed](const Tensor& bucket) { summed += bucket.elements(); });
       middle.backward(0, halves);
       EXPECT_EQ(summed, middle.stage().weights().gradients().elements());

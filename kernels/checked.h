@@ -1,0 +1,24 @@
+// kernels/checked.h -- sums and products of numbers that a file brought: nothing instead of what
+// does not fit, so that no size wraps round to a small one.
+#pragma once
+
+#include <concepts>
+#include <optional>
+
+namespace penstock {
+
+template <std::integral Value>
+[[nodiscard]] constexpr std::optional<Value> checked_sum(Value a, Value b) {
+  Value sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) return std::nullopt;
+  return sum;
+}
+
+template <std::integral Value>
+[[nodiscard]] constexpr std::optional<Value> checked_product(Value a, Value b) {
+  Value product = 0;
+  if (__builtin_mul_overflow(a, b, &product)) return std::nullopt;
+  return product;
+}
+
+}  // namespace penstock
