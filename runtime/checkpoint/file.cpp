@@ -30,8 +30,8 @@ int open_for_reading(const std::string& path) {
   // O_NONBLOCK: opening a FIFO must not wait for a writer. Regular files ignore it.
   const int value = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (value >= 0) return value;
-  if (errno == ELOOP) fail_input(path + " is a symbolic link: put the file itself there");
-  if (errno == ENOENT || errno == ENOTDIR) fail_input(path + " does not exist");
+  if (errno == ELOOP) fail_data(path + " is a symbolic link: put the file itself there");
+  if (errno == ENOENT || errno == ENOTDIR) fail_data(path + " does not exist");
   fail_system("open", path);
 }
 
@@ -114,7 +114,7 @@ InputFile::InputFile(std::string path)
     : path_(std::move(path)), descriptor_(open_for_reading(path_)) {
   struct stat info {};
   if (fstat(descriptor_.value(), &info) != 0) fail_system("inspect", path_);
-  if (!S_ISREG(info.st_mode)) fail_input(path_ + " is not a file");
+  if (!S_ISREG(info.st_mode)) fail_data(path_ + " is not a file");
   size_bytes_ = static_cast<uint64_t>(info.st_size);
 }
 
@@ -125,7 +125,7 @@ void InputFile::read(uint64_t offset, void* to, size_t size_bytes) const {
     const ssize_t got = pread(descriptor_.value(), next, left, static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail_system("read", path_);
-    if (got == 0) fail_input(path_ + " ends at byte " + std::to_string(offset) + ", too early");
+    if (got == 0) fail_data(path_ + " ends at byte " + std::to_string(offset) + ", too early");
     next += got;
     left -= static_cast<size_t>(got);
     offset += static_cast<uint64_t>(got);
@@ -141,8 +141,8 @@ FileDigest write_text(const std::string& path, std::string_view text) {
 std::string read_text(const std::string& path, uint64_t limit_bytes) {
   const InputFile file(path);
   if (file.size_bytes() > limit_bytes) {
-    fail_input(path + " has " + std::to_string(file.size_bytes()) + " bytes, more than the " +
-               std::to_string(limit_bytes) + " such a file may have");
+    fail_data(path + " has " + std::to_string(file.size_bytes()) + " bytes, more than the " +
+              std::to_string(limit_bytes) + " such a file may have");
   }
   std::string text(file.size_bytes(), '\0');
   file.read(0, text.data(), text.size());

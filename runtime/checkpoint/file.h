@@ -1,7 +1,7 @@
 // runtime/checkpoint/file.h -- files whose every byte is accounted for: checked, hashed, on disk.
 //
 // Plain read(2) and write(2): a stream hides which call failed and never syncs. System failures
-// throw Error(Resource), files that are not what they should be throw Error(Input); both name the
+// throw Error(Resource), files that are not what they should be throw Error(Data); both name the
 // path.
 #pragma once
 
@@ -65,7 +65,7 @@ class InputFile {
 };
 
 FileDigest write_text(const std::string& path, std::string_view text);  // new file, on disk
-// Throws Error(Input) for a file above `limit_bytes`.
+// Throws Error(Data) for a file above `limit_bytes`.
 [[nodiscard]] std::string read_text(const std::string& path, uint64_t limit_bytes);
 [[nodiscard]] FileDigest digest_of(const std::string& path);
 void sync_directory(const std::string& path);  // its entries (names) are on disk afterwards

@@ -11,6 +11,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kMaximumDepth = 8;
+constexpr int64_t kMaximumValues = 1'000'000;  // each takes a hundred bytes of ours
 
 class Guard {
  public:
@@ -18,30 +19,34 @@ class Guard {
 
   // nlohmann's callback; `value` is the key when a key was read.
   bool operator()(int depth, json::parse_event_t event, const json& value) {
-    if (depth > kMaximumDepth) fail_input(where_ + ": JSON nested too deeply");
+    if (depth > kMaximumDepth) fail_data(where_ + ": JSON nested too deeply");
+    if (++values_ > kMaximumValues) fail_data(where_ + ": more values than such a file may have");
     if (event == json::parse_event_t::object_start) keys_.emplace_back();
     if (event == json::parse_event_t::object_end) keys_.pop_back();
     if (event == json::parse_event_t::key && !keys_.back().insert(value).second) {
-      fail_input(where_ + ": the key " + value.dump() + " is there twice");
+      fail_data(where_ + ": the key " + quoted(value.get<std::string>()) + " is there twice");
     }
     return true;
   }
 
  private:
   const std::string& where_;
+  int64_t values_ = 0;
   std::vector<std::set<std::string>> keys_;  // of the objects that are open
 };
 
 const json& member(const json& parent, const char* key, const std::string& where) {
   const auto found = parent.find(key);
-  if (found == parent.end()) fail_input(where + ": \"" + key + "\" is missing");
+  if (found == parent.end()) fail_data(where + ": \"" + key + "\" is missing");
   return *found;
 }
 
 }  // namespace
 
 std::string quoted(const std::string& name) {
-  return json(name).dump(-1, ' ', false, json::error_handler_t::replace);
+  constexpr size_t kLongest = 200;
+  const std::string shown = name.size() > kLongest ? name.substr(0, kLongest) + "..." : name;
+  return json(shown).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 json parse_json(std::string_view text, const std::string& where) {
@@ -50,28 +55,28 @@ json parse_json(std::string_view text, const std::string& where) {
   try {
     document = json::parse(text, std::ref(guard));
   } catch (const json::exception& error) {
-    fail_input(where + ": bad JSON: " + error.what());
+    fail_data(where + ": bad JSON: " + error.what());
   }
-  if (!document.is_object()) fail_input(where + ": not a JSON object");
+  if (!document.is_object()) fail_data(where + ": not a JSON object");
   return document;
 }
 
 const json& json_object(const json& parent, const char* key, const std::string& where) {
   const json& value = member(parent, key, where);
-  if (!value.is_object()) fail_input(where + ": \"" + key + "\" is not an object");
+  if (!value.is_object()) fail_data(where + ": \"" + key + "\" is not an object");
   return value;
 }
 
 std::string json_text(const json& parent, const char* key, const std::string& where) {
   const json& value = member(parent, key, where);
-  if (!value.is_string()) fail_input(where + ": \"" + key + "\" is not a text");
+  if (!value.is_string()) fail_data(where + ": \"" + key + "\" is not a text");
   return value.get<std::string>();
 }
 
 uint64_t json_count(const json& parent, const char* key, const std::string& where) {
   const json& value = member(parent, key, where);
   if (!value.is_number_unsigned()) {
-    fail_input(where + ": \"" + key + "\" is not a whole number, 0 or more");
+    fail_data(where + ": \"" + key + "\" is not a whole number, 0 or more");
   }
   return value.get<uint64_t>();
 }

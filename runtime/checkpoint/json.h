@@ -8,13 +8,15 @@
 namespace penstock {
 
 // The document, which must be an object. Refuses what nlohmann-json lets pass: duplicate keys (two
-// readers could see two different files) and deep nesting. Throws Error(Input) naming `where`.
+// readers could see two different files), deep nesting and millions of values. For documents of a
+// page; larger ones are told value by value (json_events.h). Throws Error(Data) naming `where`.
 [[nodiscard]] nlohmann::json parse_json(std::string_view text, const std::string& where);
 
-// A name from such a file, for a message of one line: in quotes, control characters escaped.
+// A name from such a file, for a message of one line: in quotes, control characters escaped, a
+// long one cut.
 [[nodiscard]] std::string quoted(const std::string& name);
 
-// The members that a file must have; throw Error(Input) naming `where` and the key.
+// The members that a file must have; throw Error(Data) naming `where` and the key.
 [[nodiscard]] const nlohmann::json& json_object(const nlohmann::json& parent, const char* key,
                                                 const std::string& where);
 [[nodiscard]] std::string json_text(const nlohmann::json& parent, const char* key,

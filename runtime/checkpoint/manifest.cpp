@@ -1,9 +1,11 @@
 #include "runtime/checkpoint/manifest.h"
 
 #include <limits>
+#include <utility>
 
 #include "kernels/error.h"
 #include "runtime/checkpoint/json.h"
+#include "runtime/checkpoint/json_events.h"
 
 namespace penstock {
 namespace {
@@ -20,16 +22,71 @@ std::string lines_of(const ordered_json& document) {
 int64_t signed_count(const nlohmann::json& parent, const char* key, const std::string& file) {
   const uint64_t value = json_count(parent, key, file);
   if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-    fail_input(file + ": \"" + key + "\" is too large");
+    fail_data(file + ": \"" + key + "\" is too large");
   }
   return static_cast<int64_t>(value);
 }
 
-void check_plain_name(const std::string& name, const std::string& file) {
-  const bool plain = !name.empty() && name.front() != '.' &&
-                     name.find_first_of(std::string("/\0", 2)) == std::string::npos;
-  if (!plain) fail_input(file + ": " + quoted(name) + " is not a plain file name");
+// A file beside the one that names it: no path leads out of the checkpoint.
+bool is_plain_name(const std::string& name) {
+  return !name.empty() && name.front() != '.' &&
+         name.find_first_of(std::string("/\0", 2)) == std::string::npos;
 }
+
+// Takes what we need of an index; others write more into its metadata than we do.
+class IndexReader final : public JsonReader {
+ public:
+  explicit IndexReader(const std::string& file) : file_(file) {}
+
+  void text(const JsonPlace& place, const std::string& value) override {
+    if (place.keys[0] != kWeightMap) return refuse_total(place);
+    if (place.keys.size() != 2 || place.lists > 0) refuse_map(place);
+    if (!is_plain_name(value)) {
+      fail_at(file_, place.byte, quoted(value) + " is not a plain file name");
+    }
+    index_.weight_map[place.keys[1]] = value;
+  }
+  void count(const JsonPlace& place, uint64_t value) override {
+    if (place.keys[0] == kWeightMap) refuse_map(place);
+    if (!is_total(place)) return;
+    index_.total_size_bytes = value;
+    has_total_ = true;
+  }
+  void other(const JsonPlace& place) override {
+    if (place.keys[0] == kWeightMap) refuse_map(place);
+    refuse_total(place);
+  }
+  void open(const JsonPlace& place, bool is_list) override {
+    if (place.keys[0] != kWeightMap) return refuse_total(place);
+    if (place.keys.size() > 1 || is_list) refuse_map(place);
+    has_map_ = true;
+  }
+  void close(const JsonPlace& /*place*/) override {}
+
+  ShardIndex finished() {
+    if (!has_total_) fail_data(file_ + ": metadata \"total_size\" is missing");
+    if (!has_map_) fail_data(file_ + ": \"weight_map\" is missing");
+    return std::move(index_);
+  }
+
+ private:
+  static constexpr const char* kWeightMap = "weight_map";
+
+  static bool is_total(const JsonPlace& place) {
+    return place.keys.size() == 2 && place.lists == 0 && place.keys[0] == "metadata" &&
+           place.keys[1] == "total_size";
+  }
+  void refuse_total(const JsonPlace& place) const {
+    if (is_total(place)) fail_at(file_, place.byte, "\"total_size\" is not a whole number");
+  }
+  [[noreturn]] void refuse_map(const JsonPlace& place) const {
+    fail_at(file_, place.byte, "\"weight_map\" does not give each tensor the name of a file");
+  }
+
+  const std::string& file_;
+  ShardIndex index_;
+  bool has_total_ = false, has_map_ = false;
+};
 
 }  // namespace
 
@@ -64,16 +121,9 @@ std::string encode_index(const ShardIndex& index) {
 }
 
 ShardIndex parse_index(const std::string& text, const std::string& file) {
-  const nlohmann::json document = parse_json(text, file);
-  ShardIndex index;
-  index.total_size_bytes = json_count(json_object(document, "metadata", file), "total_size", file);
-  for (const auto& [name, shard] : json_object(document, "weight_map", file).items()) {
-    if (!shard.is_string())
-      fail_input(file + ": weight_map " + quoted(name) + " is not a file name");
-    index.weight_map[name] = shard.get<std::string>();
-    check_plain_name(index.weight_map[name], file);
-  }
-  return index;
+  IndexReader reader(file);
+  read_json(text, file, reader);
+  return reader.finished();
 }
 
 std::string encode_manifest(const Manifest& manifest) {
@@ -88,14 +138,14 @@ Manifest parse_manifest(const std::string& text, const std::string& file) {
   const nlohmann::json document = parse_json(text, file);
   const uint64_t format = json_count(document, "format", file);
   if (format != kFormat) {
-    fail_input(file + ": format " + std::to_string(format) + " is not known to this version (" +
-               std::to_string(kFormat) + "): use the penstock that wrote it, or a newer one");
+    fail_data(file + ": format " + std::to_string(format) + " is not known to this version (" +
+              std::to_string(kFormat) + "): use the penstock that wrote it, or a newer one");
   }
   Manifest manifest;
   for (const auto& [name, entry] : json_object(document, "files", file).items()) {
-    check_plain_name(name, file);
+    if (!is_plain_name(name)) fail_data(file + ": " + quoted(name) + " is not a plain file name");
     const std::string where = file + ": " + quoted(name);
-    if (!entry.is_object()) fail_input(where + ": not an object");
+    if (!entry.is_object()) fail_data(where + ": not an object");
     manifest.files[name] = {json_count(entry, "bytes", where), json_text(entry, kChecksum, where)};
   }
   return manifest;

@@ -1,6 +1,6 @@
 // runtime/checkpoint/manifest.h -- the JSON documents beside the shards, as plain structs.
 //
-// The parsers take what a stranger may have written: they throw Error(Input) naming `file` and the
+// The parsers take what a stranger may have written: they throw Error(Data) naming `file` and the
 // key, and file names in them are plain names, never paths out of the checkpoint.
 #pragma once
 

@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-constexpr uint64_t kMaximumDocumentBytes = uint64_t{256} << 20;
+constexpr uint64_t kMaximumDocumentBytes = uint64_t{64} << 20;  // an index of a million tensors
 
 }  // namespace
 
@@ -33,8 +33,8 @@ ShardIndex CheckpointReader::read_index(const std::string& part) {
   for (const auto& [name, shard] : index.weight_map) {
     const bool listed = manifest_.files.contains(shard);
     if (listed && file_of_.emplace(name, shard).second) continue;
-    fail_input(path_of(file) + ": tensor " + quoted(name) +
-               (listed ? " is in another index too" : " is in a file that the manifest lacks"));
+    fail_data(path_of(file) + ": tensor " + quoted(name) +
+              (listed ? " is in another index too" : " is in a file that the manifest lacks"));
   }
   return index;
 }
@@ -45,7 +45,19 @@ std::vector<CheckpointReader::Stored> CheckpointReader::list(const ShardIndex& i
   std::vector<Stored> all;
   for (const std::string& file : files) {
     const SafetensorsFile shard(path_of(file));
-    for (const TensorInfo& tensor : shard.tensors()) all.push_back({tensor, file});
+    for (const TensorInfo& tensor : shard.tensors()) {
+      const auto listed = index.weight_map.find(tensor.name);
+      if (listed == index.weight_map.end() || listed->second != file) {
+        fail_data(shard.path() + " has the tensor " + quoted(tensor.name) +
+                  ", which the index does not place there: use an earlier checkpoint");
+      }
+      all.push_back({tensor, file});
+    }
+  }
+  if (all.size() != index.weight_map.size()) {
+    fail_data(directory_ + ": its index names " + std::to_string(index.weight_map.size()) +
+              " tensors, and its files have " + std::to_string(all.size()) +
+              ": use an earlier checkpoint");
   }
   std::sort(all.begin(), all.end(),
             [](const Stored& a, const Stored& b) { return a.tensor.name < b.tensor.name; });
@@ -55,18 +67,18 @@ std::vector<CheckpointReader::Stored> CheckpointReader::list(const ShardIndex& i
 void CheckpointReader::verify(const std::string& file) const {
   const auto expected = manifest_.files.find(file);
   if (expected == manifest_.files.end()) {
-    fail_input(path_of(kManifestFile) + " does not list " + file);
+    fail_data(path_of(kManifestFile) + " does not list " + file);
   }
   const FileDigest found = digest_of(path_of(file));
   if (found.size_bytes != expected->second.size_bytes) {
-    fail_input(path_of(file) + " has " + std::to_string(found.size_bytes) + " bytes, not the " +
-               std::to_string(expected->second.size_bytes) +
-               " of the manifest: it is damaged, use an earlier checkpoint");
+    fail_data(path_of(file) + " has " + std::to_string(found.size_bytes) + " bytes, not the " +
+              std::to_string(expected->second.size_bytes) +
+              " of the manifest: it is damaged, use an earlier checkpoint");
   }
   if (found != expected->second) {
-    fail_input(path_of(file) + " has the checksum " + found.checksum + ", not the " +
-               expected->second.checksum +
-               " of the manifest: it is damaged, use an earlier checkpoint");
+    fail_data(path_of(file) + " has the checksum " + found.checksum + ", not the " +
+              expected->second.checksum +
+              " of the manifest: it is damaged, use an earlier checkpoint");
   }
 }
 
@@ -76,7 +88,7 @@ void CheckpointReader::verify() const {
 
 const SafetensorsFile& CheckpointReader::shard_of(const std::string& name) {
   const auto found = file_of_.find(name);
-  if (found == file_of_.end()) fail_input(directory_ + " has no tensor " + name);
+  if (found == file_of_.end()) fail_data(directory_ + " has no tensor " + name);
   std::unique_ptr<SafetensorsFile>& shard = shards_[found->second];
   if (shard == nullptr) {
     verify(found->second);

@@ -3,7 +3,7 @@
 //
 // Opening reads the small documents only. A shard is opened and its checksum compared before its
 // first tensor is read, so a rank touches just the shards it needs. Everything wrong with the
-// files throws Error(Input) naming the file.
+// files throws Error(Data) naming the file.
 #pragma once
 
 #include <map>

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "kernels/error.h"
+#include "runtime/checkpoint/json.h"
 
 namespace penstock {
 namespace {
@@ -54,15 +55,15 @@ class Writer {
 
 uint64_t read_header_length(const InputFile& file) {
   if (file.size_bytes() < kLengthBytes) {
-    fail_input(file.path() + " is too short for a safetensors file");
+    fail_data(file.path() + ", byte 0: it is too short for a safetensors file");
   }
   std::array<unsigned char, kLengthBytes> bytes{};
   file.read(0, bytes.data(), bytes.size());
   uint64_t length = 0;
   for (size_t i = kLengthBytes; i-- > 0;) length = length << 8 | bytes[i];
   if (length > kMaximumHeaderBytes || length > file.size_bytes() - kLengthBytes) {
-    fail_input(file.path() + " claims a header of " + std::to_string(length) +
-               " bytes: it is damaged or not a safetensors file");
+    fail_data(file.path() + ", byte 0: it claims a header of " + std::to_string(length) +
+              " bytes: it is damaged or not a safetensors file");
   }
   return length;
 }
@@ -105,14 +106,14 @@ const TensorInfo* SafetensorsFile::find(const std::string& name) const {
 
 const TensorInfo& SafetensorsFile::get(const std::string& name) const {
   const TensorInfo* tensor = find(name);
-  if (tensor == nullptr) fail_input(path() + " has no tensor " + name);
+  if (tensor == nullptr) fail_input(path() + " has no tensor " + quoted(name));
   return *tensor;
 }
 
 void SafetensorsFile::read(const std::string& name, std::span<std::byte> to) const {
   const TensorInfo& tensor = get(name);
   if (tensor.size_bytes() != to.size()) {
-    fail_input(path() + ": tensor " + name + " has " + std::to_string(tensor.size_bytes()) +
+    fail_input(path() + ": tensor " + quoted(name) + " has " + std::to_string(tensor.size_bytes()) +
                " bytes where " + std::to_string(to.size()) + " are needed");
   }
   file_.read(data_begin_ + tensor.begin, to.data(), to.size());
@@ -122,8 +123,9 @@ void SafetensorsFile::read(const std::string& name, Tensor& to, Device& device) 
   const TensorInfo& tensor = get(name);
   const TensorInfo wanted = describe({name, to});
   if (tensor.dtype != wanted.dtype || tensor.shape != wanted.shape) {
-    fail_input(path() + ": tensor " + name + " is " + tensor.dtype + " " + brackets(tensor.shape) +
-               " but the model needs " + wanted.dtype + " " + brackets(wanted.shape));
+    fail_input(path() + ": tensor " + quoted(name) + " is " + tensor.dtype + " " +
+               brackets(tensor.shape) + " but the model needs " + wanted.dtype + " " +
+               brackets(wanted.shape));
   }
   uint64_t at = data_begin_ + tensor.begin;
   if (device.host_addressable()) return file_.read(at, to.raw(), to.size_bytes());

@@ -36,8 +36,8 @@ class SafetensorsFile {
   // Null when there is no such tensor.
   [[nodiscard]] const TensorInfo* find(const std::string& name) const;
 
-  // The tensor's bytes, row-major and little-endian. Throws Error(Input) naming file and tensor
-  // when there is none, or its dtype or shape (or size) is another one.
+  // The tensor's bytes, row-major and little-endian. Throws Error(Input) naming file and
+  // tensor when there is none, or its dtype or shape (or size) is another one.
   void read(const std::string& name, std::span<std::byte> to) const;
   void read(const std::string& name, Tensor& to, Device& device) const;
 

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <set>
 #include <tuple>
 
+#include "kernels/checked.h"
 #include "kernels/error.h"
 #include "runtime/checkpoint/json.h"
+#include "runtime/checkpoint/json_events.h"
 
 namespace penstock {
 namespace {
@@ -36,67 +39,124 @@ size_t order_of(const std::string& dtype) {
   return i;
 }
 
-// a x b, or false when that leaves 64 bits.
-bool multiply(uint64_t a, uint64_t b, uint64_t& product) {
-  return !__builtin_mul_overflow(a, b, &product);
-}
+// Takes the tensors out of the JSON as it is told, and refuses at the byte where it goes wrong.
+class HeaderReader final : public JsonReader {
+ public:
+  explicit HeaderReader(const std::string& file) : file_(file) {}
 
-std::vector<int64_t> parse_shape(const json& value, const std::string& where) {
-  if (!value.is_array()) fail_input(where + ": its shape is not a list");
-  std::vector<int64_t> shape;
-  for (const json& extent : value) {
-    constexpr uint64_t limit = std::numeric_limits<int64_t>::max();
-    if (!extent.is_number_unsigned() || extent.get<uint64_t>() > limit) {
-      fail_input(where + ": its shape has an extent " + extent.dump());
-    }
-    shape.push_back(extent.get<int64_t>());
-  }
-  return shape;
-}
+  SafetensorsHeader header;
 
-void check_size(const TensorInfo& tensor, const std::string& where) {
-  const size_t order = order_of(tensor.dtype);
-  if (order == kWidths.size()) {
-    fail_input(where + ": its dtype " + quoted(tensor.dtype) + " is unknown");
-  }
-  uint64_t size_bits = kWidths[order].bits;
-  for (int64_t extent : tensor.shape) {
-    if (!multiply(size_bits, static_cast<uint64_t>(extent), size_bits)) {
-      fail_input(where + ": its shape has more elements than any file");
+  void text(const JsonPlace& place, const std::string& value) override {
+    if (is_metadata(place)) {
+      if (place.keys.size() != 2 || place.lists > 0) refuse_metadata(place);
+      header.metadata[place.keys[1]] = value;
+    } else if (is_member(place, "dtype")) {
+      tensor_.dtype = value;
+    } else {
+      unexpected(place);
     }
   }
-  if (size_bits % 8 != 0 || size_bits / 8 != tensor.size_bytes()) {
-    fail_input(where + ": its shape and dtype take " + std::to_string(size_bits) +
-               " bits but its data_offsets span " + std::to_string(tensor.size_bytes()) + " bytes");
-  }
-}
 
-TensorInfo parse_tensor(const std::string& name, const json& value, const std::string& where) {
-  if (!value.is_object()) fail_input(where + ": not an object");
-  TensorInfo tensor{name, json_text(value, "dtype", where), {}, 0, 0};
-  if (!value.contains("shape")) fail_input(where + ": \"shape\" is missing");
-  tensor.shape = parse_shape(value["shape"], where);
-  const auto offsets = value.find("data_offsets");
-  if (offsets == value.end() || !offsets->is_array() || offsets->size() != 2 ||
-      !(*offsets)[0].is_number_unsigned() || !(*offsets)[1].is_number_unsigned()) {
-    fail_input(where + ": \"data_offsets\" is not a pair of offsets");
+  void count(const JsonPlace& place, uint64_t value) override {
+    if (is_element(place, "shape")) {
+      if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) refuse_extent(place);
+      if (tensor_.shape.size() == kMostExtents) {
+        refuse(place, "its shape has more than " + std::to_string(kMostExtents) + " extents");
+      }
+      tensor_.shape.push_back(static_cast<int64_t>(value));
+    } else if (is_element(place, "data_offsets")) {
+      if (offsets_ == 2) refuse_offsets(place);
+      (offsets_++ == 0 ? tensor_.begin : tensor_.end) = value;
+    } else {
+      unexpected(place);
+    }
   }
-  tensor.begin = (*offsets)[0].get<uint64_t>();
-  tensor.end = (*offsets)[1].get<uint64_t>();
-  if (tensor.end < tensor.begin) fail_input(where + ": its data end before they begin");
-  check_size(tensor, where);
-  return tensor;
-}
 
-std::map<std::string, std::string> parse_metadata(const json& value, const std::string& file) {
-  if (!value.is_object()) fail_input(file + ": __metadata__ is not an object");
-  std::map<std::string, std::string> metadata;
-  for (const auto& [key, text] : value.items()) {
-    if (!text.is_string()) fail_input(file + ": __metadata__ " + quoted(key) + " is not a text");
-    metadata[key] = text.get<std::string>();
+  void other(const JsonPlace& place) override { unexpected(place); }
+
+  void open(const JsonPlace& place, bool is_list) override {
+    if (place.keys.size() == 1 && place.lists == 0) {
+      if (is_list) unexpected(place);
+      tensor_ = {.name = place.keys[0], .dtype = {}, .shape = {}};
+      has_shape_ = false;
+      offsets_ = 0;
+      return;
+    }
+    if (is_metadata(place)) refuse_metadata(place);
+    if (is_list && is_member(place, "shape")) {
+      has_shape_ = true;
+    } else if (!is_list || !is_member(place, "data_offsets")) {
+      unexpected(place);
+    }
   }
-  return metadata;
-}
+
+  void close(const JsonPlace& place) override {
+    if (place.keys.size() != 1 || is_metadata(place)) return;
+    if (tensor_.dtype.empty()) refuse(place, "its \"dtype\" is missing");
+    if (!has_shape_) refuse(place, "its \"shape\" is missing");
+    if (offsets_ != 2) refuse_offsets(place);
+    if (tensor_.end < tensor_.begin) refuse(place, "its data end before they begin");
+    check_size(place);
+    header.tensors.push_back(std::move(tensor_));
+  }
+
+ private:
+  static constexpr size_t kMostExtents = 64;  // of a shape; nobody has seen ten
+
+  static bool is_metadata(const JsonPlace& place) { return place.keys[0] == kMetadata; }
+  static bool is_member(const JsonPlace& place, const char* key) {
+    return place.keys.size() == 2 && place.lists == 0 && place.keys[1] == key;
+  }
+  static bool is_element(const JsonPlace& place, const char* key) {
+    return place.keys.size() == 2 && place.lists == 1 && place.keys[1] == key;
+  }
+
+  [[noreturn]] void refuse(const JsonPlace& place, const std::string& what) const {
+    fail_at(file_, kLengthBytes + place.byte, "tensor " + quoted(place.keys[0]) + ": " + what);
+  }
+  [[noreturn]] void refuse_metadata(const JsonPlace& place) const {
+    fail_at(file_, kLengthBytes + place.byte, "__metadata__ is not an object of texts");
+  }
+  [[noreturn]] void refuse_extent(const JsonPlace& place) const {
+    refuse(place, "its shape has an extent that is no whole number, or too large");
+  }
+  [[noreturn]] void refuse_offsets(const JsonPlace& place) const {
+    refuse(place, "its \"data_offsets\" is not a pair of offsets");
+  }
+
+  // Anything in a place where something else must be; what has no meaning is passed over.
+  void unexpected(const JsonPlace& place) const {
+    if (is_metadata(place)) refuse_metadata(place);
+    if (place.keys.size() == 1) refuse(place, "it is not an object");
+    const std::string& key = place.keys[1];
+    if (key == "dtype") refuse(place, "its \"dtype\" is not a text");
+    if (key == "shape" && place.lists == 0) refuse(place, "its \"shape\" is not a list");
+    if (key == "shape") refuse_extent(place);
+    if (key == "data_offsets") refuse_offsets(place);
+  }
+
+  void check_size(const JsonPlace& place) const {
+    const size_t order = order_of(tensor_.dtype);
+    if (order == kWidths.size()) {
+      refuse(place, "its dtype " + quoted(tensor_.dtype) + " is unknown");
+    }
+    std::optional<uint64_t> size_bits = kWidths[order].bits;
+    for (const int64_t extent : tensor_.shape) {
+      size_bits = checked_product(*size_bits, static_cast<uint64_t>(extent));
+      if (!size_bits) refuse(place, "its shape has more elements than any file");
+    }
+    if (*size_bits % 8 != 0 || *size_bits / 8 != tensor_.size_bytes()) {
+      refuse(place, "its shape and dtype take " + std::to_string(*size_bits) +
+                        " bits but its data_offsets span " + std::to_string(tensor_.size_bytes()) +
+                        " bytes");
+    }
+  }
+
+  const std::string& file_;
+  TensorInfo tensor_;  // that is being read
+  bool has_shape_ = false;
+  int offsets_ = 0;  // that have been read
+};
 
 // Every byte of the data belongs to exactly one tensor.
 void check_cover(const std::vector<TensorInfo>& tensors, uint64_t data_bytes,
@@ -104,16 +164,16 @@ void check_cover(const std::vector<TensorInfo>& tensors, uint64_t data_bytes,
   uint64_t next = 0;
   for (const TensorInfo& tensor : tensors) {
     if (tensor.begin != next) {
-      fail_input(file + ": tensor " + quoted(tensor.name) + " begins at byte " +
-                 std::to_string(tensor.begin) + " of the data, which " +
-                 (tensor.begin < next ? "overlaps" : "leaves a hole after") +
-                 " the tensor before it, ending at " + std::to_string(next));
+      fail_data(file + ": tensor " + quoted(tensor.name) + " begins at byte " +
+                std::to_string(tensor.begin) + " of the data, which " +
+                (tensor.begin < next ? "overlaps" : "leaves a hole after") +
+                " the tensor before it, ending at " + std::to_string(next));
     }
     next = tensor.end;
   }
   if (next != data_bytes) {
-    fail_input(file + ": its tensors take " + std::to_string(next) + " bytes but " +
-               std::to_string(data_bytes) + " follow the header: it was cut or damaged");
+    fail_data(file + ": its tensors take " + std::to_string(next) + " bytes but " +
+              std::to_string(data_bytes) + " follow the header: it was cut or damaged");
   }
 }
 
@@ -180,16 +240,10 @@ std::string encode_safetensors_header(SafetensorsHeader& header) {
 
 SafetensorsHeader parse_safetensors_header(std::string_view text, uint64_t data_bytes,
                                            const std::string& file) {
-  if (text.empty() || text.front() != '{') fail_input(file + ": its header is not JSON");
-  const json document = parse_json(text, file);
-  SafetensorsHeader header;
-  for (const auto& [name, value] : document.items()) {
-    if (name == kMetadata) {
-      header.metadata = parse_metadata(value, file);
-    } else {
-      header.tensors.push_back(parse_tensor(name, value, file + ": tensor " + quoted(name)));
-    }
-  }
+  if (text.empty() || text.front() != '{') fail_at(file, kLengthBytes, "its header is not JSON");
+  HeaderReader reader(file);
+  read_json(text, file, reader);
+  SafetensorsHeader header = std::move(reader.header);
   // Empty tensors share an offset with the one after them.
   std::sort(header.tensors.begin(), header.tensors.end(),
             [](const TensorInfo& a, const TensorInfo& b) {

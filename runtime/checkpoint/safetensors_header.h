@@ -41,9 +41,10 @@ inline constexpr uint64_t kMaximumHeaderBytes = 100000000;  // what the referenc
 // Throws Error(Internal) for two tensors of one name or one of an unusable name.
 [[nodiscard]] std::string encode_safetensors_header(SafetensorsHeader& header);
 
-// Refuses, as Error(Input) naming `file` and the tensor, everything that the reference reader
-// refuses: bad JSON, duplicate names, unknown dtypes, sizes that overflow or that are not shape x
-// dtype, tensors that overlap or leave holes, and data that do not end with the last tensor.
+// Refuses, as Error(Data) naming `file`, the tensor and the byte, everything that the reference
+// reader refuses: bad JSON, duplicate names, unknown dtypes, sizes that overflow or that are not
+// shape x dtype, tensors that overlap or leave holes, and data that do not end with the last
+// tensor.
 [[nodiscard]] SafetensorsHeader parse_safetensors_header(std::string_view json, uint64_t data_bytes,
                                                          const std::string& file);
 

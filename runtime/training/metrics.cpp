@@ -49,8 +49,8 @@ LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device
     const Numbers numbers = read_losses(pipeline, m, device);
     for (size_t i = 0; i < kNumbers; ++i) here[i].add(numbers[i]);
   }
-  // Replica by replica, the votes behind them. Only one rank of each has a loss: what the others add
-  // are zeros.
+  // Replica by replica, the votes behind them. Only one rank of each has a loss: what the others
+  // add are zeros.
   const auto replicas = static_cast<size_t>(network.replicas().size());
   const auto replica = static_cast<size_t>(network.replicas().rank());
   const size_t losses = replicas * kNumbers;

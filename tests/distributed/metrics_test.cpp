@@ -91,9 +91,7 @@ TEST_P(PassMetrics, LossesAreTheSumOfAllMicroBatchesAndTheSameOnEveryRank) {
   input.pass.loss_scale = 0.01F;
   const bool last = session_.rank() + 1 == session_.ranks();
   StepVote vote{.stop = last};
-  input.update = [&] {
-    sums = gather_loss(*pipeline_, kMicroBatches, *device_, *network_, &vote);
-  };
+  input.update = [&] { sums = gather_loss(*pipeline_, kMicroBatches, *device_, *network_, &vote); };
   pipeline_->begin_step();
   pipeline_->run(input);
   EXPECT_EQ(sums.targets, targets());

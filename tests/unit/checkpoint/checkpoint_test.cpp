@@ -177,11 +177,11 @@ TEST_F(Checkpoints, DamageIsNamedBeforeATensorIsRead) {
   std::string flipped = good;
   flipped.back() = static_cast<char>(flipped.back() ^ 1);
   put(shard, flipped);
-  EXPECT_THAT(refusal(ErrorKind::Input, reading), AllOf(HasSubstr(shard), HasSubstr("checksum")));
+  EXPECT_THAT(refusal(ErrorKind::Data, reading), AllOf(HasSubstr(shard), HasSubstr("checksum")));
   put(shard, good.substr(0, good.size() - 1));
-  EXPECT_THAT(refusal(ErrorKind::Input, reading), AllOf(HasSubstr(shard), HasSubstr("bytes")));
+  EXPECT_THAT(refusal(ErrorKind::Data, reading), AllOf(HasSubstr(shard), HasSubstr("bytes")));
   fs::remove(shard);
-  EXPECT_THAT(refusal(ErrorKind::Input, reading), AllOf(HasSubstr(shard), HasSubstr("not exist")));
+  EXPECT_THAT(refusal(ErrorKind::Data, reading), AllOf(HasSubstr(shard), HasSubstr("not exist")));
   put(shard, good);
   EXPECT_NO_THROW(reading());
 }
@@ -222,10 +222,39 @@ TEST_F(Checkpoints, RefusesForgedDocuments) {
   };
   for (const auto& [what, text] : forged) {
     put(path, text);
-    EXPECT_THAT(refusal(ErrorKind::Input, opening), AllOf(HasSubstr(path), HasSubstr(what)));
+    EXPECT_THAT(refusal(ErrorKind::Data, opening), AllOf(HasSubstr(path), HasSubstr(what)));
   }
   fs::remove(path);
-  EXPECT_THAT(refusal(ErrorKind::Input, opening), HasSubstr(path));
+  EXPECT_THAT(refusal(ErrorKind::Data, opening), HasSubstr(path));
+}
+
+// Every checksum is right, and yet the index speaks of tensors that its shards have not.
+TEST_F(Checkpoints, RefusesAnIndexThatItsShardsDoNotBear) {
+  EXPECT_THAT(save(1), Each(""));
+  const std::string name = "model.safetensors.index.json";
+  const std::string index = step_path(1) + "/" + name;
+  const std::string manifest = step_path(1) + "/manifest.json";
+  const std::string good = contents(index);
+  const auto forge = [&](const std::string& text) {
+    put(index, text);
+    Manifest files = parse_manifest(contents(manifest), manifest);
+    files.files[name] = digest_of(index);
+    put(manifest, encode_manifest(files));
+    return refusal(ErrorKind::Data, [&] { (void)CheckpointReader(step_path(1)).model(); });
+  };
+  const std::string first = parse_index(good, index).weight_map.begin()->first;
+  std::string renamed = good;
+  renamed.replace(renamed.find(first), first.size(), "another");
+  EXPECT_THAT(forge(renamed), AllOf(HasSubstr(first), HasSubstr("does not place there")));
+  std::string more = good;
+  const size_t entry = more.find("\"" + first);
+  more.insert(entry, "\"another\": " +
+                         good.substr(good.find(": ", entry) + 2,
+                                     good.find('\n', entry) - good.find(": ", entry) - 2) +
+                         "\n");
+  EXPECT_THAT(forge(more), HasSubstr("its index names"));
+  EXPECT_THAT(forge(R"({"metadata":{"total_size":1},"weight_map":{"a":"../model.safetensors"}})"),
+              AllOf(HasSubstr(index + ", byte 6"), HasSubstr("plain file name")));
 }
 
 TEST_F(Checkpoints, AKilledSaveIsNoCheckpointAndIsClearedByTheNext) {

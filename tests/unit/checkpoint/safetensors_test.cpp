@@ -107,10 +107,11 @@ TEST(Safetensors, NamesWhatDoesNotFitTheReader) {
   Tensor half = device.empty({2, 3}, DType::BF16, Purpose::Parameters);
   std::vector<std::byte> bytes(23);
   EXPECT_THAT(refusal(ErrorKind::Input, [&] { file.read("w", turned, device); }),
-              AllOf(HasSubstr("/x: tensor w"), HasSubstr("[2, 3]"), HasSubstr("[3, 2]")));
+              AllOf(HasSubstr("/x: tensor \"w\""), HasSubstr("[2, 3]"), HasSubstr("[3, 2]")));
   EXPECT_THAT(refusal(ErrorKind::Input, [&] { file.read("w", half, device); }), HasSubstr("BF16"));
   EXPECT_THAT(refusal(ErrorKind::Input, [&] { file.read("w", bytes); }), HasSubstr("24 bytes"));
-  EXPECT_THAT(refusal(ErrorKind::Input, [&] { file.read("v", bytes); }), HasSubstr("no tensor v"));
+  EXPECT_THAT(refusal(ErrorKind::Input, [&] { file.read("v", bytes); }),
+              HasSubstr("no tensor \"v\""));
 }
 
 TEST(Safetensors, WriterRefusesTwoOfOneName) {
@@ -152,6 +153,12 @@ std::string one_tensor(const std::string& members, const std::string& data) {
   return with_length("{\"w\":{" + members + "}}", data);
 }
 
+std::string joined(const std::string& item, size_t times) {
+  std::string list = item;
+  for (size_t i = 1; i < times; ++i) list += "," + item;
+  return list;
+}
+
 std::vector<BadFile> bad_files() {
   const std::string eight = "01234567";
   const std::string good = R"("dtype":"F32","shape":[2],"data_offsets":[0,8])";
@@ -177,7 +184,10 @@ std::vector<BadFile> bad_files() {
       {"twice", with_length("{\"w\":{" + good + "},\"w\":{" + good + "}}", eight)},
       {"twice", one_tensor(good + R"(,"dtype":"I32")", eight)},
       {"nested",
-       with_length("{\"w\":" + std::string(100000, '[') + std::string(100000, ']') + "}", "")},
+       one_tensor(good + ",\"x\":" + std::string(100000, '[') + std::string(100000, ']'), eight)},
+      {"extents",
+       one_tensor(R"("dtype":"F32","data_offsets":[0,8],"shape":[)" + joined("1", 100000) + "]",
+                  eight)},
       {"overlaps", pair(R"({"dtype":"F32","shape":[3],"data_offsets":[4,16]})")},
       {"hole", with_length(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", eight)},
       {"end before", one_tensor(R"("dtype":"F32","shape":[2],"data_offsets":[8,0])", eight)},
@@ -211,9 +221,21 @@ TEST(Safetensors, RefusesEveryDamagedFileNamingIt) {
   EXPECT_NO_THROW(SafetensorsFile(here / "x"));
   for (const BadFile& bad : bad_files()) {
     put(here / "x", bad.bytes);
-    EXPECT_THAT(refusal(ErrorKind::Input, [&] { const SafetensorsFile file(here / "x"); }),
+    EXPECT_THAT(refusal(ErrorKind::Data, [&] { const SafetensorsFile file(here / "x"); }),
                 AllOf(HasSubstr(here / "x"), HasSubstr(bad.what)));
   }
+}
+
+// A header that is megabytes of empty lists was built as a tree of hundreds of megabytes first.
+TEST(Safetensors, NamesTheByteWhereTheHeaderGoesWrong) {
+  const Temporary here;
+  const std::string start = R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,)";
+  put(here / "x", with_length(start + "8,9]}}", "01234567"));
+  EXPECT_THAT(refusal(ErrorKind::Data, [&] { const SafetensorsFile file(here / "x"); }),
+              HasSubstr("/x, byte " + std::to_string(8 + start.size() + 4) + ": tensor \"w\""));
+  put(here / "x", with_length(R"({"w":[)" + joined("[]", 1 << 20) + "]}", ""));
+  EXPECT_THAT(refusal(ErrorKind::Data, [&] { const SafetensorsFile file(here / "x"); }),
+              HasSubstr("/x, byte 14: "));
 }
 
 TEST(Safetensors, RefusesAHeaderAboveTheCapEvenInAFileThatHoldsIt) {
@@ -223,7 +245,7 @@ TEST(Safetensors, RefusesAHeaderAboveTheCapEvenInAFileThatHoldsIt) {
   std::memcpy(length.data(), &claimed, 8);
   put(here / "x", length + "{");
   std::filesystem::resize_file(here / "x", 2 * kMaximumHeaderBytes);  // sparse
-  EXPECT_THAT(refusal(ErrorKind::Input, [&] { const SafetensorsFile file(here / "x"); }),
+  EXPECT_THAT(refusal(ErrorKind::Data, [&] { const SafetensorsFile file(here / "x"); }),
               HasSubstr("claims a header"));
 }
 
@@ -235,7 +257,7 @@ TEST(Safetensors, RefusesWhatIsNoFile) {
   EXPECT_NO_THROW(SafetensorsFile(here / "good"));
   ASSERT_EQ(mkfifo((here / "fifo").c_str(), 0600), 0);
   for (const char* name : {"missing", "directory", "link", "fifo"}) {
-    EXPECT_THAT(refusal(ErrorKind::Input, [&] { const SafetensorsFile file(here / name); }),
+    EXPECT_THAT(refusal(ErrorKind::Data, [&] { const SafetensorsFile file(here / name); }),
                 HasSubstr(here / name));
   }
 }

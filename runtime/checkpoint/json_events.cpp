@@ -1,0 +1,152 @@
+// nlohmann-json does the reading, through its SAX interface.
+#include "runtime/checkpoint/json_events.h"
+
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "kernels/error.h"
+#include "runtime/checkpoint/json.h"
+
+namespace penstock {
+namespace {
+
+using nlohmann::json;
+
+// The characters, and how many of them have been read.
+class CountingIterator {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  CountingIterator(const char* at, uint64_t* count) : at_(at), count_(count) {}
+  reference operator*() const { return *at_; }
+  CountingIterator& operator++() {
+    ++at_;
+    ++*count_;
+    return *this;
+  }
+  CountingIterator operator++(int) {
+    const CountingIterator before = *this;
+    ++*this;
+    return before;
+  }
+  bool operator==(const CountingIterator& other) const { return at_ == other.at_; }
+  bool operator!=(const CountingIterator& other) const { return at_ != other.at_; }
+
+ private:
+  const char* at_;
+  uint64_t* count_;
+};
+
+// nlohmann's events, with the place of each.
+class Teller {
+ public:
+  Teller(const std::string& where, JsonReader& reader) : where_(where), reader_(reader) {}
+
+  uint64_t* byte() { return &place_.byte; }
+
+  bool null() { return other(); }
+  bool boolean(bool /*value*/) { return other(); }
+  bool number_integer(int64_t /*value*/) { return other(); }
+  bool number_float(double /*value*/, const std::string& /*text*/) { return other(); }
+  bool binary(std::vector<uint8_t>& /*value*/) { return other(); }
+  bool number_unsigned(uint64_t value) {
+    expect_object();
+    reader_.count(place_, value);
+    return true;
+  }
+  bool string(const std::string& value) {
+    expect_object();
+    reader_.text(place_, value);
+    return true;
+  }
+  bool start_object(size_t /*elements*/) {
+    if (!levels_.empty()) reader_.open(place_, false);
+    enter(false);
+    return true;
+  }
+  bool key(const std::string& name) {
+    Level& level = levels_.back();
+    if (!level.keys.insert(name).second) {
+      fail_at(where_, place_.byte, "the key " + quoted(name) + " is there twice");
+    }
+    if (level.has_key) place_.keys.pop_back();
+    level.has_key = true;
+    place_.keys.push_back(name);
+    return true;
+  }
+  bool end_object() {
+    if (levels_.back().has_key) place_.keys.pop_back();
+    return leave();
+  }
+  bool start_array(size_t /*elements*/) {
+    expect_object();
+    reader_.open(place_, true);
+    enter(true);
+    ++place_.lists;
+    return true;
+  }
+  bool end_array() {
+    --place_.lists;
+    return leave();
+  }
+  bool parse_error(size_t byte, const std::string& /*token*/, const json::exception& error) {
+    // "[json.exception.parse_error.101] parse error at line 1, column 5: syntax error ...": the
+    // end.
+    const std::string text = error.what();
+    const size_t colon = text.find(": ");
+    fail_at(where_, byte,
+            "bad JSON: " + (colon == std::string::npos ? text : text.substr(colon + 2)));
+  }
+
+ private:
+  static constexpr size_t kMostLevels = 8;
+
+  struct Level {
+    bool is_list = false;
+    bool has_key = false;        // place_.keys ends with one of this object's
+    std::set<std::string> keys;  // seen so far
+  };
+
+  bool other() {
+    expect_object();
+    reader_.other(place_);
+    return true;
+  }
+  void expect_object() const {
+    if (levels_.empty()) fail_at(where_, place_.byte, "not a JSON object");
+  }
+  void enter(bool is_list) {
+    if (levels_.size() == kMostLevels) fail_at(where_, place_.byte, "JSON nested too deeply");
+    levels_.push_back({is_list, false, {}});
+  }
+  bool leave() {
+    levels_.pop_back();
+    if (!levels_.empty()) reader_.close(place_);
+    return true;
+  }
+
+  const std::string& where_;
+  JsonReader& reader_;
+  JsonPlace place_;
+  std::vector<Level> levels_;
+};
+
+}  // namespace
+
+void fail_at(const std::string& where, uint64_t byte, const std::string& what) {
+  fail_data(where + ", byte " + std::to_string(byte) + ": " + what);
+}
+
+void read_json(std::string_view text, const std::string& where, JsonReader& reader) {
+  Teller teller(where, reader);
+  const char* end = text.data() + text.size();
+  (void)json::sax_parse(CountingIterator(text.data(), teller.byte()),
+                        CountingIterator(end, teller.byte()), &teller);
+}
+
+}  // namespace penstock
