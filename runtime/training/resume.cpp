@@ -26,14 +26,14 @@ std::string result_of(const std::string& outcome) {
   throw Error(static_cast<ErrorKind>(outcome[0] - '0'), outcome.substr(1), ErrorScope::EveryRank);
 }
 
-std::string encode(const Progress& progress) {
+std::string text_of(const Progress& progress) {
   std::ostringstream out;
   out << progress.step << ' ' << progress.consumed_samples << ' ' << progress.training_samples
       << ' ' << progress.optimizer_steps;
   return out.str();
 }
 
-Progress decode(const std::string& text) {
+Progress progress_in(const std::string& text) {
   std::istringstream in(text);
   Progress progress;
   in >> progress.step >> progress.consumed_samples >> progress.training_samples >>
@@ -42,17 +42,24 @@ Progress decode(const std::string& text) {
   return progress;
 }
 
-void refuse_other_data(const CheckpointState& saved, int64_t training_samples) {
-  if (saved.training_samples == 0 || saved.training_samples == training_samples) return;
-  fail_input("data.train had " + std::to_string(saved.training_samples) +
-             " training samples when it was saved and has " + std::to_string(training_samples) +
-             " now: the order of the data would be another one");
-}
-
-void refuse_finished(const CheckpointState& saved, int64_t steps) {
-  if (saved.step < steps) return;
-  fail_input("it is of step " + std::to_string(saved.step) + ", and run.steps is " +
-             std::to_string(steps) + ": nothing is left to train; raise --steps");
+// What may change and has, as text.
+std::string changes_since(const CheckpointState& saved, const Config& config,
+                          const std::string& run_file, int64_t training_samples) {
+  std::string changes = describe(compare_for_resume(saved.configuration, run_file));
+  if (saved.seed != config.run.seed) {
+    fail_input("run.seed was " + std::to_string(saved.seed) + " when it was saved and is " +
+               std::to_string(config.run.seed) + " now");
+  }
+  if (saved.training_samples != 0 && saved.training_samples != training_samples) {
+    fail_input("data.train had " + std::to_string(saved.training_samples) +
+               " training samples when it was saved and has " + std::to_string(training_samples) +
+               " now: the order of the data would be another one");
+  }
+  if (saved.step >= config.run.steps) {
+    fail_input("it is of step " + std::to_string(saved.step) + ", and run.steps is " +
+               std::to_string(config.run.steps) + ": nothing is left to train; raise --steps");
+  }
+  return changes;
 }
 
 void read_entry(CheckpointReader& reader, StateEntry& entry, Device& device) {
@@ -68,27 +75,20 @@ ResumePoint find_resume_point(const std::string& checkpoint, const Config& confi
                               Collective& world) {
   ResumePoint point{checkpoint, {.training_samples = training_samples}, {}};
   if (checkpoint.empty()) return point;
-  std::string outcome;
-  if (world.rank() == 0) {
-    outcome = outcome_of([&] {
-      const CheckpointState saved = CheckpointReader(checkpoint).state();
-      try {
-        const std::string changes = describe(compare_for_resume(saved.configuration, run_file));
-        if (saved.seed != config.run.seed) {
-          fail_input("run.seed was " + std::to_string(saved.seed) + " when it was saved and is " +
-                     std::to_string(config.run.seed) + " now");
-        }
-        refuse_other_data(saved, training_samples);
-        refuse_finished(saved, config.run.steps);
-        point.note = "resumed after step " + std::to_string(saved.step) + " from " + checkpoint +
-                     (changes.empty() ? "" : "; changed: " + changes);
-      } catch (const Error& error) {
-        throw Error(error.kind(), "cannot go on from " + checkpoint + ": " + error.what());
-      }
-      return encode({saved.step, saved.consumed_samples, training_samples, saved.optimizer_steps});
-    });
-  }
-  point.progress = decode(result_of(world.broadcast(outcome, 0)));
+  const auto look = [&] {
+    const CheckpointState saved = CheckpointReader(checkpoint).state();
+    std::string changes;
+    try {
+      changes = changes_since(saved, config, run_file, training_samples);
+    } catch (const Error& error) {
+      throw Error(error.kind(), "cannot go on from " + checkpoint + ": " + error.what());
+    }
+    point.note = "resumed after step " + std::to_string(saved.step) + " from " + checkpoint +
+                 (changes.empty() ? "" : "; changed: " + changes);
+    return text_of({saved.step, saved.consumed_samples, training_samples, saved.optimizer_steps});
+  };
+  const std::string outcome = world.broadcast(world.rank() == 0 ? outcome_of(look) : "", 0);
+  point.progress = progress_in(result_of(outcome));
   return point;
 }
 
@@ -100,7 +100,10 @@ void load_state(const std::string& checkpoint, StateRange state, Device& device,
     for (StateEntry* entry : state) read_entry(reader, *entry, device);
     return std::string();
   });
-  for (const std::string& outcome : world.gather_text(mine)) (void)result_of(outcome);
+  const std::vector<std::string> all = world.gather_text(mine);
+  const auto failed =
+      std::ranges::find_if(all, [](const std::string& outcome) { return outcome[0] != '0'; });
+  (void)result_of(world.broadcast(failed == all.end() ? "0" : *failed, 0));
 }
 
 }  // namespace penstock

@@ -26,6 +26,8 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
       station_(station),
       reporter_(reporter),
       source_(config_, order.models, station.network.world()),
+      resumed_(find_resume_point(order.resume_from, config_, order.run_file,
+                                 source_.facts().training_samples, station.network.world())),
       blueprint_(on_every_rank([&] {
         return draw_up(config_, order.models, source_.facts().vocabulary, source_.facts().classes);
       })),
@@ -33,13 +35,17 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
       pipeline_(config_, blueprint_, station.grid, station.network, station.device),
       saver_(config_, order.run_file, order.identity, pipeline_, station),
       report_(config_, station, pipeline_, std::move(forecast_)),
-      trace_(config_.run.trace, RunReport::kWarmUpSteps + 1, config_.run.steps) {
-  if (!config_.init.from.empty()) start_from_another();
+      trace_(config_.run.trace, resumed_.progress.step + RunReport::kWarmUpSteps + 1,
+             config_.run.steps) {
+  if (resumed_.checkpoint.empty() && !config_.init.from.empty()) start_from_another();
   note_frozen();
   step_.emplace(config_, pipeline_, station_);
+  step_->continue_from(resumed_.progress);
+  if (!resumed_.checkpoint.empty()) go_on();
   source_.open(pipeline_.reads().fields);
   check_validation(config_, source_, blueprint_.targets);
-  batches_.emplace(DataPart::Training, config_, source_, pipeline_, station_);
+  batches_.emplace(DataPart::Training, config_, source_, pipeline_, station_,
+                   resumed_.progress.consumed_samples);
   station_.device.memory().reset_peaks();
 }
 
@@ -51,9 +57,10 @@ RunSummary Run::to_the_end() {
         "which is slower than --run.precision fp32");
   }
   StepRecord record;
-  for (int64_t number = 1; number <= config_.run.steps; ++number) {
+  const int64_t before = resumed_.progress.step;
+  for (int64_t number = before + 1; number <= config_.run.steps; ++number) {
     record = take_step(number);
-    if (number == RunReport::kWarmUpSteps) pipeline_.reserve_for_messages();
+    if (number == before + RunReport::kWarmUpSteps) pipeline_.reserve_for_messages();
     if (reporter_ != nullptr) reporter_->step(record);
     const bool last = number == config_.run.steps;
     if (source_.facts().validation_samples > 0 &&
@@ -61,7 +68,7 @@ RunSummary Run::to_the_end() {
       evaluate(number);
     }
     if ((last && config_.checkpoint.last) || is_due(number, config_.checkpoint.every)) {
-      save(number);
+      save();
     }
   }
   pipeline_.drain();
@@ -82,6 +89,11 @@ void Run::start_from_another() {
   transfer(record, pipeline_, station_.device);
   report_.started_from(record);
   note(describe(record));
+}
+
+void Run::go_on() {
+  load_state(resumed_.checkpoint, pipeline_.state(), station_.device, station_.network.world());
+  note(resumed_.note);
 }
 
 void Run::note_frozen() {
@@ -133,8 +145,8 @@ void Run::evaluate(int64_t step) {
   if (reporter_ != nullptr) reporter_->evaluated(record);
 }
 
-void Run::save(int64_t step) {
-  const std::string warning = saver_.save(step);
+void Run::save() {
+  const std::string warning = saver_.save(step_->progress());
   if (!warning.empty()) note("warning: " + warning);
 }
 

@@ -18,6 +18,7 @@
 #include "runtime/telemetry/reporter.h"
 #include "runtime/training/batches.h"
 #include "runtime/training/data_source.h"
+#include "runtime/training/resume.h"
 #include "runtime/training/saver.h"
 #include "runtime/training/step.h"
 
@@ -30,14 +31,15 @@ struct RunOrder {
   std::string run_file;              // the configuration as text, for the checkpoints
   std::string identity = {};         // of the run directory, for the checkpoints too
   const Profile* profile = nullptr;  // for the predictions in the report; null where there is none
+  std::string resume_from = {};      // a step directory to go on from; empty: from the start
 };
 
 class Run {
  public:
   // Collective over all ranks. Opens the data, builds the network and the pipeline, loads what
-  // init.from names, and tells `reporter` (null except on rank 0) what is about to run. All that
-  // the arguments refer to must outlive this. Throws Error; those that every rank throws say so
-  // (ErrorScope).
+  // resume_from, or else init.from names, and tells `reporter` (null except on rank 0) what is
+  // about to run. All that the arguments refer to must outlive this. Throws Error; those that every
+  // rank throws say so (ErrorScope).
   Run(const RunOrder& order, const Station& station, Reporter* reporter);
 
   // Collective; once. Trains to the last step, saved and reported. Returns the summary on rank 0
@@ -47,17 +49,19 @@ class Run {
  private:
   void note(const std::string& line);
   void start_from_another();
+  void go_on();
   void note_frozen();
   [[nodiscard]] std::optional<Forecast> look_ahead(const Profile* profile);
   [[nodiscard]] StepRecord take_step(int64_t number);
   void evaluate(int64_t step);
-  void save(int64_t step);
+  void save();
   void write_trace();
 
   const Config& config_;
   Station station_;
   Reporter* reporter_;
   DataSource source_;
+  ResumePoint resumed_;
   Blueprint blueprint_;
   std::optional<Forecast> forecast_;  // until the report has it
   Pipeline pipeline_;

@@ -13,16 +13,18 @@ Saver::Saver(const Config& config, std::string run_file, std::string run, const 
       network_(station.network),
       device_(station.device) {}
 
-std::string Saver::save(int64_t step) {
+std::string Saver::save(const Progress& progress) {
   const PipelineConfig& pipeline = config_.pipeline;
   CheckpointRequest request;
   if (network_.replicas().rank() == 0) add_tensors(request);
   request.root = config_.run.out + "/checkpoints";
   request.keep = config_.checkpoint.keep;
-  request.state.step = step;
+  request.state.step = progress.step;
   request.state.seed = config_.run.seed;
   request.state.mini_batch = pipeline.micro_batch_size * pipeline.micro_batches * pipeline.replicas;
-  request.state.consumed_samples = step * request.state.mini_batch;
+  request.state.consumed_samples = progress.consumed_samples;
+  request.state.optimizer_steps = progress.optimizer_steps;
+  request.state.training_samples = progress.training_samples;
   request.state.version = PENSTOCK_VERSION;
   request.state.configuration = run_file_;
   request.state.run = run_;

@@ -7,6 +7,7 @@
 #include "runtime/comm/station.h"
 #include "runtime/configuration/config.h"
 #include "runtime/pipeline/pipeline.h"
+#include "runtime/training/progress.h"
 
 namespace penstock {
 
@@ -17,10 +18,10 @@ class Saver {
   Saver(const Config& config, std::string run_file, std::string run, const Pipeline& pipeline,
         const Station& station);
 
-  // Collective over all ranks. Writes what the pipeline's state tables hold, as it is after `step`,
-  // to <out>/checkpoints/step-...; each tensor from one rank. Returns a warning, usually empty.
-  // Throws as save_checkpoint().
-  [[nodiscard]] std::string save(int64_t step);
+  // Collective over all ranks. Writes what the pipeline's state tables hold, as it is at
+  // `progress`, to <out>/checkpoints/step-...; each tensor from one rank. Returns a warning,
+  // usually empty. Throws as save_checkpoint().
+  [[nodiscard]] std::string save(const Progress& progress);
 
  private:
   void add_tensors(CheckpointRequest& request) const;

@@ -55,6 +55,9 @@ struct Trajectory {
       tensors;  // of the last checkpoint, optimizer included
 };
 [[nodiscard]] Trajectory read_trajectory(const std::string& run_directory);
+// All tensors of a step's directory.
+[[nodiscard]] std::map<std::string, std::vector<std::byte>> read_checkpoint(
+    const std::string& step_directory);
 
 [[nodiscard]] std::string read_file(const std::string& path);
 
