@@ -37,9 +37,12 @@ struct InitConfig {
 };
 
 struct CheckpointConfig {
-  int64_t every = 0;  // steps; 0: only at the end
-  int keep = 3;       // periodic ones; 0: all
-  bool last = true;   // one when the run ends
+  int64_t every = 0;              // steps; 0: by the clock
+  double minutes = 10;            // where `every` is 0; 0: only at the end
+  int keep = 3;                   // the newest; 0: all
+  int64_t keep_every = 0;         // steps: the first of every so many stays too; 0: none
+  bool last = true;               // one when the run ends
+  std::string on_error = "stop";  // stop | continue, when one cannot be written
 };
 
 struct RunConfig {

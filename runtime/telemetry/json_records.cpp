@@ -47,6 +47,7 @@ Json rank_json(const RankRecord& record) {
       {"parameters", record.parameters},
       {"peak_bytes", memory_json(record.memory)},
       {"reserved_bytes", record.memory.reserved},
+      {"snapshot_bytes", record.snapshot_bytes},
       {"busy_fraction", record.busy_fraction},
       {"data_wait_ms", record.data_wait_ms},
       {"allocations_per_step", record.allocations_per_step},
@@ -126,6 +127,9 @@ std::string json_text(const RunSummary& summary) {
   json["seconds"] = summary.seconds;
   if (summary.init) json["init"] = transfer_json(*summary.init);
   if (summary.final_eval) json["final_eval"] = eval_json(*summary.final_eval);
+  json["checkpoints"] = {{"count", summary.checkpoints.count},
+                         {"stall_ms", summary.checkpoints.stall_ms},
+                         {"bytes", summary.checkpoints.bytes}};
   json["ranks_detail"] = Json::array();
   for (const RankRecord& record : summary.ranks_detail) {
     json["ranks_detail"].push_back(rank_json(record));

@@ -47,6 +47,7 @@ struct RankRecord {  // an entry of summary.json's ranks_detail
   std::string layers;      // "blocks.0 .. blocks.3"
   int64_t parameters = 0;  // numbers held by this rank
   MemoryUse memory;
+  int64_t snapshot_bytes = 0;  // host memory for checkpoints; where that is the device's, in memory
   // The pipeline phase: from a rank's first instruction of a step to the end of its last compute
   // instruction, waiting included, over all steps but those of the warm-up.
   double phase_s = 0.0;
@@ -63,6 +64,12 @@ struct ForecastRecord {  // what the planner expected of the run
   std::string basis;     // "counted for cpu", "measured: profile.json"
   double step_ms = 0.0;
   double exposed_communication_ms = 0.0;
+};
+
+struct CheckpointRecord {  // summary.json's `checkpoints`
+  int64_t count = 0;       // complete
+  double stall_ms = 0.0;   // that training stood still, for each written while it went on
+  uint64_t bytes = 0;      // of the last one
 };
 
 struct TransferRecord {    // what a run started from: summary.json's `init`
@@ -82,6 +89,7 @@ struct RunSummary {  // summary.json
   int64_t parameters = 0;  // of the whole network
   int64_t frozen_parameters = 0;
   std::optional<TransferRecord> init;
+  CheckpointRecord checkpoints;
   int64_t steps = 0;
   double final_loss = 0.0;
   std::optional<EvalRecord> final_eval;

@@ -75,8 +75,12 @@ bool is_zero(const std::string& value) {
   return !value.empty() && value.find_first_not_of("0.") == std::string::npos;
 }
 
-std::string_view last_part(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+// Of a path in quotes.
+std::string_view last_part(std::string_view value) {
+  constexpr std::string_view kQuotes = "'\"";
+  value.remove_prefix(std::min(value.find_first_not_of(kQuotes), value.size()));
+  value.remove_suffix(value.size() - std::min(value.find_last_not_of(kQuotes) + 1, value.size()));
+  return value.substr(value.rfind('/') + 1);  // npos + 1 is 0
 }
 
 bool may_change(Rule rule, const std::string& saved, const std::string& given) {
@@ -86,9 +90,7 @@ bool may_change(Rule rule, const std::string& saved, const std::string& given) {
     case Rule::Free:
       return true;
     case Rule::SameFile:
-      // Both are in quotes, of which the last part has lost the first where there is a folder.
-      return last_part(saved).substr(saved.rfind('/') == std::string::npos ? 1 : 0) ==
-             last_part(given).substr(given.rfind('/') == std::string::npos ? 1 : 0);
+      return last_part(saved) == last_part(given);
     case Rule::BothOrNone:
       return is_zero(saved) == is_zero(given);
   }

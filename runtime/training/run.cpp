@@ -34,12 +34,13 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
       forecast_(look_ahead(order.profile)),
       pipeline_(config_, blueprint_, station.grid, station.network, station.device),
       saver_(config_, order.run_file, order.identity, pipeline_, station),
+      checkpoints_(config_, saver_, station_, [this](const std::string& line) { note(line); }),
       report_(config_, station, pipeline_, std::move(forecast_)),
       trace_(config_.run.trace, resumed_.progress.step + RunReport::kWarmUpSteps + 1,
              config_.run.steps) {
   if (resumed_.checkpoint.empty() && !config_.init.from.empty()) start_from_another();
   note_frozen();
-  step_.emplace(config_, pipeline_, station_);
+  step_.emplace(config_, pipeline_, station_, [this] { return vote(); });
   step_->continue_from(resumed_.progress);
   if (!resumed_.checkpoint.empty()) go_on();
   source_.open(pipeline_.reads().fields);
@@ -67,15 +68,20 @@ RunSummary Run::to_the_end() {
         (last || is_due(number, config_.run.eval_every))) {
       evaluate(number);
     }
-    if ((last && config_.checkpoint.last) || is_due(number, config_.checkpoint.every)) {
-      save();
+    if (last && config_.checkpoint.last) {
+      save_last();
+    } else {
+      checkpoints_.after_step(step_->progress(), step_->vote());
     }
   }
+  checkpoints_.finish();
   pipeline_.drain();
   write_trace();
+  report_.saved(checkpoints_.record(), checkpoints_.snapshot_bytes());
   RunSummary summary =
       report_.summary(record.loss, seconds_since(start), batches_->seconds_waited());
   if (reporter_ != nullptr) reporter_->finished(summary);
+  if (unsaved_) throw Error(*unsaved_);
   return summary;
 }
 
@@ -117,6 +123,10 @@ std::optional<Forecast> Run::look_ahead(const Profile* profile) {
   return ahead;
 }
 
+StepVote Run::vote() const {
+  return {.checkpoint = checkpoints_.is_time(), .writing = checkpoints_.writes()};
+}
+
 StepRecord Run::take_step(int64_t number) {
   const auto start = Clock::now();
   report_.begin_step();
@@ -145,9 +155,14 @@ void Run::evaluate(int64_t step) {
   if (reporter_ != nullptr) reporter_->evaluated(record);
 }
 
-void Run::save() {
-  const std::string warning = saver_.save(step_->progress());
-  if (!warning.empty()) note("warning: " + warning);
+// Where a run goes on without a checkpoint it ends in good order without the last one, too.
+void Run::save_last() {
+  try {
+    checkpoints_.save(step_->progress());
+  } catch (const Error& error) {
+    if (config_.checkpoint.on_error != "continue" || error.scope() != ErrorScope::EveryRank) throw;
+    unsaved_ = error;
+  }
 }
 
 void Run::write_trace() {

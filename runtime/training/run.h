@@ -17,6 +17,7 @@
 #include "runtime/telemetry/records.h"
 #include "runtime/telemetry/reporter.h"
 #include "runtime/training/batches.h"
+#include "runtime/training/checkpointing.h"
 #include "runtime/training/data_source.h"
 #include "runtime/training/resume.h"
 #include "runtime/training/saver.h"
@@ -53,8 +54,9 @@ class Run {
   void note_frozen();
   [[nodiscard]] std::optional<Forecast> look_ahead(const Profile* profile);
   [[nodiscard]] StepRecord take_step(int64_t number);
+  [[nodiscard]] StepVote vote() const;
   void evaluate(int64_t step);
-  void save();
+  void save_last();
   void write_trace();
 
   const Config& config_;
@@ -66,6 +68,8 @@ class Run {
   std::optional<Forecast> forecast_;  // until the report has it
   Pipeline pipeline_;
   Saver saver_;
+  Checkpointing checkpoints_;
+  std::optional<Error> unsaved_;  // why the last checkpoint could not be written
   RunReport report_;
   TraceRecorder trace_;
   std::optional<Step> step_;        // made when the weights are what training starts from

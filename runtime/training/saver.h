@@ -18,10 +18,9 @@ class Saver {
   Saver(const Config& config, std::string run_file, std::string run, const Pipeline& pipeline,
         const Station& station);
 
-  // Collective over all ranks. Writes what the pipeline's state tables hold, as it is at
-  // `progress`, to <out>/checkpoints/step-...; each tensor from one rank. Returns a warning,
-  // usually empty. Throws as save_checkpoint().
-  [[nodiscard]] std::string save(const Progress& progress);
+  // What the pipeline's state tables hold, as it is at `progress`, for <out>/checkpoints/step-...:
+  // references, each tensor from one stage.
+  [[nodiscard]] CheckpointRequest request(const Progress& progress) const;
 
  private:
   void add_tensors(CheckpointRequest& request) const;
@@ -30,7 +29,6 @@ class Saver {
   std::string run_file_, run_;
   const Pipeline& pipeline_;
   Network& network_;
-  Device& device_;
 };
 
 }  // namespace penstock

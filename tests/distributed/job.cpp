@@ -95,6 +95,10 @@ Trajectory read_trajectory(const std::string& run_directory) {
     if (last.empty() || entry.path() > last) last = entry.path();
   }
   trajectory.tensors = read_checkpoint(last.string());
+  const auto manifest = nlohmann::json::parse(read_file(last.string() + "/manifest.json"));
+  for (const auto& [file, digest] : manifest.at("files").items()) {
+    if (file.ends_with(".safetensors")) trajectory.shards[file] = digest.at("xxh3_64");
+  }
   return trajectory;
 }
 

@@ -52,7 +52,8 @@ struct Trajectory {
   std::vector<double> losses, gradient_norms;  // by step, from metrics.jsonl
   std::vector<double> auxiliary_losses;        // likewise; empty where there are none
   std::map<std::string, std::vector<std::byte>>
-      tensors;  // of the last checkpoint, optimizer included
+      tensors;                                // of the last checkpoint, optimizer included
+  std::map<std::string, std::string> shards;  // its files of tensors, by name: their checksums
 };
 [[nodiscard]] Trajectory read_trajectory(const std::string& run_directory);
 // All tensors of a step's directory.

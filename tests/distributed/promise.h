@@ -75,6 +75,7 @@ inline void expect_same_bits(const Trajectory& a, const Trajectory& b, const std
     ASSERT_TRUE(b.tensors.contains(name)) << what << ": " << name;
     EXPECT_TRUE(bytes == b.tensors.at(name)) << what << ": " << name << " differs";
   }
+  EXPECT_EQ(a.shards, b.shards) << what << ": the files of the checkpoints differ";
 }
 
 // Sums in another order: the losses agree to 1e-4.

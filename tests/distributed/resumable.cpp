@@ -36,10 +36,11 @@ void copy(const RunOrder& order, const Station& station) {
   step.continue_from(point.progress);
   load_state(point.checkpoint, pipeline.state(), station.device, station.network.world());
   Saver saver(config, order.run_file, "", pipeline, station);
-  (void)saver.save(step.progress());
+  (void)CheckpointWriter(station.network.world(), station.device)
+      .save(saver.request(step.progress()));
 }
 
-int work(const Session& session, const std::vector<std::string>& arguments) {
+int resumable(const Session& session, const std::vector<std::string>& arguments) {
   const std::string& mode = arguments.at(0);
   const std::string checkpoint = arguments.at(1) == "-" ? "" : arguments.at(1);
   const auto all = starting_network(session);
@@ -64,7 +65,7 @@ int main(int argc, char** argv) {
   using namespace penstock;
   Session session(argc, argv);
   try {
-    return work(session, {argv + 1, argv + argc});
+    return resumable(session, {argv + 1, argv + argc});
   } catch (...) {
     return report(session, current_failure());
   }

@@ -125,11 +125,11 @@ struct Cell {
 const std::set<Cell> kDiagonal = {{0, 1, 2}, {0, 1, 3}, {1, 5, 0}, {1, 5, 4},
                                   {2, 3, 3}, {2, 3, 5}, {3, 4, 1}};
 
-int ranks_of(const GridOf& grid) {
+int ranks_on(const GridOf& grid) {
   return grid.stages * grid.replicas;
 }
 
-std::string text_of(const GridOf& grid) {
+std::string options_of(const GridOf& grid) {
   return " --stages " + std::to_string(grid.stages) + " --replicas " +
          std::to_string(grid.replicas) + " --micro-batches " +
          std::to_string(kMicroBatches / grid.replicas) + " " + grid.rest;
@@ -159,8 +159,8 @@ class Runs {
   }
   void expect_run(const std::string& out, const std::string& mode, const std::string& checkpoint,
                   const GridOf& grid, const std::string& more = "") const {
-    const JobResult job = run(out, mode, checkpoint, ranks_of(grid), text_of(grid) + " " + more);
-    ASSERT_EQ(job.exit_code, 0) << text_of(grid) << "\n" << job.output;
+    const JobResult job = run(out, mode, checkpoint, ranks_on(grid), options_of(grid) + " " + more);
+    ASSERT_EQ(job.exit_code, 0) << options_of(grid) << "\n" << job.output;
   }
   [[nodiscard]] std::string path(const std::string& out) const { return scratch_.path(out); }
   [[nodiscard]] std::string saved() const { return step_directory(path("whole"), kStop); }
@@ -196,7 +196,7 @@ TEST_P(Resume, GoesOnAsIfItHadNeverStopped) {
   for (int loaded = 0; loaded < kGridCount; ++loaded) {
     if (!wants_cell(kDiagonal.contains({network, saved, loaded}))) continue;
     const GridOf& grid = kGrids[loaded];
-    SCOPED_TRACE(text_of(grid));
+    SCOPED_TRACE(options_of(grid));
     if (kCases[network].exact || grid.replicas == kGrids[saved].replicas) {
       runs.expect_run("resumed", "train", runs.saved(), grid);
       expect_same_bits(rest, read_trajectory(runs.path("resumed")), "resumed");
@@ -262,17 +262,21 @@ TEST(ResumeRefuses, AnotherRunAndDamagedFiles) {
   const Runs runs(kCases[0]);
   runs.expect_run("whole", "train", "-", kGrids[1]);
   const JobResult other =
-      runs.run("resumed", "train", runs.saved(), 2, text_of(kGrids[1]) + " --model.width 32");
+      runs.run("resumed", "train", runs.saved(), 2, options_of(kGrids[1]) + " --model.width 32");
   EXPECT_EQ(other.exit_code, 2) << other.output;
   EXPECT_THAT(other.output, testing::HasSubstr("cannot go on from " + runs.saved() +
                                                ": model.width was 16 when it was saved and is 32"));
-  // One byte of the last weight: only the checksum can tell.
-  const std::string shard = runs.saved() + "/model-00002-of-00002.safetensors";
+  // One byte of a weight: only the checksum can tell.
+  std::string shard;
+  for (const auto& file : std::filesystem::directory_iterator(runs.saved())) {
+    if (file.path().extension() == ".safetensors") shard = std::max(shard, file.path().string());
+  }
   std::fstream file(shard, std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(-1, std::ios::end);
   file.put('\x11');
   file.close();
-  const JobResult damaged = runs.run("resumed", "train", runs.saved(), 2, text_of(kGrids[1]));
+  ASSERT_TRUE(file) << shard;
+  const JobResult damaged = runs.run("resumed", "train", runs.saved(), 2, options_of(kGrids[1]));
   EXPECT_EQ(damaged.exit_code, 5) << damaged.output;
   EXPECT_THAT(damaged.output, testing::HasSubstr(shard + " has the checksum "));
 }

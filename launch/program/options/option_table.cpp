@@ -154,6 +154,9 @@ void add_data(std::vector<Option>& table) {
   rows.add("mean", &D::mean, "X,..", any(), "images: of each channel, pixels in [0, 1]; empty: 0.5");
   rows.add("std", &D::std, "X,..", above(0), "images: deviation of each channel; empty: 0.25");
   rows.add("samples", &D::samples, "N", between(0, 1e15), "synthetic: per epoch; 0: 2^20");
+  rows.add("on_damage", &D::on_damage, "NAME", one_of({"replace", "stop"}), "images that cannot be decoded: put the next of the class in its place, or end the run");
+  rows.add("damage_limit", &D::damage_limit, "X", between(0, 1), "replace: the share of the images that may be damaged; more end the run");
+  rows.add("unpack_limit", &D::unpack_limit, "N", between(0, 1e6), "compressed files: so many times its size may come out of one, and 4 MiB; 0: any amount");
   rows.add("prefetch", &D::prefetch, "N", between(1, 1024), "mini-batches read ahead");
 }
 
@@ -210,9 +213,12 @@ void add_init(std::vector<Option>& table) {
 void add_checkpoint(std::vector<Option>& table) {
   using C = CheckpointConfig;
   Rows rows(table, "checkpoint", &Config::checkpoint);
-  rows.add("every", &C::every, "N", between(0, 1e15), "steps; 0: only at the end");
-  rows.add("keep", &C::keep, "N", at_least(0), "how many of them; 0: all");
+  rows.add("every", &C::every, "N", between(0, 1e15), "steps from one to the next; 0: by the clock");
+  rows.add("minutes", &C::minutes, "T", between(0, 1e7), "from one to the next, where every is 0; 0: only at the end");
+  rows.add("keep", &C::keep, "N", at_least(0), "how many of them, the newest; 0: all");
+  rows.add("keep_every", &C::keep_every, "N", between(0, 1e15), "steps: the first of every so many stays for ever; 0: none");
   rows.add("last", &C::last, "", any(), "one when the run ends; off for runs that only measure");
+  rows.add("on_error", &C::on_error, "NAME", one_of({"stop", "continue"}), "what a run does that cannot write one: a full disk");
 }
 
 void add_run(std::vector<Option>& table) {

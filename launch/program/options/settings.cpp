@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -15,6 +13,7 @@
 
 #include "kernels/error.h"
 #include "kernels/suggest.h"
+#include "launch/program/options/bounded_text.h"
 #include "runtime/data/translation/language_pair.h"
 #include "runtime/schedule/text/csv.h"
 
@@ -137,20 +136,13 @@ void settle_data_paths(Settings& settings) {
   }
 }
 
-std::string text_of_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file.good() && !file.eof()) fail_input(fmt::format("cannot read '{}'", path.string()));
-  return text;
-}
-
 // A schedule is a name or a file; a file says for how many stages and micro-batches it is.
 void settle_schedule(Settings& settings) {
   PipelineConfig& pipeline = settings.config.pipeline;
   if (!pipeline.schedule.ends_with(".csv")) return;
   const fs::path path = found(settings, "pipeline.schedule", pipeline.schedule);
   pipeline.schedule = path.string();
-  pipeline.schedule_csv = text_of_file(path);
+  pipeline.schedule_csv = bounded_text(path, "schedule file", kMostScheduleBytes);
   try {
     const Schedule schedule = parse_csv(pipeline.schedule_csv, pipeline.schedule);
     if (!settings.given("pipeline.stages")) pipeline.stages = schedule.stages;
@@ -210,8 +202,9 @@ std::string Settings::place_of(const std::string& name) const {
 }
 
 void refuse_value(const Option& option, const std::string& written, const std::string& origin) {
+  const std::string value = shortened(written);
   fail_input(fmt::format("{}: '{}' must be {}, not {}{}", origin, option.name(), allowed(option),
-                         written, did_you_mean(written, option.limits.choices)));
+                         value, did_you_mean(value, option.limits.choices)));
 }
 
 void assign(Settings& settings, const Option& option, const OptionValue& value,

@@ -78,7 +78,8 @@ TEST(ResumeRules, RefuseToSwitchStateOnOrOff) {
 
 TEST(ResumeRules, LetFilesLieElsewhereUnderTheSameName) {
   EXPECT_EQ(refusal("data", "train", "\"/a/input.txt\"", "\"/b/c/input.txt\""), "");
-  EXPECT_EQ(refusal("data", "train", "\"/a/input.txt\"", "\"input.txt\""), "");
+  EXPECT_EQ(refusal("data", "train", "'/a/input.txt'", "\"input.txt\""), "");
+  EXPECT_EQ(refusal("data", "vocabulary", "''", "\"\""), "");
   EXPECT_NE(refusal("data", "train", "\"/a/input.txt\"", "\"/a/other.txt\""), "");
   EXPECT_NE(refusal("data", "train", "\"/a/input.txt\"", "\"put.txt\""), "");
   EXPECT_NE(refusal("data", "validation", "\"0.1\"", "\"0.2\""), "");
