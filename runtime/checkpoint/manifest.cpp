@@ -97,18 +97,26 @@ std::string encode_state(const CheckpointState& state) {
                    {"mini_batch", state.mini_batch},
                    {"penstock_version", state.version},
                    {"configuration", state.configuration},
-                   {"run", state.run}});
+                   {"run", state.run},
+                   {"optimizer_steps", state.optimizer_steps},
+                   {"training_samples", state.training_samples}});
 }
 
 CheckpointState parse_state(const std::string& text, const std::string& file) {
   const nlohmann::json document = parse_json(text, file);
+  // What older files lack.
+  const auto count_or = [&](const char* key, int64_t without) {
+    return document.contains(key) ? signed_count(document, key, file) : without;
+  };
   return {.step = signed_count(document, "step", file),
           .seed = json_count(document, "seed", file),
           .consumed_samples = signed_count(document, "consumed_samples", file),
           .mini_batch = signed_count(document, "mini_batch", file),
           .version = json_text(document, "penstock_version", file),
           .configuration = json_text(document, "configuration", file),
-          .run = document.contains("run") ? json_text(document, "run", file) : ""};
+          .run = document.contains("run") ? json_text(document, "run", file) : "",
+          .optimizer_steps = count_or("optimizer_steps", signed_count(document, "step", file)),
+          .training_samples = count_or("training_samples", 0)};
 }
 
 std::string index_file(const std::string& part) {
