@@ -51,6 +51,7 @@ class Run {
   [[nodiscard]] std::optional<Forecast> look_ahead(const Profile* profile);
   [[nodiscard]] StepRecord take_step(int64_t number);
   [[nodiscard]] std::span<const Batch> next_batches(int64_t step);
+  void leave_out(int64_t step);
   void evaluate(int64_t step);
   void save(int64_t step);
   void write_trace();
@@ -67,6 +68,7 @@ class Run {
   TraceRecorder trace_;
   std::optional<Step> step_;        // made when the weights are what training starts from
   std::optional<Batches> batches_;  // of training
+  int left_out_in_a_row_ = 0;
 };
 
 }  // namespace penstock
