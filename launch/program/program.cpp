@@ -74,11 +74,14 @@ int dispatch(Session& session, const CommandLine& line, const ModelMaker& models
 }
 
 int run(Session& session, const CommandLine& line, const ModelMaker& models) {
+  int exit_code = 0;
   try {
-    return dispatch(session, line, models);
+    exit_code = dispatch(session, line, models);
   } catch (...) {
-    return report(session, current_failure());
+    exit_code = report(session, current_failure());
   }
+  session.end_together(exit_code);
+  return exit_code;
 }
 
 int start(int argc, char** argv, const ModelMaker& models) {

@@ -54,6 +54,7 @@ std::optional<int64_t> hidden_step_of(std::string_view name, std::string_view su
 
 bool is_complete(const fs::path& path) {
   std::error_code error;
+  // A link to a checkpoint on another disk is one, too.
   return fs::is_directory(path, error) && fs::exists(path / kManifestFile, error);
 }
 

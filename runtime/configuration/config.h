@@ -48,12 +48,15 @@ struct CheckpointConfig {
 struct RunConfig {
   int64_t steps = 100;
   uint64_t seed = 1;
-  std::string out = "runs/latest";
-  std::string device = "auto";     // cpu | cuda | auto
-  bool allow_gpu_sharing = false;  // of one GPU by several ranks
-  bool graphs = true;              // replay CUDA graphs instead of issuing kernels one by one
+  std::string out;                  // the run directory; empty: see RunDirectory
+  std::string resume = "never";     // auto | never | a run directory or checkpoint
+  bool overwrite = false;           // the results of an earlier run in `out`
+  std::string time_limit = "auto";  // auto | none | minutes | [D-]HH:MM:SS
+  std::string device = "auto";      // cpu | cuda | auto
+  bool allow_gpu_sharing = false;   // of one GPU by several ranks
+  bool graphs = true;               // replay CUDA graphs instead of issuing kernels one by one
   int spare_processors = 0;  // multiprocessors of a GPU that matrix products leave to messages
-  double wait_limit = 1800;  // seconds that a rank waits for another; 0: for ever
+  double wait_limit = 300;   // seconds for which no rank goes on before the run ends; 0: for ever
   int threads = 0;           // per rank; 0: the host's cores shared by its ranks
   std::string precision = "fp32";  // fp32 | bf16
   double peak_tflops = 0;          // what mfu is a share of; 0: what is known of the device

@@ -38,7 +38,9 @@ Executor::Executor(const Schedule& schedule, int rank, Parts parts)
       parts_(std::move(parts)),
       held_stages_(static_cast<size_t>(schedule.stages)),
       fields_(schedule.program[static_cast<size_t>(rank)], readers(parts_), *parts_.device),
-      clock_(parts_.device->make_clock(schedule.program[static_cast<size_t>(rank)].size() + 1)) {
+      clock_(parts_.device->make_clock(schedule.program[static_cast<size_t>(rank)].size() + 1)),
+      diary_(parts_.diary, schedule.program[static_cast<size_t>(rank)], parts_.world_ranks, *clock_,
+             !parts_.device->host_addressable()) {
   const Edges edges(schedule);
   open_channels(edges, make_routes(edges, parts_.traffic));
   list_tasks(schedule.program[static_cast<size_t>(rank)], edges);
@@ -117,7 +119,9 @@ void Executor::run_program(const StepInput& input) {
   size_t i = 0;
   try {
     clock_->mark(0);
+    diary_.start(input.pass.step);
     for (; i < tasks_.size(); ++i) {
+      diary_.begin(i);
       fields_.before(i);
       const Op op = tasks_[i].instruction.op;
       const bool computes = is_compute(op) || op == Op::OptimizerStep;
@@ -126,6 +130,7 @@ void Executor::run_program(const StepInput& input) {
       if (computes) parts_.device->end_section();
       fields_.after(i);
       clock_->mark(i + 1);
+      diary_.end(i);
     }
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Peer) throw;
@@ -216,6 +221,7 @@ void Executor::backward(const Task& task, const MicroBatch& batch, Halves halves
 }
 
 void Executor::progress() {
+  diary_.beat();
   if (parts_.links != nullptr) parts_.links->progress();
   if (parts_.reduce != nullptr) parts_.reduce->progress();
 }

@@ -52,7 +52,8 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
       device_(device),
       dtype_(dtype_named(config.run.precision)),
       evaluation_batch_(config.run.eval_batch > 0 ? config.run.eval_batch
-                                                  : config.pipeline.micro_batch_size) {
+                                                  : config.pipeline.micro_batch_size),
+      diary_(network.diary()) {
   const auto& [input, model, layout, programs, targets] = blueprint;
   position_ = network.pipeline().rank();
   Traffic passing = traffic(model, layout, input, config.pipeline.micro_batch_size, dtype_);
@@ -72,6 +73,9 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
   if (std::any_of(layout.ties.begin(), layout.ties.end(), trained)) {
     tied_ = std::make_unique<TiedGradients>(layout, programs.training.rank_of_stage,
                                             stages_by_index_, network, device);
+  }
+  for (const int position : programs.training.rank_of_stage) {
+    world_ranks_.push_back(grid.world_rank(position, grid.replica_of(network.world().rank())));
   }
   train_ = make_executor(programs.training, std::move(passing), 0, false);
   evaluate_ =
@@ -93,6 +97,8 @@ std::unique_ptr<Executor> Pipeline::make_executor(const Schedule& schedule, Traf
   parts.reduce = reduce_.get();
   parts.tied = tied_.get();
   parts.device = &device_;
+  parts.diary = diary_;
+  parts.world_ranks = world_ranks_;
   parts.first_section = first_section;
   return std::make_unique<Executor>(schedule, position_, std::move(parts));
 }

@@ -82,6 +82,8 @@ class Pipeline {
   std::unique_ptr<TiedGradients> tied_;        // null: nothing that is trained is tied
   DType dtype_ = DType::F32;
   int64_t evaluation_batch_ = 1;
+  Diary* diary_;                  // null: none is kept
+  std::vector<int> world_ranks_;  // by stage, of this replica
   std::unique_ptr<Executor> train_, evaluate_;
   std::unique_ptr<Executor> one_position_;  // null until prepared
 };

@@ -22,6 +22,9 @@ struct Speed {
 
 struct StepRecord {  // one line of metrics.jsonl
   int64_t step = 0;  // 1 for the first
+  // Of the run, 1 for the first; the Reporter fills it in. A step that an earlier attempt did, too,
+  // after its last checkpoint, has a line of each.
+  int64_t attempt = 1;
   double loss = 0.0;
   double grad_norm = 0.0;
   double learning_rate = 0.0;
@@ -35,6 +38,7 @@ struct StepRecord {  // one line of metrics.jsonl
 
 struct EvalRecord {  // a line of metrics.jsonl with "eval": true
   int64_t step = 0;
+  int64_t attempt = 1;  // as above
   double loss = 0.0;
   std::optional<double> accuracy;
   int64_t samples = 0;
@@ -90,7 +94,9 @@ struct RunSummary {  // summary.json
   int64_t frozen_parameters = 0;
   std::optional<TransferRecord> init;
   CheckpointRecord checkpoints;
-  int64_t steps = 0;
+  int64_t steps = 0;  // how far it is
+  int64_t attempt = 1;
+  std::string stopped = {};  // by what, where the run did not go to its end
   double final_loss = 0.0;
   std::optional<EvalRecord> final_eval;
   double samples_per_s = 0.0;

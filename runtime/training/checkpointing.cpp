@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kernels/error.h"
+#include "runtime/comm/watch/diary.h"
 
 namespace penstock {
 
@@ -41,6 +42,7 @@ void Checkpointing::begin(const Progress& progress) {
     if (!by_steps) return;  // it is due after the next step again
     if (const auto result = writer_.finish()) completed(*result);
   }
+  const DiaryEntry saving(network_.diary(), {.deed = Deed::Checkpoint, .step = progress.step});
   last_begun_ = Clock::now();
   last_step_ = progress.step;
   ++begun_;
@@ -48,6 +50,7 @@ void Checkpointing::begin(const Progress& progress) {
 }
 
 void Checkpointing::save(const Progress& progress) {
+  const DiaryEntry saving(network_.diary(), {.deed = Deed::Checkpoint, .step = progress.step});
   finish();
   if (complete_step_ == progress.step) return;
   last_step_ = progress.step;

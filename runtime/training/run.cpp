@@ -25,6 +25,7 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
     : config_(order.config),
       station_(station),
       reporter_(reporter),
+      stopping_(order.stopping),
       source_(config_, order.models, station.network.world()),
       resumed_(find_resume_point(order.resume_from, config_, order.run_file,
                                  source_.facts().training_samples, station.network.world())),
@@ -48,6 +49,8 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
   batches_.emplace(DataPart::Training, config_, source_, pipeline_, station_,
                    resumed_.progress.consumed_samples);
   station_.device.memory().reset_peaks();
+  // Weights and, with most optimizers, two numbers more for each.
+  if (stopping_ != nullptr) stopping_->will_save(blueprint_.layout.total_parameters() * 12);
 }
 
 RunSummary Run::to_the_end() {
@@ -59,16 +62,21 @@ RunSummary Run::to_the_end() {
   }
   StepRecord record;
   const int64_t before = resumed_.progress.step;
-  for (int64_t number = before + 1; number <= config_.run.steps; ++number) {
+  bool stops = false;
+  for (int64_t number = before + 1; number <= config_.run.steps && !stops; ++number) {
     record = take_step(number);
+    if (number == before + 1 && station_.network.diary() != nullptr) {
+      station_.network.diary()->settle();
+    }
     if (number == before + RunReport::kWarmUpSteps) pipeline_.reserve_for_messages();
     if (reporter_ != nullptr) reporter_->step(record);
     const bool last = number == config_.run.steps;
-    if (source_.facts().validation_samples > 0 &&
+    stops = step_->vote().stop && !last;
+    if (source_.facts().validation_samples > 0 && !stops &&
         (last || is_due(number, config_.run.eval_every))) {
       evaluate(number);
     }
-    if (last && config_.checkpoint.last) {
+    if (stops || (last && config_.checkpoint.last)) {
       save_last();
     } else {
       checkpoints_.after_step(step_->progress(), step_->vote());
@@ -80,6 +88,8 @@ RunSummary Run::to_the_end() {
   report_.saved(checkpoints_.record(), checkpoints_.snapshot_bytes());
   RunSummary summary =
       report_.summary(record.loss, seconds_since(start), batches_->seconds_waited());
+  summary.steps = record.step;
+  if (stops) summary.stopped = stopping_ != nullptr ? stopping_->reason() : "";
   if (reporter_ != nullptr) reporter_->finished(summary);
   if (unsaved_) throw Error(*unsaved_);
   return summary;
@@ -123,14 +133,17 @@ std::optional<Forecast> Run::look_ahead(const Profile* profile) {
   return ahead;
 }
 
+// This rank's, once a step.
 StepVote Run::vote() const {
-  return {.checkpoint = checkpoints_.is_time(), .writing = checkpoints_.writes()};
+  return {.stop = stopping_ != nullptr && stopping_->is_due(),
+          .checkpoint = checkpoints_.is_time(),
+          .writing = checkpoints_.writes()};
 }
 
 StepRecord Run::take_step(int64_t number) {
   const auto start = Clock::now();
   report_.begin_step();
-  step_->begin(number, batches_->next());
+  step_->begin(number, next_batches(number));
   trace_.begin_step(number, pipeline_.training(), station_.network.world());
   StepRecord record = step_->run();
   trace_.end_step(number, pipeline_.training());
@@ -141,8 +154,14 @@ StepRecord Run::take_step(int64_t number) {
   return record;
 }
 
+std::span<const Batch> Run::next_batches(int64_t step) {
+  const DiaryEntry reading(station_.network.diary(), {.deed = Deed::Data, .step = step});
+  return batches_->next();
+}
+
 void Run::evaluate(int64_t step) {
   const auto start = Clock::now();
+  const DiaryEntry evaluating(station_.network.diary(), {.deed = Deed::Evaluation, .step = step});
   LossSums sums;
   step_->with_averages([&] { sums = validation_loss(config_, source_, pipeline_, station_); });
   EvalRecord record;
@@ -157,12 +176,14 @@ void Run::evaluate(int64_t step) {
 
 // Where a run goes on without a checkpoint it ends in good order without the last one, too.
 void Run::save_last() {
+  const auto start = Clock::now();
   try {
     checkpoints_.save(step_->progress());
   } catch (const Error& error) {
     if (config_.checkpoint.on_error != "continue" || error.scope() != ErrorScope::EveryRank) throw;
     unsaved_ = error;
   }
+  if (stopping_ != nullptr) stopping_->saved(seconds_since(start));
 }
 
 void Run::write_trace() {

@@ -22,6 +22,7 @@
 #include "runtime/training/resume.h"
 #include "runtime/training/saver.h"
 #include "runtime/training/step.h"
+#include "runtime/training/stopping.h"
 
 namespace penstock {
 
@@ -32,6 +33,7 @@ struct RunOrder {
   std::string run_file;              // the configuration as text, for the checkpoints
   std::string identity = {};         // of the run directory, for the checkpoints too
   const Profile* profile = nullptr;  // for the predictions in the report; null where there is none
+  Stopping* stopping = nullptr;      // asked after every step; null: nothing stops the run
   std::string resume_from = {};      // a step directory to go on from; empty: from the start
 };
 
@@ -43,8 +45,12 @@ class Run {
   // rank throws say so (ErrorScope).
   Run(const RunOrder& order, const Station& station, Reporter* reporter);
 
-  // Collective; once. Trains to the last step, saved and reported. Returns the summary on rank 0
-  // (elsewhere only what this rank knows). Throws as the constructor.
+  // What was learnt of the data when they were opened.
+  [[nodiscard]] const DataFacts& facts() const { return source_.facts(); }
+
+  // Collective; once. Trains to the last step, or to the first after which any rank is to stop,
+  // saved and reported: RunSummary::stopped then says why. Returns the summary on rank 0 (elsewhere
+  // only what this rank knows). Throws as the constructor.
   [[nodiscard]] RunSummary to_the_end();
 
  private:
@@ -55,6 +61,7 @@ class Run {
   [[nodiscard]] std::optional<Forecast> look_ahead(const Profile* profile);
   [[nodiscard]] StepRecord take_step(int64_t number);
   [[nodiscard]] StepVote vote() const;
+  [[nodiscard]] std::span<const Batch> next_batches(int64_t step);
   void evaluate(int64_t step);
   void save_last();
   void write_trace();
@@ -62,6 +69,7 @@ class Run {
   const Config& config_;
   Station station_;
   Reporter* reporter_;
+  Stopping* stopping_;
   DataSource source_;
   ResumePoint resumed_;
   Blueprint blueprint_;

@@ -61,7 +61,8 @@ seed = 7
                                       int ranks, const std::string& options) {
   const std::string out = scratch.path("run");
   std::filesystem::remove_all(out);
-  const JobResult job = run_penstock(ranks, "train " + run_file + " --out " + out + " " + options);
+  const JobResult job =
+      run_penstock(ranks, "train " + run_file + " --overwrite --out " + out + " " + options);
   EXPECT_EQ(job.exit_code, 0) << options << "\n" << job.output;
   return job.exit_code == 0 ? read_trajectory(out) : Trajectory{};
 }
