@@ -120,11 +120,17 @@ std::string encode_state(const CheckpointState& state) {
                    {"penstock_version", state.version},
                    {"configuration", state.configuration},
                    {"run", state.run},
+                   {"optimizer_steps", state.optimizer_steps},
+                   {"training_samples", state.training_samples},
                    {"layers", encode_layers(state.layers)}});
 }
 
 CheckpointState parse_state(const std::string& text, const std::string& file) {
   const nlohmann::json document = parse_json(text, file);
+  // What older files lack.
+  const auto count_or = [&](const char* key, int64_t without) {
+    return document.contains(key) ? signed_count(document, key, file) : without;
+  };
   return {.step = signed_count(document, "step", file),
           .seed = json_count(document, "seed", file),
           .consumed_samples = signed_count(document, "consumed_samples", file),
@@ -132,6 +138,8 @@ CheckpointState parse_state(const std::string& text, const std::string& file) {
           .version = json_text(document, "penstock_version", file),
           .configuration = json_text(document, "configuration", file),
           .run = document.contains("run") ? json_text(document, "run", file) : "",
+          .optimizer_steps = count_or("optimizer_steps", signed_count(document, "step", file)),
+          .training_samples = count_or("training_samples", 0),
           .layers = parse_layers(document, file)};
 }
 

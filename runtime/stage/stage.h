@@ -58,9 +58,6 @@ class Stage {
         DType dtype, Device& device, const StagePlace& place = {});
 
   void allocate(uint64_t seed) { weights_.allocate(seed, device_); }
-  // After allocate(): gradients and step sums of the micro-batches are added up in pairs, which
-  // takes memory (pairwise_sum.h), and not one after another.
-  void add_in_pairs() { weights_.add_in_pairs(static_cast<int>(live_.size()), device_); }
   // Called between ops, so that messages of other ranks move.
   void set_progress(const std::function<void()>& progress) { progress_ = progress; }
 
@@ -89,7 +86,6 @@ class Stage {
   [[nodiscard]] const StageLosses& losses(int index) const {
     return losses_[static_cast<size_t>(index)];
   }
-  // Its buckets() are complete one by one while the last backward of a step runs.
   [[nodiscard]] StageWeights& weights() { return weights_; }
   [[nodiscard]] StageFacts facts() const;
 
@@ -108,6 +104,7 @@ class Stage {
     return segment.plan->last > untrained_;
   }
   void pass_over(const Segment& segment);
+  void show_gradients(size_t layer);
   Stash& take_stash(int index);
   Stash& stash_of(int index);
   void release_stash(int index);
@@ -135,8 +132,9 @@ class Stage {
   std::vector<Stash*> spare_;  // of those, not in use
   std::deque<Tape> tapes_;     // likewise
   std::vector<Tape*> spare_tapes_;
-  std::vector<Stash*> live_;         // by micro-batch; null when none
-  std::vector<StageLosses> losses_;  // by micro-batch
+  std::vector<Stash*> live_;            // by micro-batch; null when none
+  std::vector<StageLosses> losses_;     // by micro-batch
+  const MicroBatch* probed_ = nullptr;  // in a backward whose pass has a probe
 };
 
 }  // namespace penstock

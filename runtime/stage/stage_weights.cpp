@@ -1,5 +1,7 @@
 #include "runtime/stage/stage_weights.h"
 
+#include <utility>
+
 #include "runtime/configuration/name_patterns.h"
 #include "runtime/stage/initial_values.h"
 
@@ -33,6 +35,16 @@ void StageWeights::allocate(uint64_t seed, Device& device) {
     device.pointwise().fill(buffer.value, buffer.initial);
   }
   table_->bind();
+}
+
+std::vector<const Parameter*> StageWeights::parameters_of(size_t layer) const {
+  const std::deque<Parameter>& all = set_.declared().parameters;
+  const size_t end = layer + 1 < first_parameter_.size() ? first_parameter_[layer + 1] : all.size();
+  std::vector<const Parameter*> some;
+  for (size_t i = first_parameter_[layer]; i < end; ++i) {
+    if (!all[i].frozen) some.push_back(&all[i]);
+  }
+  return some;
 }
 
 void StageWeights::add_in_pairs(int micro_batches, Device& device) {
