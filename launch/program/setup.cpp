@@ -44,21 +44,21 @@ Config share(Collective& world, const std::function<Config()>& make) {
 }
 
 Config shared_config(Collective& world, const std::vector<std::string>& arguments,
-                     bool run_file_required, Settings* origins) {
+                     bool run_file_required, Settings* origins, DataRead read) {
   return share(world, [&] {
-    const Settings settings = read_settings(arguments, run_file_required);
+    const Settings settings = read_settings(arguments, run_file_required, read);
     if (origins != nullptr) *origins = settings;
     return settings.config;
   });
 }
 
-Config with_vocabulary(Collective& world, const Config& config) {
+Config with_vocabulary(Collective& world, const Config& config, const std::string& folder) {
   if (!uses_pieces(config.data)) return config;
   Config complete = config;
   complete.data.vocabulary = on_first_rank(world, [&] {
     std::error_code error;
-    std::filesystem::create_directories(config.run.out, error);
-    const std::string path = provide_vocabulary(config.data, config.run.out);
+    std::filesystem::create_directories(folder, error);
+    const std::string path = provide_vocabulary(config.data, folder);
     return std::filesystem::absolute(path).lexically_normal().string();
   });
   return complete;

@@ -27,13 +27,15 @@ namespace penstock {
 // 0 in `origins` (may be null) where each value came from. Collective; what it throws, all ranks
 // throw.
 [[nodiscard]] Config shared_config(Collective& world, const std::vector<std::string>& arguments,
-                                   bool run_file_required, Settings* origins = nullptr);
+                                   bool run_file_required, Settings* origins = nullptr,
+                                   DataRead read = DataRead::All);
 // Rank 0's configuration on every rank. Collective, errors likewise.
 [[nodiscard]] Config share(Collective& world, const std::function<Config()>& make);
 
-// A run on word pieces whose configuration names no vocabulary gets one in run.out, trained on rank
-// 0 unless it is there already. Collective, errors likewise.
-[[nodiscard]] Config with_vocabulary(Collective& world, const Config& config);
+// A run on word pieces whose configuration names no vocabulary gets one in `folder`, trained on
+// rank 0 unless it is there already. Collective, errors likewise.
+[[nodiscard]] Config with_vocabulary(Collective& world, const Config& config,
+                                     const std::string& folder);
 
 // Throws on every rank when there are too few or too many, with the mpirun line that fits.
 [[nodiscard]] Grid grid_of(const Config& config, int ranks);

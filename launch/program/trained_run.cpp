@@ -8,8 +8,11 @@
 
 #include "launch/program/device_choice.h"
 #include "launch/program/failure.h"
+#include "launch/program/kept_run.h"
 #include "launch/program/setup.h"
+#include "runtime/checkpoint/reader.h"
 #include "runtime/data/text/vocabulary.h"
+#include "runtime/run_directory/contents.h"
 #include "runtime/training/trained_weights.h"
 
 namespace penstock {
@@ -25,8 +28,8 @@ Number number(const std::string& option, const std::string& text) {
   return value;
 }
 
-size_t from_first_rank(Collective& world, size_t count) {
-  return std::stoull(world.broadcast(std::to_string(count), 0));
+size_t counted_on_first_rank(Collective& world, const CountTexts& count) {
+  return std::stoull(on_first_rank(world, [&] { return std::to_string(count()); }));
 }
 
 // Fewer of them, not smaller ones: what a row gives must not depend, to the last bit, on how many
@@ -92,12 +95,14 @@ UseOptions use_options(const Arguments& arguments, std::span<const std::string_v
 }
 
 TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelMaker& models,
-                       bool with_data, size_t texts, int width) {
+                       bool with_data, const CountTexts& count, int width) {
   DeviceChoice choice;
   {
     const std::unique_ptr<Network> all = starting_network(session);
     Collective& world = all->world();
-    config = with_vocabulary(world, shared_config(world, options.rest, true));
+    const DataRead read = with_data ? DataRead::Validation : DataRead::Nothing;
+    const Config asked = shared_config(world, options.rest, true, nullptr, read);
+    config = share(world, [&] { return with_kept(asked, options.checkpoint); });
     const ThreadPlan plan = shared_threads(world, session, config.run.threads);
     config.run.threads = plan.threads;
     choice = choose_device(world, session, config.run.device);
@@ -105,10 +110,13 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
     agree(world, fmt::format("rank {} (host {})", session.rank(), session.host()),
           [&] { device = open_device(choice, plan.threads, config.run); });
     checkpoint = on_first_rank(world, [&] {
-      return options.checkpoint.empty() ? newest_checkpoint(config.run.out) : options.checkpoint;
+      const std::string& named = options.checkpoint;
+      std::string path = named.empty() ? newest_of_run(config.run.out) : named;
+      (void)CheckpointReader(path);  // refuses what is none, before anything is waited for
+      return path;
     });
     grid = grid_of(config, session.ranks());
-    spare_micro_batches(config, from_first_rank(world, texts), width);
+    if (count) spare_micro_batches(config, counted_on_first_rank(world, count), width);
   }
   const LinkPlan links =
       on_every_rank([&] { return plan_links(config.pipeline.link, choice.ranks, grid); });

@@ -18,10 +18,11 @@ struct NamedTensor {
   Tensor tensor;
 };
 
-// Writes a new file and returns when it is on disk. Tensors that the host cannot address pass
-// through a buffer of a few MiB: there is never a second copy of the weights.
+// Writes a new file and returns when it is on disk. `device`: whose memory the tensors are in;
+// null: the host's. Those that the host cannot address pass through a buffer of a few MiB: there is
+// never a second copy of the weights.
 FileDigest write_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
-                             const std::map<std::string, std::string>& metadata, Device& device);
+                             const std::map<std::string, std::string>& metadata, Device* device);
 
 // An open file whose header has been checked (see parse_safetensors_header).
 class SafetensorsFile {

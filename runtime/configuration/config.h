@@ -37,18 +37,24 @@ struct InitConfig {
 };
 
 struct CheckpointConfig {
-  int64_t every = 0;  // steps; 0: only at the end
-  int keep = 3;       // periodic ones; 0: all
-  bool last = true;   // one when the run ends
+  int64_t every = 0;              // steps; 0: by the clock
+  double minutes = 10;            // where `every` is 0; 0: only at the end
+  int keep = 3;                   // the newest; 0: all
+  int64_t keep_every = 0;         // steps: the first of every so many stays too; 0: none
+  bool last = true;               // one when the run ends
+  std::string on_error = "stop";  // stop | continue, when one cannot be written
 };
 
 struct RunConfig {
   int64_t steps = 100;
   uint64_t seed = 1;
-  std::string out = "runs/latest";
-  std::string device = "auto";     // cpu | cuda | auto
-  bool allow_gpu_sharing = false;  // of one GPU by several ranks
-  bool graphs = true;              // replay CUDA graphs instead of issuing kernels one by one
+  std::string out;                  // the run directory; empty: see RunDirectory
+  std::string resume = "never";     // auto | never | a run directory or checkpoint
+  bool overwrite = false;           // the results of an earlier run in `out`
+  std::string time_limit = "auto";  // auto | none | minutes | [D-]HH:MM:SS
+  std::string device = "auto";      // cpu | cuda | auto
+  bool allow_gpu_sharing = false;   // of one GPU by several ranks
+  bool graphs = true;               // replay CUDA graphs instead of issuing kernels one by one
   int spare_processors = 0;  // multiprocessors of a GPU that matrix products leave to messages
   double wait_limit = 300;   // seconds for which no rank goes on before the run ends; 0: for ever
   // stop | skip: what becomes of a run when a step's loss or gradient is not finite

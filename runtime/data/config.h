@@ -7,6 +7,11 @@
 
 namespace penstock {
 
+// How much may come out of a compressed file: 4 MiB and so many times the size of the file. 0: any
+// amount. Text shrinks to a fifth, logs to a thirtieth; zeros, which somebody packed to fill our
+// memory, to a thousandth.
+inline constexpr int64_t kUnpackLimit = 64;
+
 struct DataConfig {
   std::string kind = "synthetic";  // text | tokens | parallel | images | synthetic
   std::string train = {};          // a file, folder or archive; parallel: see language_pair.h
@@ -22,6 +27,10 @@ struct DataConfig {
   int64_t longest = 0;                  // pieces of a sentence; 0: what fits the model's context
   // images
   std::vector<std::string> leave_out = {};  // classes
+  // what becomes of an image that cannot be decoded: "replace": the next good one of its class
+  // takes its place, as long as no more than the share damage_limit of the files is damaged; "stop"
+  std::string on_damage = "replace";
+  double damage_limit = 0.01;
   // augmentation of training samples and normalisation of all
   int crop_padding = 0;           // pixels added on each side before a random crop back to the size
   bool flip = false;              // random horizontal flip
@@ -30,6 +39,7 @@ struct DataConfig {
   std::vector<double> std = {};   // per channel; empty: 0.25 each
   int64_t samples = 0;            // synthetic: samples per epoch; 0 = 2^20
   int prefetch = 2;               // mini-batches decoded ahead
+  int64_t unpack_limit = kUnpackLimit;  // of compressed files
 };
 
 }  // namespace penstock

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -28,7 +29,7 @@ class Dataset {
   // Targets that the loss of one sample averages over (context length for text, 1 for images).
   [[nodiscard]] virtual int64_t targets_per_sample() const = 0;
   // Writes the fields of sample `index` to out[f] (null: not wanted), each dense. `random` drives
-  // the augmentation (training sets only). Called from several threads. Throws Error(Input) naming
+  // the augmentation (training sets only). Called from several threads. Throws Error(Data) naming
   // the file when the sample cannot be read.
   virtual void read(int64_t index, const RandomStream& random,
                     std::span<void* const> out) const = 0;
@@ -56,9 +57,13 @@ struct SampleShape {
   bool parallel = false;            // synthetic: sentence pairs, as in parallel.h
 };
 
-// Throws Error(Input): a missing, empty, truncated or unfit file, with what to do about it.
+// Takes a line about something wrong that does not stop the run; called from any thread.
+using Warn = std::function<void(const std::string& line)>;
+
+// `warn` (may be empty) is kept by the sets. Throws Error(Input): a missing, empty or unfit file;
+// Error(Data): a damaged one, naming the file and where in it; each with what to do about it.
 [[nodiscard]] Datasets open_datasets(const DataConfig& config, const SampleShape& shape,
-                                     uint64_t seed);
+                                     uint64_t seed, const Warn& warn = {});
 
 // One micro-batch in host memory: tensors [samples, field shape...].
 struct Batch {

@@ -9,7 +9,8 @@
 
 namespace penstock {
 
-Datasets open_datasets(const DataConfig& config, const SampleShape& shape, uint64_t seed) {
+Datasets open_datasets(const DataConfig& config, const SampleShape& shape, uint64_t seed,
+                       const Warn& warn) {
   if (config.kind == "synthetic") {
     return shape.parallel ? open_synthetic_pairs(config, shape, seed)
                           : open_synthetic(config, shape, seed);
@@ -23,7 +24,7 @@ Datasets open_datasets(const DataConfig& config, const SampleShape& shape, uint6
   if (config.train.empty()) {
     fail_input("data.train is missing: data.kind = \"" + config.kind + "\" needs a path");
   }
-  if (config.kind == "images") return open_images(config, shape.image);
+  if (config.kind == "images") return open_images(config, shape.image, warn);
   if (shape.context < 1) {
     fail_input("data.kind = \"" + config.kind +
                "\" needs a model that reads tokens, with model.context >= 1");

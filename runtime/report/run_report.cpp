@@ -139,6 +139,8 @@ RankRecord RunReport::rank_record(double data_wait_s) const {
     if (entry->is_parameter()) record.parameters += entry->elements();
   }
   record.memory = device_.memory().use();
+  record.snapshot_bytes = snapshot_bytes_;
+  if (device_.host_addressable()) record.memory.total_peak += snapshot_bytes_;
   record.phase_s = phase_.span;
   record.busy_fraction = phase_.span > 0.0 ? phase_.busy / phase_.span : 0.0;
   record.data_wait_ms = steps_ > 0 ? 1e3 * data_wait_s / static_cast<double>(steps_) : 0.0;
@@ -202,6 +204,7 @@ RunSummary RunReport::summary(double final_loss, double seconds, double data_wai
   summary.parameters = pipeline_.blueprint().layout.total_parameters();
   summary.frozen_parameters = pipeline_.blueprint().layout.frozen_parameters();
   summary.init = init_;
+  summary.checkpoints = checkpoints_;
   summary.steps = config_.run.steps;
   summary.final_loss = final_loss;
   summary.final_eval = evaluation_;

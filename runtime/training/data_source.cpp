@@ -1,6 +1,9 @@
 #include "runtime/training/data_source.h"
 
+#include <cstdio>
 #include <sstream>
+
+#include "kernels/error.h"
 
 namespace penstock {
 namespace {
@@ -44,6 +47,13 @@ DataFacts decode(const std::string& text) {
   return facts;
 }
 
+// On the rank that reads, which may be any, and from its reading thread: one write keeps the line
+// whole among those of others.
+void warn_of_damage(const std::string& line) {
+  const std::string text = "penstock: warning: " + one_line(line) + "\n";
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
 }  // namespace
 
 DataSource::DataSource(const Config& config, const ModelMaker& models, Collective& world)
@@ -54,7 +64,7 @@ DataSource::DataSource(const Config& config, const ModelMaker& models, Collectiv
   std::string message;
   if (world.rank() == 0) {
     try {
-      datasets_ = open_datasets(config.data, shape_, config.run.seed);
+      datasets_ = open_datasets(config.data, shape_, config.run.seed, warn_of_damage);
       note_ = datasets_.note;
       message = '+';
       message += encode(facts_of(datasets_));
@@ -78,7 +88,7 @@ void DataSource::open(const std::vector<std::string>& fields) {
   if (fields.empty()) {
     datasets_ = {};
   } else if (!datasets_.train) {
-    datasets_ = open_datasets(config_.data, shape_, config_.run.seed);
+    datasets_ = open_datasets(config_.data, shape_, config_.run.seed, warn_of_damage);
   }
 }
 

@@ -25,6 +25,7 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
     : config_(order.config),
       station_(station),
       reporter_(reporter),
+      stopping_(order.stopping),
       source_(config_, order.models, station.network.world()),
       blueprint_(on_every_rank([&] {
         return draw_up(config_, order.models, source_.facts().vocabulary, source_.facts().classes);
@@ -32,15 +33,18 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
       forecast_(look_ahead(order.profile)),
       pipeline_(config_, blueprint_, station.grid, station.network, station.device),
       saver_(config_, order.run_file, order.identity, pipeline_, station),
+      checkpoints_(config_, saver_, station_, [this](const std::string& line) { note(line); }),
       report_(config_, station, pipeline_, std::move(forecast_)),
       trace_(config_.run.trace, RunReport::kWarmUpSteps + 1, config_.run.steps) {
   if (!config_.init.from.empty()) start_from_another();
   note_frozen();
-  step_.emplace(config_, pipeline_, station_);
+  step_.emplace(config_, pipeline_, station_, [this] { return vote(); });
   source_.open(pipeline_.reads().fields);
   check_validation(config_, source_, blueprint_.targets);
   batches_.emplace(DataPart::Training, config_, source_, pipeline_, station_);
   station_.device.memory().reset_peaks();
+  // Weights and, with most optimizers, two numbers more for each.
+  if (stopping_ != nullptr) stopping_->will_save(blueprint_.layout.total_parameters() * 12);
 }
 
 RunSummary Run::to_the_end() {
@@ -51,7 +55,8 @@ RunSummary Run::to_the_end() {
         "which is slower than --run.precision fp32");
   }
   StepRecord record;
-  for (int64_t number = 1; number <= config_.run.steps; ++number) {
+  bool stops = false;
+  for (int64_t number = 1; number <= config_.run.steps && !stops; ++number) {
     record = take_step(number);
     left_out_in_a_row_ = record.left_out ? left_out_in_a_row_ + 1 : 0;
     if (record.left_out) leave_out(number);
@@ -59,19 +64,27 @@ RunSummary Run::to_the_end() {
     if (number == RunReport::kWarmUpSteps) pipeline_.reserve_for_messages();
     if (reporter_ != nullptr) reporter_->step(record);
     const bool last = number == config_.run.steps;
-    if (source_.facts().validation_samples > 0 &&
+    stops = step_->vote().stop && !last;
+    if (source_.facts().validation_samples > 0 && !stops &&
         (last || is_due(number, config_.run.eval_every))) {
       evaluate(number);
     }
-    if ((last && config_.checkpoint.last) || is_due(number, config_.checkpoint.every)) {
-      save(number);
+    if (stops || (last && config_.checkpoint.last)) {
+      save_last(number);
+    } else {
+      checkpoints_.after_step(number, step_->vote());
     }
   }
+  checkpoints_.finish();
   pipeline_.drain();
   write_trace();
+  report_.saved(checkpoints_.record(), checkpoints_.snapshot_bytes());
   RunSummary summary =
       report_.summary(record.loss, seconds_since(start), batches_->seconds_waited());
+  summary.steps = record.step;
+  if (stops) summary.stopped = stopping_ != nullptr ? stopping_->reason() : "";
   if (reporter_ != nullptr) reporter_->finished(summary);
+  if (unsaved_) throw Error(*unsaved_);
   return summary;
 }
 
@@ -108,6 +121,13 @@ std::optional<Forecast> Run::look_ahead(const Profile* profile) {
   return ahead;
 }
 
+// This rank's, once a step.
+StepVote Run::vote() const {
+  return {.stop = stopping_ != nullptr && stopping_->is_due(),
+          .checkpoint = checkpoints_.is_time(),
+          .writing = checkpoints_.writes()};
+}
+
 StepRecord Run::take_step(int64_t number) {
   const auto start = Clock::now();
   report_.begin_step();
@@ -130,8 +150,8 @@ void Run::leave_out(int64_t step) {
   if (config_.run.on_nonfinite == "skip" && goes_on) return note("warning: " + what + "; left out");
   std::string end = "; the weights are as before this step";
   if (step > 1 && config_.checkpoint.last) {
-    save(step - 1);
-    end += ", and saved so";
+    save_last(step - 1);
+    end += unsaved_ ? std::string(", but are not saved: ") + unsaved_->what() : ", and saved so";
   }
   if (!goes_on) end += ", as before " + std::to_string(kMostInARow) + " others in a row";
   pipeline_.drain();
@@ -161,10 +181,16 @@ void Run::evaluate(int64_t step) {
   if (reporter_ != nullptr) reporter_->evaluated(record);
 }
 
-void Run::save(int64_t step) {
-  const DiaryEntry saving(station_.network.diary(), {.deed = Deed::Checkpoint, .step = step});
-  const std::string warning = saver_.save(step);
-  if (!warning.empty()) note("warning: " + warning);
+// Where a run goes on without a checkpoint it ends in good order without the last one, too.
+void Run::save_last(int64_t step) {
+  const auto start = Clock::now();
+  try {
+    checkpoints_.save(step);
+  } catch (const Error& error) {
+    if (config_.checkpoint.on_error != "continue" || error.scope() != ErrorScope::EveryRank) throw;
+    unsaved_ = error;
+  }
+  if (stopping_ != nullptr) stopping_->saved(seconds_since(start));
 }
 
 void Run::write_trace() {

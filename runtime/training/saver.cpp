@@ -10,15 +10,16 @@ Saver::Saver(const Config& config, std::string run_file, std::string run, const 
       run_file_(std::move(run_file)),
       run_(std::move(run)),
       pipeline_(pipeline),
-      network_(station.network),
-      device_(station.device) {}
+      network_(station.network) {}
 
-std::string Saver::save(int64_t step) {
+CheckpointRequest Saver::request(int64_t step) const {
   const PipelineConfig& pipeline = config_.pipeline;
   CheckpointRequest request;
-  if (network_.replicas().rank() == 0) add_tensors(request);
+  add_tensors(request);
+  request.replica = network_.replicas().rank();
+  request.replicas = network_.replicas().size();
   request.root = config_.run.out + "/checkpoints";
-  request.keep = config_.checkpoint.keep;
+  request.retention = {config_.checkpoint.keep, config_.checkpoint.keep_every};
   request.state.step = step;
   request.state.seed = config_.run.seed;
   request.state.mini_batch = pipeline.micro_batch_size * pipeline.micro_batches * pipeline.replicas;
@@ -26,16 +27,18 @@ std::string Saver::save(int64_t step) {
   request.state.version = PENSTOCK_VERSION;
   request.state.configuration = run_file_;
   request.state.run = run_;
-  return save_checkpoint(request, network_.world(), device_).warning;
+  return request;
 }
 
 // Of a tied parameter only the owner writes: the other holders have the same bits.
 void Saver::add_tensors(CheckpointRequest& request) const {
+  const Layout& layout = pipeline_.blueprint().layout;
   for (const StateEntry* entry : pipeline_.state()) {
     if (!entry->owned) continue;
-    request.model.push_back({entry->name, entry->value});
+    const auto layer = static_cast<int64_t>(layout.named[entry->place].layer);
+    request.model.push_back({{entry->name, entry->value}, layer});
     for (StateSlot& state : kept_beside(*entry)) {
-      request.optimizer.push_back({std::move(state.name), std::move(state.tensor)});
+      request.optimizer.push_back({{std::move(state.name), std::move(state.tensor)}, layer});
     }
   }
 }

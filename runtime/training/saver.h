@@ -17,10 +17,9 @@ class Saver {
   Saver(const Config& config, std::string run_file, std::string run, const Pipeline& pipeline,
         const Station& station);
 
-  // Collective over all ranks. Writes what the pipeline's state tables hold, as it is after `step`,
-  // to <out>/checkpoints/step-...; each tensor from one rank. Returns a warning, usually empty.
-  // Throws as save_checkpoint().
-  [[nodiscard]] std::string save(int64_t step);
+  // What the pipeline's state tables hold, as it is after `step`, for <out>/checkpoints/step-...:
+  // references, each tensor from one stage.
+  [[nodiscard]] CheckpointRequest request(int64_t step) const;
 
  private:
   void add_tensors(CheckpointRequest& request) const;
@@ -29,7 +28,6 @@ class Saver {
   std::string run_file_, run_;
   const Pipeline& pipeline_;
   Network& network_;
-  Device& device_;
 };
 
 }  // namespace penstock

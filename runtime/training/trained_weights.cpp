@@ -22,11 +22,11 @@ void read(CheckpointReader& reader, StateEntry& entry, Device& device) {
 }  // namespace
 
 std::string newest_checkpoint(const std::string& out) {
-  const std::vector<StepDirectory> all = list_checkpoints(out + "/checkpoints");
-  if (all.empty()) {
+  const auto latest = latest_checkpoint(out + "/checkpoints");
+  if (!latest) {
     fail_input(out + "/checkpoints has no checkpoint: train first, or name one with --checkpoint");
   }
-  return all.back().path;
+  return latest->path;
 }
 
 void load_weights(const std::string& checkpoint, Pipeline& pipeline, Device& device,

@@ -75,8 +75,9 @@ TEST(ExactReductionRefuses, WhatHasNoTree) {
   const Scratch scratch("exact-refused");
   const std::string run_file = write_run_file(scratch, kNetworks[3]);
   const auto refusal = [&](const std::string& options) {
-    const JobResult job = run_penstock(2, "train " + run_file + " --out " + scratch.path("run") +
-                                              " --replicas 2 --reduction exact " + options);
+    const JobResult job =
+        run_penstock(2, "train " + run_file + " --overwrite --out " + scratch.path("run") +
+                            " --replicas 2 --reduction exact " + options);
     EXPECT_EQ(job.exit_code, 2) << job.output;
     return job.output;
   };

@@ -54,7 +54,7 @@ class Generation : public testing::Test {
     const std::string file = scratch_.write("run.toml", kSmall);
     const JobResult job =
         run_penstock(1, "train " + file + " --data.train " + scratch_.write("text", text) +
-                            " --out " + scratch_.path("run") + " " + options);
+                            " --overwrite --out " + scratch_.path("run") + " " + options);
     ASSERT_EQ(job.exit_code, 0) << job.output;
   }
   JobResult run(int ranks, const std::string& options) {
@@ -172,7 +172,7 @@ eval_batch = 3
 )");
     const JobResult job =
         run_penstock(1, "train " + file + " --data.train '" + scratch_.path("text.{language}") +
-                            "' --out " + scratch_.path("run"));
+                            "' --overwrite --out " + scratch_.path("run"));
     ASSERT_EQ(job.exit_code, 0) << job.output;
   }
   // On as many stages as ranks, where `options` say nothing else.

@@ -90,7 +90,7 @@ TEST_P(PassMetrics, LossesAreTheSumOfAllMicroBatchesAndTheSameOnEveryRank) {
   input.pass.first_micro_batch = int64_t{network_->replicas().rank()} * kMicroBatches;
   input.pass.loss_scale = 0.01F;
   const bool last = session_.rank() + 1 == session_.ranks();
-  StepVote vote{.stop = last};
+  StepVote vote{.stop = last, .writing = last};
   input.update = [&] { sums = gather_loss(*pipeline_, kMicroBatches, *device_, *network_, &vote); };
   pipeline_->begin_step();
   pipeline_->run(input);
@@ -106,6 +106,7 @@ TEST_P(PassMetrics, LossesAreTheSumOfAllMicroBatchesAndTheSameOnEveryRank) {
   network_->world().gather_to_all({&sums.loss, 1}, of_all);
   EXPECT_THAT(of_all, testing::Each(sums.loss));
   EXPECT_TRUE(vote.stop) << "one rank's vote is everyone's";
+  EXPECT_TRUE(vote.writing);
   EXPECT_FALSE(vote.checkpoint) << "nobody's";
 
   // An evaluation leaves the head out.

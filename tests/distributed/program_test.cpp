@@ -12,6 +12,7 @@
 #include <regex>
 #include <thread>
 
+#include "runtime/checkpoint/layout.h"
 #include "runtime/checkpoint/reader.h"
 #include "tests/distributed/job.h"
 
@@ -57,11 +58,21 @@ void expect_refusal(int ranks, const std::string& arguments, int exit_code,
   EXPECT_LT(job.seconds, 25.0) << arguments;
 }
 
+// Their steps; every one of them is whole.
+std::vector<int64_t> checkpoints_in(const std::string& out) {
+  std::vector<int64_t> steps;
+  for (const StepDirectory& one : list_checkpoints(out + "/checkpoints")) {
+    CheckpointReader(one.path).verify();
+    steps.push_back(one.step);
+  }
+  return steps;
+}
+
 class Program : public testing::Test {
  protected:
   std::string file(const std::string& text = kSmall) { return scratch_.write("run.toml", text); }
   std::string train(const std::string& options, const std::string& text = kSmall) {
-    return "train " + file(text) + " --out " + scratch_.path("run") + " " + options;
+    return "train " + file(text) + " --overwrite --out " + scratch_.path("run") + " " + options;
   }
   Scratch scratch_{"program"};
 };
@@ -197,12 +208,10 @@ TEST_F(Program, LeavesWhatItPromises) {
   EXPECT_EQ(summary["ranks_detail"].size(), 2U);
   EXPECT_EQ(summary["ranks_detail"][1]["stage"], 1);
   EXPECT_TRUE(std::filesystem::exists(out + "/run.toml"));
-  int checkpoints = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(out + "/checkpoints")) {
-    CheckpointReader(entry.path().string()).verify();
-    ++checkpoints;
-  }
-  EXPECT_EQ(checkpoints, 2);
+  EXPECT_EQ(checkpoints_in(out), (std::vector<int64_t>{6, 8}));
+  EXPECT_EQ(summary["checkpoints"]["count"], 4);
+  EXPECT_GT(summary["checkpoints"]["bytes"], 0);
+  EXPECT_GE(summary["checkpoints"]["stall_ms"], 0.0);
   // The effective configuration is itself a run file, and gives the same run.
   std::filesystem::copy_file(out + "/run.toml", scratch_.path("again.toml"));
   const std::string again = scratch_.path("again");
@@ -210,6 +219,34 @@ TEST_F(Program, LeavesWhatItPromises) {
       run_penstock(2, "train " + scratch_.path("again.toml") + " --out " + again);
   ASSERT_EQ(second.exit_code, 0) << second.output;
   EXPECT_EQ(read_trajectory(out).losses, read_trajectory(again).losses);
+}
+
+TEST_F(Program, CheckpointsByTheClock) {
+  const std::string out = scratch_.path("run");
+  const JobResult job = run_penstock(
+      2, train("--replicas 2 --steps 3000 --checkpoint.minutes 0.0005 --checkpoint.keep 2"));
+  ASSERT_EQ(job.exit_code, 0) << job.output;
+  const std::vector<int64_t> steps = checkpoints_in(out);
+  ASSERT_EQ(steps.size(), 2U);
+  EXPECT_EQ(steps.back(), 3000);
+  EXPECT_EQ(latest_checkpoint(out + "/checkpoints")->step, 3000);
+  const auto summary = nlohmann::json::parse(read_file(out + "/summary.json"));
+  EXPECT_GE(summary["checkpoints"]["count"], 2);
+  EXPECT_GT(summary["ranks_detail"][1]["snapshot_bytes"], 0);
+}
+
+TEST_F(Program, ACheckpointThatCannotBeWrittenEndsTheRunOrNot) {
+  const std::string out = scratch_.path("run");
+  std::filesystem::create_directories(out + "/checkpoints/step-00000004");
+  const std::string options = "--stages 2 --checkpoint.every 2 --checkpoint.on_error ";
+  expect_refusal(2, train(options + "stop"), 3, {"step-00000004", "move it away"});
+  EXPECT_EQ(checkpoints_in(out), (std::vector<int64_t>{2}));
+  // Going on has an end: the last one is what the run was for.
+  std::filesystem::create_directories(out + "/checkpoints/step-00000007");
+  expect_refusal(2, train(options + "continue --steps 7"), 3, {"step-00000007"});
+  EXPECT_EQ(checkpoints_in(out), (std::vector<int64_t>{2, 6}));
+  EXPECT_TRUE(std::filesystem::exists(out + "/summary.json"));
+  EXPECT_THAT(read_file(out + "/log.txt"), HasSubstr("training goes on"));
 }
 
 // The loss over the validation data, as the run reports it.

@@ -12,6 +12,7 @@
 
 #include "runtime/blueprint/blueprint.h"
 #include "runtime/checkpoint/reader.h"
+#include "runtime/checkpoint/writer/checkpoint_writer.h"
 #include "runtime/training/trained_weights.h"
 #include "tests/distributed/main.h"
 
@@ -70,6 +71,10 @@ class SavedRun : public testing::TestWithParam<std::tuple<const char*, bool>> {
     }
   }
 
+  [[nodiscard]] CheckpointResult written(const CheckpointRequest& request) const {
+    return CheckpointWriter(network_->world(), *device_).save(request);
+  }
+
   const Session& session_ = test_session();
   std::filesystem::path root_;
   Config config_;
@@ -84,7 +89,7 @@ TEST_P(SavedRun, HasEveryTensorOnce) {
   const Station station{session_, *network_, grid_, *device_};
   Saver saver(config_, "the run file", "the run", *pipeline_, station);
   give_states();
-  EXPECT_EQ(saver.save(40), "");
+  EXPECT_EQ(written(saver.request(40)).warning, "");
   std::set<std::string> model, optimizer;
   for (const NetworkTensor& tensor : blueprint_.layout.named) {
     model.insert(tensor.name);
@@ -120,7 +125,7 @@ TEST_P(SavedRun, ComesBackToTheBit) {
     device_->pointwise().fill(entry->gradient, 0.25F);
     entry->average = entry->gradient;  // other than the weight
   }
-  EXPECT_EQ(saver.save(1), "");
+  EXPECT_EQ(written(saver.request(1)).warning, "");
   for (StateEntry* entry : pipeline_->state()) device_->pointwise().fill(entry->value, -1.0F);
   load_weights(newest_checkpoint(config_.run.out), *pipeline_, *device_);
   for (size_t i = 0; i < before.size(); ++i) {

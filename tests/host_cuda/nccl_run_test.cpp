@@ -58,8 +58,8 @@ class NcclRuns : public testing::Test {
     return run_penstock(ranks, arguments(options), 280);
   }
   [[nodiscard]] std::string arguments(const std::string& options) const {
-    return "train " + scratch_.write("run.toml", kRunFile) + " --out " + scratch_.path("run") +
-           " --checkpoint.last false --link nccl " + options;
+    return "train " + scratch_.write("run.toml", kRunFile) + " --overwrite --out " +
+           scratch_.path("run") + " --checkpoint.last false --link nccl " + options;
   }
   Scratch scratch_{"nccl_runs"};
 };

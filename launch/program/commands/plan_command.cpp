@@ -132,7 +132,7 @@ int64_t parse_bytes(const std::string& text) {
 
 std::string plan_text(const std::vector<std::string>& arguments, const ModelMaker& models) {
   const PlanOptions request = plan_options(arguments);
-  const Settings settings = read_settings(request.rest, true);
+  const Settings settings = read_settings(request.rest, true, DataRead::Nothing);
   const Config& config = settings.config;
   std::optional<Profile> profile;
   if (!request.profile.empty()) profile = read_profile(request.profile);

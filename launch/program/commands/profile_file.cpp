@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "kernels/error.h"
+#include "launch/program/options/bounded_text.h"
+#include "runtime/checkpoint/json.h"
 #include "runtime/telemetry/units.h"
 
 namespace penstock {
@@ -67,17 +69,21 @@ Json json_of(const LinkTimes& link) {
           {"receiver_copies", link.receiver_copies}};
 }
 
+// No layer has as many bytes, and the sums over all layers stay in 64 bits.
+constexpr int64_t kMostOfALayer = 10'000'000'000'000;
+constexpr double kLargestNumber = 1e30;
+
 // A JSON object with the words for what is wrong in it.
 class Object {
  public:
-  Object(const std::string& file, std::string place, const Json& json)
+  Object(const std::string& file, std::string place, const nlohmann::json& json)
       : file_(file), place_(std::move(place)), json_(json) {
     if (!json_.is_object()) fail(place_.empty() ? "it" : place_, "is no object");
   }
 
   [[nodiscard]] Object object(const char* key) const { return {file_, named(key), member(key)}; }
   [[nodiscard]] std::vector<Object> objects(const char* key) const {
-    const Json& list = member(key);
+    const nlohmann::json& list = member(key);
     if (!list.is_array()) fail(named(key), "is no list");
     std::vector<Object> all;
     for (size_t i = 0; i < list.size(); ++i) {
@@ -93,12 +99,14 @@ class Object {
     if (!member(key).is_number()) fail(named(key), "is no number");
     const auto value = member(key).get<double>();
     if (!(value >= 0.0)) fail(named(key), "is below 0");
+    if (value > kLargestNumber) fail(named(key), "is too large");
     return value;
   }
   [[nodiscard]] int64_t integer(const char* key) const {
     if (!member(key).is_number_integer()) fail(named(key), "is no integer");
     const auto value = member(key).get<int64_t>();
     if (value < 0) fail(named(key), "is below 0");
+    if (value > kMostOfALayer) fail(named(key), "is too large");
     return value;
   }
   [[nodiscard]] bool flag(const char* key) const {
@@ -115,7 +123,7 @@ class Object {
   [[nodiscard]] std::string named(const char* key) const {
     return place_.empty() ? fmt::format("'{}'", key) : fmt::format("{} '{}'", place_, key);
   }
-  [[nodiscard]] const Json& member(const char* key) const {
+  [[nodiscard]] const nlohmann::json& member(const char* key) const {
     const auto found = json_.find(key);
     if (found == json_.end()) fail(named(key), "is missing");
     return *found;
@@ -123,7 +131,7 @@ class Object {
 
   const std::string& file_;
   std::string place_;
-  const Json& json_;
+  const nlohmann::json& json_;
 };
 
 LayerCost read_layer_cost(const Object& object) {
@@ -142,12 +150,15 @@ LinkTimes read_link(const Object& object) {
           .receiver_copies = object.flag("receiver_copies")};
 }
 
-Json parsed(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) fail_input(fmt::format("there is no profile '{}' that can be read", path));
-  Json json = Json::parse(file, nullptr, false);
-  if (json.is_discarded()) fail_input(fmt::format("{}: this is no JSON", path));
-  return json;
+constexpr size_t kMostProfileBytes = size_t{16} << 20;
+
+nlohmann::json parsed(const std::string& path) {
+  const std::string text = bounded_text(path, "profile", kMostProfileBytes);
+  try {
+    return parse_json(text, path);
+  } catch (const Error& error) {
+    fail_input(fmt::format("{}; make the profile again with penstock profile", error.what()));
+  }
 }
 
 bool alike(const LayerCost& a, const LayerCost& b) {
@@ -222,7 +233,7 @@ std::string profile_text(const Profile& profile) {
 }
 
 Profile read_profile(const std::string& path) {
-  const Json json = parsed(path);
+  const nlohmann::json json = parsed(path);
   const Object root(path, "", json);
   if (root.integer("version") != kVersion) {
     root.fail("'version'", fmt::format("is not {}, the one known here", kVersion));
@@ -231,7 +242,9 @@ Profile read_profile(const std::string& path) {
   profile.costs.device = root.text("device");
   profile.costs.micro_batch_size = root.integer("micro_batch_size");
   if (profile.costs.micro_batch_size < 1) root.fail("'micro_batch_size'", "is below 1");
-  profile.threads = static_cast<int>(root.integer("threads"));
+  const int64_t threads = root.integer("threads");
+  if (threads > std::numeric_limits<int>::max()) root.fail("'threads'", "is too large");
+  profile.threads = static_cast<int>(threads);
   profile.precision = root.text("precision");
   const Object links = root.object("links");
   profile.within_node = read_link(links.object("within_node"));

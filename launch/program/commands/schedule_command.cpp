@@ -10,10 +10,9 @@
 #include <boost/program_options.hpp>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "kernels/error.h"
+#include "launch/program/options/bounded_text.h"
 #include "runtime/drawing/answer.h"
 #include "runtime/drawing/json.h"
 #include "runtime/drawing/page.h"
@@ -70,12 +69,7 @@ bool is_file(const std::string& schedule) {
 
 // From then on the schedule is called by the name of the file alone.
 void read_csv(ScheduleSettings& settings) {
-  std::ifstream in(settings.schedule);
-  std::ostringstream text;
-  if (!(text << in.rdbuf())) {
-    fail_input("schedule: cannot read the schedule file '" + settings.schedule + "'");
-  }
-  settings.csv = std::move(text).str();
+  settings.csv = bounded_text(settings.schedule, "schedule file", kMostScheduleBytes);
   settings.schedule = std::filesystem::path(settings.schedule).filename();
 }
 

@@ -154,6 +154,9 @@ void add_data(std::vector<Option>& table) {
   rows.add("mean", &D::mean, "X,..", any(), "images: of each channel, pixels in [0, 1]; empty: 0.5");
   rows.add("std", &D::std, "X,..", above(0), "images: deviation of each channel; empty: 0.25");
   rows.add("samples", &D::samples, "N", between(0, 1e15), "synthetic: per epoch; 0: 2^20");
+  rows.add("on_damage", &D::on_damage, "NAME", one_of({"replace", "stop"}), "images that cannot be decoded: put the next of the class in its place, or end the run");
+  rows.add("damage_limit", &D::damage_limit, "X", between(0, 1), "replace: the share of the images that may be damaged; more end the run");
+  rows.add("unpack_limit", &D::unpack_limit, "N", between(0, 1e6), "compressed files: so many times its size may come out of one, and 4 MiB; 0: any amount");
   rows.add("prefetch", &D::prefetch, "N", between(1, 1024), "mini-batches read ahead");
 }
 
@@ -210,9 +213,12 @@ void add_init(std::vector<Option>& table) {
 void add_checkpoint(std::vector<Option>& table) {
   using C = CheckpointConfig;
   Rows rows(table, "checkpoint", &Config::checkpoint);
-  rows.add("every", &C::every, "N", between(0, 1e15), "steps; 0: only at the end");
-  rows.add("keep", &C::keep, "N", at_least(0), "how many of them; 0: all");
+  rows.add("every", &C::every, "N", between(0, 1e15), "steps from one to the next; 0: by the clock");
+  rows.add("minutes", &C::minutes, "T", between(0, 1e7), "from one to the next, where every is 0; 0: only at the end");
+  rows.add("keep", &C::keep, "N", at_least(0), "how many of them, the newest; 0: all");
+  rows.add("keep_every", &C::keep_every, "N", between(0, 1e15), "steps: the first of every so many stays for ever; 0: none");
   rows.add("last", &C::last, "", any(), "one when the run ends; off for runs that only measure");
+  rows.add("on_error", &C::on_error, "NAME", one_of({"stop", "continue"}), "what a run does that cannot write one: a full disk");
 }
 
 void add_run(std::vector<Option>& table) {
@@ -220,7 +226,10 @@ void add_run(std::vector<Option>& table) {
   Rows rows(table, "run", &Config::run);
   rows.add("steps", "steps", &R::steps, "N", between(1, 1e15), "of the optimizer");
   rows.add("seed", "seed", &R::seed, "S", between(0, 9e15), "of weights, dropout and data order");
-  rows.add("out", "out", &R::out, "DIR", any(), "the run directory");
+  rows.add("out", "out", &R::out, "DIR", any(), "the run directory; empty: runs/<run file>-<number>, and runs/latest leads to the newest");
+  rows.add("resume", "resume", &R::resume, "auto|never|PATH", any(), "auto: go on from the newest checkpoint of the run directory, or start where there is none; PATH: from that checkpoint, or the newest of that run directory");
+  rows.add("overwrite", "overwrite", &R::overwrite, "", any(), "replace the results of an earlier run in the run directory");
+  rows.add("time_limit", "time-limit", &R::time_limit, "MINUTES|HH:MM:SS", any(), "stop in time before it, with a checkpoint and exit code 75; auto: when the batch job ends (Slurm, PBS); none").accepts_number = true;
   rows.add("device", "device", &R::device, "NAME", one_of({"cpu", "cuda", "auto"}), "auto: cuda where there is one");
   rows.add("allow_gpu_sharing", "allow-gpu-sharing", &R::allow_gpu_sharing, "", any(), "let several ranks compute on one GPU");
   rows.add("graphs", &R::graphs, "", any(), "cuda: replay each instruction as a CUDA graph, which saves the time to launch its kernels");

@@ -4,16 +4,17 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <optional>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 #include "kernels/error.h"
 #include "kernels/suggest.h"
+#include "launch/program/options/bounded_text.h"
 #include "launch/program/options/layer_list.h"
+#include "launch/program/options/toml_nesting.h"
+#include "runtime/run_directory/names.h"
 
 namespace penstock {
 namespace {
@@ -58,7 +59,6 @@ std::optional<OptionValue> value_of(const toml::node& node, const Option& option
 
 // A node as the user may have written it, short enough for a message of one line.
 std::string excerpt(const toml::node& node) {
-  constexpr size_t kLongest = 60;
   if (node.is_table()) return "a table";
   if (const toml::array* array = node.as_array(); array != nullptr && array->is_array_of_tables()) {
     return "a list of tables";
@@ -69,11 +69,11 @@ std::string excerpt(const toml::node& node) {
   for (char& c : text) {
     if (c == '\n') c = ' ';
   }
-  if (text.size() > kLongest) text.replace(kLongest, std::string::npos, "...");
-  return text;
+  return shortened(std::move(text));
 }
 
-[[noreturn]] void refuse_key(const std::string& written, const std::string& origin) {
+[[noreturn]] void refuse_key(const std::string& key, const std::string& origin) {
+  const std::string written = shortened(key);
   std::vector<std::string> known;
   for (const Option& option : option_table()) {
     known.push_back(option.name());
@@ -99,8 +99,9 @@ void read_key(const std::string& section, const toml::key& toml_key, const toml:
   assign(settings, *option, *value, origin);
 }
 
-[[noreturn]] void refuse_section(const std::string& written, bool is_table,
+[[noreturn]] void refuse_section(const std::string& section, bool is_table,
                                  const std::string& origin) {
+  const std::string written = shortened(section);
   if (is_section(written)) {
     fail_input(
         fmt::format("{0}: '{1}' is a section: write [{1}] and its keys below", origin, written));
@@ -115,31 +116,6 @@ void read_key(const std::string& section, const toml::key& toml_key, const toml:
   }
   fail_input(fmt::format("{}: unknown {} '{}'{}", origin, is_table ? "section" : "key", written,
                          did_you_mean(written, sections)));
-}
-
-std::string read_text(const std::filesystem::path& path) {
-  constexpr std::streamsize kMostBytes = 16 << 20;  // a run file is a page; a device never ends
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {
-    fail_input(fmt::format("{}: is a directory, not a run file", path.string()));
-  }
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    fail_input(
-        fmt::format("{}: the run file cannot be read: {}", path.string(), std::strerror(errno)));
-  }
-  std::string text(static_cast<size_t>(kMostBytes) + 1, '\0');
-  file.read(text.data(), kMostBytes + 1);
-  if (file.bad()) {
-    fail_input(
-        fmt::format("{}: reading the run file failed: {}", path.string(), std::strerror(errno)));
-  }
-  if (file.gcount() > kMostBytes) {
-    fail_input(fmt::format("{}: larger than 16 MiB, so not a run file", path.string()));
-  }
-  text.resize(static_cast<size_t>(file.gcount()));
-  return text;
 }
 
 std::string toml_text(const OptionValue& value) {
@@ -175,6 +151,9 @@ std::string written(const OptionValue& value) {
 }  // namespace
 
 void parse_run_file(const std::string& text, const std::string& name, Settings& settings) {
+  if (const int line = overnested_line(text); line > 0) {
+    fail_input(fmt::format("{}:{}: nested too deeply for a run file", name, line));
+  }
   toml::table root;
   try {
     root = toml::parse(text, name);
@@ -196,7 +175,8 @@ void parse_run_file(const std::string& text, const std::string& name, Settings& 
 
 void read_run_file(const std::filesystem::path& path, Settings& settings) {
   settings.run_file = path;
-  parse_run_file(read_text(path), path.string(), settings);
+  constexpr size_t kMostBytes = size_t{1} << 20;  // a run file is a page
+  parse_run_file(bounded_text(path, "run file", kMostBytes), path.string(), settings);
 }
 
 std::string write_run_file(const Config& config) {

@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -15,7 +13,9 @@
 
 #include "kernels/error.h"
 #include "kernels/suggest.h"
+#include "launch/program/options/bounded_text.h"
 #include "runtime/data/translation/language_pair.h"
+#include "runtime/run_directory/names.h"
 #include "runtime/schedule/text/csv.h"
 
 namespace penstock {
@@ -113,7 +113,34 @@ std::string data_path(const Settings& settings, const std::string& name, const s
       .string();
 }
 
-void settle_data_paths(Settings& settings) {
+// Only where the training data are gone: those of validation stand in, so that the run can be
+// evaluated on them. Images name their classes by the folders of the training set, which must be
+// there.
+void settle_without_training_data(Settings& settings, DataRead read, const Error& missing) {
+  DataConfig& data = settings.config.data;
+  if (read == DataRead::Nothing) {
+    data.train = places_of(settings, "data.train", data.train).front().string();
+    return;
+  }
+  const bool separate = !data.validation.empty() && !as_number(data.validation);
+  if (read == DataRead::All || data.kind == "images") throw missing;
+  if (!separate) {
+    fail_input(fmt::format("{}; to evaluate without it, name a text with --data.validation PATH",
+                           missing.what()));
+  }
+  data.train = data_path(settings, "data.validation", data.validation);
+}
+
+void settle_training_data(Settings& settings, DataRead read) {
+  DataConfig& data = settings.config.data;
+  try {
+    data.train = data_path(settings, "data.train", data.train);
+  } catch (const Error& missing) {
+    settle_without_training_data(settings, read, missing);
+  }
+}
+
+void settle_data_paths(Settings& settings, DataRead read) {
   DataConfig& data = settings.config.data;
   if (data.kind == "synthetic") return;
   if (data.train.empty()) {
@@ -121,14 +148,16 @@ void settle_data_paths(Settings& settings) {
         "{}: 'data.train' is not given, and data.kind = \"{}\" reads a file; add --data.train PATH",
         settings.place_of("data.train"), data.kind));
   }
-  data.train = data_path(settings, "data.train", data.train);
+  settle_training_data(settings, read);
   if (!data.vocabulary.empty()) {
     data.vocabulary = found(settings, "data.vocabulary", data.vocabulary).string();
   }
   if (data.validation.empty()) return;
   const std::optional<double> share = as_number(data.validation);
   if (!share) {
-    data.validation = data_path(settings, "data.validation", data.validation);
+    if (read != DataRead::Nothing) {
+      data.validation = data_path(settings, "data.validation", data.validation);
+    }
   } else if (!(*share > 0.0 && *share < 1.0)) {
     fail_input(
         fmt::format("{}: 'data.validation' must be a share above 0 and below 1 or a path, "
@@ -137,20 +166,13 @@ void settle_data_paths(Settings& settings) {
   }
 }
 
-std::string text_of_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file.good() && !file.eof()) fail_input(fmt::format("cannot read '{}'", path.string()));
-  return text;
-}
-
 // A schedule is a name or a file; a file says for how many stages and micro-batches it is.
 void settle_schedule(Settings& settings) {
   PipelineConfig& pipeline = settings.config.pipeline;
   if (!pipeline.schedule.ends_with(".csv")) return;
   const fs::path path = found(settings, "pipeline.schedule", pipeline.schedule);
   pipeline.schedule = path.string();
-  pipeline.schedule_csv = text_of_file(path);
+  pipeline.schedule_csv = bounded_text(path, "schedule file", kMostScheduleBytes);
   try {
     const Schedule schedule = parse_csv(pipeline.schedule_csv, pipeline.schedule);
     if (!settings.given("pipeline.stages")) pipeline.stages = schedule.stages;
@@ -177,9 +199,22 @@ void settle_init(Settings& settings) {
   init.from = (there == places.end() ? places.back() : *there).string();
 }
 
-void settle_profile(Settings& settings) {
+void settle_profile(Settings& settings, DataRead read) {
   std::string& profile = settings.config.pipeline.profile;
-  if (!profile.empty()) profile = found(settings, "pipeline.profile", profile).string();
+  if (profile.empty() || read != DataRead::All) return;
+  profile = found(settings, "pipeline.profile", profile).string();
+}
+
+// The run file of a run directory is about that directory, wherever it has been moved to.
+void settle_run_directory(Settings& settings) {
+  std::string& out = settings.config.run.out;
+  std::error_code ignored;
+  const fs::path folder = settings.run_file.parent_path();
+  if (!out.empty() || settings.run_file.filename() != kRunFile ||
+      !fs::exists(folder / kIdentityFile, ignored)) {
+    return;
+  }
+  out = folder.empty() ? "." : folder.string();
 }
 
 void check_layers(const Settings& settings) {
@@ -210,8 +245,9 @@ std::string Settings::place_of(const std::string& name) const {
 }
 
 void refuse_value(const Option& option, const std::string& written, const std::string& origin) {
+  const std::string value = shortened(written);
   fail_input(fmt::format("{}: '{}' must be {}, not {}{}", origin, option.name(), allowed(option),
-                         written, did_you_mean(written, option.limits.choices)));
+                         value, did_you_mean(value, option.limits.choices)));
 }
 
 void assign(Settings& settings, const Option& option, const OptionValue& value,
@@ -221,13 +257,14 @@ void assign(Settings& settings, const Option& option, const OptionValue& value,
   settings.origins[option.name()] = origin;
 }
 
-void complete(Settings& settings) {
+void complete(Settings& settings, DataRead read) {
   settle_schedule(settings);
-  settle_profile(settings);
+  settle_profile(settings, read);
   settle_init(settings);
   settle_mini_batch(settings);
   check_layers(settings);
-  settle_data_paths(settings);
+  settle_data_paths(settings, read);
+  settle_run_directory(settings);
 }
 
 }  // namespace penstock

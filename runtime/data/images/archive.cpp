@@ -3,7 +3,7 @@
 #include <archive.h>
 #include <archive_entry.h>
 
-#include <memory>
+#include <filesystem>
 #include <utility>
 
 #include "kernels/error.h"
@@ -12,39 +12,28 @@ namespace penstock {
 namespace {
 
 constexpr size_t kReadBytes = size_t{1} << 16;
-constexpr size_t kLargestEntryBytes = size_t{1} << 28;  // a decompression bomb, not a photograph
+constexpr size_t kLargestEntryBytes = size_t{1} << 28;
 constexpr int64_t kTarBlockBytes = 512;
-
-using Handle = std::unique_ptr<archive, decltype(&archive_read_free)>;
 
 class Reader {
  public:
-  explicit Reader(const std::string& path)
-      : path_(path), archive_(archive_read_new(), &archive_read_free) {
-    if (archive_ == nullptr) fail_resource("no memory to open " + path);
-    // ARCHIVE_WARN: the filter works through an external program.
-    for (const auto add : {archive_read_support_filter_gzip, archive_read_support_filter_zstd,
-                           archive_read_support_filter_xz, archive_read_support_filter_bzip2,
-                           archive_read_support_format_tar}) {
-      if (const int status = add(archive_.get()); status < ARCHIVE_WARN) fail();
-    }
-    if (archive_read_open_filename(archive_.get(), path.c_str(), kReadBytes) != ARCHIVE_OK) fail();
-  }
+  Reader(const std::string& path, int64_t unpack_limit)
+      : file_(path, PackedFile::Holds::Tar, unpack_limit) {}
 
   // The next entry; null after the last. Its name is in name().
   archive_entry* next() {
-    const int64_t end_of_last = archive_filter_bytes(archive_.get(), 0);
+    archive* const handle = file_.handle();
+    const int64_t end_of_last = archive_filter_bytes(handle, 0);
     archive_entry* entry = nullptr;
-    const int status = archive_read_next_header(archive_.get(), &entry);
+    const int status = archive_read_next_header(handle, &entry);
     if (status == ARCHIVE_EOF) {
       // libarchive forgives a missing end mark, which is all that tells a whole tar from one cut
       // off between two entries.
-      if (archive_filter_bytes(archive_.get(), 0) - end_of_last < kTarBlockBytes) {
-        fail("it is cut off");
-      }
+      if (archive_filter_bytes(handle, 0) - end_of_last < kTarBlockBytes) fail("it is cut off");
       return nullptr;
     }
     if (status < ARCHIVE_WARN) fail();
+    file_.check_limit(archive_entry_size(entry));  // before anything is read or skipped
     // In the C locale only one of the two knows a name that is not ASCII.
     const char* name = archive_entry_pathname_utf8(entry);
     if (name == nullptr) name = archive_entry_pathname(entry);
@@ -55,32 +44,31 @@ class Reader {
 
   [[nodiscard]] const std::string& name() const { return name_; }
 
+  void check_name() const {
+    const std::filesystem::path path = std::filesystem::path(name_).lexically_normal();
+    if (path.is_absolute() || *path.begin() == "..") {
+      fail("its name leads out of the archive");
+    }
+  }
+
   void skip() {
-    if (archive_read_data_skip(archive_.get()) != ARCHIVE_OK) fail();
+    if (archive_read_data_skip(file_.handle()) != ARCHIVE_OK) fail();
   }
 
   // Grows with the bytes that come, not with the size that the header claims.
   std::vector<uint8_t> contents() {
     std::vector<uint8_t> bytes;
-    for (;;) {
-      const la_ssize_t got = archive_read_data(archive_.get(), buffer_.data(), buffer_.size());
-      if (got < 0) fail();
-      if (got == 0) return bytes;
-      bytes.insert(bytes.end(), buffer_.begin(), buffer_.begin() + got);
-      if (bytes.size() > kLargestEntryBytes) fail("the entry is larger than 256 MiB");
+    for (size_t got = file_.read(buffer_); got > 0; got = file_.read(buffer_)) {
+      bytes.insert(bytes.end(), buffer_.begin(), buffer_.begin() + static_cast<ptrdiff_t>(got));
+      if (bytes.size() > kLargestEntryBytes) fail("it is larger than 256 MiB, so no photograph");
     }
+    return bytes;
   }
 
  private:
-  [[noreturn]] void fail(const char* why = nullptr) const {
-    if (why == nullptr) why = archive_error_string(archive_.get());
-    const std::string place = name_.empty() ? "" : " (at " + name_ + ")";
-    fail_input("cannot read the archive " + path_ + place + ": " +
-               (why != nullptr ? why : "unknown error") + "; make or download it again");
-  }
+  [[noreturn]] void fail(const char* why = nullptr) const { file_.fail(name_, why); }
 
-  std::string path_;
-  Handle archive_;
+  PackedFile file_;
   std::string name_;  // of the last entry, for messages
   std::vector<uint8_t> buffer_ = std::vector<uint8_t>(kReadBytes);
 };
@@ -88,10 +76,12 @@ class Reader {
 }  // namespace
 
 void read_archive(const std::string& path, const std::function<bool(const std::string&)>& wanted,
-                  const std::function<void(const std::string&, std::vector<uint8_t>)>& take) {
-  Reader reader(path);
+                  const std::function<void(const std::string&, std::vector<uint8_t>)>& take,
+                  int64_t unpack_limit) {
+  Reader reader(path, unpack_limit);
   while (archive_entry* entry = reader.next()) {
     if (archive_entry_filetype(entry) == AE_IFREG && wanted(reader.name())) {
+      reader.check_name();
       take(reader.name(), reader.contents());
     }
     reader.skip();

@@ -15,6 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int64_t kLargestImageBytes = int64_t{1} << 28;
+
 bool is_image_name(const std::string& path) {
   const fs::path name = fs::path(path).filename();
   std::string extension = name.extension().string();
@@ -25,29 +27,32 @@ bool is_image_name(const std::string& path) {
          name.native().front() != '.';
 }
 
-std::vector<ImageFile> files_of_archive(const std::string& path) {
+std::vector<ImageFile> files_of_archive(const std::string& path, int64_t unpack_limit) {
   std::vector<ImageFile> files;
-  read_archive(path, is_image_name, [&](const std::string& name, std::vector<uint8_t> bytes) {
-    if (bytes.empty()) fail_input(path + ": " + name + " is empty");
+  const auto take = [&](const std::string& name, std::vector<uint8_t> bytes) {
     files.push_back({fs::path(name).lexically_normal().string(), 0, std::move(bytes)});
-  });
+  };
+  read_archive(path, is_image_name, take, unpack_limit);
   return files;
 }
 
 std::vector<ImageFile> files_of_folder(const std::string& path) {
   std::vector<ImageFile> files;
-  constexpr auto kFollow = fs::directory_options::follow_directory_symlink;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(path, kFollow)) {
+  constexpr int kDeepest = 8;  // links between folders can go round
+  fs::recursive_directory_iterator entries(path, fs::directory_options::follow_directory_symlink);
+  for (const fs::directory_entry& entry : entries) {
+    if (entries.depth() >= kDeepest) entries.disable_recursion_pending();
     if (!entry.is_regular_file() || !is_image_name(entry.path().string())) continue;
     files.push_back({entry.path().lexically_relative(path).string(), 0, {}});
   }
   return files;
 }
 
-std::vector<ImageFile> files_of(const std::string& path) {
+ImageFolder listed(const std::string& path, int64_t unpack_limit) {
   try {
     if (!fs::exists(path)) fail_input("there is no image folder or archive at " + path);
-    return fs::is_directory(path) ? files_of_folder(path) : files_of_archive(path);
+    if (fs::is_directory(path)) return {path, false, {}, files_of_folder(path)};
+    return {path, true, {}, files_of_archive(path, unpack_limit)};
   } catch (const fs::filesystem_error& error) {
     fail_input("cannot read the image folder " + path + ": " + error.code().message());
   }
@@ -84,18 +89,18 @@ std::string ImageFolder::name_of(const ImageFile& file) const {
 }
 
 std::vector<uint8_t> ImageFolder::load(const ImageFile& file) const {
-  if (!file.bytes.empty()) return file.bytes;
-  return ByteFile((fs::path(path) / file.name).string()).read_all();
+  if (is_archive) return file.bytes;
+  return ByteFile((fs::path(path) / file.name).string()).read_all(kLargestImageBytes);
 }
 
-ImageFolder open_image_folder(const std::string& path) {
-  ImageFolder folder{path, {}, files_of(path)};
+ImageFolder open_image_folder(const std::string& path, int64_t unpack_limit) {
+  ImageFolder folder = listed(path, unpack_limit);
   if (folder.files.empty()) {
     fail_input(path + " has no images: it must hold <class>/<name>.jpg or .png files");
   }
   std::ranges::sort(folder.files, {}, &ImageFile::name);
   const auto twice = std::ranges::adjacent_find(folder.files, {}, &ImageFile::name);
-  if (twice != folder.files.end()) fail_input(folder.name_of(*twice) + " is there twice");
+  if (twice != folder.files.end()) fail_data(folder.name_of(*twice) + " is there twice");
   classify(folder);
   if (folder.classes.size() < 2) {
     fail_input(path + " has one class only, '" + folder.classes.front() +

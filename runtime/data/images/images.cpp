@@ -27,13 +27,15 @@ void check_images(const DataConfig& config, const Shape& image) {
 
 }  // namespace
 
-ImageDataset::ImageDataset(ImageFolder folder, const Shape& image, DataConfig config, bool training)
+ImageDataset::ImageDataset(ImageFolder folder, const Shape& image, DataConfig config, bool training,
+                           Warn warn)
     : folder_(std::move(folder)),
       image_(image),
       config_(std::move(config)),
       training_(training),
       fields_{{"images", image, DType::F32}, {"labels", {}, DType::I32}} {
   table_ = normalisation(config_, image[2]);
+  damaged_ = std::make_unique<DamagedImages>(folder_, config_.damage_limit, std::move(warn));
   if (image.elements() > kLargestCacheBytes / size()) return;
   const auto n = static_cast<size_t>(size());
   cache_.pixels =
@@ -59,18 +61,37 @@ std::vector<uint8_t> ImageDataset::decode(const ImageFile& file) const {
   return fitted(std::move(image), image_[0], image_[1]).bytes;
 }
 
+std::vector<uint8_t> ImageDataset::pixels_of(size_t index) const {
+  if (config_.on_damage == "stop") return decode(folder_.files[index]);
+  const size_t n = folder_.files.size();
+  for (size_t step = 0; step < n; ++step) {
+    const size_t candidate = (index + step) % n;
+    if (folder_.files[candidate].label != folder_.files[index].label) continue;
+    if (damaged_->contains(candidate)) continue;
+    try {
+      return decode(folder_.files[candidate]);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::Data) throw;
+      damaged_->add(candidate, error.what());
+    }
+  }
+  fail_data(folder_.path + " has no image of the class '" +
+            folder_.classes[static_cast<size_t>(folder_.files[index].label)] +
+            "' that is not damaged: repair it, or leave the class out with data.leave_out");
+}
+
 void ImageDataset::read_image(size_t index, const RandomStream& random,
                               std::span<float> out) const {
   const Augmentation augmentation =
       training_ ? draw_augmentation(config_, image_, random) : Augmentation{};
   if (cache_.state == nullptr) {
-    render(out, decode(folder_.files[index]), image_, augmentation, table_);
+    render(out, pixels_of(index), image_, augmentation, table_);
     return;
   }
   const std::span cached(cache_.pixels.get() + index * out.size(), out.size());
   std::atomic<uint8_t>& state = cache_.state[index];
   if (state.load(std::memory_order_acquire) != Cache::Ready) {
-    const std::vector<uint8_t> pixels = decode(folder_.files[index]);
+    const std::vector<uint8_t> pixels = pixels_of(index);
     uint8_t missing = Cache::Missing;
     if (!state.compare_exchange_strong(missing, Cache::BeingWritten)) {
       // Another thread is writing the same pixels; ours serve this sample.
@@ -83,19 +104,19 @@ void ImageDataset::read_image(size_t index, const RandomStream& random,
   render(out, cached, image_, augmentation, table_);
 }
 
-Datasets open_images(const DataConfig& config, const Shape& image) {
+Datasets open_images(const DataConfig& config, const Shape& image, const Warn& warn) {
   check_images(config, image);
   if (share_of(config.validation)) {
     fail_input("data.validation = " + config.validation +
                ": images are not split; give a second folder or archive");
   }
   const auto open = [&](const std::string& path) {
-    ImageFolder folder = open_image_folder(path);
+    ImageFolder folder = open_image_folder(path, config.unpack_limit);
     leave_out(folder, config.leave_out);
     return folder;
   };
   Datasets sets;
-  const auto train = std::make_shared<ImageDataset>(open(config.train), image, config, true);
+  const auto train = std::make_shared<ImageDataset>(open(config.train), image, config, true, warn);
   sets.train = train;
   sets.labels = train->folder().classes;
   sets.classes = static_cast<int64_t>(sets.labels.size());
@@ -108,7 +129,8 @@ Datasets open_images(const DataConfig& config, const Shape& image) {
                std::to_string(validation.classes.size()) + ", from '" + validation.classes.front() +
                "' on) are not the same");
   }
-  sets.validation = std::make_shared<ImageDataset>(std::move(validation), image, config, false);
+  sets.validation =
+      std::make_shared<ImageDataset>(std::move(validation), image, config, false, warn);
   return sets;
 }
 

@@ -11,6 +11,7 @@
 
 #include "runtime/data/dataset.h"
 #include "runtime/data/images/augment.h"
+#include "runtime/data/images/damaged_images.h"
 #include "runtime/data/images/image_folder.h"
 
 namespace penstock {
@@ -18,12 +19,17 @@ namespace penstock {
 class ImageDataset final : public Dataset {
  public:
   // `image` is [height, width, channels] of every sample; `training` turns augmentation on.
+  // `warn` (may be empty) is told of every damaged image once, from the thread that reads it.
   // Throws Error(Input) naming data.mean or data.std. Made by open_images(), which checks the rest.
-  ImageDataset(ImageFolder folder, const Shape& image, DataConfig config, bool training);
+  ImageDataset(ImageFolder folder, const Shape& image, DataConfig config, bool training, Warn warn);
 
   [[nodiscard]] int64_t size() const override { return static_cast<int64_t>(folder_.files.size()); }
   [[nodiscard]] const std::vector<Field>& fields() const override { return fields_; }
   [[nodiscard]] int64_t targets_per_sample() const override { return 1; }
+  // As Dataset; an image that is damaged is replaced by the next good one of its class, in the
+  // order of the folder, which every rank finds alike and which keeps the label: ranks that read
+  // labels alone need not look. Throws Error(Data) naming the file with data.on_damage = "stop",
+  // and above data.damage_limit.
   void read(int64_t index, const RandomStream& random, std::span<void* const> out) const override;
 
   [[nodiscard]] const ImageFolder& folder() const { return folder_; }
@@ -37,6 +43,8 @@ class ImageDataset final : public Dataset {
   };
 
   [[nodiscard]] std::vector<uint8_t> decode(const ImageFile& file) const;
+  // Of the image, or of the one in its place.
+  [[nodiscard]] std::vector<uint8_t> pixels_of(size_t index) const;
   void read_image(size_t index, const RandomStream& random, std::span<float> out) const;
 
   ImageFolder folder_;
@@ -46,9 +54,11 @@ class ImageDataset final : public Dataset {
   std::vector<Field> fields_;
   Normalisation table_;
   Cache cache_;  // empty where the set is too large
+  std::unique_ptr<DamagedImages> damaged_;
 };
 
-// Throws Error(Input) as open_image_folder() does, and where the classes of the two sets differ.
-[[nodiscard]] Datasets open_images(const DataConfig& config, const Shape& image);
+// Throws as open_image_folder() does, and Error(Input) where the classes of the two sets differ.
+[[nodiscard]] Datasets open_images(const DataConfig& config, const Shape& image,
+                                   const Warn& warn = {});
 
 }  // namespace penstock

@@ -28,8 +28,17 @@ void place_taps(std::vector<Tap>& taps, int64_t first, int64_t extent) {
 
 }  // namespace
 
+bool fits(int64_t height, int64_t width, int64_t held_bytes, size_t file_bytes) {
+  constexpr int64_t kLargestPixels = int64_t{1} << 27;
+  constexpr int64_t kAlwaysHeld = int64_t{48} << 20;
+  constexpr int64_t kMostOfAByte = 256;  // a plain background shrinks that much
+  return height * width <= kLargestPixels &&
+         held_bytes <= kAlwaysHeld + kMostOfAByte * static_cast<int64_t>(file_bytes);
+}
+
 std::string too_many_pixels(int64_t height, int64_t width) {
-  return std::to_string(height) + " x " + std::to_string(width) + " pixels are too many";
+  return std::to_string(height) + " x " + std::to_string(width) +
+         " pixels are too many for a photograph, or for a file of this size";
 }
 
 Pixels fitted(Pixels image, int64_t height, int64_t width) {

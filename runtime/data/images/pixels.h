@@ -12,8 +12,10 @@ struct Pixels {
   std::vector<uint8_t> bytes;  // [height, width, channels]
 };
 
-// Beyond it lies a decompression bomb.
-inline constexpr int64_t kLargestPixels = int64_t{1} << 27;
+// Whether an image of that many pixels, which takes `held_bytes` to decode, can be what a file of
+// `file_bytes` says it is. Beyond 2^27 pixels lies no photograph; and a file of a few bytes that
+// claims an image of hundreds of megabytes was made to fill our memory.
+[[nodiscard]] bool fits(int64_t height, int64_t width, int64_t held_bytes, size_t file_bytes);
 [[nodiscard]] std::string too_many_pixels(int64_t height, int64_t width);  // says so
 
 // The largest middle part with the proportions asked for, resampled bilinearly in integers, so that

@@ -21,9 +21,10 @@ class ByteFile {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] int64_t size_bytes() const { return size_bytes_; }  // when it was opened
-  // Fills `out` with the bytes from `offset` on. Throws Error(Input) when they are not there.
+  // Fills `out` with the bytes from `offset` on. Throws Error(Data) when they are not there.
   void read(int64_t offset, std::span<uint8_t> out) const;
-  [[nodiscard]] std::vector<uint8_t> read_all() const;
+  // Throws Error(Data) for a file above `most_bytes`: what is read whole is small.
+  [[nodiscard]] std::vector<uint8_t> read_all(int64_t most_bytes) const;
 
  private:
   std::string path_;

@@ -8,6 +8,7 @@
 
 #include "kernels/error.h"
 #include "runtime/data/text/byte_file.h"
+#include "runtime/data/text/piece_model.h"
 
 namespace penstock {
 
@@ -50,15 +51,18 @@ std::string joined(const std::vector<std::string>& words) {
 
 Pieces::Pieces(const std::string& path) : processor_(std::make_unique<Processor>()) {
   auto& model = processor_->model;
-  const std::vector<uint8_t> bytes = ByteFile(path).read_all();
+  constexpr int64_t kMostModelBytes = int64_t{64} << 20;  // a vocabulary of a million pieces
+  const std::vector<uint8_t> bytes = ByteFile(path).read_all(kMostModelBytes);
+  check_piece_model(bytes, path);
   const std::string_view proto(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (bytes.empty() || !model.LoadFromSerializedProto(proto).ok()) {
-    fail_input(path + " is no SentencePiece model: give a .model file, or none to train one");
+    fail_data(path + " (all of its " + std::to_string(bytes.size()) +
+              " bytes) is no SentencePiece model: give a .model file, or none to train one");
   }
   end_ = model.eos_id();
   begin_ = model.bos_id() >= 0 ? model.bos_id() : end_;
   if (end_ < 0) {
-    fail_input(path + " has no piece for the end of a sentence: train it with --eos_id=3, say");
+    fail_data(path + " has no piece for the end of a sentence: train it with --eos_id=3, say");
   }
 }
 

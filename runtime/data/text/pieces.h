@@ -14,8 +14,9 @@ namespace penstock {
 
 class Pieces {
  public:
-  // A .model file of SentencePiece, of ours or of anybody's. Throws Error(Input) naming the file,
-  // and when the vocabulary has no piece that ends a sentence.
+  // A .model file of SentencePiece, of ours or of anybody's. Throws Error(Input) when there is no
+  // readable file, and Error(Data) naming it when it is none, and when the vocabulary has no piece
+  // that ends a sentence.
   explicit Pieces(const std::string& path);
   ~Pieces();
   Pieces(const Pieces&) = delete;

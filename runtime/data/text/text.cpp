@@ -37,7 +37,8 @@ class Opener {
       vocabulary_ = std::max(vocabulary_, file.vocabulary);
       tokens = std::move(file.tokens);
     } else {
-      tokens = pieces_ ? open_text_in_pieces(path, *pieces_) : open_bytes(path);
+      tokens = pieces_ ? open_text_in_pieces(path, *pieces_, config_.unpack_limit)
+                       : open_bytes(path, config_.unpack_limit);
     }
     if (tokens->size() == 0) fail_input(path + " is empty: give a file with text in it");
     return tokens;

@@ -10,18 +10,26 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/data/packed_file.h"
+
 namespace penstock {
 
 // Calls take(bytes) for piece after piece of the contents; what `take` is given ends with the call.
-// Throws Error(Input) naming the file when it cannot be read, is cut off or is damaged as far as
-// its format can tell (as read_archive).
+// Throws Error(Input) when there is no readable file, Error(Data) naming file and byte when it is
+// cut off, is damaged as far as its format can tell (as read_archive), or unpacks to more than the
+// limit (see packed_file.h).
 void read_pieces_of_file(const std::string& path,
-                         const std::function<void(std::string_view bytes)>& take);
+                         const std::function<void(std::string_view bytes)>& take,
+                         int64_t unpack_limit = kUnpackLimit);
 
-[[nodiscard]] std::vector<uint8_t> read_whole_file(const std::string& path);
+[[nodiscard]] std::vector<uint8_t> read_whole_file(const std::string& path,
+                                                   int64_t unpack_limit = kUnpackLimit);
 
-// Line after line, without its end ("\n" or "\r\n"). The last line needs no end.
-void for_each_line(const std::string& path, const std::function<void(std::string_view line)>& take);
+// Line after line, without its end ("\n" or "\r\n"). The last line needs no end. Throws Error(Data)
+// as above, and naming the line for one longer than kLongestLine.
+inline constexpr size_t kLongestLine = size_t{1} << 20;
+void for_each_line(const std::string& path, const std::function<void(std::string_view line)>& take,
+                   int64_t unpack_limit = kUnpackLimit);
 
 [[nodiscard]] bool is_compressed(const std::string& path);
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/data/packed_file.h"
 #include "runtime/data/text/pieces.h"
 
 namespace penstock {
@@ -19,16 +20,17 @@ class TokenSource {
   [[nodiscard]] virtual int64_t size() const = 0;             // tokens
   // What one is called: "byte".
   [[nodiscard]] virtual std::string unit() const { return "token"; }
-  // Tokens [first, first + out.size()), which must be there. Throws Error(Input) naming the file.
+  // Tokens [first, first + out.size()), which must be there. Throws Error(Data) naming the file.
   virtual void read(int64_t first, std::span<int32_t> out) const = 0;
 };
 
-// The bytes of a text, plain or compressed; a plain one stays on disk.
-[[nodiscard]] std::shared_ptr<const TokenSource> open_bytes(const std::string& path);
+// The bytes of a text, plain or compressed; a plain one stays on disk. Throws as text_file.h says.
+[[nodiscard]] std::shared_ptr<const TokenSource> open_bytes(const std::string& path,
+                                                            int64_t unpack_limit = kUnpackLimit);
 
 // The text in word pieces, all in memory; kLinePiece ends each line where the vocabulary has it.
-[[nodiscard]] std::shared_ptr<const TokenSource> open_text_in_pieces(const std::string& path,
-                                                                     const Pieces& vocabulary);
+[[nodiscard]] std::shared_ptr<const TokenSource> open_text_in_pieces(
+    const std::string& path, const Pieces& vocabulary, int64_t unpack_limit = kUnpackLimit);
 
 struct TokenFile {
   std::shared_ptr<const TokenSource> tokens;
@@ -38,6 +40,8 @@ struct TokenFile {
 //   - what numpy.save() writes: one axis of uint8, uint16, uint32 or int32;
 //   - 32 bytes of header and the tokens: "PSTOKENS", then little-endian u32 version = 1, u32 bytes
 //     of a token (2 or 4), u64 number of tokens, u64 size of the vocabulary (0: unknown).
+// Throws Error(Input) when there is no readable file, Error(Data) naming file and byte when it is
+// neither.
 [[nodiscard]] TokenFile open_token_file(const std::string& path);
 
 }  // namespace penstock

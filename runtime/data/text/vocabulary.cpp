@@ -50,16 +50,17 @@ PieceTraining training_of(const DataConfig& config) {
 }
 
 // The first lines of every file, an equal share of each.
-std::vector<std::string> training_lines(const std::set<std::string>& files) {
+std::vector<std::string> training_lines(const std::set<std::string>& files, int64_t unpack_limit) {
   const size_t share = kMostLines / files.size();
   std::vector<std::string> lines;
   for (const std::string& file : files) {
     size_t taken = 0;
-    for_each_line(file, [&](std::string_view line) {
+    const auto take = [&](std::string_view line) {
       if (line.empty() || taken >= share) return;
       lines.emplace_back(line);
       ++taken;
-    });
+    };
+    for_each_line(file, take, unpack_limit);
   }
   return lines;
 }
@@ -101,7 +102,8 @@ std::string provide_vocabulary(const DataConfig& config, const std::string& fold
     return config.vocabulary;
   }
   const PieceTraining how = training_of(config);
-  const std::vector<std::string> lines = training_lines(training_files(config));
+  const std::vector<std::string> lines =
+      training_lines(training_files(config), config.unpack_limit);
   if (lines.empty()) fail_input("there is no text to train a vocabulary on: is data.train empty?");
   const fs::path path = fs::path(folder) / ("pieces-" + fingerprint(lines, how) + ".model");
   std::error_code error;

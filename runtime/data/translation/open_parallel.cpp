@@ -1,6 +1,7 @@
 // From files to ParallelDatasets: every file is read and cut into pieces once, also where several
 // pairs share it.
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -14,14 +15,17 @@ namespace {
 
 using Lines = std::shared_ptr<const EncodedLines>;
 
-Lines encode_file(const std::string& path, const Pieces& vocabulary) {
-  auto lines = std::make_shared<EncodedLines>();
+Lines encode_file(const std::string& path, const Pieces& vocabulary, int64_t unpack_limit) {
+  auto lines = std::make_shared<EncodedLines>(vocabulary.size());
   lines->path = path;
-  for_each_line(path, [&](std::string_view line) {
-    const std::vector<int32_t> ids = vocabulary.encode(line);
-    lines->pieces.insert(lines->pieces.end(), ids.begin(), ids.end());
-    lines->starts.push_back(lines->pieces.size());
-  });
+  const auto take = [&](std::string_view line) {
+    lines->pieces.append(vocabulary.encode(line));
+    if (lines->pieces.size() > std::numeric_limits<uint32_t>::max()) {
+      fail_input(path + " has more than 2^32 pieces: divide it into several language pairs");
+    }
+    lines->starts.push_back(static_cast<uint32_t>(lines->pieces.size()));
+  };
+  for_each_line(path, take, unpack_limit);
   if (lines->size() == 0) fail_input(path + " is empty: give a text with a sentence on each line");
   return lines;
 }
@@ -81,7 +85,7 @@ class ParallelOpener {
 
   Lines encoded(const std::string& path) {
     Lines& lines = files_[path];
-    if (!lines) lines = encode_file(path, *vocabulary_);
+    if (!lines) lines = encode_file(path, *vocabulary_, config_.unpack_limit);
     return lines;
   }
 
@@ -109,8 +113,8 @@ class ParallelOpener {
     const auto most = static_cast<size_t>(std::min(longest_, context_ - 1));
     const size_t most_of_source = std::min(most, static_cast<size_t>(context_ - 2));
     for (size_t i = 0; i < pair.source->size(); ++i) {
-      const size_t source = pair.source->line(i).size();
-      const size_t target = pair.target->line(i).size();
+      const size_t source = pair.source->pieces_of(i);
+      const size_t target = pair.target->pieces_of(i);
       if (source == 0 || target == 0) {
         ++left_out_.empty;
       } else if (source > most_of_source || target > most) {

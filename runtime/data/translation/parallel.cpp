@@ -87,8 +87,14 @@ void ParallelDataset::read(int64_t index, const RandomStream& random,
   const auto share = static_cast<uint64_t>(first_[p + 1] - first_[p]);
   const Wide drawn = place + philox(random, 0)[0];
   const size_t line = pair.lines[static_cast<size_t>(drawn * pair.lines.size() / share >> 32)];
-  write_pair({pair.source->line(line), pair.target->line(line), pair.tag}, vocabulary_->begin(),
-             vocabulary_->end(), context_, out);
+  // Kept by the reading thread: a sample allocates nothing once a longest sentence was seen.
+  thread_local std::vector<int32_t> source;
+  thread_local std::vector<int32_t> target;
+  source.resize(pair.source->pieces_of(line));
+  target.resize(pair.target->pieces_of(line));
+  pair.source->read(line, source);
+  pair.target->read(line, target);
+  write_pair({source, target, pair.tag}, vocabulary_->begin(), vocabulary_->end(), context_, out);
 }
 
 }  // namespace penstock

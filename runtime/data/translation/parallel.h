@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "runtime/data/dataset.h"
+#include "runtime/data/text/packed_tokens.h"
 #include "runtime/data/text/pieces.h"
 #include "runtime/data/translation/language_pair.h"
 
@@ -33,13 +34,14 @@ void write_pair(const PairOfSentences& pair, int32_t begin, int32_t end, int64_t
 
 // The lines of one file, in pieces.
 struct EncodedLines {
+  explicit EncodedLines(int64_t vocabulary) : pieces(vocabulary) {}
   std::string path;
-  std::vector<int32_t> pieces;
-  std::vector<size_t> starts = {0};  // of the lines, and the end of the last
+  PackedTokens pieces;
+  std::vector<uint32_t> starts = {0};  // of the lines, and the end of the last
   [[nodiscard]] size_t size() const { return starts.size() - 1; }
-  [[nodiscard]] std::span<const int32_t> line(size_t i) const {
-    return std::span(pieces).subspan(starts[i], starts[i + 1] - starts[i]);
-  }
+  [[nodiscard]] size_t pieces_of(size_t line) const { return starts[line + 1] - starts[line]; }
+  // Fills `out`, to be of that many.
+  void read(size_t line, std::span<int32_t> out) const { pieces.read(starts[line], out); }
 };
 
 // What a set has of one language pair.

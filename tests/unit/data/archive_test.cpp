@@ -59,14 +59,14 @@ TEST_P(Archive, RefusesEveryTruncation) {
   for (size_t n = end; n-- > 0;) {
     if (n + 600 < end && n % 512 != 0 && n % 61 != 0) continue;
     std::filesystem::resize_file(path_, n);
-    expect_error(ErrorKind::Input, {path_}, [&] { (void)read(); });
+    expect_error(ErrorKind::Data, {path_ + ", byte "}, [&] { (void)read(); });
     if (HasFailure()) FAIL() << "cut off at " << n << " of " << whole.size();
   }
 }
 
 TEST_P(Archive, RefusesWhatIsNoArchive) {
   test::write_file(path_, "To be, or not to be: that is the question");
-  expect_error(ErrorKind::Input, {path_, "format"}, [&] { (void)read(); });
+  expect_error(ErrorKind::Data, {path_, "format"}, [&] { (void)read(); });
   std::filesystem::remove(path_);
   expect_error(ErrorKind::Input, {path_}, [&] { (void)read(); });
 }
@@ -87,7 +87,7 @@ TEST(ArchiveTar, RefusesADamagedHeader) {
   std::string bytes = test::read_file(path);
   bytes[bytes.find("b/2")] = 'c';
   test::write_file(path, bytes);
-  expect_error(ErrorKind::Input, {path}, [&] {
+  expect_error(ErrorKind::Data, {path}, [&] {
     read_archive(
         path, [](const std::string&) { return true; },
         [](const std::string&, const std::vector<uint8_t>&) {});

@@ -22,7 +22,8 @@ void require(bool ok, const char* what) {
   if (!ok) throw std::runtime_error(what);
 }
 
-std::string encode(int height, int width, int channels, const std::vector<uint8_t>& pixels) {
+std::string encode(int height, int width, int channels, const std::vector<uint8_t>& pixels,
+                   bool as_ycck = false) {
   jpeg_compress_struct info{};
   jpeg_error_mgr errors{};
   info.err = jpeg_std_error(&errors);
@@ -33,8 +34,9 @@ std::string encode(int height, int width, int channels, const std::vector<uint8_
   info.image_height = static_cast<JDIMENSION>(height);
   info.image_width = static_cast<JDIMENSION>(width);
   info.input_components = channels;
-  info.in_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+  info.in_color_space = channels == 1 ? JCS_GRAYSCALE : channels == 3 ? JCS_RGB : JCS_CMYK;
   jpeg_set_defaults(&info);
+  if (channels == 4) jpeg_set_colorspace(&info, as_ycck ? JCS_YCCK : JCS_CMYK);
   jpeg_set_quality(&info, 100, TRUE);
   jpeg_start_compress(&info, TRUE);
   while (info.next_scanline < info.image_height) {
@@ -131,12 +133,22 @@ std::string png(int height, int width, int channels, const std::vector<uint8_t>&
   return result;
 }
 
-std::string plain_jpeg(int height, int width, std::vector<uint8_t> colour) {
+namespace {
+
+std::vector<uint8_t> repeated(int times, const std::vector<uint8_t>& colour) {
   std::vector<uint8_t> pixels;
-  for (int i = 0; i < height * width; ++i) {
-    pixels.insert(pixels.end(), colour.begin(), colour.end());
-  }
-  return encode(height, width, static_cast<int>(colour.size()), pixels);
+  for (int i = 0; i < times; ++i) pixels.insert(pixels.end(), colour.begin(), colour.end());
+  return pixels;
+}
+
+}  // namespace
+
+std::string plain_jpeg(int height, int width, std::vector<uint8_t> colour) {
+  return encode(height, width, static_cast<int>(colour.size()), repeated(height * width, colour));
+}
+
+std::string print_jpeg(int height, int width, std::vector<uint8_t> inks, bool as_ycck) {
+  return encode(height, width, 4, repeated(height * width, inks), as_ycck);
 }
 
 std::string busy_jpeg(int height, int width) {

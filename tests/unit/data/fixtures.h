@@ -49,6 +49,10 @@ void write_compressed(const std::string& path, const std::string& contents,
 // A PNG of these pixels, [height, width] of `channels` bytes: 1 grey, 3 RGB, 4 RGB and alpha.
 [[nodiscard]] std::string png(int height, int width, int channels,
                               const std::vector<uint8_t>& pixels);
+// A JPEG of one colour in the inks of print, as Adobe's programs write it: each 255 where none is.
+// `as_ycck`: stored as brightness, two colour differences and black.
+[[nodiscard]] std::string print_jpeg(int height, int width, std::vector<uint8_t> inks,
+                                     bool as_ycck);
 // A JPEG with some structure everywhere, so that damage shows.
 [[nodiscard]] std::string busy_jpeg(int height, int width);
 

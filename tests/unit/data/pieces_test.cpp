@@ -83,7 +83,7 @@ TEST_F(WordPieces, ThatTheTextDoesNotMakeAreRefused) {
 TEST_F(WordPieces, AreReadFromAModelAndNothingElse) {
   for (const std::string contents : {"", "no model"}) {
     test::write_file(path_, contents);
-    expect_error(ErrorKind::Input, {path_, "SentencePiece"}, [&] { const Pieces pieces(path_); });
+    expect_error(ErrorKind::Data, {path_, "SentencePiece"}, [&] { const Pieces pieces(path_); });
   }
   expect_error(ErrorKind::Input, {"/none"}, [&] { const Pieces pieces(folder_ / "none"); });
 }
@@ -135,7 +135,7 @@ TEST_F(Vocabulary, IsTheOneThatIsNamed) {
   EXPECT_EQ(provide_vocabulary(config_, "/nowhere"), config_.vocabulary);
   EXPECT_EQ(known_vocabulary(config_), 80);
   config_.vocabulary = folder_ / "train.en";
-  expect_error(ErrorKind::Input, {"train.en", "SentencePiece"}, [&] { (void)provide(); });
+  expect_error(ErrorKind::Data, {"train.en", "SentencePiece"}, [&] { (void)provide(); });
 }
 
 TEST_F(Vocabulary, NeedsAFolderToWriteTo) {

@@ -54,13 +54,13 @@ TEST(Jpeg, RefusesDamageNamingTheFile) {
   const std::string whole = test::busy_jpeg(32, 32);
   EXPECT_EQ(decode(whole, 3, 32).height, 32);
   for (size_t n = 0; n + 2 < whole.size(); n += 37) {
-    expect_error(ErrorKind::Input, {"set.tar: a/1.jpg", "JPEG"},
+    expect_error(ErrorKind::Data, {"set.tar: a/1.jpg", "JPEG"},
                  [&] { (void)decode(whole.substr(0, n)); });
   }
-  expect_error(ErrorKind::Input, {"set.tar: a/1.jpg"}, [&] { (void)decode("\x89PNG\r\n"); });
+  expect_error(ErrorKind::Data, {"set.tar: a/1.jpg"}, [&] { (void)decode("\x89PNG\r\n"); });
   std::string noisy = whole;
   noisy.insert(whole.size() / 2, "\xff\xd5\xff\xd5", 4);
-  expect_error(ErrorKind::Input, {"set.tar: a/1.jpg"}, [&] { (void)decode(noisy); });
+  expect_error(ErrorKind::Data, {"set.tar: a/1.jpg"}, [&] { (void)decode(noisy); });
 }
 
 // Any damage gives an image or an Error, and nothing else.
@@ -74,7 +74,7 @@ TEST(Jpeg, SurvivesFlippedBytes) {
       (void)decode(damaged);
     } catch (const Error& error) {
       ++refused;
-      EXPECT_EQ(error.kind(), ErrorKind::Input);
+      EXPECT_EQ(error.kind(), ErrorKind::Data);
     }
   }
   EXPECT_GT(refused, 0);
@@ -84,7 +84,7 @@ TEST(Jpeg, RefusesMorePixelsThanAPhotographHas) {
   std::string huge = test::plain_jpeg(16, 16, {1, 2, 3});
   const size_t frame = huge.find("\xff\xc0");
   huge.replace(frame + 5, 4, std::string("\xff\x00\xff\x00", 4));  // height and width
-  expect_error(ErrorKind::Input, {"65280 x 65280", "too many"}, [&] { (void)decode(huge); });
+  expect_error(ErrorKind::Data, {"65280 x 65280", "too many"}, [&] { (void)decode(huge); });
 }
 
 TEST(Png, GivesTheBytesBack) {
@@ -124,7 +124,7 @@ std::string busy_png() {
 TEST(Png, RefusesAFileCutOffNamingIt) {
   const std::string whole = busy_png();
   for (size_t n = 0; n + 32 < whole.size(); n += 37) {
-    expect_error(ErrorKind::Input, {"set.tar: a/1.png", "PNG"},
+    expect_error(ErrorKind::Data, {"set.tar: a/1.png", "PNG"},
                  [&] { (void)read_png(whole.substr(0, n)); });
   }
 }
@@ -141,7 +141,7 @@ TEST(Png, RefusesFlippedBits) {
       (void)read_png(damaged);
       EXPECT_TRUE(at < pixels || at >= whole.size() - 16) << at;
     } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::Input);
+      EXPECT_EQ(error.kind(), ErrorKind::Data);
     }
   }
 }
@@ -159,7 +159,7 @@ TEST(Png, RefusesMorePixelsThanAPhotographHas) {
   for (size_t i = 0; i < 4; ++i) {
     huge[huge.find("IHDR") + header.size() + i] = static_cast<char>(crc >> (24 - 8 * i));
   }
-  expect_error(ErrorKind::Input, {"20000 x 20000", "too many"}, [&] { (void)read_png(huge); });
+  expect_error(ErrorKind::Data, {"20000 x 20000", "too many"}, [&] { (void)read_png(huge); });
 }
 
 TEST(Fitted, LeavesTheRightSizeAlone) {

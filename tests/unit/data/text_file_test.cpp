@@ -64,7 +64,7 @@ TEST_P(TextFile, ThatIsCutOffIsRefused) {
   const std::string whole = test::read_file(path_);
   for (const size_t size : {whole.size() / 2, whole.size() - 9}) {
     test::write_file(path_, whole.substr(0, size));
-    expect_error(ErrorKind::Input, {path_}, [&] { (void)read_whole_file(path_); });
+    expect_error(ErrorKind::Data, {path_, ", byte "}, [&] { (void)read_whole_file(path_); });
   }
 }
 

@@ -142,7 +142,7 @@ TEST_F(Text, NoticesAFileThatShrinks) {
   const Datasets sets = open(100, "", 10, false);
   std::filesystem::resize_file(path_, 50);
   EXPECT_EQ(read_text(*sets.train, 0).tokens[9], 9);
-  expect_error(ErrorKind::Input, {path_, "shorter", "before byte 80", "had 100"},
+  expect_error(ErrorKind::Data, {path_, "shorter", "before byte 80", "had 100"},
                [&] { (void)read_text(*sets.train, 8); });
 }
 

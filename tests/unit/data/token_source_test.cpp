@@ -93,14 +93,21 @@ TEST_F(TokenFiles, OfAnotherFormAreRefused) {
            {npy(">u2", "(3,)", three), "uint16"},
            {npy("<u2", "(3, 1)", three), "one axis"},
            {npy("<u2", "()", three), "one axis"},
+           // Of -3 tokens or a number that ends somewhere once came a file of that many.
+           {npy("<u2", "(-3,)", three), "one axis"},
+           {npy("<u2", "(3x,)", three), "one axis"},
+           {npy("<u2", "(99999999999999999999,)", three), "one axis"},
+           {npy("<u2", "(4611686018427387905,)", three), "shorter"},
+           {npy("<u2", "(3,)", three, 9), "version"},
+           {own(2, uint64_t{1} << 63, 0, three), "shorter"},
            {npy("<u2", "(4,)", three), "shorter"},
            {npy("<u2", "(3,)", three).substr(0, 60), "cut off"},
            {own(2, 4, 0, three), "shorter"},
            {own(3, 2, 0, three), "header"},
            {own(2, 3, 0, three).substr(0, 20), "cut off"}}) {
-    expect_error(ErrorKind::Input, {path_, why}, [&] { (void)open(contents); });
+    expect_error(ErrorKind::Data, {path_ + ", byte ", why}, [&] { (void)open(contents); });
   }
-  expect_error(ErrorKind::Input, {"4294967295"},
+  expect_error(ErrorKind::Data, {"4294967295"},
                [&] { (void)all_of(*open(npy("<i4", "(1,)", numbers({UINT32_MAX}, 4))).tokens); });
 }
 

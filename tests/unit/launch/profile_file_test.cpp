@@ -91,8 +91,9 @@ TEST(ProfileFile, RefusesBadFilesByNameAndKey) {
   };
   EXPECT_THAT(input_error([&] { (void)read_profile((folder.path() / "absent.json").string()); }),
               HasSubstr("absent.json"));
-  EXPECT_THAT(refusal("{\"version\": 1,"), AllOf(HasSubstr("p.json"), HasSubstr("no JSON")));
-  EXPECT_THAT(refusal("[1]"), HasSubstr("is no object"));
+  EXPECT_THAT(refusal("{\"version\": 1,"),
+              AllOf(HasSubstr("p.json"), HasSubstr("bad JSON"), HasSubstr("line 1")));
+  EXPECT_THAT(refusal("[1]"), HasSubstr("not a JSON object"));
   EXPECT_THAT(changed([](auto& json) { json["version"] = 3; }),
               AllOf(HasSubstr("p.json: 'version' is not 2"), HasSubstr("penstock profile")));
   EXPECT_THAT(changed([](auto& json) { json.erase("device"); }), HasSubstr("'device' is missing"));
@@ -106,6 +107,15 @@ TEST(ProfileFile, RefusesBadFilesByNameAndKey) {
               HasSubstr("'links' 'within_node' 'latency_s' is no number"));
   EXPECT_THAT(changed([](auto& json) { json["micro_batch_size"] = 0; }),
               HasSubstr("'micro_batch_size' is below 1"));
+  // Sums of these left 64 bits; of 2^32 threads none was left.
+  EXPECT_THAT(changed([](auto& json) { json["layers"][1]["tape_bytes"] = INT64_MAX; }),
+              HasSubstr("'layers'[1] 'tape_bytes' is too large"));
+  EXPECT_THAT(changed([](auto& json) { json["layers"][1]["forward_s"] = 1e300; }),
+              HasSubstr("'forward_s' is too large"));
+  EXPECT_THAT(changed([](auto& json) { json["threads"] = int64_t{1} << 32; }),
+              HasSubstr("'threads' is too large"));
+  EXPECT_THAT(refusal("{\"version\": 2, \"version\": 2}"), HasSubstr("twice"));
+  EXPECT_THAT(refusal(std::string(100000, '[')), HasSubstr("nested"));
   EXPECT_THAT(changed([](auto& json) { json["skips"][0]["to_layer"] = 3; }),
               HasSubstr("'skips'[0] the skip leads to no later layer"));
   EXPECT_THAT(changed([](auto& json) { json["skips"][0]["from_layer"] = 2; }),
