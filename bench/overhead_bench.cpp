@@ -35,8 +35,7 @@ int measure(const Session& session) {
   const std::unique_ptr<Network> network = starting_network(session);
   Layers layers;
   layers.push_back(std::make_unique<Empty>("empty"));
-  Stage stage(layers, RecomputeMode::None, kMicroBatches, DType::F32, *device);
-  stage.set_first(true);
+  Stage stage(layers, RecomputeMode::None, kMicroBatches, DType::F32, *device, {.first = true});
   stage.allocate(1);
   constexpr int kWindow = 1;
   Links links(*network, schedule, kWindow, *device);

@@ -75,7 +75,7 @@ int64_t count_parameters(const Work& work) {
   const Sequential model = build_model(work.model, 0, 0);
   ParameterSet set;
   for (const auto& layer : model.layers) layer->declare(set);
-  return set.elements();
+  return set.declared().elements();
 }
 
 Arrangement gpipe_run(const Work& work, int stages, int micro_batches) {

@@ -65,7 +65,7 @@ def mpirun(penstock, arguments):
 
 def train_once(penstock, run_file, options, scratch):
     out = scratch / "run"
-    mpirun(penstock, ["train", str(run_file), "--out", str(out), *options])
+    mpirun(penstock, ["train", str(run_file), "--overwrite", "--out", str(out), *options])
     return json.loads((out / "summary.json").read_text())
 
 

@@ -109,7 +109,7 @@ class Steps {
                            source_.facts().classes)),
         pipeline_(config, blueprint_, station.grid, station.network, station.device),
         step_(config, pipeline_, station) {
-    source_.open(pipeline_.fields());
+    source_.open(pipeline_.reads().fields);
     batches_.emplace(DataPart::Training, config, source_, pipeline_, station);
   }
 

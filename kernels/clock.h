@@ -16,6 +16,8 @@ class DeviceClock {
   virtual void mark(size_t point) = 0;
   // Of the last mark() of that point, since time zero. Waits until it has come.
   [[nodiscard]] virtual double seconds(size_t point) = 0;
+  // Whether the last mark() of that point has come; never waits.
+  [[nodiscard]] virtual bool has_passed(size_t /*point*/) { return true; }
 };
 
 // For devices whose ops have ended when they return.

@@ -11,14 +11,17 @@
 
 namespace penstock {
 
-// The numbers are the exit codes of the program (DESIGN, contract 7).
+// The numbers are the exit codes of the program (DESIGN, contract 7): this is their table.
 enum class ErrorKind : int {
   Internal = 1,  // a bug of ours
   Input = 2,     // bad usage or configuration
   Resource = 3,  // a device, memory or disk is missing or full
   Peer = 4,      // another rank died, or a step hung
   Data = 5,      // a data file or checkpoint is damaged, or not what it should be
+  Diverged = 6,  // the loss or a gradient is not finite
 };
+// No error: stopped on request, with a checkpoint to go on from (EX_TEMPFAIL of sysexits.h).
+inline constexpr int kStoppedExitCode = 75;
 
 // Who throws. An error of one rank must end the others; one that every rank throws alike (a wrong
 // run file, a loss that is not finite) lets all of them end by themselves, and rank 0 say it once.

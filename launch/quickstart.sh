@@ -44,7 +44,7 @@ echo "== Training on $(wc -c <"$text") bytes of $text"
 # --bind-to none: Open MPI would else give each of two ranks one core for all its threads.
 # --oversubscribe: also where there is only one core. yield: a waiting rank leaves its core to whoever else works here.
 mpirun -n 2 --bind-to none --oversubscribe --mca mpi_yield_when_idle 1 "$penstock" train "$root/launch/examples/quickstart.toml" \
-  --data.train "$text" --out "$root/runs/quickstart" "$@" </dev/null
+  --data.train "$text" --overwrite --out "$root/runs/quickstart" "$@" </dev/null
 
 cat <<END
 

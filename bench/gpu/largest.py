@@ -106,7 +106,7 @@ def train(options, run_file, layers, mode):
     """The summary of two steps, or the text of what went wrong and whether memory was it."""
     out = pathlib.Path(options.out) / f"largest-{mode}"
     done = penstock(options, ["train", str(run_file), "--model.layers", str(layers), "--recompute", mode, "--device",
-                              options.device, "--precision", options.precision, "--out", str(out)])
+                              options.device, "--precision", options.precision, "--overwrite", "--out", str(out)])
     if done.returncode == 0:
         return json.loads((out / "summary.json").read_text()), None, False
     lines = [line for line in done.stderr.splitlines() if "error" in line] or [f"exit code {done.returncode}"]

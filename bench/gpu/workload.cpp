@@ -75,8 +75,7 @@ class Product final : public Workload {
 class OneStage {
  public:
   OneStage(std::span<const std::unique_ptr<Layer>> layers, DType dtype, bool first, Device& device)
-      : device_(device), stage_(layers, RecomputeMode::None, 1, dtype, device) {
-    stage_.set_first(first);
+      : device_(device), stage_(layers, RecomputeMode::None, 1, dtype, device, {.first = first}) {
     stage_.allocate(1);
     stage_.begin_step();
     micro_batch_.pass.seed = 1;
@@ -183,7 +182,7 @@ class ResNet final : public Workload {
         images_(noise({batch_, config_.image[1], config_.image[2], 3}, dtype_of(request), 1.7F,
                       "images", device)),
         labels_({labels()}) {
-    optimizer_->allocate(stage_.stage().parameters(), device);
+    optimizer_->allocate(stage_.stage().weights().state(), device);
     stage_.micro_batch().field_names = &names_;
     stage_.micro_batch().fields = &labels_;
     stage_.micro_batch().pass.loss_scale = 1.0F / static_cast<float>(batch_);

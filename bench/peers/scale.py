@@ -50,6 +50,7 @@ def trained(arguments, stages, replicas, every, out):
     command = [*arguments.mpirun, "-n", str(stages * replicas), str(arguments.bin / "penstock"), "train", "/dev/null"]
     options = tiny_run(stages, replicas) | {
         "run.out": str(out),
+        "run.overwrite": "true",
         "run.steps": STEPS,
         "run.trace": STEPS - 2,
         "checkpoint.every": every,

@@ -80,6 +80,13 @@ void print_error(const std::string& what) {
   std::fflush(stderr);
 }
 
+void print_hang(const HangReport& report) {
+  std::string text;
+  for (const std::string& line : report.lines) text += fmt::format("penstock: {}\n", line);
+  fmt::print(stderr, "{}", text);
+  print_error(report.headline);
+}
+
 int report(const Session& session, const Failure& failure) {
   const int exit_code = static_cast<int>(failure.kind);
   if (failure.scope == ErrorScope::EveryRank) {

@@ -9,6 +9,7 @@
 #include "kernels/error.h"
 #include "runtime/comm/mpi/session.h"
 #include "runtime/comm/network.h"
+#include "runtime/comm/watch/watch.h"
 
 namespace penstock {
 
@@ -32,6 +33,8 @@ struct Failure {
 
 // One line on standard error: "penstock: error: ...".
 void print_error(const std::string& what);
+// A line for each rank, and the error last.
+void print_hang(const HangReport& report);
 // Prints the failure once and returns the exit code when every rank has it, to leave through
 // MPI_Finalize. Otherwise the other ranks may wait for this one for ever: prints, and ends the job.
 // Ranks that fail for one reason without knowing of each other: the lowest speaks first, and the

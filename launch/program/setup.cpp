@@ -20,8 +20,11 @@ std::unique_ptr<Network> starting_network(const Session& session) {
   return make_mpi_network(session, {.positions = session.ranks()});
 }
 
-std::chrono::milliseconds wait_limit(const RunConfig& config) {
-  return std::chrono::milliseconds(static_cast<int64_t>(config.wait_limit * 1000.0));
+Waits watched_waits(const RunConfig& config, const std::string& folder) {
+  return {.limit = std::chrono::milliseconds(static_cast<int64_t>(config.wait_limit * 1000.0)),
+          .are_watched = true,
+          .folder = folder,
+          .say = print_hang};
 }
 
 Config share(Collective& world, const std::function<Config()>& make) {
@@ -41,21 +44,21 @@ Config share(Collective& world, const std::function<Config()>& make) {
 }
 
 Config shared_config(Collective& world, const std::vector<std::string>& arguments,
-                     bool run_file_required, Settings* origins) {
+                     bool run_file_required, Settings* origins, DataRead read) {
   return share(world, [&] {
-    const Settings settings = read_settings(arguments, run_file_required);
+    const Settings settings = read_settings(arguments, run_file_required, read);
     if (origins != nullptr) *origins = settings;
     return settings.config;
   });
 }
 
-Config with_vocabulary(Collective& world, const Config& config) {
+Config with_vocabulary(Collective& world, const Config& config, const std::string& folder) {
   if (!uses_pieces(config.data)) return config;
   Config complete = config;
   complete.data.vocabulary = on_first_rank(world, [&] {
     std::error_code error;
-    std::filesystem::create_directories(config.run.out, error);
-    const std::string path = provide_vocabulary(config.data, config.run.out);
+    std::filesystem::create_directories(folder, error);
+    const std::string path = provide_vocabulary(config.data, folder);
     return std::filesystem::absolute(path).lexically_normal().string();
   });
   return complete;

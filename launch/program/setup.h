@@ -2,7 +2,6 @@
 // grid, its threads. Shared by the commands that start ranks.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -20,20 +19,23 @@ namespace penstock {
 // All ranks in a row, for what must be agreed before the grid is known.
 [[nodiscard]] std::unique_ptr<Network> starting_network(const Session& session);
 
-// For make_mpi_network(): run.wait_limit.
-[[nodiscard]] std::chrono::milliseconds wait_limit(const RunConfig& config);
+// For make_mpi_network(): all ranks are watched for run.wait_limit. `folder`, which may be empty,
+// gets the diaries of a run that hangs.
+[[nodiscard]] Waits watched_waits(const RunConfig& config, const std::string& folder = "");
 
 // Rank 0 reads run file and arguments; all ranks get the same Config, data paths absolute, and rank
 // 0 in `origins` (may be null) where each value came from. Collective; what it throws, all ranks
 // throw.
 [[nodiscard]] Config shared_config(Collective& world, const std::vector<std::string>& arguments,
-                                   bool run_file_required, Settings* origins = nullptr);
+                                   bool run_file_required, Settings* origins = nullptr,
+                                   DataRead read = DataRead::All);
 // Rank 0's configuration on every rank. Collective, errors likewise.
 [[nodiscard]] Config share(Collective& world, const std::function<Config()>& make);
 
-// A run on word pieces whose configuration names no vocabulary gets one in run.out, trained on rank
-// 0 unless it is there already. Collective, errors likewise.
-[[nodiscard]] Config with_vocabulary(Collective& world, const Config& config);
+// A run on word pieces whose configuration names no vocabulary gets one in `folder`, trained on
+// rank 0 unless it is there already. Collective, errors likewise.
+[[nodiscard]] Config with_vocabulary(Collective& world, const Config& config,
+                                     const std::string& folder);
 
 // Throws on every rank when there are too few or too many, with the mpirun line that fits.
 [[nodiscard]] Grid grid_of(const Config& config, int ranks);

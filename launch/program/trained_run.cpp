@@ -5,11 +5,15 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 
 #include "launch/program/device_choice.h"
 #include "launch/program/failure.h"
+#include "launch/program/kept_run.h"
 #include "launch/program/setup.h"
+#include "runtime/checkpoint/reader.h"
 #include "runtime/data/text/vocabulary.h"
+#include "runtime/run_directory/contents.h"
 #include "runtime/training/trained_weights.h"
 
 namespace penstock {
@@ -25,8 +29,8 @@ Number number(const std::string& option, const std::string& text) {
   return value;
 }
 
-size_t from_first_rank(Collective& world, size_t count) {
-  return std::stoull(world.broadcast(std::to_string(count), 0));
+size_t counted_on_first_rank(Collective& world, const CountTexts& count) {
+  return std::stoull(on_first_rank(world, [&] { return std::to_string(count()); }));
 }
 
 // Fewer of them, not smaller ones: what a row gives must not depend, to the last bit, on how many
@@ -41,6 +45,19 @@ void spare_micro_batches(Config& config, size_t texts, int width) {
   const int64_t rows = width * ceiling(static_cast<int64_t>(texts), pipeline.replicas);
   pipeline.micro_batches =
       static_cast<int>(std::min<int64_t>(pipeline.micro_batches, ceiling(rows, batch)));
+}
+
+// The checkpoint that is named, or the newest of the run. Refuses what is none, and what is damaged
+// in its small documents, before anything is waited for.
+std::string readable(const std::string& named, const std::string& run_directory) {
+  std::error_code ignored;
+  if (!named.empty() && !std::filesystem::exists(named + "/" + kManifestFile, ignored)) {
+    fail_input(named + " is no checkpoint: --checkpoint names a step directory, such as " +
+               "runs/first/checkpoints/step-00000100");
+  }
+  std::string path = named.empty() ? newest_of_run(run_directory) : named;
+  (void)CheckpointReader(path);
+  return path;
 }
 
 }  // namespace
@@ -92,34 +109,34 @@ UseOptions use_options(const Arguments& arguments, std::span<const std::string_v
 }
 
 TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelMaker& models,
-                       bool with_data, size_t texts, int width) {
+                       bool with_data, const CountTexts& count, int width) {
   DeviceChoice choice;
   {
     const std::unique_ptr<Network> all = starting_network(session);
     Collective& world = all->world();
-    config = with_vocabulary(world, shared_config(world, options.rest, true));
+    const DataRead read = with_data ? DataRead::Validation : DataRead::Nothing;
+    const Config asked = shared_config(world, options.rest, true, nullptr, read);
+    config = share(world, [&] { return with_kept(asked, options.checkpoint); });
     const ThreadPlan plan = shared_threads(world, session, config.run.threads);
     config.run.threads = plan.threads;
     choice = choose_device(world, session, config.run.device);
     refuse_sharing(choice, config.run);
     agree(world, fmt::format("rank {} (host {})", session.rank(), session.host()),
           [&] { device = open_device(choice, plan.threads, config.run); });
-    checkpoint = on_first_rank(world, [&] {
-      return options.checkpoint.empty() ? newest_checkpoint(config.run.out) : options.checkpoint;
-    });
+    checkpoint = on_first_rank(world, [&] { return readable(options.checkpoint, config.run.out); });
     grid = grid_of(config, session.ranks());
-    spare_micro_batches(config, from_first_rank(world, texts), width);
+    if (count) spare_micro_batches(config, counted_on_first_rank(world, count), width);
   }
   const LinkPlan links =
       on_every_rank([&] { return plan_links(config.pipeline.link, choice.ranks, grid); });
-  network = make_mpi_network(session, grid, links, wait_limit(config.run));
+  network = make_mpi_network(session, grid, links, watched_waits(config.run));
   if (with_data) source = std::make_unique<DataSource>(config, models, network->world());
   blueprint = std::make_unique<Blueprint>(on_every_rank([&] {
     const int64_t vocabulary = source ? source->facts().vocabulary : known_vocabulary(config.data);
     return draw_up(config, models, vocabulary, source ? source->facts().classes : 0);
   }));
   pipeline = std::make_unique<Pipeline>(config, *blueprint, grid, *network, *device);
-  if (source) source->open(pipeline->fields());
+  if (source) source->open(pipeline->reads().fields);
   agree(network->world(), name_of_rank(session, grid),
         [&] { load_weights(checkpoint, *pipeline, *device); });
 }

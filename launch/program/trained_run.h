@@ -34,12 +34,15 @@ struct UseOptions {
 [[nodiscard]] UseOptions use_options(const Arguments& arguments,
                                      std::span<const std::string_view> accepted);
 
+using CountTexts = std::function<size_t()>;
+
 struct TrainedRun {
   // Collective. `with_data`: the data are opened as well, and the network is made for them.
-  // `texts`, of rank 0: no more micro-batches than so many texts of `width` rows fill; 0: as the
-  // run file says.
+  // `count` (may be empty) is called on rank 0 alone, once the run file and the checkpoint have
+  // been found good: it may wait for standard input. No more micro-batches than so many texts of
+  // `width` rows fill; 0: as the run file says.
   TrainedRun(Session& session, const UseOptions& options, const ModelMaker& models, bool with_data,
-             size_t texts = 0, int width = 1);
+             const CountTexts& count = {}, int width = 1);
 
   // Collective. Does `work` to its last message; what it throws names this rank, if there are
   // several.

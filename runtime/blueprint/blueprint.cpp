@@ -1,9 +1,39 @@
 #include "runtime/blueprint/blueprint.h"
 
+#include <bit>
+#include <string>
+
+#include "kernels/error.h"
+#include "runtime/blueprint/plan_request.h"
+
 namespace penstock {
+namespace {
+
+void check_reduction(const Config& config) {
+  const PipelineConfig& pipeline = config.pipeline;
+  const Arrangement arrangement = arrangement_of(pipeline);
+  if (!arrangement.exact || pipeline.replicas == 1) return;
+  if (config.model.norm_replicas) {
+    fail_input(
+        "model.norm_replicas normalises over the replicas, so their number changes the result, "
+        "whatever the order of sums: leave out pipeline.reduction = \"exact\"");
+  }
+  if (!arrangement.can_be_added()) {
+    const int below =
+        static_cast<int>(std::bit_floor(static_cast<unsigned>(pipeline.micro_batches)));
+    fail_input("pipeline.micro_batches = " + std::to_string(pipeline.micro_batches) +
+               ": with pipeline.reduction = \"exact\" and several replicas it must be a power of "
+               "two, " +
+               std::to_string(below) + " or " + std::to_string(2 * below) +
+               "; adapt micro_batch_size, or the replicas, to keep the mini-batch");
+  }
+}
+
+}  // namespace
 
 Blueprint draw_up(const Config& config, const ModelMaker& models, int64_t vocabulary,
                   int64_t classes) {
+  check_reduction(config);
   Blueprint blueprint;
   blueprint.input = models.input(config.model);
   blueprint.model = models.build(config.model, vocabulary, classes);

@@ -39,15 +39,22 @@ void note_tie(const Parameter& parameter, size_t layer, std::vector<LayerTie>& t
   tie->frozen = parameter.frozen;
 }
 
+// Which layer declared each thing.
+struct DeclaredBy {
+  std::vector<size_t> parameters, buffers;
+};
+
 // Once all layers are declared: which of their tensors there are, and what is frozen of them.
-void list_tensors(ParameterSet& all, Layout& layout) {
-  for (const Parameter& parameter : all.parameters()) {
-    if (parameter.first == nullptr) {
-      layout.named.push_back({parameter.name, parameter.shape, true, parameter.frozen});
-    }
+void list_tensors(const Declared& all, const DeclaredBy& layers, Layout& layout) {
+  for (size_t i = 0; i < all.parameters.size(); ++i) {
+    const Parameter& parameter = all.parameters[i];
+    if (parameter.first != nullptr) continue;
+    layout.named.push_back(
+        {parameter.name, parameter.shape, true, parameter.frozen, layers.parameters[i]});
   }
-  for (const Buffer& buffer : all.buffers()) {
-    layout.named.push_back({buffer.name, buffer.shape, false, false});
+  for (size_t i = 0; i < all.buffers.size(); ++i) {
+    const Buffer& buffer = all.buffers[i];
+    layout.named.push_back({buffer.name, buffer.shape, false, false, layers.buffers[i]});
   }
 }
 
@@ -66,21 +73,23 @@ void check_freeze(const Layout& layout, const std::vector<std::string>& freeze) 
 void count_parameters(const Sequential& model, const std::vector<std::string>& freeze,
                       Layout& layout) {
   layout.first_trained = freeze.empty() ? 0 : model.layers.size();
+  DeclaredBy layers;
   ParameterSet all;  // one set for all layers: names must not repeat, unless they are shared
   for (size_t layer = 0; layer < model.layers.size(); ++layer) {
-    const size_t first = all.parameters().size();
-    const int64_t before = all.elements();
+    const size_t first = all.declared().parameters.size();
+    const int64_t before = all.declared().elements();
     model.layers[layer]->declare(all);
-    layout.tensors.push_back(all.parameters().size() - first);
-    layout.parameters.push_back(all.elements() - before);
-    for (size_t i = first; i < all.parameters().size(); ++i) {
-      Parameter& parameter = all.parameters()[i];
+    layout.parameters.push_back(all.declared().elements() - before);
+    layers.parameters.resize(all.declared().parameters.size(), layer);
+    layers.buffers.resize(all.declared().buffers.size(), layer);
+    for (size_t i = first; i < all.declared().parameters.size(); ++i) {
+      Parameter& parameter = all.declared().parameters[i];
       parameter.frozen = matches_any(parameter.name, freeze);
       if (!parameter.frozen) layout.first_trained = std::min(layout.first_trained, layer);
       if (parameter.tied) note_tie(parameter, layer, layout.ties);
     }
   }
-  list_tensors(all, layout);
+  list_tensors(all.declared(), layers, layout);
   check_freeze(layout, freeze);
   std::erase_if(layout.ties, [](const LayerTie& tie) { return tie.layers.size() == 1; });
 }
@@ -101,12 +110,6 @@ size_t Layout::untrained(int stage) const {
   const size_t first = first_layer[static_cast<size_t>(stage)];
   const size_t last = first_layer[static_cast<size_t>(stage) + 1];
   return std::clamp(first_trained, first, last) - first;
-}
-
-size_t Layout::tensors_before(int stage) const {
-  const auto end =
-      tensors.begin() + static_cast<ptrdiff_t>(first_layer[static_cast<size_t>(stage)]);
-  return std::accumulate(tensors.begin(), end, size_t{0});
 }
 
 std::vector<int> Layout::split() const {

@@ -29,13 +29,13 @@ struct NetworkTensor {
   Shape shape;
   bool parameter = true;  // else a buffer
   bool frozen = false;
+  size_t layer = 0;  // that holds it; of a tied one the first
 };
 
 struct Layout {
   int stages = 1;
   std::vector<size_t> first_layer;   // stages + 1 entries: stage s has layers [s], [s + 1)
   std::vector<int64_t> parameters;   // numbers trained, by layer
-  std::vector<size_t> tensors;       // parameters (named tensors), by layer
   std::vector<SkipPath> skips;       // all of the network's
   std::vector<LayerTie> ties;        // likewise
   std::vector<NetworkTensor> named;  // all of the network's, a tied one once
@@ -56,8 +56,6 @@ struct Layout {
   [[nodiscard]] int64_t frozen_parameters() const;  // numbers
   // Of the layers of a stage, those at its beginning that are before first_trained.
   [[nodiscard]] size_t untrained(int stage) const;
-  // Named tensors of all layers before stage s; of all layers for s = stages.
-  [[nodiscard]] size_t tensors_before(int stage) const;
 };
 
 // The split given by hand (pipeline.split), or the one whose slowest stage is as fast as possible

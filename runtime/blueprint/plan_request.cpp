@@ -17,6 +17,7 @@ Arrangement arrangement_of(const PipelineConfig& pipeline) {
   candidate.micro_batch_size = pipeline.micro_batch_size;
   candidate.schedule = pipeline.schedule;
   candidate.recompute = pipeline.recompute;
+  candidate.exact = pipeline.reduction == "exact";
   candidate.split.assign(pipeline.split.begin(), pipeline.split.end());
   return candidate;
 }
@@ -55,6 +56,7 @@ PlanRequest plan_request(const Config& config, int ranks, const Cluster& cluster
   request.ranks = ranks;
   request.mini_batch =
       int64_t{pipeline.replicas} * pipeline.micro_batches * pipeline.micro_batch_size;
+  request.exact = pipeline.reduction == "exact";
   request.cluster = cluster;
   request.cluster.placement = pipeline.placement;
   request.costs = std::move(costs);

@@ -1,49 +1,58 @@
-// runtime/checkpoint/checkpoint.h -- saving a checkpoint: complete or absent, never half.
+// runtime/checkpoint/checkpoint.h -- what a checkpoint is, and what a run asks for when it wants
+// one.
 //
 //   step-00000100/
-//     model-00001-of-0000K.safetensors       weights, one shard per rank that brings some
+//     model-00001-of-0000N.safetensors       weights: a shard for every layer that has some
 //     model.safetensors.index.json           name -> shard, the Hugging Face layout
-//     optimizer-00001-of-0000K.safetensors   optimizer state and weight averages, with its own
+//     optimizer-00001-of-0000N.safetensors   optimizer state and weight averages, with its own
 //     optimizer.safetensors.index.json       index; absent when there is no such state
-//     state.json                             step, seed, samples consumed, configuration
+//     state.json                             step, seed, samples consumed, configuration, run
 //     manifest.json                          size and checksum of every file above
+//   latest -> step-00000100                  the newest one (layout.h)
 //
-// Every rank writes its shards at the same time into a hidden directory, which rank 0 renames when
-// everything is on disk. Names and values do not depend on how many ranks wrote them. Knows nothing
-// of stages: it is given named tensors. runtime/checkpoint/reader.h reads it back.
+// Shards are cut by the network alone (writer/shards.h), so their bytes depend neither on stages
+// and replicas nor on schedule and recompute mode; all ranks write some, at the same time, into a
+// hidden directory that rank 0 renames when everything is on disk. Knows nothing of stages: it is
+// given named tensors. writer/checkpoint_writer.h writes it, reader.h reads it back.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "kernels/device.h"
 #include "runtime/checkpoint/manifest.h"
 #include "runtime/checkpoint/safetensors.h"
-#include "runtime/comm/network.h"
 
 namespace penstock {
 
+// Which checkpoints of a run stay when a new one is complete: the new one, the newest before it,
+// and milestones.
+struct Retention {
+  int keep = 0;            // in all, milestones not counted; 0: all
+  int64_t keep_every = 0;  // steps: of every so many the first checkpoint stays for ever; 0: none
+};
+
+// A tensor of the network, or one that belongs to it.
+struct PlacedTensor {
+  NamedTensor named;
+  int64_t layer = 0;  // of the whole network
+};
+
 struct CheckpointRequest {
   std::string root;  // "<run>/checkpoints", made when missing
-  int keep = 0;      // this one and the keep - 1 others of the highest steps stay; 0: all
-  CheckpointState state;
-  // What this rank writes: every name of the model on exactly one rank. Empty on replicas but 0.
-  std::vector<NamedTensor> model;
-  std::vector<NamedTensor> optimizer;
+  Retention retention = {};
+  CheckpointState state = {};
+  // What this rank holds: every name on one stage only, and there on every replica with the same
+  // bits. The replicas write a share each.
+  std::vector<PlacedTensor> model = {};
+  std::vector<PlacedTensor> optimizer = {};
+  int replica = 0, replicas = 1;
 };
 
 struct CheckpointResult {
   std::string path;         // "<root>/step-00000100"
   uint64_t size_bytes = 0;  // of all its files
-  std::string warning;      // why an old checkpoint could not be removed; empty: all is well
+  std::string warning;      // why something old could not be removed; empty: all is well
 };
-
-// Collective over `world`; root, keep and state count on rank 0 only. Returns the same on every
-// rank once the checkpoint is complete, and throws the same Error everywhere when it is not: a full
-// disk on one rank is an Error(Resource) on all, naming rank and path. Then the partial directory
-// is gone and earlier checkpoints, also one of this step, are as they were.
-CheckpointResult save_checkpoint(const CheckpointRequest& request, Collective& world,
-                                 Device& device);
 
 }  // namespace penstock

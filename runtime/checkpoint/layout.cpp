@@ -21,6 +21,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPrefix = "step-";
 constexpr std::string_view kPartial = ".partial";
 constexpr std::string_view kReplaced = ".replaced";
+constexpr const char* kLatestNext = ".latest.next";
+constexpr uint64_t kMaximumStateBytes = uint64_t{64} << 20;
 
 std::string partial_path(const std::string& root, int64_t step) {
   return root + "/." + step_name(step) + std::string(kPartial);
@@ -52,8 +54,22 @@ std::optional<int64_t> hidden_step_of(std::string_view name, std::string_view su
 
 bool is_complete(const fs::path& path) {
   std::error_code error;
-  return fs::is_directory(fs::symlink_status(path, error)) &&
-         fs::exists(path / kManifestFile, error);
+  // A link to a checkpoint on another disk is one, too.
+  return fs::is_directory(path, error) && fs::exists(path / kManifestFile, error);
+}
+
+bool is_there(const std::string& path) {
+  std::error_code error;
+  return fs::symlink_status(path, error).type() != fs::file_type::not_found;
+}
+
+// The complete checkpoint of `root` that this link names.
+std::optional<StepDirectory> target_of(const std::string& root, const char* link) {
+  std::error_code error;
+  const std::string name = fs::read_symlink(fs::path(root) / link, error).string();
+  const auto step = error ? std::nullopt : step_of(name);
+  if (!step || !is_complete(final_path(root, *step))) return std::nullopt;
+  return StepDirectory{*step, final_path(root, *step)};
 }
 
 std::vector<std::string> names_in(const std::string& root) {
@@ -69,16 +85,23 @@ std::vector<std::string> names_in(const std::string& root) {
   return names;
 }
 
-void rename_directory(const std::string& from, const std::string& to) {
+void rename_entry(const std::string& from, const std::string& to) {
   std::error_code error;
   fs::rename(from, to, error);
   if (error) fail_resource("cannot rename " + from + " to " + to + ": " + error.message());
 }
 
-void remove_directory(const std::string& path) {
+void remove_entry(const std::string& path) {
   std::error_code error;
   fs::remove_all(path, error);
   if (error) fail_resource("cannot remove " + path + ": " + error.message());
+}
+
+void make_link(const std::string& target, const std::string& path) {
+  remove_entry(path);
+  std::error_code error;
+  fs::create_symlink(target, path, error);
+  if (error) fail_resource("cannot make the link " + path + ": " + error.message());
 }
 
 void make_directory(const std::string& path) {
@@ -89,29 +112,31 @@ void make_directory(const std::string& path) {
   if (error) fail_resource("cannot make the directory " + path + ": " + error.message());
 }
 
+// Atomic: whoever looks sees the old link or the new one.
+void move_latest(const std::string& root) {
+  rename_entry(root + "/" + kLatestNext, root + "/" + kLatest);
+}
+
 void clear_leftover(const std::string& root, const std::string& name) {
   const std::string path = root + "/" + name;
-  if (hidden_step_of(name, kPartial)) remove_directory(path);
+  if (name == kLatestNext) {
+    if (target_of(root, kLatestNext)) return move_latest(root);
+    remove_entry(path);
+  }
+  if (hidden_step_of(name, kPartial)) remove_entry(path);
   const auto replaced = hidden_step_of(name, kReplaced);
   if (!replaced) return;
   if (is_complete(final_path(root, *replaced))) {
-    remove_directory(path);
+    remove_entry(path);
   } else {
-    rename_directory(path, final_path(root, *replaced));
+    rename_entry(path, final_path(root, *replaced));
   }
 }
 
-// Returns why something had to stay; empty when all is clear.
-std::string clear_leftovers(const std::string& root) {
-  std::string trouble;
-  for (const std::string& name : names_in(root)) {
-    try {
-      clear_leftover(root, name);
-    } catch (const Error& error) {
-      trouble = error.what();
-    }
-  }
-  return trouble;
+// So that a later rename() of the new checkpoint to `final` takes nothing away.
+void check_name(const std::string& final, const std::string& run) {
+  if (!is_there(final) || is_checkpoint_of(final, run)) return;
+  fail_resource(final + " is there already and is no checkpoint of this run: move it away");
 }
 
 }  // namespace
@@ -136,12 +161,35 @@ std::vector<StepDirectory> list_checkpoints(const std::string& root) {
   return list;
 }
 
-std::string begin_step(const std::string& root, int64_t step) {
-  make_directory(root);
-  sync_directory(fs::path(root).parent_path().empty() ? "." : fs::path(root).parent_path());
-  (void)clear_leftovers(root);  // to make room; retire_steps tells what cannot be cleared
+std::optional<StepDirectory> latest_checkpoint(const std::string& root) {
+  for (const char* link : {kLatestNext, kLatest}) {
+    if (const auto named = target_of(root, link)) return named;
+  }
+  const std::vector<StepDirectory> all = list_checkpoints(root);
+  if (all.empty()) return std::nullopt;
+  return all.back();
+}
+
+bool is_checkpoint_of(const std::string& path, const std::string& run) {
+  if (!is_complete(path)) return false;
+  try {
+    const std::string file = path + "/" + kStateFile;
+    return parse_state(read_text(file, kMaximumStateBytes), file).run == run;
+  } catch (const Error&) {  // damaged: nobody's
+    return false;
+  }
+}
+
+std::string begin_step(const std::string& root, int64_t step, const std::string& run) {
+  std::error_code unknown;
+  if (!fs::is_directory(root, unknown)) {
+    make_directory(root);
+    sync_directory(fs::path(root).parent_path().empty() ? "." : fs::path(root).parent_path());
+  }
+  (void)clear_leftovers(root);  // to make room; after the save it is told what cannot be cleared
+  check_name(final_path(root, step), run);
   std::string partial = partial_path(root, step);
-  remove_directory(partial);
+  remove_entry(partial);
   make_directory(partial);
   return partial;
 }
@@ -149,12 +197,12 @@ std::string begin_step(const std::string& root, int64_t step) {
 std::string publish_step(const std::string& root, int64_t step) {
   const std::string partial = partial_path(root, step);
   std::string final = final_path(root, step);
-  const std::string replaced = replaced_path(root, step);
   sync_directory(partial);
-  if (fs::symlink_status(final).type() != fs::file_type::not_found) {
-    rename_directory(final, replaced);
-  }
-  rename_directory(partial, final);
+  if (is_there(final)) rename_entry(final, replaced_path(root, step));
+  make_link(step_name(step), root + "/" + kLatestNext);
+  rename_entry(partial, final);
+  sync_directory(root);
+  move_latest(root);
   sync_directory(root);
   return final;
 }
@@ -164,19 +212,22 @@ void abandon_step(const std::string& root, int64_t step) noexcept {
   fs::remove_all(partial_path(root, step), ignored);
 }
 
-void retire_steps(const std::string& root, int keep, int64_t latest) {
-  if (const std::string trouble = clear_leftovers(root); !trouble.empty()) fail_resource(trouble);
-  if (keep <= 0) return;
-  std::vector<StepDirectory> others = list_checkpoints(root);
-  std::erase_if(others, [latest](const StepDirectory& other) { return other.step == latest; });
-  const size_t kept = std::min(static_cast<size_t>(keep) - 1, others.size());
-  others.resize(others.size() - kept);
-  for (const StepDirectory& old : others) {
-    // Under the partial name first: a crash in the middle must not leave half a checkpoint.
-    const std::string condemned = partial_path(root, old.step);
-    rename_directory(old.path, condemned);
-    remove_directory(condemned);
+void remove_step(const std::string& root, const StepDirectory& step) {
+  const std::string condemned = partial_path(root, step.step);
+  rename_entry(step.path, condemned);
+  remove_entry(condemned);
+}
+
+std::string clear_leftovers(const std::string& root) {
+  std::string trouble;
+  for (const std::string& name : names_in(root)) {
+    try {
+      clear_leftover(root, name);
+    } catch (const Error& error) {
+      trouble = error.what();
+    }
   }
+  return trouble;
 }
 
 }  // namespace penstock

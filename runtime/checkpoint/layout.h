@@ -1,15 +1,20 @@
-// runtime/checkpoint/layout.h -- the directory of a run's checkpoints: names, and how one comes,
-// is replaced and goes without ever being seen half.
+// runtime/checkpoint/layout.h -- the directory of a run's checkpoints: names, and how one comes
+// and is replaced without ever being seen half. How it goes: writer/retention.h.
 //
-//   step-00000100            complete: a directory gets this name only when all of it is on disk
+//   step-00000100            complete: a directory gets this name only when all of it is on disk.
+//                            It may be a symbolic link to a checkpoint elsewhere
+//   latest                   a symbolic link to the newest of them, by its name alone
 //   .step-00000100.partial   being written, or being deleted; after a crash, rubbish
 //   .step-00000100.replaced  complete, the older of two of one step; stands in if a crash fell
 //                            between the two renames that replace it
-// Used by one process at a time (rank 0 of a save). System failures throw Error(Resource) naming
+//   .latest.next             what `latest` becomes as soon as that step has its name; stands in if
+//                            a crash fell between the two
+// Written by one process at a time (rank 0 of a save). System failures throw Error(Resource) naming
 // the path.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,22 +25,36 @@ struct StepDirectory {
   std::string path;
 };
 
+inline constexpr const char* kLatest = "latest";
+
 [[nodiscard]] std::string step_name(int64_t step);  // "step-00000100"
 
 // The complete checkpoints under `root`, by ascending step; none when there is no such directory.
 [[nodiscard]] std::vector<StepDirectory> list_checkpoints(const std::string& root);
+// The one that was completed last: what `latest` says, or where there is no such link to a complete
+// one, that of the highest step. Null when there is none.
+[[nodiscard]] std::optional<StepDirectory> latest_checkpoint(const std::string& root);
+
+// Whether `path` is a complete checkpoint that says it is of that run (CheckpointState::run).
+[[nodiscard]] bool is_checkpoint_of(const std::string& path, const std::string& run);
 
 // Makes `root` where missing, clears away what a crash left there, and makes the empty partial
-// directory of this step, which it returns.
-[[nodiscard]] std::string begin_step(const std::string& root, int64_t step);
-// Gives the partial directory, whose files are on disk, its final name, which it returns. An older
-// checkpoint of this step stays beside it as `.replaced` until retire_steps.
+// directory of this step, which it returns. Throws Error(Resource) when something has the step's
+// name that is no checkpoint of this run.
+[[nodiscard]] std::string begin_step(const std::string& root, int64_t step, const std::string& run);
+// Gives the partial directory, whose files are on disk, its final name, which it returns, and makes
+// it the latest. An older checkpoint of this step stays beside it as `.replaced` until
+// clear_leftovers().
 std::string publish_step(const std::string& root, int64_t step);
 // Removes the partial directory; never throws, as it is called when something else has failed.
 void abandon_step(const std::string& root, int64_t step) noexcept;
 
-// Removes what publish_step replaced, and every checkpoint but that of `latest` and the keep - 1
-// others of the highest steps; with keep = 0 all stay.
-void retire_steps(const std::string& root, int keep, int64_t latest);
+// Removes the checkpoint, or the link to it: under a partial name first, so that a crash in the
+// middle leaves no half of it under its own.
+void remove_step(const std::string& root, const StepDirectory& step);
+
+// Completes or removes what a crash or publish_step() left. Returns why something had to stay;
+// empty when all is clear.
+std::string clear_leftovers(const std::string& root);
 
 }  // namespace penstock

@@ -32,16 +32,19 @@ void for_each_piece(const Tensor& tensor, const Use& use) {
 
 class Writer {
  public:
-  Writer(const std::string& path, Device& device)
-      : file_(path), device_(device), piece_(device.host_addressable() ? 0 : kCopyBytes) {
-    device.synchronize();
+  Writer(const std::string& path, Device* device)
+      : file_(path),
+        device_(device),
+        on_host_(device == nullptr || device->host_addressable()),
+        piece_(on_host_ ? 0 : kCopyBytes) {
+    if (device != nullptr) device->synchronize();
   }
   void write(const std::string& text) { file_.write(text.data(), text.size()); }
   void write(const Tensor& tensor) {
-    if (device_.host_addressable()) return file_.write(tensor.raw(), tensor.size_bytes());
+    if (on_host_) return file_.write(tensor.raw(), tensor.size_bytes());
     for_each_piece(tensor, [&](const Tensor& piece) {
-      device_.copy_to_host(piece_.data(), piece, piece.size_bytes());
-      device_.synchronize();
+      device_->copy_to_host(piece_.data(), piece, piece.size_bytes());
+      device_->synchronize();
       file_.write(piece_.data(), piece.size_bytes());
     });
   }
@@ -49,7 +52,8 @@ class Writer {
 
  private:
   OutputFile file_;
-  Device& device_;
+  Device* device_;
+  bool on_host_;
   std::vector<std::byte> piece_;
 };
 
@@ -77,7 +81,7 @@ std::string brackets(const std::vector<int64_t>& shape) {
 }  // namespace
 
 FileDigest write_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
-                             const std::map<std::string, std::string>& metadata, Device& device) {
+                             const std::map<std::string, std::string>& metadata, Device* device) {
   SafetensorsHeader header{{}, metadata};
   std::unordered_map<std::string, const Tensor*> by_name;
   for (const NamedTensor& named : tensors) {
@@ -117,6 +121,14 @@ void SafetensorsFile::read(const std::string& name, std::span<std::byte> to) con
                " bytes where " + std::to_string(to.size()) + " are needed");
   }
   file_.read(data_begin_ + tensor.begin, to.data(), to.size());
+}
+
+void SafetensorsFile::read(const std::string& name, uint64_t first, std::span<std::byte> to) const {
+  const TensorInfo& tensor = get(name);
+  if (first > tensor.size_bytes() || to.size() > tensor.size_bytes() - first) {
+    fail_internal("a read leaves the tensor " + quoted(name) + " of " + path());
+  }
+  file_.read(data_begin_ + tensor.begin + first, to.data(), to.size());
 }
 
 void SafetensorsFile::read(const std::string& name, Tensor& to, Device& device) const {

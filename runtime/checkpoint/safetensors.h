@@ -18,10 +18,11 @@ struct NamedTensor {
   Tensor tensor;
 };
 
-// Writes a new file and returns when it is on disk. Tensors that the host cannot address pass
-// through a buffer of a few MiB: there is never a second copy of the weights.
+// Writes a new file and returns when it is on disk. `device`: whose memory the tensors are in;
+// null: the host's. Those that the host cannot address pass through a buffer of a few MiB: there is
+// never a second copy of the weights.
 FileDigest write_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
-                             const std::map<std::string, std::string>& metadata, Device& device);
+                             const std::map<std::string, std::string>& metadata, Device* device);
 
 // An open file whose header has been checked (see parse_safetensors_header).
 class SafetensorsFile {
@@ -40,6 +41,8 @@ class SafetensorsFile {
   // tensor when there is none, or its dtype or shape (or size) is another one.
   void read(const std::string& name, std::span<std::byte> to) const;
   void read(const std::string& name, Tensor& to, Device& device) const;
+  // A part of its bytes, from `first` on.
+  void read(const std::string& name, uint64_t first, std::span<std::byte> to) const;
 
  private:
   [[nodiscard]] const TensorInfo& get(const std::string& name) const;

@@ -17,6 +17,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -27,6 +28,7 @@
 #include "runtime/comm/grid.h"
 #include "runtime/comm/link_plan.h"
 #include "runtime/comm/mpi/session.h"
+#include "runtime/comm/watch/watch.h"
 
 namespace penstock {
 
@@ -154,16 +156,27 @@ class Network {
   // Persistent requests made so far by all links and groups; flat in the steady state.
   [[nodiscard]] virtual int64_t requests_made() const = 0;
   [[nodiscard]] virtual std::string description() const = 0;  // "mpi (Open MPI 4.1.4)"
+  // Where the main thread of this rank writes what it does; null: nobody reads it.
+  [[nodiscard]] virtual Diary* diary() { return nullptr; }
 };
 
 // Longer than the slowest step, so that a wait which sees nothing come for so long is in vain.
 inline constexpr std::chrono::minutes kWaitLimit{30};
 
-// `session` must outlive the network; `plan` is the same on every rank. A wait for another rank
-// throws Error(Peer) after `wait_limit`, zero: never. Throws Error(Input) when grid.ranks() !=
-// session.ranks().
-[[nodiscard]] std::unique_ptr<Network> make_mpi_network(
-    const Session& session, const Grid& grid, const LinkPlan& plan = {},
-    std::chrono::milliseconds wait_limit = kWaitLimit);
+// What becomes of waits that see nothing come.
+struct Waits {
+  std::chrono::milliseconds limit = kWaitLimit;  // zero: they go on for ever
+  // True: a Watch looks at all ranks, and ends the job when none has gone on for the limit. False:
+  // each wait ends by itself, by Error(Peer), however busy the others are.
+  bool are_watched = false;
+  std::string folder = {};                               // as WatchOrder's
+  std::function<void(const HangReport&)> say = nullptr;  // likewise
+};
+
+// `session` must outlive the network; `plan` and `waits` are the same on every rank. Throws
+// Error(Input) when grid.ranks() != session.ranks().
+[[nodiscard]] std::unique_ptr<Network> make_mpi_network(const Session& session, const Grid& grid,
+                                                        const LinkPlan& plan = {},
+                                                        const Waits& waits = {});
 
 }  // namespace penstock

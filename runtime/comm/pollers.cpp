@@ -13,15 +13,27 @@ std::string seconds_text(std::chrono::milliseconds time) {
 
 }  // namespace
 
-void Pollers::give_up(const std::string& what) const {
+std::string Pollers::others_than(const std::string& what) const {
   std::string others;
   for (const Poller* poller : all_) {
     const std::string awaited = poller->awaited();
     if (awaited.empty() || awaited == what) continue;
-    others += (others.empty() ? "; under way: " : ", ") + awaited;
+    others += (others.empty() ? "under way: " : ", ") + awaited;
   }
-  fail_peer(what + ": nothing has come within " + seconds_text(limit_) + others +
+  return others;
+}
+
+void Pollers::give_up(const std::string& what) const {
+  const std::string others = others_than(what);
+  fail_peer(what + ": nothing has come within " + seconds_text(limit_) +
+            (others.empty() ? "" : "; " + others) +
             "; has another rank stopped? If a step may take so long, raise run.wait_limit");
+}
+
+void Pollers::tell_more(const std::string& what) const {
+  if (diary_ == nullptr) return;
+  const std::string others = others_than(what);
+  if (!others.empty()) diary_->add_detail(others);
 }
 
 }  // namespace penstock

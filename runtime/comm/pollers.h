@@ -4,14 +4,18 @@
 // A copy to the host that has ended must still be given to MPI, a message that has come must be
 // copied to the device, and gradients that have come must be added up: nobody does that for us. Two
 // ranks that each wait for the other's message while their own lies ready in host memory would wait
-// for ever; so whatever waits here lets all the others move. And no wait is without end: a rank
-// that stands still becomes an error here, since neither MPI nor NCCL would say so.
+// for ever; so whatever waits here lets all the others move. And no wait is without end, since
+// neither MPI nor NCCL would say that a rank stands still: either it becomes an error here, after
+// the limit, or it is in the diary, and a Watch (watch/watch.h) looks at all ranks before it ends
+// the job.
 #pragma once
 
 #include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "runtime/comm/watch/diary.h"
 
 namespace penstock {
 
@@ -28,8 +32,10 @@ class Poller {
 
 class Pollers {
  public:
-  // For how long a wait may see nothing come; zero: for ever.
-  explicit Pollers(std::chrono::milliseconds limit = {}) : limit_(limit) {}
+  // For how long a wait may see nothing come; zero: for ever. What is waited for is noted in
+  // `diary`, which may be null and must outlive the pollers.
+  explicit Pollers(std::chrono::milliseconds limit = {}, Diary* diary = nullptr)
+      : limit_(limit), diary_(diary) {}
   Pollers(const Pollers&) = delete;
   Pollers& operator=(const Pollers&) = delete;
 
@@ -46,26 +52,50 @@ class Pollers {
   void wait_until(Done done, const std::string& what) {
     if (done()) return;
     const auto start = Clock::now();
+    const WaitEntry entry(diary_, what);
     int asked = 0;
+    bool told = false;
     do {
       poll();
+      if (diary_ != nullptr) diary_->look_at_device();
       // A small message is there before giving way would have paid (message_bench: 0.5 us, else
       // 0.8).
       if (++asked > kAtOnce) std::this_thread::yield();
-      if (is_late(start)) give_up(what);
+      const auto waited = Clock::now() - start;
+      if (limit_.count() > 0 && waited > limit_) give_up(what);
+      if (!told && waited > kLong) tell_more(what);
+      told = waited > kLong;
     } while (!done());
   }
 
  private:
   using Clock = std::chrono::steady_clock;
+  class WaitEntry {
+   public:
+    WaitEntry(Diary* diary, const std::string& what) : diary_(diary) {
+      if (diary_ != nullptr) diary_->begin_wait(what);
+    }
+    ~WaitEntry() {
+      if (diary_ != nullptr) diary_->end();
+    }
+    WaitEntry(const WaitEntry&) = delete;
+    WaitEntry& operator=(const WaitEntry&) = delete;
+
+   private:
+    Diary* diary_;
+  };
   static constexpr int kAtOnce = 200;
 
-  [[nodiscard]] bool is_late(Clock::time_point start) const {
-    return limit_.count() > 0 && Clock::now() - start > limit_;
-  }
+  // A wait that lasts so long may be a hang: the diary is told what else is under way.
+  static constexpr std::chrono::milliseconds kLong{200};
+
   [[noreturn]] void give_up(const std::string& what) const;
+  void tell_more(const std::string& what) const;
+  // "under way: ..." but for `what`, or empty.
+  [[nodiscard]] std::string others_than(const std::string& what) const;
 
   std::chrono::milliseconds limit_;
+  Diary* diary_;
   std::vector<Poller*> all_;
 };
 

@@ -26,6 +26,7 @@ struct PipelineConfig {
   bool automatic = false;           // all of this chosen by the planner, for the same mini-batch
   std::string profile;              // file of measured costs; empty: counted
   std::string placement = "stages";  // stages | replicas
+  std::string reduction = "fast";    // fast | exact: the same sums of gradients for every D
   std::string link = "auto";         // auto | nccl | mpi-staged | mpi-cuda | mpi (plan_links())
 };
 
@@ -36,21 +37,29 @@ struct InitConfig {
 };
 
 struct CheckpointConfig {
-  int64_t every = 0;  // steps; 0: only at the end
-  int keep = 3;       // periodic ones; 0: all
-  bool last = true;   // one when the run ends
+  int64_t every = 0;              // steps; 0: by the clock
+  double minutes = 10;            // where `every` is 0; 0: only at the end
+  int keep = 3;                   // the newest; 0: all
+  int64_t keep_every = 0;         // steps: the first of every so many stays too; 0: none
+  bool last = true;               // one when the run ends
+  std::string on_error = "stop";  // stop | continue, when one cannot be written
 };
 
 struct RunConfig {
   int64_t steps = 100;
   uint64_t seed = 1;
-  std::string out = "runs/latest";
-  std::string device = "auto";     // cpu | cuda | auto
-  bool allow_gpu_sharing = false;  // of one GPU by several ranks
-  bool graphs = true;              // replay CUDA graphs instead of issuing kernels one by one
+  std::string out;                  // the run directory; empty: see RunDirectory
+  std::string resume = "never";     // auto | never | a run directory or checkpoint
+  bool overwrite = false;           // the results of an earlier run in `out`
+  std::string time_limit = "auto";  // auto | none | minutes | [D-]HH:MM:SS
+  std::string device = "auto";      // cpu | cuda | auto
+  bool allow_gpu_sharing = false;   // of one GPU by several ranks
+  bool graphs = true;               // replay CUDA graphs instead of issuing kernels one by one
   int spare_processors = 0;  // multiprocessors of a GPU that matrix products leave to messages
-  double wait_limit = 1800;  // seconds that a rank waits for another; 0: for ever
-  int threads = 0;           // per rank; 0: the host's cores shared by its ranks
+  double wait_limit = 300;   // seconds for which no rank goes on before the run ends; 0: for ever
+  // stop | skip: what becomes of a run when a step's loss or gradient is not finite
+  std::string on_nonfinite = "stop";
+  int threads = 0;                 // per rank; 0: the host's cores shared by its ranks
   std::string precision = "fp32";  // fp32 | bf16
   double peak_tflops = 0;          // what mfu is a share of; 0: what is known of the device
   int64_t eval_every = 0;          // steps; 0: only at the end, when there is validation data

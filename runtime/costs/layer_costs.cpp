@@ -46,7 +46,7 @@ std::string signature(const std::unique_ptr<Layer>& layer, const Shapes& inputs,
   {
     ParameterSet set;
     layer->declare(set);
-    for (const Parameter& parameter : set.parameters()) {
+    for (const Parameter& parameter : set.declared().parameters) {
       const bool frozen = matches_any(parameter.name, setup.optimizer.freeze);
       all += (frozen ? " frozen" : " ") + parameter.shape.text();
     }
@@ -133,14 +133,7 @@ LayerCost cost_of(const Layer& layer, const Found& found) {
 int64_t count_parameters(Layer& layer) {
   ParameterSet set;
   layer.declare(set);
-  return set.elements();
-}
-
-bool trains(Layer& layer, const std::vector<std::string>& freeze) {
-  ParameterSet set;
-  layer.declare(set);
-  return std::any_of(set.parameters().begin(), set.parameters().end(),
-                     [&](const Parameter& p) { return !matches_any(p.name, freeze); });
+  return set.declared().elements();
 }
 
 Found probe(const Walk& walk, const std::unique_ptr<Layer>& layer, const Shapes& inputs,

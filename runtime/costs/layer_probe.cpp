@@ -1,6 +1,9 @@
 #include "runtime/costs/layer_probe.h"
 
+#include <algorithm>
+
 #include "kernels/philox.h"
+#include "runtime/configuration/name_patterns.h"
 
 namespace penstock {
 namespace {
@@ -68,10 +71,26 @@ Tensor field(const std::string& name, const ProbeSetup& setup, Device& device) {
   return pattern(form.shape, form.dtype, device);
 }
 
-int64_t state_bytes(const std::vector<StateTensor>& states) {
+// Beside weights and gradients.
+int64_t state_bytes(StateRange range) {
   int64_t bytes = 0;
-  for (const StateTensor& state : states) bytes += bytes_in_use(state.tensor);
+  for (const StateEntry* entry : range) {
+    for (const StateSlot& state : kept_beside(*entry)) bytes += bytes_in_use(state.tensor);
+  }
   return bytes;
+}
+
+Tensors gradients_in(StateRange range) {
+  Tensors all;
+  for (const StateEntry* entry : range) {
+    if (entry->gradient) all.push_back(entry->gradient);
+  }
+  return all;
+}
+
+// At its beginning, where no gradients of the inputs are wanted.
+size_t untrained_layers(const Layer& layer, std::span<const std::string> freeze) {
+  return freeze.empty() || trains(layer, freeze) ? 0 : 1;
 }
 
 std::vector<int> views(const Tensors& outputs, const Tensors& inputs) {
@@ -89,6 +108,13 @@ Reading operator-(const Reading& after, const Reading& before) {
 }
 
 }  // namespace
+
+bool trains(const Layer& layer, std::span<const std::string> freeze) {
+  ParameterSet set;
+  layer.declare(set);
+  return std::ranges::any_of(set.declared().parameters,
+                             [&](const Parameter& p) { return !matches_any(p.name, freeze); });
+}
 
 std::vector<DataField> fields_of(const Layer& layer, bool first, const ProbeSetup& setup) {
   std::vector<std::string> names = layer.reads();
@@ -108,22 +134,19 @@ LayerProbe::LayerProbe(const std::unique_ptr<Layer>& layer, const Shapes& inputs
       first_(place.first),
       device_(device),
       stage_(std::span(&layer, 1), RecomputeMode::Stage, 1, setup.dtype, device,
-             setup.optimizer.freeze),
+             {.freeze = setup.optimizer.freeze,
+              .first = !place.wanted,
+              .untrained = untrained_layers(*layer, setup.optimizer.freeze)}),
       optimizer_(make_optimizer(setup.optimizer)),
       field_names_(layer->reads()) {
-  const bool trains = setup.optimizer.freeze.empty() || !stage_.parameters().empty();
-  stage_.set_first(!place.wanted, trains ? 0 : 1);
   stage_.allocate(kSeed);
-  optimizer_->allocate(stage_.parameters(), device);
+  const StateRange state = stage_.weights().state();
+  optimizer_->allocate(state, device);
   if (setup.optimizer.moving_average > 0.0) {
     average_ = std::make_unique<WeightAverage>(setup.optimizer.moving_average);
-    std::vector<MovingStatistic> statistics;
-    for (const Buffer* buffer : moving_buffers(stage_.set())) {
-      statistics.push_back({buffer->name, buffer->value});
-    }
-    average_->allocate(stage_.parameters(), statistics, device);
+    average_->allocate(state, device);
   }
-  const auto parameters = static_cast<int64_t>(stage_.parameters().size());
+  const auto parameters = static_cast<int64_t>(gradients_in(state).size());
   squares_ = device.empty({parameters}, DType::F64, Purpose::Workspace);
   const DType entering = place.first ? setup.input.dtype : setup.dtype;
   for (const Shape& shape : inputs) input_patterns_.push_back(pattern(shape, entering, device));
@@ -163,8 +186,7 @@ void LayerProbe::run() {
 
 void LayerProbe::update() {
   stage_.begin_step();
-  Tensors gradients;
-  for (const Parameter* parameter : stage_.parameters()) gradients.push_back(parameter->gradient);
+  const Tensors gradients = gradients_in(stage_.weights().state());
   device_.update().sum_of_squares(squares_, {gradients.data(), gradients.size()});
   optimizer_->step(0.0, 1.0);
   if (average_) average_->update(batch_.pass.step);
@@ -177,13 +199,14 @@ ProbeMemory LayerProbe::memory() {
   run();
   const MemoryUse use = device_.memory().use();
   // A tensor of no elements still takes a line; a stage of more layers has only one such.
-  const int64_t no_weights = stage_.held().empty() ? 64 : 0;
-  const int64_t no_gradients = stage_.gradients().elements() == 0 ? 64 : 0;
+  StageWeights& weights = stage_.weights();
+  const bool has_weights = std::ranges::any_of(weights.state(), &StateEntry::is_parameter);
+  const int64_t no_weights = has_weights ? 0 : 64;
+  const int64_t no_gradients = weights.gradients().elements() == 0 ? 64 : 0;
   memory.parameters = use.current_of(Purpose::Parameters) - no_weights;
   memory.gradients = use.current_of(Purpose::Gradients) - no_gradients;
   memory.workspace = use.current_of(Purpose::Workspace) - workspace;
-  memory.optimizer = state_bytes(optimizer_->state());
-  if (average_) memory.optimizer += state_bytes(average_->state());
+  memory.optimizer = state_bytes(weights.state());
   read_recording(memory);
   read_halves(memory);
   read_plain_forward(memory);

@@ -24,6 +24,9 @@ struct ProbeSetup {
   OptimizerConfig optimizer;
 };
 
+// Whether it has a parameter that no pattern of `freeze` names.
+[[nodiscard]] bool trains(const Layer& layer, std::span<const std::string> freeze);
+
 // What a layer reads of a batch, where the device has a copy of it. `first`: of its network.
 [[nodiscard]] std::vector<DataField> fields_of(const Layer& layer, bool first,
                                                const ProbeSetup& setup);

@@ -36,7 +36,7 @@ Rounds::Rounds(const Config& config, Pipeline& pipeline, const Sequential& model
   const bool caches =
       cache && (config.model.kind == "transformer-lm" || config.model.kind == "transformer-nmt");
   if (caches) count_cache();
-  whole_ = make_form(false, pipeline.fields());
+  whole_ = make_form(false, pipeline.reads().fields);
   if (caches) prepare_cache();
   keep_logits_ = [this](int micro_batch, const Tensor& logits) {
     logits_[static_cast<size_t>(micro_batch)] = logits;
@@ -61,7 +61,7 @@ Rounds::Form Rounds::make_form(bool one_position, const std::vector<std::string>
 
 void Rounds::count_cache() {
   for (const auto& stage : pipeline_.stages()) {
-    cache_bytes_ += stage->past_bytes() * context_ * rows_of_replica();
+    cache_bytes_ += stage->facts().past_bytes * context_ * rows_of_replica();
   }
   const int64_t has =
       device_.host_addressable() ? host_memory_bytes() : device_.model().memory_bytes;
@@ -75,7 +75,7 @@ void Rounds::count_cache() {
 }
 
 void Rounds::prepare_cache() {
-  std::vector<std::string> names = pipeline_.fields();
+  std::vector<std::string> names = pipeline_.reads().fields;
   names.insert(names.end(), {kPositions, kSeen, kPlaces});
   one_ = make_form(true, names);
   pipeline_.prepare_one_position();
@@ -215,7 +215,7 @@ std::vector<std::vector<NextWord>> Rounds::next(const std::vector<Row>& rows, in
   for (const auto& [form, share] : {std::pair{&one_, &grown}, std::pair{&whole_, &fresh}}) {
     if (std::ranges::count(share->wanted, 1) == 0) continue;
     run(*form, *share);
-    if (pipeline_.has_loss()) look(*form, *share, count, choose, found);
+    if (pipeline_.loss_stage() != nullptr) look(*form, *share, count, choose, found);
     for (Tensor& logits : logits_) logits.reset();
   }
   before_ = std::move(all);

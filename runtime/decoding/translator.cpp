@@ -64,8 +64,11 @@ std::vector<int32_t> Translator::source_of(const std::string& sentence) {
 
 // As many sentences at a time as a round has rows for; the next one starts where one has ended.
 // With the cache a start costs more than a round of those that go on: the next ones start together.
-std::vector<std::string> Translator::translate(const std::vector<std::string>& sentences) {
+std::vector<std::string> Translator::translate(const std::vector<std::string>& sentences,
+                                               const Show& show) {
   std::vector<std::string> translations(sentences.size());
+  std::vector<bool> done(sentences.size());
+  size_t shown = 0;
   scores_.assign(sentences.size(), 0.0);
   std::deque<Job> jobs;
   size_t started = 0;
@@ -107,10 +110,12 @@ std::vector<std::string> Translator::translate(const std::vector<std::string>& s
     std::erase_if(jobs, [&](const Job& job) {
       if (!job.search.rows().empty()) return false;
       translations[job.number] = pieces_.decode(job.search.best());
+      done[job.number] = true;
       scores_[job.number] = job.search.best_score();
       places.give_back(job.place);
       return true;
     });
+    for (; show && shown < done.size() && done[shown]; ++shown) show(translations[shown]);
   }
 }
 

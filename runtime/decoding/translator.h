@@ -1,6 +1,7 @@
 // runtime/decoding/translator.h -- Translator: sentences in, sentences out, through the pipeline.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,8 +24,12 @@ class Translator {
   Translator(const Config& config, const TranslationOptions& options, Rounds& rounds);
 
   // Collective; the sentences of rank 0 count, and their translations are returned there, in order
-  // (elsewhere nothing). Sentences too long for the network lose their end; see cut().
-  [[nodiscard]] std::vector<std::string> translate(const std::vector<std::string>& sentences);
+  // (elsewhere nothing). Sentences too long for the network lose their end; see cut(). `show` (may
+  // be empty) is given each translation on rank 0, in order, as soon as it and all before it are
+  // done.
+  using Show = std::function<void(const std::string& translation)>;
+  [[nodiscard]] std::vector<std::string> translate(const std::vector<std::string>& sentences,
+                                                   const Show& show = {});
   // Of those translations, in order: how probable each is, as its beam search knows.
   [[nodiscard]] const std::vector<double>& scores() const { return scores_; }
   [[nodiscard]] int64_t cut() const { return cut_; }  // sentences that lost their end

@@ -17,7 +17,7 @@ void ParameterSet::undeclared() {
 Parameter& ParameterSet::add(const Slot& slot, const std::string& name, const Shape& shape,
                              const Initializer& init, ParameterKind kind) {
   claim(name);
-  Parameter& parameter = parameters_.emplace_back();
+  Parameter& parameter = declared_.parameters.emplace_back();
   parameter.name = name;
   parameter.shape = shape;
   parameter.init = init;
@@ -28,9 +28,9 @@ Parameter& ParameterSet::add(const Slot& slot, const std::string& name, const Sh
 
 Parameter& ParameterSet::share(const Slot& slot, const std::string& name, const Shape& shape,
                                const Initializer& init, ParameterKind kind) {
-  const auto first = std::find_if(parameters_.begin(), parameters_.end(),
+  const auto first = std::find_if(declared_.parameters.begin(), declared_.parameters.end(),
                                   [&](const Parameter& p) { return p.tied && p.name == name; });
-  if (first == parameters_.end()) {
+  if (first == declared_.parameters.end()) {
     Parameter& parameter = add(slot, name, shape, init, kind);
     parameter.tied = true;
     return parameter;
@@ -40,7 +40,7 @@ Parameter& ParameterSet::share(const Slot& slot, const std::string& name, const 
                " in one layer and " + shape.text() + " in another");
   }
   Parameter& earlier = *first;
-  Parameter& parameter = parameters_.emplace_back();
+  Parameter& parameter = declared_.parameters.emplace_back();
   parameter.name = name;
   parameter.shape = shape;
   parameter.init = init;
@@ -54,22 +54,22 @@ Parameter& ParameterSet::share(const Slot& slot, const std::string& name, const 
 void ParameterSet::add_buffer(const Slot& slot, const std::string& name, const Shape& shape,
                               float initial) {
   claim(name);
-  buffer_by_slot_.put(slot, &buffers_.emplace_back(Buffer{name, shape, initial, {}}));
+  buffer_by_slot_.put(slot, &declared_.buffers.emplace_back(Buffer{name, shape, initial, {}}));
 }
 
 void ParameterSet::add_step_sums(const Slot& slot, const Shape& shape) {
-  StepSums& sums = step_sums_.emplace_back();
+  StepSums& sums = declared_.step_sums.emplace_back();
   sums.shape = shape;
   sums_by_slot_.put(slot, &sums);
 }
 
 void ParameterSet::add_constant(const Slot& slot) {
-  constant_by_slot_.put(slot, &constants_.emplace_back());
+  constant_by_slot_.put(slot, &declared_.constants.emplace_back());
 }
 
-int64_t ParameterSet::elements() const {
+int64_t Declared::elements() const {
   int64_t total = 0;
-  for (const Parameter& parameter : parameters_) {
+  for (const Parameter& parameter : parameters) {
     if (parameter.first == nullptr) total += parameter.elements();
   }
   return total;

@@ -36,7 +36,15 @@ struct StepSums {
   std::vector<Remembered> remembered;
 };
 
-// In the order of declaration. Addresses stay valid.
+// All that layers have declared, each kind in the order of declaration. Addresses stay valid.
+struct Declared {
+  std::deque<Parameter> parameters;
+  std::deque<Buffer> buffers;
+  std::deque<StepSums> step_sums;
+  std::deque<Tensor> constants;
+  [[nodiscard]] int64_t elements() const;  // of all parameters, shared ones once
+};
+
 class ParameterSet {
  public:
   // Throws Error(Input) when the name is taken. Say the kind of biases and norms: it spares them
@@ -60,12 +68,8 @@ class ParameterSet {
   [[nodiscard]] StepSums& step_sums(const Slot& slot) const { return found(sums_by_slot_, slot); }
   [[nodiscard]] Tensor& constant(const Slot& slot) const { return found(constant_by_slot_, slot); }
 
-  [[nodiscard]] std::deque<Parameter>& parameters() { return parameters_; }
-  [[nodiscard]] const std::deque<Parameter>& parameters() const { return parameters_; }
-  [[nodiscard]] std::deque<Buffer>& buffers() { return buffers_; }
-  [[nodiscard]] const std::deque<Buffer>& buffers() const { return buffers_; }
-  [[nodiscard]] std::deque<StepSums>& step_sums() { return step_sums_; }
-  [[nodiscard]] int64_t elements() const;  // of all parameters, shared ones once
+  [[nodiscard]] Declared& declared() { return declared_; }
+  [[nodiscard]] const Declared& declared() const { return declared_; }
 
  private:
   void claim(const std::string& name);
@@ -78,10 +82,7 @@ class ParameterSet {
   }
 
   std::unordered_set<std::string> names_;
-  std::deque<Parameter> parameters_;
-  std::deque<Buffer> buffers_;
-  std::deque<StepSums> step_sums_;
-  std::deque<Tensor> constants_;
+  Declared declared_;
   SlotTable<Parameter> by_slot_;
   SlotTable<Buffer> buffer_by_slot_;
   SlotTable<StepSums> sums_by_slot_;

@@ -4,14 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <string>
 #include <vector>
 
 #include "kernels/device.h"
 #include "kernels/ops/update.h"
-#include "runtime/autograd/parameter.h"
-#include "runtime/optimizer/state.h"
+#include "runtime/stage/state_table.h"
 
 namespace penstock {
 
@@ -20,21 +17,15 @@ namespace penstock {
 // ExponentialMovingAverage(num_updates), which AmoebaNet was trained with.
 [[nodiscard]] double average_decay(double decay, int64_t step);
 
-// A tensor that training changes, though not by a gradient: a batch norm's moving mean or variance,
-// which is of the activations that the last weights make. With the weights' averages go its own.
-struct MovingStatistic {
-  std::string name;  // "blocks.2.norm.running_mean"
-  Tensor value;      // fp32; a reference to the live tensor
-};
-
 class WeightAverage {
  public:
   explicit WeightAverage(double decay) : decay_(decay) {}  // optimizer.moving_average, above 0
 
-  // Makes the averages (Purpose::Optimizer), equal to the weights and statistics now. Parameters
-  // and device must outlive this object. Once; the weights must exist.
-  void allocate(std::span<Parameter* const> parameters, std::span<const MovingStatistic> statistics,
-                Device& device);
+  // Gives what is trained, by gradients or not, its average (Purpose::Optimizer), equal to the
+  // value now: a norm's statistics are of the activations that the last weights make, so with the
+  // weights' averages go their own. Entries and device must outlive this object. Once; the values
+  // must exist.
+  void allocate(StateRange range, Device& device);
 
   // average = d average + (1 - d) value with d = average_decay(decay, step), for weights and
   // statistics. After each step.
@@ -45,21 +36,12 @@ class WeightAverage {
   void swap_in();
   void swap_out();
 
-  // Slot "average", for a checkpoint to write or to read into. Not between swap_in and swap_out.
-  [[nodiscard]] std::vector<StateTensor> state() const;
-
  private:
-  struct Entry {
-    std::string name;
-    Parameter* parameter;  // null: a statistic
-    Tensor value, average;
-  };
-  void add(const std::string& name, Parameter* parameter, const Tensor& value);
   void exchange();
 
   double decay_;
   bool swapped_ = false;
-  std::vector<Entry> entries_;
+  std::vector<StateEntry*> entries_;  // of the range, what is trained
   std::vector<AverageTensors> list_;  // of one update: kept for its memory
   Tensor spare_;                      // one piece of a tensor on its way
   Device* device_ = nullptr;

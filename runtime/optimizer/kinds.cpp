@@ -13,11 +13,9 @@ class Sgd final : public Optimizer {
       : Optimizer(c, c.momentum > 0.0 ? Slots{{"momentum_buffer"}} : Slots{}) {}
 
  private:
-  void update(UpdateOps& ops, std::span<const Entry> entries, float learning_rate,
-              float scale) override {
-    for (const Entry& e : entries) {
-      list_.push_back(
-          {e.parameter->weight.value(), state_of(e, 0), e.parameter->gradient, e.weight_decay});
+  void update(UpdateOps& ops, StateRange entries, float learning_rate, float scale) override {
+    for (const StateEntry* e : entries) {
+      list_.push_back({e->value, state_of(*e, 0), e->gradient, decay_of(*e)});
     }
     ops.sgd(list_, {.learning_rate = learning_rate,
                     .momentum = static_cast<float>(config().momentum),
@@ -39,11 +37,9 @@ class RmsProp final : public Optimizer {
                                       : Slots{{"square_avg", 1.0F}}) {}
 
  private:
-  void update(UpdateOps& ops, std::span<const Entry> entries, float learning_rate,
-              float scale) override {
-    for (const Entry& e : entries) {
-      list_.push_back({e.parameter->weight.value(), state_of(e, 0), state_of(e, 1),
-                       e.parameter->gradient, e.weight_decay});
+  void update(UpdateOps& ops, StateRange entries, float learning_rate, float scale) override {
+    for (const StateEntry* e : entries) {
+      list_.push_back({e->value, state_of(*e, 0), state_of(*e, 1), e->gradient, decay_of(*e)});
     }
     ops.rmsprop(list_, {.learning_rate = learning_rate,
                         .decay = static_cast<float>(config().rms_decay),
@@ -62,11 +58,9 @@ class Adam final : public Optimizer {
   explicit Adam(const OptimizerConfig& c) : Optimizer(c, {{"exp_avg"}, {"exp_avg_sq"}}) {}
 
  private:
-  void update(UpdateOps& ops, std::span<const Entry> entries, float learning_rate,
-              float scale) override {
-    for (const Entry& e : entries) {
-      list_.push_back({e.parameter->weight.value(), state_of(e, 0), state_of(e, 1),
-                       e.parameter->gradient, e.weight_decay});
+  void update(UpdateOps& ops, StateRange entries, float learning_rate, float scale) override {
+    for (const StateEntry* e : entries) {
+      list_.push_back({e->value, state_of(*e, 0), state_of(*e, 1), e->gradient, decay_of(*e)});
     }
     ops.adam(list_, {.learning_rate = learning_rate,
                      .beta1 = static_cast<float>(config().beta1),

@@ -26,31 +26,31 @@ bool matches(std::string_view name, std::string_view part) {
 
 }  // namespace
 
-bool is_spared_decay(const Parameter& parameter, const OptimizerConfig& config) {
-  if (parameter.kind != ParameterKind::Matrix && !config.decay_all) return true;
+bool is_spared_decay(const StateEntry& entry, const OptimizerConfig& config) {
+  if (entry.kind != StateKind::Matrix && !config.decay_all) return true;
   return std::any_of(config.no_decay.begin(), config.no_decay.end(),
-                     [&](const std::string& part) { return matches(parameter.name, part); });
+                     [&](const std::string& part) { return matches(entry.name, part); });
 }
 
 Optimizer::Optimizer(const OptimizerConfig& config, Slots slots)
     : config_(config), slots_(std::move(slots)) {}
 
-void Optimizer::allocate(std::span<Parameter* const> parameters, Device& device) {
+void Optimizer::allocate(StateRange range, Device& device) {
   if (device_ != nullptr) fail_internal("the optimizer's state was allocated twice");
   device_ = &device;
-  entries_.reserve(parameters.size());
-  for (Parameter* parameter : parameters) {
-    if (!parameter->weight.value() || !parameter->gradient) {
-      fail_internal("the optimizer got " + parameter->name + " before its weight and gradient");
+  for (StateEntry* entry : range) {
+    if (!entry->trained || !entry->is_parameter()) continue;
+    if (!entry->value || !entry->gradient) {
+      fail_internal("the optimizer got " + entry->name + " before its weight and gradient");
     }
-    const bool spared = is_spared_decay(*parameter, config_);
-    Entry entry{parameter, spared ? 0.0F : static_cast<float>(config_.weight_decay), {}};
+    entry->decayed = !is_spared_decay(*entry, config_);
+    entry->states.clear();
     for (const Slot& slot : slots_) {
-      Tensor& state =
-          entry.states.emplace_back(device.empty(parameter->shape, DType::F32, Purpose::Optimizer));
+      Tensor state = device.empty(entry->value.shape(), DType::F32, Purpose::Optimizer);
       device.pointwise().fill(state, slot.first);
+      entry->states.push_back({slot.name, std::move(state)});
     }
-    entries_.push_back(std::move(entry));
+    entries_.push_back(entry);
   }
 }
 
@@ -59,18 +59,7 @@ void Optimizer::step(double learning_rate, double gradient_scale) {
   ++steps_;
   update(device_->update(), entries_, static_cast<float>(learning_rate),
          static_cast<float>(gradient_scale));
-  for (Entry& entry : entries_) entry.parameter->weight.changed();
-}
-
-std::vector<StateTensor> Optimizer::state() const {
-  std::vector<StateTensor> all;
-  all.reserve(entries_.size() * slots_.size());
-  for (const Entry& entry : entries_) {
-    for (size_t slot = 0; slot < slots_.size(); ++slot) {
-      all.push_back({entry.parameter->name, slots_[slot].name, entry.states[slot]});
-    }
-  }
-  return all;
+  for (StateEntry* entry : entries_) entry->changed();
 }
 
 }  // namespace penstock

@@ -15,7 +15,8 @@ std::vector<bool> readers(const Executor::Parts& parts) {
   std::vector<bool> reads;
   for (const Stage* stage : parts.stages) {
     const bool enters = reads.empty();  // stage 0
-    reads.push_back(stage != nullptr && (enters || parts.chooses_words || !stage->reads().empty()));
+    reads.push_back(stage != nullptr &&
+                    (enters || parts.chooses_words || !stage->facts().reads.empty()));
   }
   return reads;
 }
@@ -37,7 +38,9 @@ Executor::Executor(const Schedule& schedule, int rank, Parts parts)
       parts_(std::move(parts)),
       held_stages_(static_cast<size_t>(schedule.stages)),
       fields_(schedule.program[static_cast<size_t>(rank)], readers(parts_), *parts_.device),
-      clock_(parts_.device->make_clock(schedule.program[static_cast<size_t>(rank)].size() + 1)) {
+      clock_(parts_.device->make_clock(schedule.program[static_cast<size_t>(rank)].size() + 1)),
+      diary_(parts_.diary, schedule.program[static_cast<size_t>(rank)], parts_.world_ranks, *clock_,
+             !parts_.device->host_addressable()) {
   const Edges edges(schedule);
   open_channels(edges, make_routes(edges, parts_.traffic));
   list_tasks(schedule.program[static_cast<size_t>(rank)], edges);
@@ -116,15 +119,20 @@ void Executor::run_program(const StepInput& input) {
   size_t i = 0;
   try {
     clock_->mark(0);
+    diary_.start(input.pass.step);
     for (; i < tasks_.size(); ++i) {
+      diary_.begin(i);
       fields_.before(i);
       const Op op = tasks_[i].instruction.op;
-      const bool computes = is_compute(op) || op == Op::OptimizerStep;
+      // A pass that is looked at is not one that can be replayed.
+      const bool computes =
+          (is_compute(op) || op == Op::OptimizerStep) && input.pass.probe == nullptr;
       if (computes) parts_.device->begin_section(parts_.first_section + static_cast<int64_t>(i));
       execute(tasks_[i], input);
       if (computes) parts_.device->end_section();
       fields_.after(i);
       clock_->mark(i + 1);
+      diary_.end(i);
     }
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Peer) throw;
@@ -163,8 +171,8 @@ void Executor::execute(const Task& task, const StepInput& input) {
       task.channel->receive(m);
       return;
     case Op::ReduceGradients:
-      if (parts_.reduce != nullptr) {
-        task.held->stage->begin_reduction(
+      if (parts_.reduce != nullptr && input.pass.probe == nullptr) {
+        task.held->stage->weights().begin_reduction(
             [group = parts_.reduce](const Tensor& bucket) { group->start(bucket); });
       }
       return;
@@ -215,6 +223,7 @@ void Executor::backward(const Task& task, const MicroBatch& batch, Halves halves
 }
 
 void Executor::progress() {
+  diary_.beat();
   if (parts_.links != nullptr) parts_.links->progress();
   if (parts_.reduce != nullptr) parts_.reduce->progress();
 }

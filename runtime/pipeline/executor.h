@@ -15,6 +15,7 @@
 #include "runtime/pipeline/channel.h"
 #include "runtime/pipeline/field_feed.h"
 #include "runtime/pipeline/links.h"
+#include "runtime/pipeline/program_diary.h"
 #include "runtime/pipeline/routes.h"
 #include "runtime/pipeline/tied_gradients.h"
 #include "runtime/schedule/timing/timeline.h"
@@ -41,6 +42,8 @@ class Executor {
     ReduceGroup* reduce = nullptr;  // null: no replicas
     TiedGradients* tied = nullptr;  // null: no parameter has several holders
     Device* device = nullptr;
+    Diary* diary = nullptr;        // where this rank writes what it does; null: nowhere
+    std::vector<int> world_ranks;  // of the stages of this replica, for the diary
     int64_t first_section = 0;  // keys of Device::begin_section, one per instruction, from here on
   };
   // `schedule` is lowered and verified; `rank` is this rank's position in its pipeline.
@@ -96,7 +99,8 @@ class Executor {
   std::vector<HeldStage> held_stages_;            // by stage; without a stage on other ranks
   std::vector<Task> tasks_;
   FieldFeed fields_;
-  std::unique_ptr<DeviceClock> clock_;    // point i is the start of instruction i
+  std::unique_ptr<DeviceClock> clock_;  // point i is the start of instruction i
+  ProgramDiary diary_;
   std::vector<TimedInstruction> events_;  // read off the clock when somebody asks
 };
 

@@ -1,6 +1,8 @@
 #include "runtime/pipeline/pipeline.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
 
 #include "runtime/schedule/proof/window.h"
 
@@ -50,13 +52,15 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
       device_(device),
       dtype_(dtype_named(config.run.precision)),
       evaluation_batch_(config.run.eval_batch > 0 ? config.run.eval_batch
-                                                  : config.pipeline.micro_batch_size) {
+                                                  : config.pipeline.micro_batch_size),
+      diary_(network.diary()) {
   const auto& [input, model, layout, programs, targets] = blueprint;
   position_ = network.pipeline().rank();
   Traffic passing = traffic(model, layout, input, config.pipeline.micro_batch_size, dtype_);
   check_agreement(fingerprint(model, layout, passing), network.world());
   make_stages(config, device);
-  if (holds_loss()) targets_ = targets.name;
+  list_state();
+  reads_ = {fields(), holds_loss() ? targets.name : ""};
 
   const int window =
       std::max(message_window(programs.training), message_window(programs.evaluation));
@@ -69,6 +73,9 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
   if (std::any_of(layout.ties.begin(), layout.ties.end(), trained)) {
     tied_ = std::make_unique<TiedGradients>(layout, programs.training.rank_of_stage,
                                             stages_by_index_, network, device);
+  }
+  for (const int position : programs.training.rank_of_stage) {
+    world_ranks_.push_back(grid.world_rank(position, grid.replica_of(network.world().rank())));
   }
   train_ = make_executor(programs.training, std::move(passing), 0, false);
   evaluate_ =
@@ -90,6 +97,8 @@ std::unique_ptr<Executor> Pipeline::make_executor(const Schedule& schedule, Traf
   parts.reduce = reduce_.get();
   parts.tied = tied_.get();
   parts.device = &device_;
+  parts.diary = diary_;
+  parts.world_ranks = world_ranks_;
   parts.first_section = first_section;
   return std::make_unique<Executor>(schedule, position_, std::move(parts));
 }
@@ -119,42 +128,49 @@ void Pipeline::make_stages(const Config& config, Device& device) {
   stages_by_index_.assign(static_cast<size_t>(blueprint_.layout.stages), nullptr);
   for (int s = 0; s < blueprint_.layout.stages; ++s) {
     if (blueprint_.programs.training.rank_of_stage[static_cast<size_t>(s)] != position_) continue;
-    stages_.push_back(std::make_unique<Stage>(blueprint_.layout.layers_of(blueprint_.model, s),
-                                              recompute_mode_named(config.pipeline.recompute),
-                                              config.pipeline.micro_batches, dtype_, device,
-                                              config.optimizer.freeze));
-    Stage& stage = *stages_.back();
     const Layout& layout = blueprint_.layout;
     const size_t first_layer = layout.first_layer[static_cast<size_t>(s)];
-    stage.set_first(s == 0 || first_layer <= layout.first_trained, layout.untrained(s));
+    const StagePlace place = {.freeze = config.optimizer.freeze,
+                              .first = s == 0 || first_layer <= layout.first_trained,
+                              .untrained = layout.untrained(s)};
+    stages_.push_back(std::make_unique<Stage>(
+        layout.layers_of(blueprint_.model, s), recompute_mode_named(config.pipeline.recompute),
+        config.pipeline.micro_batches, dtype_, device, place));
+    Stage& stage = *stages_.back();
     stage.allocate(config.run.seed);
+    if (config.pipeline.reduction == "exact") {
+      stage.weights().add_in_pairs(config.pipeline.micro_batches, device);
+    }
     stages_by_index_[static_cast<size_t>(s)] = &stage;
-    list_parameters(s, stage);
   }
 }
 
-void Pipeline::list_parameters(int s, Stage& stage) {
+// What only the whole network can say of an entry: its place, and who holds it first.
+void Pipeline::list_state() {
   const Layout& layout = blueprint_.layout;
-  const auto first_holder_is_before = [&](const Parameter& parameter) {
-    const auto tie = std::find_if(layout.ties.begin(), layout.ties.end(),
-                                  [&](const LayerTie& t) { return t.name == parameter.name; });
-    return tie != layout.ties.end() && layout.stage_of(tie->layers.front()) < s;
-  };
-  size_t place = layout.tensors_before(s);
-  for (Parameter& parameter : stage.set().parameters()) {
-    const size_t here = place++;
-    if (parameter.first != nullptr) continue;
-    if (!parameter.frozen) parameters_.push_back(&parameter);
-    if (parameter.tied && first_holder_is_before(parameter)) continue;
-    owned_.push_back(&parameter);
-    places_.push_back(here);
+  std::unordered_map<std::string_view, size_t> place_of;
+  for (const NetworkTensor& tensor : layout.named) place_of.emplace(tensor.name, place_of.size());
+  std::unordered_map<std::string_view, int> first_holder;  // a stage, of what is tied
+  for (const LayerTie& tie : layout.ties) {
+    first_holder.emplace(tie.name, layout.stage_of(tie.layers.front()));
+  }
+  for (int s = 0; s < layout.stages; ++s) {
+    Stage* stage = stages_by_index_[static_cast<size_t>(s)];
+    if (stage == nullptr) continue;
+    for (StateEntry* entry : stage->weights().state()) {
+      entry->place = place_of.at(entry->name);
+      const auto first = first_holder.find(entry->name);
+      entry->owned = first == first_holder.end() || first->second == s;
+      state_.push_back(entry);
+    }
   }
 }
 
 bool Pipeline::holds_loss() const {
-  for (int s = 0; s < layout().stages; ++s) {
+  const Layout& layout = blueprint_.layout;
+  for (int s = 0; s < layout.stages; ++s) {
     if (stages_by_index_[static_cast<size_t>(s)] == nullptr) continue;
-    for (const auto& layer : layout().layers_of(blueprint_.model, s)) {
+    for (const auto& layer : layout.layers_of(blueprint_.model, s)) {
       if (layer == blueprint_.model.layers.back() || !layer->targets().empty()) return true;
     }
   }
@@ -184,7 +200,7 @@ std::vector<std::string> Pipeline::fields() const {
   std::vector<std::string> all;
   if (stages_by_index_.front() != nullptr) all = blueprint_.model.inputs;
   for (const auto& stage : stages_) {
-    for (const std::string& field : stage->reads()) {
+    for (const std::string& field : stage->facts().reads) {
       if (std::find(all.begin(), all.end(), field) == all.end()) all.push_back(field);
     }
   }

@@ -18,6 +18,14 @@
 
 namespace penstock {
 
+// What a rank's stages read of a batch; nothing on most.
+struct FieldsRead {
+  std::vector<std::string> fields;
+  // The one with the targets of the losses that stages here hold, the network's or an auxiliary
+  // one; empty where they hold none.
+  std::string targets;
+};
+
 class Pipeline {
  public:
   // Collective. `blueprint` must outlive the pipeline, to which its layers then belong.
@@ -39,30 +47,19 @@ class Pipeline {
   // than it did so far, so that the steady state asks the system for nothing.
   void reserve_for_messages();
 
-  [[nodiscard]] const Layout& layout() const { return blueprint_.layout; }
-  [[nodiscard]] const ModelInput& input() const { return blueprint_.input; }
-  [[nodiscard]] int position() const { return position_; }
-  // Batch fields that this rank's stages read; empty on most.
-  [[nodiscard]] std::vector<std::string> fields() const;
-  // The batch field with the targets of the losses that stages here hold, the network's or an
-  // auxiliary one; empty where they hold none.
-  [[nodiscard]] const std::string& targets() const { return targets_; }
-  [[nodiscard]] bool has_loss() const { return stages_by_index_.back() != nullptr; }
-  [[nodiscard]] Stage& loss_stage() const { return *stages_by_index_.back(); }
+  [[nodiscard]] const Blueprint& blueprint() const { return blueprint_; }
+  [[nodiscard]] const FieldsRead& reads() const { return reads_; }
+  // The stage with the network's loss; null on other ranks.
+  [[nodiscard]] const Stage* loss_stage() const { return stages_by_index_.back(); }
   [[nodiscard]] const std::vector<std::unique_ptr<Stage>>& stages() const { return stages_; }
-  // What this rank trains.
-  [[nodiscard]] const std::vector<Parameter*>& parameters() const { return parameters_; }
-  // What this rank holds, trained or frozen, and no stage before its own holds too (tied
-  // parameters): what it writes to checkpoints and, where trained, adds to norms.
-  [[nodiscard]] const std::vector<Parameter*>& owned() const { return owned_; }
-  // The place of each owned one among those of the whole network in layer order.
-  [[nodiscard]] const std::vector<size_t>& parameter_places() const { return places_; }
-  [[nodiscard]] size_t total_places() const { return layout().tensors_before(layout().stages); }
+  // All that this rank keeps from step to step: the tables of its stages, which ascend.
+  [[nodiscard]] StateRange state() const { return state_; }
 
  private:
   void make_stages(const Config& config, Device& device);
-  void list_parameters(int s, Stage& stage);
+  void list_state();
   [[nodiscard]] bool holds_loss() const;
+  [[nodiscard]] std::vector<std::string> fields() const;
   // Of micro-batches of that size; the last two as in Executor::Parts.
   [[nodiscard]] std::unique_ptr<Executor> make_executor(const Schedule& schedule, Traffic passing,
                                                         int64_t first_section,
@@ -74,18 +71,19 @@ class Pipeline {
   const Blueprint& blueprint_;
   int position_ = 0;
   int replicas_ = 1;
-  std::string targets_;
   Device& device_;
   std::vector<std::unique_ptr<Stage>> stages_;  // held here, ascending
   std::vector<Stage*> stages_by_index_;         // all; null where held elsewhere
-  std::vector<Parameter*> parameters_, owned_;
-  std::vector<size_t> places_;
+  std::vector<StateEntry*> state_;
+  FieldsRead reads_;
   std::unique_ptr<Links> links_;
   std::unique_ptr<ReduceGroup> reduce_;
   std::unique_ptr<ReplicaExchange> exchange_;  // null: norms are of one replica
   std::unique_ptr<TiedGradients> tied_;        // null: nothing that is trained is tied
   DType dtype_ = DType::F32;
   int64_t evaluation_batch_ = 1;
+  Diary* diary_;                  // null: none is kept
+  std::vector<int> world_ranks_;  // by stage, of this replica
   std::unique_ptr<Executor> train_, evaluate_;
   std::unique_ptr<Executor> one_position_;  // null until prepared
 };

@@ -29,24 +29,20 @@ TiedGradients::TiedGradients(const Layout& layout, const std::vector<int>& rank_
 
 void TiedGradients::find_holders(const Layout& layout, const std::vector<int>& rank_of_stage,
                                  const std::vector<Stage*>& stages) {
-  std::map<std::pair<int, std::string>, size_t> seen;  // holders of a tie in a stage
   for (const LayerTie& tied : layout.ties) {
     if (tied.frozen) continue;
     Tie& tie = ties_.emplace_back();
+    std::map<int, size_t> seen;  // holders, by stage
     for (size_t layer : tied.layers) {
       const int s = layout.stage_of(layer);
       Holder& holder = tie.emplace_back();
       holder.rank = rank_of_stage[static_cast<size_t>(s)];
       holder.shape = tied.shape;
-      const Stage* stage = stages[static_cast<size_t>(s)];
+      Stage* stage = stages[static_cast<size_t>(s)];
       if (stage == nullptr) continue;
-      size_t skip = seen[{s, tied.name}]++;
-      for (Parameter* parameter : stage->tied()) {
-        if (parameter->name == tied.name && skip-- == 0) {
-          holder.here = parameter;
-          break;
-        }
-      }
+      const StateRange state = stage->weights().state();
+      const auto entry = std::ranges::find(state, tied.name, &StateEntry::name);
+      holder.here = (*entry)->holders.at(seen[s]++);
     }
   }
 }

@@ -24,8 +24,8 @@ class TiedGradients {
   TiedGradients(const Layout& layout, const std::vector<int>& rank_of_stage,
                 const std::vector<Stage*>& stages, Network& network, Device& device);
 
-  // Once all gradients of the step are there, replicas' sums included: those of
-  // Stage::parameters() become the sums over all holders. Waits for messages.
+  // Once all gradients of the step are there, replicas' sums included: the gradients in the tables
+  // of the stages become the sums over all holders. Waits for messages.
   void add_up();
 
  private:

@@ -2,6 +2,7 @@
 // it would run on. Plain data.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -21,8 +22,18 @@ struct Arrangement {
   std::string schedule = "1f1b";
   std::string recompute = "stage";  // none | stage | layer
   std::vector<int> split = {};      // layers per stage; empty: to be chosen
+  bool exact = false;               // pipeline.reduction: gradients are added up in pairs
 
   [[nodiscard]] int ranks() const { return stages / chunks; }  // of one pipeline
+  // Tensors as large as the gradients: those, and sums that wait for their other half
+  // (runtime/stage/pairwise_sum.h).
+  [[nodiscard]] int gradient_copies() const {
+    return exact ? 1 + std::bit_width(static_cast<unsigned>(micro_batches - 1)) : 1;
+  }
+  // In pairs every replica adds up a whole branch of the tree.
+  [[nodiscard]] bool can_be_added() const {
+    return !exact || replicas == 1 || std::has_single_bit(static_cast<unsigned>(micro_batches));
+  }
 };
 
 struct Cluster {

@@ -75,10 +75,12 @@ class Planner {
         const int micro_batches = static_cast<int>(share / b);
         if (!allowed(request_.micro_batch_size, b)) continue;
         if (!allowed(request_.micro_batches, micro_batches)) continue;
-        list_schedules({.stages = ranks,
-                        .replicas = replicas,
-                        .micro_batches = micro_batches,
-                        .micro_batch_size = b});
+        const Arrangement candidate{.stages = ranks,
+                                    .replicas = replicas,
+                                    .micro_batches = micro_batches,
+                                    .micro_batch_size = b,
+                                    .exact = request_.exact};
+        if (candidate.can_be_added()) list_schedules(candidate);
       }
     }
   }

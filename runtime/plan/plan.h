@@ -24,6 +24,7 @@ struct PlanRequest {
   std::optional<int64_t> micro_batch_size;
   std::optional<std::string> schedule, recompute;
   std::vector<int> split;  // empty: chosen
+  bool exact = false;      // Arrangement::exact
 
   // So many of the fastest must be simulated; what cannot be one of them may be left out.
   int wanted = 20;

@@ -146,7 +146,7 @@ std::vector<RankMemory> memory_of(const Arrangement& candidate, const Schedule& 
     RankMemory& rank = memory[schedule.rank_of_stage[s]];
     for (const LayerCost& layer : stages[s]) {
       rank.parameters += layer.parameter_bytes;
-      rank.gradients += layer.gradient_bytes;
+      rank.gradients += layer.gradient_bytes * candidate.gradient_copies();
       rank.optimizer += layer.optimizer_bytes;
       rank.workspace += layer.workspace_bytes;
     }

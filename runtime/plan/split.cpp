@@ -23,7 +23,8 @@ LayerLoads layer_loads(const Arrangement& candidate, const ModelCosts& costs, bo
     const double twice = layer.differentiated ? layer.forward_s : 0;
     loads.time.push_back(layer.forward_s + backward + (again ? twice : 0));
     loads.recompute.push_back(again ? 0 : twice);
-    loads.fixed.push_back(static_cast<double>(layer.parameter_bytes + layer.gradient_bytes +
+    loads.fixed.push_back(static_cast<double>(layer.parameter_bytes +
+                                              layer.gradient_bytes * candidate.gradient_copies() +
                                               layer.optimizer_bytes + layer.workspace_bytes));
     loads.tape.push_back(static_cast<double>(layer.tape_bytes));
     loads.input.push_back(static_cast<double>(layer.input_bytes));

@@ -124,18 +124,23 @@ std::optional<Speed> RunReport::speed(double step_ms) const {
 RankRecord RunReport::rank_record(double data_wait_s) const {
   RankRecord record;
   record.rank = session_.rank();
-  record.stage = pipeline_.position();
+  record.stage = grid_.position_of(session_.rank());
   record.replica = grid_.replica_of(session_.rank());
   record.host = session_.host();
   record.device = device_.description();
   const auto& stages = pipeline_.stages();
   for (const auto& stage : stages) {
     if (!record.layers.empty()) record.layers += ", ";
-    record.layers += stage->first_layer();
-    if (stage->first_layer() != stage->last_layer()) record.layers += " .. " + stage->last_layer();
+    const StageFacts facts = stage->facts();
+    record.layers += facts.first_layer;
+    if (facts.first_layer != facts.last_layer) record.layers += " .. " + facts.last_layer;
   }
-  for (const auto& stage : stages) record.parameters += stage->set().elements();
+  for (const StateEntry* entry : pipeline_.state()) {
+    if (entry->is_parameter()) record.parameters += entry->elements();
+  }
   record.memory = device_.memory().use();
+  record.snapshot_bytes = snapshot_bytes_;
+  if (device_.host_addressable()) record.memory.total_peak += snapshot_bytes_;
   record.phase_s = phase_.span;
   record.busy_fraction = phase_.span > 0.0 ? phase_.busy / phase_.span : 0.0;
   record.data_wait_ms = steps_ > 0 ? 1e3 * data_wait_s / static_cast<double>(steps_) : 0.0;
@@ -196,9 +201,10 @@ RunSummary RunReport::summary(double final_loss, double seconds, double data_wai
   summary.device = device_.description();
   summary.precision = config_.run.precision;
   summary.threads = config_.run.threads;
-  summary.parameters = pipeline_.layout().total_parameters();
-  summary.frozen_parameters = pipeline_.layout().frozen_parameters();
+  summary.parameters = pipeline_.blueprint().layout.total_parameters();
+  summary.frozen_parameters = pipeline_.blueprint().layout.frozen_parameters();
   summary.init = init_;
+  summary.checkpoints = checkpoints_;
   summary.steps = config_.run.steps;
   summary.final_loss = final_loss;
   summary.final_eval = evaluation_;

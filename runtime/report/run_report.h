@@ -41,6 +41,11 @@ class RunReport {
   [[nodiscard]] std::optional<Speed> speed(double step_ms) const;
   void started_from(const TransferRecord& record) { init_ = record; }
   void evaluated(const EvalRecord& record) { evaluation_ = record; }
+  // `snapshot_bytes`: host memory of this rank.
+  void saved(const CheckpointRecord& record, int64_t snapshot_bytes) {
+    checkpoints_ = record;
+    snapshot_bytes_ = snapshot_bytes;
+  }
   // Collective over all ranks; complete on rank 0.
   [[nodiscard]] RunSummary summary(double final_loss, double seconds, double data_wait_s);
 
@@ -68,6 +73,8 @@ class RunReport {
   std::vector<double> step_ms_;  // after the warm-up; of all steps when there are no others
   std::optional<TransferRecord> init_;
   std::optional<EvalRecord> evaluation_;
+  CheckpointRecord checkpoints_;
+  int64_t snapshot_bytes_ = 0;
   std::optional<Forecast> forecast_;
   Trace trace_;  // on rank 0, of traced()
 };

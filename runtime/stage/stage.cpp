@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/layers/probe.h"
+
 namespace penstock {
 
 RecomputeMode recompute_mode_named(const std::string& name) {
@@ -12,47 +14,38 @@ RecomputeMode recompute_mode_named(const std::string& name) {
 }
 
 Stage::Stage(std::span<const std::unique_ptr<Layer>> layers, RecomputeMode mode, int micro_batches,
-             DType dtype, Device& device, std::span<const std::string> freeze)
+             DType dtype, Device& device, const StagePlace& place)
     : layers_(layers),
       dtype_(dtype),
       device_(device),
-      mode_(mode),
-      weights_(layers, freeze),
+      first_(place.first),
+      untrained_(place.first ? place.untrained : 0),
+      plan_(plan_stage(layers, mode == RecomputeMode::Layer ? 1 : layers.size(), untrained_)),
+      weights_(layers, place.freeze),
       live_(static_cast<size_t>(micro_batches), nullptr),
-      losses_(static_cast<size_t>(micro_batches)),
-      auxiliary_losses_(static_cast<size_t>(micro_batches)) {
-  set_first(false);
-}
+      losses_(static_cast<size_t>(micro_batches)) {}
 
-void Stage::set_first(bool first, size_t untrained) {
-  first_ = first;
-  untrained_ = first ? untrained : 0;
-  const size_t length = mode_ == RecomputeMode::Layer ? 1 : layers_.size();
-  plan_ = plan_stage(layers_, length, untrained_);
-}
-
-std::vector<std::string> Stage::reads() const {
-  std::vector<std::string> all;
+StageFacts Stage::facts() const {
+  StageFacts facts{layers_.front()->name(), layers_.back()->name(), {}, 0};
   for (const auto& layer : layers_) {
     for (const std::string& field : layer->reads()) {
-      if (std::find(all.begin(), all.end(), field) == all.end()) all.push_back(field);
+      if (std::ranges::find(facts.reads, field) == facts.reads.end()) facts.reads.push_back(field);
     }
+    facts.past_bytes += layer->past_width() * static_cast<int64_t>(size_of(dtype_));
   }
-  return all;
-}
-
-int64_t Stage::past_bytes() const {
-  int64_t numbers = 0;
-  for (const auto& layer : layers_) numbers += layer->past_width();
-  return numbers * static_cast<int64_t>(size_of(dtype_));
+  return facts;
 }
 
 void Stage::begin_step() {
   // Those of the step before: kept until new ones take their place, they would take it from them,
   // and every address behind would change from step to step.
-  for (Tensor& loss : losses_) loss.reset();
-  for (Tensors& losses : auxiliary_losses_) losses.clear();
+  for (StageLosses& of_micro_batch : losses_) {
+    of_micro_batch.loss.reset();
+    of_micro_batch.auxiliary.clear();
+  }
   device_.pointwise().fill(weights_.gradients(), 0.0F);
+  weights_.gradient_sum().begin();
+  weights_.forward_sum().begin();
 }
 
 void Stage::end_step(int replicas) {
@@ -93,8 +86,10 @@ Tape& Stage::take_tape() {
   if (spare_tapes_.empty()) {
     spare_tapes_.push_back(&tapes_.emplace_back(device_));
     spare_tapes_.back()->set_progress(progress_);
-    spare_tapes_.back()->set_part_done(
-        [this](size_t layer) { weights_.buckets().layer_done(layer); });
+    spare_tapes_.back()->set_part_done([this](size_t layer) {
+      if (probed_ != nullptr) show_gradients(layer);
+      weights_.buckets().layer_done(layer);
+    });
   }
   Tape& tape = *spare_tapes_.back();
   spare_tapes_.pop_back();
@@ -133,11 +128,15 @@ Tensors Stage::run(Segment& segment, const MicroBatch& batch, bool record, bool 
   Context now = context(batch, tape, recomputing);
   Tensor loss;
   now.loss = &loss;
-  if (!recomputing) now.auxiliary_losses = &auxiliary_losses_[static_cast<size_t>(batch.index)];
+  StageLosses& losses = losses_[static_cast<size_t>(batch.index)];
+  if (!recomputing) now.auxiliary_losses = &losses.auxiliary;
   for (size_t i = segment.plan->first; i < segment.plan->last; ++i) {
     if (record) tape.begin_part(i);
     if (plan_.pop[i] >= 0) x.push_back(std::move(skips[static_cast<size_t>(plan_.pop[i])]));
     x = layers_[i]->forward(now, x);
+    if (batch.pass.probe != nullptr && !recomputing) {
+      batch.pass.probe->output(layers_[i]->name(), batch.global_index(), {x.data(), x.size()});
+    }
     // What goes from layer to layer is kept: a layer costs the same whatever is beside it.
     for (Variable& variable : x) variable.source = nullptr;
     if (plan_.stash[i] < 0) continue;
@@ -150,7 +149,7 @@ Tensors Stage::run(Segment& segment, const MicroBatch& batch, bool record, bool 
   } else {
     release_tape(segment);
   }
-  if (loss && !recomputing) losses_[static_cast<size_t>(batch.index)] = std::move(loss);
+  if (loss && !recomputing) losses.loss = std::move(loss);
   for (int skip : segment.plan->leaving) {
     x.push_back(std::move(skips[static_cast<size_t>(skip)]));
   }
@@ -203,7 +202,7 @@ void take_along(Tensors& tuple, const std::vector<int>& numbers, Tensors& skips)
 
 Tensors Stage::forward(const MicroBatch& batch, Tensors inputs, bool keep_tape) {
   Stash& stash = take_stash(batch.index);
-  auxiliary_losses_[static_cast<size_t>(batch.index)].clear();
+  losses_[static_cast<size_t>(batch.index)].auxiliary.clear();
   Tensors skips(static_cast<size_t>(plan_.skips));
   Tensors x = std::move(inputs);
   entering_ = x.size();
@@ -217,7 +216,11 @@ Tensors Stage::forward(const MicroBatch& batch, Tensors inputs, bool keep_tape) 
     if (!differentiated) segment.inputs.clear();
   }
   take_along(x, plan_.leaving, skips);
-  if (!batch.pass.training) release_stash(batch.index);
+  if (batch.pass.training) {
+    weights_.forward_sum().next();
+  } else {
+    release_stash(batch.index);
+  }
   return x;
 }
 
@@ -273,8 +276,17 @@ Tensors Stage::differentiate(Segment& segment, Tensors gradients, Halves halves)
   return g;
 }
 
+void Stage::show_gradients(size_t layer) {
+  for (const Parameter* parameter : weights_.parameters_of(layer)) {
+    probed_->pass.probe->gradient(layers_[layer]->name(), probed_->global_index(), *parameter);
+  }
+}
+
 Tensors Stage::backward(const MicroBatch& batch, Tensors gradients) {
+  probed_ = batch.pass.probe != nullptr ? &batch : nullptr;
   Tensors g = run_backward(batch, std::move(gradients), Halves::Both);
+  probed_ = nullptr;
+  weights_.gradient_sum().next();
   release_stash(batch.index);
   return g;
 }
@@ -285,6 +297,7 @@ Tensors Stage::backward_input(const MicroBatch& batch, Tensors gradients) {
 
 void Stage::backward_weight(const MicroBatch& batch) {
   Stash& stash = stash_of(batch.index);
+  probed_ = batch.pass.probe != nullptr ? &batch : nullptr;
   for (size_t s = stash.segments.size(); s-- > 0;) {
     Segment& segment = stash.segments[s];
     if (!trains(segment)) {
@@ -294,6 +307,8 @@ void Stage::backward_weight(const MicroBatch& batch) {
     segment.tape->backward_weight();
     release_tape(segment);
   }
+  probed_ = nullptr;
+  weights_.gradient_sum().next();
   release_stash(batch.index);
 }
 

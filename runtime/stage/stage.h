@@ -26,12 +26,36 @@ enum class RecomputeMode : uint8_t {
 };
 [[nodiscard]] RecomputeMode recompute_mode_named(const std::string& name);
 
+// Which part of its network a stage is, as far as its work depends on it.
+struct StagePlace {
+  // Parameters whose names match one of these patterns (name_patterns.h) are not trained.
+  std::span<const std::string> freeze = {};
+  // Nobody wants the gradients of the inputs, which are data or come from layers that train
+  // nothing. Then neither do the first `untrained` layers here, for which there is no backward.
+  bool first = false;
+  size_t untrained = 0;
+};
+
+// What can be read off the layers of a stage.
+struct StageFacts {
+  std::string first_layer, last_layer;
+  std::vector<std::string> reads;  // batch fields
+  // What the layers keep of one position of a row while words are chosen (runtime/layers/past.h).
+  int64_t past_bytes = 0;
+};
+
+// What the loss layers of a stage computed of one micro-batch.
+struct StageLosses {
+  // F64 [3] (TokenOps::cross_entropy_forward); empty in stages without a loss.
+  Tensor loss;
+  Tensors auxiliary;  // those of auxiliary heads; none after an evaluation
+};
+
 class Stage {
  public:
-  // `layers` must outlive the stage; others may hold them too. Parameters whose names match a
-  // pattern of `freeze` (name_patterns.h) are not trained.
+  // `layers` must outlive the stage; others may hold them too.
   Stage(std::span<const std::unique_ptr<Layer>> layers, RecomputeMode mode, int micro_batches,
-        DType dtype, Device& device, std::span<const std::string> freeze = {});
+        DType dtype, Device& device, const StagePlace& place = {});
 
   void allocate(uint64_t seed) { weights_.allocate(seed, device_); }
   // Called between ops, so that messages of other ranks move.
@@ -54,34 +78,16 @@ class Stage {
   void backward_weight(const MicroBatch& batch);
 
   // ---- once per step
-  void begin_step();  // gradients and step sums to zero; the losses of the last step go
-  // The next weight gradient is the last of the step: `start` is called with each bucket of
-  // gradients() as soon as it is complete.
-  void begin_reduction(GradientBuckets::Start start) { weights_.buckets().begin(std::move(start)); }
+  void begin_step();            // gradients and step sums to zero; the losses of the last step go
   void end_step(int replicas);  // folds the step sums into the layers' buffers
-  // The loss layer's F64 [3] of that micro-batch (TokenOps::cross_entropy_forward); empty in stages
-  // without a loss.
-  [[nodiscard]] const Tensor& loss(int index) const { return losses_[static_cast<size_t>(index)]; }
-  // Those of the auxiliary heads in this stage; none after an evaluation.
-  [[nodiscard]] const Tensors& auxiliary_losses(int index) const {
-    return auxiliary_losses_[static_cast<size_t>(index)];
-  }
 
-  // As of StageWeights.
-  [[nodiscard]] ParameterSet& set() { return weights_.set(); }
-  [[nodiscard]] const Tensor& gradients() const { return weights_.gradients(); }
-  [[nodiscard]] std::span<Parameter* const> held() const { return weights_.held(); }
-  [[nodiscard]] std::span<Parameter* const> parameters() const { return weights_.trained(); }
-  [[nodiscard]] std::span<Parameter* const> tied() const { return weights_.tied(); }
-  [[nodiscard]] std::vector<std::string> reads() const;
-  // What the layers keep of one position of a row while words are chosen (runtime/layers/past.h).
-  [[nodiscard]] int64_t past_bytes() const;
-  [[nodiscard]] const std::string& first_layer() const { return layers_.front()->name(); }
-  [[nodiscard]] const std::string& last_layer() const { return layers_.back()->name(); }
-  // `first`: nobody wants the gradients of the inputs, which are data or come from layers that
-  // train nothing. Then neither do the first `untrained` layers here, for which there is no
-  // backward. Before the first forward.
-  void set_first(bool first, size_t untrained = 0);
+  // ---- what there is to read
+  // By micro-batch, of the last forward.
+  [[nodiscard]] const StageLosses& losses(int index) const {
+    return losses_[static_cast<size_t>(index)];
+  }
+  [[nodiscard]] StageWeights& weights() { return weights_; }
+  [[nodiscard]] StageFacts facts() const;
 
  private:
   struct Segment {
@@ -98,6 +104,7 @@ class Stage {
     return segment.plan->last > untrained_;
   }
   void pass_over(const Segment& segment);
+  void show_gradients(size_t layer);
   Stash& take_stash(int index);
   Stash& stash_of(int index);
   void release_stash(int index);
@@ -115,10 +122,9 @@ class Stage {
   std::span<const std::unique_ptr<Layer>> layers_;
   DType dtype_;
   Device& device_;
-  RecomputeMode mode_;
-  bool first_ = false;
-  size_t untrained_ = 0;  // layers at the beginning, where first_
-  size_t entering_ = 0;   // tensors of the tuple of inputs
+  bool first_;
+  size_t untrained_;     // layers at the beginning, where first_
+  size_t entering_ = 0;  // tensors of the tuple of inputs
   StagePlan plan_;
   std::function<void()> progress_;
   StageWeights weights_;
@@ -126,9 +132,9 @@ class Stage {
   std::vector<Stash*> spare_;  // of those, not in use
   std::deque<Tape> tapes_;     // likewise
   std::vector<Tape*> spare_tapes_;
-  std::vector<Stash*> live_;               // by micro-batch; null when none
-  std::vector<Tensor> losses_;             // by micro-batch
-  std::vector<Tensors> auxiliary_losses_;  // likewise
+  std::vector<Stash*> live_;            // by micro-batch; null when none
+  std::vector<StageLosses> losses_;     // by micro-batch
+  const MicroBatch* probed_ = nullptr;  // in a backward whose pass has a probe
 };
 
 }  // namespace penstock

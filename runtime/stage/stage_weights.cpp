@@ -1,6 +1,6 @@
 #include "runtime/stage/stage_weights.h"
 
-#include <unordered_map>
+#include <utility>
 
 #include "runtime/configuration/name_patterns.h"
 #include "runtime/stage/initial_values.h"
@@ -15,79 +15,93 @@ int64_t padded(int64_t elements) {
 
 }  // namespace
 
-std::vector<const Buffer*> moving_buffers(ParameterSet& set) {
-  const auto layer_of = [](const std::string& name) { return name.substr(0, name.rfind('.')); };
-  std::unordered_map<std::string, bool> trained;  // by layer: has a parameter that is
-  for (const Parameter& parameter : set.parameters()) {
-    trained[layer_of(parameter.name)] |= !parameter.frozen;
-  }
-  std::vector<const Buffer*> moving;
-  for (const Buffer& buffer : set.buffers()) {
-    const auto layer = trained.find(layer_of(buffer.name));
-    if (layer == trained.end() || layer->second) moving.push_back(&buffer);
-  }
-  return moving;
-}
-
 StageWeights::StageWeights(std::span<const std::unique_ptr<Layer>> layers,
                            std::span<const std::string> freeze) {
   for (const auto& layer : layers) {
-    first_parameter_.push_back(set_.parameters().size());
+    first_parameter_.push_back(set_.declared().parameters.size());
     layer->declare(set_);
   }
-  for (Parameter& parameter : set_.parameters()) {
+  for (Parameter& parameter : set_.declared().parameters) {
     parameter.frozen = matches_any(parameter.name, freeze);
-    if (parameter.tied) tied_.push_back(&parameter);
-    if (parameter.first != nullptr) continue;
-    held_.push_back(&parameter);
-    if (!parameter.frozen) trained_.push_back(&parameter);
   }
+  table_.emplace(set_);
 }
 
 void StageWeights::allocate(uint64_t seed, Device& device) {
   allocate_weights(seed, device);
   allocate_gradients(device);
-  for (Buffer& buffer : set_.buffers()) {
+  for (Buffer& buffer : set_.declared().buffers) {
     buffer.value = device.empty(buffer.shape, DType::F32, Purpose::Parameters);
     device.pointwise().fill(buffer.value, buffer.initial);
   }
+  table_->bind();
+}
+
+std::vector<const Parameter*> StageWeights::parameters_of(size_t layer) const {
+  const std::deque<Parameter>& all = set_.declared().parameters;
+  const size_t end = layer + 1 < first_parameter_.size() ? first_parameter_[layer + 1] : all.size();
+  std::vector<const Parameter*> some;
+  for (size_t i = first_parameter_[layer]; i < end; ++i) {
+    if (!all[i].frozen) some.push_back(&all[i]);
+  }
+  return some;
+}
+
+void StageWeights::add_in_pairs(int micro_batches, Device& device) {
+  int64_t behind = 0;
+  for (const StepSums& sums : set_.declared().step_sums) behind += padded(sums.shape.elements());
+  const int64_t first = gradients_.elements() - behind;
+  gradient_sum_ = PairwiseSum(gradients_.view(0, {first}), micro_batches, device);
+  forward_sum_ = PairwiseSum(gradients_.view(first, {behind}), micro_batches, device);
+}
+
+void StageWeights::begin_reduction(GradientBuckets::Start start) {
+  buckets_.begin([this, start = std::move(start)](const Tensor& bucket) {
+    gradient_sum_.finish(bucket);
+    start(bucket);
+  });
 }
 
 void StageWeights::allocate_weights(uint64_t seed, Device& device) {
   int64_t elements = 0;
-  for (const Parameter* parameter : held_) elements += padded(parameter->elements());
+  for (const StateEntry* entry : state()) {
+    if (entry->is_parameter()) elements += padded(entry->elements());
+  }
   values_ = device.zeros({elements}, DType::F32, Purpose::Parameters);
   int64_t at = 0;
-  for (Parameter* parameter : held_) {
-    parameter->weight = Weight(values_.view(at, parameter->shape));
-    at += padded(parameter->elements());
-    fill_initial_values(*parameter, seed, device);
-  }
-  for (Parameter* parameter : tied_) {
-    if (parameter->first != nullptr) parameter->weight = parameter->first->weight.shared();
+  for (const StateEntry* entry : state()) {
+    if (!entry->is_parameter()) continue;
+    Parameter& first = *entry->holders.front();
+    first.weight = Weight(values_.view(at, first.shape));
+    at += padded(first.elements());
+    fill_initial_values(first, seed, device);
+    for (Parameter* holder : std::span(entry->holders).subspan(1)) {
+      holder->weight = first.weight.shared();
+    }
   }
 }
 
 void StageWeights::allocate_gradients(Device& device) {
   int64_t total = 0;
   std::vector<int64_t> starts;  // of each parameter's, and one past the last
-  for (const Parameter& parameter : set_.parameters()) {
+  for (const Parameter& parameter : set_.declared().parameters) {
     starts.push_back(total);
     if (!parameter.frozen) total += padded(parameter.elements());
   }
   starts.push_back(total);
   int64_t at = total;
-  for (const StepSums& step_sums : set_.step_sums()) total += padded(step_sums.shape.elements());
+  for (const StepSums& step_sums : set_.declared().step_sums)
+    total += padded(step_sums.shape.elements());
   gradients_ = device.zeros({total}, DType::F32, Purpose::Gradients);
-  for (size_t i = 0; i < set_.parameters().size(); ++i) {
-    Parameter& parameter = set_.parameters()[i];
+  for (size_t i = 0; i < set_.declared().parameters.size(); ++i) {
+    Parameter& parameter = set_.declared().parameters[i];
     if (parameter.frozen) continue;
     parameter.gradient = gradients_.view(starts[i], parameter.shape);
   }
   std::vector<int64_t> first_of_layer;
   for (const size_t first : first_parameter_) first_of_layer.push_back(starts[first]);
   buckets_ = GradientBuckets(gradients_, first_of_layer);
-  for (StepSums& step_sums : set_.step_sums()) {
+  for (StepSums& step_sums : set_.declared().step_sums) {
     step_sums.value = gradients_.view(at, step_sums.shape);
     at += padded(step_sums.shape.elements());
   }

@@ -4,18 +4,17 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "runtime/layers/layer.h"
 #include "runtime/stage/gradient_buckets.h"
+#include "runtime/stage/pairwise_sum.h"
+#include "runtime/stage/state_table.h"
 
 namespace penstock {
-
-// The buffers that a training step changes: all but those of a layer whose parameters are all
-// frozen, since a frozen batch norm leaves its statistics as they are.
-[[nodiscard]] std::vector<const Buffer*> moving_buffers(ParameterSet& set);
 
 class StageWeights {
  public:
@@ -25,30 +24,37 @@ class StageWeights {
 
   // Parameters and buffers get their initial values, from (seed, name) alone; gradients are zero.
   void allocate(uint64_t seed, Device& device);
+  // After allocate(): the micro-batches of a step, that many, are added up in pairs.
+  void add_in_pairs(int micro_batches, Device& device);
 
+  // For layers, which ask by slot.
   [[nodiscard]] ParameterSet& set() { return set_; }
   [[nodiscard]] const ParameterSet& set() const { return set_; }
-  // All parameters, in layer order; a tied one once, in its first holder here.
-  [[nodiscard]] std::span<Parameter* const> held() const { return held_; }
-  // Of those, what this stage trains.
-  [[nodiscard]] std::span<Parameter* const> trained() const { return trained_; }
-  // Every holder of a tied parameter here, in layer order.
-  [[nodiscard]] std::span<Parameter* const> tied() const { return tied_; }
+  // What a layer has declared and trains.
+  [[nodiscard]] std::vector<const Parameter*> parameters_of(size_t layer) const;
+  // For all others.
+  [[nodiscard]] StateRange state() const { return table_->entries(); }
   // One fp32 vector: all gradients, in layer order, and the step sums behind them. What is frozen
   // has none.
   [[nodiscard]] Tensor& gradients() { return gradients_; }
-  [[nodiscard]] const Tensor& gradients() const { return gradients_; }
   [[nodiscard]] GradientBuckets& buckets() { return buckets_; }
+  // The next weight gradient is the last of the step: `start` is called with each bucket of
+  // gradients() as soon as it is complete.
+  void begin_reduction(GradientBuckets::Start start);
+  // Of the gradients, and of the step sums behind them, which forwards complete.
+  [[nodiscard]] PairwiseSum& gradient_sum() { return gradient_sum_; }
+  [[nodiscard]] PairwiseSum& forward_sum() { return forward_sum_; }
 
  private:
   void allocate_weights(uint64_t seed, Device& device);
   void allocate_gradients(Device& device);
 
   ParameterSet set_;
-  std::vector<Parameter*> held_, trained_, tied_;
+  std::optional<StateTable> table_;      // of the set, once the layers have declared
   std::vector<size_t> first_parameter_;  // by layer
   Tensor values_, gradients_;
   GradientBuckets buckets_;
+  PairwiseSum gradient_sum_, forward_sum_;
 };
 
 }  // namespace penstock

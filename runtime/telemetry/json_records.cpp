@@ -47,6 +47,7 @@ Json rank_json(const RankRecord& record) {
       {"parameters", record.parameters},
       {"peak_bytes", memory_json(record.memory)},
       {"reserved_bytes", record.memory.reserved},
+      {"snapshot_bytes", record.snapshot_bytes},
       {"busy_fraction", record.busy_fraction},
       {"data_wait_ms", record.data_wait_ms},
       {"allocations_per_step", record.allocations_per_step},
@@ -59,7 +60,8 @@ Json rank_json(const RankRecord& record) {
 }
 
 Json eval_json(const EvalRecord& record) {
-  Json json = {{"eval", true}, {"step", record.step}, {"loss", record.loss}};
+  Json json = {
+      {"eval", true}, {"step", record.step}, {"attempt", record.attempt}, {"loss", record.loss}};
   if (record.accuracy) json["accuracy"] = *record.accuracy;
   json["samples"] = record.samples;
   json["seconds"] = record.seconds;
@@ -82,9 +84,11 @@ std::string json_line(const StepRecord& record, bool tokens) {
       {"grad_norm", record.grad_norm}, {"learning_rate", record.learning_rate},
       {"samples", record.samples},     {"tokens", record.tokens},
       {"step_ms", record.step_ms},     {"throughput", per_second(record.samples, record.step_ms)},
+      {"attempt", record.attempt},
   };
   if (tokens) json["tokens_per_s"] = per_second(record.tokens, record.step_ms);
   if (record.accuracy) json["accuracy"] = *record.accuracy;
+  if (record.left_out) json["left_out"] = true;
   if (record.auxiliary_loss) json["auxiliary_loss"] = *record.auxiliary_loss;
   add_speed(json, record.speed);
   return dump(json, -1);
@@ -110,6 +114,7 @@ std::string json_text(const RunSummary& summary) {
       {"parameters", summary.parameters},
       {"frozen_parameters", summary.frozen_parameters},
       {"steps", summary.steps},
+      {"attempt", summary.attempt},
       {"final_loss", summary.final_loss},
       {"samples_per_s", summary.samples_per_s},
   };
@@ -124,8 +129,12 @@ std::string json_text(const RunSummary& summary) {
     json["predicted_from"] = summary.forecast->basis;
   }
   json["seconds"] = summary.seconds;
+  if (!summary.stopped.empty()) json["stopped"] = summary.stopped;
   if (summary.init) json["init"] = transfer_json(*summary.init);
   if (summary.final_eval) json["final_eval"] = eval_json(*summary.final_eval);
+  json["checkpoints"] = {{"count", summary.checkpoints.count},
+                         {"stall_ms", summary.checkpoints.stall_ms},
+                         {"bytes", summary.checkpoints.bytes}};
   json["ranks_detail"] = Json::array();
   for (const RankRecord& record : summary.ranks_detail) {
     json["ranks_detail"].push_back(rank_json(record));

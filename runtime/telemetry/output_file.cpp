@@ -2,8 +2,11 @@
 #include "runtime/telemetry/output_file.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -18,11 +21,42 @@ namespace {
                             path, what, std::strerror(errno)));
 }
 
+// Where the last whole line of the first `size` bytes ends; 0 where there is none.
+off_t end_of_lines(int file, off_t size, const std::string& path) {
+  std::array<char, 4096> piece{};
+  for (off_t end = size; end > 0;) {
+    const off_t begin = std::max<off_t>(0, end - static_cast<off_t>(piece.size()));
+    const auto wanted = static_cast<size_t>(end - begin);
+    if (pread(file, piece.data(), wanted, begin) != static_cast<ssize_t>(wanted)) {
+      fail("be read", path);
+    }
+    const auto last = std::find(piece.rend() - static_cast<ptrdiff_t>(wanted), piece.rend(), '\n');
+    if (last != piece.rend()) return begin + (piece.rend() - last);
+    end = begin;
+  }
+  return 0;
+}
+
+void mend_last_line(std::FILE* stream, TornLine torn, const std::string& path) {
+  const int file = fileno(stream);
+  struct stat info {};
+  if (fstat(file, &info) != 0) fail("be inspected", path);
+  if (!S_ISREG(info.st_mode) || info.st_size == 0) return;
+  const off_t end = end_of_lines(file, info.st_size, path);
+  if (end == info.st_size) return;
+  if (torn == TornLine::IsEnded) {
+    if (std::fputc('\n', stream) == EOF || std::fflush(stream) != 0) fail("be written", path);
+  } else if (ftruncate(file, end) != 0) {
+    fail("be written", path);
+  }
+}
+
 }  // namespace
 
-LineFile::LineFile(std::string path)
-    : path_(std::move(path)), file_(std::fopen(path_.c_str(), "wbe")) {
+LineFile::LineFile(std::string path, TornLine torn)
+    : path_(std::move(path)), file_(std::fopen(path_.c_str(), "abe+")) {
   if (file_ == nullptr) fail("be created", path_);
+  mend_last_line(file_.get(), torn, path_);
 }
 
 void LineFile::write_line(const std::string& line) {

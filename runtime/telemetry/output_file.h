@@ -1,17 +1,25 @@
 // runtime/telemetry/output_file.h -- files of the run directory, with every write checked.
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <string>
 
 namespace penstock {
 
+// What becomes of the beginning of a line that a killed process left at the end of a file.
+enum class TornLine : uint8_t {
+  IsEnded,    // of text, where half a sentence is better than none
+  IsRemoved,  // of JSON, where every line is to be read
+};
+
 // A text file that grows by whole lines; each is handed to the system before write_line returns, so
-// a run that dies leaves what it had said. Throws Error(Resource) naming the file and the reason.
+// a run that dies leaves what it had said. What is in the file stays, but for a torn last line.
+// Throws Error(Resource) naming the file and the reason.
 class LineFile {
  public:
-  explicit LineFile(std::string path);  // starts empty
+  explicit LineFile(std::string path, TornLine torn = TornLine::IsEnded);
   void write_line(const std::string& line);
 
  private:

@@ -21,6 +21,7 @@ std::string to_json(const RankRecord& record) {
                         {"total_peak", memory.total_peak},
                         {"reserved", memory.reserved},
                         {"system_allocations", memory.system_allocations},
+                        {"snapshot_bytes", record.snapshot_bytes},
                         {"phase_s", record.phase_s},
                         {"busy_fraction", record.busy_fraction},
                         {"data_wait_ms", record.data_wait_ms},
@@ -48,6 +49,7 @@ RankRecord rank_record_from_json(const std::string& text) {
     json.at("total_peak").get_to(record.memory.total_peak);
     json.at("reserved").get_to(record.memory.reserved);
     json.at("system_allocations").get_to(record.memory.system_allocations);
+    json.at("snapshot_bytes").get_to(record.snapshot_bytes);
     json.at("phase_s").get_to(record.phase_s);
     json.at("busy_fraction").get_to(record.busy_fraction);
     json.at("data_wait_ms").get_to(record.data_wait_ms);

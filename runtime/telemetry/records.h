@@ -22,6 +22,9 @@ struct Speed {
 
 struct StepRecord {  // one line of metrics.jsonl
   int64_t step = 0;  // 1 for the first
+  // Of the run, 1 for the first; the Reporter fills it in. A step that an earlier attempt did, too,
+  // after its last checkpoint, has a line of each.
+  int64_t attempt = 1;
   double loss = 0.0;
   double grad_norm = 0.0;
   double learning_rate = 0.0;
@@ -30,11 +33,13 @@ struct StepRecord {  // one line of metrics.jsonl
   double step_ms = 0.0;
   std::optional<double> accuracy = {};        // of this mini-batch, classifiers
   std::optional<double> auxiliary_loss = {};  // of heads inside the network; not part of `loss`
-  std::optional<Speed> speed = {};            // where the forecast knows the operations
+  bool left_out = false;            // the loss or the norm was not finite, and nothing was changed
+  std::optional<Speed> speed = {};  // where the forecast knows the operations
 };
 
 struct EvalRecord {  // a line of metrics.jsonl with "eval": true
   int64_t step = 0;
+  int64_t attempt = 1;  // as above
   double loss = 0.0;
   std::optional<double> accuracy;
   int64_t samples = 0;
@@ -47,6 +52,7 @@ struct RankRecord {  // an entry of summary.json's ranks_detail
   std::string layers;      // "blocks.0 .. blocks.3"
   int64_t parameters = 0;  // numbers held by this rank
   MemoryUse memory;
+  int64_t snapshot_bytes = 0;  // host memory for checkpoints; where that is the device's, in memory
   // The pipeline phase: from a rank's first instruction of a step to the end of its last compute
   // instruction, waiting included, over all steps but those of the warm-up.
   double phase_s = 0.0;
@@ -63,6 +69,12 @@ struct ForecastRecord {  // what the planner expected of the run
   std::string basis;     // "counted for cpu", "measured: profile.json"
   double step_ms = 0.0;
   double exposed_communication_ms = 0.0;
+};
+
+struct CheckpointRecord {  // summary.json's `checkpoints`
+  int64_t count = 0;       // complete
+  double stall_ms = 0.0;   // that training stood still, for each written while it went on
+  uint64_t bytes = 0;      // of the last one
 };
 
 struct TransferRecord {    // what a run started from: summary.json's `init`
@@ -82,7 +94,10 @@ struct RunSummary {  // summary.json
   int64_t parameters = 0;  // of the whole network
   int64_t frozen_parameters = 0;
   std::optional<TransferRecord> init;
-  int64_t steps = 0;
+  CheckpointRecord checkpoints;
+  int64_t steps = 0;  // how far it is
+  int64_t attempt = 1;
+  std::string stopped = {};  // by what, where the run did not go to its end
   double final_loss = 0.0;
   std::optional<EvalRecord> final_eval;
   double samples_per_s = 0.0;

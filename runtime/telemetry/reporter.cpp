@@ -14,8 +14,8 @@ namespace penstock {
 struct Reporter::State {
   explicit State(Options given)
       : options(std::move(given)),
-        metrics(options.directory + "/metrics.jsonl"),
-        log(options.directory + "/log.txt") {}
+        metrics(options.directory + "/metrics.jsonl", TornLine::IsRemoved),
+        log(options.directory + "/log.txt", TornLine::IsEnded) {}
 
   void say(const std::string& lines) {
     log.write_line(lines);
@@ -43,7 +43,9 @@ void Reporter::note(const std::string& line) {
 
 void Reporter::step(const StepRecord& record) {
   State& s = *state_;
-  s.metrics.write_line(json_line(record, s.options.tokens));
+  StepRecord numbered = record;
+  numbered.attempt = s.options.attempt;
+  s.metrics.write_line(json_line(numbered, s.options.tokens));
   s.clock.add(record);
   const double average_ms = s.clock.average_ms();
   if (s.is_logged(record.step)) {
@@ -58,7 +60,9 @@ void Reporter::step(const StepRecord& record) {
 }
 
 void Reporter::evaluated(const EvalRecord& record) {
-  state_->metrics.write_line(json_line(record));
+  EvalRecord numbered = record;
+  numbered.attempt = state_->options.attempt;
+  state_->metrics.write_line(json_line(numbered));
   state_->say(eval_text(record));
 }
 
@@ -67,7 +71,9 @@ void Reporter::traced(const Trace& trace) {
 }
 
 void Reporter::finished(const RunSummary& summary) {
-  replace_file(state_->options.directory + "/summary.json", json_text(summary) + "\n");
+  RunSummary numbered = summary;
+  numbered.attempt = state_->options.attempt;
+  replace_file(state_->options.directory + "/summary.json", json_text(numbered) + "\n");
   state_->say(closing_table(summary));
 }
 

@@ -14,6 +14,7 @@ class Reporter {
  public:
   struct Options {
     std::string directory;  // the run directory, must exist
+    int64_t attempt = 1;    // of the run; what earlier ones have written stays
     int64_t total_steps = 0;
     int64_t log_every = 10;  // steps between plain lines
     bool tokens = false;     // rates in tokens/s beside samples/s

@@ -62,8 +62,8 @@ LossSums pass_over_validation(const Config& config, DataSource& source, Pipeline
   for (int64_t pass = 0; pass < batches.passes(); ++pass) {
     input.batches = batches.next();
     pipeline.run(input);
-    const LossSums part = gather_loss(pipeline, config.pipeline.micro_batches, station.device,
-                                      station.network.world());
+    const LossSums part =
+        gather_loss(pipeline, config.pipeline.micro_batches, station.device, station.network);
     sums.loss += part.loss;
     sums.correct += part.correct;
     sums.targets += part.targets;
@@ -124,7 +124,7 @@ Evaluation evaluate(const Config& config, DataSource& source, Pipeline& pipeline
   Evaluation result;
   result.sums = pass_over_validation(
       config, source, pipeline, station, &keep, [&](std::span<const Batch> batches) {
-        if (!pipeline.has_loss()) return;
+        if (pipeline.loss_stage() == nullptr) return;
         result.among_five += static_cast<double>(logits.count_hits(batches, station.device));
       });
   station.network.world().sum({&result.among_five, 1});

@@ -11,11 +11,11 @@ namespace penstock {
 
 GradientNorm::GradientNorm(const Pipeline& pipeline, Collective& pipeline_ranks, Device& device)
     : ranks_(pipeline_ranks), device_(device) {
-  std::vector<int64_t> places;  // among the parameters of the whole network
-  for (size_t i = 0; i < pipeline.owned().size(); ++i) {
-    if (pipeline.owned()[i]->frozen) continue;
-    gradients_.push_back(pipeline.owned()[i]->gradient);
-    places.push_back(static_cast<int64_t>(pipeline.parameter_places()[i]));
+  std::vector<int64_t> places;  // among the tensors of the whole network
+  for (const StateEntry* entry : pipeline.state()) {
+    if (!entry->owned || !entry->gradient) continue;
+    gradients_.push_back(entry->gradient);
+    places.push_back(static_cast<int64_t>(entry->place));
   }
   here_.resize(places.size());
   squares_ = device.empty({std::ssize(here_)}, DType::F64, Purpose::Workspace);

@@ -1,6 +1,10 @@
 #include "runtime/training/metrics.h"
 
+#include <algorithm>
 #include <array>
+#include <boost/container/small_vector.hpp>
+
+#include "runtime/comm/pairwise.h"
 
 namespace penstock {
 
@@ -15,34 +19,60 @@ LossTensor read_loss(const Tensor& loss, Device& device) {
   return numbers;
 }
 
-}  // namespace
+// Loss, hits and targets of a micro-batch, then loss and targets of the heads inside the network,
+// as far as they are on this rank.
+constexpr size_t kNumbers = 5;
+using Numbers = std::array<double, kNumbers>;
 
-LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device,
-                     Collective& world) {
-  std::array<double, 5> sums{};
-  for (int m = 0; m < micro_batches; ++m) {
-    if (pipeline.has_loss()) {
-      const LossTensor one = read_loss(pipeline.loss_stage().loss(m), device);
-      for (size_t i = 0; i < one.size(); ++i) sums[i] += one[i];
-    }
-    for (const auto& stage : pipeline.stages()) {
-      for (const Tensor& loss : stage->auxiliary_losses(m)) {
-        const LossTensor one = read_loss(loss, device);
-        sums[3] += one[0];
-        sums[4] += one[2];
-      }
+Numbers read_losses(const Pipeline& pipeline, int micro_batch, Device& device) {
+  Numbers numbers{};
+  if (const Stage* last = pipeline.loss_stage(); last != nullptr) {
+    const LossTensor one = read_loss(last->losses(micro_batch).loss, device);
+    std::copy(one.begin(), one.end(), numbers.begin());
+  }
+  for (const auto& stage : pipeline.stages()) {
+    for (const Tensor& loss : stage->losses(micro_batch).auxiliary) {
+      const LossTensor one = read_loss(loss, device);
+      numbers[3] += one[0];
+      numbers[4] += one[2];
     }
   }
-  world.sum(sums);
-  return {sums[0], sums[1], sums[2], sums[3], sums[4]};
+  return numbers;
+}
+
+}  // namespace
+
+LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device, Network& network,
+                     StepVote* vote) {
+  std::array<PairwiseSumOf<double>, kNumbers> here;
+  for (int m = 0; m < micro_batches; ++m) {
+    const Numbers numbers = read_losses(pipeline, m, device);
+    for (size_t i = 0; i < kNumbers; ++i) here[i].add(numbers[i]);
+  }
+  // Replica by replica, the votes behind them. Only one rank of each has a loss: what the others
+  // add are zeros.
+  const auto replicas = static_cast<size_t>(network.replicas().size());
+  const auto replica = static_cast<size_t>(network.replicas().rank());
+  const size_t losses = replicas * kNumbers;
+  VoteNumbers votes = numbers_of(vote != nullptr ? *vote : StepVote{});
+  boost::container::small_vector<double, 16 * kNumbers> all(losses + votes.size());
+  for (size_t i = 0; i < kNumbers; ++i) all[replica * kNumbers + i] = here[i].total();
+  std::copy(votes.begin(), votes.end(), all.begin() + static_cast<std::ptrdiff_t>(losses));
+  network.world().sum({all.data(), all.size()});
+  std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(losses), votes.size(), votes.begin());
+  if (vote != nullptr) *vote = vote_of(votes);
+  std::array<PairwiseSumOf<double>, kNumbers> sums;
+  for (size_t i = 0; i < losses; ++i) sums[i % kNumbers].add(all[i]);
+  return {sums[0].total(), sums[1].total(), sums[2].total(), sums[3].total(), sums[4].total()};
 }
 
 double count_targets(const Pipeline& pipeline, std::span<const Batch> batches,
                      Collective& replicas) {
-  if (pipeline.targets().empty()) return 0.0;
+  const std::string& field = pipeline.reads().targets;
+  if (field.empty()) return 0.0;
   double count = 0.0;
   for (const Batch& batch : batches) {
-    const Tensor& targets = batch.field(pipeline.targets());
+    const Tensor& targets = batch.field(field);
     if (targets.dtype() != DType::I32) {
       count += static_cast<double>(batch.samples);
       continue;

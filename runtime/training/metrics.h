@@ -7,6 +7,7 @@
 
 #include "runtime/comm/network.h"
 #include "runtime/pipeline/pipeline.h"
+#include "runtime/training/step_vote.h"
 
 namespace penstock {
 
@@ -23,10 +24,11 @@ struct LossSums {
   [[nodiscard]] double accuracy() const { return targets > 0.0 ? correct / targets : 0.0; }
 };
 
-// Over the micro-batches of the last pass, in ascending order, then over the replicas; the same on
-// every rank. Collective over `world`.
+// Over the micro-batches of the last pass, then over the replicas, both in pairs
+// (runtime/comm/pairwise.h); the same on every rank. `vote` (null: none, on all ranks), this
+// rank's, becomes that of all: what any rank votes for. Collective over the world.
 [[nodiscard]] LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device,
-                                   Collective& world);
+                                   Network& network, StepVote* vote = nullptr);
 
 // Targets in the micro-batches of a mini-batch, over all replicas (Layer::targets()): what the loss
 // is divided by. 0 on ranks that hold no loss, auxiliary ones included. Collective over the

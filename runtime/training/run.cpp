@@ -25,22 +25,32 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
     : config_(order.config),
       station_(station),
       reporter_(reporter),
+      stopping_(order.stopping),
       source_(config_, order.models, station.network.world()),
+      resumed_(find_resume_point(order.resume_from, config_, order.run_file,
+                                 source_.facts().training_samples, station.network.world())),
       blueprint_(on_every_rank([&] {
         return draw_up(config_, order.models, source_.facts().vocabulary, source_.facts().classes);
       })),
       forecast_(look_ahead(order.profile)),
       pipeline_(config_, blueprint_, station.grid, station.network, station.device),
-      saver_(config_, order.run_file, pipeline_, station),
+      saver_(config_, order.run_file, order.identity, pipeline_, station),
+      checkpoints_(config_, saver_, station_, [this](const std::string& line) { note(line); }),
       report_(config_, station, pipeline_, std::move(forecast_)),
-      trace_(config_.run.trace, RunReport::kWarmUpSteps + 1, config_.run.steps) {
-  if (!config_.init.from.empty()) start_from_another();
+      trace_(config_.run.trace, resumed_.progress.step + RunReport::kWarmUpSteps + 1,
+             config_.run.steps) {
+  if (resumed_.checkpoint.empty() && !config_.init.from.empty()) start_from_another();
   note_frozen();
-  step_.emplace(config_, pipeline_, station_);
-  source_.open(pipeline_.fields());
+  step_.emplace(config_, pipeline_, station_, [this] { return vote(); });
+  step_->continue_from(resumed_.progress);
+  if (!resumed_.checkpoint.empty()) go_on();
+  source_.open(pipeline_.reads().fields);
   check_validation(config_, source_, blueprint_.targets);
-  batches_.emplace(DataPart::Training, config_, source_, pipeline_, station_);
+  batches_.emplace(DataPart::Training, config_, source_, pipeline_, station_,
+                   resumed_.progress.consumed_samples);
   station_.device.memory().reset_peaks();
+  // Weights and, with most optimizers, two numbers more for each.
+  if (stopping_ != nullptr) stopping_->will_save(blueprint_.layout.total_parameters() * 12);
 }
 
 RunSummary Run::to_the_end() {
@@ -51,24 +61,39 @@ RunSummary Run::to_the_end() {
         "which is slower than --run.precision fp32");
   }
   StepRecord record;
-  for (int64_t number = 1; number <= config_.run.steps; ++number) {
+  const int64_t before = resumed_.progress.step;
+  bool stops = false;
+  for (int64_t number = before + 1; number <= config_.run.steps && !stops; ++number) {
     record = take_step(number);
-    if (number == RunReport::kWarmUpSteps) pipeline_.reserve_for_messages();
+    left_out_in_a_row_ = record.left_out ? left_out_in_a_row_ + 1 : 0;
+    if (record.left_out) leave_out(number);
+    if (number == before + 1 && station_.network.diary() != nullptr) {
+      station_.network.diary()->settle();
+    }
+    if (number == before + RunReport::kWarmUpSteps) pipeline_.reserve_for_messages();
     if (reporter_ != nullptr) reporter_->step(record);
     const bool last = number == config_.run.steps;
-    if (source_.facts().validation_samples > 0 &&
+    stops = step_->vote().stop && !last;
+    if (source_.facts().validation_samples > 0 && !stops &&
         (last || is_due(number, config_.run.eval_every))) {
       evaluate(number);
     }
-    if ((last && config_.checkpoint.last) || is_due(number, config_.checkpoint.every)) {
-      save(number);
+    if (stops || (last && config_.checkpoint.last)) {
+      save_last();
+    } else {
+      checkpoints_.after_step(step_->progress(), step_->vote());
     }
   }
+  checkpoints_.finish();
   pipeline_.drain();
   write_trace();
+  report_.saved(checkpoints_.record(), checkpoints_.snapshot_bytes());
   RunSummary summary =
       report_.summary(record.loss, seconds_since(start), batches_->seconds_waited());
+  summary.steps = record.step;
+  if (stops) summary.stopped = stopping_ != nullptr ? stopping_->reason() : "";
   if (reporter_ != nullptr) reporter_->finished(summary);
+  if (unsaved_) throw Error(*unsaved_);
   return summary;
 }
 
@@ -82,6 +107,11 @@ void Run::start_from_another() {
   transfer(record, pipeline_, station_.device);
   report_.started_from(record);
   note(describe(record));
+}
+
+void Run::go_on() {
+  load_state(resumed_.checkpoint, pipeline_.state(), station_.device, station_.network.world());
+  note(resumed_.note);
 }
 
 void Run::note_frozen() {
@@ -105,10 +135,17 @@ std::optional<Forecast> Run::look_ahead(const Profile* profile) {
   return ahead;
 }
 
+// This rank's, once a step.
+StepVote Run::vote() const {
+  return {.stop = stopping_ != nullptr && stopping_->is_due(),
+          .checkpoint = checkpoints_.is_time(),
+          .writing = checkpoints_.writes()};
+}
+
 StepRecord Run::take_step(int64_t number) {
   const auto start = Clock::now();
   report_.begin_step();
-  step_->begin(number, batches_->next());
+  step_->begin(number, next_batches(number));
   trace_.begin_step(number, pipeline_.training(), station_.network.world());
   StepRecord record = step_->run();
   trace_.end_step(number, pipeline_.training());
@@ -119,23 +156,58 @@ StepRecord Run::take_step(int64_t number) {
   return record;
 }
 
+// The step has changed nothing. Either it is forgotten, or this is the end.
+void Run::leave_out(int64_t step) {
+  constexpr int kMostInARow = 10;
+  const std::string what = step_->why_left_out();
+  const bool goes_on = left_out_in_a_row_ <= kMostInARow;
+  if (config_.run.on_nonfinite == "skip" && goes_on) return note("warning: " + what + "; left out");
+  std::string end = "; the weights are as before this step";
+  if (step > 1 && config_.checkpoint.last) {
+    Progress before = step_->progress();
+    before.step = step - 1;
+    before.consumed_samples -= source_.mini_batch();
+    checkpoints_.save(before);
+    end += ", and saved so";
+  }
+  if (!goes_on) end += ", as before " + std::to_string(kMostInARow) + " others in a row";
+  pipeline_.drain();
+  throw Error(
+      ErrorKind::Diverged,
+      what + end + ". Lower optimizer.learning_rate, add warmup_steps or set optimizer.clip_norm",
+      ErrorScope::EveryRank);
+}
+
+std::span<const Batch> Run::next_batches(int64_t step) {
+  const DiaryEntry reading(station_.network.diary(), {.deed = Deed::Data, .step = step});
+  return batches_->next();
+}
+
 void Run::evaluate(int64_t step) {
   const auto start = Clock::now();
+  const DiaryEntry evaluating(station_.network.diary(), {.deed = Deed::Evaluation, .step = step});
   LossSums sums;
   step_->with_averages([&] { sums = validation_loss(config_, source_, pipeline_, station_); });
   EvalRecord record;
   record.step = step;
   record.loss = sums.mean();
-  if (!pipeline_.input().label_per_position) record.accuracy = sums.accuracy();
+  if (!blueprint_.input.label_per_position) record.accuracy = sums.accuracy();
   record.samples = source_.facts().validation_samples;
   record.seconds = seconds_since(start);
   report_.evaluated(record);
   if (reporter_ != nullptr) reporter_->evaluated(record);
 }
 
-void Run::save(int64_t step) {
-  const std::string warning = saver_.save(step_->state(), step);
-  if (!warning.empty()) note("warning: " + warning);
+// Where a run goes on without a checkpoint it ends in good order without the last one, too.
+void Run::save_last() {
+  const auto start = Clock::now();
+  try {
+    checkpoints_.save(step_->progress());
+  } catch (const Error& error) {
+    if (config_.checkpoint.on_error != "continue" || error.scope() != ErrorScope::EveryRank) throw;
+    unsaved_ = error;
+  }
+  if (stopping_ != nullptr) stopping_->saved(seconds_since(start));
 }
 
 void Run::write_trace() {

@@ -17,9 +17,12 @@
 #include "runtime/telemetry/records.h"
 #include "runtime/telemetry/reporter.h"
 #include "runtime/training/batches.h"
+#include "runtime/training/checkpointing.h"
 #include "runtime/training/data_source.h"
+#include "runtime/training/resume.h"
 #include "runtime/training/saver.h"
 #include "runtime/training/step.h"
+#include "runtime/training/stopping.h"
 
 namespace penstock {
 
@@ -28,43 +31,59 @@ struct RunOrder {
   const Config& config;              // run.out must exist; checkpoints are written below it
   const ModelMaker& models;          // where networks come from
   std::string run_file;              // the configuration as text, for the checkpoints
+  std::string identity = {};         // of the run directory, for the checkpoints too
   const Profile* profile = nullptr;  // for the predictions in the report; null where there is none
+  Stopping* stopping = nullptr;      // asked after every step; null: nothing stops the run
+  std::string resume_from = {};      // a step directory to go on from; empty: from the start
 };
 
 class Run {
  public:
   // Collective over all ranks. Opens the data, builds the network and the pipeline, loads what
-  // init.from names, and tells `reporter` (null except on rank 0) what is about to run. All that
-  // the arguments refer to must outlive this. Throws Error; those that every rank throws say so
-  // (ErrorScope).
+  // resume_from, or else init.from names, and tells `reporter` (null except on rank 0) what is
+  // about to run. All that the arguments refer to must outlive this. Throws Error; those that every
+  // rank throws say so (ErrorScope).
   Run(const RunOrder& order, const Station& station, Reporter* reporter);
 
-  // Collective; once. Trains to the last step, saved and reported. Returns the summary on rank 0
-  // (elsewhere only what this rank knows). Throws as the constructor.
+  // What was learnt of the data when they were opened.
+  [[nodiscard]] const DataFacts& facts() const { return source_.facts(); }
+
+  // Collective; once. Trains to the last step, or to the first after which any rank is to stop,
+  // saved and reported: RunSummary::stopped then says why. Returns the summary on rank 0 (elsewhere
+  // only what this rank knows). Throws as the constructor.
   [[nodiscard]] RunSummary to_the_end();
 
  private:
   void note(const std::string& line);
   void start_from_another();
+  void go_on();
   void note_frozen();
   [[nodiscard]] std::optional<Forecast> look_ahead(const Profile* profile);
   [[nodiscard]] StepRecord take_step(int64_t number);
+  [[nodiscard]] StepVote vote() const;
+  [[nodiscard]] std::span<const Batch> next_batches(int64_t step);
+  void leave_out(int64_t step);
   void evaluate(int64_t step);
-  void save(int64_t step);
+  void save_last();
   void write_trace();
 
   const Config& config_;
   Station station_;
   Reporter* reporter_;
+  Stopping* stopping_;
   DataSource source_;
+  ResumePoint resumed_;
   Blueprint blueprint_;
   std::optional<Forecast> forecast_;  // until the report has it
   Pipeline pipeline_;
   Saver saver_;
+  Checkpointing checkpoints_;
+  std::optional<Error> unsaved_;  // why the last checkpoint could not be written
   RunReport report_;
   TraceRecorder trace_;
   std::optional<Step> step_;        // made when the weights are what training starts from
   std::optional<Batches> batches_;  // of training
+  int left_out_in_a_row_ = 0;
 };
 
 }  // namespace penstock

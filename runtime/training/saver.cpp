@@ -1,49 +1,52 @@
 #include "runtime/training/saver.h"
 
-#include <unordered_set>
+#include <utility>
 
 namespace penstock {
 
-Saver::Saver(const Config& config, std::string run_file, const Pipeline& pipeline,
+Saver::Saver(const Config& config, std::string run_file, std::string run, const Pipeline& pipeline,
              const Station& station)
     : config_(config),
       run_file_(std::move(run_file)),
+      run_(std::move(run)),
       pipeline_(pipeline),
-      network_(station.network),
-      device_(station.device) {}
+      network_(station.network) {}
 
-std::string Saver::save(const std::vector<StateTensor>& state, int64_t step) {
+CheckpointRequest Saver::request(const Progress& progress) const {
   const PipelineConfig& pipeline = config_.pipeline;
   CheckpointRequest request;
-  if (network_.replicas().rank() == 0) add_tensors(state, request);
+  add_tensors(request);
+  request.replica = network_.replicas().rank();
+  request.replicas = network_.replicas().size();
   request.root = config_.run.out + "/checkpoints";
-  request.keep = config_.checkpoint.keep;
-  request.state.step = step;
+  request.retention = {config_.checkpoint.keep, config_.checkpoint.keep_every};
+  request.state.step = progress.step;
   request.state.seed = config_.run.seed;
   request.state.mini_batch = pipeline.micro_batch_size * pipeline.micro_batches * pipeline.replicas;
-  request.state.consumed_samples = step * request.state.mini_batch;
+  request.state.consumed_samples = progress.consumed_samples;
+  request.state.optimizer_steps = progress.optimizer_steps;
+  request.state.training_samples = progress.training_samples;
   request.state.version = PENSTOCK_VERSION;
   request.state.configuration = run_file_;
-  return save_checkpoint(request, network_.world(), device_).warning;
+  request.state.run = run_;
+  const Blueprint& blueprint = pipeline_.blueprint();
+  for (size_t i = 0; i < blueprint.model.layers.size(); ++i) {
+    const Layer& layer = *blueprint.model.layers[i];
+    request.state.layers.push_back({layer.name(), layer.kind(), blueprint.layout.parameters[i]});
+  }
+  return request;
 }
 
-// Of a tied parameter only the owner writes, and once: the other holders have the same bits.
-void Saver::add_tensors(const std::vector<StateTensor>& state, CheckpointRequest& request) const {
-  std::unordered_set<std::string> owned;
-  for (const Parameter* parameter : pipeline_.owned()) {
-    owned.insert(parameter->name);
-    request.model.push_back({parameter->name, parameter->weight.value()});
-  }
-  for (const auto& stage : pipeline_.stages()) {
-    for (const Buffer& buffer : stage->set().buffers()) {
-      owned.insert(buffer.name);
-      request.model.push_back({buffer.name, buffer.value});
+// Of a tied parameter only the owner writes: the other holders have the same bits.
+void Saver::add_tensors(CheckpointRequest& request) const {
+  const Layout& layout = pipeline_.blueprint().layout;
+  for (const StateEntry* entry : pipeline_.state()) {
+    if (!entry->owned) continue;
+    const auto layer = static_cast<int64_t>(layout.named[entry->place].layer);
+    request.model.push_back({{entry->name, entry->value}, layer});
+    for (StateSlot& state : kept_beside(*entry)) {
+      request.optimizer.push_back({{std::move(state.name), std::move(state.tensor)}, layer});
     }
-  }
-  std::unordered_set<std::string> written;
-  for (const StateTensor& tensor : state) {
-    if (!owned.contains(tensor.parameter) || !written.insert(tensor.name()).second) continue;
-    request.optimizer.push_back({tensor.name(), tensor.tensor});
   }
 }
 

@@ -2,36 +2,33 @@
 #pragma once
 
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/comm/station.h"
 #include "runtime/configuration/config.h"
-#include "runtime/optimizer/state.h"
 #include "runtime/pipeline/pipeline.h"
+#include "runtime/training/progress.h"
 
 namespace penstock {
 
 class Saver {
  public:
-  // `run_file`: the configuration as text. All else must outlive this.
-  Saver(const Config& config, std::string run_file, const Pipeline& pipeline,
+  // `run_file`: the configuration as text; `run`: the identity of the run (CheckpointState::run).
+  // All else must outlive this.
+  Saver(const Config& config, std::string run_file, std::string run, const Pipeline& pipeline,
         const Station& station);
 
-  // Collective over all ranks. Writes the weights, the buffers and `state`, which belongs to them,
-  // as they are after `step` to <out>/checkpoints/step-...; each tensor from one rank. Returns a
-  // warning, usually empty. Throws as save_checkpoint().
-  [[nodiscard]] std::string save(const std::vector<StateTensor>& state, int64_t step);
+  // What the pipeline's state tables hold, as it is at `progress`, for <out>/checkpoints/step-...:
+  // references, each tensor from one stage.
+  [[nodiscard]] CheckpointRequest request(const Progress& progress) const;
 
  private:
-  void add_tensors(const std::vector<StateTensor>& state, CheckpointRequest& request) const;
+  void add_tensors(CheckpointRequest& request) const;
 
   const Config& config_;
-  std::string run_file_;
+  std::string run_file_, run_;
   const Pipeline& pipeline_;
   Network& network_;
-  Device& device_;
 };
 
 }  // namespace penstock

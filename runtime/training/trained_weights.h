@@ -8,7 +8,8 @@
 
 namespace penstock {
 
-// The newest complete checkpoint below <out>/checkpoints; throws Error(Input) when there is none.
+// The latest checkpoint below <out>/checkpoints (runtime/checkpoint/layout.h); throws Error(Input)
+// when there is none.
 [[nodiscard]] std::string newest_checkpoint(const std::string& out);
 
 // This rank's parameters and buffers from the checkpoint, whatever grid wrote it; the average of

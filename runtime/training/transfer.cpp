@@ -52,12 +52,12 @@ std::string listed(const std::string& what, const std::vector<std::string>& name
 
 std::string checkpoint_at(const std::string& path) {
   if (std::filesystem::exists(path + "/" + kManifestFile)) return path;
-  const std::vector<StepDirectory> all = list_checkpoints(path + "/checkpoints");
-  if (all.empty()) {
+  const auto latest = latest_checkpoint(path + "/checkpoints");
+  if (!latest) {
     fail_input("init: " + path +
                " is neither a run directory with checkpoints nor a checkpoint itself");
   }
-  return all.back().path;
+  return latest->path;
 }
 
 TransferRecord plan_transfer(const InitConfig& init, const Layout& layout) {

@@ -1,12 +1,15 @@
 // tests/distributed/failing_program.cpp -- a job of which one rank ends badly, for failure_test.sh.
 //
-//   failing_program none|throw|unwind|kill
+//   failing_program none|throw|unwind|kill|hang|mail
 //
-// The other ranks wait in a barrier. `throw` ends as launch/ does, with an abort while the session
-// lives; `unwind` lets the exception pass through ~Session.
+// The other ranks wait in a barrier. In `hang` rank 1 is stopped by a signal while a watch is kept,
+// in `mail` likewise, with every rank as if on a host of its own. `throw` ends as launch/ does,
+// with an abort while the session lives; `unwind` lets the exception pass through ~Session.
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <string>
 
 #include "kernels/error.h"
@@ -16,11 +19,28 @@
 namespace penstock {
 namespace {
 
+constexpr std::chrono::milliseconds kLimit{300};
+
+void say(const HangReport& report) {
+  for (const std::string& line : report.lines) {
+    (void)std::fprintf(stderr, "penstock: %s\n", line.c_str());
+  }
+  (void)std::fprintf(stderr, "penstock: error: %s\n", report.headline.c_str());
+}
+
 void work(const Session& session, const std::string& how) {
   const auto network = make_mpi_network(session, {.positions = session.ranks(), .replicas = 1});
+  std::unique_ptr<Watch> watch;
+  if (how == "hang" || how == "mail") {
+    watch = std::make_unique<Watch>(
+        session, WatchOrder{.limit = kLimit, .say = say, .by_mail = how == "mail"});
+    watch->diary().settle();
+    watch->diary().begin({.deed = Deed::Forward, .stage = session.rank(), .micro_batch = 5});
+  }
   network->world().barrier();
+  if (session.rank() == 1 && watch != nullptr) (void)std::raise(SIGSTOP);
   if (session.rank() == 1 && how == "kill") (void)std::raise(SIGKILL);
-  if (session.rank() == 1 && how != "none") fail_resource("rank 1 has failed");
+  if (session.rank() == 1 && how != "none" && watch == nullptr) fail_resource("rank 1 has failed");
   network->world().barrier();
   if (session.rank() == 0) (void)std::printf("all %d ranks have ended well\n", session.ranks());
 }

@@ -34,7 +34,16 @@ case $how in
     if grep -q "ended well" "$log"; then fail "went on without the killed rank"; fi ;;
   throw)
     [ $code -ne 0 ] || fail "exit code 0 although a rank failed"
-    grep -q "penstock: error: rank 1 has failed" "$log" || fail "the reason is not printed" ;;
+    tail -n 1 "$log" | grep -q "penstock: error: rank 1 has failed" || fail "the reason is not the last line" ;;
+  hang|mail)  # mpirun gives a process that it ends a second, and one that is stopped takes it
+    [ $code -eq 4 ] || fail "exit code $code, expected 4"
+    if [ "$how" = hang ]; then
+      grep -q "penstock: rank 1 .* is stopped by a signal; it is in Forward(1, 5) for 0.[3-9] s" "$log" || fail "the stopped rank is not named"
+    else
+      grep -q "penstock: rank 1 .* does not answer" "$log" || fail "the rank that does not answer is not named"
+    fi
+    grep -q "penstock: rank 2 .* is in Forward(2, 5) for" "$log" || fail "rank 2 is not in the report"
+    tail -n 1 "$log" | grep -q "penstock: error: nothing has moved for .*: rank 1" || fail "the error is not the last line" ;;
   unwind)
     [ $code -ne 0 ] || fail "exit code 0 although a rank failed" ;;
   lost)

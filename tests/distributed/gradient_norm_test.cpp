@@ -105,7 +105,7 @@ class Norm : public testing::TestWithParam<const char*> {
 
   void set_gradients() {
     for (const auto& stage : pipeline_.stages()) {
-      for (Parameter& parameter : stage->set().parameters()) {
+      for (Parameter& parameter : stage->weights().set().declared().parameters) {
         if (parameter.frozen) continue;
         const std::vector<float> values = gradient_named(parameter.name, parameter.elements());
         device_.copy_from_host(parameter.gradient, values.data(), values.size() * sizeof(float));
@@ -130,8 +130,8 @@ class Norm : public testing::TestWithParam<const char*> {
     return std::sqrt(sum);
   }
   [[nodiscard]] size_t own_numbers() const {
-    return static_cast<size_t>(
-        std::ranges::count_if(pipeline_.owned(), [](const Parameter* p) { return !p->frozen; }));
+    return static_cast<size_t>(std::ranges::count_if(
+        pipeline_.state(), [](const StateEntry* e) { return e->owned && e->gradient; }));
   }
 };
 
@@ -163,9 +163,9 @@ TEST_P(Norm, SendsWhatARankOwnsAndTheResult) {
 
 TEST_P(Norm, IsNotANumberWhereAGradientIsNone) {
   set_gradients();
-  for (Parameter* parameter : pipeline_.owned()) {
-    if (parameter->frozen || session_.rank() != session_.ranks() - 1) continue;
-    device_.pointwise().fill(parameter->gradient, std::nanf(""));
+  for (StateEntry* entry : pipeline_.state()) {
+    if (!entry->owned || !entry->gradient || session_.rank() != session_.ranks() - 1) continue;
+    device_.pointwise().fill(entry->gradient, std::nanf(""));
     break;
   }
   GradientNorm norm(pipeline_, network_->pipeline(), device_);

@@ -1,16 +1,22 @@
 #include "tests/distributed/job.h"
 
+#include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <future>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
+#include <thread>
 
 #include "runtime/checkpoint/reader.h"
 
@@ -29,16 +35,17 @@ JobResult run_penstock(int ranks, const std::string& arguments, int limit_s) {
   return run_ranks(penstock_program(), ranks, arguments, limit_s);
 }
 
-JobResult run_ranks(const std::string& program, int ranks, const std::string& arguments,
-                    int limit_s) {
+namespace {
+
+// The output of both kinds, and the exit code, 124 where it took longer.
+JobResult run_command(const std::string& words, int limit_s) {
   // Also when a test is started by hand, without ctest's environment. Where there are more threads
   // than cores those that wait must not keep those that compute from it: runs of ranks with two
   // threads take fifty times as long.
   const std::string command =
       "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_WAIT_POLICY=passive timeout "
       "-k 5 " +
-      std::to_string(limit_s) + " " PENSTOCK_MPIEXEC + " --oversubscribe --bind-to none -n " +
-      std::to_string(ranks) + " " + program + " " + arguments + " 2>&1";
+      std::to_string(limit_s) + " " + words + " 2>&1";
   const auto start = std::chrono::steady_clock::now();
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("cannot run " + command);
@@ -50,6 +57,63 @@ JobResult run_ranks(const std::string& program, int ranks, const std::string& ar
   const int status = pclose(pipe);
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+}  // namespace
+
+JobResult run_ranks(const std::string& program, int ranks, const std::string& arguments,
+                    int limit_s) {
+  return run_command(PENSTOCK_MPIEXEC " --oversubscribe --bind-to none -n " +
+                         std::to_string(ranks) + " " + program + " " + arguments,
+                     limit_s);
+}
+
+JobResult run_alone(const std::string& arguments, int limit_s) {
+  return run_command(penstock_program() + " " + arguments, limit_s);
+}
+
+namespace {
+
+// Process ids of the ranks whose command line names this directory, by rank.
+std::vector<pid_t> ranks_naming(const std::string& directory) {
+  std::vector<pid_t> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream in(entry.path() / "cmdline");
+    std::string line((std::istreambuf_iterator<char>(in)), {});
+    if (line.rfind(penstock_program(), 0) == 0 && line.find(directory) != std::string::npos) {
+      found.push_back(static_cast<pid_t>(std::stoi(name)));
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+bool has_trained(const std::string& out) {
+  constexpr size_t kSomeSteps = 3000;  // bytes of metrics
+  std::error_code error;
+  const auto size = std::filesystem::file_size(out + "/metrics.jsonl", error);
+  return !error && size > kSomeSteps;
+}
+
+}  // namespace
+
+JobResult run_and_signal(int ranks, const std::string& arguments, const std::string& out,
+                         int signal, size_t rank) {
+  auto job = std::async(std::launch::async, [&] { return run_penstock(ranks, arguments, 120); });
+  for (int i = 0; i < 3000 && !has_trained(out); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  const std::vector<pid_t> processes = ranks_naming(out);
+  EXPECT_EQ(processes.size(), static_cast<size_t>(ranks));
+  const auto start = std::chrono::steady_clock::now();
+  if (rank < processes.size()) (void)kill(processes[rank], signal);
+  JobResult result = job.get();
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  std::printf("signal %d to rank %zu, job over after %.1f s\n", signal, rank, result.seconds);
+  EXPECT_TRUE(ranks_naming(out).empty());
   return result;
 }
 
@@ -94,16 +158,26 @@ Trajectory read_trajectory(const std::string& run_directory) {
   for (const auto& entry : std::filesystem::directory_iterator(run_directory + "/checkpoints")) {
     if (last.empty() || entry.path() > last) last = entry.path();
   }
-  CheckpointReader reader(last.string());
+  trajectory.tensors = read_checkpoint(last.string());
+  const auto manifest = nlohmann::json::parse(read_file(last.string() + "/manifest.json"));
+  for (const auto& [file, digest] : manifest.at("files").items()) {
+    if (file.ends_with(".safetensors")) trajectory.shards[file] = digest.at("xxh3_64");
+  }
+  return trajectory;
+}
+
+std::map<std::string, std::vector<std::byte>> read_checkpoint(const std::string& step_directory) {
+  std::map<std::string, std::vector<std::byte>> tensors;
+  CheckpointReader reader(step_directory);
   auto stored = reader.model();
   const auto more = reader.optimizer();
   stored.insert(stored.end(), more.begin(), more.end());
   for (const auto& entry : stored) {
     std::vector<std::byte> bytes(entry.tensor.end - entry.tensor.begin);
     reader.read(entry.tensor.name, bytes);
-    trajectory.tensors.emplace(entry.tensor.name, std::move(bytes));
+    tensors.emplace(entry.tensor.name, std::move(bytes));
   }
-  return trajectory;
+  return tensors;
 }
 
 }  // namespace penstock

@@ -26,9 +26,17 @@ struct JobResult {
 
 // `mpirun -n ranks penstock <arguments>`, at most limit_s seconds (then exit code 124).
 [[nodiscard]] JobResult run_penstock(int ranks, const std::string& arguments, int limit_s = 120);
-// The same with another program.
+// `penstock <arguments>` without mpirun, which takes longer to start than a small run to train.
+[[nodiscard]] JobResult run_alone(const std::string& arguments, int limit_s = 60);
+// The same as run_penstock with another program.
 [[nodiscard]] JobResult run_ranks(const std::string& program, int ranks,
                                   const std::string& arguments, int limit_s);
+
+// Trains for ever in the run directory `out` that the arguments name, and sends a signal to one
+// rank when some steps have been taken. `seconds` are from the signal to the end of the job, which
+// must come by itself.
+[[nodiscard]] JobResult run_and_signal(int ranks, const std::string& arguments,
+                                       const std::string& out, int signal, size_t rank);
 
 // A directory of this test's own, empty, removed at the end.
 class Scratch {
@@ -52,9 +60,13 @@ struct Trajectory {
   std::vector<double> losses, gradient_norms;  // by step, from metrics.jsonl
   std::vector<double> auxiliary_losses;        // likewise; empty where there are none
   std::map<std::string, std::vector<std::byte>>
-      tensors;  // of the last checkpoint, optimizer included
+      tensors;                                // of the last checkpoint, optimizer included
+  std::map<std::string, std::string> shards;  // its files of tensors, by name: their checksums
 };
 [[nodiscard]] Trajectory read_trajectory(const std::string& run_directory);
+// All tensors of a step's directory.
+[[nodiscard]] std::map<std::string, std::vector<std::byte>> read_checkpoint(
+    const std::string& step_directory);
 
 [[nodiscard]] std::string read_file(const std::string& path);
 

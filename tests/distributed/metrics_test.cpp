@@ -77,7 +77,7 @@ TEST_P(PassMetrics, TargetsAreCountedWhereALossIs) {
     holds_loss = holds_loss || !layer->targets().empty();
   }
   EXPECT_EQ(counted, holds_loss ? targets() : 0.0);
-  EXPECT_EQ(pipeline_->targets(), holds_loss ? "labels" : "");
+  EXPECT_EQ(pipeline_->reads().targets, holds_loss ? "labels" : "");
   double ranks_with_loss = holds_loss ? 1.0 : 0.0;
   network_->world().sum({&ranks_with_loss, 1});
   EXPECT_GE(ranks_with_loss, session_.ranks() > 3 && !GetParam() ? 2.0 : 1.0);
@@ -89,9 +89,9 @@ TEST_P(PassMetrics, LossesAreTheSumOfAllMicroBatchesAndTheSameOnEveryRank) {
   input.batches = batches_;
   input.pass.first_micro_batch = int64_t{network_->replicas().rank()} * kMicroBatches;
   input.pass.loss_scale = 0.01F;
-  input.update = [&] {
-    sums = gather_loss(*pipeline_, kMicroBatches, *device_, network_->world());
-  };
+  const bool last = session_.rank() + 1 == session_.ranks();
+  StepVote vote{.stop = last, .writing = last};
+  input.update = [&] { sums = gather_loss(*pipeline_, kMicroBatches, *device_, *network_, &vote); };
   pipeline_->begin_step();
   pipeline_->run(input);
   EXPECT_EQ(sums.targets, targets());
@@ -105,11 +105,14 @@ TEST_P(PassMetrics, LossesAreTheSumOfAllMicroBatchesAndTheSameOnEveryRank) {
   std::vector<double> of_all(static_cast<size_t>(session_.ranks()));
   network_->world().gather_to_all({&sums.loss, 1}, of_all);
   EXPECT_THAT(of_all, testing::Each(sums.loss));
+  EXPECT_TRUE(vote.stop) << "one rank's vote is everyone's";
+  EXPECT_TRUE(vote.writing);
+  EXPECT_FALSE(vote.checkpoint) << "nobody's";
 
   // An evaluation leaves the head out.
   input.pass.training = false;
   pipeline_->run(input);
-  const LossSums evaluated = gather_loss(*pipeline_, kMicroBatches, *device_, network_->world());
+  const LossSums evaluated = gather_loss(*pipeline_, kMicroBatches, *device_, *network_);
   EXPECT_EQ(evaluated.targets, targets());
   EXPECT_FALSE(evaluated.auxiliary_mean());
   pipeline_->drain();

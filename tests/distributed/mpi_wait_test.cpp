@@ -163,5 +163,22 @@ TEST_F(MpiWaits, NumbersThatNobodyGivesAreAnError) {
   }
 }
 
+// What is agreed before, between and after steps waits likewise.
+TEST_F(MpiWaits, TextsAndMeetingsThatNobodyComesToAreErrors) {
+  Pollers pollers(kShort / 3);
+  MpiCollective collective(duplicate(), "the test's texts", pollers);
+  const auto nothing_comes = HasSubstr("the test's texts: nothing has come within 100 ms");
+  const std::string met = wait_refusal(rank_, [&] { collective.barrier(); });
+  if (rank_ == 0) {
+    EXPECT_THAT(met, nothing_comes);
+  } else {
+    collective.barrier();
+  }
+  const std::string gathered = wait_refusal(rank_, [&] { (void)collective.gather_text("a"); });
+  if (rank_ == 0) {
+    EXPECT_THAT(gathered, nothing_comes);
+  }
+}
+
 }  // namespace
 }  // namespace penstock

@@ -37,8 +37,8 @@ class PlannedRuns : public testing::Test {
  protected:
   JobResult start(int ranks, const std::string& run_file, const std::string& options) {
     std::filesystem::remove_all(scratch_.path("run"));
-    return run_penstock(ranks,
-                        "train " + run_file + " --out " + scratch_.path("run") + " " + options);
+    return run_penstock(
+        ranks, "train " + run_file + " --overwrite --out " + scratch_.path("run") + " " + options);
   }
   Json train(int ranks, const std::string& run_file, const std::string& options) {
     const JobResult job = start(ranks, run_file, options);

@@ -12,6 +12,7 @@
 #include <regex>
 #include <thread>
 
+#include "runtime/checkpoint/layout.h"
 #include "runtime/checkpoint/reader.h"
 #include "tests/distributed/job.h"
 
@@ -57,11 +58,21 @@ void expect_refusal(int ranks, const std::string& arguments, int exit_code,
   EXPECT_LT(job.seconds, 25.0) << arguments;
 }
 
+// Their steps; every one of them is whole.
+std::vector<int64_t> checkpoints_in(const std::string& out) {
+  std::vector<int64_t> steps;
+  for (const StepDirectory& one : list_checkpoints(out + "/checkpoints")) {
+    CheckpointReader(one.path).verify();
+    steps.push_back(one.step);
+  }
+  return steps;
+}
+
 class Program : public testing::Test {
  protected:
   std::string file(const std::string& text = kSmall) { return scratch_.write("run.toml", text); }
   std::string train(const std::string& options, const std::string& text = kSmall) {
-    return "train " + file(text) + " --out " + scratch_.path("run") + " " + options;
+    return "train " + file(text) + " --overwrite --out " + scratch_.path("run") + " " + options;
   }
   Scratch scratch_{"program"};
 };
@@ -166,11 +177,20 @@ TEST_F(Program, RefusesBadData) {
                  2, {"1.jpg"});
 }
 
-TEST_F(Program, RefusesALossThatIsNotFinite) {
-  expect_refusal(2,
-                 train("--stages 2 --steps 200 --optimizer.kind sgd --optimizer.learning_rate "
-                       "1e30 --optimizer.momentum 0"),
-                 2, {"step ", "not finite", "learning_rate"});
+TEST_F(Program, ALossThatIsNotFiniteEndsTheRunOrIsLeftOut) {
+  const std::string diverges = train(
+      "--stages 2 --steps 200 --optimizer.kind sgd --optimizer.learning_rate 1e30 "
+      "--optimizer.momentum 0");
+  expect_refusal(2, diverges, 6,
+                 {"step 2: the loss is not finite, first in the output of layer 'blocks.0', "
+                  "micro-batch 0; the weights are as before this step, and saved so",
+                  "learning_rate"});
+  EXPECT_TRUE(std::filesystem::exists(scratch_.path("run/checkpoints/step-00000001")));
+  std::filesystem::remove_all(scratch_.path("run"));
+  const JobResult job = run_penstock(2, diverges + " --run.on_nonfinite skip");
+  EXPECT_EQ(job.exit_code, 6) << job.output;
+  EXPECT_THAT(job.output, HasSubstr("warning: step 11: the loss is not finite"));
+  EXPECT_THAT(job.output, HasSubstr("as before 10 others in a row"));
 }
 
 TEST_F(Program, LeavesWhatItPromises) {
@@ -188,12 +208,10 @@ TEST_F(Program, LeavesWhatItPromises) {
   EXPECT_EQ(summary["ranks_detail"].size(), 2U);
   EXPECT_EQ(summary["ranks_detail"][1]["stage"], 1);
   EXPECT_TRUE(std::filesystem::exists(out + "/run.toml"));
-  int checkpoints = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(out + "/checkpoints")) {
-    CheckpointReader(entry.path().string()).verify();
-    ++checkpoints;
-  }
-  EXPECT_EQ(checkpoints, 2);
+  EXPECT_EQ(checkpoints_in(out), (std::vector<int64_t>{6, 8}));
+  EXPECT_EQ(summary["checkpoints"]["count"], 4);
+  EXPECT_GT(summary["checkpoints"]["bytes"], 0);
+  EXPECT_GE(summary["checkpoints"]["stall_ms"], 0.0);
   // The effective configuration is itself a run file, and gives the same run.
   std::filesystem::copy_file(out + "/run.toml", scratch_.path("again.toml"));
   const std::string again = scratch_.path("again");
@@ -201,6 +219,34 @@ TEST_F(Program, LeavesWhatItPromises) {
       run_penstock(2, "train " + scratch_.path("again.toml") + " --out " + again);
   ASSERT_EQ(second.exit_code, 0) << second.output;
   EXPECT_EQ(read_trajectory(out).losses, read_trajectory(again).losses);
+}
+
+TEST_F(Program, CheckpointsByTheClock) {
+  const std::string out = scratch_.path("run");
+  const JobResult job = run_penstock(
+      2, train("--replicas 2 --steps 3000 --checkpoint.minutes 0.0005 --checkpoint.keep 2"));
+  ASSERT_EQ(job.exit_code, 0) << job.output;
+  const std::vector<int64_t> steps = checkpoints_in(out);
+  ASSERT_EQ(steps.size(), 2U);
+  EXPECT_EQ(steps.back(), 3000);
+  EXPECT_EQ(latest_checkpoint(out + "/checkpoints")->step, 3000);
+  const auto summary = nlohmann::json::parse(read_file(out + "/summary.json"));
+  EXPECT_GE(summary["checkpoints"]["count"], 2);
+  EXPECT_GT(summary["ranks_detail"][1]["snapshot_bytes"], 0);
+}
+
+TEST_F(Program, ACheckpointThatCannotBeWrittenEndsTheRunOrNot) {
+  const std::string out = scratch_.path("run");
+  std::filesystem::create_directories(out + "/checkpoints/step-00000004");
+  const std::string options = "--stages 2 --checkpoint.every 2 --checkpoint.on_error ";
+  expect_refusal(2, train(options + "stop"), 3, {"step-00000004", "move it away"});
+  EXPECT_EQ(checkpoints_in(out), (std::vector<int64_t>{2}));
+  // Going on has an end: the last one is what the run was for.
+  std::filesystem::create_directories(out + "/checkpoints/step-00000007");
+  expect_refusal(2, train(options + "continue --steps 7"), 3, {"step-00000007"});
+  EXPECT_EQ(checkpoints_in(out), (std::vector<int64_t>{2, 6}));
+  EXPECT_TRUE(std::filesystem::exists(out + "/summary.json"));
+  EXPECT_THAT(read_file(out + "/log.txt"), HasSubstr("training goes on"));
 }
 
 // The loss over the validation data, as the run reports it.
@@ -263,21 +309,6 @@ TEST_F(Program, SteadyStateMakesNothingNew) {
   }
 }
 
-// Process ids of the ranks whose command line names this directory.
-std::vector<pid_t> ranks_naming(const std::string& directory) {
-  std::vector<pid_t> found;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    const std::string name = entry.path().filename();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    std::ifstream in(entry.path() / "cmdline");
-    std::string line((std::istreambuf_iterator<char>(in)), {});
-    if (line.rfind(penstock_program(), 0) == 0 && line.find(directory) != std::string::npos) {
-      found.push_back(static_cast<pid_t>(std::stoi(name)));
-    }
-  }
-  return found;
-}
-
 // It used to be lost, and the exit code 0.
 TEST_F(Program, SaysSoWhenItsAnswerCannotBeWritten) {
   const std::string errors = scratch_.path("errors");
@@ -288,28 +319,36 @@ TEST_F(Program, SaysSoWhenItsAnswerCannotBeWritten) {
   }
 }
 
-// About two seconds on a quiet machine, most of them mpirun's; here only that it ends, by itself.
-TEST_F(Program, KillingAnyRankEndsTheJob) {
-  for (size_t victim : {0U, 1U, 2U}) {
+TEST_F(Program, ARankThatIsKilledEndsTheJobSoon) {
+  for (size_t victim : {0U, 2U}) {
     const std::string arguments = train("--stages 3 --steps 100000000");
-    auto job = std::async(std::launch::async, [&] { return run_penstock(3, arguments, 60); });
-    std::vector<pid_t> ranks;
-    for (int i = 0; i < 200 && ranks.size() < 3; ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-      ranks = ranks_naming(scratch_.path("run"));
-    }
-    ASSERT_EQ(ranks.size(), 3U);
-    std::this_thread::sleep_for(std::chrono::seconds(1));  // well inside the training
-    const auto start = std::chrono::steady_clock::now();
-    ASSERT_EQ(kill(ranks[victim], SIGKILL), 0);
-    const JobResult result = job.get();
-    const double seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    EXPECT_NE(result.exit_code, 0);
-    EXPECT_LT(seconds, 20.0) << "rank " << victim;
-    std::printf("rank %zu killed, job over after %.1f s\n", victim, seconds);
-    EXPECT_TRUE(ranks_naming(scratch_.path("run")).empty());
+    const JobResult job = run_and_signal(3, arguments, scratch_.path("run"), SIGKILL, victim);
+    EXPECT_NE(job.exit_code, 0);
+    EXPECT_LT(job.seconds, 3.0) << "rank " << victim;
+    std::filesystem::remove_all(scratch_.path("run"));
   }
+}
+
+TEST_F(Program, ARankThatIsStoppedIsNamedWithWhatItWasInAndEndsTheJob) {
+  const std::string arguments = train("--stages 3 --steps 100000000 --run.wait_limit 0.5");
+  const JobResult job = run_and_signal(3, arguments, scratch_.path("run"), SIGSTOP, 1);
+  EXPECT_EQ(job.exit_code, 4);
+  EXPECT_LT(job.seconds, 0.5 + 1.0 + 1.0) << "the limit, what a report may take, and mpirun's part";
+  EXPECT_THAT(job.output, HasSubstr("penstock: rank 1 (host "));
+  const auto lines = error_lines(job.output);
+  ASSERT_EQ(lines.size(), 1U) << job.output;
+  EXPECT_TRUE(std::regex_search(
+      lines[0], std::regex("nothing has moved for (0\\.[5-9]|1\\.[0-4]) s in step [0-9]+: rank 1 "
+                           "\\(host [^)]*\\) is stopped by a signal; it (is in|waits for)")))
+      << lines[0];
+  EXPECT_TRUE(job.output.ends_with(lines[0] + "\n")) << job.output;
+  EXPECT_THAT(job.output, testing::ContainsRegex("rank 0 .* waits for the gradient of stage 1"));
+  const size_t path = lines[0].find(scratch_.path("run/hang-"));
+  ASSERT_NE(path, std::string::npos) << lines[0];
+  const auto diaries =
+      nlohmann::json::parse(read_file(lines[0].substr(path, lines[0].find(".json") + 5 - path)));
+  EXPECT_EQ(diaries["ranks"].size(), 3U);
+  EXPECT_EQ(diaries["ranks"][2]["before"].size(), 256U);
 }
 
 }  // namespace

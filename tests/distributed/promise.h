@@ -61,7 +61,8 @@ seed = 7
                                       int ranks, const std::string& options) {
   const std::string out = scratch.path("run");
   std::filesystem::remove_all(out);
-  const JobResult job = run_penstock(ranks, "train " + run_file + " --out " + out + " " + options);
+  const JobResult job =
+      run_penstock(ranks, "train " + run_file + " --overwrite --out " + out + " " + options);
   EXPECT_EQ(job.exit_code, 0) << options << "\n" << job.output;
   return job.exit_code == 0 ? read_trajectory(out) : Trajectory{};
 }
@@ -75,6 +76,7 @@ inline void expect_same_bits(const Trajectory& a, const Trajectory& b, const std
     ASSERT_TRUE(b.tensors.contains(name)) << what << ": " << name;
     EXPECT_TRUE(bytes == b.tensors.at(name)) << what << ": " << name << " differs";
   }
+  EXPECT_EQ(a.shards, b.shards) << what << ": the files of the checkpoints differ";
 }
 
 // Sums in another order: the losses agree to 1e-4.

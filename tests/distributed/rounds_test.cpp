@@ -100,12 +100,9 @@ class Words : public testing::TestWithParam<bool> {  // with the cache?
   // A network that knows nothing says the same of everything: larger weights, other words, and an
   // end here and there.
   static void scale_weights(Pipeline& pipeline) {
-    for (const auto& stage : pipeline.stages()) {
-      for (Parameter* parameter : stage->held()) {
-        Tensor value = parameter->weight.value();
-        for (float& x : value.span<float>()) x *= 3.0F;
-        parameter->weight.changed();
-      }
+    for (StateEntry* entry : pipeline.state()) {
+      for (float& x : entry->value.span<float>()) x *= 3.0F;
+      entry->changed();
     }
   }
   [[nodiscard]] Said translated(bool replicated, int beams) {

@@ -12,6 +12,7 @@
 
 #include "runtime/blueprint/blueprint.h"
 #include "runtime/checkpoint/reader.h"
+#include "runtime/checkpoint/writer/checkpoint_writer.h"
 #include "runtime/training/trained_weights.h"
 #include "tests/distributed/main.h"
 
@@ -61,19 +62,17 @@ class SavedRun : public testing::TestWithParam<std::tuple<const char*, bool>> {
   [[nodiscard]] std::unique_ptr<Network> network_of_all() const {
     return make_mpi_network(session_, {.positions = session_.ranks()});
   }
-  // As an optimizer has it: of everything that this rank trains, tied or not, and of its
-  // statistics.
-  [[nodiscard]] std::vector<StateTensor> state() const {
-    std::vector<StateTensor> all;
-    for (const Parameter* parameter : pipeline_->parameters()) {
-      all.push_back({parameter->name, "exp_avg", parameter->gradient});
+  // As an optimizer and averages give them: to everything that this rank trains, tied or not, and
+  // to its statistics.
+  void give_states() {
+    for (StateEntry* entry : pipeline_->state()) {
+      if (entry->gradient) entry->states.push_back({"exp_avg", entry->gradient});
+      if (!entry->is_parameter()) entry->average = entry->value;
     }
-    for (const auto& stage : pipeline_->stages()) {
-      for (const Buffer& buffer : stage->set().buffers()) {
-        all.push_back({buffer.name, "average", buffer.value});
-      }
-    }
-    return all;
+  }
+
+  [[nodiscard]] CheckpointResult written(const CheckpointRequest& request) const {
+    return CheckpointWriter(network_->world(), *device_).save(request);
   }
 
   const Session& session_ = test_session();
@@ -88,8 +87,11 @@ class SavedRun : public testing::TestWithParam<std::tuple<const char*, bool>> {
 
 TEST_P(SavedRun, HasEveryTensorOnce) {
   const Station station{session_, *network_, grid_, *device_};
-  Saver saver(config_, "the run file", *pipeline_, station);
-  EXPECT_EQ(saver.save(state(), 40), "");
+  Saver saver(config_, "the run file", "the run", *pipeline_, station);
+  give_states();
+  const CheckpointRequest request = saver.request(
+      {.step = 40, .consumed_samples = 1234, .training_samples = 99, .optimizer_steps = 38});
+  EXPECT_EQ(written(request).warning, "");
   std::set<std::string> model, optimizer;
   for (const NetworkTensor& tensor : blueprint_.layout.named) {
     model.insert(tensor.name);
@@ -105,45 +107,43 @@ TEST_P(SavedRun, HasEveryTensorOnce) {
   EXPECT_EQ(names(reader.model()), model);
   EXPECT_EQ(names(reader.optimizer()), optimizer);
   const int64_t mini_batch = int64_t{15} * grid_.replicas;
+  std::vector<LayerRecord> layers;
+  for (size_t i = 0; i < blueprint_.model.layers.size(); ++i) {
+    const Layer& layer = *blueprint_.model.layers[i];
+    layers.push_back({layer.name(), layer.kind(), blueprint_.layout.parameters[i]});
+  }
   EXPECT_EQ(reader.state(), (CheckpointState{.step = 40,
                                              .seed = 77,
-                                             .consumed_samples = 40 * mini_batch,
+                                             .consumed_samples = 1234,
                                              .mini_batch = mini_batch,
                                              .version = PENSTOCK_VERSION,
-                                             .configuration = "the run file"}));
+                                             .configuration = "the run file",
+                                             .run = "the run",
+                                             .optimizer_steps = 38,
+                                             .training_samples = 99,
+                                             .layers = layers}));
 }
 
 TEST_P(SavedRun, ComesBackToTheBit) {
   const Station station{session_, *network_, grid_, *device_};
-  Saver saver(config_, "", *pipeline_, station);
-  std::vector<StateTensor> averages;  // of parameters, other than these
-  for (Parameter* parameter : pipeline_->parameters()) {
-    device_->pointwise().fill(parameter->gradient, 0.25F);
-    averages.push_back({parameter->name, "average", parameter->gradient});
-  }
+  Saver saver(config_, "", "", *pipeline_, station);
   std::vector<std::vector<float>> before;
-  const auto held = [&] {
-    std::vector<Parameter*> all;
-    for (const auto& stage : pipeline_->stages()) {
-      all.insert(all.end(), stage->held().begin(), stage->held().end());
-    }
-    return all;
-  }();
-  for (const Parameter* parameter : held) {
-    const std::span<float> values = parameter->weight.value().span<float>();
+  for (StateEntry* entry : pipeline_->state()) {
+    const std::span<float> values = entry->value.span<float>();
     before.emplace_back(values.begin(), values.end());
+    if (!entry->gradient) continue;
+    device_->pointwise().fill(entry->gradient, 0.25F);
+    entry->average = entry->gradient;  // other than the weight
   }
-  EXPECT_EQ(saver.save(averages, 1), "");
-  for (const Parameter* parameter : held) {
-    Tensor value = parameter->weight.value();
-    device_->pointwise().fill(value, -1.0F);
-  }
+  EXPECT_EQ(written(saver.request({.step = 1})).warning, "");
+  for (StateEntry* entry : pipeline_->state()) device_->pointwise().fill(entry->value, -1.0F);
   load_weights(newest_checkpoint(config_.run.out), *pipeline_, *device_);
-  for (size_t i = 0; i < held.size(); ++i) {
-    const std::span<float> values = held[i]->weight.value().span<float>();
+  for (size_t i = 0; i < before.size(); ++i) {
+    const StateEntry& entry = *pipeline_->state()[i];
+    const std::span<float> values = entry.value.span<float>();
     const std::vector<float> now(values.begin(), values.end());
-    EXPECT_EQ(now, held[i]->frozen ? before[i] : std::vector<float>(now.size(), 0.25F))
-        << held[i]->name << ": its average where it has one";
+    EXPECT_EQ(now, entry.gradient ? std::vector<float>(now.size(), 0.25F) : before[i])
+        << entry.name << ": its average where it has one";
   }
 }
 

@@ -46,7 +46,7 @@ TEST_P(StepOf, DividesTheLossByItsTargets) {
   DataSource source(config_, models, network->world());
   const Blueprint blueprint = draw_up(config_, models, kVocabulary, 0);
   Pipeline pipeline(config_, blueprint, grid_, *network, *device);
-  source.open(pipeline.fields());
+  source.open(pipeline.reads().fields);
   Batches batches(DataPart::Training, config_, source, pipeline, station);
   const std::span<const Batch> first = batches.next();
   const double targets = static_cast<double>(source.mini_batch() * kContext);

@@ -74,8 +74,8 @@ class TraceFile : public testing::Test {
   std::string train(int ranks, const std::string& options) {
     const std::string out = scratch_.path("run");
     std::filesystem::remove_all(out);
-    const JobResult job = run_penstock(
-        ranks, "train " + scratch_.write("run.toml", kSmall) + " --out " + out + " " + options);
+    const JobResult job = run_penstock(ranks, "train " + scratch_.write("run.toml", kSmall) +
+                                                  " --overwrite --out " + out + " " + options);
     EXPECT_EQ(job.exit_code, 0) << options << "\n" << job.output;
     const std::string file = out + "/trace.json";
     return std::filesystem::exists(file) ? read_file(file) : "";

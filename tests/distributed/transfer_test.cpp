@@ -174,8 +174,9 @@ class Init : public testing::Test {
     std::filesystem::rename(scratch_.path("run"), source_);
   }
   JobResult start(const std::string& options, int ranks = 1) const {
-    return run_penstock(ranks, "train " + run_file_ + " --steps 1 --out " + scratch_.path("run") +
-                                   " --stages " + std::to_string(ranks) + " " + options);
+    return run_penstock(ranks, "train " + run_file_ + " --steps 1 --overwrite --out " +
+                                   scratch_.path("run") + " --stages " + std::to_string(ranks) +
+                                   " " + options);
   }
   void refuses(const std::string& options, const std::vector<std::string>& words) const {
     const JobResult job = start(options, 2);

@@ -35,9 +35,9 @@ TEST(GpuGeneration, IsTheSameHoweverItIsComputed) {
   const Scratch scratch("gpu-generation");
   std::string text;
   for (int i = 0; i < 40; ++i) text += i % 3 == 0 ? "ab bc cd\n" : "de ad\n";
-  const JobResult learnt =
-      run_penstock(1, "train " + scratch.write("run.toml", kRunFile) + " --data.train " +
-                          scratch.write("text", text) + " --out " + scratch.path("run"));
+  const JobResult learnt = run_penstock(1, "train " + scratch.write("run.toml", kRunFile) +
+                                               " --data.train " + scratch.write("text", text) +
+                                               " --overwrite --out " + scratch.path("run"));
   ASSERT_EQ(learnt.exit_code, 0) << learnt.output;
   const auto written = [&](int ranks, const std::string& options) {
     const std::string errors = scratch.path("errors");

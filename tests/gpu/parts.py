@@ -139,7 +139,7 @@ def sanitizers(part):
         out = part.slot.tree / "slot" / "runs" / f"sanitized-{network}"
         toy = ["--steps", 1] if part.slot.rehearse else ["--steps", 4]
         commands.append((f"{network}-memcheck", [HERE / "sanitize.sh", "memcheck", limit, part.slot.program("penstock"), "train",
-                                                 HERE / f"{network}.toml", "--device", "cuda", "--out", out, *toy], variables))
+                                                 HERE / f"{network}.toml", "--device", "cuda", "--overwrite", "--out", out, *toy], variables))
     if part.slot.short:
         commands = commands[1:2]
     codes = part.run_all(commands)

@@ -28,7 +28,8 @@ Trajectory train(const Scratch& scratch, const std::string& run_file, int ranks,
                  const std::string& options) {
   std::filesystem::remove_all(scratch.path("run"));
   const JobResult job = run_penstock(
-      ranks, "train " + run_file + " --out " + scratch.path("run") + " " + options, 200);
+      ranks, "train " + run_file + " --overwrite --out " + scratch.path("run") + " " + options,
+      200);
   EXPECT_EQ(job.exit_code, 0) << options << "\n" << job.output;
   return job.exit_code == 0 ? read_trajectory(scratch.path("run")) : Trajectory{};
 }

@@ -37,12 +37,13 @@ class FaultyDevice : public testing::Test {
   JobResult train(const char* variable, const char* value, int ranks,
                   const std::string& options = "") {
     setenv(variable, value, 1);
-    JobResult job = run_penstock(
-        ranks,
-        "train " + scratch_.write("run.toml", kFaultedRun) + " --out " + scratch_.path("run") +
-            " --device cuda --link mpi-staged --allow-gpu-sharing --stages " +
-            std::to_string(ranks) + " " + options,
-        60);
+    JobResult job =
+        run_penstock(ranks,
+                     "train " + scratch_.write("run.toml", kFaultedRun) + " --overwrite --out " +
+                         scratch_.path("run") +
+                         " --device cuda --link mpi-staged --allow-gpu-sharing --stages " +
+                         std::to_string(ranks) + " " + options,
+                     60);
     unsetenv(variable);
     return job;
   }

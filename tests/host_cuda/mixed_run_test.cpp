@@ -38,8 +38,9 @@ micro_batch_size = 2
 threads = 1
 steps = 1
 )");
-    return run_ranks(program, ranks,
-                     "train " + run_file + " --out " + scratch_.path("run") + " " + options, 280);
+    return run_ranks(
+        program, ranks,
+        "train " + run_file + " --overwrite --out " + scratch_.path("run") + " " + options, 280);
   }
 
  private:

@@ -23,6 +23,7 @@ class EventClock final : public DeviceClock {
     queue_.wait_on_host(marks_[point].event);
     return Event::seconds_between(zero_.event, marks_[point].event);
   }
+  [[nodiscard]] bool has_passed(size_t point) override { return marks_[point].event.passed(); }
 
  private:
   struct Mark {

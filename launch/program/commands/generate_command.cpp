@@ -50,13 +50,10 @@ class Output {
   bool begun_ = false;  // that one
 };
 
-// Those of the command line, or standard input line by line.
-std::vector<std::string> prompts_of(const Session& session, const UseOptions& options) {
-  std::vector<std::string> prompts = options.prompts;
-  if (session.rank() == 0 && prompts.empty()) {
-    for (std::string line; std::getline(std::cin, line);) prompts.push_back(line);
-  }
-  return prompts;
+std::vector<std::string> lines_of_input() {
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(std::cin, line);) lines.push_back(line);
+  return lines;
 }
 
 void generate_texts(const TrainedRun& run, const UseOptions& options,
@@ -111,9 +108,12 @@ int generate_command(Session& session, const Arguments& arguments, const ModelMa
     check(read.generation);
     return read;
   });
-  const std::vector<std::string> prompts = prompts_of(session, options);
-  const TrainedRun run(session, options, models, false,
-                       prompts.size() * static_cast<size_t>(options.generation.samples));
+  std::vector<std::string> prompts = options.prompts;
+  const auto count = [&] {
+    if (prompts.empty()) prompts = lines_of_input();
+    return prompts.size() * static_cast<size_t>(options.generation.samples);
+  };
+  const TrainedRun run(session, options, models, false, count);
   run.use(session, [&] { generate_texts(run, options, prompts); });
   return 0;
 }

@@ -115,7 +115,10 @@ int profile_command(Session& session, const Arguments& arguments, const ModelMak
   const std::unique_ptr<Network> all = starting_network(session);
   Collective& world = all->world();
   const ProfileOptions request = on_every_rank([&] { return split(arguments); });
-  const Config config = with_vocabulary(world, shared_config(world, request.rest, true));
+  const Config asked = shared_config(world, request.rest, true);
+  const std::string beside = std::filesystem::absolute(request.out).parent_path().string();
+  const Config config =
+      with_vocabulary(world, asked, asked.run.out.empty() ? beside : asked.run.out);
   const ThreadPlan plan = shared_threads(world, session, config.run.threads);
   const std::string who = fmt::format("rank {} (host {})", session.rank(), session.host());
   std::unique_ptr<Device> device;
@@ -126,7 +129,7 @@ int profile_command(Session& session, const Arguments& arguments, const ModelMak
   const std::unique_ptr<Network> network = make_mpi_network(
       session, grid,
       on_every_rank([&] { return plan_links(config.pipeline.link, choice.ranks, grid); }),
-      wait_limit(config.run));
+      watched_waits(config.run));
   try {
     Profile profile;
     profile.threads = plan.threads;

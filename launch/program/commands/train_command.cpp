@@ -1,16 +1,19 @@
 // launch/program/commands/train_command.cpp -- `penstock train`: everything around the run.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "launch/program/commands/commands.h"
 #include "launch/program/device_choice.h"
 #include "launch/program/failure.h"
-#include "launch/program/options/run_file.h"
+#include "launch/program/kept_run.h"
+#include "launch/program/output.h"
 #include "launch/program/planned_run.h"
-#include "launch/program/run_directory.h"
 #include "launch/program/setup.h"
+#include "launch/program/stopping/stop_requests.h"
 #include "runtime/data/text/vocabulary.h"
+#include "runtime/run_directory/run_directory.h"
 #include "runtime/telemetry/reporter.h"
 #include "runtime/training/run.h"
 #include "runtime/training/transfer.h"
@@ -18,28 +21,130 @@
 namespace penstock {
 namespace {
 
-// The run directory and the reporter, on rank 0; nothing elsewhere.
-std::unique_ptr<Reporter> open_report(Collective& world, const Config& config,
-                                      const std::vector<std::string>& notes) {
+// The run directory on rank 0, and what all ranks know of it.
+struct Destination {
+  std::unique_ptr<RunDirectory> directory;
+  std::string path;
+  std::string resume_from;  // a step directory; empty: from the start
+  std::string run;          // the identity, once it has begun
+};
+
+// What a run starts from must outlive its beginning.
+void refuse_to_overwrite_source(const RunDirectory& directory, const InitConfig& init) {
+  if (init.from.empty() || !directory.attempt().replaces) return;
+  const std::filesystem::path from = std::filesystem::weakly_canonical(init.from);
+  const std::filesystem::path place = std::filesystem::weakly_canonical(directory.path());
+  const auto inside = from.lexically_relative(place);
+  if (inside.empty() || *inside.begin() == "..") return;
+  fail_input(fmt::format(
+      "--overwrite would remove {}, which --init starts from: choose another --out", init.from));
+}
+
+// Collective. Looks, locks and refuses; changes nothing.
+Destination open_directory(Collective& world, const Config& config, const Settings& settings) {
+  Destination to;
+  to.path = on_first_rank(world, [&] {
+    const std::string stem = settings.run_file.stem().string();
+    const auto say = [](const std::string& line) { fmt::print(stderr, "penstock: {}\n", line); };
+    to.directory =
+        std::make_unique<RunDirectory>(RunDirectoryRequest{.out = config.run.out,
+                                                           .stem = stem.empty() ? "run" : stem,
+                                                           .resume = config.run.resume,
+                                                           .overwrite = config.run.overwrite,
+                                                           .say = say});
+    refuse_to_overwrite_source(*to.directory, config.init);
+    return to.directory->path();
+  });
+  to.resume_from = on_first_rank(world, [&] { return to.directory->attempt().resume_from; });
+  return to;
+}
+
+std::string attempt_note(const RunDirectory& directory) {
+  return fmt::format("run directory {}: run {}, attempt {}", directory.path(), directory.run(),
+                     directory.attempt().number);
+}
+
+// A job that is started again by the same words may find its run at the end.
+bool nothing_is_left(Collective& world, const Config& config, const Destination& to) {
+  if (config.run.resume != "auto") return false;
+  return on_first_rank(world, [&]() -> std::string {
+           const Attempt& attempt = to.directory->attempt();
+           if (attempt.resume_from.empty() || attempt.resume_step < config.run.steps) return "";
+           answer("{} is at step {} of {}: nothing is left to train\n", to.path,
+                  attempt.resume_step, config.run.steps);
+           return "done";
+         }) == "done";
+}
+
+// Collective. From here on the directory is this run's; returns the reporter on rank 0, nothing
+// elsewhere.
+std::unique_ptr<Reporter> begin(Collective& world, const Config& config, Destination& to,
+                                std::vector<std::string> notes) {
   std::unique_ptr<Reporter> reporter;
-  (void)on_first_rank(world, [&] {
-    prepare_run_directory(config);
-    reporter = std::make_unique<Reporter>(Reporter::Options{.directory = config.run.out,
-                                                            .total_steps = config.run.steps,
-                                                            .log_every = config.run.log_every,
-                                                            .tokens = reads_tokens(config.data)});
+  to.run = on_first_rank(world, [&] {
+    const std::vector<std::string> more = to.directory->begin(kept_run_file(config));
+    notes.insert(notes.begin(), more.begin(), more.end());
+    notes.insert(notes.begin(), attempt_note(*to.directory));
+    reporter =
+        std::make_unique<Reporter>(Reporter::Options{.directory = to.path,
+                                                     .attempt = to.directory->attempt().number,
+                                                     .total_steps = config.run.steps,
+                                                     .log_every = config.run.log_every,
+                                                     .tokens = reads_tokens(config.data)});
     for (const std::string& note : notes) {
       if (!note.empty()) reporter->note(note);
     }
-    return std::string();
+    return to.directory->run();
   });
   return reporter;
+}
+
+// So that the run can be used, and gone on with, where its data are not.
+void keep_sizes(const Run& run, RunDirectory* directory) {
+  if (directory == nullptr) return;
+  const DataFacts& facts = run.facts();
+  const DataSizes sizes{.vocabulary = facts.vocabulary,
+                        .classes = facts.classes,
+                        .training_samples = facts.training_samples,
+                        .validation_samples = facts.validation_samples};
+  directory->keep(sizes);
+}
+
+// How to go on, on rank 0.
+int stopped(const RunSummary& summary, const Session& session, const Config& config,
+            Reporter* reporter) {
+  if (reporter != nullptr) {
+    reporter->note(fmt::format(
+        "stopped after step {} of {}, by {}, with a checkpoint; to go on: mpirun -n {} penstock "
+        "train {}/run.toml --resume auto",
+        summary.steps, config.run.steps, summary.stopped, session.ranks(), config.run.out));
+  }
+  return kStoppedExitCode;
+}
+
+int train(const PlannedRun& planned, const Station& station, const ModelMaker& models,
+          const Destination& to, Stopping& stopping, Reporter* reporter) {
+  const Config& config = planned.config;
+  const RunOrder order{.config = config,
+                       .models = models,
+                       .run_file = kept_run_file(config),
+                       .identity = to.run,
+                       .profile = planned.profile ? &*planned.profile : nullptr,
+                       .stopping = &stopping,
+                       .resume_from = to.resume_from};
+  Run run(order, station, reporter);
+  keep_sizes(run, to.directory.get());
+  const RunSummary summary = run.to_the_end();
+  if (summary.stopped.empty()) return 0;
+  return stopped(summary, station.session, config, reporter);
 }
 
 }  // namespace
 
 int train_command(Session& session, const Arguments& arguments, const ModelMaker& models) {
   PlannedRun run;
+  Destination to;
+  std::unique_ptr<StopRequests> stopping;
   Grid grid;
   ThreadPlan plan;
   DeviceChoice choice;
@@ -48,7 +153,13 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
     const std::unique_ptr<Network> all = starting_network(session);
     Collective& world = all->world();
     Settings settings;
-    Config config = with_vocabulary(world, shared_config(world, arguments, true, &settings));
+    Config config = shared_config(world, arguments, true, &settings);
+    const TimeLimit limit = on_every_rank([&] { return time_limit(config.run.time_limit); });
+    to = open_directory(world, config, settings);
+    stopping = std::make_unique<StopRequests>(limit, to.directory.get());
+    if (nothing_is_left(world, config, to)) return 0;
+    config.run.out = to.path;
+    config = with_vocabulary(world, config, to.path);
     plan = shared_threads(world, session, config.run.threads);
     config.run.threads = plan.threads;
     choice = choose_device(world, session, config.run.device);
@@ -68,22 +179,17 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
   const LinkPlan links =
       on_every_rank([&] { return plan_links(run.config.pipeline.link, choice.ranks, grid); });
   const std::unique_ptr<Network> network =
-      make_mpi_network(session, grid, links, wait_limit(run.config.run));
-  std::unique_ptr<Reporter> reporter =
-      open_report(network->world(), run.config,
-                  {plan.warning.empty() ? "" : "note: " + plan.warning,
-                   fallback_note(choice, run.config.run.device), run.note, links.note});
+      make_mpi_network(session, grid, links, watched_waits(run.config.run, run.config.run.out));
+  const std::unique_ptr<Reporter> reporter =
+      begin(network->world(), run.config, to,
+            {plan.warning.empty() ? "" : "note: " + plan.warning,
+             fallback_note(choice, run.config.run.device), run.note, links.note});
   try {
-    const RunOrder order{.config = run.config,
-                         .models = models,
-                         .run_file = write_run_file(run.config),
-                         .profile = run.profile ? &*run.profile : nullptr};
-    (void)Run(order, {session, *network, grid, *device}, reporter.get()).to_the_end();
+    return train(run, {session, *network, grid, *device}, models, to, *stopping, reporter.get());
   } catch (...) {
     if (session.ranks() == 1) throw;
     rethrow_naming(name_of_rank(session, grid));
   }
-  return 0;
 }
 
 }  // namespace penstock

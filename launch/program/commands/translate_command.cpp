@@ -42,10 +42,9 @@ void translate_input(const TrainedRun& run, const UseOptions& options,
     }
     translator = std::make_unique<Translator>(run.config, options.translation, rounds);
   });
-  const std::vector<std::string> translations = translator->translate(sentences);
+  const auto show = [](const std::string& translation) { answer("{}\n", translation); };
+  const std::vector<std::string> translations = translator->translate(sentences, show);
   (void)on_first_rank(world, [&] {
-    answer("{}", fmt::join(translations, "\n"));
-    if (!translations.empty()) answer("\n");
     if (translator->cut() > 0) {
       fmt::print(stderr,
                  "penstock: warning: {} sentences were longer than model.context = {} and lost "
@@ -64,10 +63,11 @@ int translate_command(Session& session, const Arguments& arguments, const ModelM
       "--checkpoint", "--cache", "--to", "--beam", "--length-penalty", "--reference"};
   const UseOptions options = on_every_rank([&] { return use_options(arguments, kOptions); });
   std::vector<std::string> sentences;
-  if (session.rank() == 0) {
+  const auto read = [&] {
     for (std::string line; std::getline(std::cin, line);) sentences.push_back(line);
-  }
-  const TrainedRun run(session, options, models, false, sentences.size(),
+    return sentences.size();
+  };
+  const TrainedRun run(session, options, models, false, read,
                        std::max(1, options.translation.beams));
   run.use(session, [&] { translate_input(run, options, sentences); });
   return 0;

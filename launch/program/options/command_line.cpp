@@ -13,6 +13,7 @@
 #include "kernels/error.h"
 #include "kernels/suggest.h"
 #include "launch/program/options/run_file.h"
+#include "runtime/run_directory/names.h"
 
 namespace penstock {
 namespace {
@@ -186,7 +187,7 @@ bool wants_version(const std::vector<std::string>& arguments) {
   return std::find(arguments.begin(), arguments.end(), "--version") != arguments.end();
 }
 
-Settings read_settings(const std::vector<std::string>& arguments, bool required) {
+Settings read_settings(const std::vector<std::string>& arguments, bool required, DataRead read) {
   const std::vector<po::option> parsed = parse(arguments);
   std::vector<std::string> run_files;
   for (const po::option& argument : parsed) {
@@ -202,11 +203,16 @@ Settings read_settings(const std::vector<std::string>& arguments, bool required)
     fail_input("no run file given: penstock COMMAND RUNFILE.toml [--section.key value ...]");
   }
   Settings settings;
-  if (!run_files.empty()) read_run_file(run_files.front(), settings);
+  if (!run_files.empty()) {
+    std::filesystem::path run_file = run_files.front();
+    std::error_code ignored;
+    if (std::filesystem::is_directory(run_file, ignored)) run_file /= kRunFile;
+    read_run_file(run_file, settings);
+  }
   for (const po::option& argument : parsed) {
     if (!argument.string_key.empty()) assign_argument(settings, argument);
   }
-  complete(settings);
+  complete(settings, read);
   return settings;
 }
 

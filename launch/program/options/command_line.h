@@ -20,8 +20,9 @@ struct CommandLine {
 [[nodiscard]] bool wants_version(const std::vector<std::string>& arguments);
 
 // Defaults, then the run file (the one argument without `--`; `required` says whether it may be
-// missing), then the options, the last of equal ones winning but where they add up
-// (Option::repeats); then complete(). Throws Error(Input).
-[[nodiscard]] Settings read_settings(const std::vector<std::string>& arguments, bool required);
+// missing; a run directory stands for the one in it), then the options, the last of equal ones
+// winning but where they add up (Option::repeats); then complete(). Throws Error(Input).
+[[nodiscard]] Settings read_settings(const std::vector<std::string>& arguments, bool required,
+                                     DataRead read = DataRead::All);
 
 }  // namespace penstock

@@ -40,9 +40,11 @@ usage: mpirun -n RANKS penstock COMMAND [RUNFILE.toml] [--section.key value ...]
   eval RUNFILE.toml        how good a trained network is, on the validation data
   translate RUNFILE.toml   sentences of standard input, with a trained network
   generate RUNFILE.toml    text that goes on from a prompt, with a trained network
+                           (a run directory stands for its run.toml)
 
   plan RUNFILE.toml        which stages x replicas, schedule and split would be fastest; needs no ranks
   profile RUNFILE.toml     time and memory of every layer here, and of the links between ranks
+  inspect PATH             what a checkpoint holds, how two differ, what a run file would train
   schedule                 what every rank would do in a step, drawn and timed; needs no ranks
   info                     versions, devices, and what a run here would use
 
@@ -51,7 +53,8 @@ usage: mpirun -n RANKS penstock COMMAND [RUNFILE.toml] [--section.key value ...]
 
 A training run needs stages x replicas ranks:
   mpirun -n 4 penstock train run.toml --stages 4
-Exit codes: 0 done, 2 bad usage or input, 3 a resource is missing, 4 a peer died.
+Exit codes: 0 done, 1 a bug of ours, 2 bad usage or configuration, 3 a resource is missing, 4 a peer died or
+a step hung, 5 a data file or checkpoint is damaged, 6 not finite, 75 stopped on request with a checkpoint.
 )";
 }
 

@@ -199,6 +199,7 @@ void add_pipeline(std::vector<Option>& table) {
   rows.add("auto", &P::automatic, "", any(), "choose all of this for the same mini-batch, but for what the command line says: see penstock plan");
   rows.add("profile", &P::profile, "PATH", any(), "times measured by penstock profile, for split, auto and predictions; empty: counted");
   rows.add("placement", "placement", &P::placement, "NAME", one_of({"stages", "replicas"}), "which neighbours share a node");
+  rows.add("reduction", "reduction", &P::reduction, "NAME", one_of({"fast", "exact"}), "exact: gradients of micro-batches are added up in pairs, to the same bits for every D; M must be a power of two if D > 1; takes log2 M times their memory");
   rows.add("link", "link", &P::link, "NAME", one_of({"auto", "nccl", "mpi-staged", "mpi-cuda", "mpi"}), "by what tensors travel between ranks; auto: nccl where every rank has a GPU of its own");
 }
 
@@ -212,9 +213,12 @@ void add_init(std::vector<Option>& table) {
 void add_checkpoint(std::vector<Option>& table) {
   using C = CheckpointConfig;
   Rows rows(table, "checkpoint", &Config::checkpoint);
-  rows.add("every", &C::every, "N", between(0, 1e15), "steps; 0: only at the end");
-  rows.add("keep", &C::keep, "N", at_least(0), "how many of them; 0: all");
+  rows.add("every", &C::every, "N", between(0, 1e15), "steps from one to the next; 0: by the clock");
+  rows.add("minutes", &C::minutes, "T", between(0, 1e7), "from one to the next, where every is 0; 0: only at the end");
+  rows.add("keep", &C::keep, "N", at_least(0), "how many of them, the newest; 0: all");
+  rows.add("keep_every", &C::keep_every, "N", between(0, 1e15), "steps: the first of every so many stays for ever; 0: none");
   rows.add("last", &C::last, "", any(), "one when the run ends; off for runs that only measure");
+  rows.add("on_error", &C::on_error, "NAME", one_of({"stop", "continue"}), "what a run does that cannot write one: a full disk");
 }
 
 void add_run(std::vector<Option>& table) {
@@ -222,12 +226,16 @@ void add_run(std::vector<Option>& table) {
   Rows rows(table, "run", &Config::run);
   rows.add("steps", "steps", &R::steps, "N", between(1, 1e15), "of the optimizer");
   rows.add("seed", "seed", &R::seed, "S", between(0, 9e15), "of weights, dropout and data order");
-  rows.add("out", "out", &R::out, "DIR", any(), "the run directory");
+  rows.add("out", "out", &R::out, "DIR", any(), "the run directory; empty: runs/<run file>-<number>, and runs/latest leads to the newest");
+  rows.add("resume", "resume", &R::resume, "auto|never|PATH", any(), "auto: go on from the newest checkpoint of the run directory, or start where there is none; PATH: from that checkpoint, or the newest of that run directory");
+  rows.add("overwrite", "overwrite", &R::overwrite, "", any(), "replace the results of an earlier run in the run directory");
+  rows.add("time_limit", "time-limit", &R::time_limit, "MINUTES|HH:MM:SS", any(), "stop in time before it, with a checkpoint and exit code 75; auto: when the batch job ends (Slurm, PBS); none").accepts_number = true;
   rows.add("device", "device", &R::device, "NAME", one_of({"cpu", "cuda", "auto"}), "auto: cuda where there is one");
   rows.add("allow_gpu_sharing", "allow-gpu-sharing", &R::allow_gpu_sharing, "", any(), "let several ranks compute on one GPU");
   rows.add("graphs", &R::graphs, "", any(), "cuda: replay each instruction as a CUDA graph, which saves the time to launch its kernels");
   rows.add("spare_processors", &R::spare_processors, "N", between(0, 64), "cuda: multiprocessors that matrix products leave to messages by nccl; bits depend on it, so keep it the same for every K");
-  rows.add("wait_limit", &R::wait_limit, "SECONDS", between(0, 1e6), "that a rank waits for another before it says what is missing and ends the run with exit code 4; 0: for ever");
+  rows.add("wait_limit", &R::wait_limit, "SECONDS", between(0, 1e6), "for which no rank goes on, in an op or a message, before the run is ended with exit code 4 and a line about each rank; six times that in step 1 and in checkpoints; 0: for ever");
+  rows.add("on_nonfinite", &R::on_nonfinite, "POLICY", one_of({"stop", "skip"}), "when the loss or the gradient of a step is not finite. stop: the state before the step is saved and the run ends with exit code 6; skip: the step changes nothing, but more than 10 in a row end the run like stop");
   rows.add("threads", "threads", &R::threads, "N", between(0, 4096), "per rank; 0: the host's cores shared by its ranks");
   rows.add("precision", "precision", &R::precision, "NAME", one_of({"fp32", "bf16"}), "of the computation; weights are kept in fp32");
   rows.add("peak_tflops", &R::peak_tflops, "X", between(0, 1e9), "what mfu is a share of, TFLOP/s of a rank; 0: the published dense peak of the device, else what its clock says");

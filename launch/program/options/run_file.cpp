@@ -14,6 +14,7 @@
 #include "launch/program/options/bounded_text.h"
 #include "launch/program/options/layer_list.h"
 #include "launch/program/options/toml_nesting.h"
+#include "runtime/run_directory/names.h"
 
 namespace penstock {
 namespace {

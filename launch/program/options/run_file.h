@@ -16,10 +16,8 @@ void read_run_file(const std::filesystem::path& path, Settings& settings);
 // The same for text in memory; `name` stands for the file in messages.
 void parse_run_file(const std::string& text, const std::string& name, Settings& settings);
 
-// First line of every run file written by us: such a file may be overwritten, a user's may not.
-inline constexpr const char* kEffectiveHeader = "# The effective configuration of a Penstock run.";
-
-// The whole configuration as a run file: reads back to the same Config, bit for bit.
+// The whole configuration as a run file: reads back to the same Config, bit for bit. Its first line
+// is kEffectiveHeader.
 [[nodiscard]] std::string write_run_file(const Config& config);
 
 }  // namespace penstock

@@ -15,6 +15,7 @@
 #include "kernels/suggest.h"
 #include "launch/program/options/bounded_text.h"
 #include "runtime/data/translation/language_pair.h"
+#include "runtime/run_directory/names.h"
 #include "runtime/schedule/text/csv.h"
 
 namespace penstock {
@@ -112,7 +113,34 @@ std::string data_path(const Settings& settings, const std::string& name, const s
       .string();
 }
 
-void settle_data_paths(Settings& settings) {
+// Only where the training data are gone: those of validation stand in, so that the run can be
+// evaluated on them. Images name their classes by the folders of the training set, which must be
+// there.
+void settle_without_training_data(Settings& settings, DataRead read, const Error& missing) {
+  DataConfig& data = settings.config.data;
+  if (read == DataRead::Nothing) {
+    data.train = places_of(settings, "data.train", data.train).front().string();
+    return;
+  }
+  const bool separate = !data.validation.empty() && !as_number(data.validation);
+  if (read == DataRead::All || data.kind == "images") throw missing;
+  if (!separate) {
+    fail_input(fmt::format("{}; to evaluate without it, name a text with --data.validation PATH",
+                           missing.what()));
+  }
+  data.train = data_path(settings, "data.validation", data.validation);
+}
+
+void settle_training_data(Settings& settings, DataRead read) {
+  DataConfig& data = settings.config.data;
+  try {
+    data.train = data_path(settings, "data.train", data.train);
+  } catch (const Error& missing) {
+    settle_without_training_data(settings, read, missing);
+  }
+}
+
+void settle_data_paths(Settings& settings, DataRead read) {
   DataConfig& data = settings.config.data;
   if (data.kind == "synthetic") return;
   if (data.train.empty()) {
@@ -120,14 +148,16 @@ void settle_data_paths(Settings& settings) {
         "{}: 'data.train' is not given, and data.kind = \"{}\" reads a file; add --data.train PATH",
         settings.place_of("data.train"), data.kind));
   }
-  data.train = data_path(settings, "data.train", data.train);
+  settle_training_data(settings, read);
   if (!data.vocabulary.empty()) {
     data.vocabulary = found(settings, "data.vocabulary", data.vocabulary).string();
   }
   if (data.validation.empty()) return;
   const std::optional<double> share = as_number(data.validation);
   if (!share) {
-    data.validation = data_path(settings, "data.validation", data.validation);
+    if (read != DataRead::Nothing) {
+      data.validation = data_path(settings, "data.validation", data.validation);
+    }
   } else if (!(*share > 0.0 && *share < 1.0)) {
     fail_input(
         fmt::format("{}: 'data.validation' must be a share above 0 and below 1 or a path, "
@@ -169,9 +199,22 @@ void settle_init(Settings& settings) {
   init.from = (there == places.end() ? places.back() : *there).string();
 }
 
-void settle_profile(Settings& settings) {
+void settle_profile(Settings& settings, DataRead read) {
   std::string& profile = settings.config.pipeline.profile;
-  if (!profile.empty()) profile = found(settings, "pipeline.profile", profile).string();
+  if (profile.empty() || read != DataRead::All) return;
+  profile = found(settings, "pipeline.profile", profile).string();
+}
+
+// The run file of a run directory is about that directory, wherever it has been moved to.
+void settle_run_directory(Settings& settings) {
+  std::string& out = settings.config.run.out;
+  std::error_code ignored;
+  const fs::path folder = settings.run_file.parent_path();
+  if (!out.empty() || settings.run_file.filename() != kRunFile ||
+      !fs::exists(folder / kIdentityFile, ignored)) {
+    return;
+  }
+  out = folder.empty() ? "." : folder.string();
 }
 
 void check_layers(const Settings& settings) {
@@ -214,13 +257,14 @@ void assign(Settings& settings, const Option& option, const OptionValue& value,
   settings.origins[option.name()] = origin;
 }
 
-void complete(Settings& settings) {
+void complete(Settings& settings, DataRead read) {
   settle_schedule(settings);
-  settle_profile(settings);
+  settle_profile(settings, read);
   settle_init(settings);
   settle_mini_batch(settings);
   check_layers(settings);
-  settle_data_paths(settings);
+  settle_data_paths(settings, read);
+  settle_run_directory(settings);
 }
 
 }  // namespace penstock

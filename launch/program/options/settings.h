@@ -3,6 +3,7 @@
 // run file, command line.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -29,8 +30,13 @@ void assign(Settings& settings, const Option& option, const OptionValue& value,
 [[noreturn]] void refuse_value(const Option& option, const std::string& written,
                                const std::string& origin);
 
-// Last, when all sources are read: the mini-batch equation, and paths made absolute. Throws
-// Error(Input): numbers that do not multiply, or a missing file naming the places tried.
-void complete(Settings& settings);
+// Which of the data a command reads. What it does not read may be gone: a trained run is used where
+// its training text never was.
+enum class DataRead : uint8_t { All, Validation, Nothing };
+
+// Last, when all sources are read: the mini-batch equation, paths made absolute, and the run
+// directory of a run file that lies in one. Throws Error(Input): numbers that do not multiply, or a
+// missing file naming the places tried.
+void complete(Settings& settings, DataRead read = DataRead::All);
 
 }  // namespace penstock

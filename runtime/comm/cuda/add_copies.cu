@@ -6,6 +6,7 @@
 
 #include "kernels/cuda/status.h"
 #include "runtime/comm/cuda/add_copies.h"
+#include "runtime/comm/pairwise.h"
 
 namespace penstock {
 namespace {
@@ -16,12 +17,12 @@ constexpr int64_t kMostBlocks = 1024;  // each thread then takes several element
 __global__ void add_kernel(float* own, const float* others, int64_t n, int rank, int ranks) {
   const int64_t stride = int64_t{gridDim.x} * kThreads;
   for (int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x; i < n; i += stride) {
-    float sum = rank == 0 ? own[i] : others[i];
-    for (int member = 1; member < ranks; ++member) {
+    PairwiseSumOf<float> sum;
+    for (int member = 0; member < ranks; ++member) {
       const int64_t place = member < rank ? member : member - 1;
-      sum += member == rank ? own[i] : others[place * n + i];
+      sum.add(member == rank ? own[i] : others[place * n + i]);
     }
-    own[i] = sum;
+    own[i] = sum.total();
   }
 }
 

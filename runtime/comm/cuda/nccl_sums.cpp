@@ -1,12 +1,13 @@
 // runtime/comm/cuda/nccl_sums.cpp -- gradients of replicas summed by NCCL, bucket by bucket on a
 // stream of its own, while earlier layers still differentiate.
 //
-// Every element is summed in replica order, (x0 + x1) + x2 ..., wherever in a buffer it lies: see
-// runtime/comm/mpi/mpi_reduce.h for why. Two replicas: ncclAllReduce, since a + b has one order.
-// More: a ring would start each segment at another member, so members exchange segments, each adds
-// the copies of its own by a kernel of ours, and ncclAllGather spreads the sums: 2 (D-1)/D of the
-// buffer sent by each, as in a ring, in steps that all members take at the same time. What is left
-// over when a slice does not divide by D, a few elements, is gathered whole and added by everyone.
+// Every element is summed in one order, that of runtime/comm/pairwise.h, wherever in a buffer it
+// lies: see runtime/comm/mpi/mpi_reduce.h for why. Two replicas: ncclAllReduce, since a + b has one
+// order. More: a ring would start each segment at another member, so members exchange segments,
+// each adds the copies of its own by a kernel of ours, and ncclAllGather spreads the sums: 2
+// (D-1)/D of the buffer sent by each, as in a ring, in steps that all members take at the same
+// time. What is left over when a slice does not divide by D, a few elements, is gathered whole and
+// added by everyone.
 #include <algorithm>
 #include <utility>
 

@@ -28,7 +28,9 @@ void MpiCollective::wait_for(RequestHandle& request) {
 }
 
 void MpiCollective::barrier() {
-  PENSTOCK_MPI(MPI_Barrier(comm_.get()), name_);
+  RequestHandle request;
+  PENSTOCK_MPI(MPI_Ibarrier(comm_.get(), request.address()), name_);
+  wait_for(request);
 }
 
 void MpiCollective::sum(std::span<double> values) {
@@ -64,6 +66,14 @@ void MpiCollective::gather(std::span<const double> mine, std::span<const int> co
   wait_for(request);
 }
 
+void MpiCollective::gather_counts(const int& mine) {
+  RequestHandle request;
+  PENSTOCK_MPI(
+      MPI_Iallgather(&mine, 1, MPI_INT, counts_.data(), 1, MPI_INT, comm_.get(), request.address()),
+      name_);
+  wait_for(request);
+}
+
 size_t MpiCollective::place_counts() {
   size_t total = 0;
   for (size_t member = 0; member < counts_.size(); ++member) {
@@ -81,11 +91,7 @@ void MpiCollective::check_room(size_t values, size_t room) const {
 
 void MpiCollective::gather_to_all(std::span<const double> mine, std::span<double> all) {
   const int count = mpi_count(mine.size(), name_);
-  RequestHandle counting;
-  PENSTOCK_MPI(MPI_Iallgather(&count, 1, MPI_INT, counts_.data(), 1, MPI_INT, comm_.get(),
-                              counting.address()),
-               name_);
-  wait_for(counting);
+  gather_counts(count);
   check_room(place_counts(), all.size());
   RequestHandle request;
   PENSTOCK_MPI(MPI_Iallgatherv(mine.data(), count, MPI_DOUBLE, all.data(), counts_.data(),
@@ -96,19 +102,24 @@ void MpiCollective::gather_to_all(std::span<const double> mine, std::span<double
 
 std::vector<int64_t> MpiCollective::gather_to_all(int64_t mine) {
   std::vector<int64_t> all(static_cast<size_t>(size_));
-  PENSTOCK_MPI(MPI_Allgather(&mine, 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T, comm_.get()),
+  RequestHandle request;
+  PENSTOCK_MPI(MPI_Iallgather(&mine, 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T, comm_.get(),
+                              request.address()),
                name_);
+  wait_for(request);
   return all;
 }
 
 std::vector<std::string> MpiCollective::gather_text(const std::string& mine) {
   const int count = mpi_count(mine.size(), name_);
-  PENSTOCK_MPI(MPI_Allgather(&count, 1, MPI_INT, counts_.data(), 1, MPI_INT, comm_.get()), name_);
+  gather_counts(count);
   const size_t total = place_counts();
   std::string joined(rank_ == 0 ? total : 0, '\0');
-  PENSTOCK_MPI(MPI_Gatherv(mine.data(), count, MPI_CHAR, joined.data(), counts_.data(),
-                           offsets_.data(), MPI_CHAR, 0, comm_.get()),
+  RequestHandle request;
+  PENSTOCK_MPI(MPI_Igatherv(mine.data(), count, MPI_CHAR, joined.data(), counts_.data(),
+                            offsets_.data(), MPI_CHAR, 0, comm_.get(), request.address()),
                name_);
+  wait_for(request);
   std::vector<std::string> all;
   if (rank_ != 0) return all;
   for (size_t member = 0; member < counts_.size(); ++member) {
@@ -120,16 +131,20 @@ std::vector<std::string> MpiCollective::gather_text(const std::string& mine) {
 
 std::string MpiCollective::broadcast(const std::string& text, int root) {
   int length = mpi_count(rank_ == root ? text.size() : 0, name_);
-  PENSTOCK_MPI(MPI_Bcast(&length, 1, MPI_INT, root, comm_.get()), name_);
+  broadcast_bytes(&length, sizeof(length), root);
   std::string result = rank_ == root ? text : std::string(static_cast<size_t>(length), '\0');
-  PENSTOCK_MPI(MPI_Bcast(result.data(), length, MPI_CHAR, root, comm_.get()), name_);
+  broadcast_bytes(result.data(), result.size(), root);
   return result;
 }
 
 void MpiCollective::broadcast(std::span<double> values, int root) {
+  broadcast_bytes(values.data(), values.size_bytes(), root);
+}
+
+void MpiCollective::broadcast_bytes(void* data, size_t size_bytes, int root) {
   RequestHandle request;
-  PENSTOCK_MPI(MPI_Ibcast(values.data(), mpi_count(values.size(), name_), MPI_DOUBLE, root,
-                          comm_.get(), request.address()),
+  PENSTOCK_MPI(MPI_Ibcast(data, mpi_count(size_bytes, name_), MPI_BYTE, root, comm_.get(),
+                          request.address()),
                name_);
   wait_for(request);
 }

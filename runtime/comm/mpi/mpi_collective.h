@@ -1,9 +1,7 @@
 // runtime/comm/mpi/mpi_collective.h -- Collective over one MPI communicator.
 //
 // Sums are gathered and added here in rank order: MPI does not promise the same bits on every rank.
-// What a step does (sum, gather, gather_to_all and broadcast of doubles) waits by the pollers:
-// links and sums go on, and there is an end. The rest, before and between steps, waits in MPI for
-// as long as it takes: a rank may be reading a large file.
+// All wait by the pollers: links and sums go on meanwhile, and there is an end.
 #pragma once
 
 #include <string>
@@ -39,6 +37,9 @@ class MpiCollective final : public Collective {
  private:
   // Waits for a request that MPI has just made.
   void wait_for(RequestHandle& request);
+  // Everyone's number to counts_.
+  void gather_counts(const int& mine);
+  void broadcast_bytes(void* data, size_t size_bytes, int root);
   // Running sums of counts_ to offsets_; returns the total.
   size_t place_counts();
   void check_room(size_t values, size_t room) const;

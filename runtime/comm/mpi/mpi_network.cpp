@@ -26,6 +26,7 @@ namespace penstock {
 namespace {
 
 constexpr const char* kConnecting = "making the communicators of the run";
+const std::string kMeeting = "all ranks, to connect";
 
 // The handler makes failures come back as statuses; without it MPI would end the process itself.
 CommHandle with_errors_returned(CommHandle comm) {
@@ -65,21 +66,45 @@ void check_grid(const Session& session, const Grid& grid) {
              " were started: change mpirun -n, or pipeline.stages and pipeline.replicas");
 }
 
+// To make a communicator is one of the few things that MPI cannot be asked to do while we look on:
+// it waits inside for all members. So they meet first, in a way that has an end.
+MPI_Comm after_meeting(MPI_Comm members, Pollers& pollers) {
+  RequestHandle request;
+  PENSTOCK_MPI(MPI_Ibarrier(members, request.address()), kConnecting);
+  int result = MPI_SUCCESS;
+  const auto have_met = [&] {
+    int done = 0;
+    result = MPI_Test(request.address(), &done, MPI_STATUS_IGNORE);
+    return done != 0 || result != MPI_SUCCESS;
+  };
+  pollers.wait_until(have_met, kMeeting);
+  PENSTOCK_MPI(result, kConnecting);
+  return members;
+}
+
+std::unique_ptr<Watch> watch_over(const Session& session, const Waits& waits) {
+  if (!waits.are_watched || waits.limit.count() == 0 || session.ranks() == 1) return nullptr;
+  Pollers alone(waits.limit);
+  (void)after_meeting(MPI_COMM_WORLD, alone);
+  return std::make_unique<Watch>(
+      session, WatchOrder{.limit = waits.limit, .folder = waits.folder, .say = waits.say});
+}
+
 class MpiNetwork final : public Network {
  public:
-  MpiNetwork(const Session& session, const Grid& grid, LinkPlan plan,
-             std::chrono::milliseconds wait_limit)
-      : pollers_(wait_limit),
+  MpiNetwork(const Session& session, const Grid& grid, LinkPlan plan, const Waits& waits)
+      : watch_(watch_over(session, waits)),
+        pollers_(watch_ ? std::chrono::milliseconds(0) : waits.limit, diary()),
         grid_(grid),
         plan_(std::move(plan)),
         position_(grid.position_of(session.rank())),
         replica_(grid.replica_of(session.rank())),
-        world_(duplicate(MPI_COMM_WORLD), "all ranks", pollers_),
+        world_(duplicate(after_meeting(MPI_COMM_WORLD, pollers_)), "all ranks", pollers_),
         pipeline_(split(world_.comm(), replica_, position_),
                   "the ranks of replica " + std::to_string(replica_), pollers_),
         replicas_(split(world_.comm(), position_, replica_),
                   "the replicas at position " + std::to_string(position_), pollers_),
-        links_(duplicate(pipeline_.comm())) {}
+        links_(duplicate(after_meeting(pipeline_.comm(), pollers_))) {}
 
   [[nodiscard]] Ends connect(std::span<const DirectedEdge> edges, Device& device) override {
     Ends ends;
@@ -102,7 +127,7 @@ class MpiNetwork final : public Network {
   }
 
   [[nodiscard]] std::unique_ptr<ReduceGroup> reduce_group(Device& device) override {
-    CommHandle comm = duplicate(replicas_.comm());
+    CommHandle comm = duplicate(after_meeting(replicas_.comm(), pollers_));
     if (plan_.sums_at(position_) == Transport::Nccl) {
       const int blocks = nccl_budget(fewest_processors(replicas_, device), 0, true).sums;
       return nccl_sums(std::move(comm), replicas_.name(), blocks, device, pollers_);
@@ -117,6 +142,7 @@ class MpiNetwork final : public Network {
   Collective& pipeline() override { return pipeline_; }
   Collective& replicas() override { return replicas_; }
   [[nodiscard]] int64_t requests_made() const override { return requests_made_; }
+  [[nodiscard]] Diary* diary() override { return watch_ ? &watch_->diary() : nullptr; }
   [[nodiscard]] std::string description() const override {
     const std::string mpi = "mpi (" + Session::library_version() + ")";
     return plan_.links == Transport::Nccl ? "nccl " + nccl_version() + ", " + mpi : mpi;
@@ -199,7 +225,8 @@ class MpiNetwork final : public Network {
     return *shareable_;
   }
 
-  Pollers pollers_;  // before all that waits by them
+  std::unique_ptr<Watch> watch_;  // null: waits end by themselves
+  Pollers pollers_;               // before all that waits by them
   Grid grid_;
   LinkPlan plan_;
   int position_;
@@ -217,10 +244,9 @@ class MpiNetwork final : public Network {
 }  // namespace
 
 std::unique_ptr<Network> make_mpi_network(const Session& session, const Grid& grid,
-                                          const LinkPlan& plan,
-                                          std::chrono::milliseconds wait_limit) {
+                                          const LinkPlan& plan, const Waits& waits) {
   check_grid(session, grid);
-  return std::make_unique<MpiNetwork>(session, grid, plan, wait_limit);
+  return std::make_unique<MpiNetwork>(session, grid, plan, waits);
 }
 
 }  // namespace penstock

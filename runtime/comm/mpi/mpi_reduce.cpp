@@ -166,7 +166,7 @@ void MpiReduceGroup::begin(size_t lane_index, Phase phase) {
 void MpiReduceGroup::advance(size_t lane_index) {
   Lane& lane = lanes_[lane_index];
   if (lane.phase == Phase::Scatter) {
-    add_in_replica_order(lane);
+    add_in_pairs(lane);
     begin(lane_index, Phase::Gather);
     return;
   }
@@ -181,24 +181,26 @@ void MpiReduceGroup::advance(size_t lane_index) {
   }
 }
 
-void MpiReduceGroup::add_in_replica_order(const Lane& lane) const {
+// As runtime/comm/pairwise.h says, a block at a time; overwrites the copies.
+void MpiReduceGroup::add_in_pairs(const Lane& lane) const {
   const Slice& slice = *lane.slice;
   const int64_t length = slice.length(rank_);
   float* own = slice.data + slice.first(rank_);
-  const float* scratch = lane.scratch.data<float>();
-  const auto copy_of = [&](int member) -> const float* {
+  auto* scratch = lane.scratch.data<float>();
+  const auto copy_of = [&](int member) -> float* {
     if (member == rank_) return own;
     return scratch + (member < rank_ ? member : member - 1) * slice.segment;
   };
-  std::array<float, kBlock> sum;
   for (int64_t first = 0; first < length; first += kBlock) {
     const int64_t n = std::min(kBlock, length - first);
-    std::copy_n(copy_of(0) + first, n, sum.begin());
-    for (int member = 1; member < size_; ++member) {
-      const float* values = copy_of(member) + first;
-      for (int64_t i = 0; i < n; ++i) sum[static_cast<size_t>(i)] += values[i];
+    for (int apart = 1; apart < size_; apart *= 2) {
+      for (int member = 0; member + apart < size_; member += 2 * apart) {
+        float* sum = copy_of(member) + first;
+        const float* values = copy_of(member + apart) + first;
+        for (int64_t i = 0; i < n; ++i) sum[i] += values[i];
+      }
     }
-    std::copy_n(sum.begin(), n, own + first);
+    if (rank_ != 0) std::copy_n(copy_of(0) + first, n, own + first);
   }
 }
 

@@ -3,7 +3,7 @@
 // A direct reduce-scatter and all-gather: a buffer is cut into slices, a slice into one segment per
 // member; everybody sends each segment to its owner, who adds the D copies and sends the sum to
 // all. Each member sends 2 (D-1)/D of the buffer, as in a ring, but in two steps instead of 2
-// (D-1), and every element is added in replica order, (x0 + x1) + x2 ...: a ring starts each
+// (D-1), and every element is added in one order (runtime/comm/pairwise.h): a ring starts each
 // segment at another member, so its bits would depend on where in a buffer a parameter lies, and
 // with it on K.
 //
@@ -79,7 +79,7 @@ class MpiReduceGroup final : public ReduceGroup, private Poller {
   void make_requests(Slice& slice, Lane& lane, int tag);
   void begin(size_t lane, Phase phase);
   void advance(size_t lane);  // the phase under way has completed
-  void add_in_replica_order(const Lane& lane) const;
+  void add_in_pairs(const Lane& lane) const;
   void complete(int result, int completed);  // what Testsome has returned
   // Throws Error(Peer) when the `request`-th transfer of the lane's phase has failed or misfits.
   void check(const Lane& lane, size_t request, int error, const MPI_Status& status) const;

@@ -4,12 +4,17 @@
 #if __has_include(<mpi-ext.h>)
 #include <mpi-ext.h>
 #endif
+#include <dlfcn.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <thread>
 
 #include "kernels/error.h"
 #include "runtime/comm/gpu_environment.h"
@@ -21,6 +26,7 @@ namespace penstock {
 namespace {
 
 constexpr const char* kStarting = "starting MPI";
+constexpr std::chrono::minutes kLastOnes{30};  // for ranks that are still busy when others end
 
 // Some containers forbid process_vm_readv even between processes of one user.
 bool may_read_other_processes() {
@@ -44,6 +50,30 @@ void set_defaults() {
   if (!may_read_other_processes()) {
     (void)setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
   }
+}
+
+// What MPI_Abort does in Open MPI when it has printed its dozen lines, which would bury ours: it
+// asks PMIx, which knows the job, to end it. Null where MPI does not run on PMIx, or its version
+// has another name.
+using PmixAbort = int (*)(int status, const char* message, void* processes, size_t count);
+PmixAbort pmix_abort() {
+  void* library = dlopen("libpmix.so.2", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) return nullptr;
+  return reinterpret_cast<PmixAbort>(dlsym(library, "PMIx_Abort"));
+}
+
+// Whether all ranks have come within the time. MPI may be asked that while it is in order.
+bool have_all_come(std::chrono::seconds limit) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (MPI_Ibarrier(MPI_COMM_WORLD, &request) != MPI_SUCCESS) return false;
+  const auto end = std::chrono::steady_clock::now() + limit;
+  int done = 0;
+  while (std::chrono::steady_clock::now() < end) {
+    if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+    if (done != 0) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
 }
 
 void refuse_slurm_without_pmix() {
@@ -90,6 +120,8 @@ Session::~Session() {
   // An exception on its way out of main: the other ranks wait for this one, and MPI_Finalize would
   // wait for them.
   if (std::uncaught_exceptions() > 0) abort(static_cast<int>(ErrorKind::Internal));
+  // MPI_Finalize waits for all, and has no end of its own.
+  if (ranks_ > 1 && !have_all_come(kLastOnes)) abort(static_cast<int>(ErrorKind::Peer));
   (void)MPI_Finalize();
 }
 
@@ -110,7 +142,22 @@ bool Session::takes_gpu_memory() {
 }
 
 void Session::abort(int exit_code) const {
-  (void)MPI_Abort(MPI_COMM_WORLD, exit_code);
+  const PmixAbort quiet = ranks_ > 1 ? pmix_abort() : nullptr;
+  if (quiet == nullptr || quiet(exit_code, "", nullptr, 0) != 0) {
+    (void)MPI_Abort(MPI_COMM_WORLD, exit_code);
+  }
+  std::_Exit(exit_code);
+}
+
+void Session::end_together(int exit_code) const {
+  if (ranks_ == 1 || exit_code == 0 || pmix_abort() == nullptr) return;
+  constexpr std::chrono::seconds kStragglers{5};
+  (void)std::fflush(nullptr);
+  (void)std::signal(SIGTERM, SIG_DFL);  // which mpirun will send, and has a second's patience with
+  const bool all_here = have_all_come(kStragglers);
+  if (rank_ == 0 || !all_here) abort(exit_code);
+  // Rank 0 ends this process.
+  std::this_thread::sleep_for(kStragglers);
   std::_Exit(exit_code);
 }
 

@@ -29,8 +29,13 @@ class Session {
   // Whether this MPI says that it can be given the addresses of GPU memory.
   [[nodiscard]] static bool takes_gpu_memory();
 
-  // Ends the whole job at once with this exit code; never returns.
+  // Ends the whole job at once with this exit code; never returns. From any thread.
   [[noreturn]] void abort(int exit_code) const;
+  // The same at the end of a job that has failed in good order: once all ranks have come here, or
+  // enough time has passed. What was printed before stays the last word; mpirun has a dozen lines
+  // for ranks that end by themselves with an exit code. Returns where that cannot be had, on all
+  // ranks, to leave by MPI_Finalize.
+  void end_together(int exit_code) const;
 
  private:
   int rank_ = 0, ranks_ = 1, local_rank_ = 0, local_ranks_ = 1;

@@ -1,16 +1,17 @@
 // Checkpoints are complete or absent: saved by several ranks, read by name, refused when damaged.
-#include "runtime/checkpoint/checkpoint.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <csignal>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "runtime/checkpoint/layout.h"
 #include "runtime/checkpoint/reader.h"
+#include "runtime/checkpoint/writer/checkpoint_writer.h"
 #include "tests/unit/checkpoint/temporary.h"
 #include "tests/unit/checkpoint/thread_world.h"
 #include "tests/unit/optimizer/update_device.h"
@@ -47,25 +48,27 @@ class Checkpoints : public testing::Test {
     return tensor;
   }
 
-  // The layers spread evenly over `writers` ranks; the other ranks of the world bring nothing.
-  CheckpointRequest request(int64_t step, int rank, int writers) {
+  // The layers spread evenly over so many ranks, and those after them: their replicas.
+  CheckpointRequest request(int64_t step, int rank, int positions, int replicas = 1) {
     CheckpointRequest request;
     request.root = root_;
-    request.keep = keep_;
-    request.state = {step, 1ULL << 63, step * 32, 32, "0.1.0", "[run]\nsteps = \"\xC3\xA9\"\n"};
+    request.retention = retention_;
+    request.state = {step, 1ULL << 63, step * 32, 32, "0.1.0", "[run]\nsteps = \"\xC3\xA9\"\n",
+                     run_};
     for (int i = 0; i < kLayers; ++i) {
-      if (i * writers / kLayers != rank) continue;
-      request.model.push_back({name_of_layer(i), layer(i, step)});
-      request.optimizer.push_back({name_of_layer(i) + ".exp_avg", layer(i, -step)});
+      if (i * positions / kLayers != rank % positions) continue;
+      request.model.push_back({{name_of_layer(i), layer(i, step)}, i});
+      request.optimizer.push_back({{name_of_layer(i) + ".exp_avg", layer(i, -step)}, i});
     }
+    request.replica = rank / positions;
+    request.replicas = replicas;
     return request;
   }
 
-  std::vector<std::string> save(int64_t step, int ranks = 1, int writers = 0) {
-    if (writers == 0) writers = ranks;
-    return on_ranks(ranks, [&](Collective& world) {
+  std::vector<std::string> save(int64_t step, int positions = 1, int replicas = 1) {
+    return on_ranks(positions * replicas, [&](Collective& world) {
       const CheckpointResult result =
-          save_checkpoint(request(step, world.rank(), writers), world, device_);
+          CheckpointWriter(world, device_).save(request(step, world.rank(), positions, replicas));
       EXPECT_EQ(result.path, step_path(step));
       EXPECT_EQ(result.warning, "");
       EXPECT_GT(result.size_bytes, 0U);
@@ -104,28 +107,59 @@ class Checkpoints : public testing::Test {
 
   Temporary here_;
   std::string root_ = here_ / "run/checkpoints";
-  int keep_ = 0;
+  Retention retention_;
+  std::string run_ = "7f3a";
   UpdateDevice device_;
 };
 
-TEST_F(Checkpoints, AnyNumberOfRanksWritesTheSameTensors) {
-  int64_t step = 0;
-  for (const int ranks : {1, 2, 3, 6}) {
-    ++step;
-    EXPECT_THAT(save(step, ranks), Each(""));
-    expect_reads_back(step);
+// Byte for byte: the state alone says which step it was.
+TEST_F(Checkpoints, AnyNumberOfRanksWritesTheSameShards) {
+  EXPECT_THAT(save(1), Each(""));
+  std::map<std::string, std::string> first;
+  for (const std::string& file : names(step_path(1)))
+    first[file] = contents(step_path(1) + "/" + file);
+  EXPECT_EQ(first.size(), 2U * kLayers + 4);
+  for (const auto& [positions, replicas] :
+       std::vector<std::pair<int, int>>{{2, 1}, {3, 1}, {6, 1}, {1, 2}, {2, 3}, {1, 5}}) {
+    fs::remove_all(root_);
+    EXPECT_THAT(save(1, positions, replicas), Each(""));
+    for (const auto& [file, bytes] : first) {
+      EXPECT_EQ(contents(step_path(1) + "/" + file), bytes)
+          << file << " of " << positions << " x " << replicas;
+    }
   }
 }
 
-TEST_F(Checkpoints, ReplicasThatBringNothingGetNoShard) {
-  EXPECT_THAT(save(7, 4, 2), Each(""));
-  expect_reads_back(7);
-  EXPECT_THAT(
-      names(step_path(7)),
-      ElementsAre("manifest.json", "model-00001-of-00002.safetensors",
-                  "model-00002-of-00002.safetensors", "model.safetensors.index.json",
-                  "optimizer-00001-of-00002.safetensors", "optimizer-00002-of-00002.safetensors",
-                  "optimizer.safetensors.index.json", "state.json"));
+TEST_F(Checkpoints, EveryReplicaWritesItsShare) {
+  std::vector<Shard> all;
+  for (int i = 0; i < kLayers; ++i)
+    all.push_back({"model", i, 0, {{name_of_layer(i), layer(i, 0)}}});
+  uint64_t most = 0;
+  std::set<int64_t> written;
+  for (int replica = 0; replica < 3; ++replica) {
+    uint64_t bytes = 0;
+    for (const Shard& shard : share_of(all, replica, 3)) {
+      EXPECT_TRUE(written.insert(shard.layer).second);
+      bytes += shard.size_bytes();
+    }
+    most = std::max(most, bytes);
+  }
+  EXPECT_EQ(written.size(), 6U);
+  EXPECT_EQ(most, 7 * kWidth * 4);  // of 1 + 2 + 3 + 4 + 5 + 6 a third
+}
+
+TEST_F(Checkpoints, ALargeLayerHasSeveralShards) {
+  std::vector<PlacedTensor> tensors;
+  for (const char* name : {"d", "a", "c", "b"}) tensors.push_back({{name, layer(3, 0)}, 0});
+  tensors.push_back({{"large", layer(5, 0)}, 0});
+  tensors.push_back({{"next", layer(0, 0)}, 1});
+  std::vector<std::string> cut;
+  for (const Shard& shard : cut_shards("model", tensors, 2 * 4 * kWidth * 4)) {
+    std::string text = std::to_string(shard.layer) + "." + std::to_string(shard.piece);
+    for (const NamedTensor& tensor : shard.tensors) text += " " + tensor.name;
+    cut.push_back(text);
+  }
+  EXPECT_THAT(cut, ElementsAre("0.0 a b", "0.1 c d", "0.2 large", "1.0 next"));
 }
 
 TEST_F(Checkpoints, IndexIsHuggingFaces) {
@@ -134,9 +168,9 @@ TEST_F(Checkpoints, IndexIsHuggingFaces) {
       nlohmann::json::parse(contents(step_path(100) + "/model.safetensors.index.json"));
   EXPECT_EQ(index["metadata"]["total_size"], (1 + 2 + 3 + 4 + 5 + 6) * kWidth * 4);
   EXPECT_EQ(index["weight_map"].size(), 6U);
-  EXPECT_EQ(index["weight_map"]["blocks.0.weight"], "model-00001-of-00002.safetensors");
-  EXPECT_EQ(index["weight_map"]["blocks.5.weight"], "model-00002-of-00002.safetensors");
-  const SafetensorsFile shard(step_path(100) + "/model-00001-of-00002.safetensors");
+  EXPECT_EQ(index["weight_map"]["blocks.0.weight"], "model-00001-of-00006.safetensors");
+  EXPECT_EQ(index["weight_map"]["blocks.5.weight"], "model-00006-of-00006.safetensors");
+  const SafetensorsFile shard(step_path(100) + "/model-00001-of-00006.safetensors");
   EXPECT_EQ(shard.metadata().at("format"), "pt");
 }
 
@@ -148,7 +182,7 @@ TEST_F(Checkpoints, ReaderListsByName) {
   EXPECT_EQ(model[5].tensor.name, "blocks.5.weight");
   EXPECT_EQ(model[5].tensor.dtype, "F32");
   EXPECT_THAT(model[5].tensor.shape, ElementsAre(kWidth, 6));
-  EXPECT_EQ(model[5].file, "model-00002-of-00002.safetensors");
+  EXPECT_EQ(model[5].file, "model-00006-of-00006.safetensors");
   EXPECT_EQ(reader.optimizer().size(), 6U);
   EXPECT_TRUE(reader.contains("blocks.3.weight.exp_avg"));
   EXPECT_FALSE(reader.contains("blocks.6.weight"));
@@ -158,7 +192,8 @@ TEST_F(Checkpoints, WithoutOptimizerStateThereIsNoOptimizerFile) {
   on_ranks(1, [&](Collective& world) {
     CheckpointRequest plain = request(3, 0, 1);
     plain.optimizer.clear();
-    save_checkpoint(plain, world, device_);
+    plain.model.resize(1);
+    CheckpointWriter(world, device_).save(plain);
   });
   EXPECT_THAT(names(step_path(3)), ElementsAre("manifest.json", "model-00001-of-00001.safetensors",
                                                "model.safetensors.index.json", "state.json"));
@@ -167,7 +202,7 @@ TEST_F(Checkpoints, WithoutOptimizerStateThereIsNoOptimizerFile) {
 
 TEST_F(Checkpoints, DamageIsNamedBeforeATensorIsRead) {
   EXPECT_THAT(save(1), Each(""));
-  const std::string shard = step_path(1) + "/model-00001-of-00001.safetensors";
+  const std::string shard = step_path(1) + "/model-00003-of-00006.safetensors";
   const std::string good = contents(shard);
   Tensor tensor = layer(2, 0);
   const auto reading = [&] {
@@ -184,6 +219,29 @@ TEST_F(Checkpoints, DamageIsNamedBeforeATensorIsRead) {
   EXPECT_THAT(refusal(ErrorKind::Data, reading), AllOf(HasSubstr(shard), HasSubstr("not exist")));
   put(shard, good);
   EXPECT_NO_THROW(reading());
+}
+
+// Ranks that each need a few tensors share the work of checking: none reads what it does not need.
+TEST_F(Checkpoints, RanksReadTheirOwnTensorsAndCheckAShareOfTheFiles) {
+  EXPECT_THAT(save(1), Each(""));
+  const std::string shard = step_path(1) + "/model-00001-of-00001.safetensors";
+  std::string flipped = contents(shard);
+  flipped.back() = static_cast<char>(flipped.back() ^ 1);  // of the last layer
+  put(shard, flipped);
+  Tensor tensor = layer(2, 0);
+  CheckpointReader reader(step_path(1), ShardCheck::ByCaller);
+  reader.read(name_of_layer(2), tensor, device_);
+  EXPECT_EQ(tensor.data<float>()[3], value_at(2, 3, 1));
+  int refusals = 0;
+  for (size_t part = 0; part < 3; ++part) {
+    try {
+      reader.verify(part, 3);
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(shard));
+      ++refusals;
+    }
+  }
+  EXPECT_EQ(refusals, 1);
 }
 
 TEST_F(Checkpoints, AFlippedByteInAnyFileIsRefused) {
@@ -272,7 +330,7 @@ TEST_F(Checkpoints, SavingAStepAgainReplacesIt) {
   put(step_path(5) + "/notes.txt", "an older one");
   EXPECT_THAT(save(5, 3), Each(""));
   expect_reads_back(5);
-  EXPECT_THAT(names(root_), ElementsAre("step-00000005"));
+  EXPECT_THAT(names(root_), ElementsAre("latest", "step-00000005"));
   EXPECT_FALSE(fs::exists(step_path(5) + "/notes.txt"));
 }
 
@@ -284,24 +342,135 @@ TEST_F(Checkpoints, ACrashWhileReplacingLosesNothing) {
   expect_reads_back(found[0].path, 5);
   EXPECT_THAT(save(6), Each(""));
   expect_reads_back(5);  // under its own name again
-  EXPECT_THAT(names(root_), ElementsAre("step-00000005", "step-00000006"));
+  EXPECT_THAT(names(root_), ElementsAre("latest", "step-00000005", "step-00000006"));
 }
 
 TEST_F(Checkpoints, KeepsTheNewestAndTouchesOnlyItsOwn) {
-  keep_ = 2;
+  retention_.keep = 2;
   fs::create_directories(root_ + "/step-00000001");  // no manifest: not ours
   fs::create_directories(root_ + "/best");
   for (const int64_t step : {10, 20, 30, 40}) EXPECT_THAT(save(step), Each(""));
   EXPECT_THAT(steps(), ElementsAre(30, 40));
-  EXPECT_THAT(names(root_), ElementsAre("best", "step-00000001", "step-00000030", "step-00000040"));
-  EXPECT_THAT(save(15), Each(""));  // resumed from an early one: what was just saved stays
-  EXPECT_THAT(steps(), ElementsAre(15, 40));
-  keep_ = 1;
+  EXPECT_THAT(names(root_),
+              ElementsAre("best", "latest", "step-00000001", "step-00000030", "step-00000040"));
+  EXPECT_THAT(save(15), Each(""));  // resumed from an early one: those of later steps stay
+  EXPECT_THAT(steps(), ElementsAre(15, 30, 40));
+  retention_.keep = 1;
   EXPECT_THAT(save(16), Each(""));
-  EXPECT_THAT(steps(), ElementsAre(16));
-  keep_ = 0;
+  EXPECT_THAT(steps(), ElementsAre(16, 30, 40));
+  retention_.keep = 0;
   for (const int64_t step : {17, 18, 123456789}) EXPECT_THAT(save(step), Each(""));
-  EXPECT_THAT(steps(), ElementsAre(16, 17, 18, 123456789));
+  EXPECT_THAT(steps(), ElementsAre(16, 17, 18, 30, 40, 123456789));
+}
+
+// 20 steps, then 10 steps of another run into the same directory.
+TEST_F(Checkpoints, AnotherRunsAreLeftAloneAndAreNotTheLatest) {
+  retention_.keep = 2;
+  for (const int64_t step : {10, 20}) EXPECT_THAT(save(step), Each(""));
+  run_ = "another";
+  for (const int64_t step : {3, 5, 8}) EXPECT_THAT(save(step), Each(""));
+  EXPECT_THAT(steps(), ElementsAre(5, 8, 10, 20));
+  EXPECT_EQ(latest_checkpoint(root_)->step, 8);
+  EXPECT_THAT(save(10),
+              Each(AllOf(StartsWith("3 "), HasSubstr(step_path(10)), HasSubstr("this run"))));
+  run_ = "7f3a";
+  expect_reads_back(10);
+}
+
+TEST_F(Checkpoints, EveryNthStays) {
+  retention_ = {.keep = 2, .keep_every = 100};
+  // By the clock: the first of every hundred.
+  for (const int64_t step : {40, 80, 120, 160, 199, 260, 290, 500, 510, 520}) {
+    EXPECT_THAT(save(step), Each(""));
+  }
+  EXPECT_THAT(steps(), ElementsAre(120, 260, 500, 510, 520));
+}
+
+TEST_F(Checkpoints, LatestIsAlwaysACompleteOne) {
+  EXPECT_FALSE(latest_checkpoint(root_));
+  for (const int64_t step : {5, 6}) EXPECT_THAT(save(step), Each(""));
+  EXPECT_EQ(fs::read_symlink(root_ + "/latest"), "step-00000006");
+  expect_reads_back(root_ + "/latest", 6);
+  const auto latest = [&] { return latest_checkpoint(root_).value().step; };
+  // A crash before the new one had its name, and one before `latest` was moved.
+  fs::create_symlink("step-00000007", root_ + "/.latest.next");
+  EXPECT_EQ(latest(), 6);
+  EXPECT_THAT(save(8), Each(""));
+  EXPECT_THAT(names(root_),
+              ElementsAre("latest", "step-00000005", "step-00000006", "step-00000008"));
+  fs::remove(root_ + "/latest");
+  fs::create_symlink("step-00000006", root_ + "/latest");
+  EXPECT_EQ(latest(), 6) << "as somebody wants it";
+  fs::create_symlink("step-00000008", root_ + "/.latest.next");
+  EXPECT_EQ(latest(), 8);
+  EXPECT_EQ(clear_leftovers(root_), "");
+  EXPECT_EQ(fs::read_symlink(root_ + "/latest"), "step-00000008");
+  // Not a name of ours, or gone.
+  for (const char* target : {"../elsewhere", "step-00000009", "/", "step-5"}) {
+    fs::remove(root_ + "/latest");
+    fs::create_symlink(target, root_ + "/latest");
+    EXPECT_EQ(latest(), 8) << target;
+  }
+}
+
+TEST_F(Checkpoints, ALinkToACheckpointIsOne) {
+  EXPECT_THAT(save(1), Each(""));
+  const std::string elsewhere = here_ / "elsewhere";
+  fs::rename(step_path(1), elsewhere);
+  fs::create_symlink(elsewhere, step_path(1));
+  EXPECT_THAT(steps(), ElementsAre(1));
+  expect_reads_back(1);
+  retention_.keep = 1;
+  EXPECT_THAT(save(2), Each(""));
+  EXPECT_THAT(steps(), ElementsAre(2));
+  EXPECT_FALSE(fs::is_symlink(step_path(1)));
+  run_ = "7f3a";
+  expect_reads_back(elsewhere, 1);  // the link alone is gone
+}
+
+TEST_F(Checkpoints, WhatIsInTheWayStays) {
+  fs::create_directories(root_);
+  put(step_path(1), "mine");
+  fs::create_directories(step_path(2) + "/folder");
+  for (const int64_t step : {1, 2}) {
+    EXPECT_THAT(save(step, 2), Each(AllOf(StartsWith("3 "), HasSubstr(step_path(step)))));
+  }
+  EXPECT_THAT(names(root_), ElementsAre("step-00000001", "step-00000002"));
+  EXPECT_EQ(contents(step_path(1)), "mine");
+}
+
+// As a run does it: the tensors change while they are written, and nobody waits.
+TEST_F(Checkpoints, ASnapshotIsWrittenWhileTrainingGoesOn) {
+  EXPECT_THAT(on_ranks(2,
+                       [&](Collective& world) {
+                         CheckpointWriter writer(world, device_);
+                         EXPECT_FALSE(writer.under_way());
+                         for (const int64_t step : {1, 2}) {
+                           const CheckpointRequest mine = request(step, world.rank(), 2);
+                           writer.begin(mine);
+                           for (const PlacedTensor& tensor : mine.model) {
+                             std::memset(tensor.named.tensor.raw(), 0x7f,
+                                         tensor.named.tensor.size_bytes());
+                           }
+                           EXPECT_EQ(writer.snapshot_bytes(),
+                                     2 * (world.rank() == 0 ? 6 : 15) * kWidth * 4);
+                           EXPECT_FALSE(writer.advance());
+                           EXPECT_EQ(writer.advance().value().path, step_path(step));
+                           EXPECT_FALSE(writer.under_way());
+                           EXPECT_FALSE(writer.finish());
+                         }
+                       }),
+              Each(""));
+  for (const int64_t step : {1, 2}) expect_reads_back(step);
+}
+
+TEST_F(Checkpoints, ARunThatEndsInTheMiddleLeavesNothing) {
+  EXPECT_THAT(save(1), Each(""));
+  on_ranks(2, [&](Collective& world) {
+    CheckpointWriter writer(world, device_);
+    writer.begin(request(2, world.rank(), 2));
+  });
+  EXPECT_THAT(names(root_), ElementsAre("latest", "step-00000001"));
 }
 
 TEST_F(Checkpoints, ListsOnlyExactNames) {
@@ -330,39 +499,49 @@ TEST_F(Checkpoints, AFullDiskOnOneRankFailsOnAllAndLeavesTheEarlierOnes) {
   std::signal(SIGXFSZ, SIG_IGN);
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
   const std::vector<std::string> errors = on_ranks(3, [&](Collective& world) {
+    CheckpointWriter writer(world, device_);
     CheckpointRequest mine = request(1, world.rank(), 3);
     if (world.rank() == 1) {
-      mine.model.push_back({"large", device_.zeros({1 << 17}, DType::F32, Purpose::Parameters)});
+      mine.model.push_back(
+          {{"large", device_.zeros({1 << 17}, DType::F32, Purpose::Parameters)}, kLayers});
     }
-    save_checkpoint(mine, world, device_);
+    try {
+      writer.begin(mine);
+      writer.finish();
+      ADD_FAILURE() << "complete";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.scope(), ErrorScope::EveryRank);
+    }
+    EXPECT_FALSE(fs::exists(root_ + "/.step-00000001.partial"));
+    writer.begin(request(2, world.rank(), 3));  // the disk has room again
+    writer.finish();
+    writer.save(mine);
   });
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &usual), 0);
   std::signal(SIGXFSZ, SIG_DFL);
   EXPECT_THAT(errors, Each(AllOf(StartsWith("3 "), HasSubstr("rank 1"),
-                                 HasSubstr("model-00002-of-00003.safetensors"))));
-  EXPECT_THAT(names(root_), ElementsAre("step-00000001"));
+                                 HasSubstr("model-00007-of-00007.safetensors"))));
+  EXPECT_THAT(names(root_), ElementsAre("latest", "step-00000001", "step-00000002"));
   expect_reads_back(1);
 }
 
 TEST_F(Checkpoints, ATensorOnTwoRanksIsABug) {
-  const std::vector<std::string> errors = on_ranks(2, [&](Collective& world) {
-    CheckpointRequest mine = request(1, 0, 1);
-    save_checkpoint(mine, world, device_);
-  });
-  EXPECT_THAT(errors, Each(AllOf(StartsWith("1 "), HasSubstr("blocks.0.weight"))));
+  const std::vector<std::string> errors = on_ranks(
+      2, [&](Collective& world) { CheckpointWriter(world, device_).save(request(1, 0, 1)); });
+  EXPECT_THAT(errors, Each(AllOf(StartsWith("1 "), HasSubstr(".weight is in both"))));
   EXPECT_THAT(names(root_), IsEmpty());
 }
 
 TEST_F(Checkpoints, AnOldOneThatCannotBeRemovedIsAWarning) {
   if (geteuid() == 0) GTEST_SKIP() << "root may remove everything: run this as another user";
-  keep_ = 1;
+  retention_.keep = 1;
   EXPECT_THAT(save(1), Each(""));
   fs::permissions(step_path(1), fs::perms::owner_read | fs::perms::owner_exec);
   for (const int64_t step : {2, 3}) {
     std::vector<std::string> warnings(2);
     on_ranks(2, [&](Collective& world) {
       warnings[static_cast<size_t>(world.rank())] =
-          save_checkpoint(request(step, world.rank(), 2), world, device_).warning;
+          CheckpointWriter(world, device_).save(request(step, world.rank(), 2)).warning;
     });
     EXPECT_THAT(warnings, Each(HasSubstr(".step-00000001.partial")));
     expect_reads_back(step);

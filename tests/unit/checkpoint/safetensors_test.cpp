@@ -47,7 +47,7 @@ TEST(Safetensors, RoundTripKeepsEveryBit) {
       {"bytes \"\\\n\xC3\xA9", numbered(device, {3}, DType::U8, 9)},
       {"ints", numbered(device, {2, 1, 2}, DType::I32, 100)}};
   const std::string path = here / "x.safetensors";
-  const FileDigest digest = write_safetensors(path, tensors, {{"format", "pt"}}, device);
+  const FileDigest digest = write_safetensors(path, tensors, {{"format", "pt"}}, &device);
   EXPECT_EQ(digest, digest_of(path));
   EXPECT_EQ(digest.size_bytes, contents(path).size());
 
@@ -74,7 +74,7 @@ TEST(Safetensors, WritesWhatTheReferenceWriterWrites) {
   Tensor ints = device.empty({1, 1}, DType::I32, Purpose::Parameters);
   ints.data<int32_t>()[0] = 258;
   write_safetensors(here / "x", {{{"i", ints}, {"z", floats}, {"b", floats}}}, {{"format", "pt"}},
-                    device);
+                    &device);
   const std::string json =
       R"({"__metadata__":{"format":"pt"},"b":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
       R"("z":{"dtype":"F32","shape":[2],"data_offsets":[8,16]},)"
@@ -89,7 +89,7 @@ TEST(Safetensors, PassesDeviceMemoryThroughASmallBuffer) {
   UpdateDevice device(false);
   const Tensor large = numbered(device, {(5 << 20) / 4 + 3}, DType::F32, 1);
   const Tensor small = numbered(device, {3}, DType::F32, 2);
-  write_safetensors(here / "x", {{{"large", large}, {"small", small}}}, {}, device);
+  write_safetensors(here / "x", {{{"large", large}, {"small", small}}}, {}, &device);
   const SafetensorsFile file(here / "x");
   Tensor back = device.empty(large.shape(), DType::F32, Purpose::Parameters);
   file.read("large", back, device);
@@ -101,7 +101,7 @@ TEST(Safetensors, PassesDeviceMemoryThroughASmallBuffer) {
 TEST(Safetensors, NamesWhatDoesNotFitTheReader) {
   const Temporary here;
   UpdateDevice device;
-  write_safetensors(here / "x", {{{"w", numbered(device, {2, 3}, DType::F32, 1)}}}, {}, device);
+  write_safetensors(here / "x", {{{"w", numbered(device, {2, 3}, DType::F32, 1)}}}, {}, &device);
   const SafetensorsFile file(here / "x");
   Tensor turned = device.zeros({3, 2}, DType::F32, Purpose::Parameters);
   Tensor half = device.empty({2, 3}, DType::BF16, Purpose::Parameters);
@@ -119,13 +119,14 @@ TEST(Safetensors, WriterRefusesTwoOfOneName) {
   UpdateDevice device;
   const Tensor tensor = numbered(device, {1}, DType::F32, 1);
   for (const char* name : {"", "__metadata__"}) {
-    EXPECT_THROW(write_safetensors(here / "x", {{{name, tensor}}}, {}, device), Error);
+    EXPECT_THROW(write_safetensors(here / "x", {{{name, tensor}}}, {}, &device), Error);
   }
-  EXPECT_THAT(refusal(ErrorKind::Internal,
-                      [&] {
-                        write_safetensors(here / "x", {{{"w", tensor}, {"w", tensor}}}, {}, device);
-                      }),
-              HasSubstr("w"));
+  EXPECT_THAT(
+      refusal(ErrorKind::Internal,
+              [&] {
+                write_safetensors(here / "x", {{{"w", tensor}, {"w", tensor}}}, {}, &device);
+              }),
+      HasSubstr("w"));
 }
 
 TEST(Safetensors, ReadsForeignFiles) {

@@ -98,11 +98,10 @@ class Whole {
       : batch_(c.batch),
         device_(make_cpu_device(1, precision.bf16)),
         model_(build_model(c.config, 0, 0)),
-        stage_(model_.layers, RecomputeMode::Stage, 1, precision.dtype, *device_),
+        stage_(model_.layers, RecomputeMode::Stage, 1, precision.dtype, *device_, {.first = true}),
         optimizer_(make_optimizer({})) {
-    stage_.set_first(true);
     stage_.allocate(1);
-    optimizer_->allocate(stage_.parameters(), *device_);
+    optimizer_->allocate(stage_.weights().state(), *device_);
     const ModelInput input = input_of(c.config);
     const Shape labels = batched(input.label_per_position ? input.shape : Shape{});
     data_ = {device_->zeros(batched(input.shape), input.dtype, Purpose::Workspace)};
@@ -173,7 +172,8 @@ TEST(LayerCosts, WhatLastsAllRunIsExact) {
     EXPECT_EQ(total(costs, &LayerCost::parameter_bytes), use.current_of(Purpose::Parameters));
     EXPECT_EQ(total(costs, &LayerCost::gradient_bytes), use.current_of(Purpose::Gradients));
     EXPECT_EQ(total(costs, &LayerCost::optimizer_bytes), use.current_of(Purpose::Optimizer));
-    EXPECT_EQ(total(costs, &LayerCost::parameters), whole.stage().set().elements());
+    EXPECT_EQ(total(costs, &LayerCost::parameters),
+              whole.stage().weights().set().declared().elements());
   }
 }
 
@@ -355,8 +355,7 @@ TEST(LayerCosts, LeaveAStageOfTheSameLayersAlone) {
   const std::vector<std::string> names = {"labels"};
   const std::vector<Tensor> fields = {device->zeros({4, 32}, DType::I32, Purpose::Workspace)};
   const auto gradients = [&](bool disturbed) {
-    Stage stage(model.layers, RecomputeMode::Layer, 1, DType::F32, *device);
-    stage.set_first(true);
+    Stage stage(model.layers, RecomputeMode::Layer, 1, DType::F32, *device, {.first = true});
     stage.allocate(1);
     stage.begin_step();
     MicroBatch micro_batch;
@@ -370,8 +369,8 @@ TEST(LayerCosts, LeaveAStageOfTheSameLayersAlone) {
     (void)stage.forward(micro_batch, {fields[0]}, false);
     disturb();
     (void)stage.backward(micro_batch, {});
-    EXPECT_TRUE(std::isfinite(stage.loss(0).span<double>()[0]));
-    const auto all = stage.gradients().span<float>();
+    EXPECT_TRUE(std::isfinite(stage.losses(0).loss.span<double>()[0]));
+    const auto all = stage.weights().gradients().span<float>();
     return std::vector<float>(all.begin(), all.end());
   };
   EXPECT_EQ(gradients(true), gradients(false));

@@ -49,7 +49,7 @@ class NormReplica : public SmallNetwork {
       (void)stage().backward(micro_batch(m), {random({2, 2, 3, kNormChannels}, 50)});
     }
   }
-  Tensor& sums() { return stage().set().step_sums()[0].value; }
+  Tensor& sums() { return stage().weights().set().declared().step_sums[0].value; }
   [[nodiscard]] Numbers averages() {
     Numbers all = buffer("norm.running_mean");
     for (double v : buffer("norm.running_var")) all.push_back(v);

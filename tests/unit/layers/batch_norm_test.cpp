@@ -157,7 +157,7 @@ TEST(BatchNorms, VariancesNeverFallBelowZero) {
 TEST(BatchNorms, FrozenKeepTheirAveragesAndUseThem) {
   for (RecomputeMode mode : {RecomputeMode::None, RecomputeMode::Stage}) {
     Replica replica(mode, {"norm.*"});
-    for (Buffer& buffer : replica.stage().set().buffers()) {
+    for (Buffer& buffer : replica.stage().weights().set().declared().buffers) {
       const Tensor noise = replica.random(buffer.shape, hash_name(buffer.name));
       replica.device().pointwise().accumulate(buffer.value, noise);
     }

@@ -19,7 +19,8 @@ std::unique_ptr<Layer> linear_layer(const std::string& name, int64_t in, int64_t
 
 std::vector<std::string> names(SmallNetwork& network) {
   std::vector<std::string> all;
-  for (const Parameter& p : network.stage().set().parameters()) all.push_back(p.name);
+  for (const Parameter& p : network.stage().weights().set().declared().parameters)
+    all.push_back(p.name);
   return all;
 }
 

@@ -26,7 +26,7 @@ Bits output(const Make& make, const std::string& name,
             const std::function<void(MicroBatch&)>& change) {
   SmallNetwork network(layers_of(make(name)), 2);
   // The weights depend on the name too; here only the mask may.
-  for (Parameter& p : network.stage().set().parameters()) {
+  for (Parameter& p : network.stage().weights().set().declared().parameters) {
     Tensor value = p.weight.value();
     network.device().pointwise().copy(value, network.random(p.shape, 3));
     p.weight.changed();

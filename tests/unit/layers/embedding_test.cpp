@@ -48,7 +48,7 @@ TEST(Embeddings, SinusoidalPositions) {
     for (int again = 0; again < 2; ++again) {
       expect_near(network.evaluate(network.integers({2, 4}, kIds))[0], y, 2e-6);
     }
-    EXPECT_EQ(network.stage().set().elements(), kVocabulary * width);
+    EXPECT_EQ(network.stage().weights().set().declared().elements(), kVocabulary * width);
     // Another length: the positions are made anew.
     const Tensors one = network.evaluate(network.integers({1, 1}, {3}));
     expect_near(one[0], {y.begin(), y.begin() + static_cast<std::ptrdiff_t>(width)}, 2e-6);

@@ -166,14 +166,14 @@ TEST(Kinds, SayWhatTheyTakeGiveAndOwn) {
     layer->declare(set);
     std::vector<std::string> parameters;
     int64_t elements = 0;
-    for (const Parameter& p : set.parameters()) {
+    for (const Parameter& p : set.declared().parameters) {
       parameters.push_back(p.name.substr(std::string(kName).size() + 1) + " " + p.shape.text());
       EXPECT_EQ(p.name.rfind(kName, 0), 0U) << p.name;
       EXPECT_FALSE(p.weight.value()) << "declare() allocates nothing";
       elements += p.shape.elements();
     }
     EXPECT_EQ(parameters, kind.parameters);
-    EXPECT_EQ(set.elements(), elements);
+    EXPECT_EQ(set.declared().elements(), elements);
   }
 }
 
@@ -287,8 +287,8 @@ TEST(ParameterSets, RefuseANameTwiceAndKeepAddresses) {
   EXPECT_EQ(&first, &set.parameter(slot));
   EXPECT_EQ(set.parameter(others[99]).name, "b.99");
   EXPECT_EQ(set.buffer(buffer).name, "a.running_mean");
-  EXPECT_EQ(&first, &set.parameters().front());
-  EXPECT_EQ(set.elements(), 106) << "buffers are not trained";
+  EXPECT_EQ(&first, &set.declared().parameters.front());
+  EXPECT_EQ(set.declared().elements(), 106) << "buffers are not trained";
   for (const char* name : {"a.weight", "a.running_mean"}) {
     EXPECT_THAT(message_of([&] { (void)set.add(repeated, name, {1}, {}); }), HasSubstr(name));
     EXPECT_THAT(message_of([&] { (void)set.add_buffer(repeated, name, {1}, 0.0F); }),

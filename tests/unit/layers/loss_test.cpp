@@ -66,7 +66,7 @@ TEST(Classifiers, LossCountsAndClips) {
         const Expected sum =
             expected(numbers_of(x), network.weight("classifier.weight"),
                      bias ? network.weight("classifier.bias") : Numbers{}, options);
-        const auto result = network.stage().loss(0).span<double>();
+        const auto result = network.stage().losses(0).loss.span<double>();
         ASSERT_EQ(result.size(), 3U);
         EXPECT_NEAR(result[0], sum.loss, 1e-5) << smoothing << ", clip " << clip;
         EXPECT_EQ(result[1], sum.right);
@@ -86,8 +86,8 @@ TEST(Classifiers, TheScaleIsThatOfTheGradients) {
     micro_batch.pass.loss_scale = scale;
     (void)network.stage().forward(micro_batch, {network.random({6, kWidth}, 1)}, true);
     Numbers all = numbers_of(network.stage().backward(micro_batch, {})[0]);
-    for (double g : numbers_of(network.stage().gradients())) all.push_back(g);
-    return std::make_pair(network.stage().loss(0).data<double>()[0], all);
+    for (double g : numbers_of(network.stage().weights().gradients())) all.push_back(g);
+    return std::make_pair(network.stage().losses(0).loss.data<double>()[0], all);
   };
   const auto [loss, gradients] = run(1.0F);
   const auto [scaled_loss, scaled] = run(0.25F);  // a power of two: exact
@@ -158,7 +158,7 @@ TEST(AuxiliaryLosses, PassTheirInputsAndAddAWeightedGradient) {
   end.set_labels(end.integers({6}, kLabels));
   (void)end.stage().forward(end.micro_batch(0), {end.random({6, kWidth}, 1)}, true);
   const Numbers of_input = numbers_of(end.stage().backward(end.micro_batch(0), {})[0]);
-  const Numbers of_weights = numbers_of(end.stage().gradients());
+  const Numbers of_weights = numbers_of(end.stage().weights().gradients());
 
   for (const RecomputeMode mode : {RecomputeMode::None, RecomputeMode::Stage}) {
     SmallNetwork network = inside(mode);
@@ -171,11 +171,11 @@ TEST(AuxiliaryLosses, PassTheirInputsAndAddAWeightedGradient) {
     ASSERT_EQ(out.size(), 2U);
     EXPECT_EQ(out[0].raw(), x.raw());
     EXPECT_EQ(out[1].raw(), beside.raw());
-    EXPECT_FALSE(network.stage().loss(0)) << "not the loss of the network";
+    EXPECT_FALSE(network.stage().losses(0).loss) << "not the loss of the network";
     if (mode == RecomputeMode::Stage) network.stage().recompute(network.micro_batch(0));
-    ASSERT_EQ(network.stage().auxiliary_losses(0).size(), 1U) << "a recompute counts nothing";
-    EXPECT_EQ(network.stage().auxiliary_losses(0)[0].data<double>()[0],
-              end.stage().loss(0).data<double>()[0]);
+    ASSERT_EQ(network.stage().losses(0).auxiliary.size(), 1U) << "a recompute counts nothing";
+    EXPECT_EQ(network.stage().losses(0).auxiliary[0].data<double>()[0],
+              end.stage().losses(0).loss.data<double>()[0]);
     const Tensor g = network.random({6, kWidth}, 3);
     const Tensors gradients =
         network.stage().backward(network.micro_batch(0), {g, network.random({3}, 4)});
@@ -185,7 +185,7 @@ TEST(AuxiliaryLosses, PassTheirInputsAndAddAWeightedGradient) {
       EXPECT_NEAR(got[i], numbers_of(g)[i] + kWeight * of_input[i], 1e-6);
     }
     EXPECT_EQ(numbers_of(gradients[1]), numbers_of(network.random({3}, 4)));
-    const Numbers weights = numbers_of(network.stage().gradients());
+    const Numbers weights = numbers_of(network.stage().weights().gradients());
     for (size_t i = 0; i < weights.size(); ++i) EXPECT_EQ(weights[i], kWeight * of_weights[i]);
   }
 }
@@ -195,10 +195,10 @@ TEST(AuxiliaryLosses, AreLeftOutOfEvaluation) {
   network.set_labels(network.integers({6}, kLabels));
   const Tensor x = network.random({6, kWidth}, 1);
   (void)network.stage().forward(network.micro_batch(0), {x}, true);
-  EXPECT_FALSE(network.stage().auxiliary_losses(0).empty());
+  EXPECT_FALSE(network.stage().losses(0).auxiliary.empty());
   (void)network.stage().backward(network.micro_batch(0), {network.random({6, kWidth}, 2)});
   EXPECT_EQ(network.evaluate(x)[0].raw(), x.raw());
-  EXPECT_TRUE(network.stage().auxiliary_losses(0).empty());
+  EXPECT_TRUE(network.stage().losses(0).auxiliary.empty());
 }
 
 TEST(AuxiliaryLosses, Refuse) {

@@ -56,10 +56,10 @@ class SmallNetwork {
                         const std::vector<std::string>& freeze = {})
       : device_(make_cpu_device(1)),
         layers_(std::move(layers)),
-        stage_(layers_, mode, micro_batches, DType::F32, *device_, freeze) {
+        stage_(layers_, mode, micro_batches, DType::F32, *device_, {.freeze = freeze}) {
     stage_.allocate(kSeed);
     // Biases and gains start at 0 and 1, which hides a forgotten one.
-    for (Parameter& p : stage_.set().parameters()) {
+    for (Parameter& p : stage_.weights().set().declared().parameters) {
       if (p.init.kind == Initializer::Kind::Normal) continue;
       const Tensor noise = random(p.shape, hash_name(p.name));
       Tensor value = p.weight.value();
@@ -87,14 +87,14 @@ class SmallNetwork {
     return t;
   }
   [[nodiscard]] Numbers weight(const std::string& name) {
-    for (Parameter& p : stage_.set().parameters()) {
+    for (Parameter& p : stage_.weights().set().declared().parameters) {
       if (p.name == name) return numbers_of(p.weight.value());
     }
     ADD_FAILURE() << "no parameter " << name;
     return {};
   }
   [[nodiscard]] Numbers buffer(const std::string& name) {
-    for (Buffer& b : stage_.set().buffers()) {
+    for (Buffer& b : stage_.weights().set().declared().buffers) {
       if (b.name == name) return numbers_of(b.value);
     }
     ADD_FAILURE() << "no buffer " << name;

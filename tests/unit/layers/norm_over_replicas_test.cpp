@@ -3,6 +3,7 @@
 #include <barrier>
 #include <thread>
 
+#include "tests/support/trained.h"
 #include "tests/unit/layers/batch_norm_network.h"
 
 namespace penstock {
@@ -53,7 +54,7 @@ Step step_of(Replica& replica, const Tensor& x, const Tensor& g, RecomputeMode m
   step.y = numbers_of(replica.stage().forward(batch, {x}, mode == RecomputeMode::None)[0]);
   if (mode != RecomputeMode::None) replica.stage().recompute(batch);
   step.dx = numbers_of(replica.stage().backward(batch, {g})[0]);
-  for (const Parameter* p : replica.stage().parameters()) {
+  for (const StateEntry* p : with_gradients(replica.stage())) {
     for (double value : numbers_of(p->gradient)) step.gradients.push_back(value);
   }
   return step;

@@ -16,7 +16,7 @@ ParameterSet declared(const ModelConfig& config) {
 }
 
 int64_t count(const ModelConfig& config) {
-  return declared(config).elements();
+  return declared(config).declared().elements();
 }
 
 // GPipe, Table 1: V 32000, d 2048, ff 8192, 32 heads, T 1024.
@@ -194,7 +194,7 @@ TEST(Counts, Mlp) {
 TEST(Names, AreThoseThatCheckpointsUse) {
   std::set<std::string> names;
   const ParameterSet set = declared(transformer_l(8, true));
-  for (const Parameter& p : set.parameters()) names.insert(p.name);
+  for (const Parameter& p : set.declared().parameters) names.insert(p.name);
   for (const char* name :
        {"embedding.token.weight", "blocks.7.attention.query.weight", "blocks.0.norm1.bias",
         "blocks.3.feed_forward.in.weight", "classifier.weight", "classifier.bias"}) {
@@ -351,7 +351,7 @@ TEST(Models, AskTheDataForWhatTheRunFileLeavesOut) {
     ParameterSet set;
     const Sequential model = build_model(c, vocabulary, classes);
     for (const auto& layer : model.layers) layer->declare(set);
-    return set.elements();
+    return set.declared().elements();
   };
   EXPECT_EQ(with(config, 500, 500), own);
   config.vocabulary = 0;

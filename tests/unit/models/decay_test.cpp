@@ -11,9 +11,12 @@ std::vector<std::string> spared_in(const ModelConfig& config) {
   const Sequential model = build_model(config, 0, 0);
   ParameterSet set;
   for (const auto& layer : model.layers) layer->declare(set);
+  const StateTable table(set);
   std::vector<std::string> names;
-  for (const Parameter& parameter : set.parameters()) {
-    if (is_spared_decay(parameter, OptimizerConfig{})) names.push_back(parameter.name);
+  for (const StateEntry* entry : table.entries()) {
+    if (entry->is_parameter() && is_spared_decay(*entry, OptimizerConfig{})) {
+      names.push_back(entry->name);
+    }
   }
   return names;
 }
@@ -43,10 +46,12 @@ TEST(Decay, KindsAgreeWithNamesInNamedNetworks) {
     ParameterSet set;
     for (const auto& layer : model.layers) layer->declare(set);
     int spared = 0;
-    for (const Parameter& parameter : set.parameters()) {
-      EXPECT_EQ(is_spared_decay(parameter, OptimizerConfig{}), is_spared_decay(parameter, by_name))
-          << config.kind << ' ' << parameter.name;
-      spared += is_spared_decay(parameter, by_name) ? 1 : 0;
+    const StateTable table(set);
+    for (const StateEntry* entry : table.entries()) {
+      if (!entry->is_parameter()) continue;
+      EXPECT_EQ(is_spared_decay(*entry, OptimizerConfig{}), is_spared_decay(*entry, by_name))
+          << config.kind << ' ' << entry->name;
+      spared += is_spared_decay(*entry, by_name) ? 1 : 0;
     }
     EXPECT_GT(spared, 0) << config.kind;
   }

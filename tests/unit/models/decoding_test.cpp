@@ -34,8 +34,7 @@ class Network {
   explicit Network(const ModelConfig& config)
       : device_(make_cpu_device(1)),
         model_(build_model(config, 0, 0)),
-        stage_(model_.layers, RecomputeMode::None, 1, DType::F32, *device_) {
-    stage_.set_first(true);
+        stage_(model_.layers, RecomputeMode::None, 1, DType::F32, *device_, {.first = true}) {
     stage_.allocate(3);
   }
 
@@ -79,7 +78,7 @@ class Network {
 
   Device& device() { return *device_; }
   void set_sources(const std::vector<Ids>& sources) { sources_ = sources; }
-  [[nodiscard]] int64_t past_bytes() const { return stage_.past_bytes(); }
+  [[nodiscard]] int64_t past_bytes() const { return stage_.facts().past_bytes; }
 
  private:
   void clear() {

@@ -36,7 +36,7 @@ TEST(Sequentials, NamesAndShapesReachTheParameters) {
   ParameterSet set;
   for (const auto& layer : build_model(config, 0, 0).layers) layer->declare(set);
   std::vector<std::string> all;
-  for (const Parameter& p : set.parameters()) all.push_back(p.name + " " + p.shape.text());
+  for (const Parameter& p : set.declared().parameters) all.push_back(p.name + " " + p.shape.text());
   // max-pool 3 with stride 1 keeps 8 x 8; the residual halves it to 4 x 4 x 6.
   EXPECT_THAT(all,
               ElementsAre("layers.stem.weight [4, 1, 3, 5]", "layers.stem.bias [4]",

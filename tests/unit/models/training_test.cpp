@@ -9,6 +9,7 @@
 
 #include "kernels/philox.h"
 #include "runtime/stage/stage.h"
+#include "tests/support/trained.h"
 #include "tests/unit/models/configs.h"
 
 namespace penstock {
@@ -23,8 +24,7 @@ class Trainee {
       : auxiliary_weight_(config.auxiliary_weight),
         device_(make_cpu_device(1)),
         model_(build_model(config, 0, 0)),
-        stage_(model_.layers, RecomputeMode::None, 1, DType::F32, *device_) {
-    stage_.set_first(true);
+        stage_(model_.layers, RecomputeMode::None, 1, DType::F32, *device_, {.first = true}) {
     stage_.allocate(kSeed);
     const ModelInput input = input_of(config);
     std::vector<int64_t> extents = {kBatch};
@@ -54,7 +54,7 @@ class Trainee {
     stage_.begin_step();
     (void)stage_.forward(micro_batch_, {inputs_}, true);
     (void)stage_.backward(micro_batch_, {});
-    return double{micro_batch_.pass.loss_scale} * stage_.loss(0).data<double>()[0];
+    return double{micro_batch_.pass.loss_scale} * stage_.losses(0).loss.data<double>()[0];
   }
   // What the training forward makes small: the mean loss and the weighted one of an auxiliary head.
   double loss() {
@@ -63,7 +63,7 @@ class Trainee {
     Tensors auxiliary;
     Context context = {.batch = micro_batch_,
                        .tape = tape,
-                       .owned = stage_.set(),
+                       .owned = stage_.weights().set(),
                        .recomputing = true,
                        .loss_scale = micro_batch_.pass.loss_scale,
                        .loss = &result,
@@ -82,15 +82,15 @@ class Trainee {
     return double{micro_batch_.pass.loss_scale} * sum;
   }
   void descend(float rate) {
-    for (Parameter* p : stage_.parameters()) {
+    for (StateEntry* p : parameters()) {
       const auto g = p->gradient.span<float>();
-      auto w = p->weight.value().span<float>();
+      auto w = p->value.span<float>();
       for (size_t i = 0; i < w.size(); ++i) w[i] -= rate * g[i];
-      p->weight.changed();
+      p->changed();
     }
     stage_.end_step(1);
   }
-  std::span<Parameter* const> parameters() { return stage_.parameters(); }
+  std::vector<StateEntry*> parameters() { return with_gradients(stage_); }
 
  private:
   static constexpr uint64_t kSeed = 3;
@@ -108,12 +108,12 @@ class Trainee {
   MicroBatch micro_batch_;
 };
 
-double slope(Trainee& network, Parameter& p, size_t i, float step) {
-  float& element = p.weight.value().data<float>()[i];
+double slope(Trainee& network, StateEntry& p, size_t i, float step) {
+  float& element = p.value.data<float>()[i];
   const float here = element;
   const auto at = [&](float value) {
     element = value;
-    p.weight.changed();
+    p.changed();
     return network.loss();
   };
   const double above = at(here + step);
@@ -121,7 +121,7 @@ double slope(Trainee& network, Parameter& p, size_t i, float step) {
   const double below = at(here - step);
   const double run = end - double{element};
   element = here;
-  p.weight.changed();
+  p.changed();
   return (above - below) / run;
 }
 
@@ -132,7 +132,7 @@ enum class Kinks : uint8_t { None, Relus, Everywhere };
 
 // By least squares over small steps. One alone would drown in rounding, which differs between
 // processors; in this many it evens out to a quarter.
-double fine_slope(Trainee& network, Parameter& p, size_t i) {
+double fine_slope(Trainee& network, StateEntry& p, size_t i) {
   constexpr int kSteps = 16;
   double products = 0.0;
   double squares = 0.0;
@@ -150,7 +150,7 @@ double fine_slope(Trainee& network, Parameter& p, size_t i) {
 // every tensor goes through several of them, and through pools of maxima, a step too large for one
 // element or too small for the rounding of another is no fault: the gradient must be that of one of
 // three. The finest, which takes its time, is left out where another is within `close` of it.
-std::vector<double> true_slopes(Trainee& network, Parameter& p, size_t i, Kinks kinks,
+std::vector<double> true_slopes(Trainee& network, StateEntry& p, size_t i, Kinks kinks,
                                 double gradient, double close) {
   const auto at = [&](float step) { return slope(network, p, i, step); };
   switch (kinks) {
@@ -175,7 +175,7 @@ void expect_true_gradients(const ModelConfig& config, Kinks kinks) {
   const size_t elements = kinks == Kinks::Everywhere ? 2 : 5;
   Trainee network(config);
   (void)network.differentiate();
-  for (Parameter* p : network.parameters()) {
+  for (StateEntry* p : network.parameters()) {
     const std::vector<float> gradient(p->gradient.span<float>().begin(),
                                       p->gradient.span<float>().end());
     constexpr double kLeast = 0.02;  // some gradients are zero in truth, as that of a key's bias

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "runtime/stage/stage.h"
+#include "tests/support/trained.h"
 #include "tests/unit/models/configs.h"
 
 namespace penstock {
@@ -15,7 +16,7 @@ int64_t parameters_of(const ModelConfig& config) {
   ParameterSet set;
   const Sequential model = build_model(config, 0, 0);
   for (const auto& layer : model.layers) layer->declare(set);
-  return set.elements();
+  return set.declared().elements();
 }
 
 // T(L, H, A) of GPipe, 5: width 1024, heads of 64, no biases in attention and softmax.
@@ -118,8 +119,7 @@ class Translator {
   explicit Translator(const ModelConfig& config)
       : device_(make_cpu_device(1)),
         model_(build_model(config, 0, 0)),
-        stage_(model_.layers, RecomputeMode::None, 1, DType::F32, *device_) {
-    stage_.set_first(true);
+        stage_(model_.layers, RecomputeMode::None, 1, DType::F32, *device_, {.first = true}) {
     stage_.allocate(3);
     set("source_tokens", {2, 5}, {4, 5, 3, 0, 0, 4, 6, 7, 8, 3});
     set("source_lengths", {2}, {3, 5});
@@ -144,24 +144,23 @@ class Translator {
     stage_.begin_step();
     (void)stage_.forward(micro_batch(), {fields_[0]}, true);
     (void)stage_.backward(micro_batch(), {});
-    const auto* sums = stage_.loss(0).data<double>();
+    const auto* sums = stage_.losses(0).loss.data<double>();
     return sums[0] / sums[2];
   }
   std::vector<float> gradient() {
     std::vector<float> all;
-    for (const Parameter* p : stage_.parameters()) {
+    for (const StateEntry* p : parameters()) {
       const auto g = p->gradient.span<float>();
       all.insert(all.end(), g.begin(), g.end());
     }
     return all;
   }
-  std::span<Parameter* const> parameters() { return stage_.parameters(); }
+  std::vector<StateEntry*> parameters() { return with_gradients(stage_); }
   // Summed over the layers that hold it, as the engine does before an update.
-  [[nodiscard]] std::vector<float> gradient_of(const Parameter& parameter) {
+  [[nodiscard]] std::vector<float> gradient_of(const StateEntry& parameter) {
     const auto own = parameter.gradient.span<float>();
     std::vector<float> sum(own.begin(), own.end());
-    for (const Parameter* holder : stage_.tied()) {
-      if (holder->first != &parameter) continue;
+    for (const Parameter* holder : std::span(parameter.holders).subspan(1)) {
       const auto g = holder->gradient.span<float>();
       for (size_t i = 0; i < sum.size(); ++i) sum[i] += g[i];
     }
@@ -187,7 +186,7 @@ TEST(Translation, GradientsAreThoseOfTheLoss) {
   config.dropout = 0.2;
   Translator network(config);
   (void)network.differentiate();
-  for (Parameter* p : network.parameters()) {
+  for (StateEntry* p : network.parameters()) {
     const std::vector<float> gradient = network.gradient_of(*p);
     // Along the gradient itself, the steepest way: its length is the slope.
     double squares = 0.0;
@@ -200,11 +199,11 @@ TEST(Translation, GradientsAreThoseOfTheLoss) {
     ASSERT_GT(length, 1e-5) << p->name;
     constexpr double kStep = 2e-3;
     const auto move = [&](double distance) {
-      auto w = p->weight.value().span<float>();
+      auto w = p->value.span<float>();
       for (size_t i = 0; i < w.size(); ++i) {
         w[i] += static_cast<float>(distance / length * double{gradient[i]});
       }
-      p->weight.changed();
+      p->changed();
       return network.differentiate();
     };
     const double above = move(kStep);

@@ -23,26 +23,38 @@ class Averaged {
     parameter_.name = "a.weight";
     parameter_.shape = {elements};
     parameter_.weight = Weight(device.zeros({elements}, DType::F32, Purpose::Parameters));
-    statistic_ = device.zeros({kStatistics}, DType::F32, Purpose::Parameters);
+    statistic_.shape = {kStatistics};
+    statistic_.value = device.zeros({kStatistics}, DType::F32, Purpose::Parameters);
+    of_weights_.name = "a.weight";
+    of_weights_.holders = {&parameter_};
+    of_weights_.value = parameter_.weight.value();
+    of_statistic_.name = "a.running_mean";
+    of_statistic_.buffer = &statistic_;
+    of_statistic_.value = statistic_.value;
+    still_.name = "b.weight";
+    still_.trained = false;
     set(0);
-    Parameter* all[] = {&parameter_};
-    const MovingStatistic statistics[] = {{"a.running_mean", statistic_}};
-    average.allocate(all, statistics, device);
+    average.allocate(all_, device);
   }
   void set(int step) {
     for (int64_t i = 0; i < parameter_.elements(); ++i) weights()[i] = value_at(step, i);
     for (int64_t i = 0; i < kStatistics; ++i) statistics()[i] = 5.0F + value_at(step, i);
   }
   [[nodiscard]] std::span<float> weights() const { return parameter_.weight.value().span<float>(); }
-  [[nodiscard]] std::span<float> statistics() const { return statistic_.span<float>(); }
+  [[nodiscard]] std::span<float> statistics() const { return statistic_.value.span<float>(); }
   [[nodiscard]] uint64_t version() const { return parameter_.weight.version(); }
+  [[nodiscard]] const StateEntry& of_weights() const { return of_weights_; }
+  [[nodiscard]] const StateEntry& of_statistic() const { return of_statistic_; }
+  [[nodiscard]] const StateEntry& still() const { return still_; }  // not trained
 
   UpdateDevice device;
   WeightAverage average{0.9};
 
  private:
   Parameter parameter_;
-  Tensor statistic_;
+  Buffer statistic_;
+  StateEntry of_weights_, of_statistic_, still_;
+  std::vector<StateEntry*> all_ = {&still_, &of_weights_, &of_statistic_};
 };
 
 TEST(WeightAverage, DecayRampsUpToItsLimit) {
@@ -67,15 +79,16 @@ TEST(WeightAverage, FollowsTheWeights) {
       statistics[i] = decay * statistics[i] + (1.0 - decay) * (5.0 + value_at(step, i));
     }
   }
-  const std::vector<StateTensor> state = subject.average.state();
-  ASSERT_EQ(state.size(), 2U);
-  EXPECT_EQ(state[0].name(), "a.weight.average");
-  EXPECT_EQ(state[1].name(), "a.running_mean.average");
+  EXPECT_FALSE(subject.still().average);
+  const StateSlot weights = kept_beside(subject.of_weights()).at(0);
+  const StateSlot of_statistic = kept_beside(subject.of_statistic()).at(0);
+  EXPECT_EQ(weights.name, "a.weight.average");
+  EXPECT_EQ(of_statistic.name, "a.running_mean.average");
   for (int64_t i = 0; i < 7; ++i) {
-    EXPECT_NEAR(state[0].tensor.data<float>()[i], expected[i], 2e-6);
+    EXPECT_NEAR(weights.tensor.data<float>()[i], expected[i], 2e-6);
   }
   for (int64_t i = 0; i < kStatistics; ++i) {
-    EXPECT_NEAR(state[1].tensor.data<float>()[i], statistics[i], 1e-5);
+    EXPECT_NEAR(of_statistic.tensor.data<float>()[i], statistics[i], 1e-5);
   }
 }
 
@@ -85,11 +98,11 @@ TEST(WeightAverage, SwapsInPiecesAndBackToTheBit) {
   subject.set(1);
   subject.average.update(1);
   const std::vector<float> weights(subject.weights().begin(), subject.weights().end());
-  const Tensor tensor = subject.average.state()[0].tensor;
+  const Tensor tensor = subject.of_weights().average;
   const std::vector<float> averages(tensor.data<float>(), tensor.data<float>() + kElements);
   ASSERT_NE(weights, averages);
   const std::vector<float> statistics(subject.statistics().begin(), subject.statistics().end());
-  const Tensor tensor_of_statistics = subject.average.state()[1].tensor;
+  const Tensor tensor_of_statistics = subject.of_statistic().average;
   const std::vector<float> their_averages(tensor_of_statistics.data<float>(),
                                           tensor_of_statistics.data<float>() + kStatistics);
   ASSERT_NE(statistics, their_averages);
@@ -115,7 +128,6 @@ TEST(WeightAverage, RefusesUseOutOfTurn) {
   subject.average.swap_in();
   EXPECT_THROW(subject.average.swap_in(), Error);
   EXPECT_THROW(subject.average.update(1), Error);
-  EXPECT_THROW((void)subject.average.state(), Error);
   subject.average.swap_out();
   EXPECT_NO_THROW(subject.average.update(1));
 }

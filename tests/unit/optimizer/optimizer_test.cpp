@@ -27,16 +27,17 @@ class Training {
  public:
   explicit Training(const OptimizerConfig& config)
       : config_(config), optimizer_(make_optimizer(config)) {
-    norm_.kind = ParameterKind::Norm;
-    for (auto& [name, parameter] :
-         {std::pair{"a.linear.weight", &weight_}, {"layers.1.weight", &norm_}}) {
-      parameter->name = name;
-      parameter->shape = {3, 5};
-      parameter->weight = Weight(device_.empty(parameter->shape, DType::F32, Purpose::Parameters));
-      parameter->gradient = device_.empty(parameter->shape, DType::F32, Purpose::Gradients);
-      for (int i = 0; i < 15; ++i) parameter->weight.value().data<float>()[i] = start(i);
+    Slot slots[2];
+    set_.add(slots[0], "a.linear.weight", {3, 5}, {});
+    set_.add(slots[1], "layers.1.weight", {3, 5}, {}, ParameterKind::Norm);
+    for (Parameter& parameter : set_.declared().parameters) {
+      parameter.weight = Weight(device_.empty(parameter.shape, DType::F32, Purpose::Parameters));
+      parameter.gradient = device_.empty(parameter.shape, DType::F32, Purpose::Gradients);
+      for (int i = 0; i < 15; ++i) parameter.weight.value().data<float>()[i] = start(i);
     }
-    optimizer_->allocate(all_, device_);
+    table_.emplace(set_);
+    table_->bind();
+    optimizer_->allocate(table_->entries(), device_);
   }
 
   static float start(int i) { return 0.25F * static_cast<float>(i - 7); }
@@ -44,7 +45,7 @@ class Training {
   void step(int step) {
     for (int p = 0; p < 2; ++p) {
       for (int i = 0; i < 15; ++i) {
-        all_[p]->gradient.data<float>()[i] = static_cast<float>(gradient_at(step, p, i));
+        entry(p).gradient.data<float>()[i] = static_cast<float>(gradient_at(step, p, i));
       }
     }
     optimizer_->step(learning_rate(config_, step, kSteps), kScale);
@@ -52,13 +53,19 @@ class Training {
 
   Optimizer& optimizer() { return *optimizer_; }
   UpdateDevice& device() { return device_; }
-  Parameter& parameter(int p) { return *all_[p]; }
+  StateEntry& entry(int p) { return *table_->entries()[static_cast<size_t>(p)]; }
+  uint64_t version(int p) { return entry(p).holders.front()->weight.version(); }
+  std::vector<StateSlot> states() {
+    std::vector<StateSlot> all = kept_beside(entry(0));
+    for (const StateSlot& state : kept_beside(entry(1))) all.push_back(state);
+    return all;
+  }
 
  private:
   OptimizerConfig config_;
   UpdateDevice device_;
-  Parameter weight_, norm_;
-  std::vector<Parameter*> all_ = {&weight_, &norm_};
+  ParameterSet set_;
+  std::optional<StateTable> table_;
   std::unique_ptr<Optimizer> optimizer_;
 };
 
@@ -80,7 +87,7 @@ void expect_follows(const OptimizerConfig& config, Rule rule) {
         rule(element, kScale * gradient_at(step, p, i), decay, learning_rate(config, step, kSteps),
              step, config);
       }
-      const float found = training.parameter(p).weight.value().data<float>()[i];
+      const float found = training.entry(p).value.data<float>()[i];
       EXPECT_NEAR(found, element.w, 2e-6 * (1.0 + std::abs(element.w)))
           << config.kind << " parameter " << p << " element " << i;
     }
@@ -149,15 +156,17 @@ TEST(Optimizer, RmsPropIsTensorFlows) {
   config.rms_decay = config.momentum = 0.9;
   config.epsilon = 1.0;
   UpdateDevice device;
-  Parameter weight;
-  weight.shape = {1};
+  ParameterSet set;
+  const Slot slot;
+  Parameter& weight = set.add(slot, "a.weight", {1}, {});
   weight.weight = Weight(device.zeros({1}, DType::F32, Purpose::Parameters));
   weight.gradient = device.zeros({1}, DType::F32, Purpose::Gradients);
   float& w = weight.weight.value().data<float>()[0];
   w = 1.0F;
-  Parameter* all[] = {&weight};
+  StateTable table(set);
+  table.bind();
   const auto optimizer = make_optimizer(config);
-  optimizer->allocate(all, device);
+  optimizer->allocate(table.entries(), device);
   struct Row {
     float gradient;
     double weight;
@@ -180,7 +189,7 @@ TEST(Optimizer, AdamAndAdamWFollowTheTextbook) {
 std::vector<std::string> state_names(const OptimizerConfig& config) {
   Training training(config);
   std::vector<std::string> names;
-  for (const StateTensor& state : training.optimizer().state()) names.push_back(state.name());
+  for (const StateSlot& state : training.states()) names.push_back(state.name);
   return names;
 }
 
@@ -204,11 +213,11 @@ TEST(Optimizer, GoesOnToTheBitFromSavedState) {
     Training resumed(config_of(kind));
     for (int step = 1; step <= 4; ++step) whole.step(step);
     for (int p = 0; p < 2; ++p) {
-      std::ranges::copy(whole.parameter(p).weight.value().span<float>(),
-                        resumed.parameter(p).weight.value().span<float>().begin());
+      std::ranges::copy(whole.entry(p).value.span<float>(),
+                        resumed.entry(p).value.span<float>().begin());
     }
-    const std::vector<StateTensor> from = whole.optimizer().state();
-    const std::vector<StateTensor> to = resumed.optimizer().state();
+    const std::vector<StateSlot> from = whole.states();
+    const std::vector<StateSlot> to = resumed.states();
     for (size_t i = 0; i < from.size(); ++i) {
       std::ranges::copy(from[i].tensor.span<float>(), to[i].tensor.span<float>().begin());
     }
@@ -219,8 +228,8 @@ TEST(Optimizer, GoesOnToTheBitFromSavedState) {
     }
     EXPECT_EQ(resumed.optimizer().steps(), kSteps);
     for (int p = 0; p < 2; ++p) {
-      EXPECT_TRUE(std::ranges::equal(whole.parameter(p).weight.value().span<float>(),
-                                     resumed.parameter(p).weight.value().span<float>()))
+      EXPECT_TRUE(std::ranges::equal(whole.entry(p).value.span<float>(),
+                                     resumed.entry(p).value.span<float>()))
           << kind;
     }
   }
@@ -230,9 +239,9 @@ TEST(Optimizer, MarksWeightsChangedAndAllocatesNothingPerStep) {
   Training training(config_of("adamw"));
   training.step(1);
   const MemoryUse before = training.device().memory().use();
-  const uint64_t version = training.parameter(1).weight.version();
+  const uint64_t version = training.version(1);
   training.step(2);
-  EXPECT_EQ(training.parameter(1).weight.version(), version + 1);
+  EXPECT_EQ(training.version(1), version + 1);
   EXPECT_EQ(training.device().memory().use().total_peak, before.total_peak);
   EXPECT_EQ(training.device().memory().use().system_allocations, before.system_allocations);
   EXPECT_EQ(before.current_of(Purpose::Optimizer), 4 * 64);
@@ -240,30 +249,31 @@ TEST(Optimizer, MarksWeightsChangedAndAllocatesNothingPerStep) {
 
 TEST(Optimizer, RefusesUseInTheWrongOrder) {
   UpdateDevice device;
-  Parameter empty;
-  empty.name = "a.weight";
-  Parameter* list[] = {&empty};
+  ParameterSet set;
+  const Slot slot;
+  set.add(slot, "a.weight", {3}, {});
+  const StateTable table(set);
   EXPECT_THROW(make_optimizer({})->step(0.1, 1.0), Error);
-  EXPECT_THROW(make_optimizer({})->allocate(list, device), Error);
+  EXPECT_THROW(make_optimizer({})->allocate(table.entries(), device), Error);
   OptimizerConfig unknown;
   unknown.kind = "adagrad";
   EXPECT_THROW((void)make_optimizer(unknown), Error);
 }
 
-bool spared(ParameterKind kind, const std::string& name, const OptimizerConfig& config) {
-  Parameter parameter;
-  parameter.kind = kind;
-  parameter.name = name;
-  return is_spared_decay(parameter, config);
+bool spared(StateKind kind, const std::string& name, const OptimizerConfig& config) {
+  StateEntry entry;
+  entry.kind = kind;
+  entry.name = name;
+  return is_spared_decay(entry, config);
 }
 
 TEST(WeightDecay, SparesBiasesAndNormsByKindAndNotByName) {
   OptimizerConfig config;
-  EXPECT_TRUE(spared(ParameterKind::Norm, "layers.1.weight", config));
-  EXPECT_TRUE(spared(ParameterKind::Bias, "layers.1.shift", config));
-  EXPECT_FALSE(spared(ParameterKind::Matrix, "norm.weight", config));
+  EXPECT_TRUE(spared(StateKind::Norm, "layers.1.weight", config));
+  EXPECT_TRUE(spared(StateKind::Bias, "layers.1.shift", config));
+  EXPECT_FALSE(spared(StateKind::Matrix, "norm.weight", config));
   config.decay_all = true;
-  for (auto kind : {ParameterKind::Matrix, ParameterKind::Bias, ParameterKind::Norm}) {
+  for (auto kind : {StateKind::Matrix, StateKind::Bias, StateKind::Norm}) {
     EXPECT_FALSE(spared(kind, "norm.bias", config));
   }
 }
@@ -275,15 +285,15 @@ TEST(WeightDecay, SparesNamesThatMatchTheEndOfAComponent) {
     config.no_decay = {"bias", "norm"};
     for (const char* name : {"blocks.0.norm1.weight", "norm.weight", "stem.batch_norm12.weight",
                              "attention.query.bias", "in_proj_bias", "bias", "a.norm"}) {
-      EXPECT_TRUE(spared(ParameterKind::Matrix, name, config)) << name;
+      EXPECT_TRUE(spared(StateKind::Matrix, name, config)) << name;
     }
     for (const char* name : {"blocks.0.linear.weight", "normal.weight", "a.norm1x.weight",
                              "biased.weight", "norma.norms.weight", ""}) {
-      EXPECT_FALSE(spared(ParameterKind::Matrix, name, config)) << name;
+      EXPECT_FALSE(spared(StateKind::Matrix, name, config)) << name;
     }
     config.no_decay = {"embedding.position"};
-    EXPECT_TRUE(spared(ParameterKind::Matrix, "embedding.position.weight", config));
-    EXPECT_FALSE(spared(ParameterKind::Matrix, "embedding.token.weight", config));
+    EXPECT_TRUE(spared(StateKind::Matrix, "embedding.position.weight", config));
+    EXPECT_FALSE(spared(StateKind::Matrix, "embedding.token.weight", config));
   }
 }
 

@@ -12,6 +12,7 @@
 #include "runtime/blueprint/blueprint.h"
 #include "runtime/schedule/generators/known_schedules.h"
 #include "runtime/schedule/proof/window.h"
+#include "tests/support/trained.h"
 #include "tests/unit/pipeline/memory_links.h"
 
 namespace penstock {
@@ -52,11 +53,13 @@ class Rank {
     std::vector<Stage*> by_index(static_cast<size_t>(layout.stages), nullptr);
     for (int s = 0; s < layout.stages; ++s) {
       if (blueprint_.programs.training.rank_of_stage[static_cast<size_t>(s)] != rank) continue;
-      stages_.push_back(std::make_unique<Stage>(
-          layout.layers_of(blueprint_.model, s), recompute_mode_named(config.pipeline.recompute),
-          kMicroBatches, DType::F32, *device_, config.optimizer.freeze));
       const size_t first_layer = layout.first_layer[static_cast<size_t>(s)];
-      stages_.back()->set_first(s == 0 || first_layer <= layout.first_trained, layout.untrained(s));
+      const StagePlace place = {.freeze = config.optimizer.freeze,
+                                .first = s == 0 || first_layer <= layout.first_trained,
+                                .untrained = layout.untrained(s)};
+      stages_.push_back(std::make_unique<Stage>(layout.layers_of(blueprint_.model, s),
+                                                recompute_mode_named(config.pipeline.recompute),
+                                                kMicroBatches, DType::F32, *device_, place));
       stages_.back()->allocate(1);
       by_index[static_cast<size_t>(s)] = stages_.back().get();
     }
@@ -82,7 +85,7 @@ class Rank {
   void add_gradients(Gradients& all) {
     EXPECT_EQ(updates_, 1);
     for (auto& stage : stages_) {
-      for (const Parameter* parameter : stage->parameters()) {
+      for (const StateEntry* parameter : with_gradients(*stage)) {
         const auto values = parameter->gradient.span<float>();
         all[parameter->name].assign(values.begin(), values.end());
       }

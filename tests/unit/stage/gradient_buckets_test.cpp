@@ -95,20 +95,21 @@ TEST_P(Reduction, StartsEachBucketWhenItIsComplete) {
     backward(0);
     // What a bucket held when it was started, and where.
     std::vector<std::pair<const float*, std::vector<float>>> started;
-    stage_->begin_reduction([&](const Tensor& bucket) {
+    stage_->weights().begin_reduction([&](const Tensor& bucket) {
       const auto values = bucket.span<float>();
       started.emplace_back(values.data(), std::vector(values.begin(), values.end()));
     });
     EXPECT_TRUE(started.empty());
     backward(1);
     ASSERT_EQ(started.size(), 3U);
-    const float* end = stage_->gradients().data<float>() + stage_->gradients().elements();
+    const float* end =
+        stage_->weights().gradients().data<float>() + stage_->weights().gradients().elements();
     for (const auto& [data, values] : started) {
       EXPECT_EQ(data + values.size(), end);
       EXPECT_TRUE(std::equal(values.begin(), values.end(), data)) << "started too early";
       end = data;
     }
-    EXPECT_EQ(end, stage_->gradients().data<float>());
+    EXPECT_EQ(end, stage_->weights().gradients().data<float>());
   }
 }
 
@@ -117,9 +118,9 @@ TEST_P(Reduction, DoesNotWaitForTheFirstLayer) {
   stage_->begin_step();
   (void)stage_->forward({.pass = {}, .index = 0}, ones(),
                         std::get<0>(GetParam()) == RecomputeMode::None);
-  Parameter* first = stage_->parameters().front();
+  const StateEntry* first = stage_->weights().state().front();
   std::vector<bool> first_layer_empty;
-  stage_->begin_reduction([&](const Tensor&) {
+  stage_->weights().begin_reduction([&](const Tensor&) {
     const auto values = first->gradient.span<float>();
     first_layer_empty.push_back(
         std::all_of(values.begin(), values.end(), [](float x) { return x == 0.0F; }));

@@ -50,10 +50,10 @@ Layers blocks() {
 // A stage in the middle of a network, and the data that reach it.
 class Middle {
  public:
-  Middle(RecomputeMode mode, int micro_batches, const std::vector<std::string>& freeze = {})
+  Middle(RecomputeMode mode, int micro_batches, const StagePlace& place = {})
       : device_(make_cpu_device(1)),
         layers_(blocks()),
-        stage_(layers_, mode, micro_batches, DType::F32, *device_, freeze),
+        stage_(layers_, mode, micro_batches, DType::F32, *device_, place),
         mode_(mode) {
     stage_.allocate(kSeed);
     stage_.begin_step();
@@ -93,7 +93,7 @@ class Middle {
   const std::vector<float>& seen() const { return seen_; }
   // The same, and the gradients.
   std::vector<float> results() {
-    const auto gradients = stage_.gradients().span<float>();
+    const auto gradients = stage_.weights().gradients().span<float>();
     seen_.insert(seen_.end(), gradients.begin(), gradients.end());
     return seen_;
   }
@@ -221,10 +221,10 @@ enum class Begin : uint8_t { Middle, Data, Untrained };
 
 Left step_of(const std::vector<std::string>& freeze, RecomputeMode mode, bool halves,
              Begin begin = Begin::Middle) {
-  Middle middle(mode, 2, freeze);
-  if (begin != Begin::Middle) {
-    middle.stage().set_first(true, begin == Begin::Untrained ? 1 : 0);
-  }
+  Middle middle(mode, 2,
+                {.freeze = freeze,
+                 .first = begin != Begin::Middle,
+                 .untrained = begin == Begin::Untrained ? size_t{1} : size_t{0}});
   Left left;
   Memory& memory = middle.device().memory();
   const int64_t before = memory.use().current_of(Purpose::Activations);
@@ -234,7 +234,7 @@ Left step_of(const std::vector<std::string>& freeze, RecomputeMode mode, bool ha
   for (int m = 0; m < 2; ++m) middle.backward(m, halves);
   left.input_gradients.assign(middle.seen().begin() + static_cast<ptrdiff_t>(left.outputs.size()),
                               middle.seen().end());
-  for (const Parameter& parameter : middle.stage().set().parameters()) {
+  for (const Parameter& parameter : middle.stage().weights().set().declared().parameters) {
     EXPECT_EQ(!parameter.gradient, parameter.frozen) << parameter.name;
     if (!parameter.gradient) continue;
     const auto values = parameter.gradient.span<float>();
@@ -291,13 +291,13 @@ TEST(FrozenStage, HasNoBackwardBeforeTheFirstTrainedLayer) {
 TEST(FrozenStage, MayTrainNothingAtAll) {
   for (RecomputeMode mode : {RecomputeMode::None, RecomputeMode::Stage, RecomputeMode::Layer}) {
     for (bool halves : {false, true}) {
-      Middle middle(mode, 1, {"*"});
-      middle.stage().set_first(true, 2);
+      const std::vector<std::string> all = {"*"};
+      Middle middle(mode, 1, {.freeze = all, .first = true, .untrained = 2});
       middle.forward(0);
       int started = 0;
-      middle.stage().begin_reduction([&started](const Tensor&) { ++started; });
+      middle.stage().weights().begin_reduction([&started](const Tensor&) { ++started; });
       middle.backward(0, halves);
-      EXPECT_EQ(middle.stage().gradients().elements(), 0);
+      EXPECT_EQ(middle.stage().weights().gradients().elements(), 0);
       EXPECT_EQ(started, 0) << "there is nothing to add up";
     }
   }
@@ -308,14 +308,14 @@ TEST(FrozenStage, MayTrainNothingAtAll) {
 TEST(FrozenStage, HandsOverItsBucket) {
   for (RecomputeMode mode : {RecomputeMode::None, RecomputeMode::Stage, RecomputeMode::Layer}) {
     for (bool halves : {false, true}) {
-      Middle middle(mode, 1, {"blocks.0.*"});
-      middle.stage().set_first(true, 1);
+      const std::vector<std::string> block = {"blocks.0.*"};
+      Middle middle(mode, 1, {.freeze = block, .first = true, .untrained = 1});
       middle.forward(0);
       int64_t summed = 0;
-      middle.stage().begin_reduction(
+      middle.stage().weights().begin_reduction(
           [&summed](const Tensor& bucket) { summed += bucket.elements(); });
       middle.backward(0, halves);
-      EXPECT_EQ(summed, middle.stage().gradients().elements());
+      EXPECT_EQ(summed, middle.stage().weights().gradients().elements());
       EXPECT_GT(summed, 0);
     }
   }

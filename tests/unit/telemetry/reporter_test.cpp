@@ -108,6 +108,35 @@ TEST_F(ReporterTest, AMissingDirectoryIsNamed) {
   }
 }
 
+// A run that goes on must lose nothing of what it had said, and what a killed process had only
+// begun to say must not spoil what follows.
+TEST_F(ReporterTest, AppendsToWhatEarlierAttemptsHaveWritten) {
+  run();
+  const std::string log = read("log.txt");
+  std::ofstream(folder_ / "metrics.jsonl", std::ios::app) << R"({"step": 8, "lo)";
+  std::ofstream(folder_ / "log.txt", std::ios::app) << "step 8";
+  ::testing::internal::CaptureStdout();
+  {
+    Reporter reporter({.directory = folder_, .attempt = 2, .total_steps = 9});
+    reporter.step({.step = 8, .samples = 4, .step_ms = 2.0});
+    reporter.evaluated({.step = 8, .accuracy = {}});
+    RunSummary summary;
+    summary.stopped = "SIGUSR1";
+    reporter.finished(summary);
+  }
+  (void)::testing::internal::GetCapturedStdout();
+  std::istringstream lines(read("metrics.jsonl"));
+  std::vector<json> records;
+  for (std::string line; std::getline(lines, line);) records.push_back(json::parse(line));
+  ASSERT_EQ(records.size(), 10U);
+  for (size_t i = 0; i < records.size(); ++i) EXPECT_EQ(records[i]["attempt"], i < 8 ? 1 : 2) << i;
+  EXPECT_EQ(records[8]["step"], 8);
+  EXPECT_EQ(read("log.txt").substr(0, log.size() + 7), log + "step 8\n");
+  const json summary = json::parse(read("summary.json"));
+  EXPECT_EQ(summary["attempt"], 2);
+  EXPECT_EQ(summary["stopped"], "SIGUSR1");
+}
+
 TEST(LineFile, AFullDiskIsAnError) {
   LineFile file("/dev/full");
   EXPECT_THROW(file.write_line("x"), Error);

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/checkpoint/writer/checkpoint_writer.h"
 #include "tests/unit/checkpoint/temporary.h"
 #include "tests/unit/checkpoint/thread_world.h"
 #include "tests/unit/optimizer/update_device.h"
@@ -26,10 +26,10 @@ class TransferPlans : public testing::Test {
     request.state.step = 3;
     for (const NetworkTensor& tensor : tensors) {
       request.model.push_back(
-          {tensor.name, device.zeros(tensor.shape, DType::F32, Purpose::Parameters)});
+          {{tensor.name, device.zeros(tensor.shape, DType::F32, Purpose::Parameters)}});
     }
-    const auto errors =
-        on_ranks(1, [&](Collective& world) { (void)save_checkpoint(request, world, device); });
+    const auto errors = on_ranks(
+        1, [&](Collective& world) { (void)CheckpointWriter(world, device).save(request); });
     ASSERT_EQ(errors[0], "");
   }
   [[nodiscard]] static Layout network_of(std::vector<NetworkTensor> tensors) {

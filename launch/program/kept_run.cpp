@@ -1,0 +1,77 @@
+#include "launch/program/kept_run.h"
+
+#include <filesystem>
+#include <optional>
+
+#include "kernels/error.h"
+#include "launch/program/options/run_file.h"
+#include "runtime/data/text/vocabulary.h"
+#include "runtime/run_directory/contents.h"
+#include "runtime/run_directory/identity.h"
+#include "runtime/run_directory/names.h"
+#include "runtime/run_directory/run_directory.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Relative to the directory where it is in there.
+std::string inside(const std::string& path, const std::string& directory) {
+  if (path.empty() || directory.empty()) return path;
+  const fs::path folder = fs::absolute(directory).lexically_normal();
+  const fs::path file = fs::absolute(path).lexically_normal();
+  return file.parent_path() == folder ? file.filename().string() : path;
+}
+
+// The word pieces that the run in the directory was trained with; empty where it names none.
+std::string kept_vocabulary(const fs::path& directory) {
+  const fs::path run_file = directory / kRunFile;
+  std::error_code error;
+  if (!fs::exists(run_file, error)) return {};
+  Settings settings;
+  read_run_file(run_file, settings);
+  const std::string& vocabulary = settings.config.data.vocabulary;
+  return vocabulary.empty() ? "" : fs::absolute(directory / vocabulary).lexically_normal().string();
+}
+
+}  // namespace
+
+std::string kept_run_file(const Config& config) {
+  Config kept = config;
+  kept.data.vocabulary = inside(config.data.vocabulary, config.run.out);
+  const RunConfig defaults;
+  kept.run.out = defaults.out;
+  kept.run.resume = defaults.resume;
+  kept.run.overwrite = defaults.overwrite;
+  return write_run_file(kept);
+}
+
+Config with_kept_sizes(const Config& config) {
+  Config complete = config;
+  if (config.run.out.empty()) return complete;
+  if (const std::optional<RunIdentity> identity = read_identity(config.run.out)) {
+    ModelConfig& model = complete.model;
+    if (model.vocabulary == 0) model.vocabulary = identity->data.vocabulary;
+    if (model.classes == 0) model.classes = identity->data.classes;
+  }
+  return complete;
+}
+
+Config with_kept(const Config& config, const std::string& checkpoint) {
+  Config complete = config;
+  std::string& out = complete.run.out;
+  if (out.empty()) out = checkpoint.empty() ? latest_run() : run_directory_of(checkpoint);
+  complete = with_kept_sizes(complete);
+  if (uses_pieces(config.data) && config.data.vocabulary.empty()) {
+    complete.data.vocabulary = kept_vocabulary(out);
+    if (complete.data.vocabulary.empty()) {
+      fail_input(out +
+                 " has no vocabulary: name the run directory with --out, or the .model file "
+                 "with --data.vocabulary");
+    }
+  }
+  return complete;
+}
+
+}  // namespace penstock

@@ -1,0 +1,51 @@
+#include "launch/program/stopping/stop_requests.h"
+
+#include <algorithm>
+
+namespace penstock {
+
+StopRequests::StopRequests(const TimeLimit& limit, const RunDirectory* directory)
+    : limit_(limit), directory_(directory) {}
+
+bool StopRequests::is_due() {
+  if (reason_.empty()) reason_ = StopSignals::received();
+  if (directory_ == nullptr) return !reason_.empty();
+  directory_->check_lock();
+  // Always called: it measures the steps.
+  if (time_is_up() && reason_.empty()) reason_ = "the time limit, " + limit_.from;
+  if (reason_.empty() && file_is_there()) reason_ = "the file stop";
+  return !reason_.empty();
+}
+
+std::string StopRequests::reason() const {
+  return reason_.empty() ? "a signal to another rank" : reason_;
+}
+
+void StopRequests::will_save(int64_t bytes) {
+  constexpr double kBytesPerSecond = 1e8;  // of a slow disk, until one was measured
+  expected_checkpoint_ = Seconds(static_cast<double>(bytes) / kBytesPerSecond);
+}
+
+// The next may take as long as the longest: file systems have bad hours.
+void StopRequests::saved(double seconds) {
+  longest_checkpoint_ = std::max(longest_checkpoint_.value_or(Seconds(0.0)), Seconds(seconds));
+}
+
+bool StopRequests::time_is_up() {
+  const Clock::time_point now = Clock::now();
+  if (last_step_) longest_step_ = std::max<Seconds>(longest_step_, now - *last_step_);
+  last_step_ = now;
+  if (!limit_.end) return false;
+  const Seconds left = *limit_.end - std::chrono::system_clock::now();
+  return left <= stopping_margin(longest_step_, longest_checkpoint_.value_or(expected_checkpoint_));
+}
+
+// Once a second: steps may be shorter than what a file server takes to answer.
+bool StopRequests::file_is_there() {
+  const Clock::time_point now = Clock::now();
+  if (last_look_ && now - *last_look_ < std::chrono::seconds(1)) return false;
+  last_look_ = now;
+  return directory_->asked_to_stop();
+}
+
+}  // namespace penstock

@@ -1,0 +1,43 @@
+// launch/program/stopping/stop_requests.h -- StopRequests: all that may ask a training run to stop,
+// looked at once a step.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "launch/program/stopping/stop_signals.h"
+#include "launch/program/stopping/time_limit.h"
+#include "runtime/run_directory/run_directory.h"
+#include "runtime/training/stopping.h"
+
+namespace penstock {
+
+class StopRequests final : public Stopping {
+ public:
+  // On every rank: signals. On rank 0, which has the directory (null elsewhere), also its file
+  // `stop` and the time limit. The directory must outlive this.
+  StopRequests(const TimeLimit& limit, const RunDirectory* directory);
+
+  // Throws Error(Peer) when the directory has been taken by another process.
+  [[nodiscard]] bool is_due() override;
+  [[nodiscard]] std::string reason() const override;
+  void will_save(int64_t bytes) override;
+  void saved(double seconds) override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  [[nodiscard]] bool time_is_up();
+  [[nodiscard]] bool file_is_there();
+
+  StopSignals signals_;
+  TimeLimit limit_;
+  const RunDirectory* directory_;
+  std::optional<Clock::time_point> last_step_, last_look_;
+  Seconds longest_step_{0.0};
+  Seconds expected_checkpoint_{0.0};
+  std::optional<Seconds> longest_checkpoint_;
+  std::string reason_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,66 @@
+#include "launch/program/stopping/stop_signals.h"
+
+#include <atomic>
+#include <cstdint>
+#include <ctime>
+
+namespace penstock {
+namespace {
+
+constexpr std::array<int, 3> kStopSignals = {SIGTERM, SIGUSR1, SIGUSR2};
+constexpr int64_t kOneRequestMs = 1000;
+
+// Written by the handler, so without locks.
+std::atomic<int> first_signal = 0;
+std::atomic<int64_t> first_time_ms = 0;
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free);
+
+int64_t now_ms() {
+  timespec now{};
+  (void)clock_gettime(CLOCK_MONOTONIC, &now);  // safe in a handler
+  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
+void note_signal(int signal) {
+  if (first_signal.load() == 0) {
+    first_time_ms = now_ms();
+    first_signal = signal;
+  } else if (now_ms() - first_time_ms.load() >= kOneRequestMs) {
+    (void)std::signal(signal, SIG_DFL);
+    (void)std::raise(signal);
+  }
+}
+
+}  // namespace
+
+StopSignals::StopSignals() {
+  first_signal = 0;
+  struct sigaction action {};
+  action.sa_handler = note_signal;
+  action.sa_flags = SA_RESTART;
+  (void)sigemptyset(&action.sa_mask);
+  for (size_t i = 0; i < kStopSignals.size(); ++i) {
+    (void)sigaction(kStopSignals[i], &action, &before_[i]);
+  }
+}
+
+StopSignals::~StopSignals() {
+  for (size_t i = 0; i < kStopSignals.size(); ++i) {
+    (void)sigaction(kStopSignals[i], &before_[i], nullptr);
+  }
+}
+
+std::string StopSignals::received() {
+  switch (first_signal.load()) {
+    case SIGTERM:
+      return "SIGTERM";
+    case SIGUSR1:
+      return "SIGUSR1";
+    case SIGUSR2:
+      return "SIGUSR2";
+    default:
+      return "";
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,144 @@
+#include "launch/program/stopping/time_limit.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <vector>
+
+#include "kernels/error.h"
+
+namespace penstock {
+namespace {
+
+template <class Number>
+std::optional<Number> whole(std::string_view text) {
+  Number number{};
+  const char* end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || last != end || text.empty() || !(number >= 0)) return std::nullopt;
+  return number;
+}
+
+// "1:30:00" or "30:00"
+std::optional<Seconds> clock_time(std::string_view text) {
+  double seconds = 0.0;
+  for (int parts = 1;; ++parts) {
+    const size_t colon = text.find(':');
+    const auto part = whole<int64_t>(text.substr(0, colon));
+    if (!part || parts > 3 || (parts > 1 && *part > 59)) return std::nullopt;
+    seconds = 60.0 * seconds + static_cast<double>(*part);
+    if (colon == std::string_view::npos) break;
+    text.remove_prefix(colon + 1);
+  }
+  return Seconds(seconds);
+}
+
+WallTime after(WallTime start, Seconds length) {
+  return start + std::chrono::duration_cast<WallTime::duration>(length);
+}
+
+// What /proc tells of a process; nothing of one that may not be looked into.
+struct ProcessFacts {
+  int64_t parent = 0;
+  double started_s = 0.0;  // after the boot
+  std::vector<std::string> environment;
+};
+std::optional<ProcessFacts> facts_of(int64_t process) {
+  const std::string folder = fmt::format("/proc/{}/", process);
+  std::ifstream stat(folder + "stat");
+  std::string line;
+  if (!std::getline(stat, line) || line.rfind(')') == std::string::npos) return std::nullopt;
+  std::istringstream words(line.substr(line.rfind(')') + 1));
+  const std::vector<std::string> fields{std::istream_iterator<std::string>(words), {}};
+  constexpr size_t kParent = 1;
+  constexpr size_t kStart = 19;  // field 22 of proc(5)
+  if (fields.size() <= kStart) return std::nullopt;
+  ProcessFacts facts;
+  facts.parent = std::atoll(fields[kParent].c_str());
+  facts.started_s = std::atof(fields[kStart].c_str()) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  std::ifstream environment(folder + "environ", std::ios::binary);
+  for (std::string one; std::getline(environment, one, '\0');) facts.environment.push_back(one);
+  return facts;
+}
+
+WallTime boot_time() {
+  std::ifstream uptime("/proc/uptime");
+  double seconds = 0.0;
+  uptime >> seconds;
+  return after(std::chrono::system_clock::now(), Seconds(-seconds));
+}
+
+// Of the oldest process above this one, itself included, that has `variable` as this one has.
+WallTime start_of_job(const char* variable) {
+  const char* value = variable == nullptr ? nullptr : std::getenv(variable);
+  const std::string wanted = value == nullptr ? "" : fmt::format("{}={}", variable, value);
+  double started_s = 0.0;
+  for (int64_t process = getpid(); process > 1;) {
+    const std::optional<ProcessFacts> facts = facts_of(process);
+    if (!facts) break;
+    const bool of_the_job =
+        process == getpid() || (!wanted.empty() && std::ranges::find(facts->environment, wanted) !=
+                                                       facts->environment.end());
+    if (!of_the_job) break;
+    started_s = facts->started_s;
+    process = facts->parent;
+  }
+  return after(boot_time(), Seconds(started_s));
+}
+
+}  // namespace
+
+std::optional<Seconds> parse_time_limit(const std::string& text) {
+  if (const auto minutes = whole<double>(text)) {
+    return *minutes < 1e9 ? std::optional(Seconds(60.0 * *minutes)) : std::nullopt;
+  }
+  const size_t dash = text.find('-');
+  if (dash == std::string::npos) return clock_time(text);
+  const auto days = whole<int64_t>(std::string_view(text).substr(0, dash));
+  const auto rest = clock_time(std::string_view(text).substr(dash + 1));
+  if (!days || !rest || *days > 100'000) return std::nullopt;
+  return Seconds(86'400.0 * static_cast<double>(*days)) + *rest;
+}
+
+TimeLimit time_limit(const std::string& option, const TimeLimitFacts& facts) {
+  if (option == "none") return {};
+  if (option != "auto") {
+    const std::optional<Seconds> length = parse_time_limit(option);
+    if (!length) {
+      fail_input(
+          fmt::format("run.time_limit is auto, none, minutes or HH:MM:SS, not '{}'", option));
+    }
+    return {after(facts.program_start, *length), "--time-limit"};
+  }
+  const auto number = [&](const char* name) {
+    const char* text = facts.environment(name);
+    return text == nullptr ? std::nullopt : whole<int64_t>(text);
+  };
+  if (const auto end = number("SLURM_JOB_END_TIME")) {
+    return {WallTime(std::chrono::seconds(*end)), "SLURM_JOB_END_TIME"};
+  }
+  if (const auto length = number("PBS_WALLTIME")) {
+    return {after(facts.job_start("PBS_JOBID"), Seconds(static_cast<double>(*length))),
+            "PBS_WALLTIME"};
+  }
+  return {};
+}
+
+TimeLimit time_limit(const std::string& option) {
+  return time_limit(option, {.environment = [](const char* name) { return std::getenv(name); },
+                             .program_start = start_of_job(nullptr),
+                             .job_start = start_of_job});
+}
+
+Seconds stopping_margin(Seconds longest_step, Seconds checkpoint) {
+  return 2.0 * longest_step + 1.5 * checkpoint;
+}
+
+}  // namespace penstock

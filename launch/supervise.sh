@@ -1,0 +1,175 @@
+#!/usr/bin/env bash
+# launch/supervise.sh -- keeps a training run going: starts it, and starts it again from its newest complete checkpoint
+# when it has failed, on the ranks that there are then.
+set -u
+
+usage() {
+  cat <<'END'
+usage: launch/supervise.sh [options] -- RUNFILE.toml [options of penstock train]
+
+Trains with `--resume auto`. After a failure (a killed rank, a lost host, a hang) it waits, asks how many ranks there
+are now, and goes on from the newest complete checkpoint; for another number of ranks the stages, replicas and the
+schedule are planned anew, for the same mini-batch. A stop that left a checkpoint (exit code 75) is gone on from at
+once, unless this script was told to stop, the run directory has a file `stop`, or the attempt was a short one.
+
+  --ranks N            how many to start [1]
+  --ranks-command CMD  asked before every attempt: prints a number of ranks, or the lines of a hostfile (`n7 slots=4`)
+  --restarts N         failures one after the other, without a new checkpoint between them, after which it gives up [5]
+  --delay SECONDS      before it starts again after a failure [10]
+  --shortest SECONDS   a stop (75) sooner than this after the start is final: the time of the job is over [60]
+  --mpirun 'WORDS'     what starts the ranks, split at blanks [mpirun -q]; -q leaves out Open MPI's own words on failures
+  --program PATH       [penstock, built here or in PATH]
+
+SIGTERM, SIGUSR1, SIGUSR2 and Ctrl-C are passed on as a request to stop with a checkpoint; a second one ends the run
+at once. Exit code: that of the last attempt; 2, 5 (damaged data) and 6 (not finite) are never tried again.
+END
+}
+
+say() { echo "supervise: $*" >&2; }
+
+refuse() {
+  say "$*; see launch/supervise.sh --help"
+  exit 2
+}
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+ranks=1 ranks_command='' restarts=5 delay=10 shortest=60 mpirun='mpirun -q' program=''
+while [ $# -gt 0 ] && [ "$1" != -- ]; do
+  case $1 in
+    --help | -h) usage; exit 0 ;;
+    --ranks | --ranks-command | --restarts | --delay | --shortest | --mpirun | --program)
+      [ $# -ge 2 ] || refuse "$1 needs a value"
+      name=${1#--}
+      printf -v "${name//-/_}" '%s' "$2"
+      shift ;;
+    *) refuse "unknown option '$1'" ;;
+  esac
+  shift
+done
+[ "${1-}" = -- ] || refuse "the run file comes after --"
+shift
+[ $# -ge 1 ] || refuse "there is no run file after --"
+for number in "$ranks" "$restarts" "$delay" "$shortest"; do
+  case $number in '' | *[!0-9]*) refuse "'$number' is not a number" ;; esac
+done
+run_file=$1
+arguments=("$@")
+if [ -z "$program" ]; then
+  program=$here/build/release/bin/penstock
+  [ -x "$program" ] || program=penstock
+fi
+read -ra start <<<"$mpirun"
+
+# Where the run is: by --out, by the run file, or the newest of the directories that penstock numbers. Empty: not yet
+# anywhere.
+run_directory() {
+  local i out=''
+  for ((i = 1; i < ${#arguments[@]}; i++)); do
+    case ${arguments[i]} in
+      --out | --run.out) out=${arguments[i + 1]-} ;;
+      --out=* | --run.out=*) out=${arguments[i]#*=} ;;
+    esac
+  done
+  if [ -z "$out" ] && [ -d "$run_file" ]; then out=$run_file; fi
+  if [ -z "$out" ] && [ -e "$(dirname "$run_file")/run.json" ]; then out=$(dirname "$run_file"); fi
+  if [ -z "$out" ]; then out=$(sed -n 's/^ *out *= *"\([^"]*\)".*/\1/p' "$run_file" 2>/dev/null | head -n 1); fi
+  if [ -z "$out" ]; then
+    out=$(find runs -mindepth 1 -maxdepth 1 -type d -name "$(basename "$run_file" .toml)-[0-9]*" 2>/dev/null | sort -V | tail -n 1)
+  fi
+  if [ -n "$out" ] && [ -e "$out/run.json" ]; then printf '%s\n' "$out"; fi
+}
+
+newest_step() {
+  local directory
+  directory=$(run_directory)
+  [ -z "$directory" ] || find "$directory/checkpoints/" -mindepth 1 -maxdepth 1 -name 'step-*' 2>/dev/null | sort | tail -n 1
+}
+
+hostfile=''
+trap '[ -z "$hostfile" ] || rm -f "$hostfile"' EXIT
+
+# Sets `ranks`, and `where` to what mpirun needs beside it.
+where=()
+count_ranks() {
+  [ -n "$ranks_command" ] || return 0
+  local answer
+  answer=$(sh -c "$ranks_command") || { say "the ranks' command failed: $ranks_command"; return 1; }
+  case $answer in
+    '') say "the ranks' command printed nothing: $ranks_command"; return 1 ;;
+    *[!0-9]*)
+      [ -n "$hostfile" ] || hostfile=$(mktemp) || return 1
+      printf '%s\n' "$answer" >"$hostfile"
+      where=(--hostfile "$hostfile")
+      ranks=$(awk '!/^ *(#|$)/ { n = 1; for (i = 2; i <= NF; ++i) if ($i ~ /^slots=/) n = substr($i, 7); sum += n } END { print sum + 0 }' "$hostfile") ;;
+    *) ranks=$answer where=() ;;
+  esac
+  [ "$ranks" -gt 0 ] || { say "there are no ranks now"; return 1; }
+}
+
+child='' asked=0
+pass_on() {
+  asked=$((asked + 1))
+  [ -n "$child" ] || return 0
+  if [ "$asked" -eq 1 ]; then
+    say "$1: the run stops after its step, with a checkpoint; once more ends it at once"
+    kill -USR1 "$child" 2>/dev/null
+  else
+    kill -TERM "$child" 2>/dev/null
+  fi
+}
+for signal in TERM USR1 USR2 INT; do
+  # shellcheck disable=SC2064  # the name of the signal is known now
+  trap "pass_on SIG$signal" "$signal"
+done
+
+# One attempt; its exit code is returned.
+planned_for=0
+attempt() {
+  local words=("${arguments[@]}") directory
+  directory=$(run_directory)
+  # What the command line says is kept by a plan, so a run that is planned anew is read from its directory alone.
+  if [ "$planned_for" -ne 0 ] && [ "$planned_for" -ne "$ranks" ] && [ -n "$directory" ]; then
+    say "$ranks ranks now, $planned_for before: planned anew"
+    words=("$directory/run.toml" --pipeline.auto true)
+  fi
+  planned_for=$ranks
+  "${start[@]}" -n "$ranks" "${where[@]}" "$program" train "${words[@]}" --resume auto </dev/null &
+  child=$!
+  while kill -0 "$child" 2>/dev/null; do wait "$child"; done # a signal ends a wait, too
+  wait "$child"
+  local code=$?
+  child=''
+  return "$code"
+}
+
+failures=0
+while :; do
+  before=$(newest_step)
+  began=$SECONDS
+  if count_ranks; then
+    attempt
+    code=$?
+  else
+    code=3
+  fi
+  case $code in
+    0 | 2 | 5 | 6) exit "$code" ;;
+    75)
+      directory=$(run_directory)
+      if [ "$asked" -gt 0 ] || [ -e "${directory:-.}/stop" ] || [ $((SECONDS - began)) -lt "$shortest" ]; then exit 75; fi
+      failures=0
+      say "stopped with a checkpoint; going on"
+      continue ;;
+  esac
+  [ "$asked" -eq 0 ] || exit "$code"
+  if [ "$(newest_step)" != "$before" ]; then failures=0; fi
+  failures=$((failures + 1))
+  if [ "$failures" -gt "$restarts" ]; then
+    say "exit code $code, $failures times without a new checkpoint: giving up"
+    exit "$code"
+  fi
+  say "exit code $code; failure $failures of at most $restarts in a row, again in $delay s"
+  sleep "$delay" &
+  wait $!
+  [ "$asked" -eq 0 ] || exit "$code"
+done

@@ -1,0 +1,147 @@
+#include "runtime/checkpoint/writer/checkpoint_writer.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "kernels/error.h"
+#include "runtime/checkpoint/layout.h"
+#include "runtime/checkpoint/writer/documents.h"
+#include "runtime/checkpoint/writer/outcome.h"
+
+namespace penstock {
+namespace {
+
+using nlohmann::json;
+
+std::vector<Shard> own_shards(const CheckpointRequest& request) {
+  std::vector<Shard> all = cut_shards("model", request.model);
+  std::vector<Shard> more = cut_shards("optimizer", request.optimizer);
+  std::move(more.begin(), more.end(), std::back_inserter(all));
+  return share_of(std::move(all), request.replica, request.replicas);
+}
+
+// The file of every shard of every rank, as each of them listed its own: [[file, ...], ...].
+// Numbered in the order of layers, whoever writes them.
+json name_files(const std::vector<std::string>& lists) {
+  using Place = std::tuple<std::string, int64_t, int64_t, size_t, size_t>;
+  std::vector<Place> places;
+  std::map<std::string, int64_t> totals, numbers;  // by part
+  json files = json::array();
+  for (size_t rank = 0; rank < lists.size(); ++rank) {
+    const json list = json::parse(lists[rank]);
+    for (size_t i = 0; i < list.size(); ++i) {
+      places.emplace_back(list[i][0], list[i][1], list[i][2], rank, i);
+      ++totals[list[i][0]];
+    }
+    files.push_back(json(list.size(), ""));
+  }
+  std::sort(places.begin(), places.end());
+  for (const auto& [part, layer, piece, rank, i] : places) {
+    files[rank][i] = shard_file(part, ++numbers[part], totals[part]);
+  }
+  return files;
+}
+
+json write_shards(const std::string& directory, const std::vector<Shard>& shards,
+                  const std::vector<std::string>& files, Device* device,
+                  const std::stop_token& stop) {
+  json reports = json::array();
+  for (size_t i = 0; i < shards.size() && !stop.stop_requested(); ++i) {
+    reports.push_back(write_shard(directory, files[i], shards[i], device));
+  }
+  return {{"shards", reports}};
+}
+
+}  // namespace
+
+CheckpointWriter::CheckpointWriter(Collective& world, Device& device)
+    : world_(world), device_(device), snapshot_(device) {}
+
+CheckpointWriter::~CheckpointWriter() {
+  work_.stop();
+  if (under_way() && world_.rank() == 0) abandon_step(request_.root, request_.state.step);
+}
+
+// Which files there will be, and where. Rank 0 makes the directory.
+CheckpointWriter::Order CheckpointWriter::agree(const CheckpointRequest& request) {
+  if (under_way()) fail_internal("a checkpoint was begun before the last one was complete");
+  Order order;
+  order.shards = own_shards(request);
+  json list = json::array();
+  for (const Shard& shard : order.shards) {
+    list.push_back({shard.part, shard.layer, shard.piece});
+  }
+  const std::vector<std::string> lists = world_.gather_text(packed(list));
+  prefix_ = "cannot save checkpoint " + request.root + "/" + step_name(request.state.step) + ": ";
+  std::string answer;
+  if (world_.rank() == 0) {
+    answer = packed(attempt([&] {
+      return json{{"files", name_files(lists)},
+                  {"directory", begin_step(request.root, request.state.step, request.state.run)}};
+    }));
+  }
+  const json agreed = json::parse(world_.broadcast(answer, 0));
+  throw_if_failed(agreed, prefix_);
+  order.directory = agreed.at("directory").get<std::string>();
+  order.files = agreed.at("files").at(static_cast<size_t>(world_.rank()));
+  request_ = {.root = request.root, .retention = request.retention, .state = request.state};
+  directory_ = order.directory;
+  phase_ = Phase::Shards;
+  return order;
+}
+
+void CheckpointWriter::begin(const CheckpointRequest& request) {
+  Order order = agree(request);
+  const json copied = attempt([&] {
+    snapshot_.take(order.shards);
+    return json::object();
+  });
+  if (has_failed(copied)) return work_.do_now([&](const auto&) { return copied; });
+  work_.start([order = std::move(order)](const std::stop_token& stop) {
+    return write_shards(order.directory, order.shards, order.files, nullptr, stop);
+  });
+}
+
+CheckpointResult CheckpointWriter::save(const CheckpointRequest& request) {
+  const Order order = agree(request);
+  work_.do_now([&](const std::stop_token& stop) {
+    return write_shards(order.directory, order.shards, order.files, &device_, stop);
+  });
+  return *finish();
+}
+
+// On rank 0, once it has every rank's report.
+void CheckpointWriter::publish() {
+  const std::vector<std::string> reports = world_.gather_text(packed(work_.wait()));
+  phase_ = Phase::Documents;
+  if (world_.rank() != 0) return;
+  work_.start([completion = Completion{request_, directory_, reports}](const auto&) {
+    return complete(completion);
+  });
+}
+
+std::optional<CheckpointResult> CheckpointWriter::advance() {
+  if (phase_ == Phase::Idle) fail_internal("there is no checkpoint under way");
+  if (phase_ == Phase::Shards) {
+    publish();
+    return std::nullopt;
+  }
+  const std::string mine = world_.rank() == 0 ? packed(work_.wait()) : "";
+  const json outcome = json::parse(world_.broadcast(mine, 0));
+  phase_ = Phase::Idle;
+  throw_if_failed(outcome, prefix_);
+  return CheckpointResult{outcome.at("path").get<std::string>(),
+                          outcome.at("size_bytes").get<uint64_t>(),
+                          outcome.at("warning").get<std::string>()};
+}
+
+std::optional<CheckpointResult> CheckpointWriter::finish() {
+  std::optional<CheckpointResult> result;
+  while (under_way()) result = advance();
+  return result;
+}
+
+}  // namespace penstock

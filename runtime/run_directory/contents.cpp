@@ -1,0 +1,103 @@
+#include "runtime/run_directory/contents.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "kernels/error.h"
+#include "runtime/checkpoint/layout.h"
+#include "runtime/checkpoint/manifest.h"
+#include "runtime/run_directory/names.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kMostDocumentBytes = uint64_t{64} << 20;
+
+bool was_written_by_us(const fs::path& run_file) {
+  std::ifstream stream(run_file);
+  std::string first;
+  return std::getline(stream, first) && first == kEffectiveHeader;
+}
+
+// Sizes only: checksums are compared when shards are read.
+std::string missing_in(const std::string& path) {
+  const std::string file = path + "/" + kManifestFile;
+  const Manifest manifest = parse_manifest(read_text(file, kMostDocumentBytes), file);
+  for (const auto& [name, digest] : manifest.files) {
+    std::error_code error;
+    const uintmax_t bytes = fs::file_size(fs::path(path) / name, error);
+    if (error) return name + ": " + error.message();
+    if (bytes != digest.size_bytes) {
+      return name + " has " + std::to_string(bytes) + " bytes, not " +
+             std::to_string(digest.size_bytes);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+KeptCheckpoint look_at_checkpoint(const std::string& path) {
+  KeptCheckpoint checkpoint{.path = path};
+  try {
+    const std::string file = path + "/" + kStateFile;
+    const CheckpointState state = parse_state(read_text(file, kMostDocumentBytes), file);
+    checkpoint.step = state.step;
+    checkpoint.run = state.run;
+    checkpoint.trouble = missing_in(path);
+  } catch (const Error& error) {
+    checkpoint.trouble = error.what();
+  }
+  return checkpoint;
+}
+
+DirectoryContents look_into(const std::string& directory) {
+  DirectoryContents contents;
+  std::error_code error;
+  const fs::path folder = directory;
+  if (!fs::is_directory(folder, error)) return contents;
+  contents.identity = read_identity(directory);
+  const bool run_file = fs::exists(folder / kRunFile, error);
+  const bool our_run_file = run_file && was_written_by_us(folder / kRunFile);
+  contents.foreign_run_file = run_file && !our_run_file;
+  contents.ours = contents.identity.has_value() || our_run_file;
+  for (const char* file : kResultFiles) {
+    if (fs::is_regular_file(folder / file, error) && fs::file_size(folder / file, error) > 0) {
+      contents.results.emplace_back(file);
+    }
+  }
+  for (const StepDirectory& one : list_checkpoints(directory + "/" + kCheckpointFolder)) {
+    contents.results.push_back(fs::path(one.path).lexically_relative(folder).string());
+    KeptCheckpoint& checkpoint = contents.checkpoints.emplace_back(look_at_checkpoint(one.path));
+    checkpoint.step = one.step;
+  }
+  return contents;
+}
+
+std::string run_directory_of(const std::string& checkpoint) {
+  fs::path path = fs::path(checkpoint).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  const fs::path folder = path.parent_path();
+  if (folder.filename() != kCheckpointFolder) return {};
+  return folder.has_parent_path() ? folder.parent_path().string() : ".";
+}
+
+std::string newest_of_run(const std::string& directory) {
+  const DirectoryContents contents = look_into(directory);
+  const std::string run = contents.identity ? contents.identity->run : "";
+  std::string trouble;
+  for (auto one = contents.checkpoints.rbegin(); one != contents.checkpoints.rend(); ++one) {
+    const bool own = run.empty() || one->run.empty() || one->run == run;
+    if (own && one->trouble.empty()) return one->path;
+    if (trouble.empty()) {
+      trouble = "; " + one->path + (own ? ": " + one->trouble : " is another run's");
+    }
+  }
+  fail_input(directory + "/" + kCheckpointFolder +
+             " has no checkpoint: train first, or name one with --checkpoint" + trouble);
+}
+
+}  // namespace penstock

@@ -1,0 +1,71 @@
+// runtime/run_directory/run_directory.h -- RunDirectory: the one owner of a directory that a run
+// writes to. Rank 0 has it; the other ranks are told what they need.
+//
+// In order: the constructor looks and locks, and refuses; begin() makes the directory this run's.
+// Between the two nothing but the lock is written, so that a run that cannot start has changed
+// nothing. What a run directory is made of: names.h.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "runtime/run_directory/attempt.h"
+#include "runtime/run_directory/identity.h"
+#include "runtime/run_directory/lock.h"
+
+namespace penstock {
+
+struct RunDirectoryRequest {
+  std::string out;               // empty: a numbered directory below `runs`
+  std::string stem = "run";      // of that directory's name
+  std::string runs = "runs";     // where numbered ones are
+  std::string resume = "never";  // never | auto | a step directory or run directory
+  bool overwrite = false;        // what an earlier run left is replaced
+  LockTimes lock = {};
+  std::function<void(const std::string&)> say = {};  // told before a wait
+};
+
+class RunDirectory {
+ public:
+  // Chooses the directory, makes it where it is missing, locks it and chooses what this attempt is.
+  // Throws Error(Input) where results of another run are in the way or it is locked, Error(Data)
+  // where what is to be gone on from is damaged, Error(Resource) where it cannot be written.
+  explicit RunDirectory(const RunDirectoryRequest& request);
+  // Unlocks it; one that was made and never begun is removed again.
+  ~RunDirectory();
+  RunDirectory(const RunDirectory&) = delete;
+  RunDirectory& operator=(const RunDirectory&) = delete;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const Attempt& attempt() const { return attempt_; }
+  // The run's; made by begin() where it is a new one.
+  [[nodiscard]] const std::string& run() const { return identity_.run; }
+
+  // From here on the directory is this run's: removes or sets aside what attempt() says, counts the
+  // attempt, writes the run file and makes the link `latest`. Returns notes, a line each. Throws
+  // Error(Resource).
+  [[nodiscard]] std::vector<std::string> begin(const std::string& run_file);
+  // What was learnt from the data. Throws Error(Resource).
+  void keep(const DataSizes& sizes);
+
+  // Whether somebody has put a file `stop` there. Asks the file system.
+  [[nodiscard]] bool asked_to_stop() const;
+  // Throws Error(Peer) when another process has taken the lock.
+  void check_lock() const;
+
+ private:
+  void choose_directory(const RunDirectoryRequest& request);
+  void make_directory();
+
+  std::string path_;
+  bool numbered_ = false, made_ = false, begun_ = false;
+  std::unique_ptr<DirectoryLock> lock_;
+  Attempt attempt_;
+  RunIdentity identity_;
+};
+
+// Where a command that names no directory finds a trained run: runs/latest.
+[[nodiscard]] std::string latest_run();
+
+}  // namespace penstock

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# tests/distributed/supervise_test.sh SUPERVISE -- what launch/supervise.sh starts after what. mpirun is played by a script
+# that takes its exit codes, and what else happens, from a list.
+set -u
+supervise=$1
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+
+cat >mpirun <<'END'
+#!/usr/bin/env bash
+echo "$*" >>"$SCRATCH/started"
+line=$(head -n 1 "$SCRATCH/plan")
+sed -i 1d "$SCRATCH/plan"
+read -r code what <<<"$line"
+case $what in
+  checkpoint) mkdir -p "$SCRATCH/out/checkpoints/step-$(printf %08d "$RANDOM")$(date +%N)"; touch "$SCRATCH/out/run.json" ;;
+  begin) mkdir -p "$SCRATCH/out"; touch "$SCRATCH/out/run.json" ;;
+  wait) trap 'exit "$code"' USR1; for _ in $(seq 100); do sleep 0.05; done ;;
+esac
+exit "$code"
+END
+chmod +x mpirun
+export SCRATCH=$scratch
+
+fail() {
+  echo "supervise_test: $*"
+  cat started output
+  exit 1
+}
+
+# with PLAN ARGUMENTS...: runs it; the exit code in $code, what was started in `started`.
+with() {
+  rm -rf out started stop
+  printf '%b' "$1" >plan
+  shift
+  "$supervise" --delay 0 --mpirun "$scratch/mpirun -q" --program penstock "$@" >output 2>&1
+  code=$?
+}
+expect() { # CODE STARTS WHAT
+  [ "$code" -eq "$1" ] || fail "$3: exit code $code, not $1"
+  [ "$(wc -l <started)" -eq "$2" ] || fail "$3: $(wc -l <started) starts, not $2"
+}
+
+with '0\n' --ranks 3 -- run.toml --out out
+expect 0 1 'done at once'
+grep -qx -- '-q -n 3 penstock train run.toml --out out --resume auto' started || fail 'the command'
+with '137\n4\n0\n' -- run.toml --out out
+expect 0 3 'a killed rank and a hang'
+for final in 2 5 6; do
+  with "$final\n" -- run.toml --out out
+  expect "$final" 1 'not to be tried again'
+done
+with '4\n4\n4\n4\n' --restarts 2 -- run.toml --out out
+expect 4 3 'the limit'
+with '4 checkpoint\n4\n4 checkpoint\n4\n4\n' --restarts 2 -- run.toml --out=out
+expect 4 5 'a checkpoint begins the count anew'
+with '75 checkpoint\n0\n' --shortest 0 -- run.toml --out out
+expect 0 2 'a stop is gone on from'
+with '75 checkpoint\n0\n' -- run.toml --out out
+expect 75 1 'a stop right after the start is final'
+printf '3\n2\n2\n' >ranks
+with '137 begin\n137\n0\n' --ranks-command "head -n 1 ranks; sed -i 1d ranks" -- run.toml --out out --stages 3
+expect 0 3 'fewer ranks'
+grep -qx -- '-q -n 2 penstock train out/run.toml --pipeline.auto true --resume auto' started || fail 'no new plan'
+with '0\n' --ranks-command 'printf "# hosts\nn1 slots=4\nn2 slots=3 max_slots=4\nn3\n"' -- run.toml --out out
+grep -q -- '-n 8 --hostfile ' started || fail 'a hostfile'
+printf '75 wait\n0\n' >plan
+rm -f started
+"$supervise" --shortest 0 --mpirun "$scratch/mpirun" --program penstock -- run.toml --out out >output 2>&1 &
+while [ ! -s started ]; do sleep 0.05; done
+sleep 0.2
+kill -TERM $!
+wait $!
+code=$?
+expect 75 1 'a stop that was asked for is final'
+"$supervise" --ranks x -- run.toml >output 2>&1
+[ $? -eq 2 ] || fail 'a wrong option'
+echo "supervise_test: all is well"

@@ -1,0 +1,194 @@
+// What a run directory survives, with the real program: another start, another job, a request to
+// stop. What may begin in a directory, in all its cases: tests/unit/run_directory.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <functional>
+#include <future>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "runtime/checkpoint/reader.h"
+#include "tests/distributed/job.h"
+
+namespace penstock {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kSurvivor = R"([model]
+kind = "transformer-lm"
+layers = 2
+width = 16
+heads = 2
+context = 8
+vocabulary = 20
+[data]
+kind = "synthetic"
+[pipeline]
+micro_batches = 2
+micro_batch_size = 2
+[run]
+steps = 20
+threads = 1
+)";
+
+class Survival : public testing::Test {
+ protected:
+  [[nodiscard]] std::string train(const std::string& options) const {
+    return "train " + file_ + " --out " + out_ + " " + options;
+  }
+  [[nodiscard]] std::map<std::string, std::string> files() const {
+    std::map<std::string, std::string> all;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(out_)) {
+      if (entry.is_regular_file()) all[entry.path()] = read_file(entry.path());
+    }
+    return all;
+  }
+  // The steps and attempts of metrics.jsonl, whose every line must be JSON.
+  [[nodiscard]] std::vector<int64_t> steps() const {
+    std::vector<int64_t> all;
+    std::istringstream lines(read_file(out_ + "/metrics.jsonl"));
+    for (std::string line; std::getline(lines, line);) {
+      all.push_back(nlohmann::json::parse(line).at("step").get<int64_t>());
+    }
+    return all;
+  }
+  // Starts a run without an end, and waits until it has made some steps.
+  void start(int ranks, const std::string& options) {
+    job_ = std::async(std::launch::async, [=, this] {
+      const std::string arguments = train("--steps 100000000 " + options);
+      return ranks == 1 ? run_alone(arguments) : run_penstock(ranks, arguments, 60);
+    });
+    const std::string metrics = out_ + "/metrics.jsonl";
+    for (int i = 0; i < 600; ++i) {
+      std::error_code absent;
+      if (std::filesystem::file_size(metrics, absent) > 1000 && !absent) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    FAIL() << "no step in " << metrics;
+  }
+  // Ends with 75, a whole checkpoint of its last step and a line that says how to go on.
+  void expect_stop(const std::string& by) {
+    const JobResult job = job_.get();
+    EXPECT_EQ(job.exit_code, 75) << job.output;
+    EXPECT_THAT(job.output, HasSubstr(", by " + by));
+    EXPECT_THAT(job.output, HasSubstr("train " + out_ + "/run.toml --resume auto"));
+    EXPECT_THAT(job.output, Not(HasSubstr("error")));
+    char name[32];
+    std::snprintf(name, sizeof(name), "step-%08ld", static_cast<long>(steps().back()));
+    CheckpointReader(out_ + "/checkpoints/" + name).verify();
+    const auto summary = nlohmann::json::parse(read_file(out_ + "/summary.json"));
+    EXPECT_EQ(summary.at("steps"), steps().back());
+    EXPECT_THAT(summary.at("stopped").get<std::string>(), HasSubstr(by));
+    EXPECT_FALSE(std::filesystem::exists(out_ + "/run.lock"));
+  }
+
+  Scratch scratch_{"survival"};
+  std::string file_ = scratch_.write("run.toml", kSurvivor);
+  std::string out_ = scratch_.path("run");
+  std::future<JobResult> job_;
+};
+
+// What a batch system does that starts a job again: it used to cost metrics and log, and with
+// fewer steps the newest checkpoint was that of the first run.
+TEST_F(Survival, StartingAgainDestroysNothing) {
+  const JobResult first =
+      run_penstock(2, train("--stages 2 --checkpoint.every 10 --checkpoint.keep 2"));
+  ASSERT_EQ(first.exit_code, 0) << first.output;
+  const auto before = files();
+  const std::string fewer = "--steps 10 --checkpoint.every 5 --checkpoint.keep 2 ";
+  const JobResult again = run_penstock(2, train(fewer + "--stages 2"));
+  EXPECT_EQ(again.exit_code, 2);
+  for (const char* way : {"--resume auto", "another --out", "--overwrite"}) {
+    EXPECT_THAT(again.output, HasSubstr(way));
+  }
+  EXPECT_EQ(files(), before);
+
+  const JobResult replaced = run_alone(train(fewer + "--overwrite"));
+  ASSERT_EQ(replaced.exit_code, 0) << replaced.output;
+  EXPECT_EQ(steps().size(), 10U);
+  std::vector<std::string> kept;
+  for (const auto& entry : std::filesystem::directory_iterator(out_ + "/checkpoints")) {
+    kept.push_back(entry.path().filename());
+  }
+  EXPECT_THAT(kept, testing::IsSupersetOf({"step-00000005", "step-00000010"}));
+  EXPECT_THAT(kept, Not(testing::Contains("step-00000020")));
+  const JobResult used = run_alone("eval " + out_ + " --stages 1 --data.validation 0.01");
+  EXPECT_THAT(used.output, HasSubstr("checkpoints/step-00000010: "));
+}
+
+TEST_F(Survival, TwoJobsWithOneDirectoryAreRefused) {
+  start(1, "");
+  for (const char* how : {"--resume auto", "--overwrite"}) {
+    const JobResult second = run_alone(train(how));
+    EXPECT_EQ(second.exit_code, 2) << second.output;
+    EXPECT_THAT(second.output, HasSubstr(out_ + " is being written by process "));
+  }
+  std::ofstream(out_ + "/stop");
+  expect_stop("the file stop");
+}
+
+// The program's processes whose command line names that directory, in the order of their ids:
+// ranks, in the order of their ranks as long as ids have not begun again.
+std::vector<pid_t> processes_naming(const std::string& program, const std::string& directory) {
+  std::vector<pid_t> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream in(entry.path() / "cmdline");
+    std::string line((std::istreambuf_iterator<char>(in)), {});
+    if (line.rfind(program, 0) == 0 && line.find(directory) != std::string::npos) {
+      found.push_back(static_cast<pid_t>(std::stoi(name)));
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+TEST_F(Survival, ASignalToMpirunStopsAllRanks) {
+  start(2, "--stages 2");
+  const auto launchers = processes_naming(PENSTOCK_MPIEXEC, out_);
+  ASSERT_EQ(launchers.size(), 1U);
+  ASSERT_EQ(kill(launchers[0], SIGUSR1), 0);
+  expect_stop("SIGUSR1");
+}
+
+TEST_F(Survival, ASignalToOneRankStopsAll) {
+  start(2, "--stages 2");
+  const auto ranks = processes_naming(penstock_program(), out_);
+  ASSERT_EQ(ranks.size(), 2U);
+  ASSERT_EQ(kill(ranks[1], SIGTERM), 0);
+  expect_stop("");  // rank 0 may be either of the two
+}
+
+TEST_F(Survival, TheTimeLimitStopsARunInTime) {
+  const auto began = std::chrono::steady_clock::now();
+  start(1, "--time-limit 0:02");
+  expect_stop("the time limit, --time-limit");
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));
+}
+
+// With an input that never says anything: whoever waits for it first waits for ever.
+TEST_F(Survival, WhatIsWrongIsSaidBeforeInputIsWaitedFor) {
+  const std::string input = scratch_.path("input");
+  ASSERT_EQ(mkfifo(input.c_str(), 0600), 0);
+  const std::string silent = " 0<>" + input;
+  for (const char* command : {"generate ", "translate "}) {
+    const JobResult no_file = run_alone(command + scratch_.path("absent.toml") + silent, 20);
+    EXPECT_EQ(no_file.exit_code, 2) << no_file.output;
+    EXPECT_THAT(no_file.output, HasSubstr("absent.toml"));
+  }
+  const JobResult no_checkpoint = run_alone("generate " + file_ + " --out " + out_ + silent, 20);
+  EXPECT_EQ(no_checkpoint.exit_code, 2) << no_checkpoint.output;
+  EXPECT_THAT(no_checkpoint.output, HasSubstr("has no checkpoint"));
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,94 @@
+// Until when a run may go on: what people and batch systems say.
+#include "launch/program/stopping/time_limit.h"
+
+#include <map>
+#include <thread>
+
+#include "helpers.h"
+#include "launch/program/stopping/stop_signals.h"
+
+namespace penstock {
+namespace {
+
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+TEST(TimeLimit, IsWrittenAsMinutesOrAClock) {
+  const auto in_seconds = [](const char* text) { return parse_time_limit(text)->count(); };
+  EXPECT_EQ(in_seconds("90"), 5400);
+  EXPECT_EQ(in_seconds("1.5"), 90);
+  EXPECT_EQ(in_seconds("0"), 0);
+  EXPECT_EQ(in_seconds("00:30"), 30);
+  EXPECT_EQ(in_seconds("90:00"), 5400);
+  EXPECT_EQ(in_seconds("1:30:05"), 5405);
+  EXPECT_EQ(in_seconds("2-12:00:00"), 60 * 3600);
+  for (const char* wrong :
+       {"", "-5", "1h", "1:60", "1:2:3:4", "a-1:00", ":", "1e30", "nan", "inf"}) {
+    EXPECT_FALSE(parse_time_limit(wrong)) << wrong;
+  }
+}
+
+class Limits : public testing::Test {
+ protected:
+  TimeLimit limit(const std::string& option) {
+    return time_limit(option, {.environment =
+                                   [this](const char* name) {
+                                     const auto found = environment_.find(name);
+                                     return found == environment_.end() ? nullptr : found->second;
+                                   },
+                               .program_start = WallTime(seconds(1000)),
+                               .job_start =
+                                   [](const char* variable) {
+                                     EXPECT_STREQ(variable, "PBS_JOBID");
+                                     return WallTime(seconds(400));
+                                   }});
+  }
+  std::map<std::string, const char*> environment_;
+};
+
+TEST_F(Limits, AutoAsksTheBatchSystem) {
+  EXPECT_FALSE(limit("auto").end);
+  environment_["PBS_WALLTIME"] = "3600";
+  EXPECT_EQ(limit("auto").end, WallTime(seconds(4000))) << "from the job's start, not ours";
+  environment_["SLURM_JOB_END_TIME"] = "1790000000";
+  EXPECT_EQ(limit("auto").end, WallTime(seconds(1790000000)));
+  EXPECT_EQ(limit("auto").from, "SLURM_JOB_END_TIME");
+  EXPECT_FALSE(limit("none").end);
+  environment_["SLURM_JOB_END_TIME"] = "soon";
+  EXPECT_EQ(limit("auto").from, "PBS_WALLTIME");
+}
+
+TEST_F(Limits, OnesOwnCountsFromTheStart) {
+  environment_["SLURM_JOB_END_TIME"] = "1790000000";
+  EXPECT_EQ(limit("2").end, WallTime(seconds(1120)));
+  EXPECT_THAT(input_error([&] { (void)limit("tomorrow"); }), HasSubstr("run.time_limit is auto"));
+}
+
+TEST_F(Limits, HereTheProgramStartedAMomentAgo) {
+  const TimeLimit here = time_limit("10");
+  const Seconds left = *here.end - std::chrono::system_clock::now();
+  EXPECT_GT(left, Seconds(300));
+  EXPECT_LE(left, Seconds(601));
+}
+
+TEST(StopSignals, TheFirstIsNotedTheSecondEnds) {
+  {
+    const StopSignals signals;
+    EXPECT_EQ(StopSignals::received(), "");
+    (void)raise(SIGUSR2);
+    EXPECT_EQ(StopSignals::received(), "SIGUSR2");
+    (void)raise(SIGTERM);  // one request, delivered twice
+    EXPECT_EQ(StopSignals::received(), "SIGUSR2");
+  }
+  EXPECT_EXIT(
+      {
+        const StopSignals signals;
+        (void)raise(SIGUSR1);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1050));
+        (void)raise(SIGUSR1);
+      },
+      testing::KilledBySignal(SIGUSR1), "");
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,65 @@
+// Runs that name no directory get one of their own each.
+#include "runtime/run_directory/numbered.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "folder.h"
+
+namespace penstock {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Numbered, CountsFromTheHighest) {
+  const Folder folder;
+  const std::string runs = folder.at("runs");
+  EXPECT_EQ(newest_numbered(runs, "small"), std::nullopt);
+  EXPECT_EQ(make_numbered(runs, "small"), runs + "/small-1");
+  for (const char* name : {"small-7", "small-08", "small-x", "smaller-9", "small-10.old"}) {
+    std::filesystem::create_directories(runs + "/" + name);
+  }
+  EXPECT_EQ(make_numbered(runs, "small"), runs + "/small-8");
+  EXPECT_EQ(newest_numbered(runs, "small"), runs + "/small-8");
+  EXPECT_EQ(make_numbered(runs, "smaller"), runs + "/smaller-10");
+}
+
+TEST(Numbered, TwoAtOnceGetTwo) {
+  const Folder folder;
+  std::vector<std::string> paths(8);
+  std::vector<std::thread> jobs;
+  for (std::string& path : paths) {
+    jobs.emplace_back([&] { path = make_numbered(folder.at("runs"), "run"); });
+  }
+  for (std::thread& job : jobs) job.join();
+  EXPECT_EQ(std::set<std::string>(paths.begin(), paths.end()).size(), paths.size());
+}
+
+TEST(Numbered, LatestIsARelativeLinkThatMoves) {
+  const Folder folder;
+  const std::string runs = folder.at("runs");
+  for (const char* name : {"a-1", "b-1"}) {
+    folder.write(std::string("runs/") + name + "/who", name);
+    EXPECT_EQ(point_latest_to(runs + "/" + name), "");
+    EXPECT_EQ(folder.read("runs/latest/who"), name);
+  }
+  EXPECT_EQ(std::filesystem::read_symlink(runs + "/latest"), "b-1");
+  std::filesystem::rename(runs, folder.at("moved"));
+  EXPECT_EQ(folder.read("moved/latest/who"), "b-1");
+}
+
+// Made by versions whose every run went there.
+TEST(Numbered, ADirectoryCalledLatestKeepsItsContent) {
+  const Folder folder;
+  folder.write("runs/latest/metrics.jsonl", "old");
+  folder.write("runs/a-1/x", "new");
+  EXPECT_THAT(point_latest_to(folder.at("runs/a-1")), HasSubstr("runs/run-1"));
+  EXPECT_EQ(folder.read("runs/run-1/metrics.jsonl"), "old");
+  EXPECT_EQ(folder.read("runs/latest/x"), "new");
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,240 @@
+// What was lost before there was a RunDirectory, and must not be again.
+#include "runtime/run_directory/run_directory.h"
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <thread>
+
+#include "folder.h"
+#include "runtime/run_directory/contents.h"
+#include "runtime/run_directory/names.h"
+
+namespace penstock {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string kRunFileText = std::string(kEffectiveHeader) + "\n[run]\nsteps = 3\n";
+
+class RunDirectories : public testing::Test {
+ protected:
+  [[nodiscard]] RunDirectoryRequest request(const std::string& out,
+                                            const std::string& resume = "never",
+                                            bool overwrite = false) const {
+    return {.out = out.empty() ? "" : folder_.at(out),
+            .stem = "small",
+            .runs = folder_.at("runs"),
+            .resume = resume,
+            .overwrite = overwrite};
+  }
+  // A run that has made those checkpoints; returns its identity.
+  std::string trained(const std::string& out, std::initializer_list<int64_t> steps,
+                      const std::string& resume = "never", bool overwrite = false) const {
+    RunDirectory directory(request(out, resume, overwrite));
+    (void)directory.begin(kRunFileText);
+    folder_.write(out + "/metrics.jsonl", "{\"step\": 1}\n");
+    folder_.write(out + "/log.txt", "hello\n");
+    for (const int64_t step : steps) folder_.checkpoint(out, step, directory.run());
+    return directory.run();
+  }
+  Folder folder_;
+};
+
+TEST_F(RunDirectories, ARerunChangesNothing) {
+  trained("run", {10, 20});
+  const auto before = folder_.files();
+  EXPECT_THAT(refusal(ErrorKind::Input, [&] { RunDirectory directory(request("run")); }),
+              HasSubstr("run has the results of a run (metrics.jsonl, ...)"));
+  EXPECT_EQ(folder_.files(), before);
+}
+
+TEST_F(RunDirectories, OneThatIsNeverBegunLeavesNothing) {
+  {
+    const RunDirectory named(request("deep/er"));
+    const RunDirectory numbered(request(""));
+    EXPECT_TRUE(folder_.has("runs/small-1"));
+  }
+  EXPECT_FALSE(folder_.has("deep/er"));
+  EXPECT_FALSE(folder_.has("runs/small-1"));
+  EXPECT_FALSE(folder_.has("runs/latest"));
+}
+
+// 20 steps, then 10 into the same directory: `eval` used to take the weights of the first.
+TEST_F(RunDirectories, OverwriteReplacesTheRunAndNothingElse) {
+  const std::string first = trained("run", {10, 20});
+  folder_.write("run/notes.md", "mine");
+  folder_.write("run/checkpoints/step-00000010/notes.md", "mine too");
+  folder_.write("elsewhere/step/manifest.json", "not ours");
+  std::filesystem::create_directory_symlink(folder_.at("elsewhere/step"),
+                                            folder_.at("run/checkpoints/step-00000030"));
+  const std::string second = trained("run", {5}, "never", true);
+  EXPECT_NE(first, second);
+  EXPECT_EQ(newest_of_run(folder_.at("run")), folder_.at("run/checkpoints/step-00000005"));
+  EXPECT_EQ(folder_.read("run/metrics.jsonl"), "{\"step\": 1}\n");
+  EXPECT_EQ(folder_.read("run/log.txt"), "hello\n");
+  EXPECT_EQ(folder_.read("run/notes.md"), "mine");
+  EXPECT_EQ(folder_.read("run/checkpoints/step-00000010/notes.md"), "mine too");
+  EXPECT_EQ(folder_.read("elsewhere/step/manifest.json"), "not ours");
+  EXPECT_EQ(read_identity(folder_.at("run"))->attempts, 1);
+}
+
+TEST_F(RunDirectories, GoingOnKeepsAllThatThereIs) {
+  const std::string run = trained("run", {10, 20});
+  RunDirectory directory(request("run", "auto"));
+  EXPECT_EQ(directory.attempt().resume_from, folder_.at("run/checkpoints/step-00000020"));
+  EXPECT_EQ(directory.attempt().number, 2);
+  (void)directory.begin(kRunFileText);
+  EXPECT_EQ(directory.run(), run);
+  EXPECT_EQ(folder_.read("run/metrics.jsonl"), "{\"step\": 1}\n");
+  EXPECT_EQ(read_identity(folder_.at("run"))->attempts, 2);
+}
+
+TEST_F(RunDirectories, GoingBackSetsLaterCheckpointsAside) {
+  const std::string run = trained("run", {10, 20});
+  const std::string step = folder_.at("run/checkpoints/step-00000010");
+  for (const char* out : {"run", ""}) {  // that directory is meant where none is named
+    RunDirectory directory(request(out, step));
+    EXPECT_EQ(directory.path(), folder_.at("run"));
+    EXPECT_EQ(directory.attempt().resume_step, 10);
+  }
+  RunDirectory directory(request("run", step));
+  (void)directory.begin(kRunFileText);
+  EXPECT_EQ(directory.run(), run);
+  EXPECT_EQ(newest_of_run(folder_.at("run")), step);
+  EXPECT_TRUE(folder_.has("run/checkpoints/before-attempt-2/step-00000020/manifest.json"));
+}
+
+TEST_F(RunDirectories, GoingOnFromAnotherRunIsANewOne) {
+  const std::string run = trained("a", {10});
+  RunDirectory directory(request("b", folder_.at("a")));
+  (void)directory.begin(kRunFileText);
+  EXPECT_NE(directory.run(), run);
+  EXPECT_EQ(directory.attempt().resume_from, folder_.at("a/checkpoints/step-00000010"));
+  EXPECT_THAT(
+      refusal(ErrorKind::Input, [&] { RunDirectory other(request("c", folder_.at("none"))); }),
+      HasSubstr("there is no such directory"));
+}
+
+TEST_F(RunDirectories, TwoJobsWithOneDirectoryAreRefused) {
+  RunDirectory first(request("run"));
+  EXPECT_THAT(refusal(ErrorKind::Input, [&] { RunDirectory second(request("run", "auto")); }),
+              HasSubstr("is being written by process"));
+}
+
+TEST_F(RunDirectories, ALostLockEndsTheRun) {
+  RunDirectoryRequest quick = request("run");
+  quick.lock.beat = std::chrono::milliseconds(20);
+  RunDirectory directory(quick);
+  directory.check_lock();
+  std::filesystem::remove(folder_.at("run/run.lock"));
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  std::string why;
+  while (why.empty() && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    try {
+      directory.check_lock();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::Peer);
+      why = error.what();
+    }
+  }
+  EXPECT_THAT(why, HasSubstr("has been taken by another process"));
+}
+
+TEST_F(RunDirectories, TwoJobsWithoutADirectoryGetTwo) {
+  RunDirectory first(request(""));
+  RunDirectory second(request(""));
+  EXPECT_NE(first.path(), second.path());
+  EXPECT_THAT(first.begin(kRunFileText), testing::IsEmpty());
+  EXPECT_EQ(std::filesystem::read_symlink(folder_.at("runs/latest")), "small-1");
+  (void)second.begin(kRunFileText);
+  EXPECT_EQ(std::filesystem::read_symlink(folder_.at("runs/latest")), "small-2");
+}
+
+// A job that a batch system starts again by the same words.
+TEST_F(RunDirectories, AutoWithoutADirectoryGoesOnWithTheNewest) {
+  {
+    RunDirectory first(request("", "auto"));
+    (void)first.begin(kRunFileText);
+    EXPECT_EQ(first.path(), folder_.at("runs/small-1"));
+  }
+  RunDirectory again(request("", "auto"));
+  EXPECT_EQ(again.path(), folder_.at("runs/small-1"));
+  EXPECT_EQ(again.attempt().number, 2);
+}
+
+// What it leads to when the run begins, not what it leads to later.
+TEST_F(RunDirectories, ALinkIsFollowedOnce) {
+  trained("runs/small-1", {10});
+  std::filesystem::create_directory_symlink("small-1", folder_.at("runs/latest"));
+  RunDirectory directory(request("runs/latest/", "auto"));
+  EXPECT_EQ(directory.path(), folder_.at("runs/small-1"));
+}
+
+TEST_F(RunDirectories, CanBeMoved) {
+  const std::string run = trained("run", {10});
+  std::filesystem::rename(folder_.at("run"), folder_.at("moved"));
+  EXPECT_EQ(newest_of_run(folder_.at("moved")), folder_.at("moved/checkpoints/step-00000010"));
+  const RunDirectory directory(request("moved", "auto"));
+  EXPECT_EQ(directory.run(), run);
+}
+
+TEST_F(RunDirectories, ADamagedCheckpointIsNotGoneOnFrom) {
+  trained("run", {10, 20});
+  folder_.write("run/checkpoints/step-00000020/state.json", " ");
+  EXPECT_EQ(newest_of_run(folder_.at("run")), folder_.at("run/checkpoints/step-00000010"));
+  RunDirectory directory(request("run", "auto"));
+  EXPECT_EQ(directory.attempt().resume_step, 10);
+  EXPECT_THAT(directory.begin(kRunFileText), testing::ElementsAre(HasSubstr("state.json has")));
+  EXPECT_THAT(refusal(ErrorKind::Data,
+                      [&] {
+                        RunDirectory other(request(
+                            "b", folder_.at("run/checkpoints/before-attempt-2/step-00000020")));
+                      }),
+              HasSubstr("state.json has"));
+}
+
+TEST_F(RunDirectories, CheckpointsOfAnotherRunDoNotCount) {
+  trained("run", {10});
+  folder_.checkpoint("run", 99, "another run");
+  EXPECT_EQ(newest_of_run(folder_.at("run")), folder_.at("run/checkpoints/step-00000010"));
+}
+
+TEST_F(RunDirectories, ASymlinkedCheckpointCounts) {
+  trained("run", {});
+  const std::string other = folder_.checkpoint("big-disk", 10, "");
+  std::filesystem::create_directories(folder_.at("run/checkpoints"));
+  std::filesystem::create_directory_symlink(other, folder_.at("run/checkpoints/step-00000010"));
+  EXPECT_EQ(newest_of_run(folder_.at("run")), folder_.at("run/checkpoints/step-00000010"));
+}
+
+TEST_F(RunDirectories, AFileCalledStopAsksOneAttemptToStop) {
+  RunDirectory directory(request("run"));
+  folder_.write("run/stop", "");
+  (void)directory.begin(kRunFileText);
+  EXPECT_FALSE(directory.asked_to_stop()) << "that was an earlier wish";
+  folder_.write("run/stop", "");
+  EXPECT_TRUE(directory.asked_to_stop());
+}
+
+TEST_F(RunDirectories, AFileInItsPlaceIsNamed) {
+  folder_.write("file", "x");
+  EXPECT_THAT(refusal(ErrorKind::Resource, [&] { RunDirectory directory(request("file")); }),
+              HasSubstr("file: cannot be made a run directory"));
+  EXPECT_EQ(folder_.read("file"), "x");
+}
+
+TEST_F(RunDirectories, SizesOfTheDataAreKept) {
+  RunDirectory directory(request("run"));
+  (void)directory.begin(kRunFileText);
+  const DataSizes sizes{.vocabulary = 256, .training_samples = 1000};
+  directory.keep(sizes);
+  EXPECT_EQ(read_identity(folder_.at("run"))->data, sizes);
+  folder_.write("run/run.json", "}");
+  EXPECT_THAT(refusal(ErrorKind::Data, [&] { (void)read_identity(folder_.at("run")); }),
+              HasSubstr("run.json"));
+}
+
+}  // namespace
+}  // namespace penstock
