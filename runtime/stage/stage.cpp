@@ -44,6 +44,11 @@ void Stage::begin_step() {
     of_micro_batch.auxiliary.clear();
   }
   device_.pointwise().fill(weights_.gradients(), 0.0F);
+  // Of a step that was left out: nobody has folded them in.
+  for (StepSums& sums : weights_.set().declared().step_sums) {
+    sums.rows = 0.0;
+    sums.remembered.clear();
+  }
   weights_.gradient_sum().begin();
   weights_.forward_sum().begin();
 }
