@@ -44,9 +44,8 @@ void Stage::begin_step() {
     of_micro_batch.auxiliary.clear();
   }
   device_.pointwise().fill(weights_.gradients(), 0.0F);
-  // Of a step that was left out: nobody has folded them in.
   for (StepSums& sums : weights_.set().declared().step_sums) {
-    sums.rows = 0.0;
+    sums.rows = 0.0;  // a step before that was left out has not been ended
     sums.remembered.clear();
   }
   weights_.gradient_sum().begin();

@@ -35,17 +35,6 @@ TEST(BatchNorms, AverageTheWholeMiniBatchOncePerStep) {
   expect_averages(replica, moving);
 }
 
-// One whose loss was not finite: it never ended.
-TEST(BatchNorms, ForgetAStepThatWasLeftOut) {
-  Replica replica;
-  replica.run(7);
-  replica.run(0);
-  replica.stage().end_step(1);
-  Numbers moving = {0, 0, 0, 1, 1, 1};
-  fold(moving, statistics(replica, 0, kNormMicroBatches));
-  expect_averages(replica, moving);
-}
-
 TEST(BatchNorms, AverageOverAllReplicas) {
   Replica a;
   Replica b;
