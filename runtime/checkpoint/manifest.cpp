@@ -88,6 +88,28 @@ class IndexReader final : public JsonReader {
   bool has_total_ = false, has_map_ = false;
 };
 
+ordered_json encode_layers(const std::vector<LayerRecord>& layers) {
+  ordered_json list = ordered_json::array();
+  for (const LayerRecord& layer : layers) {
+    list.push_back({{"name", layer.name}, {"kind", layer.kind}, {"parameters", layer.parameters}});
+  }
+  return list;
+}
+
+std::vector<LayerRecord> parse_layers(const nlohmann::json& document, const std::string& file) {
+  std::vector<LayerRecord> layers;
+  const auto list = document.find("layers");
+  if (list == document.end()) return layers;
+  if (!list->is_array()) fail_data(file + ": \"layers\" is not a list");
+  for (const nlohmann::json& layer : *list) {
+    const std::string where = file + ": layer " + std::to_string(layers.size());
+    if (!layer.is_object()) fail_data(where + ": not an object");
+    layers.push_back({json_text(layer, "name", where), json_text(layer, "kind", where),
+                      signed_count(layer, "parameters", where)});
+  }
+  return layers;
+}
+
 }  // namespace
 
 std::string encode_state(const CheckpointState& state) {
@@ -99,7 +121,8 @@ std::string encode_state(const CheckpointState& state) {
                    {"configuration", state.configuration},
                    {"run", state.run},
                    {"optimizer_steps", state.optimizer_steps},
-                   {"training_samples", state.training_samples}});
+                   {"training_samples", state.training_samples},
+                   {"layers", encode_layers(state.layers)}});
 }
 
 CheckpointState parse_state(const std::string& text, const std::string& file) {
@@ -116,7 +139,8 @@ CheckpointState parse_state(const std::string& text, const std::string& file) {
           .configuration = json_text(document, "configuration", file),
           .run = document.contains("run") ? json_text(document, "run", file) : "",
           .optimizer_steps = count_or("optimizer_steps", signed_count(document, "step", file)),
-          .training_samples = count_or("training_samples", 0)};
+          .training_samples = count_or("training_samples", 0),
+          .layers = parse_layers(document, file)};
 }
 
 std::string index_file(const std::string& part) {

@@ -11,6 +11,7 @@ namespace penstock {
 namespace {
 
 constexpr uint64_t kMaximumDocumentBytes = uint64_t{64} << 20;  // an index of a million tensors
+constexpr size_t kMostOpenFiles = 64;  // of the thousands that a process may have
 
 }  // namespace
 
@@ -93,6 +94,7 @@ void CheckpointReader::verify(size_t part, size_t parts) const {
 const SafetensorsFile& CheckpointReader::shard_of(const std::string& name) {
   const auto found = file_of_.find(name);
   if (found == file_of_.end()) fail_data(directory_ + " has no tensor " + name);
+  if (!shards_.contains(found->second) && shards_.size() >= kMostOpenFiles) shards_.clear();
   std::unique_ptr<SafetensorsFile>& shard = shards_[found->second];
   if (shard == nullptr) {
     if (check_ == ShardCheck::BeforeReading) verify(found->second);
@@ -103,6 +105,10 @@ const SafetensorsFile& CheckpointReader::shard_of(const std::string& name) {
 
 void CheckpointReader::read(const std::string& name, std::span<std::byte> to) {
   shard_of(name).read(name, to);
+}
+
+void CheckpointReader::read(const std::string& name, uint64_t first, std::span<std::byte> to) {
+  shard_of(name).read(name, first, to);
 }
 
 void CheckpointReader::read(const std::string& name, Tensor& to, Device& device) {

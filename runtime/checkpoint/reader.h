@@ -43,6 +43,7 @@ class CheckpointReader {
   // As SafetensorsFile::read.
   void read(const std::string& name, std::span<std::byte> to);
   void read(const std::string& name, Tensor& to, Device& device);
+  void read(const std::string& name, uint64_t first, std::span<std::byte> to);
 
   // Compares size and checksum of every file, or of every parts-th in the order of their names,
   // `part` being the first: among as many ranks each file is read by one.

@@ -57,7 +57,9 @@ struct RunConfig {
   bool graphs = true;               // replay CUDA graphs instead of issuing kernels one by one
   int spare_processors = 0;  // multiprocessors of a GPU that matrix products leave to messages
   double wait_limit = 300;   // seconds for which no rank goes on before the run ends; 0: for ever
-  int threads = 0;           // per rank; 0: the host's cores shared by its ranks
+  // stop | skip: what becomes of a run when a step's loss or gradient is not finite
+  std::string on_nonfinite = "stop";
+  int threads = 0;                 // per rank; 0: the host's cores shared by its ranks
   std::string precision = "fp32";  // fp32 | bf16
   double peak_tflops = 0;          // what mfu is a share of; 0: what is known of the device
   int64_t eval_every = 0;          // steps; 0: only at the end, when there is validation data

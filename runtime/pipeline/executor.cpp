@@ -124,7 +124,9 @@ void Executor::run_program(const StepInput& input) {
       diary_.begin(i);
       fields_.before(i);
       const Op op = tasks_[i].instruction.op;
-      const bool computes = is_compute(op) || op == Op::OptimizerStep;
+      // A pass that is looked at is not one that can be replayed.
+      const bool computes =
+          (is_compute(op) || op == Op::OptimizerStep) && input.pass.probe == nullptr;
       if (computes) parts_.device->begin_section(parts_.first_section + static_cast<int64_t>(i));
       execute(tasks_[i], input);
       if (computes) parts_.device->end_section();
@@ -169,7 +171,7 @@ void Executor::execute(const Task& task, const StepInput& input) {
       task.channel->receive(m);
       return;
     case Op::ReduceGradients:
-      if (parts_.reduce != nullptr) {
+      if (parts_.reduce != nullptr && input.pass.probe == nullptr) {
         task.held->stage->weights().begin_reduction(
             [group = parts_.reduce](const Tensor& bucket) { group->start(bucket); });
       }

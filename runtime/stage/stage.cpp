@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/layers/probe.h"
+
 namespace penstock {
 
 RecomputeMode recompute_mode_named(const std::string& name) {
@@ -84,8 +86,10 @@ Tape& Stage::take_tape() {
   if (spare_tapes_.empty()) {
     spare_tapes_.push_back(&tapes_.emplace_back(device_));
     spare_tapes_.back()->set_progress(progress_);
-    spare_tapes_.back()->set_part_done(
-        [this](size_t layer) { weights_.buckets().layer_done(layer); });
+    spare_tapes_.back()->set_part_done([this](size_t layer) {
+      if (probed_ != nullptr) show_gradients(layer);
+      weights_.buckets().layer_done(layer);
+    });
   }
   Tape& tape = *spare_tapes_.back();
   spare_tapes_.pop_back();
@@ -130,6 +134,9 @@ Tensors Stage::run(Segment& segment, const MicroBatch& batch, bool record, bool 
     if (record) tape.begin_part(i);
     if (plan_.pop[i] >= 0) x.push_back(std::move(skips[static_cast<size_t>(plan_.pop[i])]));
     x = layers_[i]->forward(now, x);
+    if (batch.pass.probe != nullptr && !recomputing) {
+      batch.pass.probe->output(layers_[i]->name(), batch.global_index(), {x.data(), x.size()});
+    }
     // What goes from layer to layer is kept: a layer costs the same whatever is beside it.
     for (Variable& variable : x) variable.source = nullptr;
     if (plan_.stash[i] < 0) continue;
@@ -269,8 +276,16 @@ Tensors Stage::differentiate(Segment& segment, Tensors gradients, Halves halves)
   return g;
 }
 
+void Stage::show_gradients(size_t layer) {
+  for (const Parameter* parameter : weights_.parameters_of(layer)) {
+    probed_->pass.probe->gradient(layers_[layer]->name(), probed_->global_index(), *parameter);
+  }
+}
+
 Tensors Stage::backward(const MicroBatch& batch, Tensors gradients) {
+  probed_ = batch.pass.probe != nullptr ? &batch : nullptr;
   Tensors g = run_backward(batch, std::move(gradients), Halves::Both);
+  probed_ = nullptr;
   weights_.gradient_sum().next();
   release_stash(batch.index);
   return g;
@@ -282,6 +297,7 @@ Tensors Stage::backward_input(const MicroBatch& batch, Tensors gradients) {
 
 void Stage::backward_weight(const MicroBatch& batch) {
   Stash& stash = stash_of(batch.index);
+  probed_ = batch.pass.probe != nullptr ? &batch : nullptr;
   for (size_t s = stash.segments.size(); s-- > 0;) {
     Segment& segment = stash.segments[s];
     if (!trains(segment)) {
@@ -291,6 +307,7 @@ void Stage::backward_weight(const MicroBatch& batch) {
     segment.tape->backward_weight();
     release_tape(segment);
   }
+  probed_ = nullptr;
   weights_.gradient_sum().next();
   release_stash(batch.index);
 }

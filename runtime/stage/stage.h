@@ -104,6 +104,7 @@ class Stage {
     return segment.plan->last > untrained_;
   }
   void pass_over(const Segment& segment);
+  void show_gradients(size_t layer);
   Stash& take_stash(int index);
   Stash& stash_of(int index);
   void release_stash(int index);
@@ -131,8 +132,9 @@ class Stage {
   std::vector<Stash*> spare_;  // of those, not in use
   std::deque<Tape> tapes_;     // likewise
   std::vector<Tape*> spare_tapes_;
-  std::vector<Stash*> live_;         // by micro-batch; null when none
-  std::vector<StageLosses> losses_;  // by micro-batch
+  std::vector<Stash*> live_;            // by micro-batch; null when none
+  std::vector<StageLosses> losses_;     // by micro-batch
+  const MicroBatch* probed_ = nullptr;  // in a backward whose pass has a probe
 };
 
 }  // namespace penstock

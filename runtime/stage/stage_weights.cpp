@@ -37,6 +37,16 @@ void StageWeights::allocate(uint64_t seed, Device& device) {
   table_->bind();
 }
 
+std::vector<const Parameter*> StageWeights::parameters_of(size_t layer) const {
+  const std::deque<Parameter>& all = set_.declared().parameters;
+  const size_t end = layer + 1 < first_parameter_.size() ? first_parameter_[layer + 1] : all.size();
+  std::vector<const Parameter*> some;
+  for (size_t i = first_parameter_[layer]; i < end; ++i) {
+    if (!all[i].frozen) some.push_back(&all[i]);
+  }
+  return some;
+}
+
 void StageWeights::add_in_pairs(int micro_batches, Device& device) {
   int64_t behind = 0;
   for (const StepSums& sums : set_.declared().step_sums) behind += padded(sums.shape.elements());

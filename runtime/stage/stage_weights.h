@@ -30,6 +30,8 @@ class StageWeights {
   // For layers, which ask by slot.
   [[nodiscard]] ParameterSet& set() { return set_; }
   [[nodiscard]] const ParameterSet& set() const { return set_; }
+  // What a layer has declared and trains.
+  [[nodiscard]] std::vector<const Parameter*> parameters_of(size_t layer) const;
   // For all others.
   [[nodiscard]] StateRange state() const { return table_->entries(); }
   // One fp32 vector: all gradients, in layer order, and the step sums behind them. What is frozen

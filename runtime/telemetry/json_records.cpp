@@ -88,6 +88,7 @@ std::string json_line(const StepRecord& record, bool tokens) {
   };
   if (tokens) json["tokens_per_s"] = per_second(record.tokens, record.step_ms);
   if (record.accuracy) json["accuracy"] = *record.accuracy;
+  if (record.left_out) json["left_out"] = true;
   if (record.auxiliary_loss) json["auxiliary_loss"] = *record.auxiliary_loss;
   add_speed(json, record.speed);
   return dump(json, -1);

@@ -33,7 +33,8 @@ struct StepRecord {  // one line of metrics.jsonl
   double step_ms = 0.0;
   std::optional<double> accuracy = {};        // of this mini-batch, classifiers
   std::optional<double> auxiliary_loss = {};  // of heads inside the network; not part of `loss`
-  std::optional<Speed> speed = {};            // where the forecast knows the operations
+  bool left_out = false;            // the loss or the norm was not finite, and nothing was changed
+  std::optional<Speed> speed = {};  // where the forecast knows the operations
 };
 
 struct EvalRecord {  // a line of metrics.jsonl with "eval": true

@@ -65,6 +65,8 @@ RunSummary Run::to_the_end() {
   bool stops = false;
   for (int64_t number = before + 1; number <= config_.run.steps && !stops; ++number) {
     record = take_step(number);
+    left_out_in_a_row_ = record.left_out ? left_out_in_a_row_ + 1 : 0;
+    if (record.left_out) leave_out(number);
     if (number == before + 1 && station_.network.diary() != nullptr) {
       station_.network.diary()->settle();
     }
@@ -152,6 +154,28 @@ StepRecord Run::take_step(int64_t number) {
   record.speed = report_.speed(record.step_ms);
   report_.end_step(record.step_ms, record.tokens, pipeline_.training());
   return record;
+}
+
+// The step has changed nothing. Either it is forgotten, or this is the end.
+void Run::leave_out(int64_t step) {
+  constexpr int kMostInARow = 10;
+  const std::string what = step_->why_left_out();
+  const bool goes_on = left_out_in_a_row_ <= kMostInARow;
+  if (config_.run.on_nonfinite == "skip" && goes_on) return note("warning: " + what + "; left out");
+  std::string end = "; the weights are as before this step";
+  if (step > 1 && config_.checkpoint.last) {
+    Progress before = step_->progress();
+    before.step = step - 1;
+    before.consumed_samples -= source_.mini_batch();
+    checkpoints_.save(before);
+    end += ", and saved so";
+  }
+  if (!goes_on) end += ", as before " + std::to_string(kMostInARow) + " others in a row";
+  pipeline_.drain();
+  throw Error(
+      ErrorKind::Diverged,
+      what + end + ". Lower optimizer.learning_rate, add warmup_steps or set optimizer.clip_norm",
+      ErrorScope::EveryRank);
 }
 
 std::span<const Batch> Run::next_batches(int64_t step) {

@@ -62,6 +62,7 @@ class Run {
   [[nodiscard]] StepRecord take_step(int64_t number);
   [[nodiscard]] StepVote vote() const;
   [[nodiscard]] std::span<const Batch> next_batches(int64_t step);
+  void leave_out(int64_t step);
   void evaluate(int64_t step);
   void save_last();
   void write_trace();
@@ -82,6 +83,7 @@ class Run {
   TraceRecorder trace_;
   std::optional<Step> step_;        // made when the weights are what training starts from
   std::optional<Batches> batches_;  // of training
+  int left_out_in_a_row_ = 0;
 };
 
 }  // namespace penstock

@@ -29,6 +29,11 @@ CheckpointRequest Saver::request(const Progress& progress) const {
   request.state.version = PENSTOCK_VERSION;
   request.state.configuration = run_file_;
   request.state.run = run_;
+  const Blueprint& blueprint = pipeline_.blueprint();
+  for (size_t i = 0; i < blueprint.model.layers.size(); ++i) {
+    const Layer& layer = *blueprint.model.layers[i];
+    request.state.layers.push_back({layer.name(), layer.kind(), blueprint.layout.parameters[i]});
+  }
   return request;
 }
 

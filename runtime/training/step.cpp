@@ -6,25 +6,13 @@
 #include "runtime/optimizer/clip.h"
 #include "runtime/optimizer/rate.h"
 #include "runtime/training/metrics.h"
+#include "runtime/training/not_finite.h"
 
 namespace penstock {
-namespace {
-
-void refuse_non_finite(const StepRecord& record) {
-  if (std::isfinite(record.loss) && std::isfinite(record.grad_norm)) return;
-  const bool loss = !std::isfinite(record.loss);
-  throw Error(ErrorKind::Input,
-              "step " + std::to_string(record.step) + ": the " + (loss ? "loss" : "gradient norm") +
-                  " is not finite; the weights were left as before this step. Lower "
-                  "optimizer.learning_rate, add warmup_steps or set optimizer.clip_norm",
-              ErrorScope::EveryRank);
-}
-
-}  // namespace
-
 Step::Step(const Config& config, Pipeline& pipeline, const Station& station, AskVote ask)
     : config_(config),
       pipeline_(pipeline),
+      station_(station),
       network_(station.network),
       device_(station.device),
       ask_(std::move(ask)),
@@ -66,9 +54,13 @@ StepRecord Step::run() {
   return record_;
 }
 
-// Once the gradients are complete: look at them, then change the weights.
+// Once the gradients are complete: look at them, then change the weights. That the gradient is not
+// finite is voted on, although all replicas should have the same: a rank that alone left a step out
+// would have other weights than the others from then on.
 void Step::update() {
+  record_.grad_norm = norm_.compute();
   vote_ = ask_ ? ask_() : StepVote{};
+  vote_.refuse = !std::isfinite(record_.grad_norm);
   const LossSums loss =
       gather_loss(pipeline_, config_.pipeline.micro_batches, device_, network_, &vote_);
   record_.loss = loss.mean();
@@ -77,12 +69,18 @@ void Step::update() {
   const bool labels_positions = pipeline_.blueprint().input.label_per_position;
   if (labels_positions) record_.tokens = std::llround(loss.targets);
   if (!labels_positions) record_.accuracy = loss.accuracy();
-  record_.grad_norm = norm_.compute();
-  refuse_non_finite(record_);
+  record_.left_out = vote_.refuse || !std::isfinite(record_.loss);
+  if (record_.left_out) return;
   optimizer_->step(record_.learning_rate,
                    clip_scale(record_.grad_norm, config_.optimizer.clip_norm));
   pipeline_.end_step();
   if (average_) average_->update(record_.step);
+}
+
+std::string Step::why_left_out() {
+  const char* what = std::isfinite(record_.loss) ? "gradient" : "loss";
+  return "step " + std::to_string(record_.step) + ": the " + what + " is not finite, " +
+         find_not_finite(pipeline_, input_, station_);
 }
 
 void Step::with_averages(const std::function<void()>& work) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "runtime/comm/station.h"
 #include "runtime/configuration/config.h"
@@ -41,9 +42,12 @@ class Step {
   void begin(int64_t number, std::span<const Batch> batches);
   // Collective, after begin(): the pass through the pipeline, the norm of the gradient, clipping,
   // the optimizer's update and the averages'. The record lacks what only a clock and the data know:
-  // samples, step_ms and speed. Throws Error(Input) on every rank when the loss or the norm is not
-  // finite; the weights are then as before the step.
+  // samples, step_ms and speed. Where the loss or the norm is not finite, on any rank, it is left
+  // out (StepRecord::left_out), on all: weights, optimizer, averages and statistics are as before.
   [[nodiscard]] StepRecord run();
+  // Collective, after a run() that was left out, with the batches still there: a sentence that
+  // names step, layer and micro-batch, the same on every rank. Takes a second pass to find them.
+  [[nodiscard]] std::string why_left_out();
   // What was voted for in the last run(), the same on every rank.
   [[nodiscard]] const StepVote& vote() const { return vote_; }
 
@@ -55,6 +59,7 @@ class Step {
 
   const Config& config_;
   Pipeline& pipeline_;
+  Station station_;
   Network& network_;
   Device& device_;
   AskVote ask_;

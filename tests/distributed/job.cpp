@@ -60,6 +60,8 @@ JobResult run_command(const std::string& words, int limit_s) {
   return result;
 }
 
+}  // namespace
+
 JobResult run_ranks(const std::string& program, int ranks, const std::string& arguments,
                     int limit_s) {
   return run_command(PENSTOCK_MPIEXEC " --oversubscribe --bind-to none -n " +

@@ -107,6 +107,11 @@ TEST_P(SavedRun, HasEveryTensorOnce) {
   EXPECT_EQ(names(reader.model()), model);
   EXPECT_EQ(names(reader.optimizer()), optimizer);
   const int64_t mini_batch = int64_t{15} * grid_.replicas;
+  std::vector<LayerRecord> layers;
+  for (size_t i = 0; i < blueprint_.model.layers.size(); ++i) {
+    const Layer& layer = *blueprint_.model.layers[i];
+    layers.push_back({layer.name(), layer.kind(), blueprint_.layout.parameters[i]});
+  }
   EXPECT_EQ(reader.state(), (CheckpointState{.step = 40,
                                              .seed = 77,
                                              .consumed_samples = 1234,
@@ -115,7 +120,8 @@ TEST_P(SavedRun, HasEveryTensorOnce) {
                                              .configuration = "the run file",
                                              .run = "the run",
                                              .optimizer_steps = 38,
-                                             .training_samples = 99}));
+                                             .training_samples = 99,
+                                             .layers = layers}));
 }
 
 TEST_P(SavedRun, ComesBackToTheBit) {
