@@ -7,6 +7,7 @@
 #include "launch/program/options/run_file.h"
 #include "runtime/data/text/vocabulary.h"
 #include "runtime/run_directory/contents.h"
+#include "runtime/run_directory/identity.h"
 #include "runtime/run_directory/names.h"
 #include "runtime/run_directory/run_directory.h"
 
@@ -23,11 +24,6 @@ std::string inside(const std::string& path, const std::string& directory) {
   return file.parent_path() == folder ? file.filename().string() : path;
 }
 
-void fill_in(ModelConfig& model, const DataSizes& sizes) {
-  if (model.vocabulary == 0) model.vocabulary = sizes.vocabulary;
-  if (model.classes == 0) model.classes = sizes.classes;
-}
-
 // The word pieces that the run in the directory was trained with; empty where it names none.
 std::string kept_vocabulary(const fs::path& directory) {
   const fs::path run_file = directory / kRunFile;
@@ -41,9 +37,8 @@ std::string kept_vocabulary(const fs::path& directory) {
 
 }  // namespace
 
-std::string kept_run_file(const Config& config, const DataSizes& sizes) {
+std::string kept_run_file(const Config& config) {
   Config kept = config;
-  fill_in(kept.model, sizes);
   kept.data.vocabulary = inside(config.data.vocabulary, config.run.out);
   const RunConfig defaults;
   kept.run.out = defaults.out;
@@ -52,12 +47,22 @@ std::string kept_run_file(const Config& config, const DataSizes& sizes) {
   return write_run_file(kept);
 }
 
+Config with_kept_sizes(const Config& config) {
+  Config complete = config;
+  if (config.run.out.empty()) return complete;
+  if (const std::optional<RunIdentity> identity = read_identity(config.run.out)) {
+    ModelConfig& model = complete.model;
+    if (model.vocabulary == 0) model.vocabulary = identity->data.vocabulary;
+    if (model.classes == 0) model.classes = identity->data.classes;
+  }
+  return complete;
+}
+
 Config with_kept(const Config& config, const std::string& checkpoint) {
   Config complete = config;
   std::string& out = complete.run.out;
   if (out.empty()) out = checkpoint.empty() ? latest_run() : run_directory_of(checkpoint);
-  const std::optional<RunIdentity> identity = read_identity(out);
-  if (identity) fill_in(complete.model, identity->data);
+  complete = with_kept_sizes(complete);
   if (uses_pieces(config.data) && config.data.vocabulary.empty()) {
     complete.data.vocabulary = kept_vocabulary(out);
     if (complete.data.vocabulary.empty()) {

@@ -5,17 +5,22 @@
 #include <string>
 
 #include "runtime/configuration/config.h"
-#include "runtime/run_directory/identity.h"
 
 namespace penstock {
 
-// The run file for the run directory config.run.out: with the sizes that the data gave the network,
-// a vocabulary in the directory relative to it, and without what was said of one attempt only.
-[[nodiscard]] std::string kept_run_file(const Config& config, const DataSizes& sizes);
+// The run file for the run directory config.run.out, and for its checkpoints: a vocabulary in the
+// directory is relative to it, and what was said of one attempt only is left out.
+[[nodiscard]] std::string kept_run_file(const Config& config);
+
+// With the sizes that the data gave the network (vocabulary, classes), as run.json in run.out has
+// them, where the configuration leaves them to the data. Throws Error(Data) for a run.json that
+// cannot be read.
+[[nodiscard]] Config with_kept_sizes(const Config& config);
 
 // The configuration of a trained run: where no run.out is named it is that of `checkpoint` (empty:
-// none is named either), or runs/latest. What is left to the data (vocabulary, classes) is as the
-// run directory has it. Throws Error(Data) for a directory whose run.json cannot be read.
+// none is named either), or runs/latest. What is left to the data, word pieces too, is as the run
+// directory has it. Throws Error(Input) where it has no word pieces, otherwise as
+// with_kept_sizes().
 [[nodiscard]] Config with_kept(const Config& config, const std::string& checkpoint);
 
 }  // namespace penstock

@@ -11,6 +11,7 @@
 #include "launch/program/commands/plan_command.h"
 #include "launch/program/commands/schedule_command.h"
 #include "launch/program/failure.h"
+#include "launch/program/inspect/inspect_command.h"
 #include "launch/program/options/command_line.h"
 #include "launch/program/options/help.h"
 #include "launch/program/output.h"
@@ -51,6 +52,7 @@ std::optional<std::string> plain_answer(const CommandLine& line, const ModelMake
   if (line.command == "plan") {
     return wants_help(line.arguments) ? plan_help() : plan_text(line.arguments, models);
   }
+  if (line.command == "inspect" && wants_help(line.arguments)) return inspect_help();
   if (line.command.empty() || wants_help({line.command}) || line.command == "help") {
     return general_help();
   }
@@ -63,7 +65,7 @@ std::optional<std::string> plain_answer(const CommandLine& line, const ModelMake
 int dispatch(Session& session, const CommandLine& line, const ModelMaker& models) {
   const Command* command = find_command(line.command);
   if (command != nullptr) return command->run(session, line.arguments, models);
-  std::vector<std::string> names = {"schedule", "plan"};
+  std::vector<std::string> names = {"schedule", "plan", "inspect"};
   for (const Command& known : kCommands) {
     names.emplace_back(known.name);
   }
@@ -89,6 +91,11 @@ int start(int argc, char** argv, const ModelMaker& models) {
   if (const std::optional<std::string> answer = plain_answer(line, models)) {
     write_answer(*answer);
     return line.command.empty() ? static_cast<int>(ErrorKind::Input) : 0;
+  }
+  if (line.command == "inspect") {
+    const Inspection found = inspect(line.arguments, models);
+    write_answer(found.text);
+    return found.exit_code;
   }
   Session session(argc, argv);
   return run(session, line, models);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 
 #include "launch/program/device_choice.h"
 #include "launch/program/failure.h"
@@ -44,6 +45,19 @@ void spare_micro_batches(Config& config, size_t texts, int width) {
   const int64_t rows = width * ceiling(static_cast<int64_t>(texts), pipeline.replicas);
   pipeline.micro_batches =
       static_cast<int>(std::min<int64_t>(pipeline.micro_batches, ceiling(rows, batch)));
+}
+
+// The checkpoint that is named, or the newest of the run. Refuses what is none, and what is damaged
+// in its small documents, before anything is waited for.
+std::string readable(const std::string& named, const std::string& run_directory) {
+  std::error_code ignored;
+  if (!named.empty() && !std::filesystem::exists(named + "/" + kManifestFile, ignored)) {
+    fail_input(named + " is no checkpoint: --checkpoint names a step directory, such as " +
+               "runs/first/checkpoints/step-00000100");
+  }
+  std::string path = named.empty() ? newest_of_run(run_directory) : named;
+  (void)CheckpointReader(path);
+  return path;
 }
 
 }  // namespace
@@ -109,12 +123,7 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
     refuse_sharing(choice, config.run);
     agree(world, fmt::format("rank {} (host {})", session.rank(), session.host()),
           [&] { device = open_device(choice, plan.threads, config.run); });
-    checkpoint = on_first_rank(world, [&] {
-      const std::string& named = options.checkpoint;
-      std::string path = named.empty() ? newest_of_run(config.run.out) : named;
-      (void)CheckpointReader(path);  // refuses what is none, before anything is waited for
-      return path;
-    });
+    checkpoint = on_first_rank(world, [&] { return readable(options.checkpoint, config.run.out); });
     grid = grid_of(config, session.ranks());
     if (count) spare_micro_batches(config, counted_on_first_rank(world, count), width);
   }

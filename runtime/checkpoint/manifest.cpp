@@ -88,6 +88,28 @@ class IndexReader final : public JsonReader {
   bool has_total_ = false, has_map_ = false;
 };
 
+ordered_json encode_layers(const std::vector<LayerRecord>& layers) {
+  ordered_json list = ordered_json::array();
+  for (const LayerRecord& layer : layers) {
+    list.push_back({{"name", layer.name}, {"kind", layer.kind}, {"parameters", layer.parameters}});
+  }
+  return list;
+}
+
+std::vector<LayerRecord> parse_layers(const nlohmann::json& document, const std::string& file) {
+  std::vector<LayerRecord> layers;
+  const auto list = document.find("layers");
+  if (list == document.end()) return layers;
+  if (!list->is_array()) fail_data(file + ": \"layers\" is not a list");
+  for (const nlohmann::json& layer : *list) {
+    const std::string where = file + ": layer " + std::to_string(layers.size());
+    if (!layer.is_object()) fail_data(where + ": not an object");
+    layers.push_back({json_text(layer, "name", where), json_text(layer, "kind", where),
+                      signed_count(layer, "parameters", where)});
+  }
+  return layers;
+}
+
 }  // namespace
 
 std::string encode_state(const CheckpointState& state) {
@@ -97,18 +119,28 @@ std::string encode_state(const CheckpointState& state) {
                    {"mini_batch", state.mini_batch},
                    {"penstock_version", state.version},
                    {"configuration", state.configuration},
-                   {"run", state.run}});
+                   {"run", state.run},
+                   {"optimizer_steps", state.optimizer_steps},
+                   {"training_samples", state.training_samples},
+                   {"layers", encode_layers(state.layers)}});
 }
 
 CheckpointState parse_state(const std::string& text, const std::string& file) {
   const nlohmann::json document = parse_json(text, file);
+  // What older files lack.
+  const auto count_or = [&](const char* key, int64_t without) {
+    return document.contains(key) ? signed_count(document, key, file) : without;
+  };
   return {.step = signed_count(document, "step", file),
           .seed = json_count(document, "seed", file),
           .consumed_samples = signed_count(document, "consumed_samples", file),
           .mini_batch = signed_count(document, "mini_batch", file),
           .version = json_text(document, "penstock_version", file),
           .configuration = json_text(document, "configuration", file),
-          .run = document.contains("run") ? json_text(document, "run", file) : ""};
+          .run = document.contains("run") ? json_text(document, "run", file) : "",
+          .optimizer_steps = count_or("optimizer_steps", signed_count(document, "step", file)),
+          .training_samples = count_or("training_samples", 0),
+          .layers = parse_layers(document, file)};
 }
 
 std::string index_file(const std::string& part) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "runtime/checkpoint/file.h"
 
@@ -14,6 +15,13 @@ namespace penstock {
 
 inline constexpr const char* kManifestFile = "manifest.json";
 inline constexpr const char* kStateFile = "state.json";
+
+// A layer of the network, for those who only look.
+struct LayerRecord {
+  std::string name, kind;
+  int64_t parameters = 0;  // numbers, of a tied one at its first layer
+  bool operator==(const LayerRecord&) const = default;
+};
 
 // Where the run stands: everything but the tensors.
 struct CheckpointState {
@@ -24,6 +32,9 @@ struct CheckpointState {
   std::string version;        // of the program that wrote it
   std::string configuration;  // the effective run file, as text
   std::string run = {};       // whose it is: the identity of a run directory; empty in older files
+  int64_t optimizer_steps = 0;   // updates made; older files: as many as steps
+  int64_t training_samples = 0;  // of an epoch; 0 in older files
+  std::vector<LayerRecord> layers = {};  // of the network; empty in older files
   bool operator==(const CheckpointState&) const = default;
 };
 [[nodiscard]] std::string encode_state(const CheckpointState& state);

@@ -18,9 +18,15 @@
 
 namespace penstock {
 
+enum class ShardCheck : uint8_t {
+  BeforeReading,  // of each shard that a tensor is read from
+  ByCaller,       // by verify(part, parts) on several ranks: then none reads whole shards for a few
+                  // tensors of them
+};
+
 class CheckpointReader {
  public:
-  explicit CheckpointReader(std::string directory);
+  explicit CheckpointReader(std::string directory, ShardCheck check = ShardCheck::BeforeReading);
 
   [[nodiscard]] const std::string& directory() const { return directory_; }
   [[nodiscard]] const CheckpointState& state() const { return state_; }
@@ -37,9 +43,11 @@ class CheckpointReader {
   // As SafetensorsFile::read.
   void read(const std::string& name, std::span<std::byte> to);
   void read(const std::string& name, Tensor& to, Device& device);
+  void read(const std::string& name, uint64_t first, std::span<std::byte> to);
 
-  // Compares size and checksum of every file.
-  void verify() const;
+  // Compares size and checksum of every file, or of every parts-th in the order of their names,
+  // `part` being the first: among as many ranks each file is read by one.
+  void verify(size_t part = 0, size_t parts = 1) const;
 
  private:
   [[nodiscard]] std::string path_of(const std::string& file) const {
@@ -52,11 +60,12 @@ class CheckpointReader {
   const SafetensorsFile& shard_of(const std::string& name);
 
   std::string directory_;
+  ShardCheck check_;
   Manifest manifest_;
   CheckpointState state_;
   ShardIndex model_, optimizer_;
   std::map<std::string, std::string> file_of_;                      // of both indexes
-  std::map<std::string, std::unique_ptr<SafetensorsFile>> shards_;  // the verified
+  std::map<std::string, std::unique_ptr<SafetensorsFile>> shards_;  // the open ones
 };
 
 }  // namespace penstock

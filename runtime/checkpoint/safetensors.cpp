@@ -123,6 +123,14 @@ void SafetensorsFile::read(const std::string& name, std::span<std::byte> to) con
   file_.read(data_begin_ + tensor.begin, to.data(), to.size());
 }
 
+void SafetensorsFile::read(const std::string& name, uint64_t first, std::span<std::byte> to) const {
+  const TensorInfo& tensor = get(name);
+  if (first > tensor.size_bytes() || to.size() > tensor.size_bytes() - first) {
+    fail_internal("a read leaves the tensor " + quoted(name) + " of " + path());
+  }
+  file_.read(data_begin_ + tensor.begin + first, to.data(), to.size());
+}
+
 void SafetensorsFile::read(const std::string& name, Tensor& to, Device& device) const {
   const TensorInfo& tensor = get(name);
   const TensorInfo wanted = describe({name, to});

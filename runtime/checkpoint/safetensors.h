@@ -41,6 +41,8 @@ class SafetensorsFile {
   // tensor when there is none, or its dtype or shape (or size) is another one.
   void read(const std::string& name, std::span<std::byte> to) const;
   void read(const std::string& name, Tensor& to, Device& device) const;
+  // A part of its bytes, from `first` on.
+  void read(const std::string& name, uint64_t first, std::span<std::byte> to) const;
 
  private:
   [[nodiscard]] const TensorInfo& get(const std::string& name) const;

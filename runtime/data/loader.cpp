@@ -28,7 +28,7 @@ void check(const LoaderConfig& config) {
     fail_internal("the loader of replica " + std::to_string(config.replica) + " of " +
                   std::to_string(config.replicas));
   }
-  if (config.first_step < 0) fail_internal("a loader cannot start before step 0");
+  if (config.first_sample < 0) fail_internal("a loader cannot start before sample 0");
 }
 
 size_t find_field(const Dataset& dataset, const std::string& name) {
@@ -73,7 +73,7 @@ struct Loader::State {
 
   std::mutex mutex;
   std::condition_variable changed;
-  int64_t filled = 0;                  // steps decoded, from first_step on
+  int64_t filled = 0;                  // steps decoded
   int64_t released = 0;                // steps that the consumer is done with
   std::atomic<bool> stopping = false;  // written under the mutex, also read between samples
   std::exception_ptr failure;          // what decoding step `filled` threw; the thread has ended
@@ -87,7 +87,7 @@ struct Loader::State {
   }
   // Global index of the first sample of a micro-batch.
   [[nodiscard]] int64_t first_sample(int64_t step, int64_t micro_batch) const {
-    return step * mini_batch() +
+    return config.first_sample + step * mini_batch() +
            (int64_t{config.replica} * config.micro_batches + micro_batch) * config.micro_batch_size;
   }
   [[nodiscard]] int64_t real_samples(int64_t first) const {
@@ -164,7 +164,7 @@ void Loader::State::run() {
         changed.wait(lock, [&] { return stopping || step - released < slots; });
         if (stopping) return;
       }
-      fill(ring[static_cast<size_t>(step % slots)], config.first_step + step);
+      fill(ring[static_cast<size_t>(step % slots)], step);
       const std::lock_guard lock(mutex);
       filled = step + 1;
       changed.notify_all();
@@ -200,7 +200,7 @@ std::span<const Batch> Loader::next() {
   State& state = *state_;
   const auto slot = static_cast<size_t>(state.taken) % state.ring.size();
   if (state.wanted.empty()) {
-    state.fill(state.ring[slot], state.config.first_step + state.taken++);
+    state.fill(state.ring[slot], state.taken++);
     return state.ring[slot];
   }
   const auto start = std::chrono::steady_clock::now();

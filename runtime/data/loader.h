@@ -1,7 +1,8 @@
 // runtime/data/loader.h -- which samples a step reads, and a thread that reads them ahead.
 //
-// A sample is addressed by its global index: step s, mini-batch of B = replicas * M * b samples,
-// replica r, micro-batch m, place j has index s * B + (r * M + m) * b + j. Epoch e covers indices
+// A sample is addressed by its global index: from sample f on, in the s-th step (from 0), with
+// mini-batches of B = replicas * M * b samples, replica r, micro-batch m, place j has index
+// f + s * B + (r * M + m) * b + j. Epoch e covers indices
 // [e n, (e + 1) n) in an order that depends on (seed, e) only. So the data order does not depend
 // on the number of stages, nor (for the same B and b) of replicas.
 #pragma once
@@ -29,8 +30,8 @@ struct LoaderConfig {
   bool wrap =
       true;  // training: epochs follow each other; evaluation: one pass, then padding: targets of
   // -1, which no loss counts, and else zeros
-  int prefetch = 2;  // steps decoded ahead
-  int64_t first_step = 0;
+  int prefetch = 2;          // steps decoded ahead
+  int64_t first_sample = 0;  // f: what earlier steps have read
 };
 
 class Loader {

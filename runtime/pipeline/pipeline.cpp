@@ -136,9 +136,12 @@ void Pipeline::make_stages(const Config& config, Device& device) {
     stages_.push_back(std::make_unique<Stage>(
         layout.layers_of(blueprint_.model, s), recompute_mode_named(config.pipeline.recompute),
         config.pipeline.micro_batches, dtype_, device, place));
-    stages_.back()->allocate(config.run.seed);
-    if (config.pipeline.reduction == "exact") stages_.back()->add_in_pairs();
-    stages_by_index_[static_cast<size_t>(s)] = stages_.back().get();
+    Stage& stage = *stages_.back();
+    stage.allocate(config.run.seed);
+    if (config.pipeline.reduction == "exact") {
+      stage.weights().add_in_pairs(config.pipeline.micro_batches, device);
+    }
+    stages_by_index_[static_cast<size_t>(s)] = &stage;
   }
 }
 

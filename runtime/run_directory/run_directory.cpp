@@ -118,10 +118,9 @@ std::vector<std::string> RunDirectory::begin(const std::string& run_file) {
   return notes;
 }
 
-void RunDirectory::keep(const DataSizes& sizes, const std::string& run_file) {
+void RunDirectory::keep(const DataSizes& sizes) {
   identity_.data = sizes;
   write_identity(path_, identity_);
-  replace_file(path_ + "/" + kRunFile, run_file);
 }
 
 bool RunDirectory::asked_to_stop() const {

@@ -46,8 +46,8 @@ class RunDirectory {
   // attempt, writes the run file and makes the link `latest`. Returns notes, a line each. Throws
   // Error(Resource).
   [[nodiscard]] std::vector<std::string> begin(const std::string& run_file);
-  // What was learnt from the data, and the run file that says so. Throws Error(Resource).
-  void keep(const DataSizes& sizes, const std::string& run_file);
+  // What was learnt from the data. Throws Error(Resource).
+  void keep(const DataSizes& sizes);
 
   // Whether somebody has put a file `stop` there. Asks the file system.
   [[nodiscard]] bool asked_to_stop() const;

@@ -58,9 +58,6 @@ class Stage {
         DType dtype, Device& device, const StagePlace& place = {});
 
   void allocate(uint64_t seed) { weights_.allocate(seed, device_); }
-  // After allocate(): gradients and step sums of the micro-batches are added up in pairs, which
-  // takes memory (pairwise_sum.h), and not one after another.
-  void add_in_pairs() { weights_.add_in_pairs(static_cast<int>(live_.size()), device_); }
   // Called between ops, so that messages of other ranks move.
   void set_progress(const std::function<void()>& progress) { progress_ = progress; }
 
@@ -89,7 +86,6 @@ class Stage {
   [[nodiscard]] const StageLosses& losses(int index) const {
     return losses_[static_cast<size_t>(index)];
   }
-  // Its buckets() are complete one by one while the last backward of a step runs.
   [[nodiscard]] StageWeights& weights() { return weights_; }
   [[nodiscard]] StageFacts facts() const;
 

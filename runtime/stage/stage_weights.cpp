@@ -1,5 +1,7 @@
 #include "runtime/stage/stage_weights.h"
 
+#include <utility>
+
 #include "runtime/configuration/name_patterns.h"
 #include "runtime/stage/initial_values.h"
 

@@ -25,9 +25,10 @@ LoaderConfig reading_order(DataPart part, const Config& config, const Pipeline& 
 }  // namespace
 
 Batches::Batches(DataPart part, const Config& config, DataSource& source, const Pipeline& pipeline,
-                 const Station& station)
+                 const Station& station, int64_t first_sample)
     : no_data_(static_cast<size_t>(config.pipeline.micro_batches)) {
-  const LoaderConfig order = reading_order(part, config, pipeline, station.network);
+  LoaderConfig order = reading_order(part, config, pipeline, station.network);
+  order.first_sample = first_sample;
   Memory& memory = source.batch_memory(station.device);
   if (part == DataPart::Training) {
     loader_ = source.training_loader(order, memory);

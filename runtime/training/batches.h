@@ -20,10 +20,10 @@ enum class DataPart : uint8_t { Training, Validation };
 
 class Batches {
  public:
-  // Of this rank's replica, with the fields that its stages read. `source` is open for them and
-  // outlives this.
+  // Of this rank's replica, with the fields that its stages read, from the sample of that global
+  // index on. `source` is open for them and outlives this.
   Batches(DataPart part, const Config& config, DataSource& source, const Pipeline& pipeline,
-          const Station& station);
+          const Station& station, int64_t first_sample = 0);
 
   // The micro-batches of the next step or pass, valid until the next call; on ranks whose stages
   // read no data as many empty ones.

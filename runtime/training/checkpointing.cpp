@@ -21,19 +21,19 @@ bool Checkpointing::is_time() const {
          std::chrono::duration<double, std::ratio<60>>(config_.minutes);
 }
 
-void Checkpointing::after_step(int64_t step, const StepVote& vote) {
+void Checkpointing::after_step(const Progress& progress, const StepVote& vote) {
   const auto start = Clock::now();
   attempt([&] {
     if (!writer_.under_way() || vote.writing) return;
     if (const auto result = writer_.advance()) completed(*result);
   });
-  const bool due = config_.every > 0 ? step % config_.every == 0 : vote.checkpoint;
-  if (due) attempt([&] { begin(step); });
+  const bool due = config_.every > 0 ? progress.step % config_.every == 0 : vote.checkpoint;
+  if (due) attempt([&] { begin(progress); });
   stall_s_ += std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-void Checkpointing::begin(int64_t step) {
-  const DiaryEntry saving(network_.diary(), {.deed = Deed::Checkpoint, .step = step});
+void Checkpointing::begin(const Progress& progress) {
+  const DiaryEntry saving(network_.diary(), {.deed = Deed::Checkpoint, .step = progress.step});
   if (writer_.under_way()) {
     const bool by_steps = config_.every > 0;
     if (!std::exchange(noted_, true)) {
@@ -44,17 +44,17 @@ void Checkpointing::begin(int64_t step) {
     if (const auto result = writer_.finish()) completed(*result);
   }
   last_begun_ = Clock::now();
-  last_step_ = step;
+  last_step_ = progress.step;
   ++begun_;
-  writer_.begin(saver_.request(step));
+  writer_.begin(saver_.request(progress));
 }
 
-void Checkpointing::save(int64_t step) {
-  const DiaryEntry saving(network_.diary(), {.deed = Deed::Checkpoint, .step = step});
+void Checkpointing::save(const Progress& progress) {
+  const DiaryEntry saving(network_.diary(), {.deed = Deed::Checkpoint, .step = progress.step});
   finish();
-  if (complete_step_ == step) return;
-  last_step_ = step;
-  completed(writer_.save(saver_.request(step)));
+  if (complete_step_ == progress.step) return;
+  last_step_ = progress.step;
+  completed(writer_.save(saver_.request(progress)));
 }
 
 void Checkpointing::finish() {

@@ -32,10 +32,10 @@ class Checkpointing {
   // while another is under way waits for it, and by steps training waits too.
   // Throws Error on every rank when one cannot be written, unless checkpoint.on_error is
   // "continue": then there is a note, and the next try is when the next is due.
-  void after_step(int64_t step, const StepVote& vote);
+  void after_step(const Progress& progress, const StepVote& vote);
   // Collective. Returns when a checkpoint of this step, the last one taken, is complete. Throws
   // Error on every rank when it cannot be written, whatever on_error says.
-  void save(int64_t step);
+  void save(const Progress& progress);
   // Collective, when there are no more steps: waits for the checkpoint under way, if any. Throws as
   // after_step().
   void finish();
@@ -46,7 +46,7 @@ class Checkpointing {
 
  private:
   using Clock = std::chrono::steady_clock;
-  void begin(int64_t step);
+  void begin(const Progress& progress);
   void completed(const CheckpointResult& result);
   void attempt(const std::function<void()>& work);
 

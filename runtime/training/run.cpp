@@ -27,6 +27,8 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
       reporter_(reporter),
       stopping_(order.stopping),
       source_(config_, order.models, station.network.world()),
+      resumed_(find_resume_point(order.resume_from, config_, order.run_file,
+                                 source_.facts().training_samples, station.network.world())),
       blueprint_(on_every_rank([&] {
         return draw_up(config_, order.models, source_.facts().vocabulary, source_.facts().classes);
       })),
@@ -35,13 +37,17 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
       saver_(config_, order.run_file, order.identity, pipeline_, station),
       checkpoints_(config_, saver_, station_, [this](const std::string& line) { note(line); }),
       report_(config_, station, pipeline_, std::move(forecast_)),
-      trace_(config_.run.trace, RunReport::kWarmUpSteps + 1, config_.run.steps) {
-  if (!config_.init.from.empty()) start_from_another();
+      trace_(config_.run.trace, resumed_.progress.step + RunReport::kWarmUpSteps + 1,
+             config_.run.steps) {
+  if (resumed_.checkpoint.empty() && !config_.init.from.empty()) start_from_another();
   note_frozen();
   step_.emplace(config_, pipeline_, station_, [this] { return vote(); });
+  step_->continue_from(resumed_.progress);
+  if (!resumed_.checkpoint.empty()) go_on();
   source_.open(pipeline_.reads().fields);
   check_validation(config_, source_, blueprint_.targets);
-  batches_.emplace(DataPart::Training, config_, source_, pipeline_, station_);
+  batches_.emplace(DataPart::Training, config_, source_, pipeline_, station_,
+                   resumed_.progress.consumed_samples);
   station_.device.memory().reset_peaks();
   // Weights and, with most optimizers, two numbers more for each.
   if (stopping_ != nullptr) stopping_->will_save(blueprint_.layout.total_parameters() * 12);
@@ -55,13 +61,16 @@ RunSummary Run::to_the_end() {
         "which is slower than --run.precision fp32");
   }
   StepRecord record;
+  const int64_t before = resumed_.progress.step;
   bool stops = false;
-  for (int64_t number = 1; number <= config_.run.steps && !stops; ++number) {
+  for (int64_t number = before + 1; number <= config_.run.steps && !stops; ++number) {
     record = take_step(number);
     left_out_in_a_row_ = record.left_out ? left_out_in_a_row_ + 1 : 0;
     if (record.left_out) leave_out(number);
-    if (number == 1 && station_.network.diary() != nullptr) station_.network.diary()->settle();
-    if (number == RunReport::kWarmUpSteps) pipeline_.reserve_for_messages();
+    if (number == before + 1 && station_.network.diary() != nullptr) {
+      station_.network.diary()->settle();
+    }
+    if (number == before + RunReport::kWarmUpSteps) pipeline_.reserve_for_messages();
     if (reporter_ != nullptr) reporter_->step(record);
     const bool last = number == config_.run.steps;
     stops = step_->vote().stop && !last;
@@ -70,9 +79,9 @@ RunSummary Run::to_the_end() {
       evaluate(number);
     }
     if (stops || (last && config_.checkpoint.last)) {
-      save_last(number);
+      save_last();
     } else {
-      checkpoints_.after_step(number, step_->vote());
+      checkpoints_.after_step(step_->progress(), step_->vote());
     }
   }
   checkpoints_.finish();
@@ -98,6 +107,11 @@ void Run::start_from_another() {
   transfer(record, pipeline_, station_.device);
   report_.started_from(record);
   note(describe(record));
+}
+
+void Run::go_on() {
+  load_state(resumed_.checkpoint, pipeline_.state(), station_.device, station_.network.world());
+  note(resumed_.note);
 }
 
 void Run::note_frozen() {
@@ -150,7 +164,10 @@ void Run::leave_out(int64_t step) {
   if (config_.run.on_nonfinite == "skip" && goes_on) return note("warning: " + what + "; left out");
   std::string end = "; the weights are as before this step";
   if (step > 1 && config_.checkpoint.last) {
-    save_last(step - 1);
+    Progress before = step_->progress();
+    before.step = step - 1;
+    before.consumed_samples -= source_.mini_batch();
+    save_last(before);
     end += unsaved_ ? std::string(", but are not saved: ") + unsaved_->what() : ", and saved so";
   }
   if (!goes_on) end += ", as before " + std::to_string(kMostInARow) + " others in a row";
@@ -182,10 +199,10 @@ void Run::evaluate(int64_t step) {
 }
 
 // Where a run goes on without a checkpoint it ends in good order without the last one, too.
-void Run::save_last(int64_t step) {
+void Run::save_last() {
   const auto start = Clock::now();
   try {
-    checkpoints_.save(step);
+    checkpoints_.save(step_->progress());
   } catch (const Error& error) {
     if (config_.checkpoint.on_error != "continue" || error.scope() != ErrorScope::EveryRank) throw;
     unsaved_ = error;

@@ -19,6 +19,7 @@
 #include "runtime/training/batches.h"
 #include "runtime/training/checkpointing.h"
 #include "runtime/training/data_source.h"
+#include "runtime/training/resume.h"
 #include "runtime/training/saver.h"
 #include "runtime/training/step.h"
 #include "runtime/training/stopping.h"
@@ -33,14 +34,15 @@ struct RunOrder {
   std::string identity = {};         // of the run directory, for the checkpoints too
   const Profile* profile = nullptr;  // for the predictions in the report; null where there is none
   Stopping* stopping = nullptr;      // asked after every step; null: nothing stops the run
+  std::string resume_from = {};      // a step directory to go on from; empty: from the start
 };
 
 class Run {
  public:
   // Collective over all ranks. Opens the data, builds the network and the pipeline, loads what
-  // init.from names, and tells `reporter` (null except on rank 0) what is about to run. All that
-  // the arguments refer to must outlive this. Throws Error; those that every rank throws say so
-  // (ErrorScope).
+  // resume_from, or else init.from names, and tells `reporter` (null except on rank 0) what is
+  // about to run. All that the arguments refer to must outlive this. Throws Error; those that every
+  // rank throws say so (ErrorScope).
   Run(const RunOrder& order, const Station& station, Reporter* reporter);
 
   // What was learnt of the data when they were opened.
@@ -54,6 +56,7 @@ class Run {
  private:
   void note(const std::string& line);
   void start_from_another();
+  void go_on();
   void note_frozen();
   [[nodiscard]] std::optional<Forecast> look_ahead(const Profile* profile);
   [[nodiscard]] StepRecord take_step(int64_t number);
@@ -61,7 +64,7 @@ class Run {
   [[nodiscard]] std::span<const Batch> next_batches(int64_t step);
   void leave_out(int64_t step);
   void evaluate(int64_t step);
-  void save_last(int64_t step);
+  void save_last();
   void write_trace();
 
   const Config& config_;
@@ -69,6 +72,7 @@ class Run {
   Reporter* reporter_;
   Stopping* stopping_;
   DataSource source_;
+  ResumePoint resumed_;
   Blueprint blueprint_;
   std::optional<Forecast> forecast_;  // until the report has it
   Pipeline pipeline_;

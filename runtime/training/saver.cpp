@@ -12,7 +12,7 @@ Saver::Saver(const Config& config, std::string run_file, std::string run, const 
       pipeline_(pipeline),
       network_(station.network) {}
 
-CheckpointRequest Saver::request(int64_t step) const {
+CheckpointRequest Saver::request(const Progress& progress) const {
   const PipelineConfig& pipeline = config_.pipeline;
   CheckpointRequest request;
   add_tensors(request);
@@ -20,13 +20,20 @@ CheckpointRequest Saver::request(int64_t step) const {
   request.replicas = network_.replicas().size();
   request.root = config_.run.out + "/checkpoints";
   request.retention = {config_.checkpoint.keep, config_.checkpoint.keep_every};
-  request.state.step = step;
+  request.state.step = progress.step;
   request.state.seed = config_.run.seed;
   request.state.mini_batch = pipeline.micro_batch_size * pipeline.micro_batches * pipeline.replicas;
-  request.state.consumed_samples = step * request.state.mini_batch;
+  request.state.consumed_samples = progress.consumed_samples;
+  request.state.optimizer_steps = progress.optimizer_steps;
+  request.state.training_samples = progress.training_samples;
   request.state.version = PENSTOCK_VERSION;
   request.state.configuration = run_file_;
   request.state.run = run_;
+  const Blueprint& blueprint = pipeline_.blueprint();
+  for (size_t i = 0; i < blueprint.model.layers.size(); ++i) {
+    const Layer& layer = *blueprint.model.layers[i];
+    request.state.layers.push_back({layer.name(), layer.kind(), blueprint.layout.parameters[i]});
+  }
   return request;
 }
 

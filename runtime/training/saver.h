@@ -7,6 +7,7 @@
 #include "runtime/comm/station.h"
 #include "runtime/configuration/config.h"
 #include "runtime/pipeline/pipeline.h"
+#include "runtime/training/progress.h"
 
 namespace penstock {
 
@@ -17,9 +18,9 @@ class Saver {
   Saver(const Config& config, std::string run_file, std::string run, const Pipeline& pipeline,
         const Station& station);
 
-  // What the pipeline's state tables hold, as it is after `step`, for <out>/checkpoints/step-...:
+  // What the pipeline's state tables hold, as it is at `progress`, for <out>/checkpoints/step-...:
   // references, each tensor from one stage.
-  [[nodiscard]] CheckpointRequest request(int64_t step) const;
+  [[nodiscard]] CheckpointRequest request(const Progress& progress) const;
 
  private:
   void add_tensors(CheckpointRequest& request) const;

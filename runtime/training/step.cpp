@@ -29,6 +29,11 @@ Step::Step(const Config& config, Pipeline& pipeline, const Station& station, Ask
   input_.update = [this] { update(); };
 }
 
+void Step::continue_from(const Progress& progress) {
+  progress_ = progress;
+  optimizer_->set_steps(progress.optimizer_steps);
+}
+
 void Step::begin(int64_t number, std::span<const Batch> batches) {
   record_ = {.step = number,
              .learning_rate = learning_rate(config_.optimizer, number, config_.run.steps)};
@@ -41,6 +46,11 @@ void Step::begin(int64_t number, std::span<const Batch> batches) {
 
 StepRecord Step::run() {
   pipeline_.run(input_);
+  const PipelineConfig& pipeline = config_.pipeline;
+  progress_.step = record_.step;
+  progress_.consumed_samples +=
+      pipeline.micro_batch_size * pipeline.micro_batches * pipeline.replicas;
+  progress_.optimizer_steps = optimizer_->steps();
   return record_;
 }
 

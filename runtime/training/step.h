@@ -15,6 +15,7 @@
 #include "runtime/pipeline/pipeline.h"
 #include "runtime/telemetry/records.h"
 #include "runtime/training/gradient_norm.h"
+#include "runtime/training/progress.h"
 #include "runtime/training/step_vote.h"
 
 namespace penstock {
@@ -29,8 +30,15 @@ class Step {
   Step(const Step&) = delete;
   Step& operator=(const Step&) = delete;
 
+  // On resuming, before the first step: what was done so far. The state that belongs to it is
+  // loaded into the pipeline's tables by whoever calls this.
+  void continue_from(const Progress& progress);
+  // After the last run().
+  [[nodiscard]] const Progress& progress() const { return progress_; }
+
   // Collective over all ranks; `batches` are those of this replica. Counts what the loss is divided
-  // by, over all replicas, and sets the gradients to zero. `number` is 1 for the first step.
+  // by, over all replicas, and sets the gradients to zero. `number` is 1 for the first step
+  // of all.
   void begin(int64_t number, std::span<const Batch> batches);
   // Collective, after begin(): the pass through the pipeline, the norm of the gradient, clipping,
   // the optimizer's update and the averages'. The record lacks what only a clock and the data know:
@@ -61,6 +69,7 @@ class Step {
   std::unique_ptr<WeightAverage> average_;  // null: none
   StepInput input_;
   StepRecord record_;
+  Progress progress_;
 };
 
 }  // namespace penstock

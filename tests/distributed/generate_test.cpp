@@ -89,6 +89,16 @@ TEST_F(Generation, SaysWhatItLearnt) {
             "defghijklm\nabcdefghijklm\nabcdef\n");
   EXPECT_EQ(text(1, "--prompt abc --tokens 0"), "abc\n");
   EXPECT_EQ(text(1, "--tokens 3 < /dev/null"), "");
+  // The run directory is enough, wherever it is.
+  std::filesystem::remove(scratch_.path("text"));
+  std::filesystem::rename(scratch_.path("run"), scratch_.path("moved"));
+  std::filesystem::create_directory_symlink("moved", scratch_.path("run"));
+  EXPECT_EQ(text(1, "--prompt abc --tokens 3 --temperature 0"), "abcdef\n");
+  const JobResult plan = run_alone("plan " + scratch_.path("moved") + " --ranks 2");
+  EXPECT_EQ(plan.exit_code, 0) << plan.output;
+  const JobResult eval = run_alone("eval " + scratch_.path("moved") + " --data.validation " +
+                                   scratch_.write("other", alphabet(4)));
+  EXPECT_THAT(eval.output, HasSubstr("moved/checkpoints/step-00000080: 55 targets, loss 0."));
 }
 
 // Five prompts, three samples of each, in rounds of six rows, of which the last has three.
@@ -206,6 +216,17 @@ TEST_F(TranslationOfText, IsTheSameWithAndWithoutTheCacheOnAnyNumberOfStages) {
           << beams << ", cache " << cache;
     }
   }
+}
+
+TEST_F(TranslationOfText, NeedsNoTextButItsRunDirectory) {
+  const std::string sentences = scratch_.write("in", "a\nb c\n");
+  const std::string before = translated(1, "< " + sentences);
+  for (const char* language : {"xx", "yy"}) {
+    std::filesystem::remove(scratch_.path(std::string("text.") + language));
+  }
+  std::filesystem::rename(scratch_.path("run"), scratch_.path("moved"));
+  std::filesystem::create_directory_symlink("moved", scratch_.path("run"));
+  EXPECT_EQ(translated(1, "< " + sentences), before);
 }
 
 TEST_F(Generation, RefusesWhatMakesNoSense) {

@@ -158,20 +158,26 @@ Trajectory read_trajectory(const std::string& run_directory) {
   for (const auto& entry : std::filesystem::directory_iterator(run_directory + "/checkpoints")) {
     if (last.empty() || entry.path() > last) last = entry.path();
   }
-  CheckpointReader reader(last.string());
+  trajectory.tensors = read_checkpoint(last.string());
   const auto manifest = nlohmann::json::parse(read_file(last.string() + "/manifest.json"));
   for (const auto& [file, digest] : manifest.at("files").items()) {
     if (file.ends_with(".safetensors")) trajectory.shards[file] = digest.at("xxh3_64");
   }
+  return trajectory;
+}
+
+std::map<std::string, std::vector<std::byte>> read_checkpoint(const std::string& step_directory) {
+  std::map<std::string, std::vector<std::byte>> tensors;
+  CheckpointReader reader(step_directory);
   auto stored = reader.model();
   const auto more = reader.optimizer();
   stored.insert(stored.end(), more.begin(), more.end());
   for (const auto& entry : stored) {
     std::vector<std::byte> bytes(entry.tensor.end - entry.tensor.begin);
     reader.read(entry.tensor.name, bytes);
-    trajectory.tensors.emplace(entry.tensor.name, std::move(bytes));
+    tensors.emplace(entry.tensor.name, std::move(bytes));
   }
-  return trajectory;
+  return tensors;
 }
 
 }  // namespace penstock

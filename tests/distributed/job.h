@@ -64,6 +64,9 @@ struct Trajectory {
   std::map<std::string, std::string> shards;  // its files of tensors, by name: their checksums
 };
 [[nodiscard]] Trajectory read_trajectory(const std::string& run_directory);
+// All tensors of a step's directory.
+[[nodiscard]] std::map<std::string, std::vector<std::byte>> read_checkpoint(
+    const std::string& step_directory);
 
 [[nodiscard]] std::string read_file(const std::string& path);
 

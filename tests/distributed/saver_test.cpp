@@ -89,7 +89,9 @@ TEST_P(SavedRun, HasEveryTensorOnce) {
   const Station station{session_, *network_, grid_, *device_};
   Saver saver(config_, "the run file", "the run", *pipeline_, station);
   give_states();
-  EXPECT_EQ(written(saver.request(40)).warning, "");
+  const CheckpointRequest request = saver.request(
+      {.step = 40, .consumed_samples = 1234, .training_samples = 99, .optimizer_steps = 38});
+  EXPECT_EQ(written(request).warning, "");
   std::set<std::string> model, optimizer;
   for (const NetworkTensor& tensor : blueprint_.layout.named) {
     model.insert(tensor.name);
@@ -105,13 +107,21 @@ TEST_P(SavedRun, HasEveryTensorOnce) {
   EXPECT_EQ(names(reader.model()), model);
   EXPECT_EQ(names(reader.optimizer()), optimizer);
   const int64_t mini_batch = int64_t{15} * grid_.replicas;
+  std::vector<LayerRecord> layers;
+  for (size_t i = 0; i < blueprint_.model.layers.size(); ++i) {
+    const Layer& layer = *blueprint_.model.layers[i];
+    layers.push_back({layer.name(), layer.kind(), blueprint_.layout.parameters[i]});
+  }
   EXPECT_EQ(reader.state(), (CheckpointState{.step = 40,
                                              .seed = 77,
-                                             .consumed_samples = 40 * mini_batch,
+                                             .consumed_samples = 1234,
                                              .mini_batch = mini_batch,
                                              .version = PENSTOCK_VERSION,
                                              .configuration = "the run file",
-                                             .run = "the run"}));
+                                             .run = "the run",
+                                             .optimizer_steps = 38,
+                                             .training_samples = 99,
+                                             .layers = layers}));
 }
 
 TEST_P(SavedRun, ComesBackToTheBit) {
@@ -125,7 +135,7 @@ TEST_P(SavedRun, ComesBackToTheBit) {
     device_->pointwise().fill(entry->gradient, 0.25F);
     entry->average = entry->gradient;  // other than the weight
   }
-  EXPECT_EQ(written(saver.request(1)).warning, "");
+  EXPECT_EQ(written(saver.request({.step = 1})).warning, "");
   for (StateEntry* entry : pipeline_->state()) device_->pointwise().fill(entry->value, -1.0F);
   load_weights(newest_checkpoint(config_.run.out), *pipeline_, *device_);
   for (size_t i = 0; i < before.size(); ++i) {

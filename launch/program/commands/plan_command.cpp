@@ -14,6 +14,7 @@
 #include "launch/program/commands/plan_json.h"
 #include "launch/program/commands/plan_table.h"
 #include "launch/program/commands/profile_file.h"
+#include "launch/program/kept_run.h"
 #include "launch/program/options/command_line.h"
 #include "launch/program/planned_run.h"
 #include "runtime/blueprint/layout.h"
@@ -132,7 +133,8 @@ int64_t parse_bytes(const std::string& text) {
 
 std::string plan_text(const std::vector<std::string>& arguments, const ModelMaker& models) {
   const PlanOptions request = plan_options(arguments);
-  const Settings settings = read_settings(request.rest, true, DataRead::Nothing);
+  Settings settings = read_settings(request.rest, true, DataRead::Nothing);
+  settings.config = with_kept_sizes(settings.config);
   const Config& config = settings.config;
   std::optional<Profile> profile;
   if (!request.profile.empty()) profile = read_profile(request.profile);

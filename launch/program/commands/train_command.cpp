@@ -1,12 +1,14 @@
 // launch/program/commands/train_command.cpp -- `penstock train`: everything around the run.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "launch/program/commands/commands.h"
 #include "launch/program/device_choice.h"
 #include "launch/program/failure.h"
 #include "launch/program/kept_run.h"
+#include "launch/program/output.h"
 #include "launch/program/planned_run.h"
 #include "launch/program/setup.h"
 #include "launch/program/stopping/stop_requests.h"
@@ -27,6 +29,17 @@ struct Destination {
   std::string run;          // the identity, once it has begun
 };
 
+// What a run starts from must outlive its beginning.
+void refuse_to_overwrite_source(const RunDirectory& directory, const InitConfig& init) {
+  if (init.from.empty() || !directory.attempt().replaces) return;
+  const std::filesystem::path from = std::filesystem::weakly_canonical(init.from);
+  const std::filesystem::path place = std::filesystem::weakly_canonical(directory.path());
+  const auto inside = from.lexically_relative(place);
+  if (inside.empty() || *inside.begin() == "..") return;
+  fail_input(fmt::format(
+      "--overwrite would remove {}, which --init starts from: choose another --out", init.from));
+}
+
 // Collective. Looks, locks and refuses; changes nothing.
 Destination open_directory(Collective& world, const Config& config, const Settings& settings) {
   Destination to;
@@ -39,23 +52,28 @@ Destination open_directory(Collective& world, const Config& config, const Settin
                                                            .resume = config.run.resume,
                                                            .overwrite = config.run.overwrite,
                                                            .say = say});
+    refuse_to_overwrite_source(*to.directory, config.init);
     return to.directory->path();
   });
-  to.resume_from = on_first_rank(world, [&] {
-    const std::string& from = to.directory->attempt().resume_from;
-    if (!from.empty()) fail_input("--resume: going on from " + from + " is not built yet");
-    return from;
-  });
+  to.resume_from = on_first_rank(world, [&] { return to.directory->attempt().resume_from; });
   return to;
 }
 
 std::string attempt_note(const RunDirectory& directory) {
-  const Attempt& attempt = directory.attempt();
-  return fmt::format(
-      "run directory {}: run {}, attempt {}{}", directory.path(), directory.run(), attempt.number,
-      attempt.resume_from.empty()
-          ? ""
-          : fmt::format(", from step {}, {}", attempt.resume_step, attempt.resume_from));
+  return fmt::format("run directory {}: run {}, attempt {}", directory.path(), directory.run(),
+                     directory.attempt().number);
+}
+
+// A job that is started again by the same words may find its run at the end.
+bool nothing_is_left(Collective& world, const Config& config, const Destination& to) {
+  if (config.run.resume != "auto") return false;
+  return on_first_rank(world, [&]() -> std::string {
+           const Attempt& attempt = to.directory->attempt();
+           if (attempt.resume_from.empty() || attempt.resume_step < config.run.steps) return "";
+           answer("{} is at step {} of {}: nothing is left to train\n", to.path,
+                  attempt.resume_step, config.run.steps);
+           return "done";
+         }) == "done";
 }
 
 // Collective. From here on the directory is this run's; returns the reporter on rank 0, nothing
@@ -64,7 +82,7 @@ std::unique_ptr<Reporter> begin(Collective& world, const Config& config, Destina
                                 std::vector<std::string> notes) {
   std::unique_ptr<Reporter> reporter;
   to.run = on_first_rank(world, [&] {
-    const std::vector<std::string> more = to.directory->begin(kept_run_file(config, {}));
+    const std::vector<std::string> more = to.directory->begin(kept_run_file(config));
     notes.insert(notes.begin(), more.begin(), more.end());
     notes.insert(notes.begin(), attempt_note(*to.directory));
     reporter =
@@ -82,14 +100,14 @@ std::unique_ptr<Reporter> begin(Collective& world, const Config& config, Destina
 }
 
 // So that the run can be used, and gone on with, where its data are not.
-void keep_sizes(const Run& run, const Config& config, RunDirectory* directory) {
+void keep_sizes(const Run& run, RunDirectory* directory) {
   if (directory == nullptr) return;
   const DataFacts& facts = run.facts();
   const DataSizes sizes{.vocabulary = facts.vocabulary,
                         .classes = facts.classes,
                         .training_samples = facts.training_samples,
                         .validation_samples = facts.validation_samples};
-  directory->keep(sizes, kept_run_file(config, sizes));
+  directory->keep(sizes);
 }
 
 // How to go on, on rank 0.
@@ -109,12 +127,13 @@ int train(const PlannedRun& planned, const Station& station, const ModelMaker& m
   const Config& config = planned.config;
   const RunOrder order{.config = config,
                        .models = models,
-                       .run_file = kept_run_file(config, {}),
+                       .run_file = kept_run_file(config),
                        .identity = to.run,
                        .profile = planned.profile ? &*planned.profile : nullptr,
-                       .stopping = &stopping};
+                       .stopping = &stopping,
+                       .resume_from = to.resume_from};
   Run run(order, station, reporter);
-  keep_sizes(run, config, to.directory.get());
+  keep_sizes(run, to.directory.get());
   const RunSummary summary = run.to_the_end();
   if (summary.stopped.empty()) return 0;
   return stopped(summary, station.session, config, reporter);
@@ -138,6 +157,7 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
     const TimeLimit limit = on_every_rank([&] { return time_limit(config.run.time_limit); });
     to = open_directory(world, config, settings);
     stopping = std::make_unique<StopRequests>(limit, to.directory.get());
+    if (nothing_is_left(world, config, to)) return 0;
     config.run.out = to.path;
     config = with_vocabulary(world, config, to.path);
     plan = shared_threads(world, session, config.run.threads);

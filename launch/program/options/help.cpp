@@ -44,6 +44,7 @@ usage: mpirun -n RANKS penstock COMMAND [RUNFILE.toml] [--section.key value ...]
 
   plan RUNFILE.toml        which stages x replicas, schedule and split would be fastest; needs no ranks
   profile RUNFILE.toml     time and memory of every layer here, and of the links between ranks
+  inspect PATH             what a checkpoint holds, how two differ, what a run file would train
   schedule                 what every rank would do in a step, drawn and timed; needs no ranks
   info                     versions, devices, and what a run here would use
 

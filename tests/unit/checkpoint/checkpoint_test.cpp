@@ -221,6 +221,29 @@ TEST_F(Checkpoints, DamageIsNamedBeforeATensorIsRead) {
   EXPECT_NO_THROW(reading());
 }
 
+// Ranks that each need a few tensors share the work of checking: none reads what it does not need.
+TEST_F(Checkpoints, RanksReadTheirOwnTensorsAndCheckAShareOfTheFiles) {
+  EXPECT_THAT(save(1), Each(""));
+  const std::string shard = step_path(1) + "/model-00001-of-00001.safetensors";
+  std::string flipped = contents(shard);
+  flipped.back() = static_cast<char>(flipped.back() ^ 1);  // of the last layer
+  put(shard, flipped);
+  Tensor tensor = layer(2, 0);
+  CheckpointReader reader(step_path(1), ShardCheck::ByCaller);
+  reader.read(name_of_layer(2), tensor, device_);
+  EXPECT_EQ(tensor.data<float>()[3], value_at(2, 3, 1));
+  int refusals = 0;
+  for (size_t part = 0; part < 3; ++part) {
+    try {
+      reader.verify(part, 3);
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(shard));
+      ++refusals;
+    }
+  }
+  EXPECT_EQ(refusals, 1);
+}
+
 TEST_F(Checkpoints, AFlippedByteInAnyFileIsRefused) {
   EXPECT_THAT(save(1), Each(""));
   for (const std::string& file : names(step_path(1))) {

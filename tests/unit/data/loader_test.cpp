@@ -57,7 +57,7 @@ std::vector<int32_t> global_step(const std::shared_ptr<Numbers>& data, LoaderCon
   Memory host(host_memory_source());
   std::vector<int32_t> all;
   config.fields = {field};
-  config.first_step = step;
+  config.first_sample = step * config.replicas * config.micro_batches * config.micro_batch_size;
   for (config.replica = 0; config.replica < config.replicas; ++config.replica) {
     Loader loader(data, config, host);
     for (const Batch& batch : loader.next()) {
@@ -90,6 +90,26 @@ TEST(Loader, StartsInTheMiddleAsIfItHadRun) {
   for (int64_t step = 0; step < 12; ++step) {
     EXPECT_EQ(ints(loader.next()[0], "labels"), global_step(data, config, step, "labels"));
   }
+}
+
+// What a resumed run does that was told another mini-batch.
+TEST(Loader, GoesOnWithTheNextSampleInAnotherMiniBatch) {
+  const auto data = std::make_shared<Numbers>(10);
+  Memory host(host_memory_source());
+  const auto samples = [&](int64_t batch, int64_t first, int steps) {
+    Loader loader(
+        data, {.fields = {"labels"}, .micro_batch_size = batch, .seed = 5, .first_sample = first},
+        host);
+    std::vector<int32_t> all;
+    for (int step = 0; step < steps; ++step) {
+      const auto part = ints(loader.next()[0], "labels");
+      all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+  };
+  const std::vector<int32_t> all = samples(1, 0, 27);
+  EXPECT_EQ(samples(4, 0, 3), std::vector<int32_t>(all.begin(), all.begin() + 12));
+  EXPECT_EQ(samples(5, 12, 3), std::vector<int32_t>(all.begin() + 12, all.end()));
 }
 
 TEST(Loader, EveryEpochVisitsEverySampleOnceInAnotherOrder) {
@@ -331,7 +351,7 @@ TEST(Loader, RefusesWhatItCannotDo) {
   expect_error(ErrorKind::Input, {"data.prefetch"}, [&] { make({.prefetch = 0}); });
   expect_error(ErrorKind::Internal, {"replica 2 of 2"},
                [&] { make({.replica = 2, .replicas = 2}); });
-  expect_error(ErrorKind::Internal, {"step 0"}, [&] { make({.first_step = -1}); });
+  expect_error(ErrorKind::Internal, {"sample 0"}, [&] { make({.first_sample = -1}); });
 }
 
 }  // namespace

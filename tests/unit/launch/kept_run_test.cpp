@@ -2,7 +2,7 @@
 #include "launch/program/kept_run.h"
 
 #include "helpers.h"
-#include "runtime/run_directory/names.h"
+#include "runtime/run_directory/identity.h"
 
 namespace penstock {
 namespace {
@@ -23,7 +23,7 @@ class KeptRun : public testing::Test {
     config.data.validation = "/gone/too";
     config.data.vocabulary = config.run.out + "/pieces-1.model";
     const DataSizes sizes{.vocabulary = 77, .training_samples = 9};
-    folder_.write(name + "/run.toml", kept_run_file(config, sizes));
+    folder_.write(name + "/run.toml", kept_run_file(config));
     write_identity(config.run.out, {.run = "a", .attempts = 1, .data = sizes});
     folder_.write(name + "/pieces-1.model", "pieces");
     return config.run.out;
@@ -103,7 +103,7 @@ TEST_F(KeptRun, IsFoundByItsCheckpointWhereNoDirectoryIsNamed) {
 TEST_F(KeptRun, ARunFileOutsideADirectoryNamesNone) {
   Config config;
   config.run.out = "somewhere";
-  const std::string copy = folder_.write("run.toml", kept_run_file(config, {}));
+  const std::string copy = folder_.write("run.toml", kept_run_file(config));
   EXPECT_EQ(read_settings({copy}, true).config.run.out, "");
 }
 

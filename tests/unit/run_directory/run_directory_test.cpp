@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
+#include <thread>
+
 #include "folder.h"
 #include "runtime/run_directory/contents.h"
 #include "runtime/run_directory/names.h"
@@ -119,6 +122,26 @@ TEST_F(RunDirectories, TwoJobsWithOneDirectoryAreRefused) {
               HasSubstr("is being written by process"));
 }
 
+TEST_F(RunDirectories, ALostLockEndsTheRun) {
+  RunDirectoryRequest quick = request("run");
+  quick.lock.beat = std::chrono::milliseconds(20);
+  RunDirectory directory(quick);
+  directory.check_lock();
+  std::filesystem::remove(folder_.at("run/run.lock"));
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  std::string why;
+  while (why.empty() && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    try {
+      directory.check_lock();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::Peer);
+      why = error.what();
+    }
+  }
+  EXPECT_THAT(why, HasSubstr("has been taken by another process"));
+}
+
 TEST_F(RunDirectories, TwoJobsWithoutADirectoryGetTwo) {
   RunDirectory first(request(""));
   RunDirectory second(request(""));
@@ -206,9 +229,8 @@ TEST_F(RunDirectories, SizesOfTheDataAreKept) {
   RunDirectory directory(request("run"));
   (void)directory.begin(kRunFileText);
   const DataSizes sizes{.vocabulary = 256, .training_samples = 1000};
-  directory.keep(sizes, kRunFileText + "# more\n");
+  directory.keep(sizes);
   EXPECT_EQ(read_identity(folder_.at("run"))->data, sizes);
-  EXPECT_THAT(folder_.read("run/run.toml"), HasSubstr("# more"));
   folder_.write("run/run.json", "}");
   EXPECT_THAT(refusal(ErrorKind::Data, [&] { (void)read_identity(folder_.at("run")); }),
               HasSubstr("run.json"));

@@ -1,0 +1,162 @@
+#include "launch/program/inspect/contents.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "runtime/blueprint/layout.h"
+#include "runtime/data/text/vocabulary.h"
+
+namespace penstock {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Files are numbered in the order of layers.
+std::vector<Contents::Entry> by_file(const std::vector<CheckpointReader::Stored>& stored) {
+  std::vector<Contents::Entry> entries;
+  for (const CheckpointReader::Stored& one : stored) {
+    entries.push_back({one.tensor.name, one.tensor.shape, one.tensor.dtype, one.file});
+  }
+  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.file, a.name) < std::tie(b.file, b.name);
+  });
+  return entries;
+}
+
+int64_t elements_of(const std::vector<Contents::Entry>& entries) {
+  int64_t total = 0;
+  for (const Contents::Entry& entry : entries) {
+    int64_t elements = 1;
+    for (const int64_t extent : entry.shape) elements *= extent;
+    total += elements;
+  }
+  return total;
+}
+
+template <class Thing>  // a Parameter or a Buffer
+Contents::Entry entry_of(const Thing& thing) {
+  const auto extents = thing.shape.extents();
+  return {thing.name, {extents.begin(), extents.end()}, safetensors_dtype(DType::F32), ""};
+}
+
+std::string entry_table(const char* title, const std::vector<Contents::Entry>& entries) {
+  std::vector<std::array<std::string, 4>> rows = {{title, "shape", "dtype", "file"}};
+  for (const Contents::Entry& entry : entries) {
+    rows.push_back(
+        {entry.name, fmt::format("[{}]", fmt::join(entry.shape, ", ")), entry.dtype, entry.file});
+  }
+  if (rows.size() == 1) return "";
+  if (entries[0].file.empty()) rows[0][3].clear();
+  size_t names = 0;
+  size_t shapes = 0;
+  for (const auto& row : rows) {
+    names = std::max(names, row[0].size());
+    shapes = std::max(shapes, row[1].size());
+  }
+  std::string text = "\n";
+  for (const auto& [name, shape, dtype, file] : rows) {
+    const std::string end = file.empty() ? dtype : fmt::format("{:5}  {}", dtype, file);
+    text += fmt::format("{:{}}  {:{}}  {}\n", name, names, shape, shapes, end);
+  }
+  return text;
+}
+
+Json entry_list(const std::vector<Contents::Entry>& entries) {
+  Json list = Json::array();
+  for (const Contents::Entry& entry : entries) {
+    Json json = {{"name", entry.name}, {"shape", entry.shape}, {"dtype", entry.dtype}};
+    if (!entry.file.empty()) json["file"] = entry.file;
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+}  // namespace
+
+Contents contents_of(const CheckpointReader& checkpoint) {
+  const CheckpointState& state = checkpoint.state();
+  Contents contents;
+  contents.heading = fmt::format(
+      "checkpoint {}: step {}, {} samples, seed {}, written by penstock {}", checkpoint.directory(),
+      state.step, state.consumed_samples, state.seed, state.version);
+  contents.layers = state.layers;
+  contents.tensors = by_file(checkpoint.model());
+  contents.optimizer_tensors = by_file(checkpoint.optimizer());
+  for (const LayerRecord& layer : state.layers) contents.parameters += layer.parameters;
+  // Older ones do not tell what is no parameter but a statistic.
+  if (state.layers.empty()) contents.parameters = elements_of(contents.tensors);
+  return contents;
+}
+
+Contents contents_of(const Config& config, const ModelMaker& models) {
+  const int64_t vocabulary = known_vocabulary(config.data);
+  const Sequential model = models.build(config.model, vocabulary, config.model.classes);
+  check_model(model, models.input(config.model), config.pipeline.micro_batch_size);
+  Contents contents;
+  contents.heading = fmt::format("{}, for {} steps", config.model.kind, config.run.steps);
+  ParameterSet all;  // one for all layers, which may share parameters
+  for (const auto& layer : model.layers) {
+    const Declared& declared = all.declared();
+    const int64_t before = declared.elements();
+    const size_t parameters = declared.parameters.size();
+    const size_t buffers = declared.buffers.size();
+    layer->declare(all);
+    contents.layers.push_back({layer->name(), layer->kind(), declared.elements() - before});
+    std::vector<Contents::Entry> mine;
+    for (size_t i = parameters; i < declared.parameters.size(); ++i) {
+      const Parameter& parameter = declared.parameters[i];
+      if (parameter.first == nullptr) mine.push_back(entry_of(parameter));
+    }
+    for (size_t i = buffers; i < declared.buffers.size(); ++i) {
+      mine.push_back(entry_of(declared.buffers[i]));
+    }
+    std::sort(mine.begin(), mine.end(),
+              [](const auto& a, const auto& b) { return a.name < b.name; });
+    contents.tensors.insert(contents.tensors.end(), mine.begin(), mine.end());
+  }
+  contents.parameters = all.declared().elements();
+  return contents;
+}
+
+std::string contents_table(const Contents& contents) {
+  std::string text = contents.heading + "\n" + std::to_string(contents.parameters) + " parameters";
+  text += contents.layers.empty() ? "\n" : fmt::format(" in {} layers\n", contents.layers.size());
+  size_t name_width = 5;
+  size_t kind_width = 4;
+  for (const LayerRecord& layer : contents.layers) {
+    name_width = std::max(name_width, layer.name.size());
+    kind_width = std::max(kind_width, layer.kind.size());
+  }
+  if (!contents.layers.empty()) {
+    text += fmt::format("\n{:{}}  {:{}}  {:>12}\n", "layer", name_width, "kind", kind_width,
+                        "parameters");
+  }
+  for (const LayerRecord& layer : contents.layers) {
+    text += fmt::format("{:{}}  {:{}}  {:12}\n", layer.name, name_width, layer.kind, kind_width,
+                        layer.parameters);
+  }
+  return text + entry_table("tensor", contents.tensors) +
+         entry_table("optimizer's and averages", contents.optimizer_tensors);
+}
+
+std::string contents_json(const Contents& contents) {
+  Json layers = Json::array();
+  for (const LayerRecord& layer : contents.layers) {
+    layers.push_back(
+        {{"name", layer.name}, {"kind", layer.kind}, {"parameters", layer.parameters}});
+  }
+  Json json = {{"parameters", contents.parameters},
+               {"layers", std::move(layers)},
+               {"tensors", entry_list(contents.tensors)}};
+  if (!contents.optimizer_tensors.empty()) {
+    json["optimizer_tensors"] = entry_list(contents.optimizer_tensors);
+  }
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace penstock

@@ -1,0 +1,166 @@
+#include "launch/program/inspect/inspect_command.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "kernels/error.h"
+#include "launch/program/inspect/contents.h"
+#include "launch/program/options/command_line.h"
+#include "runtime/checkpoint/compare.h"
+#include "runtime/checkpoint/layout.h"
+#include "runtime/telemetry/units.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+struct InspectOptions {
+  std::vector<std::string> paths;  // one or two
+  bool json = false, verify = false;
+  std::vector<std::string> keys;  // of the run file
+};
+
+InspectOptions inspect_options(const std::vector<std::string>& arguments) {
+  InspectOptions options;
+  for (const std::string& argument : arguments) {
+    if (argument == "--json") {
+      options.json = true;
+    } else if (argument == "--verify") {
+      options.verify = true;
+    } else if (options.keys.empty() && !argument.starts_with("-")) {
+      options.paths.push_back(argument);
+    } else {
+      options.keys.push_back(argument);
+    }
+  }
+  if (options.paths.empty() || options.paths.size() > 2) {
+    fail_input(
+        "inspect: say what to look at, or which two checkpoints to compare; see penstock "
+        "inspect --help");
+  }
+  return options;
+}
+
+struct Subject {
+  std::string path;
+  bool is_checkpoint = false;  // else a run file
+};
+
+Subject subject_at(const std::string& path) {
+  if (fs::is_regular_file(path)) return {path, false};
+  if (!fs::exists(path)) fail_input("inspect: " + path + " does not exist");
+  if (fs::exists(path + "/" + kManifestFile)) return {path, true};
+  for (const std::string& root : {path + "/checkpoints", path}) {
+    if (const auto latest = latest_checkpoint(root)) return {latest->path, true};
+  }
+  if (fs::exists(path + "/run.toml")) return {path + "/run.toml", false};
+  fail_input("inspect: " + path + " is no run file, no checkpoint, and no directory that has one");
+}
+
+std::string form_in(const std::string& form) {
+  return form.empty() ? "absent" : form;
+}
+
+std::string difference_line(const TensorDifference& difference) {
+  if (difference.elements == 0) {
+    return fmt::format("{}: {} in the first, {} in the second\n", difference.name,
+                       form_in(difference.first), form_in(difference.second));
+  }
+  return fmt::format("{}: {} elements differ, {}\n", difference.name, difference.elements,
+                     std::isnan(difference.largest)
+                         ? "not all of them finite numbers"
+                         : fmt::format("by {:.6g} at most", difference.largest));
+}
+
+Json difference_json(const TensorDifference& difference) {
+  Json json = {{"name", difference.name}};
+  if (difference.elements == 0) {
+    json["first"] = difference.first.empty() ? Json(nullptr) : Json(difference.first);
+    json["second"] = difference.second.empty() ? Json(nullptr) : Json(difference.second);
+  } else {
+    json["elements"] = difference.elements;
+    json["largest_difference"] = difference.largest;  // null: not finite
+  }
+  return json;
+}
+
+Inspection comparison(const std::string& first_path, const std::string& second_path, bool json) {
+  CheckpointReader first(first_path);
+  CheckpointReader second(second_path);
+  const auto differences = compare_checkpoints(first, second);
+  const int exit_code = differences.empty() ? 0 : 1;
+  if (json) {
+    Json list = Json::array();
+    for (const TensorDifference& one : differences) list.push_back(difference_json(one));
+    const Json answer = {{"first", first_path},
+                         {"second", second_path},
+                         {"equal", differences.empty()},
+                         {"differences", std::move(list)}};
+    return {answer.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n", exit_code};
+  }
+  std::string text;
+  for (const TensorDifference& one : differences) text += difference_line(one);
+  text += differences.empty() ? "equal: all tensors have the same bits\n"
+                              : fmt::format("{} tensors differ\n", differences.size());
+  return {text, exit_code};
+}
+
+Inspection of_run_file(const InspectOptions& options, const Subject& subject,
+                       const ModelMaker& models) {
+  if (options.paths.size() > 1 || options.verify) {
+    fail_input("inspect: " + subject.path +
+               " is a run file: --verify and a second path are for "
+               "checkpoints");
+  }
+  std::vector<std::string> arguments = {subject.path};
+  arguments.insert(arguments.end(), options.keys.begin(), options.keys.end());
+  const Contents contents = contents_of(read_settings(arguments, true).config, models);
+  return {options.json ? contents_json(contents) : contents_table(contents)};
+}
+
+}  // namespace
+
+Inspection inspect(const std::vector<std::string>& arguments, const ModelMaker& models) {
+  const InspectOptions options = inspect_options(arguments);
+  std::vector<Subject> subjects;
+  for (const std::string& path : options.paths) subjects.push_back(subject_at(path));
+  for (const Subject& subject : subjects) {
+    if (!subject.is_checkpoint) return of_run_file(options, subject, models);
+  }
+  if (!options.keys.empty()) {
+    fail_input("inspect: " + options.keys[0] +
+               " is no option for a checkpoint; see penstock "
+               "inspect --help");
+  }
+  for (const Subject& subject : subjects) {
+    if (options.verify) CheckpointReader(subject.path).verify();
+  }
+  if (subjects.size() == 2) return comparison(subjects[0].path, subjects[1].path, options.json);
+  const Contents contents = contents_of(CheckpointReader(subjects[0].path));
+  if (options.json) return {contents_json(contents)};
+  const std::string verified =
+      options.verify ? "verified: every file has the size and the checksum of the manifest\n" : "";
+  return {verified + contents_table(contents)};
+}
+
+std::string inspect_help() {
+  return R"(usage: penstock inspect PATH [OTHER] [--verify] [--json]
+       penstock inspect RUNFILE.toml [--json] [--section.key value ...]
+
+Lists layers and tensors: of a checkpoint, which may be given by its run directory or checkpoints
+folder (then it is the latest), or of the network that a run file would train. With OTHER compares
+two checkpoints tensor by tensor. Needs no ranks, and no memory for the weights.
+
+  --verify   read every file and compare sizes and checksums
+  --json     for programs: {parameters, layers, tensors}; of two: {equal, differences}
+
+Exit codes: 0 done, or equal; 1 the two differ; 2 bad usage; 5 a checkpoint is damaged.
+)";
+}
+
+}  // namespace penstock

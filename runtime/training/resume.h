@@ -1,0 +1,40 @@
+// runtime/training/resume.h -- going on from a checkpoint as if the run had never stopped, at any
+// number of stages and replicas.
+#pragma once
+
+#include <string>
+
+#include "runtime/comm/network.h"
+#include "runtime/configuration/config.h"
+#include "runtime/stage/state_table.h"
+#include "runtime/training/progress.h"
+
+namespace penstock {
+
+struct ResumePoint {
+  std::string checkpoint;  // a step directory; empty: the run begins
+  Progress progress;
+  std::string note;  // for the user, on rank 0
+};
+
+// Reads what a checkpoint says of its run and compares it with this one, whose configuration
+// `run_file` is as text: returns what has changed and may (see resume_rules.h). Throws Error(Input)
+// for another run, or where no step is left; Error(Data) for a damaged checkpoint. Touches nothing:
+// for a program that has not begun to write yet.
+std::string refuse_other_run(const std::string& checkpoint, const Config& config,
+                             const std::string& run_file);
+
+// Collective over `world`. What the checkpoint says of its run, compared with this one by rank 0:
+// `run_file` is this run's configuration as text, `training_samples` what its data has. With an
+// empty `checkpoint` the run begins. Throws Error on every rank: as refuse_other_run(), and where
+// the data are others.
+[[nodiscard]] ResumePoint find_resume_point(const std::string& checkpoint, const Config& config,
+                                            const std::string& run_file, int64_t training_samples,
+                                            Collective& world);
+
+// Collective over `world`, all ranks of the run. Fills in all that the entries of this rank hold,
+// values, states and averages, which must have memory: each rank reads its own tensors and no
+// others, and checks its share of the files. Throws on every rank, naming file and tensor.
+void load_state(const std::string& checkpoint, StateRange state, Device& device, Collective& world);
+
+}  // namespace penstock
