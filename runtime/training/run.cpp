@@ -167,8 +167,8 @@ void Run::leave_out(int64_t step) {
     Progress before = step_->progress();
     before.step = step - 1;
     before.consumed_samples -= source_.mini_batch();
-    checkpoints_.save(before);
-    end += ", and saved so";
+    save_last(before);
+    end += unsaved_ ? std::string(", but are not saved: ") + unsaved_->what() : ", and saved so";
   }
   if (!goes_on) end += ", as before " + std::to_string(kMostInARow) + " others in a row";
   pipeline_.drain();
