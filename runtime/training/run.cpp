@@ -79,7 +79,7 @@ RunSummary Run::to_the_end() {
       evaluate(number);
     }
     if (stops || (last && config_.checkpoint.last)) {
-      save_last();
+      save_last(step_->progress());
     } else {
       checkpoints_.after_step(step_->progress(), step_->vote());
     }
@@ -199,10 +199,10 @@ void Run::evaluate(int64_t step) {
 }
 
 // Where a run goes on without a checkpoint it ends in good order without the last one, too.
-void Run::save_last() {
+void Run::save_last(const Progress& progress) {
   const auto start = Clock::now();
   try {
-    checkpoints_.save(step_->progress());
+    checkpoints_.save(progress);
   } catch (const Error& error) {
     if (config_.checkpoint.on_error != "continue" || error.scope() != ErrorScope::EveryRank) throw;
     unsaved_ = error;
