@@ -72,6 +72,7 @@ RunSummary Run::to_the_end() {
     }
     if (number == before + RunReport::kWarmUpSteps) pipeline_.reserve_for_messages();
     if (reporter_ != nullptr) reporter_->step(record);
+    for (const std::string& line : report_.slow_ranks()) note("warning: " + line);
     const bool last = number == config_.run.steps;
     stops = step_->vote().stop && !last;
     if (source_.facts().validation_samples > 0 && !stops &&
@@ -79,7 +80,7 @@ RunSummary Run::to_the_end() {
       evaluate(number);
     }
     if (stops || (last && config_.checkpoint.last)) {
-      save_last();
+      save_last(step_->progress());
     } else {
       checkpoints_.after_step(step_->progress(), step_->vote());
     }
@@ -199,10 +200,10 @@ void Run::evaluate(int64_t step) {
 }
 
 // Where a run goes on without a checkpoint it ends in good order without the last one, too.
-void Run::save_last() {
+void Run::save_last(const Progress& progress) {
   const auto start = Clock::now();
   try {
-    checkpoints_.save(step_->progress());
+    checkpoints_.save(progress);
   } catch (const Error& error) {
     if (config_.checkpoint.on_error != "continue" || error.scope() != ErrorScope::EveryRank) throw;
     unsaved_ = error;
