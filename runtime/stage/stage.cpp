@@ -186,23 +186,6 @@ Variables Stage::enter(Segment& segment, Tape& tape, Variables& skips) const {
   return x;
 }
 
-namespace {
-
-// A tuple's last tensors are skips: apart, by number, while its others go from segment to segment.
-void lay_aside(Tensors& tuple, const std::vector<int>& numbers, Tensors& skips) {
-  const size_t chain = tuple.size() - numbers.size();
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    skips[static_cast<size_t>(numbers[i])] = std::move(tuple[chain + i]);
-  }
-  tuple.resize(chain);
-}
-
-void take_along(Tensors& tuple, const std::vector<int>& numbers, Tensors& skips) {
-  for (int number : numbers) tuple.push_back(std::move(skips[static_cast<size_t>(number)]));
-}
-
-}  // namespace
-
 Tensors Stage::forward(const MicroBatch& batch, Tensors inputs, bool keep_tape) {
   Stash& stash = take_stash(batch.index);
   losses_[static_cast<size_t>(batch.index)].auxiliary.clear();
