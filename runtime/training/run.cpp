@@ -72,6 +72,7 @@ RunSummary Run::to_the_end() {
     }
     if (number == before + RunReport::kWarmUpSteps) pipeline_.reserve_for_messages();
     if (reporter_ != nullptr) reporter_->step(record);
+    for (const std::string& line : report_.slow_ranks()) note("warning: " + line);
     const bool last = number == config_.run.steps;
     stops = step_->vote().stop && !last;
     if (source_.facts().validation_samples > 0 && !stops &&
