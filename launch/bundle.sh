@@ -13,9 +13,9 @@ There, with a compiler and CMake:           . bundle/activate.sh && cmake --pres
 
   --frontend  also the headers of NVIDIA's cudnn-frontend (by pip, from its wheel), for fused attention
 
-About 40 MB. activate.sh unpacks them below ${PENSTOCK_LIBRARIES:-/tmp/penstock-libraries-UID} and sets search paths of
-the shell that sources it; nothing else of that machine is touched, no right is needed. The two systems should be
-of one kind: libraries of an older one run on a newer one, not the other way round.
+About 40 MB. activate.sh unpacks them below ${PENSTOCK_LIBRARIES:-~/.cache/penstock-libraries}, which must be the
+user's alone, and sets search paths of the shell that sources it; nothing else of that machine is touched, no right
+is needed. The two systems should be of one kind: libraries of an older one run on a newer one, not the other way round.
 
 Exit codes: 0 done; 2 bad usage; 3 a package could not be fetched.
 END_OF_USAGE
@@ -76,34 +76,5 @@ if [ "$frontend" = yes ]; then
   fetch_frontend "$into" || echo "== No cudnn-frontend $frontend_version to be had by pip: left out"
 fi
 
-cat >"$into/activate.sh" <<'END_OF_ACTIVATE'
-# To be sourced, by bash: unpacks the packages beside it, once, and makes compiler, CMake, loader and mpirun find them.
-penstock_bundle=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-penstock_there=${PENSTOCK_LIBRARIES:-${TMPDIR:-/tmp}/penstock-libraries-$(id -u)}
-penstock_stamp=$(cd "$penstock_bundle" && ls -l --time-style=+ -- *.deb | cksum)
-if [ "$(cat "$penstock_there/.stamp" 2>/dev/null)" != "$penstock_stamp" ]; then
-  rm -rf "$penstock_there"
-  mkdir -p "$penstock_there"
-  for penstock_deb in "$penstock_bundle"/*.deb; do
-    dpkg-deb --extract "$penstock_deb" "$penstock_there" || return 3
-  done
-  # On an installed system update-alternatives makes these links.
-  for penstock_deb in "$penstock_there"/usr/bin/*.openmpi; do ln -sf "${penstock_deb##*/}" "${penstock_deb%.openmpi}"; done
-  for penstock_deb in mpirun mpiexec; do ln -sf orterun "$penstock_there/usr/bin/$penstock_deb"; done
-  echo "$penstock_stamp" >"$penstock_there/.stamp"
-fi
-penstock_usr=$penstock_there/usr
-penstock_lib=$(echo "$penstock_usr"/lib/*-linux-gnu)
-export PATH="$penstock_usr/bin:$PATH"
-export LD_LIBRARY_PATH="$penstock_lib:$penstock_there/${penstock_lib#"$penstock_usr/"}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-export LIBRARY_PATH="$penstock_lib${LIBRARY_PATH:+:$LIBRARY_PATH}"
-export CPATH="$penstock_usr/include:${penstock_usr}/include/${penstock_lib##*/}${CPATH:+:$CPATH}"
-export CMAKE_PREFIX_PATH="$penstock_usr${CMAKE_PREFIX_PATH:+:$CMAKE_PREFIX_PATH}"
-if [ -d "$penstock_bundle/include" ]; then export CUDNN_FRONTEND_ROOT="$penstock_bundle"; fi
-# Open MPI was made for /usr, and would look for fabrics, for ssh and for a batch system.
-export OPAL_PREFIX="$penstock_usr" OPAL_LIBDIR="$penstock_lib/openmpi/lib"
-export OMPI_MCA_plm=isolated OMPI_MCA_btl=self,vader OMPI_MCA_pml=ob1
-export OMPI_MCA_mca_base_component_show_load_errors=0 PMIX_MCA_pcompress_base_silence_warning=1
-unset penstock_bundle penstock_stamp penstock_deb penstock_usr penstock_lib penstock_there
-END_OF_ACTIVATE
+cp "$root/launch/activate.sh" "$into/activate.sh"
 du -sh "$into" | sed 's/^/== /'

@@ -158,22 +158,25 @@ class HeaderReader final : public JsonReader {
   int offsets_ = 0;  // that have been read
 };
 
-// Every byte of the data belongs to exactly one tensor.
-void check_cover(const std::vector<TensorInfo>& tensors, uint64_t data_bytes,
+// Every byte of the data, which begin at byte `data_begin` of the file, belongs to exactly one
+// tensor.
+void check_cover(const std::vector<TensorInfo>& tensors, uint64_t data_begin, uint64_t data_bytes,
                  const std::string& file) {
   uint64_t next = 0;
   for (const TensorInfo& tensor : tensors) {
     if (tensor.begin != next) {
-      fail_data(file + ": tensor " + quoted(tensor.name) + " begins at byte " +
-                std::to_string(tensor.begin) + " of the data, which " +
-                (tensor.begin < next ? "overlaps" : "leaves a hole after") +
-                " the tensor before it, ending at " + std::to_string(next));
+      fail_at(file, data_begin + next,
+              "tensor " + quoted(tensor.name) + " begins at byte " + std::to_string(tensor.begin) +
+                  " of the data, which " +
+                  (tensor.begin < next ? "overlaps" : "leaves a hole after") +
+                  " the tensor before it, ending at " + std::to_string(next));
     }
     next = tensor.end;
   }
   if (next != data_bytes) {
-    fail_data(file + ": its tensors take " + std::to_string(next) + " bytes but " +
-              std::to_string(data_bytes) + " follow the header: it was cut or damaged");
+    fail_at(file, data_begin + std::min(next, data_bytes),
+            "its tensors take " + std::to_string(next) + " bytes but " +
+                std::to_string(data_bytes) + " follow the header: it was cut or damaged");
   }
 }
 
@@ -249,7 +252,7 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, uint64_t data_
             [](const TensorInfo& a, const TensorInfo& b) {
               return std::tuple(a.begin, a.end, a.name) < std::tuple(b.begin, b.end, b.name);
             });
-  check_cover(header.tensors, data_bytes, file);
+  check_cover(header.tensors, kLengthBytes + text.size(), data_bytes, file);
   return header;
 }
 

@@ -56,21 +56,26 @@ size_t PackedFile::read(std::span<uint8_t> out) {
   return static_cast<size_t>(got);
 }
 
+std::string PackedFile::byte() const {
+  last_byte_ = std::max(last_byte_, int64_t{archive_filter_bytes(archive_.get(), -1)});
+  return std::to_string(last_byte_);
+}
+
 void PackedFile::check_limit(int64_t claimed) const {
+  last_byte_ = std::max(last_byte_, int64_t{archive_filter_bytes(archive_.get(), -1)});
   const int64_t unpacked = archive_filter_bytes(archive_.get(), 0);
   const auto total = checked_sum(std::max(delivered_bytes_, unpacked), claimed);
   if (total && *total <= most_bytes_) return;
-  fail_data(path_ + ", byte " + std::to_string(archive_filter_bytes(archive_.get(), -1)) +
-            ": more than " + std::to_string(unpack_limit_) +
+  fail_data(path_ + ", byte " + byte() + ": more than " + std::to_string(unpack_limit_) +
             " times the size of the file comes out of it, as of a file made to fill the memory; if "
             "it is yours, raise data.unpack_limit");
 }
 
 void PackedFile::fail(const std::string& entry, const char* why) const {
   if (why == nullptr) why = archive_error_string(archive_.get());
-  fail_data(path_ + ", byte " + std::to_string(archive_filter_bytes(archive_.get(), -1)) + ": " +
-            (entry.empty() ? "" : entry + ": ") + "it cannot be read: " +
-            (why != nullptr ? why : "unknown error") + "; make or download it again");
+  fail_data(path_ + ", byte " + byte() + ": " + (entry.empty() ? "" : entry + ": ") +
+            "it cannot be read: " + (why != nullptr ? why : "unknown error") +
+            "; make or download it again");
 }
 
 }  // namespace penstock

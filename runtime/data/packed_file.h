@@ -36,10 +36,14 @@ class PackedFile {
   [[noreturn]] void fail(const std::string& entry = "", const char* why = nullptr) const;
 
  private:
+  // How much of the file has been read; libarchive knows no more once it has failed.
+  [[nodiscard]] std::string byte() const;
+
   std::string path_;
   int64_t unpack_limit_;
   int64_t most_bytes_;
-  int64_t delivered_bytes_ = 0;  // by read(), holes of sparse files included
+  int64_t delivered_bytes_ = 0;    // by read(), holes of sparse files included
+  mutable int64_t last_byte_ = 0;  // of the file, as far as was known last
   std::unique_ptr<archive, int (*)(archive*)> archive_;
 };
 

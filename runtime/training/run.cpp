@@ -132,7 +132,7 @@ std::optional<Forecast> Run::look_ahead(const Profile* profile) {
       forecast(config_, blueprint_, station_.device.model(), profile, session.local_ranks());
   note(headline(config_, blueprint_.layout, station_.network, station_.device));
   if (!source_.note().empty()) note(source_.note());
-  note(outlook(ahead, station_));
+  note(outlook(ahead, station_, config_.checkpoint));
   return ahead;
 }
 

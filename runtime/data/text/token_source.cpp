@@ -36,18 +36,22 @@ class FileTokens final : public TokenSource {
       const size_t n = std::min(out.size(), buffer.size() / width_);
       file_->read(offset_ + first * static_cast<int64_t>(width_),
                   std::span(buffer).first(n * width_));
-      for (size_t i = 0; i < n; ++i) out[i] = token(buffer.data() + i * width_);
+      for (size_t i = 0; i < n; ++i) {
+        out[i] = token(buffer.data() + i * width_, first + static_cast<int64_t>(i));
+      }
       out = out.subspan(n);
       first += static_cast<int64_t>(n);
     }
   }
 
  private:
-  [[nodiscard]] int32_t token(const uint8_t* bytes) const {
+  [[nodiscard]] int32_t token(const uint8_t* bytes, int64_t index) const {
     uint32_t value = 0;
     for (size_t i = 0; i < width_; ++i) value |= uint32_t{bytes[i]} << (8 * i);
     if (value > INT32_MAX) {
-      fail_data(path() + " holds the token " + std::to_string(value) +
+      fail_data(path() + ", byte " +
+                std::to_string(offset_ + index * static_cast<int64_t>(width_)) +
+                ": it holds the token " + std::to_string(value) +
                 ", which no vocabulary has: is it of another type than its header says?");
     }
     return static_cast<int32_t>(value);

@@ -1,0 +1,184 @@
+// Every reader of files that a stranger may have made.
+#include <array>
+#include <cstddef>
+
+#include "launch/program/commands/profile_file.h"
+#include "launch/program/options/run_file.h"
+#include "runtime/checkpoint/manifest.h"
+#include "runtime/checkpoint/safetensors.h"
+#include "runtime/data/images/archive.h"
+#include "runtime/data/images/image_folder.h"
+#include "runtime/data/images/jpeg.h"
+#include "runtime/data/images/png.h"
+#include "runtime/data/text/pieces.h"
+#include "runtime/data/text/text_file.h"
+#include "runtime/data/text/token_source.h"
+#include "runtime/schedule/text/csv.h"
+#include "target.h"
+
+namespace penstock::fuzz {
+namespace {
+
+std::span<const uint8_t> bytes_of(const std::string& text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+void read_safetensors(const std::string& bytes, const std::string& path) {
+  const SafetensorsFile file(path);
+  for (const TensorInfo& tensor : file.tensors()) {
+    std::vector<std::byte> data(tensor.size_bytes());
+    if (data.size() > bytes.size()) throw std::logic_error("a tensor larger than its file");
+    file.read(tensor.name, data);
+  }
+}
+
+void read_index(const std::string& bytes, const std::string& path) {
+  for (const auto& [tensor, file] : parse_index(bytes, path).weight_map) {
+    if (file.find('/') != std::string::npos) throw std::logic_error("a path out of the directory");
+  }
+}
+
+void read_manifest(const std::string& bytes, const std::string& path) {
+  for (const auto& [file, digest] : parse_manifest(bytes, path).files) {
+    if (file.find('/') != std::string::npos) throw std::logic_error("a path out of the directory");
+  }
+}
+
+void read_state(const std::string& bytes, const std::string& path) {
+  (void)parse_state(bytes, path);
+}
+
+void read_settings(const std::string& /*bytes*/, const std::string& path) {
+  Settings settings;
+  read_run_file(path, settings);
+  Settings again;
+  parse_run_file(write_run_file(settings.config), "written.toml", again);
+}
+
+void read_schedule(const std::string& bytes, const std::string& path) {
+  const Schedule schedule = parse_csv(bytes, path);
+  (void)parse_csv(to_csv(schedule), "written.csv");
+}
+
+void read_times(const std::string& /*bytes*/, const std::string& path) {
+  (void)profile_table(read_profile(path));
+}
+
+void read_images(const std::string& /*bytes*/, const std::string& path) {
+  const ImageFolder folder = open_image_folder(path);
+  for (const ImageFile& file : folder.files) {
+    if (file.name.starts_with('/') || file.name.starts_with("..")) {
+      throw std::logic_error("a path out of the archive");
+    }
+  }
+}
+
+void read_jpeg(const std::string& bytes, const std::string& path) {
+  for (const int64_t channels : {3, 1}) {
+    (void)fitted(decode_jpeg(bytes_of(bytes), channels, 32, 24, path), 32, 24);
+  }
+}
+
+void read_png(const std::string& bytes, const std::string& path) {
+  for (const int64_t channels : {3, 1}) {
+    (void)fitted(decode_png(bytes_of(bytes), channels, path), 32, 24);
+  }
+}
+
+void read_tokens(const std::string& /*bytes*/, const std::string& path) {
+  const TokenFile file = open_token_file(path);
+  std::vector<int32_t> tokens(static_cast<size_t>(std::min<int64_t>(file.tokens->size(), 1000)));
+  file.tokens->read(0, tokens);
+  file.tokens->read(file.tokens->size() - static_cast<int64_t>(tokens.size()), tokens);
+}
+
+void read_vocabulary(const std::string& /*bytes*/, const std::string& path) {
+  const Pieces pieces(path);
+  const std::string text =
+      "the quick brown \xef\xac\x81sh\xe3\x80\x80jumps, \xe2\x91\xa0 \xff\x01 ...";
+  (void)pieces.decode(pieces.encode(text));
+  (void)pieces.unknown_in(text);
+}
+
+void read_text(const std::string& /*bytes*/, const std::string& path) {
+  size_t bytes = 0;
+  for_each_line(path, [&](std::string_view line) { bytes += line.size(); });
+  const auto tokens = open_bytes(path);
+  if (tokens->size() < static_cast<int64_t>(bytes)) throw std::logic_error("more lines than bytes");
+  std::vector<int32_t> last(tokens->size() > 0 ? 1 : 0);
+  tokens->read(tokens->size() - static_cast<int64_t>(last.size()), last);
+}
+
+const std::vector<std::string> kJsonWords = {"{",
+                                             "}",
+                                             "[",
+                                             "]",
+                                             ",",
+                                             ":",
+                                             "\"",
+                                             "null",
+                                             "true",
+                                             "-1",
+                                             "1e999",
+                                             "\"\\u0000\"",
+                                             "{\"a\":1,\"a\":2}",
+                                             "[[[[[[[[[[",
+                                             "18446744073709551616"};
+
+// Documents of a page are read as a whole: their errors name the line, or the key.
+const std::string kByKey = R"(["']|line \d|not a JSON object|format \d|nested|more values)";
+
+}  // namespace
+
+std::span<const FuzzTarget> fuzz_targets() {
+  static const std::array<FuzzTarget, 13> kTargets = {{
+      {"safetensors",
+       read_safetensors,
+       {"\"shape\":[", "\"dtype\":\"F4\"", "\"data_offsets\":[0,0]", "__metadata__", "{", "}", "[",
+        "-1", "9223372036854775808", "18446744073709551615"},
+       "",
+       repair_safetensors},
+      {"index", read_index, kJsonWords, "is missing"},
+      {"manifest", read_manifest, kJsonWords, kByKey},
+      {"state", read_state, kJsonWords, kByKey},
+      {"run_file",
+       read_settings,
+       {"[", "]", "{", "}", "'''", "\"\"\"", ".", " = ", "\n[model]\n", "[[model.layers]]", "inf",
+        "nan", "0x7fffffffffffffff", "1979-05-27T07:32:00Z", "-9223372036854775808"}},
+      {"schedule_csv",
+       read_schedule,
+       {"F0.0", "B", "I", "W", ".", ",", "\n", "R0.0", "16383", "-1"},
+       "has no|holds no|line"},
+      {"profile", read_times, kJsonWords, kByKey},
+      {"tar",
+       read_images,
+       {"..", "/", "./", "ustar", "GNU.sparse.size=9999999999999\n", "%s"},
+       "has no images|has one class|has class folders|is in no class|there twice",
+       repair_tar},
+      {"jpeg",
+       read_jpeg,
+       {"\xff\xd8", "\xff\xd9", "\xff\xda", "\xff\xc2", "\xff\xc4", "\xff\xdb", "\xff\xee", "Adobe",
+        "\xff\xff\xff"}},
+      {"png",
+       read_png,
+       {"IHDR", "IDAT", "IEND", "PLTE", "tRNS", "iCCP", "gAMA", "zTXt"},
+       "",
+       repair_png},
+      {"tokens",
+       read_tokens,
+       {"PSTOKENS", "\x93NUMPY", "'descr': '<u2'", "'shape': (-1,)", "'shape': (3,)", "(", ",)",
+        "4611686018427387905", "18446744073709551616"}},
+      {"vocabulary",
+       read_vocabulary,
+       {"<unk>", "</s>", "\xff\xff\xff\xff\x0f", "nmt_nfkc"},
+       "all of its|has no piece"},
+      {"text",
+       read_text,
+       {"\n", "\r\n", "\x1f\x8b\x08", "\x28\xb5\x2f\xfd", "BZh9",
+        "\xfd"
+        "7zXZ"}},
+  }};
+  return kTargets;
+}
+
+}  // namespace penstock::fuzz
