@@ -26,6 +26,7 @@ vocabulary = 100
 [data]
 kind = "synthetic"
 validation = 0.1
+samples = 400
 [pipeline]
 stages = 2
 micro_batches = 4

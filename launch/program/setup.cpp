@@ -16,8 +16,8 @@
 
 namespace penstock {
 
-std::unique_ptr<Network> starting_network(const Session& session) {
-  return make_mpi_network(session, {.positions = session.ranks()});
+std::unique_ptr<Network> starting_network(const Session& session, std::chrono::milliseconds limit) {
+  return make_mpi_network(session, {.positions = session.ranks()}, {}, {.limit = limit});
 }
 
 Waits watched_waits(const RunConfig& config, const std::string& folder) {

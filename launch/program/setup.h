@@ -17,7 +17,8 @@
 namespace penstock {
 
 // All ranks in a row, for what must be agreed before the grid is known.
-[[nodiscard]] std::unique_ptr<Network> starting_network(const Session& session);
+[[nodiscard]] std::unique_ptr<Network> starting_network(
+    const Session& session, std::chrono::milliseconds limit = kWaitLimit);
 
 // For make_mpi_network(): all ranks are watched for run.wait_limit. `folder`, which may be empty,
 // gets the diaries of a run that hangs.

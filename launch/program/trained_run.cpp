@@ -112,7 +112,9 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
                        bool with_data, const CountTexts& count, int width) {
   DeviceChoice choice;
   {
-    const std::unique_ptr<Network> all = starting_network(session);
+    // Rank 0 may read what a person types, who takes the time that it takes.
+    const std::unique_ptr<Network> all =
+        starting_network(session, count ? std::chrono::milliseconds(0) : kWaitLimit);
     Collective& world = all->world();
     const DataRead read = with_data ? DataRead::Validation : DataRead::Nothing;
     const Config asked = shared_config(world, options.rest, true, nullptr, read);

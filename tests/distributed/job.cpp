@@ -108,6 +108,9 @@ JobResult run_and_signal(int ranks, const std::string& arguments, const std::str
   JobResult result = job.get();
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   std::printf("signal %d to rank %zu, job over after %.1f s\n", signal, rank, result.seconds);
+  for (int i = 0; i < 100 && !ranks_naming(out).empty(); ++i) {  // the last may be just leaving
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
   EXPECT_TRUE(ranks_naming(out).empty());
   return result;
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/comm/cuda/nccl_fault.h"
+#include "runtime/comm/handle.h"
 #include "runtime/comm/mpi/mpi_check.h"
 
 namespace penstock {
@@ -45,7 +46,7 @@ NcclComm::~NcclComm() {
 void NcclComm::initialise(MPI_Comm members, int blocks) {
   ncclUniqueId id{};
   if (rank_ == 0) check("ncclGetUniqueId", ncclGetUniqueId(&id));
-  PENSTOCK_MPI(MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, members), context_);
+  share(id, members);
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
   if (blocks > 0) {
@@ -53,6 +54,19 @@ void NcclComm::initialise(MPI_Comm members, int blocks) {
     config.maxCTAs = blocks;
   }
   check("ncclCommInitRankConfig", ncclCommInitRankConfig(&comm_, size_, id, rank_, &config));
+}
+
+void NcclComm::share(ncclUniqueId& id, MPI_Comm members) {
+  RequestHandle request;
+  PENSTOCK_MPI(MPI_Ibcast(&id, sizeof(id), MPI_BYTE, 0, members, request.address()), context_);
+  const auto start = Clock::now();
+  for (int done = 0; done == 0;) {
+    PENSTOCK_MPI(MPI_Test(request.address(), &done, MPI_STATUS_IGNORE), context_);
+    if (done == 0 && Clock::now() - start > patience_) {
+      fail("ncclGetUniqueId", "the members have not met within " + seconds_text(patience_));
+    }
+    std::this_thread::yield();
+  }
 }
 
 void NcclComm::group(const std::function<void(ncclComm_t)>& calls) {

@@ -50,6 +50,7 @@ class NcclComm {
 
  private:
   void initialise(MPI_Comm members, int blocks);
+  void share(ncclUniqueId& id, MPI_Comm members);  // rank 0's
   void check(const char* call, ncclResult_t status);
   void wait_while_in_progress(const char* call);
   [[noreturn]] void fail(const char* call, ncclResult_t status);
