@@ -44,6 +44,7 @@ std::string kept_run_file(const Config& config) {
   kept.run.out = defaults.out;
   kept.run.resume = defaults.resume;
   kept.run.overwrite = defaults.overwrite;
+  kept.run.time_limit = defaults.time_limit;
   return write_run_file(kept);
 }
 

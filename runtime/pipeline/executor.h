@@ -42,8 +42,8 @@ class Executor {
     ReduceGroup* reduce = nullptr;  // null: no replicas
     TiedGradients* tied = nullptr;  // null: no parameter has several holders
     Device* device = nullptr;
-    Diary* diary = nullptr;        // where this rank writes what it does; null: nowhere
-    std::vector<int> world_ranks;  // of the stages of this replica, for the diary
+    Diary* diary = nullptr;             // where this rank writes what it does; null: nowhere
+    std::vector<int> world_ranks = {};  // of the stages of this replica, for the diary
     int64_t first_section = 0;  // keys of Device::begin_section, one per instruction, from here on
   };
   // `schedule` is lowered and verified; `rank` is this rank's position in its pipeline.

@@ -5,6 +5,16 @@
 
 namespace penstock {
 
+namespace {
+
+// A rank's share of the weights and of what the optimizer keeps.
+int64_t copied_bytes(const RankMemory& rank, const Grid& grid, const CheckpointConfig& checkpoint) {
+  const bool while_training = checkpoint.every > 0 || checkpoint.minutes > 0;
+  return while_training ? (rank.parameters + rank.optimizer) / grid.replicas : 0;
+}
+
+}  // namespace
+
 std::string headline(const Config& config, const Layout& layout, Network& network, Device& device) {
   const PipelineConfig& pipeline = config.pipeline;
   return config.model.kind + ", " + std::to_string(layout.total_parameters()) + " parameters in " +
@@ -24,7 +34,8 @@ std::string device_warning(int64_t fullest_bytes, const Device& device) {
          ": use more stages, smaller micro-batches or --recompute stage";
 }
 
-std::string outlook(const Forecast& forecast, const Station& station) {
+std::string outlook(const Forecast& forecast, const Station& station,
+                    const CheckpointConfig& checkpoint) {
   const Session& session = station.session;
   const Device& device = station.device;
   const Prediction& prediction = forecast.prediction;
@@ -34,12 +45,14 @@ std::string outlook(const Forecast& forecast, const Station& station) {
                      forecast.basis + ")";
   if (!device.host_addressable()) {
     const std::string warning = device_warning(prediction.fullest_bytes(), device);
-    return warning.empty() ? line : line + "\n" + warning;
+    if (!warning.empty()) line += "\n" + warning;
   }
   int64_t here = 0;
   for (int rank = 0; rank < session.local_ranks(); ++rank) {
     const auto position = static_cast<size_t>(station.grid.position_of(rank));
-    here += prediction.memory[position].total();
+    const RankMemory& memory = prediction.memory[position];
+    if (device.host_addressable()) here += memory.total();
+    here += copied_bytes(memory, station.grid, checkpoint);
   }
   const int64_t host = host_memory_bytes();
   if (here > host) {

@@ -15,8 +15,10 @@ namespace penstock {
 [[nodiscard]] std::string headline(const Config& config, const Layout& layout, Network& network,
                                    Device& device);
 // What the planner thinks of it, with a warning where the device has less memory than the fullest
-// rank will need, or this host less than its ranks, if they compute in its memory.
-[[nodiscard]] std::string outlook(const Forecast& forecast, const Station& station);
+// rank will need, or this host less than its ranks: for all, if they compute in its memory, and for
+// the copies that checkpoints are written from.
+[[nodiscard]] std::string outlook(const Forecast& forecast, const Station& station,
+                                  const CheckpointConfig& checkpoint);
 // "" where a rank of that many bytes fits on the accelerator, else the warning.
 [[nodiscard]] std::string device_warning(int64_t fullest_bytes, const Device& device);
 

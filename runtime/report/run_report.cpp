@@ -50,6 +50,30 @@ RunReport::RunReport(const Config& config, const Station& station, const Pipelin
       device_(station.device),
       forecast_(std::move(forecast)) {
   step_ms_.reserve(static_cast<size_t>(config.run.steps));
+  window_.reserve(SlowRanks::kWindow);
+  if (session_.ranks() == 1) return;
+  hosts_ = network_.world().gather_text(session_.host());
+  if (!forecast_) return;
+  std::vector<double> predicted_s;
+  for (const auto& events : forecast_->prediction.timeline.rank) {
+    predicted_s.push_back(occupancy(events).busy);
+  }
+  one_each_.assign(static_cast<size_t>(session_.ranks()), 1);
+  busy_s_.resize(one_each_.size());
+  slow_ranks_.emplace(grid_, std::move(predicted_s));
+}
+
+std::vector<std::string> RunReport::slow_ranks() {
+  if (session_.ranks() == 1 || std::ssize(window_) < SlowRanks::kWindow) return {};
+  const double typical_s = median(window_);
+  window_.clear();
+  network_.world().gather({&typical_s, 1}, one_each_, busy_s_);
+  std::vector<std::string> lines;
+  if (!slow_ranks_) return lines;
+  for (const SlowRanks::Slow& slow : slow_ranks_->see(busy_s_)) {
+    lines.push_back(describe(slow, hosts_[static_cast<size_t>(slow.rank)]));
+  }
+  return lines;
 }
 
 std::string RunReport::name_of_rank(int rank) const {
@@ -114,6 +138,7 @@ void RunReport::end_step(double step_ms, int64_t tokens, Executor& executor) {
   const Occupancy now_done = occupancy(executor.events());
   phase_.busy += now_done.busy;
   phase_.span += now_done.span;
+  if (session_.ranks() > 1) window_.push_back(now_done.busy);
 }
 
 std::optional<Speed> RunReport::speed(double step_ms) const {

@@ -10,6 +10,7 @@
 #include "runtime/comm/station.h"
 #include "runtime/configuration/config.h"
 #include "runtime/pipeline/pipeline.h"
+#include "runtime/report/slow_ranks.h"
 #include "runtime/telemetry/records.h"
 #include "runtime/telemetry/trace_json.h"
 
@@ -28,7 +29,7 @@ class RunReport {
   // Shapes repeat from the first step on, but caches fill during the first ones.
   static constexpr int64_t kWarmUpSteps = 2;
 
-  // `forecast`: on rank 0. All else must outlive this.
+  // Collective over all ranks. `forecast`: on rank 0. All else must outlive this.
   RunReport(const Config& config, const Station& station, const Pipeline& pipeline,
             std::optional<Forecast> forecast);
 
@@ -37,6 +38,9 @@ class RunReport {
   const Trace& traced(std::vector<TracedStep> measured);
   void begin_step();
   void end_step(double step_ms, int64_t tokens, Executor& executor);
+  // Collective over all ranks, after each end_step(): a line for each rank that has become one that
+  // computes too slowly (slow_ranks.h), on rank 0.
+  [[nodiscard]] std::vector<std::string> slow_ranks();
   // Of a step that took so long; null on ranks without the forecast.
   [[nodiscard]] std::optional<Speed> speed(double step_ms) const;
   void started_from(const TransferRecord& record) { init_ = record; }
@@ -67,10 +71,15 @@ class RunReport {
   Device& device_;
   int64_t steps_ = 0;
   Counters before_;
-  Counters largest_;             // per step, after the warm-up
-  Occupancy phase_;              // of this rank, after the warm-up
-  int64_t tokens_ = 0;           // in the steps of:
-  std::vector<double> step_ms_;  // after the warm-up; of all steps when there are no others
+  Counters largest_;                     // per step, after the warm-up
+  Occupancy phase_;                      // of this rank, after the warm-up
+  std::vector<double> window_;           // of SlowRanks: busy seconds of this rank's last steps
+  std::vector<double> busy_s_;           // on rank 0: by rank, of a whole window
+  std::vector<int> one_each_;            // likewise: how many numbers of a rank are gathered
+  std::vector<std::string> hosts_;       // likewise
+  std::optional<SlowRanks> slow_ranks_;  // on rank 0 of several
+  int64_t tokens_ = 0;                   // in the steps of:
+  std::vector<double> step_ms_;          // after the warm-up; of all steps when there are no others
   std::optional<TransferRecord> init_;
   std::optional<EvalRecord> evaluation_;
   CheckpointRecord checkpoints_;

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "kernels/error.h"
+#include "runtime/checkpoint/manifest.h"
 #include "runtime/run_directory/cleaning.h"
 #include "runtime/run_directory/names.h"
 #include "runtime/run_directory/numbered.h"

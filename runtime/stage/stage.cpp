@@ -44,6 +44,10 @@ void Stage::begin_step() {
     of_micro_batch.auxiliary.clear();
   }
   device_.pointwise().fill(weights_.gradients(), 0.0F);
+  for (StepSums& sums : weights_.set().declared().step_sums) {
+    sums.rows = 0.0;  // a step before that was left out has not been ended
+    sums.remembered.clear();
+  }
   weights_.gradient_sum().begin();
   weights_.forward_sum().begin();
 }

@@ -33,6 +33,7 @@ void Checkpointing::after_step(const Progress& progress, const StepVote& vote) {
 }
 
 void Checkpointing::begin(const Progress& progress) {
+  const DiaryEntry saving(network_.diary(), {.deed = Deed::Checkpoint, .step = progress.step});
   if (writer_.under_way()) {
     const bool by_steps = config_.every > 0;
     if (!std::exchange(noted_, true)) {
@@ -42,7 +43,6 @@ void Checkpointing::begin(const Progress& progress) {
     if (!by_steps) return;  // it is due after the next step again
     if (const auto result = writer_.finish()) completed(*result);
   }
-  const DiaryEntry saving(network_.diary(), {.deed = Deed::Checkpoint, .step = progress.step});
   last_begun_ = Clock::now();
   last_step_ = progress.step;
   ++begun_;
@@ -58,6 +58,7 @@ void Checkpointing::save(const Progress& progress) {
 }
 
 void Checkpointing::finish() {
+  const DiaryEntry saving(network_.diary(), {.deed = Deed::Checkpoint, .step = last_step_});
   attempt([&] {
     if (const auto result = writer_.finish()) completed(*result);
   });

@@ -42,24 +42,17 @@ Progress progress_in(const std::string& text) {
   return progress;
 }
 
-// What may change and has, as text.
-std::string changes_since(const CheckpointState& saved, const Config& config,
-                          const std::string& run_file, int64_t training_samples) {
-  std::string changes = describe(compare_for_resume(saved.configuration, run_file));
-  if (saved.seed != config.run.seed) {
-    fail_input("run.seed was " + std::to_string(saved.seed) + " when it was saved and is " +
-               std::to_string(config.run.seed) + " now");
-  }
-  if (saved.training_samples != 0 && saved.training_samples != training_samples) {
-    fail_input("data.train had " + std::to_string(saved.training_samples) +
-               " training samples when it was saved and has " + std::to_string(training_samples) +
-               " now: the order of the data would be another one");
-  }
-  if (saved.step >= config.run.steps) {
-    fail_input("it is of step " + std::to_string(saved.step) + ", and run.steps is " +
-               std::to_string(config.run.steps) + ": nothing is left to train; raise --steps");
-  }
-  return changes;
+[[noreturn]] void refuse(const std::string& checkpoint, const std::string& why) {
+  fail_input("cannot go on from " + checkpoint + ": " + why);
+}
+
+void refuse_other_data(const CheckpointState& saved, int64_t training_samples,
+                       const std::string& checkpoint) {
+  if (saved.training_samples == 0 || saved.training_samples == training_samples) return;
+  refuse(checkpoint, "data.train had " + std::to_string(saved.training_samples) +
+                         " training samples when it was saved and has " +
+                         std::to_string(training_samples) +
+                         " now: the order of the data would be another one");
 }
 
 void read_entry(CheckpointReader& reader, StateEntry& entry, Device& device) {
@@ -70,19 +63,34 @@ void read_entry(CheckpointReader& reader, StateEntry& entry, Device& device) {
 
 }  // namespace
 
+std::string refuse_other_run(const std::string& checkpoint, const Config& config,
+                             const std::string& run_file) {
+  const CheckpointState saved = CheckpointReader(checkpoint).state();
+  if (saved.step >= config.run.steps) {
+    refuse(checkpoint, "it is of step " + std::to_string(saved.step) + ", and run.steps is " +
+                           std::to_string(config.run.steps) +
+                           ": nothing is left to train; raise --steps");
+  }
+  if (saved.seed != config.run.seed) {
+    refuse(checkpoint, "run.seed was " + std::to_string(saved.seed) + " when it was saved and is " +
+                           std::to_string(config.run.seed) + " now");
+  }
+  try {
+    return describe(compare_for_resume(saved.configuration, run_file));
+  } catch (const Error& error) {
+    refuse(checkpoint, error.what());
+  }
+}
+
 ResumePoint find_resume_point(const std::string& checkpoint, const Config& config,
                               const std::string& run_file, int64_t training_samples,
                               Collective& world) {
   ResumePoint point{checkpoint, {.training_samples = training_samples}, {}};
   if (checkpoint.empty()) return point;
   const auto look = [&] {
+    const std::string changes = refuse_other_run(checkpoint, config, run_file);
     const CheckpointState saved = CheckpointReader(checkpoint).state();
-    std::string changes;
-    try {
-      changes = changes_since(saved, config, run_file, training_samples);
-    } catch (const Error& error) {
-      throw Error(error.kind(), "cannot go on from " + checkpoint + ": " + error.what());
-    }
+    refuse_other_data(saved, training_samples, checkpoint);
     point.note = "resumed after step " + std::to_string(saved.step) + " from " + checkpoint +
                  (changes.empty() ? "" : "; changed: " + changes);
     return text_of({saved.step, saved.consumed_samples, training_samples, saved.optimizer_steps});

@@ -17,11 +17,17 @@ struct ResumePoint {
   std::string note;  // for the user, on rank 0
 };
 
+// Reads what a checkpoint says of its run and compares it with this one, whose configuration
+// `run_file` is as text: returns what has changed and may (see resume_rules.h). Throws Error(Input)
+// for another run, or where no step is left; Error(Data) for a damaged checkpoint. Touches nothing:
+// for a program that has not begun to write yet.
+std::string refuse_other_run(const std::string& checkpoint, const Config& config,
+                             const std::string& run_file);
+
 // Collective over `world`. What the checkpoint says of its run, compared with this one by rank 0:
 // `run_file` is this run's configuration as text, `training_samples` what its data has. With an
-// empty `checkpoint` the run begins. Throws Error on every rank: of a configuration that makes it
-// another run (resume_rules.h), of other data, of a step that is not before the last, of a
-// checkpoint that is damaged.
+// empty `checkpoint` the run begins. Throws Error on every rank: as refuse_other_run(), and where
+// the data are others.
 [[nodiscard]] ResumePoint find_resume_point(const std::string& checkpoint, const Config& config,
                                             const std::string& run_file, int64_t training_samples,
                                             Collective& world);

@@ -16,6 +16,7 @@ enum class Rule {
   Free,
   SameFile,    // a path, which another machine may have elsewhere: its last part stays
   BothOrNone,  // 0 switches off something that has state
+  FromData,    // 0 stands for what the data have, which is compared elsewhere
 };
 
 struct RuleOf {
@@ -25,6 +26,8 @@ struct RuleOf {
 
 // The first that fits decides. What none fits is fixed: a new key is free when somebody says so.
 constexpr RuleOf kRules[] = {
+    {"model.vocabulary", Rule::FromData},
+    {"model.classes", Rule::FromData},
     {"model.*", Rule::Fixed},
     {"data.train", Rule::SameFile},
     {"data.validation", Rule::SameFile},
@@ -93,6 +96,8 @@ bool may_change(Rule rule, const std::string& saved, const std::string& given) {
       return last_part(saved) == last_part(given);
     case Rule::BothOrNone:
       return is_zero(saved) == is_zero(given);
+    case Rule::FromData:
+      return is_zero(saved) || is_zero(given);
   }
   return false;
 }

@@ -72,6 +72,7 @@ RunSummary Run::to_the_end() {
     }
     if (number == before + RunReport::kWarmUpSteps) pipeline_.reserve_for_messages();
     if (reporter_ != nullptr) reporter_->step(record);
+    for (const std::string& line : report_.slow_ranks()) note("warning: " + line);
     const bool last = number == config_.run.steps;
     stops = step_->vote().stop && !last;
     if (source_.facts().validation_samples > 0 && !stops &&
@@ -79,7 +80,7 @@ RunSummary Run::to_the_end() {
       evaluate(number);
     }
     if (stops || (last && config_.checkpoint.last)) {
-      save_last();
+      save_last(step_->progress());
     } else {
       checkpoints_.after_step(step_->progress(), step_->vote());
     }
@@ -131,7 +132,7 @@ std::optional<Forecast> Run::look_ahead(const Profile* profile) {
       forecast(config_, blueprint_, station_.device.model(), profile, session.local_ranks());
   note(headline(config_, blueprint_.layout, station_.network, station_.device));
   if (!source_.note().empty()) note(source_.note());
-  note(outlook(ahead, station_));
+  note(outlook(ahead, station_, config_.checkpoint));
   return ahead;
 }
 
@@ -167,8 +168,8 @@ void Run::leave_out(int64_t step) {
     Progress before = step_->progress();
     before.step = step - 1;
     before.consumed_samples -= source_.mini_batch();
-    checkpoints_.save(before);
-    end += ", and saved so";
+    save_last(before);
+    end += unsaved_ ? std::string(", but are not saved: ") + unsaved_->what() : ", and saved so";
   }
   if (!goes_on) end += ", as before " + std::to_string(kMostInARow) + " others in a row";
   pipeline_.drain();
@@ -199,10 +200,10 @@ void Run::evaluate(int64_t step) {
 }
 
 // Where a run goes on without a checkpoint it ends in good order without the last one, too.
-void Run::save_last() {
+void Run::save_last(const Progress& progress) {
   const auto start = Clock::now();
   try {
-    checkpoints_.save(step_->progress());
+    checkpoints_.save(progress);
   } catch (const Error& error) {
     if (config_.checkpoint.on_error != "continue" || error.scope() != ErrorScope::EveryRank) throw;
     unsaved_ = error;

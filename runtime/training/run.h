@@ -64,7 +64,7 @@ class Run {
   [[nodiscard]] std::span<const Batch> next_batches(int64_t step);
   void leave_out(int64_t step);
   void evaluate(int64_t step);
-  void save_last();
+  void save_last(const Progress& progress);
   void write_trace();
 
   const Config& config_;

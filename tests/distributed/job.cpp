@@ -35,10 +35,7 @@ JobResult run_penstock(int ranks, const std::string& arguments, int limit_s) {
   return run_ranks(penstock_program(), ranks, arguments, limit_s);
 }
 
-namespace {
-
-// The output of both kinds, and the exit code, 124 where it took longer.
-JobResult run_command(const std::string& words, int limit_s) {
+JobResult run_words(const std::string& words, int limit_s) {
   // Also when a test is started by hand, without ctest's environment. Where there are more threads
   // than cores those that wait must not keep those that compute from it: runs of ranks with two
   // threads take fifty times as long.
@@ -60,17 +57,15 @@ JobResult run_command(const std::string& words, int limit_s) {
   return result;
 }
 
-}  // namespace
-
 JobResult run_ranks(const std::string& program, int ranks, const std::string& arguments,
                     int limit_s) {
-  return run_command(PENSTOCK_MPIEXEC " --oversubscribe --bind-to none -n " +
-                         std::to_string(ranks) + " " + program + " " + arguments,
-                     limit_s);
+  return run_words(PENSTOCK_MPIEXEC " --oversubscribe --bind-to none -n " + std::to_string(ranks) +
+                       " " + program + " " + arguments,
+                   limit_s);
 }
 
 JobResult run_alone(const std::string& arguments, int limit_s) {
-  return run_command(penstock_program() + " " + arguments, limit_s);
+  return run_words(penstock_program() + " " + arguments, limit_s);
 }
 
 namespace {

@@ -28,6 +28,8 @@ struct JobResult {
 [[nodiscard]] JobResult run_penstock(int ranks, const std::string& arguments, int limit_s = 120);
 // `penstock <arguments>` without mpirun, which takes longer to start than a small run to train.
 [[nodiscard]] JobResult run_alone(const std::string& arguments, int limit_s = 60);
+// Any words for a shell; the output of both kinds, and the exit code, 124 where it took longer.
+[[nodiscard]] JobResult run_words(const std::string& words, int limit_s);
 // The same as run_penstock with another program.
 [[nodiscard]] JobResult run_ranks(const std::string& program, int ranks,
                                   const std::string& arguments, int limit_s);

@@ -147,25 +147,36 @@ class Runs {
         options_(" --steps " + std::to_string(kEnd) + " --checkpoint.every " +
                  std::to_string(kStop) + (subject.exact ? " --reduction exact" : "")) {}
 
-  // In a directory called `out`, of tests/distributed/resumable.cpp.
-  [[nodiscard]] JobResult run(const std::string& out, const std::string& mode,
-                              const std::string& checkpoint, int ranks,
-                              const std::string& more) const {
-    std::filesystem::remove_all(path(out));
-    return run_ranks(
-        program_beside("resumable"), ranks,
-        mode + " " + checkpoint + " " + run_file_ + options_ + " --out " + path(out) + " " + more,
-        120);
+  // In a directory called `out`, from the start or from a checkpoint.
+  [[nodiscard]] JobResult train(const std::string& out, const GridOf& grid,
+                                const std::string& more) const {
+    return run_penstock(ranks_on(grid), "train " + words(out, grid) + " " + more);
   }
-  void expect_run(const std::string& out, const std::string& mode, const std::string& checkpoint,
-                  const GridOf& grid, const std::string& more = "") const {
-    const JobResult job = run(out, mode, checkpoint, ranks_on(grid), options_of(grid) + " " + more);
+  void expect_trained(const std::string& out, const GridOf& grid,
+                      const std::string& more = "") const {
+    std::filesystem::remove_all(path(out));
+    const JobResult job = train(out, grid, more);
+    ASSERT_EQ(job.exit_code, 0) << options_of(grid) << "\n" << job.output;
+  }
+  void expect_resumed(const std::string& out, const GridOf& grid,
+                      const std::string& more = "") const {
+    expect_trained(out, grid, "--resume " + saved() + " " + more);
+  }
+  // Its own checkpoint of the same step.
+  void expect_resharded(const std::string& out, const GridOf& grid) const {
+    std::filesystem::remove_all(path(out));
+    const JobResult job = run_ranks(program_beside("resharded"), ranks_on(grid),
+                                    saved() + " " + words(out, grid), 120);
     ASSERT_EQ(job.exit_code, 0) << options_of(grid) << "\n" << job.output;
   }
   [[nodiscard]] std::string path(const std::string& out) const { return scratch_.path(out); }
   [[nodiscard]] std::string saved() const { return step_directory(path("whole"), kStop); }
 
  private:
+  [[nodiscard]] std::string words(const std::string& out, const GridOf& grid) const {
+    return run_file_ + options_ + options_of(grid) + " --out " + path(out);
+  }
+
   Scratch scratch_;
   std::string run_file_, options_;
 };
@@ -190,7 +201,7 @@ class Resume : public testing::TestWithParam<std::tuple<int, int>> {};
 TEST_P(Resume, GoesOnAsIfItHadNeverStopped) {
   const auto [network, saved] = GetParam();
   const Runs runs(kCases[network]);
-  runs.expect_run("whole", "train", "-", kGrids[saved]);
+  runs.expect_trained("whole", kGrids[saved]);
   const Trajectory rest = after_the_stop(runs.path("whole"));
   ASSERT_EQ(rest.losses.size(), size_t{kEnd - kStop});
   for (int loaded = 0; loaded < kGridCount; ++loaded) {
@@ -198,10 +209,10 @@ TEST_P(Resume, GoesOnAsIfItHadNeverStopped) {
     const GridOf& grid = kGrids[loaded];
     SCOPED_TRACE(options_of(grid));
     if (kCases[network].exact || grid.replicas == kGrids[saved].replicas) {
-      runs.expect_run("resumed", "train", runs.saved(), grid);
+      runs.expect_resumed("resumed", grid);
       expect_same_bits(rest, read_trajectory(runs.path("resumed")), "resumed");
     } else {
-      runs.expect_run("copy", "copy", runs.saved(), grid);
+      runs.expect_resharded("copy", grid);
       EXPECT_EQ(read_checkpoint(step_directory(runs.path("copy"), kStop)),
                 read_checkpoint(runs.saved()));
     }
@@ -245,8 +256,8 @@ TEST(ResumeDiagonal, LoadsOnEveryGrid) {
 TEST(ResumedData, GoOnWithTheNextSampleAtAnotherMiniBatch) {
   const Runs runs(kCases[0]);
   const std::string still = "--optimizer.learning_rate 1e-15 --model.dropout 0";
-  runs.expect_run("whole", "train", "-", kGrids[0], still);
-  runs.expect_run("resumed", "train", runs.saved(), kGrids[0], still + " --micro-batches 2");
+  runs.expect_trained("whole", kGrids[0], still);
+  runs.expect_resumed("resumed", kGrids[0], still + " --micro-batches 2");
   const std::vector<double> one = read_trajectory(runs.path("whole")).losses;
   const std::vector<double> two = read_trajectory(runs.path("resumed")).losses;
   ASSERT_EQ(two.size(), 2U);
@@ -260,12 +271,14 @@ TEST(ResumedData, GoOnWithTheNextSampleAtAnotherMiniBatch) {
 
 TEST(ResumeRefuses, AnotherRunAndDamagedFiles) {
   const Runs runs(kCases[0]);
-  runs.expect_run("whole", "train", "-", kGrids[1]);
+  runs.expect_trained("whole", kGrids[1]);
   const JobResult other =
-      runs.run("resumed", "train", runs.saved(), 2, options_of(kGrids[1]) + " --model.width 32");
+      runs.train("whole", kGrids[1], "--model.width 32 --resume " + runs.saved());
   EXPECT_EQ(other.exit_code, 2) << other.output;
   EXPECT_THAT(other.output, testing::HasSubstr("cannot go on from " + runs.saved() +
                                                ": model.width was 16 when it was saved and is 32"));
+  EXPECT_TRUE(std::filesystem::exists(step_directory(runs.path("whole"), kEnd)))
+      << "refused before later checkpoints were set aside";
   // One byte of a weight: only the checksum can tell.
   std::string shard;
   for (const auto& file : std::filesystem::directory_iterator(runs.saved())) {
@@ -276,7 +289,7 @@ TEST(ResumeRefuses, AnotherRunAndDamagedFiles) {
   file.put('\x11');
   file.close();
   ASSERT_TRUE(file) << shard;
-  const JobResult damaged = runs.run("resumed", "train", runs.saved(), 2, options_of(kGrids[1]));
+  const JobResult damaged = runs.train("resumed", kGrids[1], "--resume " + runs.saved());
   EXPECT_EQ(damaged.exit_code, 5) << damaged.output;
   EXPECT_THAT(damaged.output, testing::HasSubstr(shard + " has the checksum "));
 }

@@ -14,7 +14,7 @@ line=$(head -n 1 "$SCRATCH/plan")
 sed -i 1d "$SCRATCH/plan"
 read -r code what <<<"$line"
 case $what in
-  checkpoint) mkdir -p "$SCRATCH/out/checkpoints/step-$(printf %08d "$RANDOM")$(date +%N)"; touch "$SCRATCH/out/run.json" ;;
+  checkpoint) mkdir -p "$SCRATCH/out/checkpoints/step-$(printf %08d "$(wc -l <"$SCRATCH/started")")"; touch "$SCRATCH/out/run.json" ;;
   begin) mkdir -p "$SCRATCH/out"; touch "$SCRATCH/out/run.json" ;;
   wait) trap 'exit "$code"' USR1; for _ in $(seq 100); do sleep 0.05; done ;;
 esac

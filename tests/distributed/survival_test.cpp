@@ -10,6 +10,7 @@
 #include <future>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <sstream>
 #include <thread>
 
@@ -39,6 +40,23 @@ steps = 20
 threads = 1
 )";
 
+// The program's processes whose command line names that directory, in the order of their ids:
+// ranks, in the order of their ranks as long as ids have not begun again.
+std::vector<pid_t> processes_naming(const std::string& program, const std::string& directory) {
+  std::vector<pid_t> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream in(entry.path() / "cmdline");
+    std::string line((std::istreambuf_iterator<char>(in)), {});
+    if (line.rfind(program, 0) == 0 && line.find(directory) != std::string::npos) {
+      found.push_back(static_cast<pid_t>(std::stoi(name)));
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
 class Survival : public testing::Test {
  protected:
   [[nodiscard]] std::string train(const std::string& options) const {
@@ -59,6 +77,10 @@ class Survival : public testing::Test {
       all.push_back(nlohmann::json::parse(line).at("step").get<int64_t>());
     }
     return all;
+  }
+  [[nodiscard]] nlohmann::json last_line() const {
+    const std::string text = read_file(out_ + "/metrics.jsonl");
+    return nlohmann::json::parse(text.substr(text.rfind('\n', text.size() - 2) + 1));
   }
   // Starts a run without an end, and waits until it has made some steps.
   void start(int ranks, const std::string& options) {
@@ -135,21 +157,25 @@ TEST_F(Survival, TwoJobsWithOneDirectoryAreRefused) {
   expect_stop("the file stop");
 }
 
-// The program's processes whose command line names that directory, in the order of their ids:
-// ranks, in the order of their ranks as long as ids have not begun again.
-std::vector<pid_t> processes_naming(const std::string& program, const std::string& directory) {
-  std::vector<pid_t> found;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    const std::string name = entry.path().filename();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    std::ifstream in(entry.path() / "cmdline");
-    std::string line((std::istreambuf_iterator<char>(in)), {});
-    if (line.rfind(program, 0) == 0 && line.find(directory) != std::string::npos) {
-      found.push_back(static_cast<pid_t>(std::stoi(name)));
-    }
-  }
-  std::sort(found.begin(), found.end());
-  return found;
+TEST_F(Survival, AStoppedRunGoesOnWhereItWas) {
+  start(1, "--time-limit 0:01 --checkpoint.keep 2");
+  expect_stop("the time limit");
+  // By the line that it left, and to an end.
+  const int64_t stopped_at = steps().back();
+  const std::string on =
+      "train " + out_ + "/run.toml --resume auto --steps " + std::to_string(stopped_at + 3) + " ";
+  const JobResult job = run_alone(on);
+  ASSERT_EQ(job.exit_code, 0) << job.output;
+  EXPECT_THAT(job.output, HasSubstr("attempt 2"));
+  std::vector<int64_t> all(static_cast<size_t>(stopped_at + 3));
+  std::iota(all.begin(), all.end(), 1);
+  EXPECT_EQ(steps(), all);
+  EXPECT_EQ(last_line().at("attempt"), 2);
+  const auto before = files();
+  const JobResult done = run_alone(on);
+  EXPECT_EQ(done.exit_code, 0);
+  EXPECT_THAT(done.output, HasSubstr("nothing is left to train"));
+  EXPECT_EQ(files(), before);
 }
 
 TEST_F(Survival, ASignalToMpirunStopsAllRanks) {
@@ -168,11 +194,32 @@ TEST_F(Survival, ASignalToOneRankStopsAll) {
   expect_stop("");  // rank 0 may be either of the two
 }
 
-TEST_F(Survival, TheTimeLimitStopsARunInTime) {
-  const auto began = std::chrono::steady_clock::now();
-  start(1, "--time-limit 0:02");
-  expect_stop("the time limit, --time-limit");
-  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));
+// A rank is killed on two hosts' worth of ranks, and then there is only one.
+TEST_F(Survival, SuperviseGoesOnWithTheRanksThatAreLeft) {
+  const std::string ranks = scratch_.write("ranks", "2");
+  auto job = std::async(std::launch::async, [&] {
+    return run_words(
+        PENSTOCK_SOURCE "/launch/supervise.sh --delay 0 --ranks-command 'cat " + ranks +
+            "' --mpirun '" PENSTOCK_MPIEXEC " -q --oversubscribe --bind-to none' --program " +
+            penstock_program() + " -- " + file_ + " --out " + out_ +
+            " --stages 2 --steps 4000 --checkpoint.every 500",
+        60);
+  });
+  const std::string checkpoint = out_ + "/checkpoints/step-00000500/manifest.json";
+  for (int i = 0; i < 1000 && !std::filesystem::exists(checkpoint); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  (void)scratch_.write("ranks", "1");
+  const auto running = processes_naming(penstock_program(), out_);
+  ASSERT_EQ(running.size(), 2U);
+  ASSERT_EQ(kill(running[1], SIGKILL), 0);
+  const JobResult result = job.get();
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("supervise: 1 ranks now, 2 before: planned anew"));
+  EXPECT_THAT(result.output, HasSubstr("resumed after step "));
+  EXPECT_EQ(last_line().at("step"), 4000);
+  EXPECT_EQ(last_line().at("attempt"), 2);
+  EXPECT_THAT(read_file(out_ + "/run.toml"), HasSubstr("\nstages = 1\n"));
 }
 
 // With an input that never says anything: whoever waits for it first waits for ever.

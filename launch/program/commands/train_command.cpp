@@ -15,6 +15,7 @@
 #include "runtime/data/text/vocabulary.h"
 #include "runtime/run_directory/run_directory.h"
 #include "runtime/telemetry/reporter.h"
+#include "runtime/training/resume.h"
 #include "runtime/training/run.h"
 #include "runtime/training/transfer.h"
 
@@ -82,6 +83,10 @@ std::unique_ptr<Reporter> begin(Collective& world, const Config& config, Destina
                                 std::vector<std::string> notes) {
   std::unique_ptr<Reporter> reporter;
   to.run = on_first_rank(world, [&] {
+    // Before anything in the directory is touched.
+    if (!to.resume_from.empty()) {
+      (void)refuse_other_run(to.resume_from, config, kept_run_file(config));
+    }
     const std::vector<std::string> more = to.directory->begin(kept_run_file(config));
     notes.insert(notes.begin(), more.begin(), more.end());
     notes.insert(notes.begin(), attempt_note(*to.directory));

@@ -60,8 +60,8 @@ std::string entry_table(const char* title, const std::vector<Contents::Entry>& e
   }
   std::string text = "\n";
   for (const auto& [name, shape, dtype, file] : rows) {
-    text += fmt::format("{:{}}  {:{}}  {}{}\n", name, names, shape, shapes, dtype,
-                        file.empty() ? "" : fmt::format("{:{}}{}", "", 7 - dtype.size(), file));
+    const std::string end = file.empty() ? dtype : fmt::format("{:5}  {}", dtype, file);
+    text += fmt::format("{:{}}  {:{}}  {}\n", name, names, shape, shapes, end);
   }
   return text;
 }

@@ -142,7 +142,7 @@ bool Session::takes_gpu_memory() {
 }
 
 void Session::abort(int exit_code) const {
-  const PmixAbort quiet = ranks_ > 1 ? pmix_abort() : nullptr;
+  const PmixAbort quiet = pmix_abort();
   if (quiet == nullptr || quiet(exit_code, "", nullptr, 0) != 0) {
     (void)MPI_Abort(MPI_COMM_WORLD, exit_code);
   }
@@ -150,7 +150,7 @@ void Session::abort(int exit_code) const {
 }
 
 void Session::end_together(int exit_code) const {
-  if (ranks_ == 1 || exit_code == 0 || pmix_abort() == nullptr) return;
+  if (exit_code == 0 || pmix_abort() == nullptr) return;
   constexpr std::chrono::seconds kStragglers{5};
   (void)std::fflush(nullptr);
   (void)std::signal(SIGTERM, SIG_DFL);  // which mpirun will send, and has a second's patience with

@@ -224,7 +224,7 @@ TEST_F(Checkpoints, DamageIsNamedBeforeATensorIsRead) {
 // Ranks that each need a few tensors share the work of checking: none reads what it does not need.
 TEST_F(Checkpoints, RanksReadTheirOwnTensorsAndCheckAShareOfTheFiles) {
   EXPECT_THAT(save(1), Each(""));
-  const std::string shard = step_path(1) + "/model-00001-of-00001.safetensors";
+  const std::string shard = step_path(1) + "/model-00006-of-00006.safetensors";
   std::string flipped = contents(shard);
   flipped.back() = static_cast<char>(flipped.back() ^ 1);  // of the last layer
   put(shard, flipped);
@@ -441,27 +441,29 @@ TEST_F(Checkpoints, WhatIsInTheWayStays) {
 
 // As a run does it: the tensors change while they are written, and nobody waits.
 TEST_F(Checkpoints, ASnapshotIsWrittenWhileTrainingGoesOn) {
-  EXPECT_THAT(on_ranks(2,
-                       [&](Collective& world) {
-                         CheckpointWriter writer(world, device_);
-                         EXPECT_FALSE(writer.under_way());
-                         for (const int64_t step : {1, 2}) {
-                           const CheckpointRequest mine = request(step, world.rank(), 2);
-                           writer.begin(mine);
-                           for (const PlacedTensor& tensor : mine.model) {
-                             std::memset(tensor.named.tensor.raw(), 0x7f,
-                                         tensor.named.tensor.size_bytes());
-                           }
-                           EXPECT_EQ(writer.snapshot_bytes(),
-                                     2 * (world.rank() == 0 ? 6 : 15) * kWidth * 4);
-                           EXPECT_FALSE(writer.advance());
-                           EXPECT_EQ(writer.advance().value().path, step_path(step));
-                           EXPECT_FALSE(writer.under_way());
-                           EXPECT_FALSE(writer.finish());
-                         }
-                       }),
-              Each(""));
-  for (const int64_t step : {1, 2}) expect_reads_back(step);
+  for (const bool in_host_memory : {true, false}) {
+    fs::remove_all(root_);
+    const auto write_two = [&](Collective& world) {
+      UpdateDevice device(in_host_memory);
+      CheckpointWriter writer(world, device);
+      EXPECT_FALSE(writer.under_way());
+      for (const int64_t step : {1, 2}) {
+        const CheckpointRequest mine = request(step, world.rank(), 2);
+        writer.begin(mine);
+        for (const PlacedTensor& tensor : mine.model) {
+          std::memset(tensor.named.tensor.raw(), 0x7f, tensor.named.tensor.size_bytes());
+        }
+        EXPECT_EQ(writer.snapshot_bytes(), 2 * (world.rank() == 0 ? 6 : 15) * kWidth * 4);
+        EXPECT_FALSE(writer.advance());
+        EXPECT_EQ(writer.advance().value().path, step_path(step));
+        EXPECT_FALSE(writer.under_way());
+        EXPECT_FALSE(writer.finish());
+      }
+      EXPECT_EQ(device.largest_copy() > 0, !in_host_memory);
+    };
+    EXPECT_THAT(on_ranks(2, write_two), Each(""));
+    for (const int64_t step : {1, 2}) expect_reads_back(step);
+  }
 }
 
 TEST_F(Checkpoints, ARunThatEndsInTheMiddleLeavesNothing) {

@@ -17,6 +17,7 @@ class KeptRun : public testing::Test {
     config.run.out = folder_.path() / name;
     config.run.resume = "auto";
     config.run.overwrite = true;
+    config.run.time_limit = "5";
     config.model.kind = "transformer-lm";
     config.data.kind = "text";
     config.data.train = "/gone/text";
@@ -43,6 +44,7 @@ TEST_F(KeptRun, NeedsNoneOfItsData) {
     EXPECT_EQ(config.data.vocabulary, out + "/pieces-1.model");
     EXPECT_EQ(config.run.resume, "never") << "of one attempt only";
     EXPECT_FALSE(config.run.overwrite);
+    EXPECT_EQ(config.run.time_limit, "auto");
   }
 }
 

@@ -55,7 +55,7 @@ class Folder {
   std::string checkpoint(const std::string& run_directory, int64_t step,
                          const std::string& run) const {
     const std::string root = at(run_directory) + "/checkpoints";
-    const std::string partial = begin_step(root, step);
+    const std::string partial = begin_step(root, step, run);
     Manifest manifest;
     manifest.files[kStateFile] =
         write_text(partial + "/" + kStateFile,

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <barrier>
 #include <set>
 #include <thread>
 #include <vector>
@@ -29,10 +30,18 @@ TEST(Numbered, CountsFromTheHighest) {
 
 TEST(Numbered, TwoAtOnceGetTwo) {
   const Folder folder;
-  std::vector<std::string> paths(8);
+  constexpr int kJobs = 4;
+  constexpr int kRounds = 30;
+  std::vector<std::string> paths(static_cast<size_t>(kJobs) * kRounds);
+  std::barrier together(kJobs);
   std::vector<std::thread> jobs;
-  for (std::string& path : paths) {
-    jobs.emplace_back([&] { path = make_numbered(folder.at("runs"), "run"); });
+  for (size_t job = 0; job < kJobs; ++job) {
+    jobs.emplace_back([&, job] {
+      for (size_t round = 0; round < kRounds; ++round) {
+        together.arrive_and_wait();
+        paths[round * kJobs + job] = make_numbered(folder.at("runs"), "run");
+      }
+    });
   }
   for (std::thread& job : jobs) job.join();
   EXPECT_EQ(std::set<std::string>(paths.begin(), paths.end()).size(), paths.size());

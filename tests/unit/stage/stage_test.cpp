@@ -321,5 +321,35 @@ TEST(FrozenStage, HandsOverItsBucket) {
   }
 }
 
+// Moving mean and variance after a step of one micro-batch, before which came `left_out` others
+// that were not ended, as one whose loss is not finite is not.
+std::vector<float> statistics_after(int left_out) {
+  const auto device = make_cpu_device(1);
+  Layers layers;
+  layers.push_back(std::make_unique<BatchNorm>("norm", 3, BatchNorm::Options{}));
+  Stage stage(layers, RecomputeMode::None, 1, DType::F32, *device);
+  stage.allocate(kSeed);
+  for (int step = 0; step <= left_out; ++step) {
+    stage.begin_step();
+    Tensor x = device->empty({4, 3}, DType::F32, Purpose::Activations);
+    for (size_t i = 0; i < 12; ++i) x.span<float>()[i] = static_cast<float>(i * i % 7);
+    MicroBatch micro_batch;
+    micro_batch.index = 0;
+    Tensors y = stage.forward(micro_batch, {x}, true);
+    (void)stage.backward(micro_batch, std::move(y));
+  }
+  stage.end_step(1);
+  std::vector<float> all;
+  for (const Buffer& buffer : stage.weights().set().declared().buffers) {
+    for (const float value : buffer.value.span<float>()) all.push_back(value);
+  }
+  return all;
+}
+
+TEST(StepsLeftOut, CountForNoStatistics) {
+  EXPECT_EQ(statistics_after(0).size(), 6U);
+  EXPECT_EQ(statistics_after(2), statistics_after(0));
+}
+
 }  // namespace
 }  // namespace penstock

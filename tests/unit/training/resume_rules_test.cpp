@@ -76,6 +76,12 @@ TEST(ResumeRules, RefuseToSwitchStateOnOrOff) {
   }
 }
 
+TEST(ResumeRules, LetSizesBeWrittenDownThatTheDataGave) {
+  EXPECT_EQ(refusal("model", "vocabulary", "0", "65"), "");
+  EXPECT_EQ(refusal("model", "classes", "10", "0"), "");
+  EXPECT_NE(refusal("model", "classes", "10", "5"), "");
+}
+
 TEST(ResumeRules, LetFilesLieElsewhereUnderTheSameName) {
   EXPECT_EQ(refusal("data", "train", "\"/a/input.txt\"", "\"/b/c/input.txt\""), "");
   EXPECT_EQ(refusal("data", "train", "'/a/input.txt'", "\"input.txt\""), "");
