@@ -41,10 +41,13 @@ if [ "$(id -u)" -eq 0 ]; then  # containers run as root, where mpirun asks for a
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
 echo "== Training on $(wc -c <"$text") bytes of $text"
+# Training again replaces what the last quickstart has left, and nothing else.
+again=--overwrite
+case " $* " in *" --out"* | *" --run.out"* | *" --resume"* | *" --run.resume"*) again= ;; esac
 # --bind-to none: Open MPI would else give each of two ranks one core for all its threads.
 # --oversubscribe: also where there is only one core. yield: a waiting rank leaves its core to whoever else works here.
 mpirun -n 2 --bind-to none --oversubscribe --mca mpi_yield_when_idle 1 "$penstock" train "$root/launch/examples/quickstart.toml" \
-  --data.train "$text" --overwrite --out "$root/runs/quickstart" "$@" </dev/null
+  --data.train "$text" --out "$root/runs/quickstart" ${again:+"$again"} "$@" </dev/null
 
 cat <<END
 

@@ -60,11 +60,22 @@ void Tape::complete_parts(size_t index) {
   while (!parts_.empty() && parts_.back().first_node >= index) {
     const size_t number = parts_.back().number;
     parts_.pop_back();
-    if (part_done_) part_done_(number);
+    if (hooks_.part_done) hooks_.part_done(number);
   }
 }
 
-void Tape::backward() {
+void Tape::backward(Halves halves) {
+  switch (halves) {
+    case Halves::Both:
+      return backward_both();
+    case Halves::Input:
+      return backward_input();
+    case Halves::Weight:
+      return backward_weight();
+  }
+}
+
+void Tape::backward_both() {
   complete_parts(nodes_.size());
   for (size_t i = nodes_.size(); i-- > 0;) {
     nodes_[i]->backward(*this);

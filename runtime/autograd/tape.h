@@ -11,6 +11,7 @@
 
 #include <boost/container/small_vector.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -72,38 +73,40 @@ class Node {
   [[nodiscard]] virtual bool has_weights() const { return false; }
 };
 
+// What a tape calls while it runs; either may be empty.
+struct TapeHooks {
+  // After every op, forward or half of a backward, and for every leaf: messages of other ranks
+  // progress here.
+  std::function<void()> progress = {};
+  // In the pass that adds weight gradients, once all those of a part (begin_part()) are there, last
+  // part first.
+  std::function<void(size_t number)> part_done = {};
+};
+
+// What of a backward is to run.
+enum class Halves : uint8_t { Both, Input, Weight };
+
 class Tape {
  public:
-  explicit Tape(Device& device) : device_(device) {}
+  explicit Tape(Device& device, TapeHooks hooks = {}) : device_(device), hooks_(std::move(hooks)) {}
   ~Tape() { clear(); }
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
 
   [[nodiscard]] Device& device() const { return device_; }
-  void start_recording() { recording_ = true; }
-  void stop_recording() { recording_ = false; }
+  void set_recording(bool on) { recording_ = on; }
   [[nodiscard]] bool recording() const { return recording_; }
-
-  // Called after every op, forward or half of a backward: messages of other ranks progress here.
-  void set_progress(std::function<void()> progress) { progress_ = std::move(progress); }
   void progress() {
-    if (progress_) progress_();
+    if (hooks_.progress) hooks_.progress();
   }
-
   // What is recorded from here on belongs to part `number` of the computation, a layer say; numbers
-  // ascend. `done` is called in the pass that adds weight gradients, once all those of a part are
-  // there, last part first.
+  // ascend.
   void begin_part(size_t number) { parts_.push_back({nodes_.size(), number}); }
-  void set_part_done(std::function<void(size_t number)> done) { part_done_ = std::move(done); }
-
-  // A leaf whose gradient will be asked for with take_gradient() after the input half.
-  [[nodiscard]] Variable input(Tensor value) {
-    return {std::move(value), recording_ ? new_slot() : -1, nullptr};
-  }
 
   // ---- for functions
   // The result of an op; tracked when the tape records and `wanted` (an input is tracked, or the op
-  // has weights).
+  // has weights). A leaf, too: one that is wanted is asked for its gradient, with take_gradient(),
+  // after the input half.
   [[nodiscard]] Variable output(Tensor value, bool wanted) {
     progress();
     return {std::move(value), recording_ && wanted ? new_slot() : -1, nullptr};
@@ -124,10 +127,10 @@ class Tape {
   [[nodiscard]] Tensor take_gradient(int slot);
 
   // ---- backward
-  void backward();         // both halves, node by node; the tape is empty afterwards
-  void backward_input();   // the input half; nodes with weights stay
-  void backward_weight();  // the weight half of those; the tape is empty afterwards
-  void clear();            // forgets everything recorded
+  // Both halves, node by node, or the input half, after which nodes with weights stay, and then the
+  // weight half of those. The tape is empty after both.
+  void backward(Halves halves);
+  void clear();  // forgets everything recorded
   [[nodiscard]] bool empty() const { return nodes_.empty(); }
 
  private:
@@ -148,6 +151,9 @@ class Tape {
     gradients_.emplace_back();
     return static_cast<int>(gradients_.size()) - 1;
   }
+  void backward_both();
+  void backward_input();
+  void backward_weight();
   void destroy(size_t index);
   // No weight gradient of nodes `index` and later is missing any more.
   void complete_parts(size_t index);
@@ -157,9 +163,8 @@ class Tape {
   };
 
   Device& device_;
+  TapeHooks hooks_;
   bool recording_ = false;
-  std::function<void()> progress_;
-  std::function<void(size_t)> part_done_;
   std::vector<Part> parts_;
   Arena arena_;
   std::vector<Node*> nodes_;

@@ -163,7 +163,7 @@ std::vector<StepDirectory> list_checkpoints(const std::string& root) {
 
 std::optional<StepDirectory> latest_checkpoint(const std::string& root) {
   for (const char* link : {kLatestNext, kLatest}) {
-    if (const auto named = target_of(root, link)) return named;
+    if (auto named = target_of(root, link)) return named;
   }
   const std::vector<StepDirectory> all = list_checkpoints(root);
   if (all.empty()) return std::nullopt;

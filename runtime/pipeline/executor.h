@@ -88,7 +88,6 @@ class Executor {
   void run_program(const StepInput& input);
   void execute(const Task& task, const StepInput& input);
   void forward(const Task& task, const MicroBatch& batch);
-  enum class Halves : uint8_t { Both, Input };
   static void backward(const Task& task, const MicroBatch& batch, Halves halves);
   [[nodiscard]] MicroBatch micro_batch_of(const Task& task, const StepInput& input) const;
   [[nodiscard]] Tensors take_inputs(const Task& task) const;

@@ -23,6 +23,9 @@ struct RankMemory {
   [[nodiscard]] int64_t total() const {
     return parameters + gradients + optimizer + activations + workspace + communication;
   }
+  // Host memory beside that, once a checkpoint was written while training went on: of so many
+  // replicas one's share of what the ranks keep.
+  [[nodiscard]] int64_t snapshot(int replicas) const { return (parameters + optimizer) / replicas; }
 };
 
 struct Prediction {

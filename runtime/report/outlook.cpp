@@ -7,10 +7,9 @@ namespace penstock {
 
 namespace {
 
-// A rank's share of the weights and of what the optimizer keeps.
-int64_t copied_bytes(const RankMemory& rank, const Grid& grid, const CheckpointConfig& checkpoint) {
+int64_t snapshot_of(const RankMemory& rank, const Grid& grid, const CheckpointConfig& checkpoint) {
   const bool while_training = checkpoint.every > 0 || checkpoint.minutes > 0;
-  return while_training ? (rank.parameters + rank.optimizer) / grid.replicas : 0;
+  return while_training ? rank.snapshot(grid.replicas) : 0;
 }
 
 }  // namespace
@@ -52,7 +51,7 @@ std::string outlook(const Forecast& forecast, const Station& station,
     const auto position = static_cast<size_t>(station.grid.position_of(rank));
     const RankMemory& memory = prediction.memory[position];
     if (device.host_addressable()) here += memory.total();
-    here += copied_bytes(memory, station.grid, checkpoint);
+    here += snapshot_of(memory, station.grid, checkpoint);
   }
   const int64_t host = host_memory_bytes();
   if (here > host) {

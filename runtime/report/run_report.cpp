@@ -209,7 +209,9 @@ void RunReport::add_forecast(RunSummary& summary) const {
                       .exposed_communication_ms = 1e3 * prediction.exposed_communication_s};
   for (RankRecord& rank : summary.ranks_detail) {
     const auto position = static_cast<size_t>(grid_.position_of(rank.rank));
-    rank.predicted_peak_bytes = prediction.memory[position].total();
+    const RankMemory& memory = prediction.memory[position];
+    const bool copied = device_.host_addressable() && rank.snapshot_bytes > 0;
+    rank.predicted_peak_bytes = memory.total() + (copied ? memory.snapshot(grid_.replicas) : 0);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 
 namespace penstock {
 namespace {
@@ -49,6 +50,18 @@ StagePlan plan_stage(std::span<const std::unique_ptr<Layer>> layers, size_t leng
     first = last;
   }
   return plan;
+}
+
+void lay_aside(Tensors& tuple, const std::vector<int>& numbers, Tensors& skips) {
+  const size_t chain = tuple.size() - numbers.size();
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    skips[static_cast<size_t>(numbers[i])] = std::move(tuple[chain + i]);
+  }
+  tuple.resize(chain);
+}
+
+void take_along(Tensors& tuple, const std::vector<int>& numbers, Tensors& skips) {
+  for (int number : numbers) tuple.push_back(std::move(skips[static_cast<size_t>(number)]));
 }
 
 }  // namespace penstock

@@ -30,4 +30,9 @@ struct StagePlan {
 [[nodiscard]] StagePlan plan_stage(std::span<const std::unique_ptr<Layer>> layers, size_t length,
                                    size_t untrained = 0);
 
+// A tuple's last tensors are skips: these put them apart, under those numbers, while its others go
+// from segment to segment, and back.
+void lay_aside(Tensors& tuple, const std::vector<int>& numbers, Tensors& skips);
+void take_along(Tensors& tuple, const std::vector<int>& numbers, Tensors& skips);
+
 }  // namespace penstock

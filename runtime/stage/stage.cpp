@@ -88,12 +88,11 @@ void Stage::release_stash(int index) {
 
 Tape& Stage::take_tape() {
   if (spare_tapes_.empty()) {
-    spare_tapes_.push_back(&tapes_.emplace_back(device_));
-    spare_tapes_.back()->set_progress(progress_);
-    spare_tapes_.back()->set_part_done([this](size_t layer) {
+    const auto part_done = [this](size_t layer) {
       if (probed_ != nullptr) show_gradients(layer);
       weights_.buckets().layer_done(layer);
-    });
+    };
+    spare_tapes_.push_back(&tapes_.emplace_back(device_, TapeHooks{progress_, part_done}));
   }
   Tape& tape = *spare_tapes_.back();
   spare_tapes_.pop_back();
@@ -126,7 +125,7 @@ Tensor Stage::computable(const Tensor& data) const {
 Tensors Stage::run(Segment& segment, const MicroBatch& batch, bool record, bool recomputing) {
   Tape& tape = take_tape();
   segment.tape = &tape;
-  if (record) tape.start_recording();
+  tape.set_recording(record);
   Variables skips(static_cast<size_t>(plan_.skips));
   Variables x = enter(segment, tape, skips);
   Context now = context(batch, tape, recomputing);
@@ -147,7 +146,7 @@ Tensors Stage::run(Segment& segment, const MicroBatch& batch, bool record, bool 
     skips[static_cast<size_t>(plan_.stash[i])] = std::move(x.back());
     x.pop_back();
   }
-  tape.stop_recording();
+  tape.set_recording(false);
   if (record) {
     segment.inputs.clear();
   } else {
@@ -176,7 +175,7 @@ Variables Stage::enter(Segment& segment, Tape& tape, Variables& skips) const {
   segment.input_slots.clear();
   for (size_t i = 0; i < segment.inputs.size(); ++i) {
     const Tensor& input = segment.inputs[i];
-    Variable variable = data ? Variable{computable(input)} : tape.input(input);
+    Variable variable = data ? Variable{computable(input)} : tape.output(input, true);
     segment.input_slots.push_back(variable.slot);
     if (i < chain) {
       x.push_back(std::move(variable));
@@ -186,23 +185,6 @@ Variables Stage::enter(Segment& segment, Tape& tape, Variables& skips) const {
   }
   return x;
 }
-
-namespace {
-
-// A tuple's last tensors are skips: apart, by number, while its others go from segment to segment.
-void lay_aside(Tensors& tuple, const std::vector<int>& numbers, Tensors& skips) {
-  const size_t chain = tuple.size() - numbers.size();
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    skips[static_cast<size_t>(numbers[i])] = std::move(tuple[chain + i]);
-  }
-  tuple.resize(chain);
-}
-
-void take_along(Tensors& tuple, const std::vector<int>& numbers, Tensors& skips) {
-  for (int number : numbers) tuple.push_back(std::move(skips[static_cast<size_t>(number)]));
-}
-
-}  // namespace
 
 Tensors Stage::forward(const MicroBatch& batch, Tensors inputs, bool keep_tape) {
   Stash& stash = take_stash(batch.index);
@@ -267,11 +249,7 @@ Tensors Stage::differentiate(Segment& segment, Tensors gradients, Halves halves)
       tape.give_gradient(segment.output_slots[i], std::move(gradients[i]));
     }
   }
-  if (halves == Halves::Both) {
-    tape.backward();
-  } else {
-    tape.backward_input();
-  }
+  tape.backward(halves);
   Tensors g;
   for (int slot : segment.input_slots) {
     g.push_back(slot >= 0 ? tape.take_gradient(slot) : Tensor());
@@ -308,7 +286,7 @@ void Stage::backward_weight(const MicroBatch& batch) {
       pass_over(segment);
       continue;
     }
-    segment.tape->backward_weight();
+    segment.tape->backward(Halves::Weight);
     release_tape(segment);
   }
   probed_ = nullptr;

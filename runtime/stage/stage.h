@@ -114,7 +114,6 @@ class Stage {
   [[nodiscard]] Tensor computable(const Tensor& data) const;
   [[nodiscard]] Tensors run(Segment& segment, const MicroBatch& batch, bool record,
                             bool recomputing);
-  enum class Halves : uint8_t { Both, Input };
   [[nodiscard]] Variables enter(Segment& segment, Tape& tape, Variables& skips) const;
   [[nodiscard]] Tensors differentiate(Segment& segment, Tensors gradients, Halves halves);
   [[nodiscard]] Tensors run_backward(const MicroBatch& batch, Tensors gradients, Halves halves);

@@ -1,5 +1,6 @@
 #include "runtime/training/checkpointing.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "kernels/error.h"
@@ -54,6 +55,7 @@ void Checkpointing::save(const Progress& progress) {
   finish();
   if (complete_step_ == progress.step) return;
   last_step_ = progress.step;
+  last_begun_ = Clock::now();
   completed(writer_.save(saver_.request(progress)));
 }
 
@@ -66,6 +68,8 @@ void Checkpointing::finish() {
 
 void Checkpointing::completed(const CheckpointResult& result) {
   complete_step_ = last_step_;
+  longest_s_ =
+      std::max(longest_s_, std::chrono::duration<double>(Clock::now() - last_begun_).count());
   ++count_;
   bytes_ = result.size_bytes;
   if (!result.warning.empty()) note_("warning: " + result.warning);

@@ -41,6 +41,8 @@ class Checkpointing {
   void finish();
 
   [[nodiscard]] CheckpointRecord record() const;
+  // That one has taken until it was complete; 0: none has been yet.
+  [[nodiscard]] double longest_seconds() const { return longest_s_; }
   // Host memory of this rank beside its tensors.
   [[nodiscard]] int64_t snapshot_bytes() const { return writer_.snapshot_bytes(); }
 
@@ -62,6 +64,7 @@ class Checkpointing {
   int64_t count_ = 0;          // complete
   int64_t begun_ = 0;          // while training went on
   double stall_s_ = 0.0;       // that training stood still for those
+  double longest_s_ = 0.0;
   uint64_t bytes_ = 0;
 };
 

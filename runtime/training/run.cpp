@@ -138,6 +138,9 @@ std::optional<Forecast> Run::look_ahead(const Profile* profile) {
 
 // This rank's, once a step.
 StepVote Run::vote() const {
+  if (stopping_ != nullptr && checkpoints_.longest_seconds() > 0.0) {
+    stopping_->saved(checkpoints_.longest_seconds());
+  }
   return {.stop = stopping_ != nullptr && stopping_->is_due(),
           .checkpoint = checkpoints_.is_time(),
           .writing = checkpoints_.writes()};

@@ -224,12 +224,12 @@ TEST_F(Program, LeavesWhatItPromises) {
 TEST_F(Program, CheckpointsByTheClock) {
   const std::string out = scratch_.path("run");
   const JobResult job = run_penstock(
-      2, train("--replicas 2 --steps 3000 --checkpoint.minutes 0.0005 --checkpoint.keep 2"));
+      2, train("--replicas 2 --steps 1000 --checkpoint.minutes 0.0005 --checkpoint.keep 2"));
   ASSERT_EQ(job.exit_code, 0) << job.output;
   const std::vector<int64_t> steps = checkpoints_in(out);
   ASSERT_EQ(steps.size(), 2U);
-  EXPECT_EQ(steps.back(), 3000);
-  EXPECT_EQ(latest_checkpoint(out + "/checkpoints")->step, 3000);
+  EXPECT_EQ(steps.back(), 1000);
+  EXPECT_EQ(latest_checkpoint(out + "/checkpoints")->step, 1000);
   const auto summary = nlohmann::json::parse(read_file(out + "/summary.json"));
   EXPECT_GE(summary["checkpoints"]["count"], 2);
   EXPECT_GT(summary["ranks_detail"][1]["snapshot_bytes"], 0);

@@ -12,7 +12,7 @@ namespace penstock::fuzz {
 struct FuzzResult {
   bool accepted = false;
   std::string message;    // of the refusal
-  size_t peak_bytes = 0;  // of the heap, beyond what there was; 0 without the address sanitizer
+  size_t peak_bytes = 0;  // of memory in use, beyond what there was
 };
 
 // Puts the bytes into `path` and has them read. Throws std::logic_error saying which rule was

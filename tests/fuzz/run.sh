@@ -41,8 +41,7 @@ for target in "${targets[@]}"; do
   corpus=build/fuzz/corpus/$target
   mkdir -p "$corpus"
   log=build/fuzz/$target.log
-  # The quarantine of freed memory is not the reader's.
-  if ASAN_OPTIONS=quarantine_size_mb=8 build/fuzz/bin/"fuzz_$target" "$corpus" "$seeds/$target" -max_total_time="$seconds" \
+  if build/fuzz/bin/"fuzz_$target" "$corpus" "$seeds/$target" -max_total_time="$seconds" \
     -max_len=65536 -rss_limit_mb=4096 -timeout=20 -print_final_stats=1 -artifact_prefix="build/fuzz/findings/$target-" >"$log" 2>&1; then
     result=clean
   else

@@ -19,6 +19,7 @@ using Json = nlohmann::ordered_json;
 // Files are numbered in the order of layers.
 std::vector<Contents::Entry> by_file(const std::vector<CheckpointReader::Stored>& stored) {
   std::vector<Contents::Entry> entries;
+  entries.reserve(stored.size());
   for (const CheckpointReader::Stored& one : stored) {
     entries.push_back({one.tensor.name, one.tensor.shape, one.tensor.dtype, one.file});
   }

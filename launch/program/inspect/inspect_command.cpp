@@ -8,6 +8,7 @@
 
 #include "kernels/error.h"
 #include "launch/program/inspect/contents.h"
+#include "launch/program/kept_run.h"
 #include "launch/program/options/command_line.h"
 #include "runtime/checkpoint/compare.h"
 #include "runtime/checkpoint/layout.h"
@@ -119,7 +120,8 @@ Inspection of_run_file(const InspectOptions& options, const Subject& subject,
   }
   std::vector<std::string> arguments = {subject.path};
   arguments.insert(arguments.end(), options.keys.begin(), options.keys.end());
-  const Contents contents = contents_of(read_settings(arguments, true).config, models);
+  const Contents contents = contents_of(
+      with_kept_sizes(read_settings(arguments, true, DataRead::Nothing).config), models);
   return {options.json ? contents_json(contents) : contents_table(contents)};
 }
 

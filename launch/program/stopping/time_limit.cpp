@@ -138,7 +138,7 @@ TimeLimit time_limit(const std::string& option) {
 }
 
 Seconds stopping_margin(Seconds longest_step, Seconds checkpoint) {
-  return 2.0 * longest_step + 1.5 * checkpoint;
+  return 2.0 * longest_step + 2.5 * checkpoint;
 }
 
 }  // namespace penstock

@@ -36,7 +36,7 @@ struct TimeLimitFacts {
 [[nodiscard]] TimeLimit time_limit(const std::string& option);
 
 // How long before the end a step must not begin any more: two of the longest so far, evaluations
-// and checkpoints included, and one checkpoint and a half.
+// included, the checkpoint that may be under way, the last one, and half of one for bad luck.
 [[nodiscard]] Seconds stopping_margin(Seconds longest_step, Seconds checkpoint);
 
 }  // namespace penstock

@@ -26,7 +26,7 @@ void Background::do_now(const Work& work) {
 
 nlohmann::json Background::wait() {
   if (thread_.joinable()) thread_.join();
-  return std::exchange(outcome_, nlohmann::json());
+  return std::exchange(outcome_, std::nullopt).value_or(nullptr);
 }
 
 void Background::stop() {

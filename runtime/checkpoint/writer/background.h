@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
 
 namespace penstock {
@@ -31,7 +32,7 @@ class Background {
   void stop();
 
  private:
-  nlohmann::json outcome_;
+  std::optional<nlohmann::json> outcome_;
   std::atomic<bool> busy_ = false;
   std::jthread thread_;  // the last member: it uses the others until it has ended
 };

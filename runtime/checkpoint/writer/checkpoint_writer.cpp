@@ -1,6 +1,7 @@
 #include "runtime/checkpoint/writer/checkpoint_writer.h"
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 #include <map>
 #include <tuple>
@@ -61,8 +62,12 @@ CheckpointWriter::CheckpointWriter(Collective& world, Device& device)
     : world_(world), device_(device), snapshot_(device) {}
 
 CheckpointWriter::~CheckpointWriter() {
-  work_.stop();
-  if (under_way() && world_.rank() == 0) abandon_step(request_.root, request_.state.step);
+  try {
+    work_.stop();
+    if (under_way() && world_.rank() == 0) abandon_step(request_.root, request_.state.step);
+  } catch (const std::exception&) {
+    // Nobody is left to be told, and the next save clears away what stays.
+  }
 }
 
 // Which files there will be, and where. Rank 0 makes the directory.
@@ -95,11 +100,12 @@ CheckpointWriter::Order CheckpointWriter::agree(const CheckpointRequest& request
 
 void CheckpointWriter::begin(const CheckpointRequest& request) {
   Order order = agree(request);
-  const json copied = attempt([&] {
+  try {
     snapshot_.take(order.shards);
-    return json::object();
-  });
-  if (has_failed(copied)) return work_.do_now([&](const auto&) { return copied; });
+  } catch (...) {  // is this rank's outcome, as if it had failed to write
+    const std::exception_ptr failure = std::current_exception();
+    return work_.do_now([&](const auto&) -> json { std::rethrow_exception(failure); });
+  }
   work_.start([order = std::move(order)](const std::stop_token& stop) {
     return write_shards(order.directory, order.shards, order.files, nullptr, stop);
   });

@@ -4,6 +4,7 @@
 #include <sentencepiece_trainer.h>
 
 #include <algorithm>
+#include <exception>
 #include <unordered_map>
 
 #include "kernels/error.h"
@@ -41,6 +42,16 @@ class Sentences final : public sentencepiece::SentenceIterator {
   size_t at_ = 0;
 };
 
+// The library returns most of what it finds wrong, and throws what the one below it does: that a
+// piece is empty, for instance.
+bool loads(sentencepiece::SentencePieceProcessor& model, std::string_view proto) {
+  try {
+    return model.LoadFromSerializedProto(proto).ok();
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 std::string joined(const std::vector<std::string>& words) {
   std::string all;
   for (const std::string& word : words) all += (all.empty() ? "" : ",") + word;
@@ -55,7 +66,7 @@ Pieces::Pieces(const std::string& path) : processor_(std::make_unique<Processor>
   const std::vector<uint8_t> bytes = ByteFile(path).read_all(kMostModelBytes);
   check_piece_model(bytes, path);
   const std::string_view proto(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (bytes.empty() || !model.LoadFromSerializedProto(proto).ok()) {
+  if (bytes.empty() || !loads(model, proto)) {
     fail_data(path + " (all of its " + std::to_string(bytes.size()) +
               " bytes) is no SentencePiece model: give a .model file, or none to train one");
   }

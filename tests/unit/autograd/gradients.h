@@ -92,15 +92,15 @@ class AutogradTest : public ::testing::Test {
                                             const Tensor& upstream, How how,
                                             int untracked_input = -1) {
     Tape tape(*device_);
-    tape.start_recording();
+    tape.set_recording(true);
     Variables x;
     for (int i = 0; i < static_cast<int>(inputs.size()); ++i) {
       const Tensor& input = inputs[static_cast<size_t>(i)];
-      x.push_back(i == untracked_input ? Variable{input, -1} : tape.input(input));
+      x.push_back(i == untracked_input ? Variable{input, -1} : tape.output(input, true));
     }
     for (Parameter& p : parameters_) device_->pointwise().fill(p.gradient, kBefore);
     const Variable y = f(tape, x);
-    tape.stop_recording();
+    tape.set_recording(false);
     std::vector<Bits> all;
     if (!y.tracked()) return all;
     Tensor g = upstream;
@@ -109,11 +109,11 @@ class AutogradTest : public ::testing::Test {
       device_->pointwise().copy(g, upstream);
     }
     tape.give_gradient(y.slot, std::move(g));
-    how == How::Halves ? tape.backward_input() : tape.backward();
+    how == How::Halves ? tape.backward(Halves::Input) : tape.backward(Halves::Both);
     for (const Variable& variable : x) {
       if (variable.tracked()) all.push_back(bits_of(tape.take_gradient(variable.slot)));
     }
-    if (how == How::Halves) tape.backward_weight();
+    if (how == How::Halves) tape.backward(Halves::Weight);
     EXPECT_TRUE(tape.empty());
     for (Parameter& p : parameters_) all.push_back(bits_of(p.gradient));
     return all;

@@ -232,10 +232,10 @@ TEST_F(Gradients, CrossEntropy) {
       const float scale = 0.25F;
       const Bits before = bits_of(logits);
       Tape tape(device());
-      tape.start_recording();
-      const Variable x = tape.input(logits);
+      tape.set_recording(true);
+      const Variable x = tape.output(logits, true);
       (void)cross_entropy(tape, x, labels, scale, options);
-      tape.backward();
+      tape.backward(Halves::Both);
       EXPECT_TRUE(same_bits(bits_of(logits), before)) << "logits that others see were overwritten";
       const Bits gradient = bits_of(tape.take_gradient(x.slot));
       const auto loss = [&] {

@@ -69,7 +69,7 @@ TEST_F(TapeTest, SharedWeights) {
 
 TEST_F(TapeTest, GivenGradientsAreAddedAndSharedOnesLeftAlone) {
   Tape tape(device());
-  tape.start_recording();
+  tape.set_recording(true);
   const Tensor a = random({5}, 1);
   const Tensor b = random({5}, 2);
   const Bits a_before = bits_of(a);
@@ -83,7 +83,7 @@ TEST_F(TapeTest, GivenGradientsAreAddedAndSharedOnesLeftAlone) {
   for (size_t i = 0; i < 5; ++i) sum[i] = a_before[i] + b_before[i];
   for (bool a_shared : {false, true}) {
     for (bool b_shared : {false, true}) {
-      const Variable x = tape.input(random({5}, 3));
+      const Variable x = tape.output(random({5}, 3), true);
       tape.give_gradient(x.slot, a_shared ? a : copy_of(a));
       tape.give_gradient(x.slot, b_shared ? b : copy_of(b));
       EXPECT_TRUE(same_bits(bits_of(tape.take_gradient(x.slot)), sum)) << a_shared << b_shared;
@@ -96,13 +96,13 @@ TEST_F(TapeTest, GivenGradientsAreAddedAndSharedOnesLeftAlone) {
 TEST_F(TapeTest, NothingFlowsWhereNothingWasUsed) {
   Parameter& weight = parameter({4, 4}, 1);
   Tape tape(device());
-  tape.start_recording();
-  const Variable x = tape.input(random({3, 4}, 1));
-  const Variable y = tape.input(random({3, 4}, 2));
+  tape.set_recording(true);
+  const Variable x = tape.output(random({3, 4}, 1), true);
+  const Variable y = tape.output(random({3, 4}, 2), true);
   const Variable used = scale(tape, x, 2.0F);
   (void)linear(tape, y, weight, nullptr);  // goes nowhere
   tape.give_gradient(used.slot, random({3, 4}, 3));
-  tape.backward();
+  tape.backward(Halves::Both);
   EXPECT_TRUE(tape.take_gradient(x.slot));
   EXPECT_FALSE(tape.take_gradient(y.slot));
   for (float g : bits_of(weight.gradient)) EXPECT_EQ(g, 0.0F);
@@ -112,10 +112,10 @@ TEST_F(TapeTest, OnlyWhatLeadsToAGradientIsRecorded) {
   Parameter& weight = parameter({4, 4}, 1);
   const Tensor data = random({3, 4}, 1);
   Tape tape(device());
-  EXPECT_FALSE(tape.input(data).tracked()) << "not recording";
+  EXPECT_FALSE(tape.output(data, true).tracked()) << "not recording";
   EXPECT_FALSE(linear(tape, {data, -1}, weight, nullptr).tracked());
   EXPECT_TRUE(tape.empty());
-  tape.start_recording();
+  tape.set_recording(true);
   const Variable untracked = multiply(tape, {data, -1}, {data, -1});
   EXPECT_FALSE(untracked.tracked());
   EXPECT_FALSE(concat(tape, {untracked, untracked}, 0).tracked());
@@ -148,29 +148,29 @@ TEST_F(TapeTest, LayoutsThereAndBackChangeNoBit) {
 // More nodes than one chunk of the arena holds, twice over in two ways.
 TEST_F(TapeTest, UsedAgainItAsksForNoMoreMemory) {
   Parameter& weight = parameter({4, 4}, 1);
-  Tape tape(device());
   const Tensor input = random({3, 4}, 2);
   const Tensor upstream = random({3, 4}, 3);
   int progressed = 0;
-  tape.set_progress([&] { ++progressed; });
+  Tape tape(device(), {.progress = [&] { ++progressed; }});
   const auto pass = [&](bool halves) {
     device().pointwise().fill(weight.gradient, 0.0F);
-    tape.start_recording();
-    const Variable x = tape.input(input);
+    tape.set_recording(true);
+    const Variable x = tape.output(input, true);
     Variable y = x;
     for (int i = 0; i < 300; ++i) y = add(tape, y, linear(tape, y, weight, nullptr, Fused::Tanh));
-    tape.stop_recording();
+    tape.set_recording(false);
     tape.give_gradient(y.slot, upstream);
-    halves ? tape.backward_input() : tape.backward();
+    halves ? tape.backward(Halves::Input) : tape.backward(Halves::Both);
     Bits gradient = bits_of(tape.take_gradient(x.slot));
-    if (halves) tape.backward_weight();
+    if (halves) tape.backward(Halves::Weight);
     const Bits weights = bits_of(weight.gradient);
     gradient.insert(gradient.end(), weights.begin(), weights.end());
     tape.clear();
     return gradient;
   };
   const Bits first = pass(false);
-  EXPECT_EQ(progressed, 1500) << "once after every forward, and after each half of a backward";
+  EXPECT_EQ(progressed, 1501)
+      << "once for the input, after every forward, and after each half of a backward";
   for (float g : first) ASSERT_TRUE(std::isfinite(g));
   EXPECT_TRUE(same_bits(first, pass(true)));
   const int64_t allocations = device().memory().use().system_allocations;
@@ -186,8 +186,8 @@ TEST_F(TapeTest, UsedAgainItAsksForNoMoreMemory) {
 // A pipeline keeps many tapes alive; the activations of a node go as soon as its backward is done.
 TEST_F(TapeTest, BackwardFreesAsItGoes) {
   Tape tape(device());
-  tape.start_recording();
-  const Variable x = tape.input(random({64, 64}, 1));
+  tape.set_recording(true);
+  const Variable x = tape.output(random({64, 64}, 1), true);
   Variable y = x;
   for (int i = 0; i < 8; ++i) y = activation(tape, y, Activation::Silu);
   const int slot = y.slot;
@@ -196,7 +196,7 @@ TEST_F(TapeTest, BackwardFreesAsItGoes) {
   Memory& memory = device().memory();
   memory.reset_peaks();
   const int64_t before = memory.use().total_current;
-  tape.backward();
+  tape.backward(Halves::Both);
   EXPECT_LE(memory.use().total_peak, before + 64 * 64 * 4) << "gradients are made in place";
   EXPECT_EQ(memory.use().total_current, before - 7 * 64 * 64 * 4);
 }

@@ -148,6 +148,15 @@ TEST_F(HostileFiles, RulesOfAVocabularyLeadNowhereElse) {
   expect_error(ErrorKind::Data, {path_ + ", byte ", "finite score"}, [&] { (void)Pieces(path_); });
 }
 
+// The library below the library throws where a piece begins with a 0, which was called a bug of
+// ours.
+TEST_F(HostileFiles, VocabulariesHaveNoEmptyPiece) {
+  const std::string model = train_pieces(test::sentences(1, 200), {.size = 60});
+  const std::string piece("\x0a\x08\x0a\x01\x00\x15\x00\x00\x00\x00", 10);  // of score 0
+  test::write_file(path_, model + piece);
+  expect_error(ErrorKind::Data, {path_, "SentencePiece"}, [&] { (void)Pieces(path_); });
+}
+
 TEST_F(HostileFiles, LinksBetweenFoldersMayGoRound) {
   const std::string jpeg = test::plain_jpeg(8, 8, {1, 2, 3});
   test::write_file(folder_ / "set/a/0.jpg", jpeg);

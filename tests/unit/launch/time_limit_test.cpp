@@ -71,6 +71,10 @@ TEST_F(Limits, HereTheProgramStartedAMomentAgo) {
   EXPECT_LE(left, Seconds(601));
 }
 
+TEST(TimeLimit, LeavesTimeForStepsAndCheckpoints) {
+  EXPECT_EQ(stopping_margin(Seconds(3), Seconds(10)), Seconds(31));
+}
+
 TEST(StopSignals, TheFirstIsNotedTheSecondEnds) {
   {
     const StopSignals signals;

@@ -17,16 +17,16 @@
 
 namespace penstock {
 
-class Folder {
+class RunFolder {
  public:
-  Folder() {
+  RunFolder() {
     std::string pattern = std::filesystem::temp_directory_path() / "penstock-XXXXXX";
     if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
     path_ = pattern;
   }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
+  ~RunFolder() { std::filesystem::remove_all(path_); }
+  RunFolder(const RunFolder&) = delete;
+  RunFolder& operator=(const RunFolder&) = delete;
 
   [[nodiscard]] std::string at(const std::string& name) const { return path_ / name; }
   std::string write(const std::string& name, const std::string& text) const {

@@ -29,7 +29,7 @@ LockHolder elsewhere() {
 
 class Lock : public testing::Test {
  protected:
-  Folder folder_;
+  RunFolder folder_;
   std::string path_ = folder_.at("run.lock");
 };
 

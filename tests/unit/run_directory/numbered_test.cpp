@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 
 TEST(Numbered, CountsFromTheHighest) {
-  const Folder folder;
+  const RunFolder folder;
   const std::string runs = folder.at("runs");
   EXPECT_EQ(newest_numbered(runs, "small"), std::nullopt);
   EXPECT_EQ(make_numbered(runs, "small"), runs + "/small-1");
@@ -29,7 +29,7 @@ TEST(Numbered, CountsFromTheHighest) {
 }
 
 TEST(Numbered, TwoAtOnceGetTwo) {
-  const Folder folder;
+  const RunFolder folder;
   constexpr int kJobs = 4;
   constexpr int kRounds = 30;
   std::vector<std::string> paths(static_cast<size_t>(kJobs) * kRounds);
@@ -48,7 +48,7 @@ TEST(Numbered, TwoAtOnceGetTwo) {
 }
 
 TEST(Numbered, LatestIsARelativeLinkThatMoves) {
-  const Folder folder;
+  const RunFolder folder;
   const std::string runs = folder.at("runs");
   for (const char* name : {"a-1", "b-1"}) {
     folder.write(std::string("runs/") + name + "/who", name);
@@ -62,7 +62,7 @@ TEST(Numbered, LatestIsARelativeLinkThatMoves) {
 
 // Made by versions whose every run went there.
 TEST(Numbered, ADirectoryCalledLatestKeepsItsContent) {
-  const Folder folder;
+  const RunFolder folder;
   folder.write("runs/latest/metrics.jsonl", "old");
   folder.write("runs/a-1/x", "new");
   EXPECT_THAT(point_latest_to(folder.at("runs/a-1")), HasSubstr("runs/run-1"));

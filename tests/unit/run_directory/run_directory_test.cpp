@@ -38,7 +38,7 @@ class RunDirectories : public testing::Test {
     for (const int64_t step : steps) folder_.checkpoint(out, step, directory.run());
     return directory.run();
   }
-  Folder folder_;
+  RunFolder folder_;
 };
 
 TEST_F(RunDirectories, ARerunChangesNothing) {
