@@ -2,9 +2,9 @@
 //
 // A rank that hangs cannot tell: its main thread is in a computation or in a library, or the whole
 // process is stopped. So it writes down what it does as it goes, into a page of memory that the
-// other ranks of its host have mapped too (shared_pages.h). Writing is a few stores and a look at
-// the clock, some 30 ns an entry; nothing is allocated, nothing is sent, and nobody reads the page
-// until a run seems to hang.
+// other ranks of its host have mapped too (shared_pages.h). Writing is some stores and two looks at
+// the clock, 0.15 us an instruction, and less than 1 ns between ops; nothing is allocated, nothing
+// is sent, and nobody reads the page until a run seems to hang.
 #pragma once
 
 #include <array>
@@ -79,9 +79,9 @@ static_assert(sizeof(DiaryData) % sizeof(uint64_t) == 0);
 class DiaryPage {
  public:
   // Between the two, write() copies size_bytes, a multiple of 8, to that offset of the data.
-  void begin_change() { (void)version_.fetch_add(1, std::memory_order_acq_rel); }  // now odd
+  void begin_change() { version_.store(version() + 1, std::memory_order_relaxed); }  // now odd
   void write(size_t offset, const void* from, size_t size_bytes);
-  void end_change() { (void)version_.fetch_add(1, std::memory_order_release); }
+  void end_change() { version_.store(version() + 1, std::memory_order_release); }
   // The data as they are between two changes; of a writer that stands still in a change, as they
   // are in its middle.
   void read(DiaryData& data) const;
@@ -97,6 +97,9 @@ class DiaryPage {
   [[nodiscard]] uint64_t patience() const { return patience_.load(std::memory_order_relaxed); }
 
  private:
+  // Of the writer, who alone changes it.
+  [[nodiscard]] uint64_t version() const { return version_.load(std::memory_order_relaxed); }
+
   std::atomic<uint64_t> version_{0}, beats_{0}, ticks_{0}, patience_{0};
   std::array<std::atomic<uint64_t>, sizeof(DiaryData) / sizeof(uint64_t)> words_{};
   static_assert(std::atomic<uint64_t>::is_always_lock_free);
