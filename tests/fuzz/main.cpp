@@ -73,6 +73,7 @@ std::vector<std::string> seeds_of(const FuzzTarget& target) {
   }
   std::sort(paths.begin(), paths.end());
   std::vector<std::string> seeds;
+  seeds.reserve(paths.size());
   for (const fs::path& path : paths) seeds.push_back(contents_of(path));
   if (seeds.empty()) throw std::runtime_error("no seeds of " + target.name);
   return seeds;

@@ -174,9 +174,7 @@ std::span<const FuzzTarget> fuzz_targets() {
        "all of its|has no piece"},
       {"text",
        read_text,
-       {"\n", "\r\n", "\x1f\x8b\x08", "\x28\xb5\x2f\xfd", "BZh9",
-        "\xfd"
-        "7zXZ"}},
+       {"\n", "\r\n", "\x1f\x8b\x08", "\x28\xb5\x2f\xfd", "BZh9", std::string("\xfd") + "7zXZ"}},
   }};
   return kTargets;
 }
