@@ -15,7 +15,7 @@
 
 namespace penstock {
 
-class LayerProbe;
+class LayerObserver;
 
 // One pass of all micro-batches through the network: a training step, an evaluation, a round of
 // words.
@@ -26,7 +26,7 @@ struct Pass {
   int64_t first_micro_batch = 0;  // global index of this replica's micro-batch 0
   float loss_scale = 1.0F;        // 1 / targets of the whole mini-batch
   Replicas* replicas = nullptr;   // that norms share their statistics with; null: with none
-  LayerProbe* probe = nullptr;    // sees all that layers make; null: nobody does
+  LayerObserver* probe = nullptr;    // sees all that layers make; null: nobody does
   // Told of the logits [..., classes] of every micro-batch, by its index in this replica, before
   // the loss looks at them (it does not change them there); only where nothing is trained. They may
   // be kept. Null: nobody asks.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/layers/probe.h"
+#include "runtime/layers/observer.h"
 
 namespace penstock {
 

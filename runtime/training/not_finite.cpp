@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/bfloat16.h"
-#include "runtime/layers/probe.h"
+#include "runtime/layers/observer.h"
 
 namespace penstock {
 namespace {
@@ -45,7 +45,7 @@ Finding finding_of(const std::string& text) {
   return finding;
 }
 
-class Search final : public LayerProbe {
+class Search final : public LayerObserver {
  public:
   Search(const Layers& layers, Device& device) : device_(device) {
     for (const auto& layer : layers) places_.emplace(layer->name(), std::ssize(places_));

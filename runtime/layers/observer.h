@@ -1,4 +1,4 @@
-// runtime/layers/probe.h -- LayerProbe: told what every layer makes of every micro-batch, in a pass
+// runtime/layers/observer.h -- LayerObserver: told what every layer makes of every micro-batch, in a pass
 // that is run to look for something. It may take its time; no other pass has one.
 #pragma once
 
@@ -11,9 +11,9 @@
 
 namespace penstock {
 
-class LayerProbe {
+class LayerObserver {
  public:
-  virtual ~LayerProbe() = default;
+  virtual ~LayerObserver() = default;
   // Micro-batches by their global index. Of the first forward only, not of one that is run again.
   virtual void output(const std::string& layer, int64_t micro_batch,
                       std::span<const Variable> outputs) = 0;
