@@ -45,7 +45,10 @@ class NcclComms : public testing::Test {
 TEST_F(NcclComms, AMemberThatNeverComesIsNamedInAnErrorAndNotWaitedFor) {
   if (session_.rank() + 1 == session_.ranks()) {  // takes the id and goes
     ncclUniqueId id;
-    ASSERT_EQ(MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, members_.get()), MPI_SUCCESS);
+    RequestHandle request;  // blocking and other collectives do not meet
+    ASSERT_EQ(MPI_Ibcast(&id, sizeof(id), MPI_BYTE, 0, members_.get(), request.address()),
+              MPI_SUCCESS);
+    ASSERT_EQ(MPI_Wait(request.address(), MPI_STATUS_IGNORE), MPI_SUCCESS);
     return;
   }
   const std::string words =

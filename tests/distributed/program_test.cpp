@@ -167,14 +167,14 @@ TEST_F(Program, RefusesBadData) {
   const auto with_images = [&](const std::string& path) {
     return train("--data.kind images --model.kind resnet --model.depth 8 --data.train " + path);
   };
-  expect_refusal(1, with_images(scratch_.write("broken.tar.zst", "not an archive")), 2,
+  expect_refusal(1, with_images(scratch_.write("broken.tar.zst", "not an archive")), 5,
                  {"broken.tar.zst"});
   std::filesystem::create_directories(scratch_.path("set/cat"));
   std::filesystem::create_directories(scratch_.path("set/dog"));
   scratch_.write("set/cat/1.jpg", "\xff\xd8\xff not a picture");
   scratch_.write("set/dog/1.jpg", "\xff\xd8\xff not a picture");
   expect_refusal(1, with_images(scratch_.path("set")) + " --model.image 3,32,32 --model.classes 2",
-                 2, {"1.jpg"});
+                 5, {"set has no image of the class", "that is not damaged"});
 }
 
 TEST_F(Program, ALossThatIsNotFiniteEndsTheRunOrIsLeftOut) {
