@@ -23,10 +23,10 @@ struct Pass {
   bool training = true;  // dropout on, norms use the micro-batch
   uint64_t seed = 0;
   int64_t step = 0;
-  int64_t first_micro_batch = 0;  // global index of this replica's micro-batch 0
-  float loss_scale = 1.0F;        // 1 / targets of the whole mini-batch
-  Replicas* replicas = nullptr;   // that norms share their statistics with; null: with none
-  LayerObserver* probe = nullptr;    // sees all that layers make; null: nobody does
+  int64_t first_micro_batch = 0;   // global index of this replica's micro-batch 0
+  float loss_scale = 1.0F;         // 1 / targets of the whole mini-batch
+  Replicas* replicas = nullptr;    // that norms share their statistics with; null: with none
+  LayerObserver* probe = nullptr;  // sees all that layers make; null: nobody does
   // Told of the logits [..., classes] of every micro-batch, by its index in this replica, before
   // the loss looks at them (it does not change them there); only where nothing is trained. They may
   // be kept. Null: nobody asks.

@@ -1,5 +1,5 @@
-// runtime/layers/observer.h -- LayerObserver: told what every layer makes of every micro-batch, in a pass
-// that is run to look for something. It may take its time; no other pass has one.
+// runtime/layers/observer.h -- LayerObserver: told what every layer makes of every micro-batch, in
+// a pass that is run to look for something. It may take its time; no other pass has one.
 #pragma once
 
 #include <cstdint>
