@@ -14,7 +14,7 @@
 #include "runtime/checkpoint/reader.h"
 #include "runtime/data/text/vocabulary.h"
 #include "runtime/run_directory/contents.h"
-#include "runtime/training/trained_weights.h"
+#include "runtime/training/checkpoints/trained_weights.h"
 
 namespace penstock {
 namespace {

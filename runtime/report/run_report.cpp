@@ -232,7 +232,6 @@ RunSummary RunReport::summary(double final_loss, double seconds, double data_wai
   summary.frozen_parameters = pipeline_.blueprint().layout.frozen_parameters();
   summary.init = init_;
   summary.checkpoints = checkpoints_;
-  summary.steps = config_.run.steps;
   summary.final_loss = final_loss;
   summary.final_eval = evaluation_;
   summary.seconds = seconds;

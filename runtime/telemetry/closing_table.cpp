@@ -71,7 +71,7 @@ std::string totals(const RunSummary& summary) {
   text +=
       fmt::format("\nstep        {} median, {} 95th percentile; {} steps in {}",
                   milliseconds_text(summary.step_ms_median), milliseconds_text(summary.step_ms_p95),
-                  summary.steps, seconds_text(summary.seconds));
+                  summary.taken, seconds_text(summary.seconds));
   if (summary.forecast) {
     text += fmt::format("\npredicted   {} a step ({})",
                         milliseconds_text(summary.forecast->step_ms), summary.forecast->basis);

@@ -96,6 +96,7 @@ struct RunSummary {  // summary.json
   std::optional<TransferRecord> init;
   CheckpointRecord checkpoints;
   int64_t steps = 0;  // how far it is
+  int64_t taken = 0;  // of those, in this attempt
   int64_t attempt = 1;
   std::string stopped = {};  // by what, where the run did not go to its end
   double final_loss = 0.0;
@@ -107,7 +108,7 @@ struct RunSummary {  // summary.json
   double bubble_predicted = 0.0;
   std::optional<ForecastRecord> forecast;
   double step_ms_median = 0.0, step_ms_p95 = 0.0;
-  double seconds = 0.0;  // of the whole run
+  double seconds = 0.0;  // of this attempt
   std::vector<RankRecord> ranks_detail;
 };
 

@@ -3,8 +3,8 @@
 #include <chrono>
 
 #include "runtime/report/outlook.h"
+#include "runtime/training/checkpoints/transfer.h"
 #include "runtime/training/evaluation.h"
-#include "runtime/training/transfer.h"
 
 namespace penstock {
 namespace {
@@ -92,6 +92,7 @@ RunSummary Run::to_the_end() {
   RunSummary summary =
       report_.summary(record.loss, seconds_since(start), batches_->seconds_waited());
   summary.steps = record.step;
+  summary.taken = record.step - before;
   if (stops) summary.stopped = stopping_ != nullptr ? stopping_->reason() : "";
   if (reporter_ != nullptr) reporter_->finished(summary);
   if (unsaved_) throw Error(*unsaved_);

@@ -17,10 +17,10 @@
 #include "runtime/telemetry/records.h"
 #include "runtime/telemetry/reporter.h"
 #include "runtime/training/batches.h"
-#include "runtime/training/checkpointing.h"
+#include "runtime/training/checkpoints/checkpointing.h"
+#include "runtime/training/checkpoints/resume.h"
+#include "runtime/training/checkpoints/saver.h"
 #include "runtime/training/data_source.h"
-#include "runtime/training/resume.h"
-#include "runtime/training/saver.h"
 #include "runtime/training/step.h"
 #include "runtime/training/stopping.h"
 

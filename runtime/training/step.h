@@ -14,8 +14,8 @@
 #include "runtime/optimizer/optimizer.h"
 #include "runtime/pipeline/pipeline.h"
 #include "runtime/telemetry/records.h"
+#include "runtime/training/checkpoints/progress.h"
 #include "runtime/training/gradient_norm.h"
-#include "runtime/training/progress.h"
 #include "runtime/training/step_vote.h"
 
 namespace penstock {

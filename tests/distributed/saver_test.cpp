@@ -1,6 +1,6 @@
 // tests/distributed/saver_test.cpp -- what a run puts into a checkpoint: every tensor once,
 // whatever ranks hold it.
-#include "runtime/training/saver.h"
+#include "runtime/training/checkpoints/saver.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include "runtime/blueprint/blueprint.h"
 #include "runtime/checkpoint/reader.h"
 #include "runtime/checkpoint/writer/checkpoint_writer.h"
-#include "runtime/training/trained_weights.h"
+#include "runtime/training/checkpoints/trained_weights.h"
 #include "tests/distributed/main.h"
 
 namespace penstock {

@@ -15,9 +15,9 @@
 #include "runtime/data/text/vocabulary.h"
 #include "runtime/run_directory/run_directory.h"
 #include "runtime/telemetry/reporter.h"
-#include "runtime/training/resume.h"
+#include "runtime/training/checkpoints/resume.h"
+#include "runtime/training/checkpoints/transfer.h"
 #include "runtime/training/run.h"
-#include "runtime/training/transfer.h"
 
 namespace penstock {
 namespace {

@@ -1,5 +1,5 @@
 // What a resumed run may change, and how what it may not is refused.
-#include "runtime/training/resume_rules.h"
+#include "runtime/training/checkpoints/resume_rules.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

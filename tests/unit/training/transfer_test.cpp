@@ -1,5 +1,5 @@
 // What `--init` says of a checkpoint before it reads a value: which tensors fit, and what is wrong.
-#include "runtime/training/transfer.h"
+#include "runtime/training/checkpoints/transfer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

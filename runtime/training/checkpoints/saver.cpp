@@ -1,4 +1,4 @@
-#include "runtime/training/saver.h"
+#include "runtime/training/checkpoints/saver.h"
 
 #include <utility>
 

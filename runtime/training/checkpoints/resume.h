@@ -1,5 +1,5 @@
-// runtime/training/resume.h -- going on from a checkpoint as if the run had never stopped, at any
-// number of stages and replicas.
+// runtime/training/checkpoints/resume.h -- going on from a checkpoint as if the run had never
+// stopped, at any number of stages and replicas.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 #include "runtime/comm/network.h"
 #include "runtime/configuration/config.h"
 #include "runtime/stage/state_table.h"
-#include "runtime/training/progress.h"
+#include "runtime/training/checkpoints/progress.h"
 
 namespace penstock {
 

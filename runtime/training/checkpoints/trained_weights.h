@@ -1,4 +1,5 @@
-// runtime/training/trained_weights.h -- the weights of a checkpoint, for evaluation and use.
+// runtime/training/checkpoints/trained_weights.h -- the weights of a checkpoint, for evaluation and
+// use.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,5 @@
-// runtime/training/saver.h -- Saver: what of a run goes into its checkpoints, and where.
+// runtime/training/checkpoints/saver.h -- Saver: what of a run goes into its checkpoints, and
+// where.
 #pragma once
 
 #include <string>
@@ -7,7 +8,7 @@
 #include "runtime/comm/station.h"
 #include "runtime/configuration/config.h"
 #include "runtime/pipeline/pipeline.h"
-#include "runtime/training/progress.h"
+#include "runtime/training/checkpoints/progress.h"
 
 namespace penstock {
 

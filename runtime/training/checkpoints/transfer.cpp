@@ -1,4 +1,4 @@
-#include "runtime/training/transfer.h"
+#include "runtime/training/checkpoints/transfer.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -9,7 +9,7 @@
 #include "runtime/checkpoint/layout.h"
 #include "runtime/checkpoint/reader.h"
 #include "runtime/configuration/name_patterns.h"
-#include "runtime/training/trained_weights.h"
+#include "runtime/training/checkpoints/trained_weights.h"
 
 namespace penstock {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/training/resume.h"
+#include "runtime/training/checkpoints/resume.h"
 
 #include <algorithm>
 #include <functional>
@@ -7,7 +7,7 @@
 
 #include "kernels/error.h"
 #include "runtime/checkpoint/reader.h"
-#include "runtime/training/resume_rules.h"
+#include "runtime/training/checkpoints/resume_rules.h"
 
 namespace penstock {
 namespace {

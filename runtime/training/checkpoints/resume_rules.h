@@ -1,5 +1,5 @@
-// runtime/training/resume_rules.h -- what a run that goes on from a checkpoint may change of its
-// configuration. Pure: the one place where that is decided.
+// runtime/training/checkpoints/resume_rules.h -- what a run that goes on from a checkpoint may
+// change of its configuration. Pure: the one place where that is decided.
 //
 // A resumed run is the same run: the same network, the same optimizer with its state, the same
 // samples in the same order. How it is spread over ranks and micro-batches, how long it goes on and

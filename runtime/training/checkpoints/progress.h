@@ -1,5 +1,5 @@
-// runtime/training/progress.h -- Progress: where a run stands in its steps and its data, as numbers
-// that a checkpoint keeps.
+// runtime/training/checkpoints/progress.h -- Progress: where a run stands in its steps and its
+// data, as numbers that a checkpoint keeps.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// runtime/training/checkpointing.h -- Checkpointing: when a run's checkpoints are written, what
-// that costs, and what happens when one cannot be.
+// runtime/training/checkpoints/checkpointing.h -- Checkpointing: when a run's checkpoints are
+// written, what that costs, and what happens when one cannot be.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 #include "runtime/comm/station.h"
 #include "runtime/configuration/config.h"
 #include "runtime/telemetry/records.h"
-#include "runtime/training/saver.h"
+#include "runtime/training/checkpoints/saver.h"
 #include "runtime/training/step_vote.h"
 
 namespace penstock {

@@ -1,5 +1,5 @@
-// runtime/training/transfer.h -- starting from the weights of another run (`--init`): which tensors
-// of its checkpoint fit this network, by name.
+// runtime/training/checkpoints/transfer.h -- starting from the weights of another run (`--init`):
+// which tensors of its checkpoint fit this network, by name.
 #pragma once
 
 #include <string>

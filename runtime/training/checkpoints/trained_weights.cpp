@@ -1,4 +1,4 @@
-#include "runtime/training/trained_weights.h"
+#include "runtime/training/checkpoints/trained_weights.h"
 
 #include "kernels/error.h"
 #include "runtime/checkpoint/layout.h"

@@ -1,4 +1,4 @@
-#include "runtime/training/checkpointing.h"
+#include "runtime/training/checkpoints/checkpointing.h"
 
 #include <algorithm>
 #include <utility>

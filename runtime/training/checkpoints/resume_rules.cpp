@@ -1,4 +1,4 @@
-#include "runtime/training/resume_rules.h"
+#include "runtime/training/checkpoints/resume_rules.h"
 
 #include <algorithm>
 #include <map>
