@@ -9,5 +9,6 @@ libraries=(
   libarchive-dev libjpeg-dev libpng-dev libxxhash-dev libsentencepiece-dev
 )
 test_libraries=(libgtest-dev libgmock-dev)           # the tests alone
+test_tools=(python3)                                 # likewise: they kill ranks, and read checkpoints with it
 tools=(clang-format-14 clang-tidy-14 libomp-14-dev)  # launch/check.sh; the last for clang's own omp.h
 page=(emscripten chromium fonts-dejavu-core)         # nothing fails without them: a page without sliders, tests skipped

@@ -59,7 +59,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 packages=("${toolchain[@]}" "${libraries[@]}")
-[ "$program" = yes ] || packages+=("${test_libraries[@]}")
+[ "$program" = yes ] || packages+=("${test_libraries[@]}" "${test_tools[@]}")
 packages+=("${also[@]}")
 
 build=$root/build/$preset
