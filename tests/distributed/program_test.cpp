@@ -342,7 +342,8 @@ TEST_F(Program, ARankThatIsStoppedIsNamedWithWhatItWasInAndEndsTheJob) {
                            "\\(host [^)]*\\) is stopped by a signal; it (is in|waits for)")))
       << lines[0];
   EXPECT_TRUE(job.output.ends_with(lines[0] + "\n")) << job.output;
-  EXPECT_THAT(job.output, testing::ContainsRegex("rank 0 .* waits for the gradient of stage 1"));
+  // Where in the step it was stopped, chance decides: for a message of it, or for all ranks.
+  EXPECT_THAT(job.output, testing::ContainsRegex("rank 0 .* waits for"));
   const size_t path = lines[0].find(scratch_.path("run/hang-"));
   ASSERT_NE(path, std::string::npos) << lines[0];
   const auto diaries =
