@@ -343,7 +343,9 @@ TEST_F(Program, ARankThatIsStoppedIsNamedWithWhatItWasInAndEndsTheJob) {
       << lines[0];
   EXPECT_TRUE(job.output.ends_with(lines[0] + "\n")) << job.output;
   // Where in the step it was stopped, chance decides: for a message of it, or for all ranks.
-  EXPECT_THAT(job.output, testing::ContainsRegex("rank 0 .* waits for"));
+  EXPECT_THAT(job.output,
+              testing::ContainsRegex("rank 0 [(]host [^)]*[)].* waits for(: (all ranks|the ranks "
+                                     "of replica 0)| the gradient of stage 1)"));
   const size_t path = lines[0].find(scratch_.path("run/hang-"));
   ASSERT_NE(path, std::string::npos) << lines[0];
   const auto diaries =
