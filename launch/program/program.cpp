@@ -15,6 +15,7 @@
 #include "launch/program/options/command_line.h"
 #include "launch/program/options/help.h"
 #include "launch/program/output.h"
+#include "launch/program/processor/processor_check.h"
 #include "launch/version.h"
 
 namespace penstock {
@@ -104,6 +105,7 @@ int start(int argc, char** argv, const ModelMaker& models) {
 }  // namespace
 
 int run_program(int argc, char** argv, const ModelMaker& models) {
+  if (!penstock_processor_fits) return static_cast<int>(ErrorKind::Resource);
   try {
     return start(argc, argv, models);
   } catch (...) {  // MPI did not start
