@@ -90,6 +90,7 @@ ThreadPlan plan_threads(int asked, const std::vector<RankCores>& ranks) {
     }
   }
   if (poorest == nullptr) return plan;
+  plan.ranks = ranks;
   plan.threads = asked > 0 ? asked : fair;
   const int local = ranks_on_host(*poorest, ranks);
   const int bound = static_cast<int>(poorest->cores.size());
