@@ -120,7 +120,7 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
     const DataRead read = with_data ? DataRead::Validation : DataRead::Nothing;
     const Config asked = shared_config(world, options.rest, true, nullptr, read);
     config = share(world, [&] { return with_kept(asked, options.checkpoint); });
-    const ThreadPlan plan = shared_threads(world, session, config.run.threads);
+    const ThreadPlan plan = shared_threads(world, session, config.run);
     config.run.threads = plan.threads;
     choice = choose_device(world, session, config.run.device);
     refuse_sharing(choice, config.run);

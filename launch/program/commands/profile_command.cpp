@@ -119,7 +119,7 @@ int profile_command(Session& session, const Arguments& arguments, const ModelMak
   const std::string beside = std::filesystem::absolute(request.out).parent_path().string();
   const Config config =
       with_vocabulary(world, asked, asked.run.out.empty() ? beside : asked.run.out);
-  const ThreadPlan plan = shared_threads(world, session, config.run.threads);
+  const ThreadPlan plan = shared_threads(world, session, config.run);
   const std::string who = fmt::format("rank {} (host {})", session.rank(), session.host());
   std::unique_ptr<Device> device;
   const DeviceChoice choice = choose_device(world, session, config.run.device);
