@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "kernels/memory/host_memory.h"
@@ -43,10 +44,33 @@ std::string sharing_complaint(std::span<const RankFacts> ranks) {
   }
   for (const auto& [gpu, sharing] : users) {
     if (sharing.size() == 1) continue;
+    const bool is_only_one = std::ranges::all_of(
+        sharing, [&](int rank) { return ranks[static_cast<size_t>(rank)].visible_gpus == 1; });
     return fmt::format(
-        "ranks {} would share {} on host {}: start one rank for each GPU, set CUDA_VISIBLE_DEVICES "
-        "so that each rank sees its own, use --device cpu, or accept it with --allow-gpu-sharing",
-        numbers_text(sharing), gpu, ranks[static_cast<size_t>(sharing.front())].host);
+        "ranks {} would share {} on host {}{}, use --device cpu, or accept it with "
+        "--allow-gpu-sharing",
+        numbers_text(sharing), gpu, ranks[static_cast<size_t>(sharing.front())].host,
+        is_only_one ? ", the only GPU that each of them sees: show them all of the host "
+                      "(CUDA_VISIBLE_DEVICES; in Slurm --gpus-per-node=N, and no --gpu-bind)"
+                    : ": start one rank for each GPU, set CUDA_VISIBLE_DEVICES so that each rank "
+                      "sees its own");
+  }
+  return {};
+}
+
+std::string visibility_note(std::span<const RankFacts> ranks) {
+  std::map<std::string, std::set<std::string>>
+      alone;  // GPUs that are all that a rank sees, by host
+  for (const RankFacts& rank : ranks) {
+    if (!rank.gpu.empty() && rank.visible_gpus == 1) alone[rank.host].insert(rank.gpu);
+  }
+  for (const auto& [host, gpus] : alone) {
+    if (gpus.size() < 2) continue;
+    return fmt::format(
+        "note: each rank on host {} sees its own GPU and no other (CUDA_VISIBLE_DEVICES, or "
+        "Slurm's --gpus-per-task or --gpu-bind): messages between GPUs of a host may have to go "
+        "through its memory; let every rank see them all (Slurm: --gpus-per-node=N)",
+        host);
   }
   return {};
 }
@@ -80,6 +104,7 @@ DeviceChoice choose_device(Collective& world, const Session& session, const std:
   const int visible = wish == "cpu" ? 0 : static_cast<int>(cuda_devices().size());
   if (visible > 0) {
     choice.gpu = gpu_for(session.local_rank(), visible);
+    mine.visible_gpus = visible;
     GpuIdentity identity = cuda_identity(choice.gpu);
     mine.gpu = std::move(identity.uuid);
     mine.bus = std::move(identity.bus);

@@ -24,6 +24,10 @@ namespace penstock {
 // GPU has one rank. `ranks` by world rank.
 [[nodiscard]] std::string sharing_complaint(std::span<const RankFacts> ranks);
 
+// Ranks of one host of which each sees one GPU, and not the same: a note about messages that
+// cannot take the direct way; empty where there are none.
+[[nodiscard]] std::string visibility_note(std::span<const RankFacts> ranks);
+
 // Two ranks that hold the same stage, one on a GPU and one on a CPU: a sentence that names them and
 // the cure; empty where there are none. They would update equal weights by different code, and
 // nothing ever compares them again. Different stages may be on different kinds of device.

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <sstream>
 
@@ -85,6 +86,15 @@ ThreadPlan plan_threads(int asked, const std::vector<RankCores>& ranks,
                     poorest->host, bound, poorest->host_cores, cure_for_binding(starter));
   }
   return plan;
+}
+
+std::string limit_note(int threads, const char* limit) {
+  const int most = limit == nullptr ? 0 : std::atoi(limit);
+  if (most <= 0 || most >= threads) return {};
+  return fmt::format(
+      "note: ranks are to have {} threads, but OMP_THREAD_LIMIT={} allows fewer: unset it, or set "
+      "run.threads",
+      threads, most);
 }
 
 }  // namespace penstock

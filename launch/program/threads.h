@@ -30,4 +30,8 @@ struct ThreadPlan {
 [[nodiscard]] ThreadPlan plan_threads(int asked, const std::vector<RankCores>& ranks,
                                       const std::string& starter = "mpirun");
 
+// OpenMP gives a rank no more than OMP_THREAD_LIMIT (`limit`, null where it is not set), and says
+// nothing: a note where that is fewer than the plan has, else empty.
+[[nodiscard]] std::string limit_note(int threads, const char* limit);
+
 }  // namespace penstock

@@ -12,8 +12,11 @@ struct Launcher {
   const char* cure;
 };
 
-constexpr std::array<Launcher, 5> kLaunchers = {{
-    {"SLURM_STEP_NUM_TASKS", "srun", "start it with `srun --mpi=pmix` or with mpirun"},
+constexpr std::array<Launcher, 6> kLaunchers = {{
+    {"OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun",
+     "use the mpirun of the MPI that penstock was built with"},
+    {"SLURM_STEP_NUM_TASKS", "srun",
+     "start it with `srun --mpi=pmix` (Open MPI) or `srun --mpi=pmi2` (MPICH), or with mpirun"},
     {"PMI_SIZE", "the launcher", "use the mpirun of the MPI that penstock was built with"},
     {"MPI_LOCALNRANKS", "the launcher", "use the mpirun of the MPI that penstock was built with"},
     {"FLUX_JOB_SIZE", "flux", "start it with `flux run -o mpi=...` or with mpirun"},
@@ -40,8 +43,10 @@ bool is_step_of_strangers(const Environment& environment) {
 }  // namespace
 
 std::string launcher_complaint(const Environment& environment) {
-  if (knows_open_mpi(environment)) return {};
+  const bool by_mpirun = environment("OMPI_COMM_WORLD_SIZE") != nullptr;
   for (const Launcher& launcher : kLaunchers) {
+    // Under mpirun the variables of what started its helpers are still there.
+    if (by_mpirun && &launcher != &kLaunchers.front()) break;
     const int started = number(environment(launcher.size_variable));
     if (started > 1) {
       return std::string(launcher.name) + " started " + std::to_string(started) + " processes (" +

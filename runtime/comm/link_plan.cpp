@@ -140,7 +140,7 @@ const char* name_of(Transport transport) {
 
 std::string text_of(const RankFacts& facts) {
   return facts.host + '\t' + facts.gpu + '\t' + facts.bus + '\t' +
-         (facts.mpi_takes_gpu_memory ? '1' : '0');
+         (facts.mpi_takes_gpu_memory ? '1' : '0') + '\t' + std::to_string(facts.visible_gpus);
 }
 
 RankFacts parse_rank_facts(const std::string& text) {
@@ -152,6 +152,7 @@ RankFacts parse_rank_facts(const std::string& text) {
   std::getline(in, facts.bus, '\t');
   std::getline(in, aware, '\t');
   facts.mpi_takes_gpu_memory = aware == "1";
+  in >> facts.visible_gpus;
   return facts;
 }
 

@@ -23,6 +23,7 @@ struct RankFacts {
   std::string gpu;  // its UUID; empty: this rank computes on the CPU
   std::string bus;  // where in the host it is: parts of one GPU (MIG) share this, and no UUID
   bool mpi_takes_gpu_memory = false;
+  int visible_gpus = 0;  // to this rank; a batch system may hide those of others
 };
 // To and from one line of text, for sending.
 [[nodiscard]] std::string text_of(const RankFacts& facts);

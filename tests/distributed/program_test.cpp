@@ -112,6 +112,20 @@ TEST_F(Program, ProfilesLayersAndLinks) {
   expect_refusal(1, "profile", 2, {"run file"});
 }
 
+TEST_F(Program, BindingChangesNoBit) {
+  const auto bound = [&](const std::string& how) {
+    const std::string out = scratch_.path(how);
+    const JobResult job = run_penstock(
+        2, "train " + file() + " --stages 2 --steps 3 --out " + out + " --run.bind " + how);
+    EXPECT_EQ(job.exit_code, 0) << job.output;
+    return read_trajectory(out);
+  };
+  const Trajectory apart = bound("split");
+  const Trajectory free = bound("none");
+  EXPECT_EQ(apart.losses, free.losses);
+  EXPECT_EQ(apart.tensors, free.tensors);
+}
+
 // It used to be trained, by whatever they had in common.
 TEST_F(Program, RefusesRanksThatAreNotOneProgram) {
   const std::string words = train("--stages 2");

@@ -1,6 +1,7 @@
 // launch/program/commands/train_command.cpp -- `penstock train`: everything around the run.
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -224,7 +225,9 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
   const std::unique_ptr<Network> network =
       make_mpi_network(session, made->grid, links, watched_waits(config.run, config.run.out));
   if (!made->threads.warning.empty()) made->notes.push_back("note: " + made->threads.warning);
+  made->notes.push_back(limit_note(config.run.threads, std::getenv("OMP_THREAD_LIMIT")));
   made->notes.push_back(fallback_note(made->choice, config.run.device));
+  made->notes.push_back(visibility_note(made->choice.ranks));
   made->notes.push_back(made->run.note);
   made->notes.push_back(links.note);
   const std::unique_ptr<Reporter> reporter = begin(network->world(), config, made->to, made->notes);

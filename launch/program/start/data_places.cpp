@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <sstream>
 #include <system_error>
 #include <thread>
 
@@ -19,6 +20,10 @@
 
 namespace penstock {
 namespace {
+
+bool is_readable(const std::string& file) {
+  return access(file.c_str(), R_OK) == 0;
+}
 
 // File servers show others what was just made a little later.
 bool appears(const std::string& folder) {
@@ -68,10 +73,19 @@ bool reads_data(const Blueprint& blueprint, int position) {
 
 void refuse_missing_data(Collective& world, const Session& session, const Grid& grid,
                          const DataConfig& data, const Blueprint& blueprint) {
+  // Rank 0 has found the data already: what it does not see by that name is a name for something
+  // else, like the beginning of several files' names.
+  std::istringstream files(on_first_rank(world, [&] {
+    std::string seen;
+    for (const std::string& file : data_files(data)) {
+      if (is_readable(file)) seen += file + '\n';
+    }
+    return seen;
+  }));
   agree(world, name_of_rank(session, grid), [&] {
     if (!reads_data(blueprint, grid.position_of(session.rank()))) return;
-    for (const std::string& file : data_files(data)) {
-      if (access(file.c_str(), R_OK) == 0) continue;
+    for (std::string file; std::getline(files, file);) {
+      if (is_readable(file)) continue;
       fail_resource(fmt::format(
           "{} cannot be read there: {}; ranks that read data need them under the same path: copy "
           "them to that host, or keep them on a file system that all hosts share",

@@ -19,7 +19,7 @@ namespace penstock {
 [[nodiscard]] bool reads_data(const Blueprint& blueprint, int position);
 
 // Collective. Throws Error(Resource) on every rank, naming the lowest of those that read data and
-// cannot open them.
+// cannot open what rank 0 can.
 void refuse_missing_data(Collective& world, const Session& session, const Grid& grid,
                          const DataConfig& data, const Blueprint& blueprint);
 // Collective. The same for a folder that rank 0 has made and all ranks write to.

@@ -31,10 +31,17 @@ TEST(Launcher, RefusesTheMpirunOfAnotherMpi) {
   EXPECT_THAT(launcher_complaint(environment({{"PMI_SIZE", "2"}})), HasSubstr("PMI_SIZE"));
 }
 
-TEST(Launcher, AcceptsRanksThatKnowEachOther) {
-  const auto srun = environment({{"SLURM_STEP_NUM_TASKS", "4"}, {"PMIX_RANK", "0"}});
-  EXPECT_THAT(launcher_complaint(srun), IsEmpty());
-  EXPECT_FALSE(is_slurm_without_pmix(srun));
+// An MPICH that is started by what only Open MPI understands.
+TEST(Launcher, RefusesOthersThanOpenMpiUnderItsLaunchers) {
+  EXPECT_THAT(launcher_complaint(environment({{"OMPI_COMM_WORLD_SIZE", "4"}, {"PMIX_RANK", "1"}})),
+              HasSubstr("Open MPI's mpirun started 4 processes"));
+  EXPECT_THAT(launcher_complaint(environment({{"SLURM_STEP_NUM_TASKS", "4"}, {"PMIX_RANK", "1"}})),
+              HasSubstr("srun --mpi=pmi2"));
+}
+
+TEST(Launcher, LeavesPmixToMpi) {
+  EXPECT_FALSE(
+      is_slurm_without_pmix(environment({{"SLURM_STEP_NUM_TASKS", "4"}, {"PMIX_RANK", "0"}})));
 }
 
 TEST(Launcher, AcceptsOneProcess) {

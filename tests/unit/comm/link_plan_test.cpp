@@ -141,7 +141,9 @@ TEST(LinkPlan, OneRankLinksNothingWhateverIsAskedFor) {
 TEST(LinkPlan, FactsSurviveBeingSent) {
   RankFacts facts = gpu("0000:17:00", "a host");
   facts.mpi_takes_gpu_memory = true;
+  facts.visible_gpus = 8;
   const RankFacts back = parse_rank_facts(text_of(facts));
+  EXPECT_EQ(back.visible_gpus, 8);
   EXPECT_EQ(back.host, facts.host);
   EXPECT_EQ(back.gpu, facts.gpu);
   EXPECT_EQ(back.bus, facts.bus);

@@ -32,6 +32,25 @@ TEST(DeviceChoice, RanksThatShareAGpuAreNamedWithTheCures) {
   EXPECT_THAT(words, HasSubstr("CUDA_VISIBLE_DEVICES"));
 }
 
+TEST(DeviceChoice, TheOnlyGpuThatAllSeeIsAMatterOfVisibility) {
+  std::vector ranks = {on("A"), on("A")};
+  for (RankFacts& rank : ranks) rank.visible_gpus = 1;
+  const std::string words = sharing_complaint(ranks);
+  EXPECT_THAT(words, HasSubstr("ranks 0 and 1 would share A on host n1, the only GPU that each"));
+  EXPECT_THAT(words, HasSubstr("--gpus-per-node=N"));
+  EXPECT_THAT(visibility_note(ranks), IsEmpty());
+}
+
+TEST(DeviceChoice, RanksThatSeeOnlyTheirOwnGpuAreANote) {
+  std::vector ranks = {on("A"), on("B"), on("")};
+  for (RankFacts& rank : ranks) rank.visible_gpus = 2;
+  EXPECT_THAT(visibility_note(ranks), IsEmpty());
+  for (RankFacts& rank : ranks) rank.visible_gpus = 1;
+  EXPECT_THAT(visibility_note(ranks), HasSubstr("each rank on host n1 sees its own GPU"));
+  ranks[1].host = "n2";
+  EXPECT_THAT(visibility_note(ranks), IsEmpty());
+}
+
 TEST(DeviceChoice, CpusAndGpusOfTheirOwnAreNoSharing) {
   EXPECT_THAT(sharing_complaint(std::vector{on("A"), on(""), on("B"), on("")}), IsEmpty());
 }

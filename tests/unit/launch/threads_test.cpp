@@ -65,6 +65,12 @@ TEST(Threads, TheCureForBindingIsThatOfTheLauncher) {
   EXPECT_THAT(plan_threads(4, ranks, "mpiexec").warning, HasSubstr("mpiexec -bind-to none"));
 }
 
+TEST(Threads, ALimitOfOpenMpIsNamed) {
+  EXPECT_THAT(limit_note(4, "2"), HasSubstr("OMP_THREAD_LIMIT=2 allows fewer"));
+  EXPECT_EQ(limit_note(4, "4"), "");
+  EXPECT_EQ(limit_note(4, nullptr), "");
+}
+
 TEST(Machine, ThisProcessHasACoreAndStaysOnWhatItIsBoundTo) {
   const Machine machine;
   const RankCores before = machine.own_cores("here");
