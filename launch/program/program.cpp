@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+#include <cstdlib>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "kernels/suggest.h"
@@ -17,6 +20,7 @@
 #include "launch/program/output.h"
 #include "launch/program/processor/processor_check.h"
 #include "launch/version.h"
+#include "runtime/comm/launcher.h"
 
 namespace penstock {
 namespace {
@@ -106,11 +110,17 @@ int start(int argc, char** argv, const ModelMaker& models) {
 
 int run_program(int argc, char** argv, const ModelMaker& models) {
   if (!penstock_processor_fits) return static_cast<int>(ErrorKind::Resource);
+  const bool is_first = is_first_stranger(std::getenv);  // MPI changes the environment
   try {
     return start(argc, argv, models);
-  } catch (...) {  // MPI did not start
+  } catch (...) {  // MPI did not start, or joins nobody
     const Failure failure = current_failure();
-    print_error(failure.what);
+    if (failure.scope == ErrorScope::EveryRank && !is_first) {
+      // The launcher ends the others as soon as one has ended: the first must have spoken.
+      std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    } else {
+      print_error(failure.what);
+    }
     return static_cast<int>(failure.kind);
   }
 }

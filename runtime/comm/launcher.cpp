@@ -64,6 +64,14 @@ bool is_slurm_with_pmi(const Environment& environment) {
   return is_step_of_strangers(environment) && offers_pmi(environment);
 }
 
+bool is_first_stranger(const Environment& environment) {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "FLUX_TASK_RANK",
+                           "JSM_NAMESPACE_RANK", "SLURM_PROCID"}) {
+    if (const char* rank = environment(name)) return number(rank) == 0;
+  }
+  return true;
+}
+
 // Inside an allocation a launcher is started by another one, and leaves that one's variables in
 // place: those that only one sets come first.
 std::string starter(const Environment& environment) {

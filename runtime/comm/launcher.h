@@ -25,6 +25,11 @@ using Environment = std::function<const char*(const char* name)>;  // null where
 // start, one that was not ends the process in MPI_Init.
 [[nodiscard]] bool is_slurm_with_pmi(const Environment& environment);
 
+// Of processes that a launcher started and MPI did not join, whether this is the first: the one
+// that says so. True where there is nothing to tell them apart by. Of the environment before
+// MPI_Init.
+[[nodiscard]] bool is_first_stranger(const Environment& environment);
+
 // What started the ranks, as a user writes it before `-n RANKS`: "mpirun", "srun", "flux run",
 // "jsrun", or "mpiexec" for that of MPICH. "mpirun" where nothing did. Of the environment before
 // MPI_Init, too.

@@ -126,6 +126,15 @@ TEST_F(Program, BindingChangesNoBit) {
   EXPECT_EQ(apart.tensors, free.tensors);
 }
 
+// Two processes that a launcher thinks of as one job, and MPI does not: one line, from the first.
+TEST_F(Program, OfStrangersOneSpeaks) {
+  const std::string words = "sh -c 'for r in 1 0; do PMI_SIZE=2 PMI_RANK=$r " + penstock_program() +
+                            " " + train("--stages 2") + " & done; wait'";
+  const JobResult job = run_words(words, 30);
+  ASSERT_EQ(error_lines(job.output).size(), 1U) << job.output;
+  EXPECT_THAT(job.output, HasSubstr("started 2 processes (PMI_SIZE)"));
+}
+
 // It used to be trained, by whatever they had in common.
 TEST_F(Program, RefusesRanksThatAreNotOneProgram) {
   const std::string words = train("--stages 2");

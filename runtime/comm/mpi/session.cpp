@@ -78,6 +78,11 @@ bool have_all_come(std::chrono::seconds limit) {
   return false;
 }
 
+// On all of them alike, though none knows of the others.
+[[noreturn]] void refuse_strangers(const std::string& complaint) {
+  throw Error(ErrorKind::Input, complaint, ErrorScope::EveryRank);
+}
+
 // Whether this Open MPI has a plug-in for the PMI of Slurm, as far as its folder of plug-ins tells.
 bool may_speak_pmi() {
   namespace fs = std::filesystem;
@@ -100,7 +105,7 @@ bool may_speak_pmi() {
 void refuse_slurm_without_pmix() {
   if (!Session::library_version().starts_with("Open MPI")) return;
   if (is_slurm_without_pmix(std::getenv) || (is_slurm_with_pmi(std::getenv) && !may_speak_pmi())) {
-    fail_input(launcher_complaint(std::getenv));
+    refuse_strangers(launcher_complaint(std::getenv));
   }
 }
 
@@ -128,7 +133,7 @@ Session::Session(int& argc, char**& argv) : started_by_(starter(std::getenv)) {
     fail_peer("this MPI was built without MPI_THREAD_MULTIPLE (" + library_version() +
               "): use one that has it");
   }
-  if (ranks_ == 1 && !complaint.empty()) fail_input(complaint);
+  if (ranks_ == 1 && !complaint.empty()) refuse_strangers(complaint);
 
   CommHandle host;
   PENSTOCK_MPI(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL,
