@@ -14,6 +14,7 @@
 #include "launch/program/inspect/inspect_command.h"
 #include "launch/program/options/command_line.h"
 #include "launch/program/options/help.h"
+#include "launch/program/options/reference.h"
 #include "launch/program/output.h"
 #include "launch/version.h"
 
@@ -53,6 +54,9 @@ std::optional<std::string> plain_answer(const CommandLine& line, const ModelMake
     return wants_help(line.arguments) ? plan_help() : plan_text(line.arguments, models);
   }
   if (line.command == "inspect" && wants_help(line.arguments)) return inspect_help();
+  if (line.command == "help" && line.arguments == Arguments{"run-file"}) {
+    return run_file_reference();
+  }
   if (line.command.empty() || wants_help({line.command}) || line.command == "help") {
     return general_help();
   }
