@@ -37,7 +37,7 @@ std::string value_cell(const Option& option) {
   return is_flag(option) ? "`true` `false`" : cell(option.symbol);
 }
 
-std::string row(const Option& option) {
+std::string option_row(const Option& option) {
   const std::string otherwise = text_of(default_of(option));
   const std::string shorthand = option.shorthand.empty() ? "" : "`--" + option.shorthand + "`";
   return fmt::format("| `{}` | {} | {} | {} | {} |\n", option.key, shorthand, value_cell(option),
@@ -55,7 +55,7 @@ std::string run_file_reference() {
       text += fmt::format(
           "\n## [{}]\n\n| key | short | value | default | |\n|---|---|---|---|---|\n", section);
     }
-    text += row(option);
+    text += option_row(option);
   }
   return text;
 }
