@@ -16,6 +16,7 @@
 #include "launch/program/options/help.h"
 #include "launch/program/options/reference.h"
 #include "launch/program/output.h"
+#include "launch/program/processor/processor_check.h"
 #include "launch/version.h"
 
 namespace penstock {
@@ -108,6 +109,7 @@ int start(int argc, char** argv, const ModelMaker& models) {
 }  // namespace
 
 int run_program(int argc, char** argv, const ModelMaker& models) {
+  if (!penstock_processor_fits) return static_cast<int>(ErrorKind::Resource);
   try {
     return start(argc, argv, models);
   } catch (...) {  // MPI did not start
