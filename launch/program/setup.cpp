@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "launch/program/dry_run.h"
 #include "launch/program/failure.h"
 #include "launch/program/options/command_line.h"
 #include "launch/program/options/layer_places.h"
@@ -23,6 +24,7 @@ std::unique_ptr<Network> starting_network(const Session& session, std::chrono::m
 Waits watched_waits(const RunConfig& config, const std::string& folder) {
   return {.limit = std::chrono::milliseconds(static_cast<int64_t>(config.wait_limit * 1000.0)),
           .are_watched = true,
+          .nap = config.dry_run ? kDryRunNap : std::chrono::microseconds(0),
           .folder = folder,
           .say = print_hang};
 }
