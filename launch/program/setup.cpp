@@ -95,12 +95,17 @@ ThreadPlan shared_threads(Collective& world, const Session& session, int asked) 
       ranks.push_back(parse_rank_cores(rank));
     }
     const ThreadPlan plan = plan_threads(asked, ranks);
-    return fmt::format("{} {}", plan.threads, plan.warning);
+    return fmt::format("{} {} {}", plan.threads, plan.spare, plan.warning);
   });
   ThreadPlan plan;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), plan.threads);
-  if (error != std::errc()) fail_internal("the thread plan of rank 0 has no number: " + text);
-  plan.warning = std::string(end + 1, text.data() + text.size());
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (int* const number : {&plan.threads, &plan.spare}) {
+    const auto [after, error] = std::from_chars(at, end, *number);
+    if (error != std::errc()) fail_internal("the thread plan of rank 0 has no number: " + text);
+    at = after + 1;
+  }
+  plan.warning = std::string(at, end);
   return plan;
 }
 

@@ -169,6 +169,7 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
     config = with_vocabulary(world, config, to.path);
     plan = shared_threads(world, session, config.run.threads);
     config.run.threads = plan.threads;
+    config.data.spare_cores = plan.spare;
     choice = choose_device(world, session, config.run.device);
     refuse_sharing(choice, config.run);
     if (config.run.dry_run) {
