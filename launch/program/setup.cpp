@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "launch/program/dry_run.h"
 #include "launch/program/failure.h"
 #include "launch/program/options/command_line.h"
 #include "launch/program/options/layer_places.h"
@@ -23,6 +24,7 @@ std::unique_ptr<Network> starting_network(const Session& session, std::chrono::m
 Waits watched_waits(const RunConfig& config, const std::string& folder) {
   return {.limit = std::chrono::milliseconds(static_cast<int64_t>(config.wait_limit * 1000.0)),
           .are_watched = true,
+          .nap = config.dry_run ? kDryRunNap : std::chrono::microseconds(0),
           .folder = folder,
           .say = print_hang};
 }
@@ -93,12 +95,17 @@ ThreadPlan shared_threads(Collective& world, const Session& session, int asked) 
       ranks.push_back(parse_rank_cores(rank));
     }
     const ThreadPlan plan = plan_threads(asked, ranks);
-    return fmt::format("{} {}", plan.threads, plan.warning);
+    return fmt::format("{} {} {}", plan.threads, plan.spare, plan.warning);
   });
   ThreadPlan plan;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), plan.threads);
-  if (error != std::errc()) fail_internal("the thread plan of rank 0 has no number: " + text);
-  plan.warning = std::string(end + 1, text.data() + text.size());
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (int* const number : {&plan.threads, &plan.spare}) {
+    const auto [after, error] = std::from_chars(at, end, *number);
+    if (error != std::errc()) fail_internal("the thread plan of rank 0 has no number: " + text);
+    at = after + 1;
+  }
+  plan.warning = std::string(at, end);
   return plan;
 }
 

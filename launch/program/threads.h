@@ -23,6 +23,7 @@ struct RankCores {
 
 struct ThreadPlan {
   int threads = 1;      // per rank
+  int spare = 1;        // cores of a rank that those leave, 1 to 8: threads that read data
   std::string warning;  // empty: nothing to say
 };
 // `asked` is run.threads, 0 for what is fair; `ranks` has every rank of the run.

@@ -121,6 +121,7 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
     config = share(world, [&] { return with_kept(asked, options.checkpoint); });
     const ThreadPlan plan = shared_threads(world, session, config.run.threads);
     config.run.threads = plan.threads;
+    config.data.spare_cores = plan.spare;
     choice = choose_device(world, session, config.run.device);
     refuse_sharing(choice, config.run);
     agree(world, fmt::format("rank {} (host {})", session.rank(), session.host()),

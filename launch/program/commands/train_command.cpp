@@ -3,9 +3,11 @@
 
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 #include "launch/program/commands/commands.h"
 #include "launch/program/device_choice.h"
+#include "launch/program/dry_run.h"
 #include "launch/program/failure.h"
 #include "launch/program/kept_run.h"
 #include "launch/program/output.h"
@@ -162,13 +164,18 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
     const TimeLimit limit = on_every_rank([&] { return time_limit(config.run.time_limit); });
     to = open_directory(world, config, settings);
     stopping = std::make_unique<StopRequests>(limit, to.directory.get());
-    if (nothing_is_left(world, config, to)) return 0;
+    if (!config.run.dry_run && nothing_is_left(world, config, to)) return 0;
     config.run.out = to.path;
     config = with_vocabulary(world, config, to.path);
     plan = shared_threads(world, session, config.run.threads);
     config.run.threads = plan.threads;
+    config.data.spare_cores = plan.spare;
     choice = choose_device(world, session, config.run.device);
     refuse_sharing(choice, config.run);
+    if (config.run.dry_run) {
+      choice = without_gpus(std::move(choice));
+      config.pipeline.link = "auto";
+    }
     agree(world, fmt::format("rank {} (host {})", session.rank(), session.host()),
           [&] { device = open_device(choice, plan.threads, config.run); });
     run =
@@ -185,6 +192,9 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
       on_every_rank([&] { return plan_links(run.config.pipeline.link, choice.ranks, grid); });
   const std::unique_ptr<Network> network =
       make_mpi_network(session, grid, links, watched_waits(run.config.run, run.config.run.out));
+  if (run.config.run.dry_run) {
+    return dry_run(run, {session, *network, grid, *device}, models, to.path);
+  }
   const std::unique_ptr<Reporter> reporter =
       begin(network->world(), run.config, to,
             {plan.warning.empty() ? "" : "note: " + plan.warning,

@@ -49,6 +49,7 @@ usage: mpirun -n RANKS penstock COMMAND [RUNFILE.toml] [--section.key value ...]
   info                     versions, devices, and what a run here would use
 
   penstock COMMAND --help   the options of a command
+  penstock help run-file    every key of a run file, as Markdown
   penstock --version
 
 A training run needs stages x replicas ranks:
