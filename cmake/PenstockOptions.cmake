@@ -22,6 +22,8 @@ target_compile_options(
 target_compile_options(
   penstock_options INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra --expt-relaxed-constexpr>
                              $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${PENSTOCK_WERROR}>>:-Werror=all-warnings -Xcompiler=-Werror>)
+# By which ranks are known to run the same build (launch/program/start/build_id.h); not every compiler asks for it by itself.
+target_link_options(penstock_options INTERFACE LINKER:--build-id)
 if(PENSTOCK_SANITIZE)
   # The code of tests (targets with the property PENSTOCK_TEST_CODE) is not what is looked at: without the checks of undefined
   # behaviour it compiles in half the time.

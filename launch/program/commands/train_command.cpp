@@ -122,9 +122,10 @@ int stopped(const RunSummary& summary, const Session& session, const Config& con
             Reporter* reporter) {
   if (reporter != nullptr) {
     reporter->note(fmt::format(
-        "stopped after step {} of {}, by {}, with a checkpoint; to go on: mpirun -n {} penstock "
-        "train {}/run.toml --resume auto",
-        summary.steps, config.run.steps, summary.stopped, session.ranks(), config.run.out));
+        "stopped after step {} of {}, by {}, with a checkpoint; to go on: {} -n {} penstock train "
+        "{}/run.toml --resume auto",
+        summary.steps, config.run.steps, summary.stopped, session.started_by(), session.ranks(),
+        config.run.out));
   }
   return kStoppedExitCode;
 }
@@ -156,8 +157,9 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
   ThreadPlan plan;
   DeviceChoice choice;
   std::unique_ptr<Device> device;
+  std::vector<std::string> notes;
   {
-    const std::unique_ptr<Network> all = starting_network(session);
+    const std::unique_ptr<Network> all = starting_network(session, kWaitLimit, &notes);
     Collective& world = all->world();
     Settings settings;
     Config config = shared_config(world, arguments, true, &settings);
@@ -181,7 +183,7 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
     run =
         planned_run(session, world, settings, config, device->model(),
                     memory_of_rank(choice, session.rank(), session.local_ranks(), *device), models);
-    grid = grid_of(run.config, session.ranks());
+    grid = grid_of(run.config, session.ranks(), session.started_by());
     refuse_mixture(choice, grid);
     InitConfig& init = run.config.init;
     if (!init.from.empty()) {
@@ -195,10 +197,13 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
   if (run.config.run.dry_run) {
     return dry_run(run, {session, *network, grid, *device}, models, to.path);
   }
+  for (const std::string& note :
+       {plan.warning.empty() ? "" : "note: " + plan.warning,
+        fallback_note(choice, run.config.run.device), run.note, links.note}) {
+    notes.push_back(note);
+  }
   const std::unique_ptr<Reporter> reporter =
-      begin(network->world(), run.config, to,
-            {plan.warning.empty() ? "" : "note: " + plan.warning,
-             fallback_note(choice, run.config.run.device), run.note, links.note});
+      begin(network->world(), run.config, to, std::move(notes));
   try {
     return train(run, {session, *network, grid, *device}, models, to, *stopping, reporter.get());
   } catch (...) {
