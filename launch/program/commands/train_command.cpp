@@ -212,4 +212,18 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
   }
 }
 
+const CommandForm& train_form() {
+  static const CommandForm form{
+      .name = "train",
+      .operand = "RUNFILE.toml",
+      .summary = "train the network that the run file describes",
+      .about =
+          R"(Every key of the run file (TOML) can be given here, and then wins. true/false options may stand
+alone; lists are written 3,5. Ranks = stages x replicas. In [ ]: the default.
+)",
+      .needs_ranks = true,
+      .lists_keys = true};
+  return form;
+}
+
 }  // namespace penstock
