@@ -91,18 +91,24 @@ Grid grid_of(const Config& config, int ranks, const std::string& starter) {
           .placement = pipeline.placement == "replicas" ? Placement::Replicas : Placement::Stages};
 }
 
+namespace {
+
+std::vector<RankCores> parsed_cores(const std::vector<std::string>& texts) {
+  std::vector<RankCores> ranks;
+  ranks.reserve(texts.size());
+  for (const std::string& text : texts) ranks.push_back(parse_rank_cores(text));
+  return ranks;
+}
+
+}  // namespace
+
 ThreadPlan shared_threads(Collective& world, const Session& session, int asked) {
   const std::vector<std::string> texts = world.gather_text(text_of(own_cores(session.host())));
+  ThreadPlan plan;
   const std::string text = on_first_rank(world, [&] {
-    std::vector<RankCores> ranks;
-    ranks.reserve(texts.size());
-    for (const std::string& rank : texts) {
-      ranks.push_back(parse_rank_cores(rank));
-    }
-    const ThreadPlan plan = plan_threads(asked, ranks);
+    plan = plan_threads(asked, parsed_cores(texts));
     return fmt::format("{} {} {}", plan.threads, plan.spare, plan.warning);
   });
-  ThreadPlan plan;
   const char* at = text.data();
   const char* const end = at + text.size();
   for (int* const number : {&plan.threads, &plan.spare}) {

@@ -133,6 +133,31 @@ TEST_F(Program, RefusesRanksThatAreNotOneProgram) {
   EXPECT_THAT(run_files.output, HasSubstr("was started with other arguments than rank 0"));
 }
 
+// A path that only a process which has opened the folder beside it has: as on a host without a
+// shared file system. The second one used to train, and to lose all of it at the first checkpoint.
+TEST_F(Program, NamesTheRankThatDoesNotSeeAFile) {
+  std::filesystem::create_directories(scratch_.path("own"));
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "words that only one host has\n";
+  (void)scratch_.write("own/input.txt", text);
+  const auto seen_by_rank_0 = [&](const std::string& words) {
+    const std::string program = "exec " + penstock_program() + " " + words + "'";
+    return run_words(PENSTOCK_MPIEXEC " -q --oversubscribe --bind-to none -n 1 sh -c 'exec 9<" +
+                         scratch_.path("own") + "; " + program + " : -n 1 sh -c '" + program,
+                     30);
+  };
+  const JobResult data = seen_by_rank_0(train(
+      "--stages 2 --data.kind text --model.vocabulary 0 --data.train /proc/self/fd/9/input.txt"));
+  EXPECT_EQ(data.exit_code, 3);
+  ASSERT_EQ(error_lines(data.output).size(), 1U) << data.output;
+  EXPECT_THAT(data.output, HasSubstr("rank 1 (stage 1, replica 0, host "));
+  EXPECT_THAT(data.output, HasSubstr("/proc/self/fd/9/input.txt cannot be read there"));
+  const JobResult out = seen_by_rank_0("train " + file() + " --stages 2 --out /proc/self/fd/9/run");
+  EXPECT_EQ(out.exit_code, 3);
+  ASSERT_EQ(error_lines(out.output).size(), 1U) << out.output;
+  EXPECT_THAT(out.output, HasSubstr("the run directory /proc/self/fd/9/run is not to be seen"));
+}
+
 TEST_F(Program, SaysWhatDiffersBetweenRanksAndWhoWouldNotBeMissed) {
   const std::string words = penstock_program() + " " + train("--stages 2");
   const JobResult job = run_words(PENSTOCK_MPIEXEC " -q --oversubscribe --bind-to none -n 1 " +
@@ -241,6 +266,9 @@ TEST_F(Program, LeavesWhatItPromises) {
                           "samples_per_s", "bubble", "step_ms", "ranks_detail"}) {
     EXPECT_TRUE(summary.contains(key)) << key;
   }
+  EXPECT_THAT(read_file(out + "/log.txt"),
+              testing::ContainsRegex("rank +host +device +stage +replica +layers +parameters +"
+                                     "cores\n +0 +[^ ]+ +cpu +0 +0 +embedding"));
   EXPECT_EQ(summary["ranks_detail"].size(), 2U);
   EXPECT_EQ(summary["ranks_detail"][1]["stage"], 1);
   EXPECT_TRUE(std::filesystem::exists(out + "/run.toml"));
