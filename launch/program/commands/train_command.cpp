@@ -176,7 +176,7 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
       config.pipeline.link = "auto";
     }
     agree(world, fmt::format("rank {} (host {})", session.rank(), session.host()),
-          [&] { device = open_device(choice, plan.threads, config.run); });
+          [&] { device = open_device(choice, plan.threads, config.run, session.local_ranks()); });
     run =
         planned_run(session, world, settings, config, device->model(),
                     memory_of_rank(choice, session.rank(), session.local_ranks(), *device), models);
@@ -190,7 +190,8 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
   const LinkPlan links =
       on_every_rank([&] { return plan_links(run.config.pipeline.link, choice.ranks, grid); });
   const std::unique_ptr<Network> network =
-      make_mpi_network(session, grid, links, watched_waits(run.config.run, run.config.run.out));
+      make_mpi_network(session, grid, links,
+                       watched_waits(run.config.run, run.config.run.out, session.local_ranks()));
   if (run.config.run.dry_run) {
     return dry_run(run, {session, *network, grid, *device}, models, to.path);
   }

@@ -143,7 +143,7 @@ ones.
 }
 
 std::string profile_help() {
-  return R"(usage: [mpirun -n RANKS] penstock profile RUNFILE.toml [--profile-out FILE]
+  return R"(usage: [mpirun -n RANKS] penstock profile RUNFILE.toml [--profile-out FILE] [--links]
                                          [--section.key value ...]
 
 Measures every layer of the network at the run's micro-batch size and precision, one layer at a
@@ -152,6 +152,8 @@ all measure at once, as a run would load the machine, and the mean is written. W
 more the links between them are measured as well, within a host and between two.
 
   --profile-out FILE   where the figures go, as JSON [profile.json]
+  --links              every link of the run's stages x replicas, which must be the ranks: neighbours
+                       and replicas, message sizes down; plans then use the typical ones
 
 The keys of the run file and their short forms are those of `penstock train --help`.
 )";
