@@ -170,8 +170,9 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
     made.choice = without_gpus(std::move(made.choice));
     config.pipeline.link = "auto";
   }
-  agree(world, fmt::format("rank {} (host {})", session.rank(), session.host()),
-        [&] { made.device = open_device(made.choice, made.threads.threads, config.run); });
+  agree(world, fmt::format("rank {} (host {})", session.rank(), session.host()), [&] {
+    made.device = open_device(made.choice, made.threads.threads, config.run, session.local_ranks());
+  });
   const int64_t bytes =
       memory_of_rank(made.choice, session.rank(), session.local_ranks(), *made.device);
   made.run = planned_run(session, world, settings, config, made.device->model(), bytes, models);
@@ -228,8 +229,8 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
   const Config& config = made->run.config;
   const LinkPlan links = on_every_rank(
       [&] { return plan_links(config.pipeline.link, made->choice.ranks, made->grid); });
-  const std::unique_ptr<Network> network =
-      make_mpi_network(session, made->grid, links, watched_waits(config.run, config.run.out));
+  const std::unique_ptr<Network> network = make_mpi_network(
+      session, made->grid, links, watched_waits(config.run, config.run.out, session.local_ranks()));
   if (config.run.dry_run) {
     return dry_run(made->run, {session, *network, made->grid, *made->device}, models,
                    made->to.path);
