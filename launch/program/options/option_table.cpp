@@ -138,7 +138,7 @@ void add_data(std::vector<Option>& table) {
   using D = DataConfig;
   Rows rows(table, "data", &Config::data);
   rows.add("kind", &D::kind, "NAME", one_of({"text", "tokens", "parallel", "images", "synthetic"}), "what the samples are; parallel: sentences and their translations");
-  rows.add("train", &D::train, "PATH", any(), "a file, folder or archive; parallel: of both sides, with {language} (and {pair}) in the name");
+  rows.add("train", &D::train, "PATH", any(), "a file, folder or archive; tokens: also a pattern, like train_*.bin; parallel: of both sides, with {language} (and {pair}) in the name");
   rows.add("validation", &D::validation, "SHARE|PATH", any(), "a share split off the end of train, or a path; empty: none").accepts_number = true;
   rows.add("shuffle", &D::shuffle, "", any(), "a new order in every epoch");
   rows.add("tokenizer", &D::tokenizer, "NAME", one_of({"characters", "sentencepiece"}), "text: bytes, or word pieces");

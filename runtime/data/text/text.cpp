@@ -6,6 +6,7 @@
 #include "kernels/error.h"
 #include "runtime/data/share.h"
 #include "runtime/data/text/vocabulary.h"
+#include "runtime/data/tokens/token_shards.h"
 
 namespace penstock {
 namespace {
@@ -33,7 +34,7 @@ class Opener {
   std::shared_ptr<const TokenSource> open(const std::string& path) {
     std::shared_ptr<const TokenSource> tokens;
     if (config_.kind == "tokens") {
-      TokenFile file = open_token_file(path);
+      TokenFile file = open_token_files(path);
       vocabulary_ = std::max(vocabulary_, file.vocabulary);
       tokens = std::move(file.tokens);
     } else {

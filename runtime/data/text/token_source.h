@@ -36,12 +36,14 @@ struct TokenFile {
   std::shared_ptr<const TokenSource> tokens;
   int64_t vocabulary = 0;  // 0: the file does not say
 };
-// Tokens that somebody has made, read in place from either of
+// Tokens that somebody has made, read in place from one of
 //   - what numpy.save() writes: one axis of uint8, uint16, uint32 or int32;
 //   - 32 bytes of header and the tokens: "PSTOKENS", then little-endian u32 version = 1, u32 bytes
-//     of a token (2 or 4), u64 number of tokens, u64 size of the vocabulary (0: unknown).
+//     of a token (2 or 4), u64 number of tokens, u64 size of the vocabulary (0: unknown);
+//   - what llm.c's scripts write (tokens/llmc_tokens.h);
+//   - an index of Megatron's with the file beside it (tokens/megatron_tokens.h).
 // Throws Error(Input) when there is no readable file, Error(Data) naming file and byte when it is
-// neither.
+// none of them.
 [[nodiscard]] TokenFile open_token_file(const std::string& path);
 
 }  // namespace penstock
