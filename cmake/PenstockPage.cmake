@@ -16,7 +16,7 @@ message(STATUS "Penstock: interactive page ${PENSTOCK_WITH_PAGE}")
 
 # Native exceptions of WebAssembly, so that the module needs no JavaScript of emscripten's. -idirafter: nlohmann-json lies
 # among headers of this system, which must not stand before those of the target.
-set(PENSTOCK_EM_FLAGS -std=c++20 -Os -DNDEBUG -fwasm-exceptions -Wall -Wextra -I${CMAKE_SOURCE_DIR})
+set(PENSTOCK_EM_FLAGS -std=c++20 -Os -DNDEBUG -fwasm-exceptions -Wall -Wextra -I${PROJECT_SOURCE_DIR})
 find_path(PENSTOCK_JSON_INCLUDE nlohmann/json.hpp REQUIRED)
 list(APPEND PENSTOCK_EM_FLAGS -idirafter ${PENSTOCK_JSON_INCLUDE})
 
@@ -28,7 +28,7 @@ function(penstock_page_engine file)
   # The configuration of Debian freezes the cache with its libraries in it; others fill a cache of the user's.
   set(objects)
   foreach(source ${E_SOURCES})
-    file(RELATIVE_PATH name ${CMAKE_SOURCE_DIR} ${source})
+    file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${source})
     string(REPLACE / - name ${name})
     set(object ${directory}/${name}.o)
     add_custom_command(
@@ -54,7 +54,7 @@ endfunction()
 # that order; no ENGINE is an empty one.
 function(penstock_page_parts file)
   cmake_parse_arguments(P "" "FRAME;STYLE;ENGINE" "SCRIPTS" ${ARGN})
-  set(script ${CMAKE_SOURCE_DIR}/cmake/PenstockPageParts.cmake)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/PenstockPageParts.cmake)
   string(REPLACE ";" "|" scripts "${P_SCRIPTS}")
   add_custom_command(
     OUTPUT ${file}

@@ -14,7 +14,9 @@
 #include "launch/program/inspect/inspect_command.h"
 #include "launch/program/options/command_line.h"
 #include "launch/program/options/help.h"
+#include "launch/program/options/reference.h"
 #include "launch/program/output.h"
+#include "launch/program/processor/processor_check.h"
 #include "launch/version.h"
 
 namespace penstock {
@@ -53,6 +55,9 @@ std::optional<std::string> plain_answer(const CommandLine& line, const ModelMake
     return wants_help(line.arguments) ? plan_help() : plan_text(line.arguments, models);
   }
   if (line.command == "inspect" && wants_help(line.arguments)) return inspect_help();
+  if (line.command == "help" && line.arguments == Arguments{"run-file"}) {
+    return run_file_reference();
+  }
   if (line.command.empty() || wants_help({line.command}) || line.command == "help") {
     return general_help();
   }
@@ -104,6 +109,7 @@ int start(int argc, char** argv, const ModelMaker& models) {
 }  // namespace
 
 int run_program(int argc, char** argv, const ModelMaker& models) {
+  if (!penstock_processor_fits) return static_cast<int>(ErrorKind::Resource);
   try {
     return start(argc, argv, models);
   } catch (...) {  // MPI did not start

@@ -7,22 +7,29 @@
 #include <filesystem>
 #include <system_error>
 
+#include "launch/program/dry_run.h"
 #include "launch/program/failure.h"
 #include "launch/program/options/command_line.h"
 #include "launch/program/options/layer_places.h"
 #include "launch/program/options/run_file.h"
+#include "launch/program/start/meeting.h"
 #include "runtime/blueprint/programs.h"
 #include "runtime/data/text/vocabulary.h"
 
 namespace penstock {
 
-std::unique_ptr<Network> starting_network(const Session& session, std::chrono::milliseconds limit) {
-  return make_mpi_network(session, {.positions = session.ranks()}, {}, {.limit = limit});
+std::unique_ptr<Network> starting_network(const Session& session, std::chrono::milliseconds limit,
+                                          std::vector<std::string>* notes) {
+  auto network = make_mpi_network(session, {.positions = session.ranks()}, {}, {.limit = limit});
+  std::vector<std::string> said = meet(network->world(), session);
+  if (notes != nullptr) *notes = std::move(said);
+  return network;
 }
 
 Waits watched_waits(const RunConfig& config, const std::string& folder) {
   return {.limit = std::chrono::milliseconds(static_cast<int64_t>(config.wait_limit * 1000.0)),
           .are_watched = true,
+          .nap = config.dry_run ? kDryRunNap : std::chrono::microseconds(0),
           .folder = folder,
           .say = print_hang};
 }
@@ -64,7 +71,7 @@ Config with_vocabulary(Collective& world, const Config& config, const std::strin
   return complete;
 }
 
-Grid grid_of(const Config& config, int ranks) {
+Grid grid_of(const Config& config, int ranks, const std::string& starter) {
   const PipelineConfig& pipeline = config.pipeline;
   const int positions = on_every_rank([&] { return ranks_per_pipeline(pipeline); });
   const int64_t needed = int64_t{positions} * pipeline.replicas;
@@ -72,11 +79,11 @@ Grid grid_of(const Config& config, int ranks) {
     const std::string here = ranks == 1 ? "is 1" : fmt::format("are {}", ranks);
     throw Error(
         ErrorKind::Input,
-        fmt::format("{} stages{} x {} replicas need {} ranks, but there {}: mpirun -n {} "
+        fmt::format("{} stages{} x {} replicas need {} ranks, but there {}: {} -n {} "
                     "penstock train RUNFILE.toml, or change --stages and --replicas",
                     pipeline.stages,
                     positions == pipeline.stages ? "" : fmt::format(" on {} ranks", positions),
-                    pipeline.replicas, needed, here, needed),
+                    pipeline.replicas, needed, here, starter, needed),
         ErrorScope::EveryRank);
   }
   return {.positions = positions,

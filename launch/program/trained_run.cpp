@@ -127,7 +127,7 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
     agree(world, fmt::format("rank {} (host {})", session.rank(), session.host()),
           [&] { device = open_device(choice, plan.threads, config.run); });
     checkpoint = on_first_rank(world, [&] { return readable(options.checkpoint, config.run.out); });
-    grid = grid_of(config, session.ranks());
+    grid = grid_of(config, session.ranks(), session.started_by());
     if (count) spare_micro_batches(config, counted_on_first_rank(world, count), width);
   }
   const LinkPlan links =

@@ -124,6 +124,10 @@ std::string json_text(const RunSummary& summary) {
       {"final_loss", summary.final_loss},
       {"samples_per_s", summary.samples_per_s},
   };
+  if (summary.dry_run) {
+    json.erase("final_loss");
+    json["dry_run"] = true;
+  }
   if (summary.tokens_per_s) json["tokens_per_s"] = *summary.tokens_per_s;
   add_speed(json, summary.speed);
   if (summary.speed) json["peak_from"] = summary.speed->peak_from;

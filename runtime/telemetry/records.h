@@ -91,6 +91,7 @@ struct TransferRecord {    // what a run started from: summary.json's `init`
 struct RunSummary {  // summary.json
   int ranks = 1, stages = 1, replicas = 1, micro_batches = 1;
   int64_t micro_batch_size = 1;
+  bool dry_run = false;  // nothing was trained: no loss
   std::string model, schedule, recompute, device, precision;
   int threads = 1;
   int64_t parameters = 0;  // of the whole network

@@ -112,8 +112,44 @@ TEST_F(Program, ProfilesLayersAndLinks) {
   expect_refusal(1, "profile", 2, {"run file"});
 }
 
+// It used to be trained, by whatever they had in common.
+TEST_F(Program, RefusesRanksThatAreNotOneProgram) {
+  const std::string words = train("--stages 2");
+  const auto one_of_each = [&](const std::string& first, const std::string& second) {
+    return run_words(
+        PENSTOCK_MPIEXEC " -q --oversubscribe --bind-to none -n 1 " + first + " : -n 1 " + second,
+        30);
+  };
+  const JobResult programs =
+      one_of_each(penstock_program() + " " + words, program_beside("own_network") + " " + words);
+  EXPECT_EQ(programs.exit_code, 2);
+  EXPECT_THAT(programs.output, HasSubstr("penstock: error: rank 1 (host "));
+  EXPECT_THAT(programs.output, HasSubstr("runs another build of the program"));
+  const JobResult run_files =
+      one_of_each(penstock_program() + " " + words, penstock_program() + " " + words + " --seed 2");
+  EXPECT_EQ(run_files.exit_code, 2);
+  ASSERT_EQ(error_lines(run_files.output).size(), 1U) << run_files.output;
+  EXPECT_THAT(run_files.output, HasSubstr("rank 1 (host "));
+  EXPECT_THAT(run_files.output, HasSubstr("was started with other arguments than rank 0"));
+}
+
+TEST_F(Program, SaysWhatDiffersBetweenRanksAndWhoWouldNotBeMissed) {
+  const std::string words = penstock_program() + " " + train("--stages 2");
+  const JobResult job = run_words(PENSTOCK_MPIEXEC " -q --oversubscribe --bind-to none -n 1 " +
+                                      words + " : -n 1 -x OMP_THREAD_LIMIT=7 " + words,
+                                  30);
+  EXPECT_EQ(job.exit_code, 0) << job.output;
+  EXPECT_THAT(job.output, HasSubstr("note: OMP_THREAD_LIMIT is '7' on rank 1 (host "));
+  EXPECT_THAT(job.output, testing::Not(HasSubstr("keepalive"))) << "on one host";
+}
+
 TEST_F(Program, RefusesImpossibleShapes) {
   expect_refusal(3, train("--stages 2"), 2, {"2 stages", "3", "mpirun -n 2"});
+  const JobResult under_slurm = run_words(
+      "env SLURM_STEP_NUM_TASKS=1 PMIX_RANK=0 " + penstock_program() + " " + train("--stages 2"),
+      30);
+  EXPECT_EQ(under_slurm.exit_code, 2);
+  EXPECT_THAT(under_slurm.output, HasSubstr("but there is 1: srun -n 2 penstock train"));
   expect_refusal(4, train("--stages 4 --replicas 2"), 2, {"8 ranks"});
   expect_refusal(2, train("--stages 2 --pipeline.mini_batch 7"), 2, {"mini_batch", "7"});
   expect_refusal(2, train("--stages 2 --pipeline.split 1,1"), 2, {"split"});

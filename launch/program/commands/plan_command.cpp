@@ -12,6 +12,7 @@
 #include "kernels/device_model.h"
 #include "kernels/error.h"
 #include "launch/program/commands/plan_json.h"
+#include "launch/program/commands/plan_replay.h"
 #include "launch/program/commands/plan_table.h"
 #include "launch/program/commands/profile_file.h"
 #include "launch/program/kept_run.h"
@@ -34,6 +35,7 @@ struct PlanOptions {
   std::string profile;
   std::optional<int> nodes, ranks_per_node;  // all ranks on one node when neither is given
   size_t top = 20;
+  ReplayOptions replay;
   bool json = false;
   std::vector<std::string> rest;  // the run file and its keys
 };
@@ -72,6 +74,7 @@ PlanOptions plan_options(const std::vector<std::string>& arguments) {
           "nodes", po::value<int>()->notifier([&](int n) { request.nodes = n; }))(
           "ranks-per-node", po::value<int>()->notifier([&](int n) { request.ranks_per_node = n; }))(
           "top", po::value(&request.top))("json", po::bool_switch(&request.json));
+  options.add(request.replay.description());
   namespace style = po::command_line_style;
   try {
     po::variables_map values;
@@ -91,6 +94,7 @@ PlanOptions plan_options(const std::vector<std::string>& arguments) {
     fail_input("plan: say for how many ranks, at least 1: penstock plan RUNFILE.toml --ranks N");
   }
   if (request.top < 1) fail_input("plan: --top is how many to list, at least 1");
+  check(request.replay);
   (void)ranks_of_a_node(request);
   return request;
 }
@@ -154,8 +158,10 @@ std::string plan_text(const std::vector<std::string>& arguments, const ModelMake
   pin_what_was_asked_for(settings, asked);
   asked.wanted = static_cast<int>(request.top);
   const Plan found = plan(asked);
-  if (request.json) return plan_json(found);
-  return heading(config, request, asked, found, device) + plan_table(found, request.top);
+  const std::vector<Replayed> replays = replayed(request.replay, found, asked);
+  if (request.json) return plan_json(found, replays);
+  return heading(config, request, asked, found, device) + plan_table(found, request.top) +
+         replay_table(replays, found, request.replay);
 }
 
 std::string plan_help() {
@@ -171,6 +177,15 @@ run file on N ranks, with the split of layers that fits each, fastest first. Nee
   --nodes N              how many nodes the ranks are on, equally many on each [1]
   --ranks-per-node N     the same, said by how many ranks share a node
   --top N                how many to list [20]
+  --replay N             replay the N fastest as whole jobs, rank by rank, with shared network cards [0]
+  --cards N              network cards of a node, shared by its ranks; 0: nothing is shared [1]
+  --jitter X             deviation of every computation's time, as a share of it [0]
+  --stragglers S,F       a share S of the nodes takes F times as long to compute
+  --slow-node N,F        the network card of node N takes F times as long
+  --replay-steps N       steps to replay where there is jitter [5]
+  --node-mtbf HOURS      a node fails once in so long: says how often to write checkpoints, and the goodput
+  --checkpoint-seconds T for which a checkpoint stops training [30]
+  --restart-seconds T    from a failure to the next step [300]
   --json                 everything that was looked at, for programs
 
 Keys of the run file given here (--stages 8, --schedule zb-v, ...) are kept as they are.

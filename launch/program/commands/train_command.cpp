@@ -3,9 +3,11 @@
 
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 #include "launch/program/commands/commands.h"
 #include "launch/program/device_choice.h"
+#include "launch/program/dry_run.h"
 #include "launch/program/failure.h"
 #include "launch/program/kept_run.h"
 #include "launch/program/output.h"
@@ -120,9 +122,10 @@ int stopped(const RunSummary& summary, const Session& session, const Config& con
             Reporter* reporter) {
   if (reporter != nullptr) {
     reporter->note(fmt::format(
-        "stopped after step {} of {}, by {}, with a checkpoint; to go on: mpirun -n {} penstock "
-        "train {}/run.toml --resume auto",
-        summary.steps, config.run.steps, summary.stopped, session.ranks(), config.run.out));
+        "stopped after step {} of {}, by {}, with a checkpoint; to go on: {} -n {} penstock train "
+        "{}/run.toml --resume auto",
+        summary.steps, config.run.steps, summary.stopped, session.started_by(), session.ranks(),
+        config.run.out));
   }
   return kStoppedExitCode;
 }
@@ -154,15 +157,16 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
   ThreadPlan plan;
   DeviceChoice choice;
   std::unique_ptr<Device> device;
+  std::vector<std::string> notes;
   {
-    const std::unique_ptr<Network> all = starting_network(session);
+    const std::unique_ptr<Network> all = starting_network(session, kWaitLimit, &notes);
     Collective& world = all->world();
     Settings settings;
     Config config = shared_config(world, arguments, true, &settings);
     const TimeLimit limit = on_every_rank([&] { return time_limit(config.run.time_limit); });
     to = open_directory(world, config, settings);
     stopping = std::make_unique<StopRequests>(limit, to.directory.get());
-    if (nothing_is_left(world, config, to)) return 0;
+    if (!config.run.dry_run && nothing_is_left(world, config, to)) return 0;
     config.run.out = to.path;
     config = with_vocabulary(world, config, to.path);
     plan = shared_threads(world, session, config.run.threads);
@@ -170,12 +174,16 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
     config.data.spare_cores = plan.spare;
     choice = choose_device(world, session, config.run.device);
     refuse_sharing(choice, config.run);
+    if (config.run.dry_run) {
+      choice = without_gpus(std::move(choice));
+      config.pipeline.link = "auto";
+    }
     agree(world, fmt::format("rank {} (host {})", session.rank(), session.host()),
           [&] { device = open_device(choice, plan.threads, config.run); });
     run =
         planned_run(session, world, settings, config, device->model(),
                     memory_of_rank(choice, session.rank(), session.local_ranks(), *device), models);
-    grid = grid_of(run.config, session.ranks());
+    grid = grid_of(run.config, session.ranks(), session.started_by());
     refuse_mixture(choice, grid);
     InitConfig& init = run.config.init;
     if (!init.from.empty()) {
@@ -186,10 +194,16 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
       on_every_rank([&] { return plan_links(run.config.pipeline.link, choice.ranks, grid); });
   const std::unique_ptr<Network> network =
       make_mpi_network(session, grid, links, watched_waits(run.config.run, run.config.run.out));
+  if (run.config.run.dry_run) {
+    return dry_run(run, {session, *network, grid, *device}, models, to.path);
+  }
+  for (const std::string& note :
+       {plan.warning.empty() ? "" : "note: " + plan.warning,
+        fallback_note(choice, run.config.run.device), run.note, links.note}) {
+    notes.push_back(note);
+  }
   const std::unique_ptr<Reporter> reporter =
-      begin(network->world(), run.config, to,
-            {plan.warning.empty() ? "" : "note: " + plan.warning,
-             fallback_note(choice, run.config.run.device), run.note, links.note});
+      begin(network->world(), run.config, to, std::move(notes));
   try {
     return train(run, {session, *network, grid, *device}, models, to, *stopping, reporter.get());
   } catch (...) {

@@ -94,7 +94,7 @@ class MpiNetwork final : public Network {
  public:
   MpiNetwork(const Session& session, const Grid& grid, LinkPlan plan, const Waits& waits)
       : watch_(watch_over(session, waits)),
-        pollers_(watch_ ? std::chrono::milliseconds(0) : waits.limit, diary()),
+        pollers_(watch_ ? std::chrono::milliseconds(0) : waits.limit, diary(), waits.nap),
         grid_(grid),
         plan_(std::move(plan)),
         position_(grid.position_of(session.rank())),

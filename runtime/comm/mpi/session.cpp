@@ -14,6 +14,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
+#include <system_error>
 #include <thread>
 
 #include "kernels/error.h"
@@ -76,15 +78,39 @@ bool have_all_come(std::chrono::seconds limit) {
   return false;
 }
 
+// Whether this Open MPI has a plug-in for the PMI of Slurm, as far as its folder of plug-ins tells.
+bool may_speak_pmi() {
+  namespace fs = std::filesystem;
+  Dl_info library{};
+  if (dladdr(reinterpret_cast<void*>(&MPI_Init), &library) == 0) return true;
+  std::error_code error;
+  const fs::path folder = fs::canonical(library.dli_fname, error).parent_path();
+  bool has_some = false;
+  for (const char* name : {"openmpi", "openmpi/lib/openmpi3", "openmpi/lib/openmpi"}) {
+    for (const auto& file : fs::directory_iterator(folder / name, error)) {
+      const std::string plugin = file.path().filename();
+      has_some = has_some || plugin.starts_with("mca_pmix_");
+      if (plugin.starts_with("mca_pmix_s1.") || plugin.starts_with("mca_pmix_s2.")) return true;
+    }
+  }
+  return !has_some;  // they may be a part of the library
+}
+
+// What would end in a paragraph of Open MPI's, about how it was configured.
 void refuse_slurm_without_pmix() {
-  if (Session::library_version().starts_with("Open MPI") && is_slurm_without_pmix(std::getenv)) {
+  if (!Session::library_version().starts_with("Open MPI")) return;
+  if (is_slurm_without_pmix(std::getenv) || (is_slurm_with_pmi(std::getenv) && !may_speak_pmi())) {
     fail_input(launcher_complaint(std::getenv));
   }
 }
 
 }  // namespace
 
-Session::Session(int& argc, char**& argv) {
+Session::Session(int& argc, char**& argv) : started_by_(starter(std::getenv)) {
+  for (int i = 1; i < argc; ++i) {
+    if (i > 1) arguments_ += ' ';
+    arguments_ += argv[i];
+  }
   refuse_slurm_without_pmix();
   const std::string complaint = launcher_complaint(std::getenv);  // if this rank is alone
   set_defaults();
