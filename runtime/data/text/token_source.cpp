@@ -10,7 +10,6 @@
 #include "runtime/data/text/byte_file.h"
 #include "runtime/data/text/packed_tokens.h"
 #include "runtime/data/text/text_file.h"
-#include "runtime/data/text/vocabulary.h"
 #include "runtime/data/tokens/file_tokens.h"
 #include "runtime/data/tokens/llmc_tokens.h"
 #include "runtime/data/tokens/megatron_tokens.h"
@@ -116,21 +115,12 @@ std::shared_ptr<const TokenSource> open_bytes(const std::string& path, int64_t u
     const int64_t size = file->size_bytes();
     return std::make_shared<FileTokens>(std::move(file), 0, size, 1, "byte");
   }
-  return std::make_shared<TokensInMemory>(path, PackedTokens(read_whole_file(path, unpack_limit)),
-                                          "byte");
+  return tokens_in_memory(path, PackedTokens(read_whole_file(path, unpack_limit)), "byte");
 }
 
-std::shared_ptr<const TokenSource> open_text_in_pieces(const std::string& path,
-                                                       const Pieces& vocabulary,
-                                                       int64_t unpack_limit) {
-  PackedTokens tokens(vocabulary.size());
-  const std::optional<int32_t> line_end = vocabulary.find(kLinePiece);
-  const auto take = [&](std::string_view line) {
-    tokens.append(vocabulary.encode(line));
-    if (line_end) tokens.append(std::span(&*line_end, 1));
-  };
-  for_each_line(path, take, unpack_limit);
-  return std::make_shared<TokensInMemory>(path, std::move(tokens), "piece");
+std::shared_ptr<const TokenSource> tokens_in_memory(const std::string& path, PackedTokens tokens,
+                                                    const std::string& unit) {
+  return std::make_shared<TokensInMemory>(path, std::move(tokens), unit);
 }
 
 TokenFile open_token_file(const std::string& path) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/data/packed_file.h"
-#include "runtime/data/text/pieces.h"
+#include "runtime/data/text/packed_tokens.h"
 
 namespace penstock {
 
@@ -28,9 +28,9 @@ class TokenSource {
 [[nodiscard]] std::shared_ptr<const TokenSource> open_bytes(const std::string& path,
                                                             int64_t unpack_limit = kUnpackLimit);
 
-// The text in word pieces, all in memory; kLinePiece ends each line where the vocabulary has it.
-[[nodiscard]] std::shared_ptr<const TokenSource> open_text_in_pieces(
-    const std::string& path, const Pieces& vocabulary, int64_t unpack_limit = kUnpackLimit);
+[[nodiscard]] std::shared_ptr<const TokenSource> tokens_in_memory(const std::string& path,
+                                                                  PackedTokens tokens,
+                                                                  const std::string& unit);
 
 struct TokenFile {
   std::shared_ptr<const TokenSource> tokens;

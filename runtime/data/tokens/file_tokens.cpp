@@ -9,8 +9,13 @@
 namespace penstock {
 
 FileTokens::FileTokens(std::shared_ptr<const ByteFile> file, int64_t offset, int64_t size,
-                       size_t width, std::string unit)
-    : file_(std::move(file)), offset_(offset), size_(size), width_(width), unit_(std::move(unit)) {}
+                       size_t width, std::string unit, std::string text)
+    : file_(std::move(file)),
+      offset_(offset),
+      size_(size),
+      width_(width),
+      unit_(std::move(unit)),
+      text_(std::move(text)) {}
 
 void FileTokens::read(int64_t first, std::span<int32_t> out) const {
   std::array<uint8_t, 4096> buffer;
@@ -30,7 +35,8 @@ int32_t FileTokens::token(const uint8_t* bytes, int64_t index) const {
   uint32_t value = 0;
   for (size_t i = 0; i < width_; ++i) value |= uint32_t{bytes[i]} << (8 * i);
   if (value > INT32_MAX) {
-    fail_data(path() + ", byte " + std::to_string(offset_ + index * static_cast<int64_t>(width_)) +
+    fail_data(file_->path() + ", byte " +
+              std::to_string(offset_ + index * static_cast<int64_t>(width_)) +
               ": it holds the token " + std::to_string(value) +
               ", which no vocabulary has: is it of another type than its header says?");
   }

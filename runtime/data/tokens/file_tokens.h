@@ -18,11 +18,13 @@ namespace penstock {
 class FileTokens final : public TokenSource {
  public:
   // `size` little-endian numbers of `width` bytes (1, 2 or 4) from byte `offset` on, which are
-  // there.
+  // there. `text`: what they were made of, named in messages instead of the file; may be empty.
   FileTokens(std::shared_ptr<const ByteFile> file, int64_t offset, int64_t size, size_t width,
-             std::string unit);
+             std::string unit, std::string text = {});
 
-  [[nodiscard]] const std::string& path() const override { return file_->path(); }
+  [[nodiscard]] const std::string& path() const override {
+    return text_.empty() ? file_->path() : text_;
+  }
   [[nodiscard]] int64_t size() const override { return size_; }
   [[nodiscard]] std::string unit() const override { return unit_; }
   // Through a small buffer, so that reading allocates nothing.
@@ -34,7 +36,7 @@ class FileTokens final : public TokenSource {
   std::shared_ptr<const ByteFile> file_;
   int64_t offset_, size_;
   size_t width_;
-  std::string unit_;
+  std::string unit_, text_;
 };
 
 // Throws Error(Data): the file, the byte, and why it is none.
