@@ -72,6 +72,7 @@ Config with_vocabulary(Collective& world, const Config& config, const std::strin
     const std::string path = provide_vocabulary(config.data, folder);
     return std::filesystem::absolute(path).lexically_normal().string();
   });
+  complete.data.cache_folder = std::filesystem::absolute(folder).lexically_normal().string();
   return complete;
 }
 
