@@ -84,7 +84,7 @@ def main():
         hosts.run(mpiexec, "-n", 1, penstock, "train", hosts.folder / "run.toml", "--stages", 1,
                   "--out", hosts.folder / "undisturbed")
         for job in jobs:
-            lab.wait_for(f"the end of the job by {job.launcher}", job.is_done, 500 if by_hand else 60)
+            lab.wait_for(f"the end of the job by {job.launcher}", job.is_done, 500 if by_hand else 120)
             job.check(penstock, hosts.folder / "undisturbed")
     except BaseException:
         print(*(job.log.read_text() for job in jobs if job.log.exists()), slurm.logs(), sep="\n")
