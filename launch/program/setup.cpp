@@ -26,10 +26,10 @@ std::unique_ptr<Network> starting_network(const Session& session, std::chrono::m
   return network;
 }
 
-Waits watched_waits(const RunConfig& config, const std::string& folder) {
+Waits watched_waits(const RunConfig& config, const std::string& folder, int local_ranks) {
   return {.limit = std::chrono::milliseconds(static_cast<int64_t>(config.wait_limit * 1000.0)),
           .are_watched = true,
-          .nap = config.dry_run ? kDryRunNap : std::chrono::microseconds(0),
+          .nap = config.dry_run ? dry_run_nap(local_ranks) : std::chrono::microseconds(0),
           .folder = folder,
           .say = print_hang};
 }
@@ -91,18 +91,24 @@ Grid grid_of(const Config& config, int ranks, const std::string& starter) {
           .placement = pipeline.placement == "replicas" ? Placement::Replicas : Placement::Stages};
 }
 
+namespace {
+
+std::vector<RankCores> parsed_cores(const std::vector<std::string>& texts) {
+  std::vector<RankCores> ranks;
+  ranks.reserve(texts.size());
+  for (const std::string& text : texts) ranks.push_back(parse_rank_cores(text));
+  return ranks;
+}
+
+}  // namespace
+
 ThreadPlan shared_threads(Collective& world, const Session& session, int asked) {
   const std::vector<std::string> texts = world.gather_text(text_of(own_cores(session.host())));
+  ThreadPlan plan;
   const std::string text = on_first_rank(world, [&] {
-    std::vector<RankCores> ranks;
-    ranks.reserve(texts.size());
-    for (const std::string& rank : texts) {
-      ranks.push_back(parse_rank_cores(rank));
-    }
-    const ThreadPlan plan = plan_threads(asked, ranks);
+    plan = plan_threads(asked, parsed_cores(texts));
     return fmt::format("{} {} {}", plan.threads, plan.spare, plan.warning);
   });
-  ThreadPlan plan;
   const char* at = text.data();
   const char* const end = at + text.size();
   for (int* const number : {&plan.threads, &plan.spare}) {

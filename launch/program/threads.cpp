@@ -93,6 +93,7 @@ ThreadPlan plan_threads(int asked, const std::vector<RankCores>& ranks) {
     }
   }
   if (poorest == nullptr) return plan;
+  plan.ranks = ranks;
   plan.threads = asked > 0 ? asked : fair;
   plan.spare = std::clamp(fair - plan.threads, 1, kMostSpare);
   const int local = ranks_on_host(*poorest, ranks);

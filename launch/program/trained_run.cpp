@@ -10,6 +10,7 @@
 #include "launch/program/failure.h"
 #include "launch/program/kept_run.h"
 #include "launch/program/setup.h"
+#include "launch/program/start/data_places.h"
 #include "runtime/checkpoint/reader.h"
 #include "runtime/data/text/vocabulary.h"
 #include "runtime/run_directory/contents.h"
@@ -62,6 +63,7 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
     const DataRead read = with_data ? DataRead::Validation : DataRead::Nothing;
     const Config asked = shared_config(world, options.rest, true, nullptr, read);
     config = share(world, [&] { return with_kept(asked, options.checkpoint); });
+    config.run.dry_run = false;  // of what was trained
     const ThreadPlan plan = shared_threads(world, session, config.run.threads);
     config.run.threads = plan.threads;
     config.data.spare_cores = plan.spare;
@@ -82,7 +84,10 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
     return draw_up(config, models, vocabulary, source ? source->facts().classes : 0);
   }));
   pipeline = std::make_unique<Pipeline>(config, *blueprint, grid, *network, *device);
-  if (source) source->open(pipeline->reads().fields);
+  if (source) {
+    refuse_missing_data(network->world(), session, grid, config.data, *blueprint);
+    source->open(pipeline->reads().fields);
+  }
   agree(network->world(), name_of_rank(session, grid),
         [&] { load_weights(checkpoint, *pipeline, *device); });
 }

@@ -95,7 +95,7 @@ std::string bash_completion() {
     names.push_back(form.name);
     std::vector<std::string> words = {"--help"};
     const CommandOptions options = command.options();
-  for (const auto& option : options.options()) {
+    for (const auto& option : options.options()) {
       words.push_back("--" + option->long_name());
     }
     cases += fmt::format("    {}) words=\"{}{}\" ;;\n", form.name, fmt::join(words, " "),

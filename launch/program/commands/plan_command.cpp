@@ -11,8 +11,8 @@
 
 #include "kernels/device_model.h"
 #include "kernels/error.h"
+#include "launch/program/commands/figures/plan_replay.h"
 #include "launch/program/commands/plan_json.h"
-#include "launch/program/commands/plan_replay.h"
 #include "launch/program/commands/plan_table.h"
 #include "launch/program/commands/profile_file.h"
 #include "launch/program/kept_run.h"

@@ -1,5 +1,5 @@
-// launch/program/commands/plan_replay.h -- the second half of `penstock plan`: the best candidates
-// as whole jobs on their nodes (runtime/replay), and what failures would cost them.
+// launch/program/commands/figures/plan_replay.h -- the second half of `penstock plan`: the best
+// candidates as whole jobs on their nodes (runtime/replay), and what failures would cost them.
 #pragma once
 
 #include <cstddef>
