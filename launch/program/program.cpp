@@ -9,6 +9,7 @@
 #include "kernels/suggest.h"
 #include "launch/program/commands/commands.h"
 #include "launch/program/commands/plan_command.h"
+#include "launch/program/commands/report_command.h"
 #include "launch/program/commands/schedule_command.h"
 #include "launch/program/failure.h"
 #include "launch/program/inspect/inspect_command.h"
@@ -54,6 +55,9 @@ std::optional<std::string> plain_answer(const CommandLine& line, const ModelMake
   if (line.command == "plan") {
     return wants_help(line.arguments) ? plan_help() : plan_text(line.arguments, models);
   }
+  if (line.command == "report") {
+    return wants_help(line.arguments) ? report_help() : report_text(line.arguments);
+  }
   if (line.command == "inspect" && wants_help(line.arguments)) return inspect_help();
   if (line.command == "help" && line.arguments == Arguments{"run-file"}) {
     return run_file_reference();
@@ -70,7 +74,7 @@ std::optional<std::string> plain_answer(const CommandLine& line, const ModelMake
 int dispatch(Session& session, const CommandLine& line, const ModelMaker& models) {
   const Command* command = find_command(line.command);
   if (command != nullptr) return command->run(session, line.arguments, models);
-  std::vector<std::string> names = {"schedule", "plan", "inspect"};
+  std::vector<std::string> names = {"schedule", "plan", "inspect", "report"};
   for (const Command& known : kCommands) {
     names.emplace_back(known.name);
   }
