@@ -20,7 +20,10 @@ void Tally::add(double flops, double rate, double bytes) {
   ++count_.ops;
   count_.flops += flops;
   count_.bytes += bytes;
-  count_.seconds += std::max(flops / rate, bytes / model_.memory_rate()) + model_.op_overhead_s;
+  const double seconds =
+      std::max(flops / rate, bytes / model_.memory_rate()) + model_.op_overhead_s;
+  count_.seconds += seconds;
+  if (spent_) spent_(seconds);
 }
 
 void Tally::product(double flops, DType dtype, Operands operands, double more_bytes) {

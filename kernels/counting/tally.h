@@ -2,8 +2,10 @@
 // Private to kernels/counting.
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <memory>
+#include <utility>
 
 #include "kernels/counting/counting_device.h"
 #include "kernels/cpu/onednn/packed_filters.h"
@@ -16,8 +18,12 @@ class Tally {
   // What an op reads or writes; null tensors are none, and one both read and written counts twice.
   using Operands = std::initializer_list<const Tensor*>;
 
-  // `memory` takes the copies of weights and the scratch tensors that the device would.
-  Tally(const DeviceModel& model, Memory& memory) : model_(model), memory_(memory) {}
+  using Spent = std::function<void(double seconds)>;
+
+  // `memory` takes the copies of weights and the scratch tensors that the device would; `spent`
+  // (may be empty) is called with the seconds of each op.
+  Tally(const DeviceModel& model, Memory& memory, Spent spent = {})
+      : model_(model), memory_(memory), spent_(std::move(spent)) {}
 
   // Matrix products of numbers of that type. `more_bytes` come on top of the operands: a weight, or
   // what is added to. Where bf16 is emulated all operands of that type are widened at once.
@@ -52,6 +58,7 @@ class Tally {
   DeviceModel model_;
   Memory& memory_;
   OpCount count_;
+  Spent spent_;
 };
 
 // The tally must outlive the ops.

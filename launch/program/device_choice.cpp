@@ -8,7 +8,9 @@
 #include <set>
 #include <sstream>
 
+#include "kernels/counting/pacing_device.h"
 #include "kernels/memory/host_memory.h"
+#include "launch/program/dry_run.h"
 
 namespace penstock {
 namespace {
@@ -129,6 +131,7 @@ void refuse_mixture(const DeviceChoice& choice, const Grid& grid) {
 
 int64_t memory_of_rank(const DeviceChoice& choice, int rank, int local_ranks,
                        const Device& device) {
+  if (!device.holds_values()) return device.model().memory_bytes;
   if (device.host_addressable()) return host_memory_bytes() / std::max(local_ranks, 1);
   const std::string& gpu = choice.ranks.at(static_cast<size_t>(rank)).gpu;
   const auto sharing = std::count_if(choice.ranks.begin(), choice.ranks.end(),
@@ -151,7 +154,11 @@ std::string fallback_note(const DeviceChoice& choice, const std::string& wish) {
 }
 
 std::unique_ptr<Device> open_device(const DeviceChoice& choice, int threads,
-                                    const RunConfig& config) {
+                                    const RunConfig& config, int local_ranks) {
+  if (config.dry_run) {
+    return make_pacing_device(device_model_named(config.dry_run_model, threads),
+                              dry_run_nap(local_ranks));
+  }
   if (choice.gpu < 0) return make_cpu_device(threads);
   return make_cuda_device(choice.gpu, config.graphs, config.spare_processors);
 }

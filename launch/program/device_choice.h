@@ -47,8 +47,9 @@ void refuse_sharing(const DeviceChoice& choice, const RunConfig& config);
 // stages hold are looked after where those are known (runtime/pipeline/tied_gradients.h).
 void refuse_mixture(const DeviceChoice& choice, const Grid& grid);
 
-// Bytes that this rank's tensors may take: of its GPU, shared with the ranks that compute on it
-// too, or of its host, shared with the `local_ranks` there.
+// Bytes that this rank's tensors may take: of the device that a dry run stands for, of its GPU,
+// shared with the ranks that compute on it too, or of its host, shared with the `local_ranks`
+// there.
 [[nodiscard]] int64_t memory_of_rank(const DeviceChoice& choice, int rank, int local_ranks,
                                      const Device& device);
 
@@ -60,8 +61,9 @@ void refuse_mixture(const DeviceChoice& choice, const Grid& grid);
 // The same, of this host and build.
 [[nodiscard]] std::string fallback_note(const DeviceChoice& choice, const std::string& wish);
 
-// Throws Error(Resource) where there is no such GPU.
+// The model of one for a dry run, one of so many on its host. Throws Error(Resource) where there is
+// no such GPU.
 [[nodiscard]] std::unique_ptr<Device> open_device(const DeviceChoice& choice, int threads,
-                                                  const RunConfig& config);
+                                                  const RunConfig& config, int local_ranks = 1);
 
 }  // namespace penstock

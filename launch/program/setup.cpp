@@ -9,6 +9,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "launch/program/dry_run.h"
 #include "launch/program/failure.h"
 #include "launch/program/options/command_line.h"
 #include "launch/program/options/layer_places.h"
@@ -29,9 +30,10 @@ std::unique_ptr<Network> starting_network(const Session& session, std::chrono::m
   return network;
 }
 
-Waits watched_waits(const RunConfig& config, const std::string& folder) {
+Waits watched_waits(const RunConfig& config, const std::string& folder, int local_ranks) {
   return {.limit = std::chrono::milliseconds(static_cast<int64_t>(config.wait_limit * 1000.0)),
           .are_watched = true,
+          .nap = config.dry_run ? dry_run_nap(local_ranks) : std::chrono::microseconds(0),
           .folder = folder,
           .say = print_hang};
 }
@@ -70,6 +72,7 @@ Config with_vocabulary(Collective& world, const Config& config, const std::strin
     const std::string path = provide_vocabulary(config.data, folder);
     return std::filesystem::absolute(path).lexically_normal().string();
   });
+  complete.data.cache_folder = std::filesystem::absolute(folder).lexically_normal().string();
   return complete;
 }
 
@@ -112,7 +115,7 @@ ThreadPlan shared_threads(Collective& world, const Session& session, const RunCo
   // The first line is the plan, then one for each rank: what it is bound to, or nothing.
   const std::string text = on_first_rank(world, [&] {
     plan = plan_threads(config.threads, parsed_cores(texts), session.started_by());
-    std::string lines = fmt::format("{} {}", plan.threads, plan.warning);
+    std::string lines = fmt::format("{} {} {}", plan.threads, plan.spare, plan.warning);
     const std::vector<std::vector<int>> bound = cores_to_bind(config.bind, plan.ranks);
     for (size_t rank = 0; rank < bound.size(); ++rank) {
       lines += fmt::format("\n{}", fmt::join(bound[rank], " "));
@@ -122,7 +125,9 @@ ThreadPlan shared_threads(Collective& world, const Session& session, const RunCo
   });
   std::istringstream lines(text);
   std::string line;
-  if (!(lines >> plan.threads)) fail_internal("the thread plan of rank 0 has no number: " + text);
+  if (!(lines >> plan.threads >> plan.spare)) {
+    fail_internal("the thread plan of rank 0 has no numbers: " + text);
+  }
   (void)lines.get();
   std::getline(lines, plan.warning);
   for (int rank = 0; rank <= session.rank(); ++rank) std::getline(lines, line);

@@ -33,6 +33,9 @@ int fair_share(const RankCores& rank, const std::vector<RankCores>& ranks) {
   return std::max(1, static_cast<int>(rank.cores.size()) / std::max(1, sharing(rank, ranks)));
 }
 
+// More threads decode no faster than any network here learns.
+constexpr int kMostSpare = 8;
+
 int ranks_on_host(const RankCores& rank, const std::vector<RankCores>& ranks) {
   return static_cast<int>(std::count_if(
       ranks.begin(), ranks.end(), [&](const RankCores& other) { return other.host == rank.host; }));
@@ -69,6 +72,7 @@ ThreadPlan plan_threads(int asked, const std::vector<RankCores>& ranks,
   if (poorest == nullptr) return plan;
   plan.ranks = ranks;
   plan.threads = asked > 0 ? asked : fair;
+  plan.spare = std::clamp(fair - plan.threads, 1, kMostSpare);
   const int local = ranks_on_host(*poorest, ranks);
   const int bound = static_cast<int>(poorest->cores.size());
   if (bound * local < poorest->host_cores && plan.threads > bound) {

@@ -21,6 +21,7 @@ struct RankCores {
 
 struct ThreadPlan {
   int threads = 1;      // per rank
+  int spare = 1;        // cores of a rank that those leave, 1 to 8: threads that read data
   std::string warning;  // empty: nothing to say
   // By world rank, those that it will compute on; of shared_threads(), on rank 0 only.
   std::vector<RankCores> ranks = {};

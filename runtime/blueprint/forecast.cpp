@@ -28,6 +28,8 @@ Forecast forecast(const Config& config, const Blueprint& blueprint, const Device
     Cluster cluster = cluster_of(device, profile);
     cluster.ranks_per_node = ranks_per_node;
     cluster.placement = config.pipeline.placement;
+    // A modelled accelerator goes on computing while its host moves bytes.
+    if (config.run.dry_run) cluster.within_node.receiver_copies = false;
     const ModelCosts layers = costs(candidate.micro_batch_size);
     return {
         predict(candidate, blueprint.programs.training, layers, cluster),

@@ -34,8 +34,10 @@ class Pollers {
  public:
   // For how long a wait may see nothing come; zero: for ever. What is waited for is noted in
   // `diary`, which may be null and must outlive the pollers.
-  explicit Pollers(std::chrono::milliseconds limit = {}, Diary* diary = nullptr)
-      : limit_(limit), diary_(diary) {}
+  // `nap`: for how long a wait that lasts sleeps between two looks; zero: it only gives way.
+  explicit Pollers(std::chrono::milliseconds limit = {}, Diary* diary = nullptr,
+                   std::chrono::microseconds nap = {})
+      : limit_(limit), diary_(diary), nap_(nap) {}
   Pollers(const Pollers&) = delete;
   Pollers& operator=(const Pollers&) = delete;
 
@@ -60,7 +62,7 @@ class Pollers {
       if (diary_ != nullptr) diary_->look_at_device();
       // A small message is there before giving way would have paid (message_bench: 0.5 us, else
       // 0.8).
-      if (++asked > kAtOnce) std::this_thread::yield();
+      if (++asked > kAtOnce) give_way();
       const auto waited = Clock::now() - start;
       if (limit_.count() > 0 && waited > limit_) give_up(what);
       if (!told && waited > kLong) tell_more(what);
@@ -89,6 +91,10 @@ class Pollers {
   // A wait that lasts so long may be a hang: the diary is told what else is under way.
   static constexpr std::chrono::milliseconds kLong{200};
 
+  void give_way() const {
+    if (nap_.count() > 0) return std::this_thread::sleep_for(nap_);
+    std::this_thread::yield();
+  }
   [[noreturn]] void give_up(const std::string& what) const;
   void tell_more(const std::string& what) const;
   // "under way: ..." but for `what`, or empty.
@@ -96,6 +102,7 @@ class Pollers {
 
   std::chrono::milliseconds limit_;
   Diary* diary_;
+  std::chrono::microseconds nap_;
   std::vector<Poller*> all_;
 };
 

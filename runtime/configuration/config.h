@@ -59,14 +59,16 @@ struct RunConfig {
   double wait_limit = 300;   // seconds for which no rank goes on before the run ends; 0: for ever
   // stop | skip: what becomes of a run when a step's loss or gradient is not finite
   std::string on_nonfinite = "stop";
-  int threads = 0;                 // per rank; 0: the host's cores shared by its ranks
-  std::string bind = "auto";       // to cores: auto | none | split
-  std::string precision = "fp32";  // fp32 | bf16
-  double peak_tflops = 0;          // what mfu is a share of; 0: what is known of the device
-  int64_t eval_every = 0;          // steps; 0: only at the end, when there is validation data
-  int64_t eval_batch = 0;          // samples of one evaluation micro-batch; 0: micro_batch_size
-  int64_t log_every = 10;          // steps between plain log lines
-  int64_t trace = 2;               // steps recorded in trace.json
+  int threads = 0;                    // per rank; 0: the host's cores shared by its ranks
+  std::string bind = "auto";          // to cores: auto | none | split
+  std::string precision = "fp32";     // fp32 | bf16
+  double peak_tflops = 0;             // what mfu is a share of; 0: what is known of the device
+  int64_t eval_every = 0;             // steps; 0: only at the end, when there is validation data
+  int64_t eval_batch = 0;             // samples of one evaluation micro-batch; 0: micro_batch_size
+  int64_t log_every = 10;             // steps between plain log lines
+  int64_t trace = 2;                  // steps recorded in trace.json
+  bool dry_run = false;               // everything but the arithmetic, which takes modelled times
+  std::string dry_run_model = "cpu";  // of that device: device_model_named()
 };
 
 struct Config {

@@ -81,9 +81,9 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
   evaluate_ =
       make_executor(programs.evaluation, traffic(model, layout, input, evaluation_batch_, dtype_),
                     program_size(programs.training), true);
-  for (auto& stage : stages_) {
-    stage->set_progress([executor = train_.get()] { executor->progress(); });
-  }
+  const std::function<void()> progress = [executor = train_.get()] { executor->progress(); };
+  device.set_progress(progress);
+  for (auto& stage : stages_) stage->set_progress(progress);
 }
 
 std::unique_ptr<Executor> Pipeline::make_executor(const Schedule& schedule, Traffic passing,

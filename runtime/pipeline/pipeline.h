@@ -31,6 +31,9 @@ class Pipeline {
   // Collective. `blueprint` must outlive the pipeline, to which its layers then belong.
   Pipeline(const Config& config, const Blueprint& blueprint, const Grid& grid, Network& network,
            Device& device);
+  ~Pipeline() { device_.set_progress({}); }
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
 
   // Runs one training step (input.training), or one evaluation pass, of one position where
   // input.decoding says so.

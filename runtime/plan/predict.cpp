@@ -85,12 +85,11 @@ Nodes nodes_of(const Arrangement& candidate, const Cluster& cluster) {
 }
 
 PipelineCosts pipeline_costs(const Arrangement& candidate, const Schedule& schedule,
-                             const Stages& stages, const Cluster& cluster, const Nodes& nodes) {
+                             const Stages& stages, const Cluster& cluster) {
   PipelineCosts costs;
   costs.within_node = cluster.within_node;
   costs.between_nodes = cluster.between_nodes;
   costs.replicas = candidate.replicas;
-  costs.replica_link = nodes.replicas_apart ? cluster.between_nodes : cluster.within_node;
   costs.update.assign(schedule.ranks, 0.0);
   const bool halves = runs(schedule, Op::BackwardWeight);
   for (int s = 0; s < schedule.stages; ++s) {
@@ -189,6 +188,22 @@ Schedule schedule_of(const Arrangement& candidate, const std::vector<Skip>& skip
   return training_schedule(recipe_of(candidate, skips)).schedule;
 }
 
+PipelineCosts step_costs(const Arrangement& candidate, const Schedule& schedule,
+                         const ModelCosts& costs, const Cluster& cluster) {
+  PipelineCosts times = pipeline_costs(candidate, schedule, stages_of(candidate, costs), cluster);
+  add_skips(candidate, schedule, costs, times);
+  return times;
+}
+
+Job job_of(const Arrangement& candidate, const ModelCosts& costs, const Cluster& cluster) {
+  Job job{.schedule = schedule_of(candidate, stage_skips(candidate.split, costs.skips))};
+  job.costs = step_costs(candidate, job.schedule, costs, cluster);
+  job.rules = transport_of(cluster, job.schedule);
+  job.ranks_per_node = cluster.ranks_per_node;
+  job.by_stages = cluster.placement == "stages";
+  return job;
+}
+
 TransportRules transport_of(const Cluster& cluster, const Schedule& schedule) {
   return {cluster.sends_wait ? message_window(schedule) : TransportRules::kSendsNeverWait};
 }
@@ -204,9 +219,8 @@ Prediction predict(const Arrangement& candidate, const Schedule& schedule, const
   const TransportRules rules = transport_of(cluster, schedule);
   prediction.memory = memory_of(candidate, schedule, costs, rules, &prediction.bytes);
   const Nodes nodes = nodes_of(candidate, cluster);
-  PipelineCosts times =
-      pipeline_costs(candidate, schedule, stages_of(candidate, costs), cluster, nodes);
-  add_skips(candidate, schedule, costs, times);
+  PipelineCosts times = step_costs(candidate, schedule, costs, cluster);
+  times.replica_link = nodes.replicas_apart ? cluster.between_nodes : cluster.within_node;
   // The update waits for all replicas, so the step is that of the slowest.
   for (const std::vector<int>& pattern : nodes.patterns) {
     times.node_of_rank = pattern;

@@ -8,6 +8,7 @@
 
 #include "runtime/plan/arrangement.h"
 #include "runtime/plan/layer_cost.h"
+#include "runtime/replay/job.h"
 #include "runtime/schedule/recipe.h"
 #include "runtime/schedule/schedule.h"
 #include "runtime/schedule/timing/memory.h"
@@ -48,6 +49,16 @@ struct Prediction {
                                    const std::vector<Skip>& skips = {});
 
 [[nodiscard]] Recipe recipe_of(const Arrangement& candidate, const std::vector<Skip>& skips = {});
+
+// What simulate() needs to know; which ranks share a node, and the replicas' link, are left open.
+// Arguments and errors as predict()'s.
+[[nodiscard]] PipelineCosts step_costs(const Arrangement& candidate, const Schedule& schedule,
+                                       const ModelCosts& costs, const Cluster& cluster);
+
+// All ranks of that candidate on the cluster's nodes, which have one network card each. Errors as
+// predict()'s.
+[[nodiscard]] Job job_of(const Arrangement& candidate, const ModelCosts& costs,
+                         const Cluster& cluster);
 
 // The rules of that cluster's links, for a lowered schedule. Where sends wait, finding the window
 // takes a replay or a few.

@@ -89,8 +89,7 @@ RunSummary Run::to_the_end() {
   pipeline_.drain();
   write_trace();
   report_.saved(checkpoints_.record(), checkpoints_.snapshot_bytes());
-  RunSummary summary =
-      report_.summary(record.loss, seconds_since(start), batches_->seconds_waited());
+  RunSummary summary = report_.summary(record.loss, seconds_since(start), batches_->waits());
   summary.steps = record.step;
   summary.taken = record.step - before;
   if (stops) summary.stopped = stopping_ != nullptr ? stopping_->reason() : "";
@@ -155,11 +154,13 @@ StepVote Run::vote() const {
 StepRecord Run::take_step(int64_t number) {
   const auto start = Clock::now();
   report_.begin_step();
+  const double waited = batches_->waits().seconds;
   step_->begin(number, next_batches(number));
   trace_.begin_step(number, pipeline_.training(), station_.network.world());
   StepRecord record = step_->run();
   trace_.end_step(number, pipeline_.training());
   record.samples = source_.mini_batch();
+  record.data_wait_ms = 1e3 * (batches_->waits().seconds - waited);
   record.step_ms = 1e3 * seconds_since(start);
   record.speed = report_.speed(record.step_ms);
   report_.end_step(record.step_ms, record.tokens, pipeline_.training());

@@ -90,10 +90,14 @@ TEST_F(Program, RefusesBadKeys) {
 
 TEST_F(Program, ProfilesLayersAndLinks) {
   const std::string out = scratch_.path("profile.json");
-  const JobResult job = run_penstock(2, "profile " + file() + " --profile-out " + out);
+  const JobResult job =
+      run_penstock(2, "profile " + file() + " --stages 2 --links --profile-out " + out);
   EXPECT_EQ(job.exit_code, 0) << job.output;
   EXPECT_THAT(job.output, HasSubstr("blocks.0 .. blocks.1 (2)"));
   EXPECT_THAT(job.output, HasSubstr("link within a host"));
+  EXPECT_THAT(job.output,
+              HasSubstr("1 link between neighbouring stages, within a host; the slowest "
+                        "joins ranks 0 and 1"));
   const auto json = nlohmann::json::parse(read_file(out));
   EXPECT_EQ(json["micro_batch_size"], 2);
   EXPECT_EQ(json["precision"], "fp32");
@@ -106,7 +110,10 @@ TEST_F(Program, ProfilesLayersAndLinks) {
   EXPECT_EQ(json["layers"][1]["output_bytes"], 2 * 8 * 16 * 4);
   EXPECT_GT(json["links"]["within_node"]["seconds_per_byte"], 0.0);
   EXPECT_EQ(json["links"]["between_nodes"]["seconds_per_byte"], 0.0);
+  ASSERT_EQ(json["links"]["each"].size(), 1U);
+  EXPECT_EQ(json["links"]["each"][0]["seconds"].size(), json["links"]["bytes"].size());
   expect_refusal(2, "profile " + file() + " --profile-out", 2, {"--profile-out"});
+  expect_refusal(2, "profile " + file() + " --links", 2, {"need 1 ranks, but there are 2"});
   expect_refusal(2, "profile " + file() + " --profile-out " + scratch_.path("no/such/p.json"), 3,
                  {"no/such/p.json"});
   expect_refusal(1, "profile", 2, {"run file"});

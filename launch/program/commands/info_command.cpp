@@ -120,4 +120,16 @@ int info_command(Session& session, const Arguments& arguments, const ModelMaker&
   return 0;
 }
 
+const CommandForm& info_form() {
+  static const CommandForm form{
+      .name = "info",
+      .operand = "[RUNFILE.toml]",
+      .summary = "versions, devices, and what a run here would use",
+      .about =
+          "Prints versions, processor, ranks and devices, and what a run started this way would "
+          "use.\n",
+      .needs_ranks = true};
+  return form;
+}
+
 }  // namespace penstock

@@ -35,10 +35,18 @@ Json candidate_json(const PlannedCandidate& planned) {
 
 }  // namespace
 
-std::string plan_json(const Plan& plan) {
+std::string plan_json(const Plan& plan, const std::vector<Replayed>& replays) {
   Json json = {{"parameters", plan.parameters}, {"candidates", Json::array()}};
   for (const PlannedCandidate& planned : plan.candidates) {
     json["candidates"].push_back(candidate_json(planned));
+  }
+  for (const Replayed& replay : replays) {
+    Json& of = json["candidates"][replay.candidate]["replayed"];
+    of = {{"step_ms", replay.step_s * 1e3},
+          {"slowest_ms", replay.slowest_s * 1e3},
+          {"card_busy", replay.card_busy},
+          {"goodput", replay.goodput}};
+    if (replay.interval_s) of["checkpoint_interval_s"] = *replay.interval_s;
   }
   return json.dump() + "\n";
 }

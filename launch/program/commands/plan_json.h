@@ -2,7 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "launch/program/commands/figures/plan_replay.h"
 #include "runtime/plan/plan.h"
 
 namespace penstock {
@@ -10,7 +12,9 @@ namespace penstock {
 // {parameters, candidates: [{stages, replicas, chunks, micro_batches, micro_batch_size, schedule,
 // recompute, split, feasible, simulated, reason, step_ms, samples_per_s, bubble,
 // exposed_communication_ms, peak_bytes: [by rank of one pipeline]}]}, fastest first. Feasible is
-// what was found to fit and simulated; all else has a reason, and null for its times.
-[[nodiscard]] std::string plan_json(const Plan& plan);
+// what was found to fit and simulated; all else has a reason, and null for its times. What was
+// replayed has {step_ms, slowest_ms, card_busy, goodput, checkpoint_interval_s (with failures)} as
+// `replayed`.
+[[nodiscard]] std::string plan_json(const Plan& plan, const std::vector<Replayed>& replays = {});
 
 }  // namespace penstock

@@ -5,9 +5,11 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "launch/program/commands/commands.h"
 #include "launch/program/device_choice.h"
+#include "launch/program/dry_run.h"
 #include "launch/program/failure.h"
 #include "launch/program/kept_run.h"
 #include "launch/program/output.h"
@@ -156,16 +158,22 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
   const TimeLimit limit = on_every_rank([&] { return time_limit(config.run.time_limit); });
   made.to = open_directory(world, config, settings);
   made.stopping = std::make_unique<StopRequests>(limit, made.to.directory.get());
-  if (nothing_is_left(world, config, made.to)) return std::nullopt;
+  if (!config.run.dry_run && nothing_is_left(world, config, made.to)) return std::nullopt;
   refuse_hidden_folder(world, session, made.to.path);
   config.run.out = made.to.path;
   config = with_vocabulary(world, config, made.to.path);
   made.threads = shared_threads(world, session, config.run);
   config.run.threads = made.threads.threads;
+  config.data.spare_cores = made.threads.spare;
   made.choice = choose_device(world, session, config.run.device);
   refuse_sharing(made.choice, config.run);
-  agree(world, fmt::format("rank {} (host {})", session.rank(), session.host()),
-        [&] { made.device = open_device(made.choice, made.threads.threads, config.run); });
+  if (config.run.dry_run) {
+    made.choice = without_gpus(std::move(made.choice));
+    config.pipeline.link = "auto";
+  }
+  agree(world, fmt::format("rank {} (host {})", session.rank(), session.host()), [&] {
+    made.device = open_device(made.choice, made.threads.threads, config.run, session.local_ranks());
+  });
   const int64_t bytes =
       memory_of_rank(made.choice, session.rank(), session.local_ranks(), *made.device);
   made.run = planned_run(session, world, settings, config, made.device->model(), bytes, models);
@@ -222,8 +230,12 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
   const Config& config = made->run.config;
   const LinkPlan links = on_every_rank(
       [&] { return plan_links(config.pipeline.link, made->choice.ranks, made->grid); });
-  const std::unique_ptr<Network> network =
-      make_mpi_network(session, made->grid, links, watched_waits(config.run, config.run.out));
+  const std::unique_ptr<Network> network = make_mpi_network(
+      session, made->grid, links, watched_waits(config.run, config.run.out, session.local_ranks()));
+  if (config.run.dry_run) {
+    return dry_run(made->run, {session, *network, made->grid, *made->device}, models,
+                   made->to.path);
+  }
   if (!made->threads.warning.empty()) made->notes.push_back("note: " + made->threads.warning);
   made->notes.push_back(limit_note(config.run.threads, std::getenv("OMP_THREAD_LIMIT")));
   made->notes.push_back(fallback_note(made->choice, config.run.device));
@@ -237,6 +249,20 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
     if (session.ranks() == 1) throw;
     rethrow_naming(name_of_rank(session, made->grid));
   }
+}
+
+const CommandForm& train_form() {
+  static const CommandForm form{
+      .name = "train",
+      .operand = "RUNFILE.toml",
+      .summary = "train the network that the run file describes",
+      .about =
+          R"(Every key of the run file (TOML) can be given here, and then wins. true/false options may stand
+alone; lists are written 3,5. Ranks = stages x replicas. In [ ]: the default.
+)",
+      .needs_ranks = true,
+      .lists_keys = true};
+  return form;
 }
 
 }  // namespace penstock

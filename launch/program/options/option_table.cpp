@@ -138,7 +138,7 @@ void add_data(std::vector<Option>& table) {
   using D = DataConfig;
   Rows rows(table, "data", &Config::data);
   rows.add("kind", &D::kind, "NAME", one_of({"text", "tokens", "parallel", "images", "synthetic"}), "what the samples are; parallel: sentences and their translations");
-  rows.add("train", &D::train, "PATH", any(), "a file, folder or archive; parallel: of both sides, with {language} (and {pair}) in the name");
+  rows.add("train", &D::train, "PATH", any(), "a file, folder or archive; tokens: also a pattern, like train_*.bin; parallel: of both sides, with {language} (and {pair}) in the name");
   rows.add("validation", &D::validation, "SHARE|PATH", any(), "a share split off the end of train, or a path; empty: none").accepts_number = true;
   rows.add("shuffle", &D::shuffle, "", any(), "a new order in every epoch");
   rows.add("tokenizer", &D::tokenizer, "NAME", one_of({"characters", "sentencepiece"}), "text: bytes, or word pieces");
@@ -155,9 +155,10 @@ void add_data(std::vector<Option>& table) {
   rows.add("std", &D::std, "X,..", above(0), "images: deviation of each channel; empty: 0.25");
   rows.add("samples", &D::samples, "N", between(0, 1e15), "synthetic: per epoch; 0: 2^20");
   rows.add("on_damage", &D::on_damage, "NAME", one_of({"replace", "stop"}), "images that cannot be decoded: put the next of the class in its place, or end the run");
-  rows.add("damage_limit", &D::damage_limit, "X", between(0, 1), "replace: the share of the images that may be damaged; more end the run");
+  rows.add("damage_limit", &D::damage_limit, "X", between(0, 1), "replace: the share of the images that a rank may find damaged; more end the run");
   rows.add("unpack_limit", &D::unpack_limit, "N", between(0, 1e6), "compressed files: so many times its size may come out of one, and 4 MiB; 0: any amount");
   rows.add("prefetch", &D::prefetch, "N", between(1, 1024), "mini-batches read ahead");
+  rows.add("threads", &D::threads, "N", between(0, 1024), "that read ahead, on each rank; 0: one for each core that run.threads leaves, 1 to 8");
 }
 
 void add_optimizer(std::vector<Option>& table) {
@@ -244,6 +245,8 @@ void add_run(std::vector<Option>& table) {
   rows.add("eval_batch", &R::eval_batch, "N", between(0, kMostSamples), "samples of an evaluation micro-batch; 0: micro_batch_size");
   rows.add("log_every", "log-every", &R::log_every, "N", between(1, 1e15), "steps between plain log lines");
   rows.add("trace", &R::trace, "N", between(0, 1000), "steps after the warm-up recorded in trace.json, for chrome://tracing and Perfetto; 0: none");
+  rows.add("dry_run", "dry-run", &R::dry_run, "", any(), "everything but the arithmetic: real ranks, messages and data, modelled times; trains nothing, and writes only to DIR.dry-run beside the run directory");
+  rows.add("dry_run_model", "dry-run-model", &R::dry_run_model, "NAME", one_of({"cpu", "h200", "h100", "a100", "v100-16gb", "v100-32gb", "p100", "tpu-v2", "tpu-v3"}), "the device that a dry run stands for; cpu: this machine's; a profile (pipeline.profile) corrects its times");
 }
 // clang-format on
 

@@ -214,5 +214,34 @@ TEST(ParseBytes, RefusesWhatIsNoAmount) {
   }
 }
 
+// 2 x 4 on two nodes: the sums of four ranks share a card, then they do not.
+TEST_F(PlanCommand, ReplaysTheBestAsWholeJobs) {
+  const std::vector<std::string> eight = {"--ranks",    "8",     "--nodes",  "2", "--stages", "2",
+                                          "--schedule", "gpipe", "--replay", "2"};
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = eight;
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  const Json shared = candidates(eight).at(0).at("replayed");
+  const Json alone = candidates(with({"--cards", "0"})).at(0).at("replayed");
+  const double predicted = candidates(eight).at(0).at("step_ms");
+  EXPECT_NEAR(alone.at("step_ms").get<double>(), predicted, 1e-9);
+  EXPECT_GT(shared.at("step_ms"), alone.at("step_ms"));
+  EXPECT_FALSE(shared.contains("checkpoint_interval_s"));
+  EXPECT_FALSE(candidates(eight).at(2).contains("replayed"));
+  const Json slow = candidates(with({"--slow-node", "1,5"})).at(0).at("replayed");
+  EXPECT_GT(slow.at("step_ms"), shared.at("step_ms"));
+
+  const Json failing = candidates(with({"--node-mtbf", "20"})).at(0).at("replayed");
+  EXPECT_GT(failing.at("checkpoint_interval_s"), 30);
+  EXPECT_LT(failing.at("goodput"), 1);
+  EXPECT_THAT(answer(with({"--node-mtbf", "20"})), HasSubstr("replayed rank by rank"));
+
+  EXPECT_THAT(refusal(with({"--slow-node", "2,5"})), HasSubstr("the nodes are 0 to 1"));
+  EXPECT_THAT(refusal(with({"--stragglers", "much"})), HasSubstr("--stragglers takes two numbers"));
+  EXPECT_THAT(refusal(with({"--jitter", "1"})), HasSubstr("--jitter"));
+}
+
 }  // namespace
 }  // namespace penstock

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Dry runs of a pipeline beside the simulator: real MPI ranks and messages, modelled times. Prints for each
+schedule and number of stages K what a step took, what the simulator says, and the speed-up from K = 2 beside
+that of GPipe's table 2 (Transformer, 32 micro-batches: Huang et al. 2019). A benchmark: prints, asserts nothing.
+
+usage: bench/dry_run.py [--penstock PATH] [--schedules gpipe,1f1b] [--stages 2,4,8] [--steps 5]
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+# Instructions of 10 ms and more, messages of half a MiB: what two cores can carry for eight ranks.
+RUN = """
+[model]
+kind = "transformer-lm"
+layers = 16
+width = 512
+heads = 8
+context = 128
+vocabulary = 1000
+[data]
+kind = "synthetic"
+[optimizer]
+kind = "adamw"
+[pipeline]
+micro_batches = 32
+micro_batch_size = 2
+[run]
+threads = 1
+trace = 0
+"""
+PAPER = {2: 1.0, 4: 3.4 / 1.8, 8: 6.3 / 1.8}
+
+
+def dry_run(penstock, folder, schedule, stages, steps):
+    run_file = pathlib.Path(folder, "run.toml")
+    run_file.write_text(RUN)
+    out = pathlib.Path(folder, "run")
+    words = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(stages), penstock, "train", str(run_file),
+             "--dry-run", "--schedule", schedule, "--stages", str(stages), "--steps", str(steps), "--out", str(out)]
+    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL, env=environment)
+    return json.loads(pathlib.Path(str(out) + ".dry-run", "dry_run.json").read_text())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    beside = pathlib.Path(__file__).resolve().parent.parent / "build/release/bin/penstock"
+    parser.add_argument("--penstock", default=str(beside))
+    parser.add_argument("--schedules", default="gpipe,1f1b")
+    parser.add_argument("--stages", default="2,4,8")
+    parser.add_argument("--steps", type=int, default=5)
+    given = parser.parse_args()
+    print("| schedule | K | step, ms | simulator, ms | off by | bubble | predicted | speed-up | paper |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for schedule in given.schedules.split(","):
+        first = None
+        for stages in (int(k) for k in given.stages.split(",")):
+            with tempfile.TemporaryDirectory() as folder:
+                run = dry_run(given.penstock, folder, schedule, stages, given.steps)
+            step, bubble = run["step_ms"], run["bubble"]
+            first = first or step["median"]
+            paper = f"{PAPER[stages]:.2f}" if stages in PAPER else "-"
+            print(f"| {schedule} | {stages} | {step['median']:.0f} | {step['predicted']:.0f} "
+                  f"| {100 * (step['median'] / step['predicted'] - 1):+.1f} % | {100 * bubble['measured']:.1f} % "
+                  f"| {100 * bubble['predicted']:.1f} % | {first / step['median']:.2f} | {paper} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+#include "kernels/counting/pacing_device.h"
+
+#include <sys/prctl.h>
+#include <time.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/counting/counting.h"
+#include "kernels/counting/reused_pages.h"
+
+namespace penstock {
+namespace {
+
+using Clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC
+using Seconds = std::chrono::duration<double>;
+
+void sleep_until(Clock::time_point moment) {
+  const auto since =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(moment.time_since_epoch());
+  constexpr int64_t kBillion = 1'000'000'000;
+  const timespec deadline{since.count() / kBillion, since.count() % kBillion};
+  (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, nullptr);  // early is no harm
+}
+
+class Pacing final : public PacingDevice {
+ public:
+  Pacing(const DeviceModel& model, std::chrono::microseconds nap)
+      : counting_(model, reused_pages_source(), [this](double seconds) { spend(seconds); }),
+        host_memory_(host_memory_source()),
+        nap_(nap) {
+    // The system may let a sleep last 50 us longer than asked, to wake several at once.
+    (void)prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
+  }
+
+  void set_pace(std::function<double(int64_t)> pace) override { pace_of_ = std::move(pace); }
+  void set_progress(std::function<void()> progress) override { progress_ = std::move(progress); }
+
+  [[nodiscard]] const OpCount& count() const override { return counting_.count(); }
+  [[nodiscard]] std::string description() const override {
+    return "dry run of " + counting_.model().name;
+  }
+  // Its links and messages are the host's.
+  [[nodiscard]] DeviceModel model() const override {
+    DeviceModel model = counting_.model();
+    model.name = description();
+    model.own_memory = false;
+    return model;
+  }
+  [[nodiscard]] bool native_bf16() const override { return counting_.native_bf16(); }
+  [[nodiscard]] bool host_addressable() const override { return true; }
+  [[nodiscard]] bool holds_values() const override { return false; }
+  [[nodiscard]] int64_t primitives_created() const override { return 0; }
+
+  void synchronize() override {
+    wait();
+    starts_anew_ = true;
+  }
+  void copy_from_host(Tensor& /*to*/, const void* /*from*/, size_t /*size_bytes*/) override {}
+  void copy_to_host(void* to, const Tensor& from, size_t size_bytes) override {
+    synchronize();
+    counting_.copy_to_host(to, from, size_bytes);
+  }
+  void begin_section(int64_t key) override {
+    pace_ = pace_of_ ? pace_of_(key) : 1.0;
+    starts_anew_ = true;
+  }
+  void end_section() override {
+    wait();
+    pace_ = 1.0;
+    starts_anew_ = true;
+  }
+
+  DenseOps& dense() override { return counting_.dense(); }
+  ImageOps& image() override { return counting_.image(); }
+  NormOps& norm() override { return counting_.norm(); }
+  PointwiseOps& pointwise() override { return counting_.pointwise(); }
+  LayoutOps& layout() override { return counting_.layout(); }
+  AttentionOps& attention() override { return counting_.attention(); }
+  TokenOps& token() override { return counting_.token(); }
+  UpdateOps& update() override { return counting_.update(); }
+  Memory& memory() override { return counting_.memory(); }
+  Memory& host_memory() override { return host_memory_; }
+
+ private:
+  // The next op of a device that has nothing to do starts now, or, where the host has done nothing
+  // but oversleep, when it should have woken.
+  void start_anew() {
+    constexpr std::chrono::microseconds kAtOnce{100};
+    starts_anew_ = false;
+    const auto now = Clock::now();
+    const bool waited = now - woken_ > kAtOnce;
+    free_at_ = std::max(free_at_, waited ? now : now - overslept_);
+  }
+
+  void spend(double seconds) {
+    if (starts_anew_) start_anew();
+    free_at_ += std::chrono::duration_cast<Clock::duration>(Seconds(pace_ * seconds));
+    // Who looks on between two ops (a sum of gradients that are complete) finds the time it should.
+    if (free_at_ - Clock::now() > nap_) wait();
+  }
+
+  void wait() {
+    if (starts_anew_) return;  // nothing was issued since
+    auto now = Clock::now();
+    while (now < free_at_) {
+      if (progress_) progress_();
+      sleep_until(std::min(free_at_, Clock::now() + nap_));
+      now = Clock::now();
+    }
+    woken_ = now;
+    overslept_ = now - free_at_;
+  }
+
+  Counting counting_;
+  Memory host_memory_;
+  std::chrono::microseconds nap_;
+  std::function<void()> progress_;
+  std::function<double(int64_t)> pace_of_;
+  double pace_ = 1.0;  // of the section that is open
+  bool starts_anew_ = true;
+  Clock::time_point free_at_;  // when everything issued will have ended
+  Clock::time_point woken_;    // after the last wait
+  Clock::duration overslept_{};
+};
+
+}  // namespace
+
+std::unique_ptr<PacingDevice> make_pacing_device(const DeviceModel& model,
+                                                 std::chrono::microseconds nap) {
+  return std::make_unique<Pacing>(model, nap);
+}
+
+}  // namespace penstock

@@ -1,0 +1,33 @@
+// kernels/counting/pacing_device.h -- a Device that computes nothing and takes as long as it
+// counts.
+//
+// Ops return at once, as an accelerator's do, and add their seconds to the moment at which the
+// device will have ended; who waits for the device sleeps until then. So many modelled accelerators
+// fit on few cores. Tensors have no contents, but memory that messages may be sent from and
+// received into (reused_pages.h).
+//
+// A host that oversleeps does not make its accelerator slower: the next op starts when the last one
+// should have ended, unless the host has waited for something else in between.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "kernels/counting/counting_device.h"
+
+namespace penstock {
+
+class PacingDevice : public CountingDevice {
+ public:
+  // What is counted in the section of that key (Device::begin_section) takes `pace(key)` times as
+  // long. Outside of sections, and before this is called: as counted.
+  virtual void set_pace(std::function<double(int64_t key)> pace) = 0;
+};
+
+// While it waits it calls Device::set_progress()'s function, and again every `nap`.
+[[nodiscard]] std::unique_ptr<PacingDevice> make_pacing_device(
+    const DeviceModel& model, std::chrono::microseconds nap = std::chrono::microseconds(200));
+
+}  // namespace penstock

@@ -1,0 +1,17 @@
+// kernels/counting/reused_pages.h -- memory that many tensors share: every one has addresses of its
+// own, which may be read and written, and behind all of them stand the same few pages.
+//
+// For devices whose tensors have no contents but whose messages are real: MPI reads and writes such
+// memory like any other, in its real size, and a network of any size needs a few MiB a rank.
+#pragma once
+
+#include <memory>
+
+#include "kernels/memory/memory.h"
+
+namespace penstock {
+
+// Addresses are never taken back. Throws Error(Resource) where the system has no such pages.
+[[nodiscard]] std::unique_ptr<MemorySource> reused_pages_source();
+
+}  // namespace penstock

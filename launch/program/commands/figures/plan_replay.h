@@ -1,0 +1,52 @@
+// launch/program/commands/figures/plan_replay.h -- the second half of `penstock plan`: the best
+// candidates as whole jobs on their nodes (runtime/replay), and what failures would cost them.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launch/program/options/command_form.h"
+#include "runtime/plan/plan.h"
+#include "runtime/replay/job.h"
+
+namespace penstock {
+
+struct ReplayOptions {
+  int candidates = 0;  // so many of the fastest; 0: nothing is replayed
+  int steps = 5;       // of each, with other jitter
+  int cards = 1;       // of a node
+  double jitter = 0;
+  std::string stragglers;    // SHARE,FACTOR
+  std::string slow_node;     // NODE,FACTOR
+  double node_mtbf_h = 0;    // hours from one failure of a node to its next; 0: nodes do not fail
+  double checkpoint_s = 30;  // that training stands still for each
+  double restart_s = 300;
+
+  // As options of the command line, which fill this in.
+  void add_to(CommandOptions& options);
+};
+// Throws Error(Input) for values that make no sense.
+void check(const ReplayOptions& options);
+
+// A candidate as a whole job.
+struct Replayed {
+  size_t candidate = 0;  // its place in the plan
+  double step_s = 0;     // median
+  double slowest_s = 0;  // of the steps that were replayed
+  double card_busy = 0;  // share of the step, of the busiest card
+  // With failures: seconds of training between two checkpoints, and the share of the job's time
+  // that is not lost.
+  std::optional<double> interval_s = {};
+  double goodput = 1;
+};
+
+// Of the fastest candidates of the plan. Throws Error(Input) for a slow node that is not there.
+[[nodiscard]] std::vector<Replayed> replayed(const ReplayOptions& options, const Plan& plan,
+                                             const PlanRequest& request);
+
+[[nodiscard]] std::string replay_table(const std::vector<Replayed>& replays, const Plan& plan,
+                                       const ReplayOptions& options);
+
+}  // namespace penstock

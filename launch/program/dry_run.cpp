@@ -1,0 +1,68 @@
+// launch/program/dry_run.cpp -- see dry_run.h.
+#include "launch/program/dry_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "kernels/counting/pacing_device.h"
+#include "launch/program/output.h"
+#include "runtime/telemetry/closing_table.h"
+#include "runtime/telemetry/json_records.h"
+#include "runtime/telemetry/output_file.h"
+#include "runtime/telemetry/trace_json.h"
+#include "runtime/training/dry_run/dry_run.h"
+
+namespace penstock {
+namespace {
+
+PacingDevice& pacing(Device& device) {
+  auto* paced = dynamic_cast<PacingDevice*>(&device);
+  if (paced == nullptr) fail_internal("a dry run on a device that computes");
+  return *paced;
+}
+
+void keep(const RunSummary& summary, const Trace* trace, const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  replace_file(folder + "/dry_run.json", json_text(summary) + "\n");
+  if (trace != nullptr) replace_file(folder + "/trace.json", trace_json(*trace));
+  answer(
+      "{}\ndry run: nothing was trained; memory is what each rank would need; all of this is in "
+      "{}\n",
+      closing_table(summary), folder);
+}
+
+}  // namespace
+
+std::chrono::microseconds dry_run_nap(int local_ranks) {
+  constexpr int kMicrosecondsOfACore = 20;  // for one rank; a look takes about 4
+  const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  return std::chrono::microseconds(kMicrosecondsOfACore * (1 + local_ranks / cores));
+}
+
+DeviceChoice without_gpus(DeviceChoice choice) {
+  choice.gpu = -1;
+  for (RankFacts& rank : choice.ranks) rank.gpu.clear();
+  return choice;
+}
+
+int dry_run(const PlannedRun& planned, const Station& station, const ModelMaker& models,
+            const std::string& directory) {
+  const auto say = [](const std::string& line) { answer("{}\n", line); };
+  if (station.session.rank() == 0 && !planned.note.empty()) say(planned.note);
+  DryRun run({.config = planned.config,
+              .models = models,
+              .profile = planned.profile ? &*planned.profile : nullptr,
+              .say = say},
+             station, pacing(station.device));
+  const RunSummary summary = run.to_the_end();
+  if (station.session.rank() == 0) keep(summary, run.trace(), directory + ".dry-run");
+  return 0;
+}
+
+}  // namespace penstock

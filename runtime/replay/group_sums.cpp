@@ -1,0 +1,88 @@
+#include "runtime/replay/group_sums.h"
+
+#include <algorithm>
+#include <map>
+
+namespace penstock {
+
+GroupSums::GroupSums(const Job& job)
+    : job_(job),
+      moved_(2.0 * (job.costs.replicas - 1) / job.costs.replicas),
+      groups_(job.costs.reduce.size()),
+      free_at_(static_cast<size_t>(job.ranks()), 0.0) {
+  for (size_t stage = 0; stage < groups_.size(); ++stage) {
+    groups_[stage].ready.assign(job.costs.reduce[stage].size(), 0.0);
+    find_places(groups_[stage], job.schedule.rank_of_stage[stage]);
+  }
+}
+
+// How many members each node has.
+void GroupSums::find_places(Group& group, int position) const {
+  const int replicas = job_.costs.replicas;
+  std::map<int, int> members;
+  for (int replica = 0; replica < replicas; ++replica) ++members[job_.node_of(position, replica)];
+  group.link = members.size() > 1 ? &job_.costs.between_nodes : &job_.costs.within_node;
+  for (int replica = 0; replica < replicas; ++replica) {
+    const int here = members[job_.node_of(position, replica)];
+    group.away.push_back(replicas > 1 ? static_cast<double>(replicas - here) / (replicas - 1) : 0);
+  }
+}
+
+size_t GroupSums::rank_of(int stage, int replica) const {
+  const int position = job_.schedule.rank_of_stage[static_cast<size_t>(stage)];
+  return static_cast<size_t>(replica) * static_cast<size_t>(job_.schedule.ranks) +
+         static_cast<size_t>(position);
+}
+
+double GroupSums::earliest(const Group& group, int stage) const {
+  double moment = group.ready[group.next];
+  for (int replica = 0; replica < job_.costs.replicas; ++replica) {
+    moment = std::max(moment, free_at_[rank_of(stage, replica)]);
+  }
+  return moment;
+}
+
+double GroupSums::owed(int stage) const {
+  const LinkTimes& link = *groups_[static_cast<size_t>(stage)].link;
+  if (!link.receiver_copies) return 0;
+  double bytes = 0;
+  for (const ReduceBucket& bucket : job_.costs.reduce[static_cast<size_t>(stage)]) {
+    bytes += bucket.bytes;
+  }
+  return moved_ * bytes * link.seconds_per_byte;
+}
+
+std::optional<double> GroupSums::completed(int stage, int /*replica*/, double start, double end) {
+  Group& group = groups_[static_cast<size_t>(stage)];
+  const auto& buckets = job_.costs.reduce[static_cast<size_t>(stage)];
+  for (size_t b = 0; b < buckets.size(); ++b) {
+    group.ready[b] = std::max(group.ready[b], start + buckets[b].ready * (end - start));
+  }
+  if (++group.members < job_.costs.replicas || buckets.empty()) return std::nullopt;
+  return earliest(group, stage);
+}
+
+std::optional<double> GroupSums::advance(int stage, double now, Ports& ports) {
+  Group& group = groups_[static_cast<size_t>(stage)];
+  const double moment = earliest(group, stage);
+  if (moment > now) return moment;
+  const ReduceBucket& bucket = job_.costs.reduce[static_cast<size_t>(stage)][group.next];
+  const double bytes = moved_ * bucket.bytes;
+  double done = now;
+  if (!group.link->receiver_copies) done += bytes * group.link->seconds_per_byte;
+  const int position = job_.schedule.rank_of_stage[static_cast<size_t>(stage)];
+  for (int replica = 0; replica < job_.costs.replicas; ++replica) {
+    const double away = group.away[static_cast<size_t>(replica)] * bytes;
+    const int card = ports.of(position, replica);
+    if (card >= 0 && away > 0) done = std::max(done, ports.exchange(card, now, away));
+  }
+  done += 2 * group.link->latency;
+  for (int replica = 0; replica < job_.costs.replicas; ++replica) {
+    free_at_[rank_of(stage, replica)] = done;
+  }
+  end_ = std::max(end_, done);
+  if (++group.next == group.ready.size()) return std::nullopt;
+  return earliest(group, stage);
+}
+
+}  // namespace penstock

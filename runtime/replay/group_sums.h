@@ -1,0 +1,48 @@
+// runtime/replay/group_sums.h -- the sums of gradients over the replicas, group by group. Private
+// to runtime/replay.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "runtime/replay/job.h"
+#include "runtime/replay/ports.h"
+
+namespace penstock {
+
+class GroupSums {
+ public:
+  explicit GroupSums(const Job& job);
+
+  // That rank (replica x positions + position) has run the last weight gradient of the stage from
+  // `start` to `end`. Returns the moment at which the group's first bucket begins, once the last
+  // member has come.
+  [[nodiscard]] std::optional<double> completed(int stage, int replica, double start, double end);
+  // Seconds that each member must spend on moving the group's bytes itself.
+  [[nodiscard]] double owed(int stage) const;
+  // At the moment at which the next bucket of the stage begins. Returns that of the one after it,
+  // if there is one, or the same bucket's, where its members have been kept by another group.
+  [[nodiscard]] std::optional<double> advance(int stage, double now, Ports& ports);
+  // When the last sum of all groups has ended.
+  [[nodiscard]] double end() const { return end_; }
+
+ private:
+  struct Group {
+    std::vector<double> ready;  // by bucket: when the last member has completed it
+    int members = 0;            // that have come
+    size_t next = 0;            // bucket
+    const LinkTimes* link = nullptr;
+    std::vector<double> away;  // by replica: the share of the other members on other nodes
+  };
+  [[nodiscard]] size_t rank_of(int stage, int replica) const;
+  [[nodiscard]] double earliest(const Group& group, int stage) const;
+  void find_places(Group& group, int position) const;
+
+  const Job& job_;
+  double moved_;                 // share of a bucket's bytes that passes each member
+  std::vector<Group> groups_;    // by stage
+  std::vector<double> free_at_;  // by rank: when its last sum has ended
+  double end_ = 0;
+};
+
+}  // namespace penstock

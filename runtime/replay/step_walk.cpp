@@ -1,0 +1,194 @@
+#include "runtime/replay/step_walk.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "runtime/schedule/form.h"
+
+namespace penstock {
+
+StepWalk::StepWalk(const Job& job, uint64_t step)
+    : job_(job),
+      positions_(job.schedule.ranks),
+      programs_(job),
+      noise_(job, step),
+      ports_(job),
+      sums_(job),
+      ranks_(static_cast<size_t>(job.ranks())) {
+  const auto replicas = static_cast<size_t>(job.costs.replicas);
+  wires_.resize(replicas * programs_.wires.size());
+  arrivals_.assign(replicas * programs_.messages, kNotSent);
+  if (windowed()) received_.resize(wires_.size() * static_cast<size_t>(job.rules.window));
+}
+
+ReplayedStep StepWalk::run() {
+  for (int rank = job_.ranks() - 1; rank >= 0; --rank) runnable_.push_back(rank);
+  while (true) {
+    while (!runnable_.empty()) {
+      const int rank = runnable_.back();
+      runnable_.pop_back();
+      advance(rank);
+    }
+    if (turns_.empty()) return ended();
+    const Turn turn = turns_.top();
+    turns_.pop();
+    take_turn(turn);
+  }
+}
+
+void StepWalk::take_turn(const Turn& turn) {
+  if (turn.stage < 0) {
+    ranks_[static_cast<size_t>(turn.rank)].goes = true;
+    runnable_.push_back(turn.rank);
+  } else if (const auto next = sums_.advance(turn.stage, turn.time, ports_)) {
+    turns_.push({.time = *next, .stage = turn.stage});
+  }
+}
+
+void StepWalk::advance(int number) {
+  Rank& rank = ranks_[static_cast<size_t>(number)];
+  const auto& program = programs_.program[static_cast<size_t>(position_of(number))];
+  while (rank.next < std::ssize(program) && execute(number)) ++rank.next;
+}
+
+bool StepWalk::execute(int number) {
+  const Rank& rank = ranks_[static_cast<size_t>(number)];
+  const RankStep& step =
+      programs_.program[static_cast<size_t>(position_of(number))][static_cast<size_t>(rank.next)];
+  switch (step.kind) {
+    case RankStep::Kind::Send:
+      return send(number, step);
+    case RankStep::Kind::Receive:
+      return receive(number, step);
+    case RankStep::Kind::Compute:
+      compute(number, step);
+      return true;
+    case RankStep::Kind::Nothing:
+      return true;
+  }
+  return true;
+}
+
+const LinkTimes& StepWalk::link_of(const WireEnds& ends, int replica) const {
+  const bool same = job_.node_of(ends.from, replica) == job_.node_of(ends.to, replica);
+  return same ? job_.costs.within_node : job_.costs.between_nodes;
+}
+
+StepWalk::Wire& StepWalk::wire_of(const RankStep& step, int replica) {
+  return wires_[static_cast<size_t>(replica) * programs_.wires.size() +
+                static_cast<size_t>(step.wire)];
+}
+
+double& StepWalk::arrival_of(const RankStep& step, int replica) {
+  return arrivals_[static_cast<size_t>(replica) * programs_.messages +
+                   static_cast<size_t>(step.event)];
+}
+
+double& StepWalk::received_at(const RankStep& step, int replica, int message) {
+  const auto window = static_cast<size_t>(job_.rules.window);
+  const size_t wire =
+      static_cast<size_t>(replica) * programs_.wires.size() + static_cast<size_t>(step.wire);
+  return received_[wire * window + static_cast<size_t>(message) % window];
+}
+
+void StepWalk::wait(Rank& rank, double until) {
+  if (until <= rank.clock) return;
+  rank.owed = std::max(0.0, rank.owed - (until - rank.clock));
+  rank.clock = until;
+}
+
+bool StepWalk::send(int number, const RankStep& step) {
+  Rank& rank = ranks_[static_cast<size_t>(number)];
+  const int replica = replica_of(number);
+  Wire& wire = wire_of(step, replica);
+  if (windowed() && wire.sent - wire.received >= job_.rules.window) {
+    wire.waiting = number;
+    return false;
+  }
+  if (windowed() && wire.sent >= job_.rules.window) {
+    wait(rank, received_at(step, replica, wire.sent));
+  }
+  const WireEnds& ends = programs_.wires[static_cast<size_t>(step.wire)];
+  const LinkTimes& link = link_of(ends, replica);
+  const bool shares = &link == &job_.costs.between_nodes && ports_.of(ends.from, replica) >= 0;
+  if (shares && !std::exchange(rank.goes, false)) {
+    turns_.push({.time = rank.clock, .rank = number});
+    return false;
+  }
+  ++wire.sent;
+  rank.clock += link.overhead;
+  double& arrival = arrival_of(step, replica);
+  const int waiting = arrival <= kNotSent - 1 ? static_cast<int>(kNotSent - 1 - arrival) : -1;
+  arrival = through(step, replica, rank.clock) + link.latency;
+  if (waiting >= 0) runnable_.push_back(waiting);
+  return true;
+}
+
+// When the message that is ready to leave has come through.
+double StepWalk::through(const RankStep& step, int replica, double ready) {
+  const WireEnds& ends = programs_.wires[static_cast<size_t>(step.wire)];
+  const LinkTimes& link = link_of(ends, replica);
+  if (link.receiver_copies) return ready;
+  Wire& wire = wire_of(step, replica);
+  wire.free_at = std::max(ready, wire.free_at) + ends.bytes * link.seconds_per_byte;
+  const int from = ports_.of(ends.from, replica);
+  if (&link == &job_.costs.between_nodes && from >= 0) {
+    const int to = ports_.of(ends.to, replica);
+    wire.free_at = std::max(wire.free_at, ports_.carry(from, to, ready, ends.bytes));
+  }
+  return wire.free_at;
+}
+
+bool StepWalk::receive(int number, const RankStep& step) {
+  Rank& rank = ranks_[static_cast<size_t>(number)];
+  const int replica = replica_of(number);
+  double& arrival = arrival_of(step, replica);
+  if (arrival < 0) {
+    arrival = kNotSent - 1 - number;
+    return false;
+  }
+  const WireEnds& ends = programs_.wires[static_cast<size_t>(step.wire)];
+  const LinkTimes& link = link_of(ends, replica);
+  wait(rank, arrival);
+  rank.clock += link.overhead;
+  if (link.receiver_copies) rank.clock += ends.bytes * link.seconds_per_byte;
+  if (!windowed()) return true;
+  Wire& wire = wire_of(step, replica);
+  received_at(step, replica, wire.received++) = rank.clock;
+  if (wire.waiting >= 0) runnable_.push_back(std::exchange(wire.waiting, -1));
+  return true;
+}
+
+void StepWalk::compute(int number, const RankStep& step) {
+  Rank& rank = ranks_[static_cast<size_t>(number)];
+  const double start = rank.clock;
+  rank.clock += step.seconds * noise_.factor(number, rank.next);
+  last_compute_ = std::max(last_compute_, rank.clock);
+  if (!step.completes_gradients) return;
+  rank.owed += sums_.owed(step.stage);
+  if (const auto begin = sums_.completed(step.stage, replica_of(number), start, rank.clock)) {
+    turns_.push({.time = *begin, .stage = step.stage});
+  }
+}
+
+ReplayedStep StepWalk::ended() const {
+  ReplayedStep step{.last_compute_s = last_compute_, .busiest_card_s = ports_.busiest()};
+  double all_there = sums_.end();
+  for (int number = 0; number < std::ssize(ranks_); ++number) {
+    const Rank& rank = ranks_[static_cast<size_t>(number)];
+    const int position = position_of(number);
+    if (rank.next < std::ssize(programs_.program[static_cast<size_t>(position)])) {
+      throw std::invalid_argument("this schedule cannot run: it gets stuck at " +
+                                  where(job_.schedule, position, rank.next));
+    }
+    all_there = std::max(all_there, rank.clock + rank.owed);
+  }
+  double update = 0;
+  for (const double seconds : job_.costs.update) update = std::max(update, seconds);
+  step.step_s = all_there + update;
+  return step;
+}
+
+}  // namespace penstock

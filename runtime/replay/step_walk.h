@@ -1,0 +1,92 @@
+// runtime/replay/step_walk.h -- StepWalk: the discrete-event simulation behind replay_step().
+// Private to runtime/replay.
+//
+// A rank runs ahead until it waits for a message that nobody has sent yet, or until it is about to
+// send through a card that others share. Those wait in one queue by time: when no rank can run
+// ahead, the earliest goes, and nobody can come before it any more, since all that still waits is
+// woken by one that goes later.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <queue>
+#include <vector>
+
+#include "runtime/replay/group_sums.h"
+#include "runtime/replay/job.h"
+#include "runtime/replay/noise.h"
+#include "runtime/replay/ports.h"
+#include "runtime/replay/rank_program.h"
+#include "runtime/replay/replay_step.h"
+
+namespace penstock {
+
+class StepWalk {
+ public:
+  // `job` is checked and must outlive this.
+  StepWalk(const Job& job, uint64_t step);
+
+  // Once. Throws std::invalid_argument where the schedule gets stuck.
+  [[nodiscard]] ReplayedStep run();
+
+ private:
+  struct Rank {
+    double clock = 0;   // end of its last instruction
+    double owed = 0;    // time it must still spend on moving sums' bytes itself
+    int next = 0;       // instruction
+    bool goes = false;  // the next instruction is the earliest of all that share a card
+  };
+  // The messages from one stage to another, of one replica.
+  struct Wire {
+    double free_at = 0;  // when the last one sent is through
+    int sent = 0, received = 0;
+    int waiting = -1;  // the rank that waits for room in the window
+  };
+  // A rank that is about to use a card, or (stage >= 0) a group whose next bucket begins.
+  struct Turn {
+    double time = 0;
+    int rank = -1, stage = -1;
+    bool operator>(const Turn& other) const {
+      if (time != other.time) return time > other.time;
+      return rank != other.rank ? rank > other.rank : stage > other.stage;
+    }
+  };
+  static constexpr double kNotSent = -1;  // and -2 - r: rank r waits for it
+
+  [[nodiscard]] int position_of(int rank) const { return rank % positions_; }
+  [[nodiscard]] int replica_of(int rank) const { return rank / positions_; }
+  [[nodiscard]] bool windowed() const {
+    return job_.rules.window != TransportRules::kSendsNeverWait;
+  }
+  [[nodiscard]] const LinkTimes& link_of(const WireEnds& ends, int replica) const;
+  [[nodiscard]] Wire& wire_of(const RankStep& step, int replica);
+  [[nodiscard]] double& arrival_of(const RankStep& step, int replica);
+  [[nodiscard]] double& received_at(const RankStep& step, int replica, int message);
+  static void wait(Rank& rank, double until);
+
+  void advance(int number);
+  // Each returns false where the rank must wait, and will be woken.
+  [[nodiscard]] bool execute(int number);
+  [[nodiscard]] bool send(int number, const RankStep& step);
+  [[nodiscard]] bool receive(int number, const RankStep& step);
+  void compute(int number, const RankStep& step);
+  [[nodiscard]] double through(const RankStep& step, int replica, double ready);
+  void take_turn(const Turn& turn);
+  [[nodiscard]] ReplayedStep ended() const;
+
+  const Job& job_;
+  const int positions_;
+  const RankPrograms programs_;
+  const Noise noise_;
+  Ports ports_;
+  GroupSums sums_;
+  std::vector<Rank> ranks_;       // replica by replica
+  std::vector<Wire> wires_;       // likewise
+  std::vector<double> arrivals_;  // of messages, likewise
+  std::vector<double> received_;  // of the last messages of each wire, as many as the window
+  std::vector<int> runnable_;
+  std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns_;
+  double last_compute_ = 0;
+};
+
+}  // namespace penstock
