@@ -50,16 +50,21 @@ function(penstock_page_engine file)
     VERBATIM)
 endfunction()
 
-# penstock_page_parts(FILE FRAME f.html STYLE s.css SCRIPTS a.js ... ENGINE e.base64): the C++ source FILE. Scripts are joined in
-# that order; no ENGINE is an empty one.
+# penstock_page_parts(FILE HEADER h.h PREFIX kPage FRAME f.html STYLE s.css SCRIPTS a.js ... [ENGINE [e.base64]]): the C++ source
+# FILE, with the definitions of what the header declares: kPageFrame, kPageStyle, kPageScript and, where the word ENGINE stands,
+# kPageEngine, which is empty without a file. Scripts are joined in that order.
 function(penstock_page_parts file)
-  cmake_parse_arguments(P "" "FRAME;STYLE;ENGINE" "SCRIPTS" ${ARGN})
+  cmake_parse_arguments(P "" "HEADER;PREFIX;FRAME;STYLE" "SCRIPTS;ENGINE" ${ARGN})
+  set(engine)
+  if("ENGINE" IN_LIST ARGN)
+    set(engine -DENGINE=${P_ENGINE})
+  endif()
   set(script ${PROJECT_SOURCE_DIR}/cmake/PenstockPageParts.cmake)
   string(REPLACE ";" "|" scripts "${P_SCRIPTS}")
   add_custom_command(
     OUTPUT ${file}
-    COMMAND ${CMAKE_COMMAND} -DFRAME=${P_FRAME} -DSTYLE=${P_STYLE} -DSCRIPTS=${scripts} -DENGINE=${P_ENGINE} -DOUT=${file} -P
-            ${script}
+    COMMAND ${CMAKE_COMMAND} -DHEADER=${P_HEADER} -DPREFIX=${P_PREFIX} -DFRAME=${P_FRAME} -DSTYLE=${P_STYLE} -DSCRIPTS=${scripts}
+            ${engine} -DOUT=${file} -P ${script}
     DEPENDS ${P_FRAME} ${P_STYLE} ${P_SCRIPTS} ${P_ENGINE} ${script}
     COMMENT "Joining the parts of the page"
     VERBATIM)

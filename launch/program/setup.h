@@ -46,8 +46,10 @@ namespace penstock {
 // Session::started_by().
 [[nodiscard]] Grid grid_of(const Config& config, int ranks, const std::string& starter = "mpirun");
 
-// Collective. The plan for config.run.threads, the same on all ranks.
-[[nodiscard]] ThreadPlan shared_threads(Collective& world, const Session& session, int asked);
+// Collective. The plan for config.threads, the same on all ranks, which are bound to their cores
+// from now on as config.bind says (start/binding.h).
+[[nodiscard]] ThreadPlan shared_threads(Collective& world, const Session& session,
+                                        const RunConfig& config);
 
 // "rank 3 (stage 1, replica 1, host n7)".
 [[nodiscard]] std::string name_of_rank(const Session& session, const Grid& grid);

@@ -64,7 +64,7 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
     const Config asked = shared_config(world, options.rest, true, nullptr, read);
     config = share(world, [&] { return with_kept(asked, options.checkpoint); });
     config.run.dry_run = false;  // of what was trained
-    const ThreadPlan plan = shared_threads(world, session, config.run.threads);
+    const ThreadPlan plan = shared_threads(world, session, config.run);
     config.run.threads = plan.threads;
     config.data.spare_cores = plan.spare;
     choice = choose_device(world, session, config.run.device);

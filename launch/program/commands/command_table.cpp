@@ -5,6 +5,7 @@
 #include <boost/program_options.hpp>
 
 #include "launch/program/commands/plan_command.h"
+#include "launch/program/commands/report_command.h"
 #include "launch/program/commands/schedule_command.h"
 #include "launch/program/inspect/inspect_command.h"
 #include "launch/program/options/help.h"
@@ -28,6 +29,11 @@ int answer_inspect(const Arguments& arguments, const ModelMaker& models) {
   return found.exit_code;
 }
 
+int answer_report(const Arguments& arguments, const ModelMaker& /*models*/) {
+  write_answer(report_text(arguments));
+  return 0;
+}
+
 int answer_schedule(const Arguments& arguments, const ModelMaker& /*models*/) {
   write_answer(schedule_text(arguments, standard_output()));
   return 0;
@@ -40,6 +46,7 @@ constexpr Command kCommands[] = {
     {generate_form, generate_command_options, generate_command},
     {plan_form, plan_command_options, nullptr, answer_plan},
     {profile_form, profile_command_options, profile_command},
+    {report_form, report_command_options, nullptr, answer_report},
     {inspect_form, inspect_command_options, nullptr, answer_inspect},
     {schedule_form, schedule_command_options, nullptr, answer_schedule},
     {info_form, no_options, info_command},
@@ -80,8 +87,8 @@ A run directory stands for its run.toml.
 A training run needs stages x replicas ranks:
   mpirun -n 4 penstock train run.toml --stages 4
 Exit codes: 0 done, 1 a bug of ours, 2 bad usage or configuration, 3 a resource is missing, 4 a peer
-died or a step hung, 5 a data file or checkpoint is damaged, 6 not finite, 75 stopped on request with
-a checkpoint.
+died or a step hung, 5 a data file or checkpoint is damaged, 6 not finite, 75 stopped on request
+with a checkpoint.
 )";
 }
 

@@ -188,7 +188,7 @@ int profile_command(Session& session, const Arguments& arguments, const ModelMak
       with_vocabulary(world, asked, asked.run.out.empty() ? beside : asked.run.out);
   Grid job;  // whose links are wanted
   if (request.links) job = grid_of(config, session.ranks());
-  const ThreadPlan plan = shared_threads(world, session, config.run.threads);
+  const ThreadPlan plan = shared_threads(world, session, config.run);
   const std::string who = fmt::format("rank {} (host {})", session.rank(), session.host());
   std::unique_ptr<Device> device;
   const DeviceChoice choice = choose_device(world, session, config.run.device);

@@ -161,7 +161,7 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
   refuse_hidden_folder(world, session, made.to.path);
   config.run.out = made.to.path;
   config = with_vocabulary(world, config, made.to.path);
-  made.threads = shared_threads(world, session, config.run.threads);
+  made.threads = shared_threads(world, session, config.run);
   config.run.threads = made.threads.threads;
   config.data.spare_cores = made.threads.spare;
   made.choice = choose_device(world, session, config.run.device);

@@ -86,7 +86,7 @@ std::vector<RankRow> rank_rows(const Blueprint& blueprint, const Grid& grid,
     row.device = facts[i].gpu.empty() ? "cpu" : "gpu " + facts[i].bus;
     row.replica = grid.replica_of(row.rank);
     describe_position(blueprint, grid.position_of(row.rank), row);
-    if (i < cores.size()) row.cores = ranges_of({cores[i].cores.begin(), cores[i].cores.end()});
+    if (i < cores.size()) row.cores = ranges_of(cores[i].cores);
   }
   return rows;
 }

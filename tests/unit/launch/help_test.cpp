@@ -84,7 +84,7 @@ TEST(CommandForm, EveryOptionTakesItsValueBehindASpaceOrAnEqualsSign) {
   EXPECT_THAT(input_error([&] {
                 (void)read_options(closed, options, {"--checkpont", "b"});
               }),
-              HasSubstr("did you mean --checkpoint"));
+              HasSubstr("did you mean '--checkpoint'"));
 }
 
 // What the help offers is what device_model_named() knows.

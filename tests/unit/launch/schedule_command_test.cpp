@@ -121,7 +121,7 @@ TEST(ScheduleCommand, RefusesWhatMakesNoSense) {
   EXPECT_THAT(refusal({"--times", "1,2,x"}), HasSubstr("--times"));
   EXPECT_THAT(refusal({"--format", "png"}), HasSubstr("--format"));
   EXPECT_THAT(refusal({"--recompute", "all"}), HasSubstr("--recompute"));
-  EXPECT_THAT(refusal({"run.toml"}), HasSubstr("positional"));
+  EXPECT_THAT(refusal({"run.toml"}), HasSubstr("takes no argument like 'run.toml'"));
   EXPECT_THAT(refusal({"--latency", "-1"}), HasSubstr("--latency"));
   EXPECT_THAT(refusal({"--micro-batches", "0"}), HasSubstr("0"));
   EXPECT_THAT(refusal({"--schedule", "no/such.csv"}), HasSubstr("cannot be read"));
