@@ -64,9 +64,11 @@ bool speaks() {
 
 void read_name(char* name) {  // 49 bytes
   unsigned words[12] = {};
-  for (unsigned i = 0; i < 3; ++i) {
+  for (size_t i = 0; i < 3; ++i) {
     unsigned* part = words + 4 * i;
-    if (__get_cpuid(0x80000002U + i, part, part + 1, part + 2, part + 3) == 0) return;
+    if (__get_cpuid(0x80000002U + static_cast<unsigned>(i), part, part + 1, part + 2, part + 3) ==
+        0)
+      return;
   }
   memcpy(name, words, sizeof words);
 }

@@ -11,6 +11,7 @@
 namespace penstock {
 namespace {
 
+constexpr std::string_view kOwner("GNU\0", 4);  // with its end
 constexpr size_t kAligned = 4;
 size_t rounded_up(size_t bytes) {
   return (bytes + kAligned - 1) / kAligned * kAligned;
@@ -24,7 +25,7 @@ std::string id_in(std::string_view notes) {
     const size_t name = rounded_up(header.n_namesz);
     const size_t size = rounded_up(header.n_descsz);
     if (name > notes.size() || size > notes.size() - name) break;
-    if (header.n_type == NT_GNU_BUILD_ID && notes.starts_with(std::string_view("GNU", 4))) {
+    if (header.n_type == NT_GNU_BUILD_ID && notes.starts_with(kOwner)) {
       std::string id;
       for (const char c : notes.substr(name, header.n_descsz)) {
         id += fmt::format("{:02x}", static_cast<unsigned char>(c));
@@ -41,6 +42,7 @@ int look(dl_phdr_info* loaded, size_t /*size*/, void* result) {
   for (int i = 0; i < loaded->dlpi_phnum; ++i) {
     const ElfW(Phdr)& part = loaded->dlpi_phdr[i];
     if (part.p_type != PT_NOTE) continue;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives addresses as numbers
     const char* begin = reinterpret_cast<const char*>(loaded->dlpi_addr + part.p_vaddr);
     std::string id = id_in({begin, part.p_memsz});
     if (id.empty()) continue;
