@@ -16,6 +16,7 @@
 #include "launch/program/failure.h"
 #include "launch/program/setup.h"
 #include "runtime/data/share.h"
+#include "runtime/data/tokens/token_shards.h"
 #include "runtime/data/translation/language_pair.h"
 
 namespace penstock {
@@ -45,6 +46,10 @@ std::vector<std::string> data_files(const DataConfig& data) {
   std::vector<std::string> corpora = {data.train};
   if (!data.validation.empty() && !share_of(data.validation)) corpora.push_back(data.validation);
   for (const std::string& corpus : corpora) {
+    if (const auto shards = token_files(corpus); data.kind == "tokens" && !shards.empty()) {
+      files.insert(files.end(), shards.begin(), shards.end());
+      continue;
+    }
     if (data.kind != "parallel") {
       files.push_back(corpus);
       continue;
