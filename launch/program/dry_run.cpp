@@ -39,10 +39,14 @@ void keep(const RunSummary& summary, const Trace* trace, const std::string& fold
 
 }  // namespace
 
-std::chrono::microseconds dry_run_nap(int local_ranks) {
-  constexpr int kMicrosecondsOfACore = 20;  // for one rank; a look takes about 4
+std::chrono::microseconds waiting_nap(int local_ranks) {
+  constexpr int kForOneOnACore = 10;  // a look takes about 4
   const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  return std::chrono::microseconds(kMicrosecondsOfACore * (1 + local_ranks / cores));
+  return std::chrono::microseconds(kForOneOnACore * (1 + local_ranks / cores));
+}
+
+std::chrono::microseconds computing_nap(int local_ranks) {
+  return 4 * waiting_nap(local_ranks);
 }
 
 DeviceChoice without_gpus(DeviceChoice choice) {

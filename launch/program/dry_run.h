@@ -12,9 +12,12 @@
 
 namespace penstock {
 
-// Between two looks at messages, while a modelled device computes or a rank waits: so many that the
-// ranks of a host take a fifth of its cores for looking, however many they are.
-[[nodiscard]] std::chrono::microseconds dry_run_nap(int local_ranks);
+// Between two looks at messages of a rank that waits for one: so that the ranks of a host take a
+// small part of its cores for looking, however many they are. What comes is found late by half of
+// it.
+[[nodiscard]] std::chrono::microseconds waiting_nap(int local_ranks);
+// The same while a modelled device computes, as most do most of the time.
+[[nodiscard]] std::chrono::microseconds computing_nap(int local_ranks);
 
 // As `choice`, computing on no GPU: what it found of them has been checked.
 [[nodiscard]] DeviceChoice without_gpus(DeviceChoice choice);
