@@ -1,7 +1,14 @@
-# The one target every room compiles with: language, warnings, CPU, sanitizers. And penstock_room(), which declares a room.
+# penstock_headers is what every user of a room needs, outside this tree too. penstock_options is what every room compiles with:
+# warnings, CPU, sanitizers. And penstock_room(), which declares a room.
+include(GNUInstallDirs)
+add_library(penstock_headers INTERFACE)
+target_compile_features(penstock_headers INTERFACE cxx_std_20)
+target_include_directories(penstock_headers INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                                                      $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/penstock>)
+set_property(GLOBAL PROPERTY PENSTOCK_ROOMS penstock_headers)
+
 add_library(penstock_options INTERFACE)
-target_compile_features(penstock_options INTERFACE cxx_std_20)
-target_include_directories(penstock_options INTERFACE ${CMAKE_SOURCE_DIR})
+target_link_libraries(penstock_options INTERFACE penstock_headers)
 target_compile_options(
   penstock_options
   INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion>
@@ -15,8 +22,13 @@ target_compile_options(
 target_compile_options(
   penstock_options INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra --expt-relaxed-constexpr>
                              $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${PENSTOCK_WERROR}>>:-Werror=all-warnings -Xcompiler=-Werror>)
+# By which ranks are known to run the same build (launch/program/start/build_id.h); not every compiler asks for it by itself.
+target_link_options(penstock_options INTERFACE LINKER:--build-id)
 if(PENSTOCK_SANITIZE)
+  # The code of tests (targets with the property PENSTOCK_TEST_CODE) is not what is looked at: without the checks of undefined
+  # behaviour it compiles in half the time.
   target_compile_options(penstock_options INTERFACE -fsanitize=${PENSTOCK_SANITIZE} -fno-sanitize-recover=all
+                                                       $<$<BOOL:$<TARGET_PROPERTY:PENSTOCK_TEST_CODE>>:-fno-sanitize=undefined>
                                                        -fno-omit-frame-pointer -Wno-error) # of what GCC 12 sees in its own checks
   target_link_options(penstock_options INTERFACE -fsanitize=${PENSTOCK_SANITIZE})
 endif()
@@ -44,7 +56,8 @@ endfunction()
 function(penstock_room name)
   cmake_parse_arguments(ROOM "LOOPS" "" "SOURCES;LINKS" ${ARGN})
   add_library(penstock_${name} STATIC ${ROOM_SOURCES})
-  target_link_libraries(penstock_${name} PUBLIC penstock_options ${ROOM_LINKS})
+  target_link_libraries(penstock_${name} PUBLIC penstock_headers $<BUILD_INTERFACE:penstock_options> ${ROOM_LINKS})
+  set_property(GLOBAL APPEND PROPERTY PENSTOCK_ROOMS penstock_${name})
   if(ROOM_LOOPS)
     target_compile_options(penstock_${name} PRIVATE ${PENSTOCK_LOOP_OPTIONS})
     penstock_precompile(penstock_${name} penstock_loop_headers)

@@ -16,7 +16,7 @@ message(STATUS "Penstock: interactive page ${PENSTOCK_WITH_PAGE}")
 
 # Native exceptions of WebAssembly, so that the module needs no JavaScript of emscripten's. -idirafter: nlohmann-json lies
 # among headers of this system, which must not stand before those of the target.
-set(PENSTOCK_EM_FLAGS -std=c++20 -Os -DNDEBUG -fwasm-exceptions -Wall -Wextra -I${CMAKE_SOURCE_DIR})
+set(PENSTOCK_EM_FLAGS -std=c++20 -Os -DNDEBUG -fwasm-exceptions -Wall -Wextra -I${PROJECT_SOURCE_DIR})
 find_path(PENSTOCK_JSON_INCLUDE nlohmann/json.hpp REQUIRED)
 list(APPEND PENSTOCK_EM_FLAGS -idirafter ${PENSTOCK_JSON_INCLUDE})
 
@@ -28,7 +28,7 @@ function(penstock_page_engine file)
   # The configuration of Debian freezes the cache with its libraries in it; others fill a cache of the user's.
   set(objects)
   foreach(source ${E_SOURCES})
-    file(RELATIVE_PATH name ${CMAKE_SOURCE_DIR} ${source})
+    file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${source})
     string(REPLACE / - name ${name})
     set(object ${directory}/${name}.o)
     add_custom_command(
@@ -50,16 +50,21 @@ function(penstock_page_engine file)
     VERBATIM)
 endfunction()
 
-# penstock_page_parts(FILE FRAME f.html STYLE s.css SCRIPTS a.js ... ENGINE e.base64): the C++ source FILE. Scripts are joined in
-# that order; no ENGINE is an empty one.
+# penstock_page_parts(FILE HEADER h.h PREFIX kPage FRAME f.html STYLE s.css SCRIPTS a.js ... [ENGINE [e.base64]]): the C++ source
+# FILE, with the definitions of what the header declares: kPageFrame, kPageStyle, kPageScript and, where the word ENGINE stands,
+# kPageEngine, which is empty without a file. Scripts are joined in that order.
 function(penstock_page_parts file)
-  cmake_parse_arguments(P "" "FRAME;STYLE;ENGINE" "SCRIPTS" ${ARGN})
-  set(script ${CMAKE_SOURCE_DIR}/cmake/PenstockPageParts.cmake)
+  cmake_parse_arguments(P "" "HEADER;PREFIX;FRAME;STYLE" "SCRIPTS;ENGINE" ${ARGN})
+  set(engine)
+  if("ENGINE" IN_LIST ARGN)
+    set(engine -DENGINE=${P_ENGINE})
+  endif()
+  set(script ${PROJECT_SOURCE_DIR}/cmake/PenstockPageParts.cmake)
   string(REPLACE ";" "|" scripts "${P_SCRIPTS}")
   add_custom_command(
     OUTPUT ${file}
-    COMMAND ${CMAKE_COMMAND} -DFRAME=${P_FRAME} -DSTYLE=${P_STYLE} -DSCRIPTS=${scripts} -DENGINE=${P_ENGINE} -DOUT=${file} -P
-            ${script}
+    COMMAND ${CMAKE_COMMAND} -DHEADER=${P_HEADER} -DPREFIX=${P_PREFIX} -DFRAME=${P_FRAME} -DSTYLE=${P_STYLE} -DSCRIPTS=${scripts}
+            ${engine} -DOUT=${file} -P ${script}
     DEPENDS ${P_FRAME} ${P_STYLE} ${P_SCRIPTS} ${P_ENGINE} ${script}
     COMMENT "Joining the parts of the page"
     VERBATIM)

@@ -1,6 +1,6 @@
-# cmake -DFRAME= -DSTYLE= -DSCRIPTS=a|b -DENGINE= -DOUT= -P: writes the definitions of runtime/drawing/page_parts.h.
+# cmake -DHEADER= -DPREFIX= -DFRAME= -DSTYLE= -DSCRIPTS=a|b [-DENGINE=] -DOUT= -P: writes the definitions of the header.
 # GCC and Clang take string literals of any length.
-set(content "// Made by cmake/PenstockPageParts.cmake from runtime/drawing/page/.\n#include \"runtime/drawing/page_parts.h\"\n\n")
+set(content "// Made by cmake/PenstockPageParts.cmake from the files in page/.\n#include \"${HEADER}\"\n\n")
 string(APPEND content "namespace penstock {\n\n")
 
 function(part name)
@@ -13,8 +13,10 @@ function(part name)
 endfunction()
 
 string(REPLACE "|" ";" SCRIPTS "${SCRIPTS}")
-part(kPageFrame ${FRAME})
-part(kPageStyle ${STYLE})
-part(kPageScript ${SCRIPTS})
-part(kPageEngine ${ENGINE})
+part(${PREFIX}Frame ${FRAME})
+part(${PREFIX}Style ${STYLE})
+part(${PREFIX}Script ${SCRIPTS})
+if(DEFINED ENGINE)
+  part(${PREFIX}Engine ${ENGINE})
+endif()
 file(WRITE "${OUT}" "${content}\n}  // namespace penstock\n")

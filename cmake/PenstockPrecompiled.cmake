@@ -10,7 +10,7 @@ set(PENSTOCK_STANDARD_HEADERS
 # penstock_precompile() takes them. Its users compile with the same options.
 function(penstock_precompiled_headers name)
   cmake_parse_arguments(P "" "" "HEADERS;LINKS;OPTIONS" ${ARGN})
-  set(source ${CMAKE_BINARY_DIR}/generated/${name}.cpp)
+  set(source ${PROJECT_BINARY_DIR}/generated/${name}.cpp)
   if(NOT EXISTS ${source})
     file(WRITE ${source} "// CMake keeps precompiled headers with a target, and a target has a source.\n")
   endif()

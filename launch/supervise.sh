@@ -14,6 +14,8 @@ once, unless this script was told to stop, the run directory has a file `stop`, 
 
   --ranks N            how many to start [1]
   --ranks-command CMD  asked before every attempt: prints a number of ranks, or the lines of a hostfile (`n7 slots=4`)
+  --reach 'WORDS'      asks a host of such lines whether it is there, by `WORDS HOST true`: after a failure those that do
+                       not answer are left out [ssh -o BatchMode=yes -o ConnectTimeout=5]
   --restarts N         failures one after the other, without a new checkpoint between them, after which it gives up [5]
   --delay SECONDS      before it starts again after a failure [10]
   --shortest SECONDS   a stop (75) sooner than this after the start is final: the time of the job is over [60]
@@ -34,10 +36,11 @@ refuse() {
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 ranks=1 ranks_command='' restarts=5 delay=10 shortest=60 mpirun='mpirun -q' program=''
+reach='ssh -o BatchMode=yes -o ConnectTimeout=5'
 while [ $# -gt 0 ] && [ "$1" != -- ]; do
   case $1 in
     --help | -h) usage; exit 0 ;;
-    --ranks | --ranks-command | --restarts | --delay | --shortest | --mpirun | --program)
+    --ranks | --ranks-command | --reach | --restarts | --delay | --shortest | --mpirun | --program)
       [ $# -ge 2 ] || refuse "$1 needs a value"
       name=${1#--}
       printf -v "${name//-/_}" '%s' "$2"
@@ -59,6 +62,11 @@ if [ -z "$program" ]; then
   [ -x "$program" ] || program=penstock
 fi
 read -ra start <<<"$mpirun"
+# Open MPI notices a host whose cable is cut after 10 s instead of 488.
+export OMPI_MCA_oob_tcp_keepalive_time=${OMPI_MCA_oob_tcp_keepalive_time:-5}
+export OMPI_MCA_oob_tcp_keepalive_intvl=${OMPI_MCA_oob_tcp_keepalive_intvl:-2}
+export OMPI_MCA_oob_tcp_keepalive_probes=${OMPI_MCA_oob_tcp_keepalive_probes:-3}
+read -ra ask <<<"$reach"
 
 # Where the run is: by --out, by the run file, or the newest of the directories that penstock numbers. Empty: not yet
 # anywhere.
@@ -85,8 +93,37 @@ newest_step() {
   [ -z "$directory" ] || find "$directory/checkpoints/" -mindepth 1 -maxdepth 1 -name 'step-*' 2>/dev/null | sort | tail -n 1
 }
 
-hostfile=''
-trap '[ -z "$hostfile" ] || rm -f "$hostfile"' EXIT
+scratch=$(mktemp -d) || exit 3
+trap 'rm -rf "$scratch"' EXIT
+hostfile=$scratch/hosts
+
+# The hosts of $hostfile but this one.
+others() { awk '!/^ *(#|$)/ { print $1 }' "$hostfile" | grep -vxF -e localhost -e "$(uname -n)" | sort -u; }
+
+# Those of them that answer, asked all at once.
+answering() {
+  local host
+  for host in $(others); do
+    (timeout 10 "${ask[@]}" "$host" true </dev/null >/dev/null 2>&1 && echo "$host") &
+  done
+  wait
+}
+
+# Where hosts cannot be asked in this way none ever answers, and silence means nothing.
+asking_works=no
+leave_out_silent_hosts() {
+  local silent
+  answering | sort >"$scratch/answered"
+  [ ! -s "$scratch/answered" ] || asking_works=yes
+  silent=$(others | comm -23 - "$scratch/answered")
+  # Of a first attempt mpirun says what is wrong.
+  if [ "$asking_works" = no ] || [ -z "$silent" ] || [ "$planned_for" -eq 0 ]; then return 0; fi
+  say "left out, as they do not answer: ${silent//$'\n'/ }"
+  awk -v silent="$silent" 'BEGIN { split(silent, names); for (i in names) out[names[i]] } !($1 in out)' "$hostfile" >"$scratch/left"
+  mv "$scratch/left" "$hostfile"
+}
+
+planned_for=0 # ranks of the last attempt
 
 # Sets `ranks`, and `where` to what mpirun needs beside it.
 where=()
@@ -97,8 +134,8 @@ count_ranks() {
   case $answer in
     '') say "the ranks' command printed nothing: $ranks_command"; return 1 ;;
     *[!0-9]*)
-      [ -n "$hostfile" ] || hostfile=$(mktemp) || return 1
       printf '%s\n' "$answer" >"$hostfile"
+      leave_out_silent_hosts
       where=(--hostfile "$hostfile")
       ranks=$(awk '!/^ *(#|$)/ { n = 1; for (i = 2; i <= NF; ++i) if ($i ~ /^slots=/) n = substr($i, 7); sum += n } END { print sum + 0 }' "$hostfile") ;;
     *) ranks=$answer where=() ;;
@@ -123,7 +160,6 @@ for signal in TERM USR1 USR2 INT; do
 done
 
 # One attempt; its exit code is returned.
-planned_for=0
 attempt() {
   local words=("${arguments[@]}") directory
   directory=$(run_directory)
@@ -168,7 +204,9 @@ while :; do
     say "exit code $code, $failures times without a new checkpoint: giving up"
     exit "$code"
   fi
-  say "exit code $code; failure $failures of at most $restarts in a row, again in $delay s"
+  lost=''
+  [ "$code" -ne 205 ] || lost=' (mpirun has lost a host)'
+  say "exit code $code$lost; failure $failures of at most $restarts in a row, again in $delay s"
   sleep "$delay" &
   wait $!
   [ "$asked" -eq 0 ] || exit "$code"

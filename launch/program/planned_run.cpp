@@ -121,7 +121,9 @@ PlannedRun planned_run(const Session& session, Collective& world, const Settings
   const bool splits =
       !pipeline.profile.empty() && pipeline.split.empty() && pipeline.schedule_csv.empty();
   if (!pipeline.automatic && pipeline.profile.empty()) return result;
-  if (!pipeline.automatic) (void)grid_of(config, session.ranks());  // refuses other ranks
+  if (!pipeline.automatic) {
+    (void)grid_of(config, session.ranks(), session.started_by());  // refuses other ranks
+  }
   const DataSource source(config, models, world);
   result.config = share(world, [&] {
     if (!pipeline.profile.empty()) result.profile = read_profile(pipeline.profile);

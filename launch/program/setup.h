@@ -16,9 +16,12 @@
 
 namespace penstock {
 
-// All ranks in a row, for what must be agreed before the grid is known.
+// All ranks in a row, for what must be agreed before the grid is known. They have met (see
+// start/meeting.h): throws on every rank where they are strangers; rank 0 gets in `notes` (may be
+// null) what is to be said of them.
 [[nodiscard]] std::unique_ptr<Network> starting_network(
-    const Session& session, std::chrono::milliseconds limit = kWaitLimit);
+    const Session& session, std::chrono::milliseconds limit = kWaitLimit,
+    std::vector<std::string>* notes = nullptr);
 
 // For make_mpi_network(): all ranks are watched for run.wait_limit. `folder`, which may be empty,
 // gets the diaries of a run that hangs. `local_ranks`: of a dry run, how many share the host.
@@ -39,11 +42,14 @@ namespace penstock {
 [[nodiscard]] Config with_vocabulary(Collective& world, const Config& config,
                                      const std::string& folder);
 
-// Throws on every rank when there are too few or too many, with the mpirun line that fits.
-[[nodiscard]] Grid grid_of(const Config& config, int ranks);
+// Throws on every rank when there are too few or too many, with the line that fits: `starter` is
+// Session::started_by().
+[[nodiscard]] Grid grid_of(const Config& config, int ranks, const std::string& starter = "mpirun");
 
-// Collective. The plan for config.run.threads, the same on all ranks.
-[[nodiscard]] ThreadPlan shared_threads(Collective& world, const Session& session, int asked);
+// Collective. The plan for config.threads, the same on all ranks, which are bound to their cores
+// from now on as config.bind says (start/binding.h).
+[[nodiscard]] ThreadPlan shared_threads(Collective& world, const Session& session,
+                                        const RunConfig& config);
 
 // "rank 3 (stage 1, replica 1, host n7)".
 [[nodiscard]] std::string name_of_rank(const Session& session, const Grid& grid);

@@ -29,6 +29,14 @@ bool knows_open_mpi(const Environment& environment) {
   return environment("OMPI_COMM_WORLD_SIZE") != nullptr || environment("PMIX_RANK") != nullptr;
 }
 
+bool offers_pmi(const Environment& environment) {
+  return environment("PMI_SIZE") != nullptr || environment("PMI_RANK") != nullptr;
+}
+
+bool is_step_of_strangers(const Environment& environment) {
+  return number(environment("SLURM_STEP_NUM_TASKS")) > 1 && !knows_open_mpi(environment);
+}
+
 }  // namespace
 
 std::string launcher_complaint(const Environment& environment) {
@@ -44,8 +52,23 @@ std::string launcher_complaint(const Environment& environment) {
 }
 
 bool is_slurm_without_pmix(const Environment& environment) {
-  return number(environment("SLURM_STEP_NUM_TASKS")) > 1 && !knows_open_mpi(environment) &&
-         environment("PMI_SIZE") == nullptr && environment("PMI_RANK") == nullptr;
+  return is_step_of_strangers(environment) && !offers_pmi(environment);
+}
+
+bool is_slurm_with_pmi(const Environment& environment) {
+  return is_step_of_strangers(environment) && offers_pmi(environment);
+}
+
+// Inside an allocation a launcher is started by another one, and leaves that one's variables in
+// place: those that only one sets come first.
+std::string starter(const Environment& environment) {
+  if (environment("OMPI_COMM_WORLD_SIZE") != nullptr) return "mpirun";
+  if (environment("MPI_LOCALNRANKS") != nullptr) return "mpiexec";
+  const bool is_managed = environment("PMIX_RANK") != nullptr || offers_pmi(environment);
+  if (environment("FLUX_TASK_RANK") != nullptr) return "flux run";
+  if (environment("JSM_NAMESPACE_SIZE") != nullptr) return "jsrun";
+  if (environment("SLURM_STEP_NUM_TASKS") != nullptr && is_managed) return "srun";
+  return "mpirun";
 }
 
 }  // namespace penstock

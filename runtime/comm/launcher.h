@@ -21,5 +21,13 @@ using Environment = std::function<const char*(const char* name)>;  // null where
 // True when Open MPI would refuse to start, and end the process, in MPI_Init: a Slurm step with
 // neither PMIx nor mpirun above it.
 [[nodiscard]] bool is_slurm_without_pmix(const Environment& environment);
+// A Slurm step that offers PMI or PMI2 alone (`srun --mpi=pmi2`): an MPI that was built with it can
+// start, one that was not ends the process in MPI_Init.
+[[nodiscard]] bool is_slurm_with_pmi(const Environment& environment);
+
+// What started the ranks, as a user writes it before `-n RANKS`: "mpirun", "srun", "flux run",
+// "jsrun", or "mpiexec" for that of MPICH. "mpirun" where nothing did. Of the environment before
+// MPI_Init, too.
+[[nodiscard]] std::string starter(const Environment& environment);
 
 }  // namespace penstock

@@ -60,10 +60,13 @@ struct SampleShape {
 // Takes a line about something wrong that does not stop the run; called from any thread.
 using Warn = std::function<void(const std::string& line)>;
 
-// `warn` (may be empty) is kept by the sets. Throws Error(Input): a missing, empty or unfit file;
-// Error(Data): a damaged one, naming the file and where in it; each with what to do about it.
+// `warn` (may be empty) is kept by the sets. `fields`: those that will be read, empty for all; of
+// images, labels alone take no more memory than four bytes each. Throws Error(Input): a missing,
+// empty or unfit file; Error(Data): a damaged one, naming the file and where in it; each with what
+// to do about it.
 [[nodiscard]] Datasets open_datasets(const DataConfig& config, const SampleShape& shape,
-                                     uint64_t seed, const Warn& warn = {});
+                                     uint64_t seed, const Warn& warn = {},
+                                     const std::vector<std::string>& fields = {});
 
 // One micro-batch in host memory: tensors [samples, field shape...].
 struct Batch {

@@ -1,29 +1,33 @@
-// One thread decodes steps in order into a ring of prefetch + 1 slots; next() hands out one slot
-// and takes back the one before. Two counters, `filled` and `released`, are all they share: slot
-// s % ring belongs to the thread while s >= filled, and to the consumer until it is released.
+// Threads decode parts of steps into a ring of prefetch + 1 slots (read_ahead.h says which); next()
+// hands out one slot and takes back the one before. A sample is where its index says, whoever reads
+// it: neither its bits nor its place depend on the number of threads.
 #include "runtime/data/loader.h"
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstring>
 #include <exception>
-#include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "kernels/error.h"
 #include "kernels/philox.h"
+#include "runtime/data/read_ahead.h"
 
 namespace penstock {
 namespace {
+
+// Samples of a part, the least that a thread takes: few, so that all threads work on the step that
+// is awaited, and more than one, for a window of text takes less than taking it.
+constexpr int64_t kPartSamples = 8;
 
 void check(const LoaderConfig& config) {
   if (config.micro_batch_size < 1) fail_input("pipeline.micro_batch_size must be at least 1");
   if (config.micro_batches < 1) fail_input("pipeline.micro_batches must be at least 1");
   if (config.prefetch < 1) fail_input("data.prefetch must be at least 1");
+  if (config.threads < 1) fail_input("data.threads must be at least 1");
   if (config.replica < 0 || config.replica >= config.replicas) {
     fail_internal("the loader of replica " + std::to_string(config.replica) + " of " +
                   std::to_string(config.replicas));
@@ -69,21 +73,18 @@ struct Loader::State {
   LoaderConfig config;
   std::vector<WantedField> wanted;
   std::vector<std::vector<Batch>> ring;  // [slot][micro-batch]
-  std::vector<void*> out;                // the thread's argument of Dataset::read
-
-  std::mutex mutex;
-  std::condition_variable changed;
-  int64_t filled = 0;                  // steps decoded
-  int64_t released = 0;                // steps that the consumer is done with
-  std::atomic<bool> stopping = false;  // written under the mutex, also read between samples
-  std::exception_ptr failure;          // what decoding step `filled` threw; the thread has ended
+  std::optional<ReadAhead> ahead;        // nothing where no field is wanted
 
   int64_t taken = 0;  // the consumer's: steps handed out
-  double seconds_waited = 0;
-  std::thread thread;
+  DataWaits waits;
+  std::vector<std::thread> threads;
 
   [[nodiscard]] int64_t mini_batch() const {
     return int64_t{config.replicas} * config.micro_batches * config.micro_batch_size;
+  }
+  // Of a micro-batch, the last may be shorter.
+  [[nodiscard]] int64_t parts_per_micro_batch() const {
+    return (config.micro_batch_size + kPartSamples - 1) / kPartSamples;
   }
   // Global index of the first sample of a micro-batch.
   [[nodiscard]] int64_t first_sample(int64_t step, int64_t micro_batch) const {
@@ -96,8 +97,14 @@ struct Loader::State {
   }
 
   void allocate(Memory& host);
-  void read_sample(const Batch& batch, int64_t place, int64_t global_index);
-  void fill(std::vector<Batch>& batches, int64_t step);
+  [[nodiscard]] std::vector<Batch>& slot_of(int64_t step) {
+    return ring[static_cast<size_t>(step) % ring.size()];
+  }
+  void count_samples(int64_t step);
+  // `out` is the thread's own argument of Dataset::read.
+  void read_sample(const Batch& batch, int64_t place, int64_t global_index,
+                   std::vector<void*>& out) const;
+  void read_part(const ReadAhead::Part& part, std::vector<void*>& out);
   void run();
 };
 
@@ -110,7 +117,6 @@ void Loader::State::allocate(Memory& host) {
     const size_t bytes = static_cast<size_t>(field.shape.elements()) * size_of(field.dtype);
     wanted.push_back({source, bytes, padding_byte(field, config.targets)});
   }
-  out.assign(dataset->fields().size(), nullptr);
   ring.resize(static_cast<size_t>(config.prefetch) + 1);
   for (auto& slot : ring) {
     slot.resize(static_cast<size_t>(config.micro_batches));
@@ -126,7 +132,15 @@ void Loader::State::allocate(Memory& host) {
   }
 }
 
-void Loader::State::read_sample(const Batch& batch, int64_t place, int64_t global_index) {
+void Loader::State::count_samples(int64_t step) {
+  std::vector<Batch>& batches = slot_of(step);
+  for (size_t m = 0; m < batches.size(); ++m) {
+    batches[m].samples = real_samples(first_sample(step, static_cast<int64_t>(m)));
+  }
+}
+
+void Loader::State::read_sample(const Batch& batch, int64_t place, int64_t global_index,
+                                std::vector<void*>& out) const {
   const int64_t n = dataset->size();
   const int64_t epoch = global_index / n;
   const int64_t turn = global_index % n;
@@ -140,79 +154,72 @@ void Loader::State::read_sample(const Batch& batch, int64_t place, int64_t globa
   dataset->read(index, random, out);
 }
 
-void Loader::State::fill(std::vector<Batch>& batches, int64_t step) {
-  for (size_t m = 0; m < batches.size(); ++m) {
-    Batch& batch = batches[m];
-    const int64_t first = first_sample(step, static_cast<int64_t>(m));
-    batch.samples = real_samples(first);
-    if (wanted.empty()) continue;
-    for (int64_t j = 0; j < batch.samples && !stopping; ++j) read_sample(batch, j, first + j);
-    for (size_t f = 0; f < wanted.size(); ++f) {
-      const size_t used = static_cast<size_t>(batch.samples) * wanted[f].sample_bytes;
-      std::memset(static_cast<std::byte*>(batch.tensors[f].raw()) + used, wanted[f].padding,
-                  batch.tensors[f].size_bytes() - used);
-    }
+void Loader::State::read_part(const ReadAhead::Part& part, std::vector<void*>& out) {
+  const int64_t micro_batch = part.part / parts_per_micro_batch();
+  const int64_t begin = part.part % parts_per_micro_batch() * kPartSamples;
+  const int64_t end = std::min(begin + kPartSamples, config.micro_batch_size);
+  const Batch& batch = slot_of(part.step)[static_cast<size_t>(micro_batch)];
+  const int64_t first = first_sample(part.step, micro_batch);
+  const int64_t real_end = std::clamp(real_samples(first), begin, end);
+  for (int64_t j = begin; j < real_end && !ahead->stopping(); ++j) {
+    read_sample(batch, j, first + j, out);
+  }
+  for (size_t f = 0; f < wanted.size(); ++f) {
+    std::memset(static_cast<std::byte*>(batch.tensors[f].raw()) +
+                    static_cast<size_t>(real_end) * wanted[f].sample_bytes,
+                wanted[f].padding, static_cast<size_t>(end - real_end) * wanted[f].sample_bytes);
   }
 }
 
 void Loader::State::run() {
-  try {
-    for (int64_t step = 0;; ++step) {
-      const auto slots = static_cast<int64_t>(ring.size());
-      {
-        std::unique_lock lock(mutex);
-        changed.wait(lock, [&] { return stopping || step - released < slots; });
-        if (stopping) return;
-      }
-      fill(ring[static_cast<size_t>(step % slots)], step);
-      const std::lock_guard lock(mutex);
-      filled = step + 1;
-      changed.notify_all();
+  std::vector<void*> out(dataset->fields().size(), nullptr);
+  while (const std::optional<ReadAhead::Part> part = ahead->take()) {
+    std::exception_ptr failure;
+    try {
+      read_part(*part, out);
+    } catch (...) {
+      failure = std::current_exception();
     }
-  } catch (...) {
-    const std::lock_guard lock(mutex);
-    failure = std::current_exception();
-    changed.notify_all();
+    ahead->finish(*part, std::move(failure));
   }
 }
 
 Loader::Loader(std::shared_ptr<const Dataset> dataset, LoaderConfig config, Memory& host)
     : state_(std::make_unique<State>()) {
   check(config);
-  state_->dataset = std::move(dataset);
-  state_->config = std::move(config);
-  state_->allocate(host);
-  if (state_->wanted.empty()) return;
-  state_->thread = std::thread([state = state_.get()] { state->run(); });
+  State& state = *state_;
+  state.dataset = std::move(dataset);
+  state.config = std::move(config);
+  state.allocate(host);
+  if (state.wanted.empty()) return;
+  const int64_t parts = state.config.micro_batches * state.parts_per_micro_batch();
+  const auto slots = static_cast<int64_t>(state.ring.size());
+  state.ahead.emplace(parts, slots);
+  const int64_t useful = std::min<int64_t>(state.config.threads, parts * slots);
+  for (int64_t i = 0; i < useful; ++i) state.threads.emplace_back([&state] { state.run(); });
 }
 
 Loader::~Loader() {
-  if (!state_->thread.joinable()) return;
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->stopping = true;
-  }
-  state_->changed.notify_all();
-  state_->thread.join();
+  if (state_->ahead) state_->ahead->stop();
+  for (std::thread& thread : state_->threads) thread.join();
 }
 
 std::span<const Batch> Loader::next() {
   State& state = *state_;
-  const auto slot = static_cast<size_t>(state.taken) % state.ring.size();
-  if (state.wanted.empty()) {
-    state.fill(state.ring[slot], state.taken++);
-    return state.ring[slot];
+  const int64_t step = state.taken;
+  if (state.ahead) {
+    state.ahead->release_before(step);
+    const auto start = std::chrono::steady_clock::now();
+    if (state.ahead->wait_for(step)) {
+      if (step > 0) ++state.waits.steps;
+      state.waits.seconds +=
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    }
+    state.ahead->rethrow(step);
   }
-  const auto start = std::chrono::steady_clock::now();
-  std::unique_lock lock(state.mutex);
-  state.released = state.taken;
-  state.changed.notify_all();
-  state.changed.wait(lock, [&] { return state.filled > state.taken || state.failure != nullptr; });
-  state.seconds_waited +=
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (state.filled <= state.taken) std::rethrow_exception(state.failure);
+  state.count_samples(step);
   ++state.taken;
-  return state.ring[slot];
+  return state.slot_of(step);
 }
 
 int64_t Loader::steps_per_epoch() const {
@@ -220,8 +227,8 @@ int64_t Loader::steps_per_epoch() const {
   return (state_->dataset->size() + mini_batch - 1) / mini_batch;
 }
 
-double Loader::seconds_waited() const {
-  return state_->seconds_waited;
+const DataWaits& Loader::waits() const {
+  return state_->waits;
 }
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// runtime/data/loader.h -- which samples a step reads, and a thread that reads them ahead.
+// runtime/data/loader.h -- which samples a step reads, and threads that read them ahead.
 //
 // A sample is addressed by its global index: from sample f on, in the s-th step (from 0), with
 // mini-batches of B = replicas * M * b samples, replica r, micro-batch m, place j has index
@@ -31,7 +31,14 @@ struct LoaderConfig {
       true;  // training: epochs follow each other; evaluation: one pass, then padding: targets of
   // -1, which no loss counts, and else zeros
   int prefetch = 2;          // steps decoded ahead
+  int threads = 1;           // that decode; what they give does not depend on how many they are
   int64_t first_sample = 0;  // f: what earlier steps have read
+};
+
+// What a loader kept its consumer waiting for data.
+struct DataWaits {
+  double seconds = 0.0;  // inside next(), in total
+  int64_t steps = 0;     // that were not there when they were asked for; the first is not counted
 };
 
 class Loader {
@@ -39,16 +46,16 @@ class Loader {
   // `host`, memory of the host that outlives the loader, holds the batches (Purpose::Workspace):
   // taken once, refilled.
   Loader(std::shared_ptr<const Dataset> dataset, LoaderConfig config, Memory& host);
-  ~Loader();  // stops the thread
+  ~Loader();  // stops the threads
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
   // The M micro-batches of the next step, in order; valid until the next call. Waits for the
-  // thread. Rethrows what reading threw.
+  // threads. Rethrows what reading threw: of the first sample that could not be read.
   [[nodiscard]] std::span<const Batch> next();
   // Steps that cover the dataset once, the last one padded (evaluation).
   [[nodiscard]] int64_t steps_per_epoch() const;
-  [[nodiscard]] double seconds_waited() const;  // inside next(), in total
+  [[nodiscard]] const DataWaits& waits() const;
 
  private:
   struct State;

@@ -1,4 +1,6 @@
 // The data sets that [data] asks for, by kind.
+#include <algorithm>
+
 #include "kernels/error.h"
 #include "runtime/data/dataset.h"
 #include "runtime/data/images/images.h"
@@ -8,9 +10,16 @@
 #include "runtime/data/translation/synthetic_pairs.h"
 
 namespace penstock {
+namespace {
+
+bool reads_images(const std::vector<std::string>& fields) {
+  return fields.empty() || std::ranges::find(fields, "images") != fields.end();
+}
+
+}  // namespace
 
 Datasets open_datasets(const DataConfig& config, const SampleShape& shape, uint64_t seed,
-                       const Warn& warn) {
+                       const Warn& warn, const std::vector<std::string>& fields) {
   if (config.kind == "synthetic") {
     return shape.parallel ? open_synthetic_pairs(config, shape, seed)
                           : open_synthetic(config, shape, seed);
@@ -24,7 +33,10 @@ Datasets open_datasets(const DataConfig& config, const SampleShape& shape, uint6
   if (config.train.empty()) {
     fail_input("data.train is missing: data.kind = \"" + config.kind + "\" needs a path");
   }
-  if (config.kind == "images") return open_images(config, shape.image, warn);
+  if (config.kind == "images") {
+    return open_images(config, shape.image, warn,
+                       reads_images(fields) ? ImageReads::All : ImageReads::Labels);
+  }
   if (shape.context < 1) {
     fail_input("data.kind = \"" + config.kind +
                "\" needs a model that reads tokens, with model.context >= 1");

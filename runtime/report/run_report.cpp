@@ -146,7 +146,7 @@ std::optional<Speed> RunReport::speed(double step_ms) const {
   return speed_of(forecast_->step_flops, step_ms, grid_.ranks(), device_.model(), config_.run);
 }
 
-RankRecord RunReport::rank_record(double data_wait_s) const {
+RankRecord RunReport::rank_record(const DataWaits& waits) const {
   RankRecord record;
   record.rank = session_.rank();
   record.stage = grid_.position_of(session_.rank());
@@ -168,7 +168,8 @@ RankRecord RunReport::rank_record(double data_wait_s) const {
   if (device_.host_addressable()) record.memory.total_peak += snapshot_bytes_;
   record.phase_s = phase_.span;
   record.busy_fraction = phase_.span > 0.0 ? phase_.busy / phase_.span : 0.0;
-  record.data_wait_ms = steps_ > 0 ? 1e3 * data_wait_s / static_cast<double>(steps_) : 0.0;
+  record.data_wait_ms = steps_ > 0 ? 1e3 * waits.seconds / static_cast<double>(steps_) : 0.0;
+  record.data_waits = waits.steps;
   record.allocations_per_step = largest_.allocations;
   record.primitives_per_step = largest_.primitives;
   record.requests_per_step = largest_.requests;
@@ -215,7 +216,7 @@ void RunReport::add_forecast(RunSummary& summary) const {
   }
 }
 
-RunSummary RunReport::summary(double final_loss, double seconds, double data_wait_s) {
+RunSummary RunReport::summary(double final_loss, double seconds, const DataWaits& waits) {
   RunSummary summary;
   summary.ranks = session_.ranks();
   summary.stages = config_.pipeline.stages;
@@ -235,7 +236,7 @@ RunSummary RunReport::summary(double final_loss, double seconds, double data_wai
   summary.final_loss = final_loss;
   summary.final_eval = evaluation_;
   summary.seconds = seconds;
-  for (const std::string& text : network_.world().gather_text(to_json(rank_record(data_wait_s)))) {
+  for (const std::string& text : network_.world().gather_text(to_json(rank_record(waits)))) {
     summary.ranks_detail.push_back(rank_record_from_json(text));
   }
   if (session_.rank() == 0) add_rates(summary);

@@ -9,6 +9,7 @@
 #include "runtime/blueprint/forecast.h"
 #include "runtime/comm/station.h"
 #include "runtime/configuration/config.h"
+#include "runtime/data/loader.h"
 #include "runtime/pipeline/pipeline.h"
 #include "runtime/report/slow_ranks.h"
 #include "runtime/telemetry/records.h"
@@ -51,14 +52,14 @@ class RunReport {
     snapshot_bytes_ = snapshot_bytes;
   }
   // Collective over all ranks; complete on rank 0.
-  [[nodiscard]] RunSummary summary(double final_loss, double seconds, double data_wait_s);
+  [[nodiscard]] RunSummary summary(double final_loss, double seconds, const DataWaits& waits);
 
  private:
   struct Counters {
     int64_t allocations = 0, primitives = 0, requests = 0, commands = 0;
   };
   [[nodiscard]] Counters counters() const;
-  [[nodiscard]] RankRecord rank_record(double data_wait_s) const;
+  [[nodiscard]] RankRecord rank_record(const DataWaits& waits) const;
   void add_rates(RunSummary& summary) const;
   void add_forecast(RunSummary& summary) const;
   [[nodiscard]] std::string name_of_rank(int rank) const;

@@ -16,8 +16,8 @@ namespace penstock {
 
 class SlowRanks {
  public:
-  static constexpr int kWindow = 5;       // steps of which one number is made, the median
-  static constexpr int kWindows = 4;      // in a row: 20 steps
+  static constexpr int kWindow = 4;   // steps of which one number is made, the median
+  static constexpr int kWindows = 4;  // in a row: a rank is named at most 20 steps after it is slow
   static constexpr double kFactor = 1.5;  // slower than that, in each of them
 
   // `predicted_s`, by position in the pipeline: seconds in compute instructions of a step.

@@ -50,6 +50,7 @@ Json rank_json(const RankRecord& record) {
       {"snapshot_bytes", record.snapshot_bytes},
       {"busy_fraction", record.busy_fraction},
       {"data_wait_ms", record.data_wait_ms},
+      {"data_waits", record.data_waits},
       {"allocations_per_step", record.allocations_per_step},
       {"primitives_per_step", record.primitives_per_step},
       {"requests_per_step", record.requests_per_step},
@@ -80,10 +81,15 @@ Json transfer_json(const TransferRecord& record) {
 
 std::string json_line(const StepRecord& record, bool tokens) {
   Json json = {
-      {"step", record.step},           {"loss", record.loss},
-      {"grad_norm", record.grad_norm}, {"learning_rate", record.learning_rate},
-      {"samples", record.samples},     {"tokens", record.tokens},
-      {"step_ms", record.step_ms},     {"throughput", per_second(record.samples, record.step_ms)},
+      {"step", record.step},
+      {"loss", record.loss},
+      {"grad_norm", record.grad_norm},
+      {"learning_rate", record.learning_rate},
+      {"samples", record.samples},
+      {"tokens", record.tokens},
+      {"step_ms", record.step_ms},
+      {"throughput", per_second(record.samples, record.step_ms)},
+      {"data_wait_ms", record.data_wait_ms},
       {"attempt", record.attempt},
   };
   if (tokens) json["tokens_per_s"] = per_second(record.tokens, record.step_ms);

@@ -25,6 +25,7 @@ std::string to_json(const RankRecord& record) {
                         {"phase_s", record.phase_s},
                         {"busy_fraction", record.busy_fraction},
                         {"data_wait_ms", record.data_wait_ms},
+                        {"data_waits", record.data_waits},
                         {"allocations_per_step", record.allocations_per_step},
                         {"primitives_per_step", record.primitives_per_step},
                         {"requests_per_step", record.requests_per_step},
@@ -53,6 +54,7 @@ RankRecord rank_record_from_json(const std::string& text) {
     json.at("phase_s").get_to(record.phase_s);
     json.at("busy_fraction").get_to(record.busy_fraction);
     json.at("data_wait_ms").get_to(record.data_wait_ms);
+    json.at("data_waits").get_to(record.data_waits);
     json.at("allocations_per_step").get_to(record.allocations_per_step);
     json.at("primitives_per_step").get_to(record.primitives_per_step);
     json.at("requests_per_step").get_to(record.requests_per_step);

@@ -31,6 +31,7 @@ struct StepRecord {  // one line of metrics.jsonl
   int64_t samples = 0;  // of this step
   int64_t tokens = 0;   // 0 where the data has none
   double step_ms = 0.0;
+  double data_wait_ms = 0.0;                  // of step_ms: rank 0 waited for its data
   std::optional<double> accuracy = {};        // of this mini-batch, classifiers
   std::optional<double> auxiliary_loss = {};  // of heads inside the network; not part of `loss`
   bool left_out = false;            // the loss or the norm was not finite, and nothing was changed
@@ -59,6 +60,7 @@ struct RankRecord {  // an entry of summary.json's ranks_detail
   double busy_fraction = 0.0;                   // share of it that is spent computing
   double data_wait_ms = 0.0;                    // per step, waiting for the loader
   std::optional<int64_t> predicted_peak_bytes;  // of memory.total_peak
+  int64_t data_waits = 0;                       // steps whose data were not there in time
   int64_t allocations_per_step = 0;             // largest seen from step 3 on
   int64_t primitives_per_step = 0;              // likewise
   int64_t requests_per_step = 0;                // MPI requests made, likewise

@@ -15,6 +15,7 @@ LoaderConfig reading_order(DataPart part, const Config& config, const Pipeline& 
   order.seed = config.run.seed;
   order.shuffle = config.data.shuffle;
   order.prefetch = config.data.prefetch;
+  order.threads = config.data.threads > 0 ? config.data.threads : config.data.spare_cores;
   if (part == DataPart::Training) return order;
   if (config.run.eval_batch > 0) order.micro_batch_size = config.run.eval_batch;
   order.shuffle = false;
@@ -42,8 +43,8 @@ std::span<const Batch> Batches::next() {
   return loader_ ? loader_->next() : std::span<const Batch>(no_data_);
 }
 
-double Batches::seconds_waited() const {
-  return loader_ ? loader_->seconds_waited() : 0.0;
+DataWaits Batches::waits() const {
+  return loader_ ? loader_->waits() : DataWaits{};
 }
 
 }  // namespace penstock

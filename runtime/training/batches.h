@@ -30,7 +30,7 @@ class Batches {
   [[nodiscard]] std::span<const Batch> next();
   // How often to call next() to see the validation data once.
   [[nodiscard]] int64_t passes() const { return passes_; }
-  [[nodiscard]] double seconds_waited() const;  // in next(), for data that were not there yet
+  [[nodiscard]] DataWaits waits() const;  // zeros where no data is read
 
  private:
   std::unique_ptr<Loader> loader_;  // null where no data is read

@@ -1,5 +1,6 @@
 #include "runtime/training/data_source.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <sstream>
 
@@ -85,11 +86,13 @@ int64_t DataSource::mini_batch() const {
 }
 
 void DataSource::open(const std::vector<std::string>& fields) {
-  if (fields.empty()) {
-    datasets_ = {};
-  } else if (!datasets_.train) {
-    datasets_ = open_datasets(config_.data, shape_, config_.run.seed, warn_of_damage);
-  }
+  // Rank 0 has opened all there is; what it does not read it gives back.
+  const bool reads_all = config_.data.kind != "images" ||
+                         std::find(fields.begin(), fields.end(), "images") != fields.end();
+  if (datasets_.train && reads_all && !fields.empty()) return;
+  datasets_ = {};
+  if (fields.empty()) return;
+  datasets_ = open_datasets(config_.data, shape_, config_.run.seed, warn_of_damage, fields);
 }
 
 Memory& DataSource::batch_memory(Device& device) {

@@ -16,6 +16,8 @@ fail() {
 case $how in
   lost)  # what srun without PMIx looks like to each of its processes
     SLURM_STEP_NUM_TASKS=3 timeout -k 5 $limit "$program" none >"$log" 2>&1 ;;
+  pmi2)  # ... and srun with what Debian's Open MPI was not built with
+    SLURM_NODELIST=n SLURM_JOBID=1 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=3 PMI_SIZE=3 PMI_RANK=0 timeout -k 5 $limit "$program" none >"$log" 2>&1 ;;
   stranger)  # ... and the mpirun of another MPI
     PMI_SIZE=3 timeout -k 5 $limit "$program" none >"$log" 2>&1 ;;
   *)
@@ -46,9 +48,10 @@ case $how in
     tail -n 1 "$log" | grep -q "penstock: error: nothing has moved for .*: rank 1" || fail "the error is not the last line" ;;
   unwind)
     [ $code -ne 0 ] || fail "exit code 0 although a rank failed" ;;
-  lost)
+  lost|pmi2)
     [ $code -eq 2 ] || fail "exit code $code, expected 2"
-    grep -q "srun --mpi=pmix" "$log" || fail "the cure is not named" ;;
+    grep -q "srun --mpi=pmix" "$log" || fail "the cure is not named"
+    [ "$(wc -l <"$log")" -eq 1 ] || fail "more than one line" ;;
   stranger)
     [ $code -eq 2 ] || fail "exit code $code, expected 2"
     grep -q "started 3 processes" "$log" || fail "the reason is not named" ;;

@@ -119,8 +119,69 @@ TEST_F(Program, ProfilesLayersAndLinks) {
   expect_refusal(1, "profile", 2, {"run file"});
 }
 
+// It used to be trained, by whatever they had in common.
+TEST_F(Program, RefusesRanksThatAreNotOneProgram) {
+  const std::string words = train("--stages 2");
+  const auto one_of_each = [&](const std::string& first, const std::string& second) {
+    return run_words(
+        PENSTOCK_MPIEXEC " -q --oversubscribe --bind-to none -n 1 " + first + " : -n 1 " + second,
+        30);
+  };
+  const JobResult programs =
+      one_of_each(penstock_program() + " " + words, program_beside("own_network") + " " + words);
+  EXPECT_EQ(programs.exit_code, 2);
+  EXPECT_THAT(programs.output, HasSubstr("penstock: error: rank 1 (host "));
+  EXPECT_THAT(programs.output, HasSubstr("runs another build of the program"));
+  const JobResult run_files =
+      one_of_each(penstock_program() + " " + words, penstock_program() + " " + words + " --seed 2");
+  EXPECT_EQ(run_files.exit_code, 2);
+  ASSERT_EQ(error_lines(run_files.output).size(), 1U) << run_files.output;
+  EXPECT_THAT(run_files.output, HasSubstr("rank 1 (host "));
+  EXPECT_THAT(run_files.output, HasSubstr("was started with other arguments than rank 0"));
+}
+
+// A path that only a process which has opened the folder beside it has: as on a host without a
+// shared file system. The second one used to train, and to lose all of it at the first checkpoint.
+TEST_F(Program, NamesTheRankThatDoesNotSeeAFile) {
+  std::filesystem::create_directories(scratch_.path("own"));
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "words that only one host has\n";
+  (void)scratch_.write("own/input.txt", text);
+  const auto seen_by_rank_0 = [&](const std::string& words) {
+    const std::string program = "exec " + penstock_program() + " " + words + "'";
+    return run_words(PENSTOCK_MPIEXEC " -q --oversubscribe --bind-to none -n 1 sh -c 'exec 9<" +
+                         scratch_.path("own") + "; " + program + " : -n 1 sh -c '" + program,
+                     30);
+  };
+  const JobResult data = seen_by_rank_0(train(
+      "--stages 2 --data.kind text --model.vocabulary 0 --data.train /proc/self/fd/9/input.txt"));
+  EXPECT_EQ(data.exit_code, 3);
+  ASSERT_EQ(error_lines(data.output).size(), 1U) << data.output;
+  EXPECT_THAT(data.output, HasSubstr("rank 1 (stage 1, replica 0, host "));
+  EXPECT_THAT(data.output, HasSubstr("/proc/self/fd/9/input.txt cannot be read there"));
+  const JobResult out = seen_by_rank_0("train " + file() + " --stages 2 --out /proc/self/fd/9/run");
+  EXPECT_EQ(out.exit_code, 3);
+  ASSERT_EQ(error_lines(out.output).size(), 1U) << out.output;
+  EXPECT_THAT(out.output, HasSubstr("the run directory /proc/self/fd/9/run is not to be seen"));
+}
+
+TEST_F(Program, SaysWhatDiffersBetweenRanksAndWhoWouldNotBeMissed) {
+  const std::string words = penstock_program() + " " + train("--stages 2");
+  const JobResult job = run_words(PENSTOCK_MPIEXEC " -q --oversubscribe --bind-to none -n 1 " +
+                                      words + " : -n 1 -x OMP_THREAD_LIMIT=7 " + words,
+                                  30);
+  EXPECT_EQ(job.exit_code, 0) << job.output;
+  EXPECT_THAT(job.output, HasSubstr("note: OMP_THREAD_LIMIT is '7' on rank 1 (host "));
+  EXPECT_THAT(job.output, testing::Not(HasSubstr("keepalive"))) << "on one host";
+}
+
 TEST_F(Program, RefusesImpossibleShapes) {
   expect_refusal(3, train("--stages 2"), 2, {"2 stages", "3", "mpirun -n 2"});
+  const JobResult under_slurm = run_words(
+      "env SLURM_STEP_NUM_TASKS=1 PMIX_RANK=0 " + penstock_program() + " " + train("--stages 2"),
+      30);
+  EXPECT_EQ(under_slurm.exit_code, 2);
+  EXPECT_THAT(under_slurm.output, HasSubstr("but there is 1: srun -n 2 penstock train"));
   expect_refusal(4, train("--stages 4 --replicas 2"), 2, {"8 ranks"});
   expect_refusal(2, train("--stages 2 --pipeline.mini_batch 7"), 2, {"mini_batch", "7"});
   expect_refusal(2, train("--stages 2 --pipeline.split 1,1"), 2, {"split"});
@@ -212,6 +273,9 @@ TEST_F(Program, LeavesWhatItPromises) {
                           "samples_per_s", "bubble", "step_ms", "ranks_detail"}) {
     EXPECT_TRUE(summary.contains(key)) << key;
   }
+  EXPECT_THAT(read_file(out + "/log.txt"),
+              testing::ContainsRegex("rank +host +device +stage +replica +layers +parameters +"
+                                     "cores\n +0 +[^ ]+ +cpu +0 +0 +embedding"));
   EXPECT_EQ(summary["ranks_detail"].size(), 2U);
   EXPECT_EQ(summary["ranks_detail"][1]["stage"], 1);
   EXPECT_TRUE(std::filesystem::exists(out + "/run.toml"));

@@ -65,6 +65,23 @@ expect 0 3 'fewer ranks'
 grep -qx -- '-q -n 2 penstock train out/run.toml --pipeline.auto true --resume auto' started || fail 'no new plan'
 with '0\n' --ranks-command 'printf "# hosts\nn1 slots=4\nn2 slots=3 max_slots=4\nn3\n"' -- run.toml --out out
 grep -q -- '-n 8 --hostfile ' started || fail 'a hostfile'
+
+# Hosts that are lost: `up` says who answers.
+cat >reach <<'END'
+#!/bin/sh
+grep -qx "$1" "$SCRATCH/up"
+END
+chmod +x reach
+hosts='printf "n1 slots=4\nn2 slots=3\nn3\n"'
+printf 'n1\nn3\n' >up
+with '205\n0\n' --reach ./reach --ranks-command "$hosts" -- run.toml --out out
+expect 0 2 'a lost host'
+[ "$(sed -n 's/^-q -n \([0-9]*\) .*/\1/p' started | paste -sd ' ')" = '8 5' ] || fail 'a host that does not answer is kept, or left out at once'
+grep -q 'left out, as they do not answer: n2$' output || fail 'the lost host is not named'
+: >up # where no host can be asked in this way
+with '205\n0\n' --reach ./reach --ranks-command "$hosts" -- run.toml --out out
+[ "$(grep -c -- '-n 8 ' started)" -eq 2 ] || fail 'hosts are left out although none ever answered'
+
 printf '75 wait\n0\n' >plan
 rm -f started
 "$supervise" --shortest 0 --mpirun "$scratch/mpirun" --program penstock -- run.toml --out out >output 2>&1 &

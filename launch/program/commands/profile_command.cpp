@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/program_options.hpp>
 #include <optional>
 
 #include "launch/program/commands/commands.h"
@@ -27,21 +28,21 @@ struct ProfileOptions {
   Arguments rest;      // the run file and its keys
 };
 
-ProfileOptions split(const Arguments& arguments) {
-  constexpr const char* kOut = "--profile-out";
+CommandOptions options_of(ProfileOptions& request) {
+  CommandOptions options;
+  options.add_options()("profile-out",
+                        boost::program_options::value(&request.out)->value_name("FILE"),
+                        "where the figures go, as JSON [profile.json]")(
+      "links", boost::program_options::bool_switch(&request.links),
+      "every link of the run's stages x replicas, which must be the ranks: neighbours and "
+      "replicas, "
+      "message sizes down; plans then use the typical ones");
+  return options;
+}
+
+ProfileOptions profile_options(const Arguments& arguments) {
   ProfileOptions request;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i].starts_with(std::string(kOut) + "=")) {
-      request.out = arguments[i].substr(std::string(kOut).size() + 1);
-    } else if (arguments[i] == kOut) {
-      if (++i == arguments.size()) fail_input("--profile-out needs the name of a file");
-      request.out = arguments[i];
-    } else if (arguments[i] == "--links") {
-      request.links = true;
-    } else {
-      request.rest.push_back(arguments[i]);
-    }
-  }
+  request.rest = read_options(profile_form(), options_of(request), arguments);
   if (request.out.empty()) fail_input("--profile-out needs the name of a file");
   return request;
 }
@@ -180,14 +181,14 @@ ModelCosts measure_layers(const Config& config, const ModelMaker& models, Collec
 int profile_command(Session& session, const Arguments& arguments, const ModelMaker& models) {
   const std::unique_ptr<Network> all = starting_network(session);
   Collective& world = all->world();
-  const ProfileOptions request = on_every_rank([&] { return split(arguments); });
+  const ProfileOptions request = on_every_rank([&] { return profile_options(arguments); });
   const Config asked = shared_config(world, request.rest, true);
   const std::string beside = std::filesystem::absolute(request.out).parent_path().string();
   const Config config =
       with_vocabulary(world, asked, asked.run.out.empty() ? beside : asked.run.out);
   Grid job;  // whose links are wanted
   if (request.links) job = grid_of(config, session.ranks());
-  const ThreadPlan plan = shared_threads(world, session, config.run.threads);
+  const ThreadPlan plan = shared_threads(world, session, config.run);
   const std::string who = fmt::format("rank {} (host {})", session.rank(), session.host());
   std::unique_ptr<Device> device;
   const DeviceChoice choice = choose_device(world, session, config.run.device);
@@ -218,6 +219,26 @@ int profile_command(Session& session, const Arguments& arguments, const ModelMak
     rethrow_naming(who);
   }
   return 0;
+}
+
+const CommandForm& profile_form() {
+  static const CommandForm form{
+      .name = "profile",
+      .operand = "RUNFILE.toml",
+      .summary = "time and memory of every layer here, and of the links between ranks",
+      .about =
+          R"(Measures every layer of the network at the run's micro-batch size and precision, one layer at a
+time, so a network larger than a device can be measured too; trains nothing. Any number of ranks:
+all measure at once, as a run would load the machine, and the mean is written. With two ranks or
+more the links between them are measured as well, within a host and between two.
+)",
+      .needs_ranks = true};
+  return form;
+}
+
+CommandOptions profile_command_options() {
+  ProfileOptions unused;
+  return options_of(unused);
 }
 
 }  // namespace penstock

@@ -1,16 +1,20 @@
-// launch/program/options/help.h -- what --help prints.
+// launch/program/options/help.h -- text for --help, at most 100 columns wide.
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace penstock {
 
-[[nodiscard]] std::string general_help();
-[[nodiscard]] std::string train_help();  // every option, by section, with shorthand and default
-[[nodiscard]] std::string eval_help();
-[[nodiscard]] std::string translate_help();
-[[nodiscard]] std::string generate_help();
-[[nodiscard]] std::string profile_help();
-[[nodiscard]] std::string info_help();
+struct HelpRow {
+  std::string left;   // "--beam N"
+  std::string right;  // what it means; broken into lines here, and where it has line breaks
+};
+
+// Two columns, the right one below the left one where that is too wide.
+[[nodiscard]] std::string help_rows(const std::vector<HelpRow>& rows);
+
+// Every key of a run file, by section, with shorthand and default.
+[[nodiscard]] std::string keys_help();
 
 }  // namespace penstock

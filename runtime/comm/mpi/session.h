@@ -25,6 +25,9 @@ class Session {
   [[nodiscard]] int local_rank() const { return local_rank_; }  // on this host
   [[nodiscard]] int local_ranks() const { return local_ranks_; }
   [[nodiscard]] const std::string& host() const { return host_; }
+  // What the ranks were started by, see starter() in launcher.h; and this one's arguments.
+  [[nodiscard]] const std::string& started_by() const { return started_by_; }
+  [[nodiscard]] const std::string& arguments() const { return arguments_; }
   [[nodiscard]] static std::string library_version();
   // Whether this MPI says that it can be given the addresses of GPU memory.
   [[nodiscard]] static bool takes_gpu_memory();
@@ -39,7 +42,7 @@ class Session {
 
  private:
   int rank_ = 0, ranks_ = 1, local_rank_ = 0, local_ranks_ = 1;
-  std::string host_;
+  std::string host_, started_by_, arguments_;
 };
 
 }  // namespace penstock

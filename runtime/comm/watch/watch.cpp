@@ -29,6 +29,10 @@ constexpr const char* kWatching = "setting a watch over all ranks";
 constexpr size_t kMostLines = 48;      // of a report; the file has all
 constexpr double kFirstAnswers = 0.4;  // s; the two together with a look's period stay below 1 s
 constexpr double kSecondAnswers = 0.2;
+// For a launcher to notice by itself that a host is lost (mpirun: oob_tcp_keepalive_*), and to end
+// the job. Told to end it while it takes that host for alive, it would write to it and wait for
+// TCP to give up: a quarter of an hour.
+constexpr std::chrono::seconds kLauncherNotices{15};
 constexpr double kTurn = 1.0;  // s by which the next host waits longer, lest several report
 
 // Four looks a second, or ten within a short limit.
@@ -58,6 +62,12 @@ bool is_stopped(int process) {
   if (name_ends == std::string::npos || name_ends + 2 >= text.size()) return false;
   const char state = text[name_ends + 2];
   return state == 'T' || state == 't';
+}
+
+// A host of which no rank has said anything.
+bool has_silent_host(std::span<const RankView> ranks) {
+  return std::any_of(ranks.begin(), ranks.end(),
+                     [](const RankView& view) { return !view.is_known; });
 }
 
 std::string file_name_now() {
@@ -251,6 +261,7 @@ class Watch::Watcher {
     if (!path.empty()) report.headline += "; what each rank did last is in " + path;
     report.headline += "; if a step may be silent for so long, raise run.wait_limit";
     if (order_.say) order_.say(report);
+    if (!order_.by_mail && has_silent_host(all)) std::this_thread::sleep_for(kLauncherNotices);
     session_.abort(static_cast<int>(ErrorKind::Peer));
   }
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "kernels/error.h"
 #include "kernels/suggest.h"
 #include "runtime/data/images/archive.h"
-#include "runtime/data/text/byte_file.h"
 
 namespace penstock {
 namespace {
@@ -27,13 +27,26 @@ bool is_image_name(const std::string& path) {
          name.native().front() != '.';
 }
 
-std::vector<ImageFile> files_of_archive(const std::string& path, int64_t unpack_limit) {
-  std::vector<ImageFile> files;
-  const auto take = [&](const std::string& name, std::vector<uint8_t> bytes) {
-    files.push_back({fs::path(name).lexically_normal().string(), 0, std::move(bytes)});
-  };
-  read_archive(path, is_image_name, take, unpack_limit);
-  return files;
+void list_archive(ImageFolder& folder, int64_t unpack_limit, ImageBytes bytes) {
+  folder.archive = std::make_shared<ByteFile>(folder.path);
+  ArchiveWalk walk(folder.path, unpack_limit);
+  while (walk.next()) {
+    if (!is_image_name(walk.name())) continue;
+    walk.check_name();
+    ImageFile file{fs::path(walk.name()).lexically_normal().string(), 0, 0, walk.size_bytes()};
+    if (const std::optional<int64_t> offset = walk.offset()) {
+      file.offset = *offset;
+    } else {
+      folder.is_compressed = true;
+      if (bytes == ImageBytes::Held) {
+        file.offset = static_cast<int64_t>(folder.held.size());
+        walk.append_to(folder.held);
+        file.size_bytes = static_cast<int64_t>(folder.held.size()) - file.offset;
+      }
+    }
+    folder.files.push_back(std::move(file));
+  }
+  folder.held.shrink_to_fit();
 }
 
 std::vector<ImageFile> files_of_folder(const std::string& path) {
@@ -43,16 +56,22 @@ std::vector<ImageFile> files_of_folder(const std::string& path) {
   for (const fs::directory_entry& entry : entries) {
     if (entries.depth() >= kDeepest) entries.disable_recursion_pending();
     if (!entry.is_regular_file() || !is_image_name(entry.path().string())) continue;
-    files.push_back({entry.path().lexically_relative(path).string(), 0, {}});
+    files.push_back({entry.path().lexically_relative(path).string()});
   }
   return files;
 }
 
-ImageFolder listed(const std::string& path, int64_t unpack_limit) {
+ImageFolder listed(const std::string& path, int64_t unpack_limit, ImageBytes bytes) {
+  ImageFolder folder;
+  folder.path = path;
   try {
     if (!fs::exists(path)) fail_input("there is no image folder or archive at " + path);
-    if (fs::is_directory(path)) return {path, false, {}, files_of_folder(path)};
-    return {path, true, {}, files_of_archive(path, unpack_limit)};
+    if (fs::is_directory(path)) {
+      folder.files = files_of_folder(path);
+    } else {
+      list_archive(folder, unpack_limit, bytes);
+    }
+    return folder;
   } catch (const fs::filesystem_error& error) {
     fail_input("cannot read the image folder " + path + ": " + error.code().message());
   }
@@ -89,12 +108,18 @@ std::string ImageFolder::name_of(const ImageFile& file) const {
 }
 
 std::vector<uint8_t> ImageFolder::load(const ImageFile& file) const {
-  if (is_archive) return file.bytes;
-  return ByteFile((fs::path(path) / file.name).string()).read_all(kLargestImageBytes);
+  if (!archive) return ByteFile((fs::path(path) / file.name).string()).read_all(kLargestImageBytes);
+  if (is_compressed) {
+    const auto begin = held.begin() + file.offset;
+    return {begin, begin + file.size_bytes};
+  }
+  std::vector<uint8_t> bytes(static_cast<size_t>(file.size_bytes));
+  archive->read(file.offset, bytes);
+  return bytes;
 }
 
-ImageFolder open_image_folder(const std::string& path, int64_t unpack_limit) {
-  ImageFolder folder = listed(path, unpack_limit);
+ImageFolder open_image_folder(const std::string& path, int64_t unpack_limit, ImageBytes bytes) {
+  ImageFolder folder = listed(path, unpack_limit, bytes);
   if (folder.files.empty()) {
     fail_input(path + " has no images: it must hold <class>/<name>.jpg or .png files");
   }

@@ -4,39 +4,50 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "runtime/data/config.h"
+#include "runtime/data/text/byte_file.h"
 
 namespace penstock {
 
 struct ImageFile {
   std::string name;  // path inside the folder or archive
   int32_t label = 0;
-  std::vector<uint8_t> bytes;  // compressed, where the folder is an archive
+  // Of an archive: where its compressed bytes are, in the file or in what is held of it.
+  int64_t offset = 0, size_bytes = 0;
 };
+
+// Whether an archive that cannot be read by ranges is held in memory.
+enum class ImageBytes : uint8_t { Held, LeftOut };
 
 struct ImageFolder {
   std::string path;
-  bool is_archive = false;
+  // An archive as it was opened; null for a folder. A plain tar is read by ranges. A compressed one
+  // cannot be: `held` has the bytes of its images, one after another.
+  std::shared_ptr<const ByteFile> archive;
+  bool is_compressed = false;
+  std::vector<uint8_t> held;
   std::vector<std::string> classes;  // sorted by bytes; a label is a place in this list
   std::vector<ImageFile> files;      // sorted by name, whatever the order on disk or in the archive
 
   // "train.tar.zst: cat/0001.jpg", for messages
   [[nodiscard]] std::string name_of(const ImageFile& file) const;
-  // The compressed bytes, read from the disk where they are not held. Throws Error(Data) for more
-  // than 256 MiB.
+  // The compressed bytes. Called from several threads. Throws Error(Data) for more than 256 MiB,
+  // and where they are no longer there.
   [[nodiscard]] std::vector<uint8_t> load(const ImageFile& file) const;
 };
 
-// The whole archive is held compressed in memory; a folder's files are read when they are needed.
-// Names that do not end in .jpg, .jpeg or .png (in any case) or start with a dot are passed over.
-// Throws Error(Input): nothing at `path`, no images, fewer than two classes, an image outside a
-// class folder, class folders at different places; and Error(Data): a damaged archive (see
-// archive.h), the same name twice.
+// Reads names; the files of a folder or of a plain tar are read when they are needed. Names that do
+// not end in .jpg, .jpeg or .png (in any case) or start with a dot are passed over. Throws
+// Error(Input): nothing at `path`, no images, fewer than two classes, an image outside a class
+// folder, class folders at different places; and Error(Data): a damaged archive (see archive.h),
+// the same name twice.
 [[nodiscard]] ImageFolder open_image_folder(const std::string& path,
-                                            int64_t unpack_limit = kUnpackLimit);
+                                            int64_t unpack_limit = kUnpackLimit,
+                                            ImageBytes bytes = ImageBytes::Held);
 
 // Without the images of these classes; the labels of the others are their places among themselves.
 // Throws Error(Input) for a class that is not there, and where fewer than two are left.

@@ -25,16 +25,32 @@ void check_images(const DataConfig& config, const Shape& image) {
   if (config.cutout < 0) fail_input("data.cutout must not be negative");
 }
 
+// Of memory that a user can spare: the archive need only be unpacked.
+std::string note_on(const ImageFolder& folder) {
+  constexpr size_t kNoteworthyBytes = size_t{64} << 20;
+  if (folder.held.size() < kNoteworthyBytes) return {};
+  return "note: " + folder.path + " is compressed, so every rank that reads images holds all " +
+         std::to_string(folder.held.size() >> 20) +
+         " MiB of it; a plain .tar is read where it is, by ranges";
+}
+
 }  // namespace
 
-ImageDataset::ImageDataset(ImageFolder folder, const Shape& image, DataConfig config, bool training,
-                           Warn warn)
+ImageDataset::ImageDataset(ImageFolder folder, const Shape& image, DataConfig config,
+                           ImagePart part, Warn warn)
     : folder_(std::move(folder)),
       image_(image),
       config_(std::move(config)),
-      training_(training),
+      part_(part),
       fields_{{"images", image, DType::F32}, {"labels", {}, DType::I32}} {
+  labels_.reserve(folder_.files.size());
+  for (const ImageFile& file : folder_.files) labels_.push_back(file.label);
   table_ = normalisation(config_, image[2]);
+  if (part.reads == ImageReads::Labels) {
+    folder_.files = {};
+    folder_.archive = nullptr;
+    return;
+  }
   damaged_ = std::make_unique<DamagedImages>(folder_, config_.damage_limit, std::move(warn));
   if (image.elements() > kLargestCacheBytes / size()) return;
   const auto n = static_cast<size_t>(size());
@@ -47,9 +63,10 @@ void ImageDataset::read(int64_t index, const RandomStream& random,
                         std::span<void* const> out) const {
   const auto i = static_cast<size_t>(index);
   if (out[0] != nullptr) {
+    if (part_.reads == ImageReads::Labels) fail_internal("images were opened for their labels");
     read_image(i, random, {static_cast<float*>(out[0]), static_cast<size_t>(image_.elements())});
   }
-  if (out[1] != nullptr) *static_cast<int32_t*>(out[1]) = folder_.files[i].label;
+  if (out[1] != nullptr) *static_cast<int32_t*>(out[1]) = labels_[i];
 }
 
 std::vector<uint8_t> ImageDataset::decode(const ImageFile& file) const {
@@ -83,7 +100,7 @@ std::vector<uint8_t> ImageDataset::pixels_of(size_t index) const {
 void ImageDataset::read_image(size_t index, const RandomStream& random,
                               std::span<float> out) const {
   const Augmentation augmentation =
-      training_ ? draw_augmentation(config_, image_, random) : Augmentation{};
+      part_.training ? draw_augmentation(config_, image_, random) : Augmentation{};
   if (cache_.state == nullptr) {
     render(out, pixels_of(index), image_, augmentation, table_);
     return;
@@ -104,20 +121,28 @@ void ImageDataset::read_image(size_t index, const RandomStream& random,
   render(out, cached, image_, augmentation, table_);
 }
 
-Datasets open_images(const DataConfig& config, const Shape& image, const Warn& warn) {
+Datasets open_images(const DataConfig& config, const Shape& image, const Warn& warn,
+                     ImageReads reads) {
   check_images(config, image);
   if (share_of(config.validation)) {
     fail_input("data.validation = " + config.validation +
                ": images are not split; give a second folder or archive");
   }
   const auto open = [&](const std::string& path) {
-    ImageFolder folder = open_image_folder(path, config.unpack_limit);
+    ImageFolder folder =
+        open_image_folder(path, config.unpack_limit,
+                          reads == ImageReads::All ? ImageBytes::Held : ImageBytes::LeftOut);
     leave_out(folder, config.leave_out);
     return folder;
   };
   Datasets sets;
-  const auto train = std::make_shared<ImageDataset>(open(config.train), image, config, true, warn);
+  const auto make = [&](ImageFolder folder, bool training) {
+    return std::make_shared<ImageDataset>(std::move(folder), image, config,
+                                          ImagePart{training, reads}, warn);
+  };
+  const auto train = make(open(config.train), true);
   sets.train = train;
+  sets.note = note_on(train->folder());
   sets.labels = train->folder().classes;
   sets.classes = static_cast<int64_t>(sets.labels.size());
   if (config.validation.empty()) return sets;
@@ -129,8 +154,7 @@ Datasets open_images(const DataConfig& config, const Shape& image, const Warn& w
                std::to_string(validation.classes.size()) + ", from '" + validation.classes.front() +
                "' on) are not the same");
   }
-  sets.validation =
-      std::make_shared<ImageDataset>(std::move(validation), image, config, false, warn);
+  sets.validation = make(std::move(validation), false);
   return sets;
 }
 

@@ -16,14 +16,22 @@
 
 namespace penstock {
 
+enum class ImageReads : uint8_t { All, Labels };
+struct ImagePart {
+  bool training = true;
+  ImageReads reads = ImageReads::All;
+};
+
 class ImageDataset final : public Dataset {
  public:
   // `image` is [height, width, channels] of every sample; `training` turns augmentation on.
   // `warn` (may be empty) is told of every damaged image once, from the thread that reads it.
   // Throws Error(Input) naming data.mean or data.std. Made by open_images(), which checks the rest.
-  ImageDataset(ImageFolder folder, const Shape& image, DataConfig config, bool training, Warn warn);
+  // With ImageReads::Labels nothing is kept of the folder but the label of each image.
+  ImageDataset(ImageFolder folder, const Shape& image, DataConfig config, ImagePart part,
+               Warn warn);
 
-  [[nodiscard]] int64_t size() const override { return static_cast<int64_t>(folder_.files.size()); }
+  [[nodiscard]] int64_t size() const override { return static_cast<int64_t>(labels_.size()); }
   [[nodiscard]] const std::vector<Field>& fields() const override { return fields_; }
   [[nodiscard]] int64_t targets_per_sample() const override { return 1; }
   // As Dataset; an image that is damaged is replaced by the next good one of its class, in the
@@ -48,9 +56,10 @@ class ImageDataset final : public Dataset {
   void read_image(size_t index, const RandomStream& random, std::span<float> out) const;
 
   ImageFolder folder_;
+  std::vector<int32_t> labels_;  // of each image, in the order of the folder
   Shape image_;
   DataConfig config_;
-  bool training_;
+  ImagePart part_;
   std::vector<Field> fields_;
   Normalisation table_;
   Cache cache_;  // empty where the set is too large
@@ -59,6 +68,6 @@ class ImageDataset final : public Dataset {
 
 // Throws as open_image_folder() does, and Error(Input) where the classes of the two sets differ.
 [[nodiscard]] Datasets open_images(const DataConfig& config, const Shape& image,
-                                   const Warn& warn = {});
+                                   const Warn& warn = {}, ImageReads reads = ImageReads::All);
 
 }  // namespace penstock

@@ -33,6 +33,7 @@ constexpr RuleOf kRules[] = {
     {"data.validation", Rule::SameFile},
     {"data.vocabulary", Rule::SameFile},
     {"data.prefetch", Rule::Free},
+    {"data.threads", Rule::Free},
     {"optimizer.kind", Rule::Fixed},
     {"optimizer.freeze", Rule::Fixed},
     {"optimizer.momentum", Rule::BothOrNone},

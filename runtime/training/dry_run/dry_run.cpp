@@ -111,7 +111,7 @@ RunSummary DryRun::to_the_end() {
     std::vector<TracedStep> steps = recorder_.gather(station_.network.world());
     if (station_.session.rank() == 0) traced_ = &report_.traced(std::move(steps));
   }
-  RunSummary summary = report_.summary(0.0, dry_seconds_since(start), batches_->seconds_waited());
+  RunSummary summary = report_.summary(0.0, dry_seconds_since(start), batches_->waits());
   summary.dry_run = true;
   summary.steps = summary.taken = config_.run.steps;
   return summary;

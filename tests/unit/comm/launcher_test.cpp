@@ -57,8 +57,24 @@ TEST(Launcher, AcceptsOneRankUnderMpirun) {
 
 // Slurm's pmi2 plug-in: another MPI may well be able to start from it, so MPI_Init has the word.
 TEST(Launcher, LeavesOtherProcessManagersToMpi) {
-  EXPECT_FALSE(is_slurm_without_pmix(
-      environment({{"SLURM_STEP_NUM_TASKS", "4"}, {"PMI_RANK", "1"}, {"PMI_SIZE", "4"}})));
+  const auto pmi2 =
+      environment({{"SLURM_STEP_NUM_TASKS", "4"}, {"PMI_RANK", "1"}, {"PMI_SIZE", "4"}});
+  EXPECT_FALSE(is_slurm_without_pmix(pmi2));
+  EXPECT_TRUE(is_slurm_with_pmi(pmi2));
+}
+
+TEST(Launcher, KnowsWhatStartedTheRanks) {
+  EXPECT_EQ(starter(environment({})), "mpirun");
+  EXPECT_EQ(starter(environment({{"OMPI_COMM_WORLD_SIZE", "4"}, {"PMIX_RANK", "0"}})), "mpirun");
+  EXPECT_EQ(starter(environment({{"SLURM_STEP_NUM_TASKS", "4"}, {"PMIX_RANK", "0"}})), "srun");
+  EXPECT_EQ(starter(environment({{"SLURM_STEP_NUM_TASKS", "4"}, {"PMI_RANK", "0"}})), "srun");
+  EXPECT_EQ(starter(environment({{"FLUX_TASK_RANK", "0"}, {"PMI_RANK", "0"}})), "flux run");
+  // Both mpiruns start their helpers by a step of Slurm's.
+  EXPECT_EQ(starter(environment({{"SLURM_STEP_NUM_TASKS", "2"}, {"OMPI_COMM_WORLD_SIZE", "4"}})),
+            "mpirun");
+  EXPECT_EQ(starter(environment(
+                {{"SLURM_STEP_NUM_TASKS", "2"}, {"MPI_LOCALNRANKS", "4"}, {"PMI_RANK", "0"}})),
+            "mpiexec");
 }
 
 }  // namespace

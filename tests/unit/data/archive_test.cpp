@@ -1,6 +1,9 @@
 // Archives are read as they were written, and no damage passes for an end.
 #include "runtime/data/images/archive.h"
 
+#include <archive.h>
+#include <archive_entry.h>
+
 #include <clocale>
 #include <filesystem>
 
@@ -23,6 +26,11 @@ class Archive : public testing::TestWithParam<Compression> {
           files.emplace_back(name, std::string(contents.begin(), contents.end()));
         });
     return files;
+  }
+
+  // Of a plain one, where the bytes are; of a compressed one, nothing.
+  void pass_over() {
+    for (ArchiveWalk walk(path_); walk.next();) (void)walk.offset();
   }
 
   test::TempFolder folder_;
@@ -60,6 +68,7 @@ TEST_P(Archive, RefusesEveryTruncation) {
     if (n + 600 < end && n % 512 != 0 && n % 61 != 0) continue;
     std::filesystem::resize_file(path_, n);
     expect_error(ErrorKind::Data, {path_ + ", byte "}, [&] { (void)read(); });
+    expect_error(ErrorKind::Data, {path_ + ", byte "}, [&] { pass_over(); });
     if (HasFailure()) FAIL() << "cut off at " << n << " of " << whole.size();
   }
 }
@@ -79,6 +88,29 @@ std::string name_of(const testing::TestParamInfo<Compression>& compression) {
 INSTANTIATE_TEST_SUITE_P(Compressions, Archive,
                          testing::Values(Compression::None, Compression::Gzip, Compression::Zstd),
                          name_of);
+
+TEST(ArchiveTar, RefusesFilesWithHoles) {
+  const test::TempFolder folder;
+  const std::string path = folder / "set.tar";
+  archive* const out = archive_write_new();
+  archive_write_set_format_pax_restricted(out);
+  ASSERT_EQ(archive_write_open_filename(out, path.c_str()), ARCHIVE_OK);
+  archive_entry* const entry = archive_entry_new();
+  archive_entry_set_pathname(entry, "a/holes.jpg");
+  archive_entry_set_filetype(entry, AE_IFREG);
+  archive_entry_set_size(entry, 100'000);
+  archive_entry_sparse_add_entry(entry, 50'000, 10);
+  EXPECT_EQ(archive_write_header(out, entry), ARCHIVE_OK);
+  const std::string bytes(100'000, 'x');
+  EXPECT_EQ(archive_write_data(out, bytes.data(), bytes.size()), 100'000);
+  archive_entry_free(entry);
+  archive_write_free(out);
+  ArchiveWalk walk(path);
+  ASSERT_TRUE(walk.next());
+  EXPECT_EQ(walk.name(), "a/holes.jpg");
+  expect_error(ErrorKind::Data, {path + ", byte ", "a/holes.jpg", "holes"},
+               [&] { (void)walk.offset(); });
+}
 
 TEST(ArchiveTar, RefusesADamagedHeader) {
   const test::TempFolder folder;

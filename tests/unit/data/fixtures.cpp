@@ -2,6 +2,7 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -117,6 +118,41 @@ void write_archive(const std::string& path, const Files& files, Compression comp
 void write_compressed(const std::string& path, const std::string& contents,
                       Compression compression) {
   write_entries(path, {{"contents", contents}}, compression, archive_write_set_format_raw);
+}
+
+std::string noise_bytes(size_t n) {
+  std::string bytes(n, '\0');
+  for (size_t i = 0; i < n; ++i) bytes[i] = static_cast<char>(mix(i));
+  return bytes;
+}
+
+namespace {
+
+size_t heap_in_use() {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+// A number of kilobytes in /proc/self/status, in bytes.
+size_t status_bytes(const std::string& key) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(key + ":")) return std::stoull(line.substr(key.size() + 1)) << 10;
+  }
+  return 0;
+}
+
+}  // namespace
+
+MemoryTaken memory_taken(const std::function<Datasets()>& open) {
+  malloc_trim(0);
+  std::ofstream("/proc/self/clear_refs") << "5";  // forgets the peak so far
+  const size_t before = status_bytes("VmRSS");
+  const size_t heap_before = heap_in_use();
+  const Datasets sets = open();
+  const size_t heap = heap_in_use();
+  const size_t peak = status_bytes("VmHWM");
+  return {heap > heap_before ? heap - heap_before : 0, peak > before ? peak - before : 0};
 }
 
 std::string png(int height, int width, int channels, const std::vector<uint8_t>& pixels) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +36,15 @@ void write_file(const std::string& path, const std::string& contents);  // makes
 using Files = std::vector<std::pair<std::string, std::string>>;  // name, contents
 enum class Compression : uint8_t { None, Gzip, Zstd };
 void write_archive(const std::string& path, const Files& files, Compression compression);
+
+[[nodiscard]] std::string noise_bytes(size_t n);  // which nothing compresses
+
+// What opening takes of the heap, in bytes: as long as what it gives lives, and (of the process, in
+// pages that were touched) at most on the way.
+struct MemoryTaken {
+  size_t held = 0, peak = 0;
+};
+[[nodiscard]] MemoryTaken memory_taken(const std::function<Datasets()>& open);
 
 // The file itself, compressed: what gzip and zstd make of it.
 void write_compressed(const std::string& path, const std::string& contents,

@@ -36,6 +36,11 @@ class Images : public testing::Test {
   static Datasets open(const std::string& train, const std::string& validation = "") {
     return open_images({.train = train, .validation = validation}, {8, 8, 3});
   }
+  static SampleShape of_images() {
+    SampleShape shape;
+    shape.image = {8, 8, 3};
+    return shape;
+  }
   test::TempFolder folder_;
 };
 
@@ -62,6 +67,61 @@ TEST_F(Images, SortsClassesAndFilesWhateverTheOrderOfTheArchive) {
   EXPECT_THAT(names, ElementsAre("train/ape/0.jpg", "train/cat/1.jpg", "train/cat/9.jpeg",
                                  "train/dog/2.JPG", "train/dog/3.png"));
   EXPECT_THAT(labels, ElementsAre(0, 1, 1, 2, 2));
+}
+
+// A plain tar is read where it is: its headers once, and images when they are wanted.
+TEST_F(Images, OfAPlainTarAreReadByRanges) {
+  const std::string deep(180, 'd');  // a name that takes a header of its own
+  test::Files files = {{deep + "/b/1.jpg", test::busy_jpeg(8, 8)},
+                       {deep + "/notes", std::string(5000, 'x')},
+                       {deep + "/a/2.png", green_png()},
+                       {deep + "/b/0.jpg", test::busy_jpeg(9, 8)}};
+  const std::string plain = folder_ / "plain.tar";
+  test::write_archive(plain, files, Compression::None);
+  const Datasets held = open(archive(files));
+  const Datasets ranges = open(plain);
+  for (int64_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(read_image(*ranges.train, i).image, read_image(*held.train, i).image);
+    EXPECT_EQ(read_image(*ranges.train, i).label, read_image(*held.train, i).label);
+  }
+  const ImageFolder folder = open_image_folder(plain);
+  EXPECT_TRUE(folder.held.empty());
+  std::filesystem::resize_file(plain, 600);
+  expect_error(ErrorKind::Data, {plain, "became shorter"},
+               [&] { (void)folder.load(folder.files[0]); });
+}
+
+// Of a hundred times the bytes, in as many files: what is kept of them, and what it takes to get
+// there.
+TEST_F(Images, LabelsTakeNoMoreMemoryThanTheirNumber) {
+  for (const Compression compression : {Compression::None, Compression::Gzip}) {
+    std::array<test::MemoryTaken, 2> taken;
+    for (const size_t big : {0U, 1U}) {
+      const std::string noise = test::noise_bytes(big != 0 ? 3'000'000 : 30'000);
+      const std::string path = folder_ / "set.tar";
+      test::write_archive(path, {{"a/0.jpg", noise}, {"b/0.jpg", noise}}, compression);
+      taken[big] = test::memory_taken([&] {
+        return open_datasets({.kind = "images", .train = path}, of_images(), 0, {}, {"labels"});
+      });
+    }
+    EXPECT_LT(taken[1].held, taken[0].held + 10'000);
+    EXPECT_LT(taken[1].peak, taken[0].peak + 1'000'000);
+  }
+}
+
+TEST_F(Images, OpenedForTheirLabelsAreTheSame) {
+  const std::string path = archive(mixed());
+  const DataConfig config{.kind = "images", .train = path, .leave_out = {"ape"}};
+  const Datasets all = open_datasets(config, of_images(), 0);
+  const Datasets labels = open_datasets(config, of_images(), 0, {}, {"labels"});
+  EXPECT_EQ(labels.labels, all.labels);
+  ASSERT_EQ(labels.train->size(), all.train->size());
+  for (int64_t i = 0; i < all.train->size(); ++i) {
+    int32_t label = -7;
+    const std::array<void*, 2> out = {nullptr, &label};
+    labels.train->read(i, test::stream(0), out);
+    EXPECT_EQ(label, read_image(*all.train, i).label);
+  }
 }
 
 TEST_F(Images, AFolderIsTheSameAsItsArchive) {

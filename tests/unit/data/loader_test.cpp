@@ -1,8 +1,11 @@
-// The loader: which samples a step reads, padding, errors, and a thread that always ends.
+// The loader: which samples a step reads, padding, errors, and threads that change nothing and
+// always end.
 #include "runtime/data/loader.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <set>
@@ -290,6 +293,115 @@ class Gated final : public Dataset {
   std::atomic<bool> open_ = false;
 };
 
+// Samples that take the longer the earlier they come in a dozen, so that threads finish out of
+// order. Two are broken.
+class Uneven final : public Dataset {
+ public:
+  [[nodiscard]] int64_t size() const override { return 1000; }
+  [[nodiscard]] const std::vector<Field>& fields() const override { return fields_; }
+  [[nodiscard]] int64_t targets_per_sample() const override { return 1; }
+  void read(int64_t index, const RandomStream& random, std::span<void* const> out) const override {
+    std::this_thread::sleep_for(std::chrono::microseconds(10 * (12 - index % 12)));
+    if (index == 500 || index == 515) fail_data("sample " + std::to_string(index) + " is broken");
+    *static_cast<int32_t*>(out[0]) = static_cast<int32_t>(index);
+    *static_cast<int32_t*>(out[1]) = static_cast<int32_t>(random.counter[0]);
+  }
+
+ private:
+  std::vector<Field> fields_{{"labels", {}, DType::I32}, {"draws", {}, DType::I32}};
+};
+
+// Everything that a loader gives until it fails, and what it says then.
+std::vector<int32_t> until_it_fails(LoaderConfig config, std::string& failure) {
+  Memory host(host_memory_source());
+  config.fields = {"draws", "labels"};
+  Loader loader(std::make_shared<Uneven>(), config, host);
+  std::vector<int32_t> all;
+  try {
+    for (int step = 0; step < 100; ++step) {
+      for (const Batch& batch : loader.next()) {
+        for (const char* field : {"draws", "labels"}) {
+          const auto part = ints(batch, field);
+          all.insert(all.end(), part.begin(), part.end());
+        }
+        all.push_back(static_cast<int32_t>(batch.samples));
+      }
+    }
+  } catch (const Error& error) {
+    failure = error.what();
+  }
+  return all;
+}
+
+TEST(LoaderThreads, ChangeNeitherBitsNorOrderNorTheFirstError) {
+  for (const bool shuffle : {true, false}) {
+    // A part of 8, one of 8 and one of 3 samples; sample 500 is met by a thread that takes longer.
+    LoaderConfig config{.micro_batch_size = 19, .micro_batches = 2, .seed = 3, .shuffle = shuffle};
+    std::string expected_failure;
+    const std::vector<int32_t> expected = until_it_fails(config, expected_failure);
+    ASSERT_NE(expected_failure, "");
+    for (const int threads : {2, 5}) {
+      config.threads = threads;
+      std::string failure;
+      EXPECT_EQ(until_it_fails(config, failure), expected);
+      EXPECT_EQ(failure, expected_failure);
+    }
+  }
+}
+
+TEST(LoaderThreads, PadTheEndAsOneDoes) {
+  Memory host(host_memory_source());
+  Loader loader(std::make_shared<Numbers>(21),
+                {.fields = {"labels"}, .micro_batch_size = 40, .wrap = false, .threads = 4}, host);
+  const auto labels = ints(loader.next()[0], "labels");
+  EXPECT_EQ(std::count(labels.begin(), labels.end(), -1), 19);
+  EXPECT_EQ(std::set<int32_t>(labels.begin(), labels.begin() + 21).size(), 21U);
+}
+
+// A set whose samples are read once three threads read at the same time, or after a while.
+class Meeting final : public Dataset {
+ public:
+  [[nodiscard]] int64_t size() const override { return 100; }
+  [[nodiscard]] const std::vector<Field>& fields() const override { return fields_; }
+  [[nodiscard]] int64_t targets_per_sample() const override { return 1; }
+  void read(int64_t, const RandomStream&, std::span<void* const>) const override {
+    std::unique_lock lock(mutex_);
+    most = std::max(most, ++inside_);
+    changed_.notify_all();
+    const auto all_here = [&] { return most >= 3 || given_up_; };
+    given_up_ = !changed_.wait_for(lock, std::chrono::seconds(5), all_here) || given_up_;
+    --inside_;
+  }
+  mutable int most = 0;
+
+ private:
+  std::vector<Field> fields_{{"labels", {}, DType::I32}};
+  mutable int inside_ = 0;
+  mutable bool given_up_ = false;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+};
+
+TEST(LoaderThreads, ReadTheStepThatIsAwaitedTogether) {
+  const auto data = std::make_shared<Meeting>();
+  Memory host(host_memory_source());
+  Loader loader(data, {.fields = {"labels"}, .micro_batch_size = 24, .prefetch = 1, .threads = 3},
+                host);
+  (void)loader.next();
+  EXPECT_EQ(data->most, 3);
+}
+
+TEST(LoaderThreads, EndWhileTheyWaitForAFreeSlot) {
+  const auto data = std::make_shared<Numbers>(1000);
+  Memory host(host_memory_source());
+  {
+    const Loader loader(
+        data, {.fields = {"labels"}, .micro_batch_size = 20, .prefetch = 1, .threads = 4}, host);
+    while (data->reads < 40) std::this_thread::yield();
+  }
+  EXPECT_EQ(data->reads, 40) << "read further than the ring is long";
+}
+
 TEST(Loader, EndsWhileItsThreadWaitsForAFreeSlot) {
   const auto data = std::make_shared<Numbers>(10);
   Memory host(host_memory_source());
@@ -329,11 +441,12 @@ TEST(Loader, CountsTheTimeItWaited) {
   const auto data = std::make_shared<Gated>();
   Memory host(host_memory_source());
   Loader loader(data, {.fields = {"labels"}}, host);
-  EXPECT_EQ(loader.seconds_waited(), 0);
+  EXPECT_EQ(loader.waits().seconds, 0);
   std::thread opener = data->open_soon();
   (void)loader.next();
   opener.join();
-  EXPECT_GT(loader.seconds_waited(), 0);
+  EXPECT_GT(loader.waits().seconds, 0);
+  EXPECT_EQ(loader.waits().steps, 0) << "nothing could have been read before the first";
 }
 
 TEST(Loader, RefusesWhatItCannotDo) {
@@ -349,6 +462,7 @@ TEST(Loader, RefusesWhatItCannotDo) {
   expect_error(ErrorKind::Input, {"micro_batch_size"}, [&] { make({.micro_batch_size = 0}); });
   expect_error(ErrorKind::Input, {"micro_batches"}, [&] { make({.micro_batches = 0}); });
   expect_error(ErrorKind::Input, {"data.prefetch"}, [&] { make({.prefetch = 0}); });
+  expect_error(ErrorKind::Input, {"data.threads"}, [&] { make({.threads = 0}); });
   expect_error(ErrorKind::Internal, {"replica 2 of 2"},
                [&] { make({.replica = 2, .replicas = 2}); });
   expect_error(ErrorKind::Internal, {"sample 0"}, [&] { make({.first_sample = -1}); });

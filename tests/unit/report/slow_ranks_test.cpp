@@ -19,7 +19,7 @@ std::pair<int, int> first_named(SlowRanks& ranks, const std::vector<double>& bus
 
 using testing::Pair;
 
-TEST(SlowRanksOf, AStageThatIsSlowForTwentyStepsIsNamedOnce) {
+TEST(SlowRanksOf, AStageThatIsSlowForLongIsNamedOnce) {
   SlowRanks ranks({.positions = 4}, {1.0, 2.0, 2.0, 1.0});
   // Everything takes 1.2 times as long as predicted, stage 2 twice that.
   const std::vector<double> busy_s = {1.2, 2.4, 4.8, 1.2};
@@ -46,7 +46,7 @@ TEST(SlowRanksOf, ReplicasOfTheSameStageAreTheBetterMeasure) {
 
 TEST(SlowRanksOf, TheLineNamesRankHostAndBothRatios) {
   EXPECT_EQ(describe({.rank = 3, .of_forecast = 2.13, .others = 1.04}, "n7"),
-            "rank 3 (host n7) has computed 2.1 times as long as predicted for 20 steps, the other "
+            "rank 3 (host n7) has computed 2.1 times as long as predicted for 16 steps, the other "
             "ranks 1.0 times: is its processor slower, shared or throttled?");
 }
 

@@ -35,7 +35,7 @@ TEST(StepLine, HasTheKeysOfTheContract) {
   EXPECT_EQ(line.find('\n'), std::string::npos);
   const json read = json::parse(line);
   for (const char* key : {"step", "loss", "grad_norm", "learning_rate", "samples", "tokens",
-                          "step_ms", "throughput", "tokens_per_s"}) {
+                          "step_ms", "data_wait_ms", "throughput", "tokens_per_s"}) {
     EXPECT_TRUE(read.contains(key)) << key;
   }
   EXPECT_EQ(read["step"], 7);

@@ -1,0 +1,73 @@
+#include "launch/program/options/command_form.h"
+
+#include <fmt/format.h>
+
+#include <boost/program_options.hpp>
+
+#include "kernels/error.h"
+#include "kernels/suggest.h"
+#include "launch/program/options/help.h"
+
+namespace penstock {
+namespace {
+
+namespace po = boost::program_options;
+
+[[noreturn]] void refuse_unknown(const CommandForm& form, const CommandOptions& options,
+                                 const std::string& written) {
+  std::vector<std::string> known;
+  for (const auto& option : options.options()) known.push_back("--" + option->long_name());
+  std::string hint = did_you_mean(written, known);
+  if (hint.empty()) hint = fmt::format("; see penstock {} --help", form.name);
+  fail_input(fmt::format("{}: unknown option '{}'{}", form.name, written, hint));
+}
+
+// Of an option that is none of the command's own Boost says nothing where keys are taken, too: then
+// read_settings() looks at it.
+po::parsed_options parsed(const CommandForm& form, const CommandOptions& options,
+                          const std::vector<std::string>& arguments) {
+  namespace style = po::command_line_style;
+  po::command_line_parser parser(arguments);
+  // In full: a guessed prefix would change meaning with every new option.
+  parser.options(options).style(style::allow_long | style::long_allow_adjacent |
+                                style::long_allow_next);
+  if (form.takes_keys) parser.allow_unregistered();
+  return parser.run();
+}
+
+}  // namespace
+
+std::string command_help(const CommandForm& form, const CommandOptions& options) {
+  std::string text =
+      fmt::format("usage: {}penstock {}{}", form.needs_ranks ? "mpirun -n RANKS " : "", form.name,
+                  form.operand.empty() ? "" : " " + form.operand);
+  if (!options.options().empty()) text += " [options]";
+  if (form.takes_keys) text += " [--section.key value ...]";
+  text += "\n\n" + form.about;
+  std::vector<HelpRow> rows;
+  for (const auto& option : options.options()) {
+    const bool is_flag = option->semantic()->max_tokens() == 0;
+    rows.push_back({"--" + option->long_name() + (is_flag ? "" : " " + option->semantic()->name()),
+                    option->description()});
+  }
+  if (!rows.empty()) text += "\n" + help_rows(rows);
+  if (!form.closing.empty()) text += "\n" + form.closing;
+  return text;
+}
+
+std::vector<std::string> read_options(const CommandForm& form, const CommandOptions& options,
+                                      const std::vector<std::string>& arguments) {
+  try {
+    const po::parsed_options found = parsed(form, options, arguments);
+    po::variables_map values;
+    po::store(found, values);
+    po::notify(values);
+    return po::collect_unrecognized(found.options, po::include_positional);
+  } catch (const po::unknown_option& error) {
+    refuse_unknown(form, options, error.get_option_name());
+  } catch (const po::error& error) {
+    fail_input(fmt::format("{}: {}; see penstock {} --help", form.name, error.what(), form.name));
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,41 @@
+// launch/program/options/command_form.h -- what a command is called, takes and says of itself. From
+// it and its options (Boost.Program_options) come parsing, --help, the manual page and completion.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace boost::program_options {
+class options_description;
+}  // namespace boost::program_options
+
+namespace penstock {
+
+// The options that are a command's own. Each has a long name, a description, and, unless it is a
+// flag, a value with a value_name().
+using CommandOptions = boost::program_options::options_description;
+
+struct CommandForm {
+  std::string name;
+  std::string operand = {};  // "RUNFILE.toml"
+  std::string summary;       // a line, for the list of commands
+  std::string about;         // paragraphs, for its own --help; lines of at most 100 columns
+  std::string closing = {};  // what stands below its options
+  bool needs_ranks = false;  // it is started by mpirun
+  bool takes_keys = true;    // the keys of a run file are options as well
+  bool lists_keys = false;   // and its --help has them all
+};
+
+// At most 100 columns wide.
+[[nodiscard]] std::string command_help(const CommandForm& form, const CommandOptions& options);
+
+// Stores what the arguments say of `options` in the variables that these were made for. Every
+// option may be written `--name value` or `--name=value`. Returns the rest in its order: operands
+// and, where the form takes them, keys of the run file, for read_settings(). Throws Error(Input)
+// for an option without its value, a value that is none, and, of a command that takes no keys, for
+// what it does not know.
+[[nodiscard]] std::vector<std::string> read_options(const CommandForm& form,
+                                                    const CommandOptions& options,
+                                                    const std::vector<std::string>& arguments);
+
+}  // namespace penstock

@@ -1,0 +1,63 @@
+#include "launch/program/options/reference.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "launch/program/options/option_table.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char* kTop = R"(# The run file
+
+A run is one TOML file. Every key below can also be given on the command line, as `--section.key value` or `--section.key=value`, and then wins over the file; keys with a
+short form have that as well. Flags may stand alone on the command line (`--data.flip`), and lists are written `3,5` there and `[3, 5]` in the file. A key that does not exist, and
+a value that does not fit, is refused in one line that names file, line and key.
+
+Paths are relative to the run file, then to the working directory. This page is made from the table of options by `penstock help run-file`, and a test keeps the two equal;
+`penstock train --help` prints the same table.
+)";
+
+// A cell of a table: a bar would end it.
+std::string cell(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '|') result += '\\';
+    result += c;
+  }
+  return result;
+}
+
+std::string value_cell(const Option& option) {
+  if (!option.limits.choices.empty()) {
+    std::string text = fmt::format("`{}`", fmt::join(option.limits.choices, "` `"));
+    if (!option.limits.or_file.empty()) text += fmt::format(" `FILE{}`", option.limits.or_file);
+    return text;
+  }
+  return is_flag(option) ? "`true` `false`" : cell(option.symbol);
+}
+
+std::string option_row(const Option& option) {
+  const std::string otherwise = text_of(default_of(option));
+  const std::string shorthand = option.shorthand.empty() ? "" : "`--" + option.shorthand + "`";
+  return fmt::format("| `{}` | {} | {} | {} | {} |\n", option.key, shorthand, value_cell(option),
+                     otherwise.empty() ? "" : "`" + cell(otherwise) + "`", cell(option.help));
+}
+
+}  // namespace
+
+std::string run_file_reference() {
+  std::string text = kTop;
+  std::string section;
+  for (const Option& option : option_table()) {
+    if (option.section != section) {
+      section = option.section;
+      text += fmt::format(
+          "\n## [{}]\n\n| key | short | value | default | |\n|---|---|---|---|---|\n", section);
+    }
+    text += option_row(option);
+  }
+  return text;
+}
+
+}  // namespace penstock

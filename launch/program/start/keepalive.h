@@ -1,0 +1,32 @@
+// launch/program/start/keepalive.h -- how long mpirun needs to notice that a host has gone without
+// a word: Open MPI's daemons only ask each other whether they are there when their connections have
+// been silent for a time that is 300 s by default, and then nine times. Until then the job hangs.
+// Pure, but for the reader of files.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "runtime/comm/launcher.h"
+
+namespace penstock {
+
+using Parameters = std::map<std::string, std::string>;  // of Open MPI, by name
+
+// From the text of one of Open MPI's files of parameters: lines `name = value`.
+[[nodiscard]] Parameters read_parameters(const std::string& text);
+// Those that mpirun has here: of its files, overruled by the environment, which also has what was
+// said on its command line. Known are the file of the user and that of Debian; others may exist.
+[[nodiscard]] Parameters parameters_here(const Environment& environment);
+
+// Seconds until a lost host is noticed, by the defaults of Open MPI 4 where nothing is set.
+[[nodiscard]] double seconds_to_notice(const Parameters& parameters);
+
+// For a job on several hosts under Open MPI's mpirun that would take more than a minute: a note
+// that names the three settings. Empty otherwise. Slurm and others look after their hosts
+// themselves.
+[[nodiscard]] std::string keepalive_note(int hosts, const std::string& started_by,
+                                         const std::string& library, const Parameters& parameters);
+
+}  // namespace penstock

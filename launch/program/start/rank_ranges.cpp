@@ -1,0 +1,32 @@
+// launch/program/start/rank_ranges.cpp -- see rank_ranges.h.
+#include "launch/program/start/rank_ranges.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+namespace penstock {
+
+std::string ranks_text(std::span<const int> ranks) {
+  constexpr size_t kMostParts = 5;
+  std::vector<std::string> parts;
+  size_t named = 0;
+  for (size_t i = 0; i < ranks.size() && parts.size() < kMostParts;) {
+    size_t last = i;
+    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+    // Two in a row are a list, not a range.
+    if (last == i + 1) last = i;
+    parts.push_back(last == i ? fmt::format("{}", ranks[i])
+                              : fmt::format("{}-{}", ranks[i], ranks[last]));
+    i = named = last + 1;
+  }
+  if (named < ranks.size()) parts.push_back(fmt::format("{} others", ranks.size() - named));
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) text += i + 1 == parts.size() ? " and " : ", ";
+    text += parts[i];
+  }
+  return text;
+}
+
+}  // namespace penstock

@@ -1,0 +1,38 @@
+// launch/program/start/start_facts.h -- what each rank says of itself before anything is done
+// together, and what is wrong or odd about all of that. A job whose ranks are different programs
+// would hang or, worse, train something.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/comm/mpi/session.h"
+
+namespace penstock {
+
+struct StartFacts {
+  std::string host;
+  std::string program;    // its build_id(); empty: unknown
+  std::string arguments;  // of the command line
+  // What changes last bits of results where it differs: variables of the environment by name (those
+  // that are not set are missing), the instruction set and the version of oneDNN.
+  std::map<std::string, std::string> conditions;
+};
+
+// Of this process.
+[[nodiscard]] StartFacts own_start_facts(const Session& session);
+// To and from text, for sending.
+[[nodiscard]] std::string text_of(const StartFacts& facts);
+[[nodiscard]] StartFacts parse_start_facts(const std::string& text);
+
+// Ranks that run another program than rank 0, or the same with other arguments: a sentence that
+// names them and the cure; empty where all agree. `ranks` by world rank.
+[[nodiscard]] std::string strangers_complaint(std::span<const StartFacts> ranks);
+// Conditions that differ: a note in one line; empty where all agree.
+[[nodiscard]] std::string conditions_note(std::span<const StartFacts> ranks);
+// On how many hosts they are.
+[[nodiscard]] int count_hosts(std::span<const StartFacts> ranks);
+
+}  // namespace penstock

@@ -1,0 +1,15 @@
+// runtime/run_page/page_bars.h -- stacked bars: memory by purpose, and where the time went. Private
+// to this room.
+#pragma once
+
+#include <string>
+
+#include "runtime/run_page/run_facts.h"
+#include "runtime/run_page/run_files.h"
+
+namespace penstock {
+
+[[nodiscard]] std::string memory_section(const RunFacts& facts);
+[[nodiscard]] std::string time_section(const RunFiles& files, const RunFacts& facts);
+
+}  // namespace penstock

@@ -1,0 +1,75 @@
+#include "runtime/run_page/run_page.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "runtime/run_page/html.h"
+#include "runtime/run_page/page_bars.h"
+#include "runtime/run_page/page_data.h"
+#include "runtime/run_page/page_head.h"
+#include "runtime/run_page/page_parts.h"
+
+namespace penstock {
+namespace {
+
+std::string curves_section(const RunFiles& files) {
+  if (files.history.steps.empty()) {
+    return "<section id=\"curves\"><h2>Curves</h2><p class=\"none\">No step has been taken "
+           "yet.</p></section>\n";
+  }
+  return "<section id=\"curves\"><h2>Curves</h2><div class=\"charts\"></div><p class=\"small\" "
+         "id=\"curves-note\"></p></section>\n";
+}
+
+std::string timeline_section(const RunFiles& files) {
+  std::string text = "<section id=\"timeline\"><h2>Recorded steps</h2>\n";
+  if (!files.trace_note.empty()) {
+    return text + "<p class=\"none\">" + escaped_html(files.trace_note) + "</p></section>\n";
+  }
+  if (files.trace.empty()) {
+    return text +
+           "<p class=\"none\">None: trace.json is written when an attempt ends, and where "
+           "run.trace is above 0.</p></section>\n";
+  }
+  return text +
+         "<p>Each rank has two rows: what was measured, and below it what was predicted, on one "
+         "scale. The numbers are micro-batches.</p>\n"
+         "<p><label>Step <select id=\"step\"></select></label></p>\n"
+         "<dl id=\"timeline-figures\"></dl>\n<div class=\"scroll\"><div class=\"wide\">"
+         "<svg id=\"trace\" role=\"img\" aria-label=\"Timeline of the step, measured over "
+         "predicted\"></svg></div></div>\n"
+         "<p class=\"small\" id=\"under\">&#160;</p>\n<ul class=\"legend\" "
+         "id=\"timeline-legend\"></ul>\n<p class=\"small\" id=\"timeline-note\"></p></section>\n";
+}
+
+}  // namespace
+
+std::string run_page(const RunFiles& files) {
+  const RunFacts facts = facts_of(files);
+  const std::string title = escaped_html(headline(facts));
+  const std::string body = head_section(files, facts) + curves_section(files) +
+                           timeline_section(files) + time_section(files, facts) +
+                           memory_section(facts) + ranks_section(facts) + attempts_section(files) +
+                           files_section(files);
+  const std::string data = json_for_script(page_data_json(files, facts));
+  const std::array<std::pair<std::string_view, std::string_view>, 5> places = {{
+      {"{{title}}", title},
+      {"{{style}}", kReportStyle},
+      {"{{body}}", body},
+      {"{{data}}", data},
+      {"{{script}}", kReportScript},
+  }};
+  std::string out;
+  std::string_view rest = kReportFrame;
+  for (const auto& [mark, part] : places) {  // in the order in which the frame has them
+    const size_t at = rest.find(mark);
+    out.append(rest.substr(0, at)).append(part);
+    rest.remove_prefix(at + mark.size());
+  }
+  return out.append(rest);
+}
+
+}  // namespace penstock

@@ -1,0 +1,17 @@
+// runtime/run_page/run_page.h -- report.html: what became of a run, as one file of HTML that asks
+// the network for nothing. A pure function of what its directory holds.
+#pragma once
+
+#include <string>
+
+#include "runtime/run_page/run_files.h"
+
+namespace penstock {
+
+// Its size does not grow with the number of steps: curves keep the least and the greatest value of
+// each of some hundred parts, and long timelines are cut; the page says so. Whatever stands in the
+// files is shown as text. Throws Error(Data) where the summary's figures are not what they should
+// be.
+[[nodiscard]] std::string run_page(const RunFiles& files);
+
+}  // namespace penstock

@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""The pages that a user reads, held against the program: docs_test.py PROGRAM SOURCE
+
+Of README.md, docs/ and the examples' page:
+  * a link leads to a file, and its anchor to a heading
+  * a command of penstock has a name and options that the program knows; a script has its options in its --help
+  * a block that starts with `$ penstock` shows what that command prints, line by line
+  * a block of TOML with a [model] is a run file that `penstock inspect` takes
+  * docs/run_file.md is what `penstock help run-file` prints
+  * README.md has at most 1,500 words
+"""
+
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PROGRAM, SOURCE = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
+PAGES = [SOURCE / "README.md", *sorted((SOURCE / "docs").glob("*.md")), SOURCE / "launch/examples/README.md"]
+failures = []
+checked = {"links": 0, "commands": 0, "outputs": 0, "run files": 0}
+
+
+def fail(page, text):
+    failures.append(f"{page.relative_to(SOURCE)}: {text}")
+
+
+def run(words, folder=None):
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    return done.stdout + done.stderr, done.returncode
+
+
+def blocks(page):
+    """Language and text of each fenced block."""
+    return re.findall(r"^```(\w*)\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+
+
+# ---- links
+
+
+def anchors(page):
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    titles = re.findall(r"^#+ (.*)$", text, re.M)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def check_links(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if re.match(r"https?:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        checked["links"] += 1
+        if not file.exists():
+            fail(page, f"the link {target} leads to nothing")
+        elif anchor and file.suffix == ".md" and anchor not in anchors(file):
+            fail(page, f"the link {target} names no heading of that page")
+
+
+# ---- commands
+
+help_texts = {}
+
+
+def help_of(words):
+    key = tuple(words)
+    if key not in help_texts:
+        help_texts[key], code = run([*words, "--help"])
+        if code != 0:
+            help_texts[key] = ""
+    return help_texts[key]
+
+
+def knows(text, option):
+    return re.search(rf"(?<![\w-]){re.escape(option)}(?![\w.-])", text) is not None
+
+
+def check_penstock(page, words, line):
+    """`words`: what follows the program's name."""
+    if not words or words[0].startswith("-") or words[0] == "help":
+        return
+    known = help_of([PROGRAM, words[0]])
+    if words[0] not in ("schedule",):
+        known += help_of([PROGRAM, "train"])  # its keys are options of the others
+    if not help_of([PROGRAM, words[0]]):
+        return fail(page, f"penstock has no command {words[0]}: {line}")
+    checked["commands"] += 1
+    for word in words[1:]:
+        option = word.split("=")[0]
+        if re.match(r"--[a-z]", option) and not knows(known, option):
+            fail(page, f"penstock {words[0]} has no option {option}: {line}")
+
+
+def check_script(page, script, words, line):
+    if not script.exists():
+        return fail(page, f"{script.relative_to(SOURCE)} does not exist: {line}")
+    checked["commands"] += 1
+    known = help_of([script])
+    if script.name == "quickstart.sh":
+        known += help_of([PROGRAM, "train"])
+    for word in words:
+        if word == "--":
+            break
+        if re.match(r"--[a-z]", word) and not knows(known, word.split("=")[0]):
+            fail(page, f"{script.name} has no option {word}: {line}")
+
+
+def check_command(page, line):
+    try:
+        words = shlex.split(line, comments=True)
+    except ValueError:
+        return fail(page, f"no shell reads this: {line}")
+    for at, word in enumerate(words):
+        name = Path(word).name
+        if name in ("penstock", "own_network"):
+            rest = words[at + 1 :]
+            end = next((i for i, w in enumerate(rest) if w in ("|", "&&", ";", "<", ">")), len(rest))
+            return check_penstock(page, rest[:end], line)
+        if re.match(r"(launch|tests|bench)/[\w/]+\.sh$", word):
+            return check_script(page, SOURCE / word, words[at + 1 :], line)
+    return None
+
+
+def shell_lines(text):
+    return [line for line in text.replace("\\\n", " ").splitlines() if line.strip()]
+
+
+# ---- what commands print
+
+
+def check_output(page, text, folder):
+    """The first line is a command; the others come in this order in what it prints, `...` stands for any number."""
+    first, *expected = text.splitlines()
+    printed, code = run([PROGRAM, *shlex.split(first[2:])[1:]], folder)
+    checked["outputs"] += 1
+    if code != 0:
+        return fail(page, f"`{first}` fails: {printed}")
+    lines, at = printed.splitlines(), 0
+    for line in expected:
+        if line == "...":
+            continue
+        if line not in lines[at:]:
+            return fail(page, f"`{first}` does not print: {line}\n--- it prints\n{printed}")
+        at = lines.index(line, at) + 1
+    return None
+
+
+def check_run_file(page, text, folder):
+    file = folder / "block.toml"
+    file.write_text(text, encoding="utf-8")
+    checked["run files"] += 1
+    printed, code = run([PROGRAM, "inspect", file], folder)
+    if code != 0:
+        fail(page, f"a run file is refused: {printed}")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        toml = [text for language, text in blocks(SOURCE / "README.md") if language == "toml"]
+        (folder / "run.toml").write_text(toml[0], encoding="utf-8")
+        for page in PAGES:
+            check_links(page)
+            for language, text in blocks(page):
+                if text.startswith("$ penstock"):
+                    check_output(page, text, folder)
+                elif language == "sh":
+                    for line in shell_lines(text):
+                        check_command(page, line)
+                elif language == "toml" and "[model]" in text:
+                    check_run_file(page, text, folder)
+    reference = SOURCE / "docs" / "run_file.md"
+    if reference.read_text(encoding="utf-8") != run([PROGRAM, "help", "run-file"])[0]:
+        fail(reference, "is not what the program says: penstock help run-file > docs/run_file.md")
+    words = len((SOURCE / "README.md").read_text(encoding="utf-8").split())
+    if words > 1500:
+        fail(SOURCE / "README.md", f"{words} words, more than 1,500")
+    for failure in failures:
+        print("FAILED", failure)
+    print(", ".join(f"{count} {what}" for what, count in checked.items()))
+    return 1 if failures or not all(checked.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# tests/hosts/agent.sh [OPTION...] [USER@]HOST COMMAND... -- what ssh is elsewhere: runs the command on a host of the lab, if
+# that answers.
+while [[ $1 == -* ]]; do shift; done
+host=${1#*@}
+shift
+# Nothing listens there: a host that is up says so at once.
+answer=$(timeout 2 bash -c "exec 3<>/dev/tcp/$host/22" 2>&1)
+if [[ $answer != *refused* ]]; then
+  echo "agent.sh: no answer from $host" >&2
+  exit 255
+fi
+exec nsenter --target "$(cat "$PENSTOCK_LAB/$host.process")" --net --uts --mount --pid --root --wd -- /bin/sh -c "$*"
