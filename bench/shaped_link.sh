@@ -2,7 +2,7 @@
 # bench/shaped_link.sh -- two hosts on this machine, joined by a link of a given rate.
 #
 #   shaped_link.sh up [RATE [BURST [QUEUE]]]  as tc(8) writes them; 2gbit 512kb 20ms
-#   shaped_link.sh mpirun ARGS...             mpirun over both, $PENSTOCK_SLOTS ranks on each, or one
+#   shaped_link.sh mpirun ARGS...             mpirun over both, $PENSTOCK_SLOTS ranks on each, or one, by $PENSTOCK_BTL
 #   shaped_link.sh down
 #
 # A burst passes at full speed: no less than the 64 KiB that leave at once. What is longer than the queue is lost, and sent
@@ -57,7 +57,7 @@ case "${1:-}" in
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     on_host 0 mpirun --host "$address.1:${PENSTOCK_SLOTS:-1},$address.2:${PENSTOCK_SLOTS:-1}" --bind-to none \
       --mca plm rsh --mca plm_rsh_agent "$(realpath "$0") agent" \
-      --mca btl self,tcp --mca btl_tcp_if_include $address.0/24 --mca oob_tcp_if_include $address.0/24 "$@"
+      --mca btl "${PENSTOCK_BTL:-self,tcp}" --mca btl_tcp_if_include $address.0/24 --mca oob_tcp_if_include $address.0/24 "$@"
     ;;
   *)
     sed -n '3,9s/^# \{0,1\}//p' "$0"
