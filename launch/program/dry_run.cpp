@@ -56,12 +56,15 @@ DeviceChoice without_gpus(DeviceChoice choice) {
 }
 
 int dry_run(const PlannedRun& planned, const Station& station, const ModelMaker& models,
-            const std::string& directory) {
+            const std::string& directory, const DryRunChecks& checks) {
   const auto say = [](const std::string& line) { answer("{}\n", line); };
-  if (station.session.rank() == 0 && !planned.note.empty()) say(planned.note);
+  for (const std::string& note : checks.notes) {
+    if (station.session.rank() == 0 && !note.empty()) say(note);
+  }
   DryRun run({.config = planned.config,
               .models = models,
               .profile = planned.profile ? &*planned.profile : nullptr,
+              .drawn_up = checks.drawn_up,
               .say = say},
              station, pacing(station.device));
   const RunSummary summary = run.to_the_end();
