@@ -1,11 +1,12 @@
 #!/bin/bash
 # bench/shaped_link.sh -- two hosts on this machine, joined by a link of a given rate.
 #
-#   shaped_link.sh up [RATE]        as tc(8) writes rates; 2gbit
-#   shaped_link.sh mpirun ARGS...   mpirun over both, one rank on each
+#   shaped_link.sh up [RATE [BURST [QUEUE]]]  as tc(8) writes them; 2gbit 512kb 20ms
+#   shaped_link.sh mpirun ARGS...             mpirun over both, $PENSTOCK_SLOTS ranks on each, or one, by $PENSTOCK_BTL
 #   shaped_link.sh down
 #
-# A host is a network namespace with a name of its own; no ssh. Needs root and iproute2; `up` says so and
+# A burst passes at full speed: no less than the 64 KiB that leave at once. What is longer than the queue is lost, and sent
+# again by TCP. A host is a network namespace with a name of its own; no ssh. Needs root and iproute2; `up` says so and
 # returns 77 where it cannot be done.
 set -eu
 namespace=penstock-host
@@ -31,7 +32,7 @@ up() {
     ip -n $namespace$host addr add $address.$((host + 1))/24 dev eth0
     ip -n $namespace$host link set lo up
     ip -n $namespace$host link set eth0 up
-    tc -n $namespace$host qdisc add dev eth0 root tbf rate "$1" burst 512kb latency 20ms || return 77
+    tc -n $namespace$host qdisc add dev eth0 root tbf rate "$1" burst "$2" latency "$3" || return 77
   done
 }
 
@@ -42,7 +43,7 @@ down() {
 }
 
 case "${1:-}" in
-  up) up "${2:-2gbit}" ;;
+  up) up "${2:-2gbit}" "${3:-512kb}" "${4:-20ms}" ;;
   down) down ;;
   agent)  # Open MPI's: [options] address command
     shift
@@ -54,12 +55,12 @@ case "${1:-}" in
   mpirun)
     shift
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-    on_host 0 mpirun --host $address.1:1,$address.2:1 --bind-to none \
+    on_host 0 mpirun --host "$address.1:${PENSTOCK_SLOTS:-1},$address.2:${PENSTOCK_SLOTS:-1}" --bind-to none \
       --mca plm rsh --mca plm_rsh_agent "$(realpath "$0") agent" \
-      --mca btl self,tcp --mca btl_tcp_if_include $address.0/24 --mca oob_tcp_if_include $address.0/24 "$@"
+      --mca btl "${PENSTOCK_BTL:-self,tcp}" --mca btl_tcp_if_include $address.0/24 --mca oob_tcp_if_include $address.0/24 "$@"
     ;;
   *)
-    sed -n '3,8s/^# \{0,1\}//p' "$0"
+    sed -n '3,9s/^# \{0,1\}//p' "$0"
     exit 2
     ;;
 esac

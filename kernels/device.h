@@ -62,7 +62,7 @@ class Device {
   }
   // Called now and then while the host waits for this device, where such a wait may be long and
   // messages should move meanwhile; empty: nothing is called.
-  virtual void set_progress(std::function<void()> /*progress*/) {}
+  virtual void set_progress(const std::function<void()>& /*progress*/) {}
   // Kernel-library primitives (plans, descriptors) made since the start; flat in the steady state.
   [[nodiscard]] virtual int64_t primitives_created() const = 0;
   // What the libraries granted for each primitive, a line each (algorithm, workspace, what is fused

@@ -34,7 +34,7 @@ class Pacing final : public PacingDevice {
   }
 
   void set_pace(std::function<double(int64_t)> pace) override { pace_of_ = std::move(pace); }
-  void set_progress(std::function<void()> progress) override { progress_ = std::move(progress); }
+  void set_progress(const std::function<void()>& progress) override { progress_ = progress; }
 
   [[nodiscard]] const OpCount& count() const override { return counting_.count(); }
   [[nodiscard]] std::string description() const override {

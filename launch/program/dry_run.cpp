@@ -39,10 +39,14 @@ void keep(const RunSummary& summary, const Trace* trace, const std::string& fold
 
 }  // namespace
 
-std::chrono::microseconds dry_run_nap(int local_ranks) {
-  constexpr int kMicrosecondsOfACore = 20;  // for one rank; a look takes about 4
+std::chrono::microseconds waiting_nap(int local_ranks) {
+  constexpr int kForOneOnACore = 10;  // a look takes about 4
   const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  return std::chrono::microseconds(kMicrosecondsOfACore * (1 + local_ranks / cores));
+  return std::chrono::microseconds(kForOneOnACore * (1 + local_ranks / cores));
+}
+
+std::chrono::microseconds computing_nap(int local_ranks) {
+  return 4 * waiting_nap(local_ranks);
 }
 
 DeviceChoice without_gpus(DeviceChoice choice) {
@@ -52,12 +56,15 @@ DeviceChoice without_gpus(DeviceChoice choice) {
 }
 
 int dry_run(const PlannedRun& planned, const Station& station, const ModelMaker& models,
-            const std::string& directory) {
+            const std::string& directory, const DryRunChecks& checks) {
   const auto say = [](const std::string& line) { answer("{}\n", line); };
-  if (station.session.rank() == 0 && !planned.note.empty()) say(planned.note);
+  for (const std::string& note : checks.notes) {
+    if (station.session.rank() == 0 && !note.empty()) say(note);
+  }
   DryRun run({.config = planned.config,
               .models = models,
               .profile = planned.profile ? &*planned.profile : nullptr,
+              .drawn_up = checks.drawn_up,
               .say = say},
              station, pacing(station.device));
   const RunSummary summary = run.to_the_end();

@@ -33,7 +33,7 @@ std::unique_ptr<Network> starting_network(const Session& session, std::chrono::m
 Waits watched_waits(const RunConfig& config, const std::string& folder, int local_ranks) {
   return {.limit = std::chrono::milliseconds(static_cast<int64_t>(config.wait_limit * 1000.0)),
           .are_watched = true,
-          .nap = config.dry_run ? dry_run_nap(local_ranks) : std::chrono::microseconds(0),
+          .nap = config.dry_run ? waiting_nap(local_ranks) : std::chrono::microseconds(0),
           .folder = folder,
           .say = print_hang};
 }

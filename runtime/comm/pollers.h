@@ -62,7 +62,7 @@ class Pollers {
       if (diary_ != nullptr) diary_->look_at_device();
       // A small message is there before giving way would have paid (message_bench: 0.5 us, else
       // 0.8).
-      if (++asked > kAtOnce) give_way();
+      if (++asked > (naps() ? kBeforeNaps : kAtOnce)) give_way();
       const auto waited = Clock::now() - start;
       if (limit_.count() > 0 && waited > limit_) give_up(what);
       if (!told && waited > kLong) tell_more(what);
@@ -87,12 +87,14 @@ class Pollers {
     Diary* diary_;
   };
   static constexpr int kAtOnce = 200;
+  static constexpr int kBeforeNaps = 10;  // whoever naps shares its core with many
 
   // A wait that lasts so long may be a hang: the diary is told what else is under way.
   static constexpr std::chrono::milliseconds kLong{200};
 
+  [[nodiscard]] bool naps() const { return nap_.count() > 0; }
   void give_way() const {
-    if (nap_.count() > 0) return std::this_thread::sleep_for(nap_);
+    if (naps()) return std::this_thread::sleep_for(nap_);
     std::this_thread::yield();
   }
   [[noreturn]] void give_up(const std::string& what) const;

@@ -62,12 +62,8 @@ std::optional<double> GroupSums::completed(int stage, int /*replica*/, double st
   return earliest(group, stage);
 }
 
-std::optional<double> GroupSums::advance(int stage, double now, Ports& ports) {
-  Group& group = groups_[static_cast<size_t>(stage)];
-  const double moment = earliest(group, stage);
-  if (moment > now) return moment;
-  const ReduceBucket& bucket = job_.costs.reduce[static_cast<size_t>(stage)][group.next];
-  const double bytes = moved_ * bucket.bytes;
+double GroupSums::move_slice(const Group& group, int stage, double now, double bytes,
+                             Ports& ports) const {
   double done = now;
   if (!group.link->receiver_copies) done += bytes * group.link->seconds_per_byte;
   const int position = job_.schedule.rank_of_stage[static_cast<size_t>(stage)];
@@ -76,11 +72,30 @@ std::optional<double> GroupSums::advance(int stage, double now, Ports& ports) {
     const int card = ports.of(position, replica);
     if (card >= 0 && away > 0) done = std::max(done, ports.exchange(card, now, away));
   }
-  done += 2 * group.link->latency;
-  for (int replica = 0; replica < job_.costs.replicas; ++replica) {
-    free_at_[rank_of(stage, replica)] = done;
+  return done;
+}
+
+std::optional<double> GroupSums::advance(int stage, double now, Ports& ports) {
+  // As large as what is under way at once (runtime/comm/mpi/mpi_reduce.h), but not too many.
+  constexpr double kLeastOfABucket = 8 << 20;
+  constexpr double kSlicesOfABucket = 256;
+  Group& group = groups_[static_cast<size_t>(stage)];
+  if (group.moved == 0) {
+    const double moment = earliest(group, stage);
+    if (moment > now) return moment;
   }
-  end_ = std::max(end_, done);
+  const double all = moved_ * job_.costs.reduce[static_cast<size_t>(stage)][group.next].bytes;
+  const double slice =
+      std::min(all - group.moved, std::max(kLeastOfABucket, all / kSlicesOfABucket));
+  const double done = move_slice(group, stage, now, slice, ports);
+  group.moved += slice;
+  if (group.moved < all) return done;
+  group.moved = 0;
+  const double end = done + 2 * group.link->latency;
+  for (int replica = 0; replica < job_.costs.replicas; ++replica) {
+    free_at_[rank_of(stage, replica)] = end;
+  }
+  end_ = std::max(end_, end);
   if (++group.next == group.ready.size()) return std::nullopt;
   return earliest(group, stage);
 }

@@ -20,8 +20,8 @@ class GroupSums {
   [[nodiscard]] std::optional<double> completed(int stage, int replica, double start, double end);
   // Seconds that each member must spend on moving the group's bytes itself.
   [[nodiscard]] double owed(int stage) const;
-  // At the moment at which the next bucket of the stage begins. Returns that of the one after it,
-  // if there is one, or the same bucket's, where its members have been kept by another group.
+  // At the moment at which the next bucket of the stage begins, or its next slice. Returns that of
+  // what comes after it, if anything, or the same moment's, where another group has kept a member.
   [[nodiscard]] std::optional<double> advance(int stage, double now, Ports& ports);
   // When the last sum of all groups has ended.
   [[nodiscard]] double end() const { return end_; }
@@ -31,11 +31,15 @@ class GroupSums {
     std::vector<double> ready;  // by bucket: when the last member has completed it
     int members = 0;            // that have come
     size_t next = 0;            // bucket
+    double moved = 0;           // bytes of it that each member has moved
     const LinkTimes* link = nullptr;
     std::vector<double> away;  // by replica: the share of the other members on other nodes
   };
   [[nodiscard]] size_t rank_of(int stage, int replica) const;
   [[nodiscard]] double earliest(const Group& group, int stage) const;
+  // When the next bytes of the bucket, ready now, have passed every member's card.
+  [[nodiscard]] double move_slice(const Group& group, int stage, double now, double bytes,
+                                  Ports& ports) const;
   void find_places(Group& group, int position) const;
 
   const Job& job_;

@@ -20,7 +20,7 @@ struct Unevenness {
 };
 
 struct Job {
-  Schedule schedule;    // of one pipeline, lowered
+  Schedule schedule;         // of one pipeline, lowered
   PipelineCosts costs = {};  // replicas included; node_of_rank and replica_link follow from here
   TransportRules rules = {};
   int ranks_per_node = 0;  // 0: all ranks on one node

@@ -5,14 +5,14 @@
 // this is where replicas are alike and no card is shared. In addition:
 //
 //   card       what goes from node to node passes the card of its rank's node out and that of the
-//              other's in, in the order in which it is ready, whoever sends it
+//              other's in; what is under way at the same time shares a card, slice by slice
 //   sums       a bucket begins when the last of its group has completed it and the bucket before
 //              is done; every member moves 2 (D-1)/D of the bytes, and of those the part for
 //              members on other nodes passes its card, out and in
 //   update     when all gradients of all ranks of the job are there
 //
-// A discrete-event simulation: ranks run ahead by themselves, but what may pass a card waits until
-// no other rank can come before it.
+// A discrete-event simulation: ranks run ahead by themselves, but what passes a card waits until
+// nothing else can come before it.
 #pragma once
 
 #include <cstdint>

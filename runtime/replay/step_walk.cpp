@@ -38,13 +38,61 @@ ReplayedStep StepWalk::run() {
   }
 }
 
+void StepWalk::queue(Turn turn) {
+  turn.place = turns_queued_++;
+  turns_.push(turn);
+}
+
 void StepWalk::take_turn(const Turn& turn) {
   if (turn.stage < 0) {
-    ranks_[static_cast<size_t>(turn.rank)].goes = true;
-    runnable_.push_back(turn.rank);
+    move_slice(turn.transfer, turn.time);
   } else if (const auto next = sums_.advance(turn.stage, turn.time, ports_)) {
-    turns_.push({.time = *next, .stage = turn.stage});
+    queue({.time = *next, .stage = turn.stage});
   }
+}
+
+void StepWalk::begin_transfer(const RankStep& step, int replica, double ready) {
+  // Few enough that a large job is soon replayed; no smaller than what hosts send at once.
+  constexpr double kSlices = 8;
+  constexpr double kLeast = 65536;
+  const double bytes = programs_.wires[static_cast<size_t>(step.wire)].bytes;
+  if (spare_transfers_.empty()) {
+    spare_transfers_.push_back(static_cast<int>(transfers_.size()));
+    transfers_.emplace_back();
+  }
+  const int number = spare_transfers_.back();
+  spare_transfers_.pop_back();
+  transfers_[static_cast<size_t>(number)] = {.step = &step,
+                                             .replica = replica,
+                                             .ready = ready,
+                                             .left = bytes,
+                                             .slice = std::max(kLeast, bytes / kSlices)};
+  Wire& wire = wire_of(step, replica);
+  if (wire.moves) return wire.queued.push_back(number);
+  wire.moves = true;
+  queue({.time = ready, .transfer = number});
+}
+
+void StepWalk::move_slice(int number, double now) {
+  Transfer& transfer = transfers_[static_cast<size_t>(number)];
+  const int replica = transfer.replica;
+  const RankStep& step = *transfer.step;
+  const WireEnds& ends = programs_.wires[static_cast<size_t>(step.wire)];
+  const double bytes = std::min(transfer.left, transfer.slice);
+  const int from = ports_.of(ends.from, replica);
+  const int to = ports_.of(ends.to, replica);
+  const double end = std::max(now + bytes * job_.costs.between_nodes.seconds_per_byte,
+                              ports_.carry(from, to, now, bytes));
+  transfer.left -= bytes;
+  if (transfer.left > 0) return queue({.time = end, .transfer = number});
+  arrive(step, replica, end + job_.costs.between_nodes.latency);
+  spare_transfers_.push_back(number);
+  Wire& wire = wire_of(step, replica);
+  wire.moves = !wire.queued.empty();
+  if (!wire.moves) return;
+  const int next = wire.queued.front();
+  wire.queued.erase(wire.queued.begin());
+  queue({.time = std::max(end, transfers_[static_cast<size_t>(next)].ready), .transfer = next});
 }
 
 void StepWalk::advance(int number) {
@@ -112,33 +160,32 @@ bool StepWalk::send(int number, const RankStep& step) {
   }
   const WireEnds& ends = programs_.wires[static_cast<size_t>(step.wire)];
   const LinkTimes& link = link_of(ends, replica);
-  const bool shares = &link == &job_.costs.between_nodes && ports_.of(ends.from, replica) >= 0;
-  if (shares && !std::exchange(rank.goes, false)) {
-    turns_.push({.time = rank.clock, .rank = number});
-    return false;
-  }
+  const bool shares = &link == &job_.costs.between_nodes && !link.receiver_copies &&
+                      ports_.of(ends.from, replica) >= 0;
   ++wire.sent;
   rank.clock += link.overhead;
-  double& arrival = arrival_of(step, replica);
-  const int waiting = arrival <= kNotSent - 1 ? static_cast<int>(kNotSent - 1 - arrival) : -1;
-  arrival = through(step, replica, rank.clock) + link.latency;
-  if (waiting >= 0) runnable_.push_back(waiting);
+  if (shares) {
+    begin_transfer(step, replica, rank.clock);
+  } else {
+    arrive(step, replica, through(step, replica, rank.clock) + link.latency);
+  }
   return true;
 }
 
-// When the message that is ready to leave has come through.
+void StepWalk::arrive(const RankStep& step, int replica, double when) {
+  double& arrival = arrival_of(step, replica);
+  const int waiting = arrival <= kNotSent - 1 ? static_cast<int>(kNotSent - 1 - arrival) : -1;
+  arrival = when;
+  if (waiting >= 0) runnable_.push_back(waiting);
+}
+
+// When a message that is ready to leave, and shares nothing, has come through.
 double StepWalk::through(const RankStep& step, int replica, double ready) {
   const WireEnds& ends = programs_.wires[static_cast<size_t>(step.wire)];
   const LinkTimes& link = link_of(ends, replica);
   if (link.receiver_copies) return ready;
   Wire& wire = wire_of(step, replica);
-  wire.free_at = std::max(ready, wire.free_at) + ends.bytes * link.seconds_per_byte;
-  const int from = ports_.of(ends.from, replica);
-  if (&link == &job_.costs.between_nodes && from >= 0) {
-    const int to = ports_.of(ends.to, replica);
-    wire.free_at = std::max(wire.free_at, ports_.carry(from, to, ready, ends.bytes));
-  }
-  return wire.free_at;
+  return wire.free_at = std::max(ready, wire.free_at) + ends.bytes * link.seconds_per_byte;
 }
 
 bool StepWalk::receive(int number, const RankStep& step) {
@@ -169,7 +216,7 @@ void StepWalk::compute(int number, const RankStep& step) {
   if (!step.completes_gradients) return;
   rank.owed += sums_.owed(step.stage);
   if (const auto begin = sums_.completed(step.stage, replica_of(number), start, rank.clock)) {
-    turns_.push({.time = *begin, .stage = step.stage});
+    queue({.time = *begin, .stage = step.stage});
   }
 }
 

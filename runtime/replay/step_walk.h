@@ -1,10 +1,11 @@
 // runtime/replay/step_walk.h -- StepWalk: the discrete-event simulation behind replay_step().
 // Private to runtime/replay.
 //
-// A rank runs ahead until it waits for a message that nobody has sent yet, or until it is about to
-// send through a card that others share. Those wait in one queue by time: when no rank can run
-// ahead, the earliest goes, and nobody can come before it any more, since all that still waits is
-// woken by one that goes later.
+// A rank runs ahead until it waits for a message that has not come through yet. What is to pass a
+// card that others share waits in one queue by time: when no rank can run ahead, the earliest goes,
+// and nobody can come before it any more, since all that still waits is woken by one that goes
+// later. A message passes in slices, each queued when the one before is through: so those that pass
+// a card at the same time share it evenly.
 #pragma once
 
 #include <cstddef>
@@ -31,24 +32,31 @@ class StepWalk {
 
  private:
   struct Rank {
-    double clock = 0;   // end of its last instruction
-    double owed = 0;    // time it must still spend on moving sums' bytes itself
-    int next = 0;       // instruction
-    bool goes = false;  // the next instruction is the earliest of all that share a card
+    double clock = 0;  // end of its last instruction
+    double owed = 0;   // time it must still spend on moving sums' bytes itself
+    int next = 0;      // instruction
   };
   // The messages from one stage to another, of one replica.
   struct Wire {
     double free_at = 0;  // when the last one sent is through
     int sent = 0, received = 0;
-    int waiting = -1;  // the rank that waits for room in the window
+    int waiting = -1;              // the rank that waits for room in the window
+    bool moves = false;            // through shared cards
+    std::vector<int> queued = {};  // transfers behind the one that moves
   };
-  // A rank that is about to use a card, or (stage >= 0) a group whose next bucket begins.
+  // A message through shared cards.
+  struct Transfer {
+    const RankStep* step = nullptr;  // that sends it
+    int replica = 0;
+    double ready = 0, left = 0, slice = 0;  // left, slice: bytes
+  };
+  // A transfer whose next slice is to go, or (stage >= 0) a group whose next bucket begins.
   struct Turn {
     double time = 0;
-    int rank = -1, stage = -1;
+    int64_t place = 0;  // among those of the same time: who came first
+    int transfer = -1, stage = -1;
     bool operator>(const Turn& other) const {
-      if (time != other.time) return time > other.time;
-      return rank != other.rank ? rank > other.rank : stage > other.stage;
+      return time != other.time ? time > other.time : place > other.place;
     }
   };
   static constexpr double kNotSent = -1;  // and -2 - r: rank r waits for it
@@ -71,7 +79,11 @@ class StepWalk {
   [[nodiscard]] bool receive(int number, const RankStep& step);
   void compute(int number, const RankStep& step);
   [[nodiscard]] double through(const RankStep& step, int replica, double ready);
+  void arrive(const RankStep& step, int replica, double when);
+  void begin_transfer(const RankStep& step, int replica, double ready);
+  void move_slice(int number, double now);
   void take_turn(const Turn& turn);
+  void queue(Turn turn);
   [[nodiscard]] ReplayedStep ended() const;
 
   const Job& job_;
@@ -85,6 +97,9 @@ class StepWalk {
   std::vector<double> arrivals_;  // of messages, likewise
   std::vector<double> received_;  // of the last messages of each wire, as many as the window
   std::vector<int> runnable_;
+  std::vector<Transfer> transfers_;
+  std::vector<int> spare_transfers_;
+  int64_t turns_queued_ = 0;
   std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns_;
   double last_compute_ = 0;
 };

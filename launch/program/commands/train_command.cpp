@@ -222,6 +222,20 @@ int train(Preparation& made, const Station& station, const ModelMaker& models, R
   return stopped(summary, station.session, config, reporter);
 }
 
+// As train(), on a device that computes nothing.
+int try_out(const Preparation& made, const Station& station, const ModelMaker& models) {
+  const auto drawn_up = [&](const Blueprint& blueprint) {
+    if (station.session.rank() == 0) {
+      const std::vector<RankRow> rows =
+          rank_rows(blueprint, made.grid, made.choice.ranks, made.threads.ranks);
+      answer("{}\n", rank_table(rows, rows.size()));
+    }
+    refuse_missing_data(station.network.world(), station.session, made.grid, made.run.config.data,
+                        blueprint);
+  };
+  return dry_run(made.run, station, models, made.to.path, {made.notes, drawn_up});
+}
+
 }  // namespace
 
 int train_command(Session& session, const Arguments& arguments, const ModelMaker& models) {
@@ -232,16 +246,15 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
       [&] { return plan_links(config.pipeline.link, made->choice.ranks, made->grid); });
   const std::unique_ptr<Network> network = make_mpi_network(
       session, made->grid, links, watched_waits(config.run, config.run.out, session.local_ranks()));
-  if (config.run.dry_run) {
-    return dry_run(made->run, {session, *network, made->grid, *made->device}, models,
-                   made->to.path);
-  }
   if (!made->threads.warning.empty()) made->notes.push_back("note: " + made->threads.warning);
   made->notes.push_back(limit_note(config.run.threads, std::getenv("OMP_THREAD_LIMIT")));
   made->notes.push_back(fallback_note(made->choice, config.run.device));
   made->notes.push_back(visibility_note(made->choice.ranks));
   made->notes.push_back(made->run.note);
   made->notes.push_back(links.note);
+  if (config.run.dry_run) {
+    return try_out(*made, {session, *network, made->grid, *made->device}, models);
+  }
   const std::unique_ptr<Reporter> reporter = begin(network->world(), config, made->to, made->notes);
   try {
     return train(*made, {session, *network, made->grid, *made->device}, models, reporter.get());

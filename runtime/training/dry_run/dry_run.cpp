@@ -39,7 +39,7 @@ DryRun::DryRun(const DryRunOrder& order, const Station& station, PacingDevice& d
       blueprint_(on_every_rank([&] {
         return draw_up(config_, order.models, source_.facts().vocabulary, source_.facts().classes);
       })),
-      forecast_(look_ahead(order.profile)),
+      forecast_(look_ahead(order)),
       predicted_ms_(forecast_ ? 1e3 * forecast_->prediction.step_s : 0.0),
       pipeline_(config_, blueprint_, station.grid, station.network, device),
       report_(config_, station, pipeline_, std::move(forecast_)),
@@ -55,10 +55,11 @@ void DryRun::say(const std::string& line) const {
   if (say_ && station_.session.rank() == 0) say_(line);
 }
 
-std::optional<Forecast> DryRun::look_ahead(const Profile* profile) const {
+std::optional<Forecast> DryRun::look_ahead(const DryRunOrder& order) const {
+  if (order.drawn_up) order.drawn_up(blueprint_);
   if (station_.session.rank() != 0) return std::nullopt;
   Forecast ahead =
-      forecast(config_, blueprint_, device_.model(), profile, station_.session.local_ranks());
+      forecast(config_, blueprint_, device_.model(), order.profile, station_.session.local_ranks());
   say(headline(config_, blueprint_.layout, station_.network, station_.device));
   if (!source_.note().empty()) say(source_.note());
   say("predicted: " + milliseconds_text(1e3 * ahead.prediction.step_s) + " a step, bubble " +

@@ -33,6 +33,8 @@ struct DryRunOrder {
   const Config& config;
   const ModelMaker& models;
   const Profile* profile = nullptr;  // on rank 0: measured times, in place of counted ones
+  // Called on every rank once the network is known, before anything is allocated; may be empty.
+  std::function<void(const Blueprint&)> drawn_up = {};
   // Told on rank 0, a line at a time, what goes on.
   std::function<void(const std::string&)> say = {};
 };
@@ -50,7 +52,7 @@ class DryRun {
 
  private:
   void say(const std::string& line) const;
-  [[nodiscard]] std::optional<Forecast> look_ahead(const Profile* profile) const;
+  [[nodiscard]] std::optional<Forecast> look_ahead(const DryRunOrder& order) const;
   void set_pace(const Profile* profile);
   [[nodiscard]] std::span<const Batch> next_batches(int64_t step);
   void take_step(int64_t number);

@@ -105,6 +105,17 @@ TEST(ReplayStep, MessagesOfRanksOfANodeShareItsCard) {
   EXPECT_DOUBLE_EQ(replay_step(two_nodes(8, 1, 0.5)).busiest_card_s, 8 * 0.5);
 }
 
+// Large ones side by side, slice by slice: all of a round arrive when the card has carried nearly
+// all of them, so that both rounds take the whole time.
+TEST(ReplayStep, LargeMessagesShareACardEvenly) {
+  Job job = two_nodes(8, 1, 0);
+  job.costs.boundary_bytes = {8e6};
+  job.costs.between_nodes.seconds_per_byte = 0.5 / 8e6;
+  const double evenly = 6 + 2 * 8 * 0.5;
+  EXPECT_LE(replay_step(job).step_s, evenly + 1e-9);
+  EXPECT_GT(replay_step(job).step_s, evenly - 2 * 8 * 0.5 / 8);
+}
+
 TEST(ReplayStep, OneSlowNodeSlowsWhatPassesIt) {
   Job job = two_nodes(8, 1, 0.5);
   job.node_slowness = {1, 3};

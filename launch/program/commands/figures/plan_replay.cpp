@@ -59,8 +59,9 @@ void add_failures(const ReplayOptions& options, int nodes, Replayed& replay) {
 
 Replayed replay_of(const ReplayOptions& options, const Job& job, size_t candidate) {
   std::vector<ReplayedStep> steps;
-  const bool alike = options.jitter == 0;
-  for (int step = 0; step < (alike ? 1 : options.steps); ++step) {
+  const int count = options.jitter == 0 ? 1 : options.steps;  // without it all are alike
+  steps.reserve(static_cast<size_t>(count));
+  for (int step = 0; step < count; ++step) {
     steps.push_back(replay_step(job, static_cast<uint64_t>(step)));
   }
   std::ranges::sort(steps, {}, &ReplayedStep::step_s);

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Dry runs of 64 ranks beside `penstock plan --replay`: 8 stages x 8 replicas on this machine alone, then as two hosts of
+32 (network namespaces, bench/shaped_link.sh) that share one link, at its full rate and slowed down. All of a stage's
+replicas are on one host, so that eight activations at once cross the link. A benchmark: prints, asserts nothing.
+
+usage: bench/replay.py [--penstock PATH] [--rates 400,160,80] [--steps 4] [--layer-ms 50]
+
+Layers are measured here and then made --layer-ms long, for two cores to carry 64 modelled accelerators.
+Needs root for the hosts; takes ten minutes.
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+RUN = """
+[model]
+kind = "transformer-lm"
+layers = 16
+width = 32
+heads = 2
+context = 2048
+vocabulary = 1000
+[data]
+kind = "synthetic"
+[optimizer]
+kind = "adamw"
+[pipeline]
+stages = 8
+replicas = 8
+micro_batches = 32
+micro_batch_size = 1
+schedule = "1f1b"
+placement = "replicas"
+[run]
+threads = 1
+trace = 0
+"""
+PINNED = ["--stages", "8", "--replicas", "8", "--micro-batches", "32", "--micro-batch-size", "1", "--schedule", "1f1b",
+          "--recompute", "stage"]
+HERE = ["mpirun", "--oversubscribe", "--bind-to", "none"]
+LINK = str(pathlib.Path(__file__).resolve().parent / "shaped_link.sh")
+# Ranks of one host by shared memory; messages whole, so that they do not wait for answers behind others.
+APART = [LINK, "mpirun", "--oversubscribe", "--mca", "btl_tcp_eager_limit", "400000",
+         "--mca", "btl_tcp_rndv_eager_limit", "400000"]
+
+
+def quiet(words, **more):
+    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", PENSTOCK_SLOTS="32",
+                       PENSTOCK_BTL="self,vader,tcp")
+    return subprocess.run(words, check=True, env=environment, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, **more).stdout
+
+
+def make_profile(penstock, folder, layer_ms):
+    """Every time in it multiplied alike."""
+    path = folder / "profile.json"
+    quiet(HERE + ["-n", "2", penstock, "profile", str(folder / "run.toml"), "--stages", "2", "--replicas", "1",
+                  "--profile-out", str(path)])
+    profile = json.loads(path.read_text())
+    blocks = [layer["forward_s"] for layer in profile["layers"] if layer["kind"] == "transformer-block"]
+    factor = 1e-3 * layer_ms * len(blocks) / sum(blocks)
+    for layer in profile["layers"]:
+        for key in layer:
+            if key.endswith("_s"):
+                layer[key] *= factor
+    return profile
+
+
+def compare(penstock, folder, profile, rate, steps):
+    """Prints a row; `rate` in Mbit/s, None: one host."""
+    if rate:
+        # Of each segment of 1514 bytes 1448 are ours.
+        profile["links"]["between_nodes"] = {"latency_s": 3e-5, "seconds_per_byte": 8e-6 / rate * 1514 / 1448,
+                                             "overhead_s": 0.0, "receiver_copies": False}
+        quiet([LINK, "up", f"{rate}mbit", "70kb", "5s"])
+    path = folder / "scaled.json"
+    path.write_text(json.dumps(profile))
+    run_file = str(folder / "run.toml")
+    plan = json.loads(quiet([penstock, "plan", run_file, "--ranks", "64", "--nodes", "2" if rate else "1", "--profile",
+                             str(path), "--replay", "1", "--json"] + PINNED))
+    replayed = plan["candidates"][0]["replayed"]
+    out = folder / "run"
+    quiet((APART if rate else HERE) + ["-n", "64", penstock, "train", run_file, "--dry-run", "--pipeline.profile",
+                                       str(path), "--steps", str(steps), "--out", str(out)])
+    step = json.loads(pathlib.Path(str(out) + ".dry-run", "dry_run.json").read_text())["step_ms"]["median"]
+    print(f"| {'two, ' + str(rate) + ' Mbit/s' if rate else 'one'} | {step:.0f} | {replayed['step_ms']:.0f} "
+          f"| {100 * (step / replayed['step_ms'] - 1):+.1f} % | {100 * replayed['card_busy']:.0f} % |", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    beside = pathlib.Path(__file__).resolve().parent.parent / "build/release/bin/penstock"
+    parser.add_argument("--penstock", default=str(beside))
+    parser.add_argument("--rates", default="400,160,80")
+    parser.add_argument("--steps", type=int, default=4)
+    parser.add_argument("--layer-ms", type=float, default=50)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "run.toml").write_text(RUN)
+        profile = make_profile(given.penstock, folder, given.layer_ms)
+        print("| hosts | 64 dry ranks, ms | replay, ms | off by | link busy |\n|---|---|---|---|---|", flush=True)
+        compare(given.penstock, folder, profile, None, given.steps)
+        try:
+            for rate in (int(r) for r in given.rates.split(",") if r):
+                compare(given.penstock, folder, profile, rate, given.steps)
+        finally:
+            subprocess.run([LINK, "down"], check=False)
+
+
+if __name__ == "__main__":
+    main()
