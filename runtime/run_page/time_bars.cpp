@@ -81,7 +81,8 @@ std::string share_row(const std::string& style, const std::string& name,
       "<tr><th scope=\"row\"><span class=\"swatch {}\"></span>{}</th><td>{}</td><td>{}</td>"
       "<td>{}</td></tr>\n",
       style, escaped_html(name), cell(measured),
-      measured && whole > 0 ? percent_text(*measured / whole) : "", cell(predicted));
+      measured && whole > 0 ? percent_text(*measured / whole) : "",
+      predicted ? cell(predicted) : "–");
 }
 
 std::string share_table(const TimeShares& measured, const std::optional<TimeShares>& predicted,
