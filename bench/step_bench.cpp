@@ -162,7 +162,7 @@ int serve(const Session& session, int argc, char** argv) {
   {
     const std::unique_ptr<Network> all = starting_network(session);
     config = shared_config(all->world(), {argv + 1, argv + argc}, false);
-    config.run.threads = shared_threads(all->world(), session, config.run.threads).threads;
+    config.run.threads = shared_threads(all->world(), session, config.run).threads;
     choice = choose_device(all->world(), session, config.run.device);
     device = open_device(choice, config.run.threads, config.run);
   }

@@ -6,9 +6,10 @@ libraries=(
   libopenmpi-dev openmpi-bin
   libdnnl-dev ocl-icd-opencl-dev  # the latter because oneDNN's CMake package asks for it
   libboost-program-options-dev libtomlplusplus-dev nlohmann-json3-dev libfmt-dev
-  libarchive-dev libjpeg-dev libpng-dev libxxhash-dev libsentencepiece-dev
+  libhwloc-dev libarchive-dev libjpeg-dev libpng-dev libxxhash-dev libsentencepiece-dev
 )
 test_libraries=(libgtest-dev libgmock-dev)           # the tests alone
-test_tools=(python3)                                 # likewise: they kill ranks, and read checkpoints with it
+test_tools=(python3 iproute2)                        # likewise: they kill ranks, read checkpoints, and make hosts of namespaces
 tools=(clang-format-14 clang-tidy-14 libomp-14-dev)  # launch/check.sh; the last for clang's own omp.h
 page=(emscripten chromium fonts-dejavu-core)         # nothing fails without them: a page without sliders, tests skipped
+slurm=(slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge)  # likewise: a test skipped

@@ -6,7 +6,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 usage() {
   cat <<'END'
-usage: launch/setup.sh [PRESET] [--program | --target NAME...] [--cuda] [--page] [--tools] [--configure-only] [--help]
+usage: launch/setup.sh [PRESET] [--program | --target NAME...] [--cuda] [--page] [--slurm] [--tools] [--configure-only] [--help]
 
   PRESET            release (default), debug, asan, tsan or cuda: see CMakePresets.json
   --program         the program `penstock` alone: installs and compiles nothing that only the tests need
@@ -17,6 +17,8 @@ usage: launch/setup.sh [PRESET] [--program | --target NAME...] [--cuda] [--page]
                     as they are for preset cuda and where there is a GPU; CUDNN_FRONTEND_ROOT says where they are already)
   --page            also install emscripten, for the sliders of `penstock schedule --format html`, and chromium, which
                     tests them, where apt-get has them: some 380 MB to fetch, 1.8 GB on disk; nothing else needs them
+  --slurm           also install Slurm (7 packages, 20 MB to fetch), for the test of launch/batch/slurm.sh, which starts one
+                    of its own; without it that test is skipped
   --tools           also install clang-format and clang-tidy, for launch/check.sh
   --configure-only  stop before compiling
 
@@ -42,7 +44,8 @@ program=no
 cuda=no
 names=()
 also=()
-extras=()
+with_page=no
+with_slurm=no
 configure_only=no
 while [ $# -gt 0 ]; do
   case $1 in
@@ -51,7 +54,8 @@ while [ $# -gt 0 ]; do
     --target) names+=("${2:?--target needs a name}"); shift ;;
     --cuda) cuda=yes ;;
     --tools) also=("${tools[@]}") ;;
-    --page) extras=("${page[@]}") ;;
+    --page) with_page=yes ;;
+    --slurm) with_slurm=yes ;;
     --configure-only) configure_only=yes ;;
     release | debug | asan | tsan | cuda) preset=$1 ;;
     *) echo "setup.sh: unknown argument '$1'; see launch/setup.sh --help" >&2; exit 2 ;;
@@ -131,14 +135,21 @@ install_packages() {
       "install them by other means, or, where the libraries come from elsewhere, set PENSTOCK_INSTALL=no"
 }
 
-# What a build can do without: where it cannot be had, that is said and nothing more.
+# install_extras PURPOSE WITHOUT PACKAGE...: what a build can do without: where it cannot be had, that is said and nothing more.
 install_extras() {
-  local absent
-  [ ${#extras[@]} -gt 0 ] || return 0
-  read -ra absent <<<"$(missing "${extras[@]}")"
+  local purpose=$1 without=$2 absent
+  shift 2
+  read -ra absent <<<"$(missing "$@")"
   [ ${#absent[@]} -gt 0 ] || return 0
-  install " what only the sliders of \`penstock schedule --format html\` and their tests need" "${absent[@]}" ||
-    say "They could not be installed; without them the page has no sliders, or its tests are skipped"
+  install " $purpose" "${absent[@]}" || say "They could not be installed; without them $without"
+}
+
+install_all_extras() {
+  [ "$with_page" = no ] ||
+    install_extras "what only the sliders of \`penstock schedule --format html\` and their tests need" \
+      "the page has no sliders, or its tests are skipped" "${page[@]}"
+  [ "$with_slurm" = no ] ||
+    install_extras "a Slurm, which only the test of launch/batch/slurm.sh starts" "that test is skipped" "${slurm[@]}"
 }
 
 # ---- headers of fused attention
@@ -292,7 +303,7 @@ compile() {
 
 if [ "${PENSTOCK_INSTALL:-yes}" != no ] && command -v apt-get >/dev/null; then
   install_packages
-  install_extras
+  install_all_extras
 fi
 for needed in cmake ninja c++ mpirun; do
   command -v "$needed" >/dev/null || {

@@ -129,9 +129,10 @@ std::string fallback_note(const DeviceChoice& choice, const std::string& wish) {
 }
 
 std::unique_ptr<Device> open_device(const DeviceChoice& choice, int threads,
-                                    const RunConfig& config) {
+                                    const RunConfig& config, int local_ranks) {
   if (config.dry_run) {
-    return make_pacing_device(device_model_named(config.dry_run_model, threads), kDryRunNap);
+    return make_pacing_device(device_model_named(config.dry_run_model, threads),
+                              dry_run_nap(local_ranks));
   }
   if (choice.gpu < 0) return make_cpu_device(threads);
   return make_cuda_device(choice.gpu, config.graphs, config.spare_processors);

@@ -12,9 +12,9 @@
 
 namespace penstock {
 
-// Between two looks at messages, while a modelled device computes or a rank waits: there may be
-// many more ranks than cores.
-inline constexpr std::chrono::microseconds kDryRunNap{100};
+// Between two looks at messages, while a modelled device computes or a rank waits: so many that the
+// ranks of a host take a fifth of its cores for looking, however many they are.
+[[nodiscard]] std::chrono::microseconds dry_run_nap(int local_ranks);
 
 // As `choice`, computing on no GPU: what it found of them has been checked.
 [[nodiscard]] DeviceChoice without_gpus(DeviceChoice choice);

@@ -7,14 +7,10 @@
 #include <vector>
 
 #include "kernels/suggest.h"
-#include "launch/program/commands/commands.h"
-#include "launch/program/commands/plan_command.h"
-#include "launch/program/commands/report_command.h"
-#include "launch/program/commands/schedule_command.h"
+#include "launch/program/commands/command_table.h"
+#include "launch/program/commands/manual.h"
 #include "launch/program/failure.h"
-#include "launch/program/inspect/inspect_command.h"
 #include "launch/program/options/command_line.h"
-#include "launch/program/options/help.h"
 #include "launch/program/options/reference.h"
 #include "launch/program/output.h"
 #include "launch/program/processor/processor_check.h"
@@ -23,71 +19,50 @@
 namespace penstock {
 namespace {
 
-struct Command {
+struct Topic {
   const char* name;
-  int (*run)(Session&, const Arguments&, const ModelMaker&);
-  std::string (*help)();
+  std::string (*text)();
 };
-constexpr Command kCommands[] = {
-    {"train", train_command, train_help},
-    {"eval", eval_command, eval_help},
-    {"translate", translate_command, translate_help},
-    {"generate", generate_command, generate_help},
-    {"profile", profile_command, profile_help},
-    {"info", info_command, info_help},
-};
+constexpr Topic kTopics[] = {
+    {"run-file", run_file_reference}, {"man", manual_page}, {"bash", bash_completion}};
 
-const Command* find_command(const std::string& name) {
-  for (const Command& command : kCommands) {
-    if (name == command.name) return &command;
-  }
-  return nullptr;
+[[noreturn]] void refuse_command(const std::string& name) {
+  std::vector<std::string> names = {"help"};
+  for (const Command& known : command_table()) names.push_back(known.form().name);
+  std::string hint = did_you_mean(name, names);
+  if (hint.empty()) hint = "; `penstock --help` lists the commands";
+  fail_input(fmt::format("unknown command '{}'{}", name, hint));
 }
 
-// What needs no ranks, and so must not need a working MPI either.
-std::optional<std::string> plain_answer(const CommandLine& line, const ModelMaker& models) {
+// `penstock help [COMMAND or TOPIC]`
+std::string help(const Arguments& arguments) {
+  if (arguments.empty()) return general_help();
+  for (const Topic& topic : kTopics) {
+    if (arguments[0] == topic.name) return topic.text();
+  }
+  const Command* command = find_command(arguments[0]);
+  if (command == nullptr) refuse_command(arguments[0]);
+  return help_of(*command);
+}
+
+// What is said without looking at anything.
+std::optional<std::string> plain_answer(const CommandLine& line) {
+  if (line.command == "help") return help(line.arguments);
+  if (line.command.empty() || wants_help({line.command})) return general_help();
   const Command* command = find_command(line.command);
-  if (command != nullptr && wants_help(line.arguments)) return command->help();
-  if (line.command == "schedule") {
-    return wants_help(line.arguments) ? schedule_help()
-                                      : schedule_text(line.arguments, standard_output());
-  }
-  if (line.command == "plan") {
-    return wants_help(line.arguments) ? plan_help() : plan_text(line.arguments, models);
-  }
-  if (line.command == "report") {
-    return wants_help(line.arguments) ? report_help() : report_text(line.arguments);
-  }
-  if (line.command == "inspect" && wants_help(line.arguments)) return inspect_help();
-  if (line.command == "help" && line.arguments == Arguments{"run-file"}) {
-    return run_file_reference();
-  }
-  if (line.command.empty() || wants_help({line.command}) || line.command == "help") {
-    return general_help();
-  }
+  if (command != nullptr && wants_help(line.arguments)) return help_of(*command);
   if (line.command == "--version" || wants_version(line.arguments)) {
     return fmt::format("penstock {}\n", kVersion);
   }
   return std::nullopt;
 }
 
-int dispatch(Session& session, const CommandLine& line, const ModelMaker& models) {
-  const Command* command = find_command(line.command);
-  if (command != nullptr) return command->run(session, line.arguments, models);
-  std::vector<std::string> names = {"schedule", "plan", "inspect", "report"};
-  for (const Command& known : kCommands) {
-    names.emplace_back(known.name);
-  }
-  std::string hint = did_you_mean(line.command, names);
-  if (hint.empty()) hint = "; `penstock --help` lists the commands";
-  throw Error(ErrorKind::Input, fmt::format("unknown command '{}'{}", line.command, hint),
-              ErrorScope::EveryRank);
-}
-
 int run(Session& session, const CommandLine& line, const ModelMaker& models) {
   int exit_code = 0;
   try {
-    exit_code = dispatch(session, line, models);
+    const Command* command = find_command(line.command);
+    if (command == nullptr) on_every_rank([&] { refuse_command(line.command); });
+    exit_code = command->on_ranks(session, line.arguments, models);
   } catch (...) {
     exit_code = report(session, current_failure());
   }
@@ -97,14 +72,13 @@ int run(Session& session, const CommandLine& line, const ModelMaker& models) {
 
 int start(int argc, char** argv, const ModelMaker& models) {
   const CommandLine line = split_command(argc, argv);
-  if (const std::optional<std::string> answer = plain_answer(line, models)) {
+  if (const std::optional<std::string> answer = plain_answer(line)) {
     write_answer(*answer);
     return line.command.empty() ? static_cast<int>(ErrorKind::Input) : 0;
   }
-  if (line.command == "inspect") {
-    const Inspection found = inspect(line.arguments, models);
-    write_answer(found.text);
-    return found.exit_code;
+  const Command* command = find_command(line.command);
+  if (command != nullptr && command->alone != nullptr) {
+    return command->alone(line.arguments, models);
   }
   Session session(argc, argv);
   return run(session, line, models);

@@ -2,9 +2,11 @@
 #include "launch/program/setup.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <charconv>
 #include <filesystem>
+#include <iterator>
+#include <sstream>
 #include <system_error>
 
 #include "launch/program/dry_run.h"
@@ -12,6 +14,8 @@
 #include "launch/program/options/command_line.h"
 #include "launch/program/options/layer_places.h"
 #include "launch/program/options/run_file.h"
+#include "launch/program/start/binding.h"
+#include "launch/program/start/machine.h"
 #include "launch/program/start/meeting.h"
 #include "runtime/blueprint/programs.h"
 #include "runtime/data/text/vocabulary.h"
@@ -26,10 +30,10 @@ std::unique_ptr<Network> starting_network(const Session& session, std::chrono::m
   return network;
 }
 
-Waits watched_waits(const RunConfig& config, const std::string& folder) {
+Waits watched_waits(const RunConfig& config, const std::string& folder, int local_ranks) {
   return {.limit = std::chrono::milliseconds(static_cast<int64_t>(config.wait_limit * 1000.0)),
           .are_watched = true,
-          .nap = config.dry_run ? kDryRunNap : std::chrono::microseconds(0),
+          .nap = config.dry_run ? dry_run_nap(local_ranks) : std::chrono::microseconds(0),
           .folder = folder,
           .say = print_hang};
 }
@@ -68,6 +72,7 @@ Config with_vocabulary(Collective& world, const Config& config, const std::strin
     const std::string path = provide_vocabulary(config.data, folder);
     return std::filesystem::absolute(path).lexically_normal().string();
   });
+  complete.data.cache_folder = std::filesystem::absolute(folder).lexically_normal().string();
   return complete;
 }
 
@@ -91,26 +96,44 @@ Grid grid_of(const Config& config, int ranks, const std::string& starter) {
           .placement = pipeline.placement == "replicas" ? Placement::Replicas : Placement::Stages};
 }
 
-ThreadPlan shared_threads(Collective& world, const Session& session, int asked) {
-  const std::vector<std::string> texts = world.gather_text(text_of(own_cores(session.host())));
-  const std::string text = on_first_rank(world, [&] {
-    std::vector<RankCores> ranks;
-    ranks.reserve(texts.size());
-    for (const std::string& rank : texts) {
-      ranks.push_back(parse_rank_cores(rank));
-    }
-    const ThreadPlan plan = plan_threads(asked, ranks);
-    return fmt::format("{} {} {}", plan.threads, plan.spare, plan.warning);
-  });
+namespace {
+
+std::vector<RankCores> parsed_cores(const std::vector<std::string>& texts) {
+  std::vector<RankCores> ranks;
+  ranks.reserve(texts.size());
+  for (const std::string& text : texts) ranks.push_back(parse_rank_cores(text));
+  return ranks;
+}
+
+}  // namespace
+
+ThreadPlan shared_threads(Collective& world, const Session& session, const RunConfig& config) {
+  const Machine machine;
+  const std::vector<std::string> texts =
+      world.gather_text(text_of(machine.own_cores(session.host())));
   ThreadPlan plan;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  for (int* const number : {&plan.threads, &plan.spare}) {
-    const auto [after, error] = std::from_chars(at, end, *number);
-    if (error != std::errc()) fail_internal("the thread plan of rank 0 has no number: " + text);
-    at = after + 1;
+  // The first line is the plan, then one for each rank: what it is bound to, or nothing.
+  const std::string text = on_first_rank(world, [&] {
+    plan = plan_threads(config.threads, parsed_cores(texts), session.started_by());
+    std::string lines = fmt::format("{} {} {}", plan.threads, plan.spare, plan.warning);
+    const std::vector<std::vector<int>> bound = cores_to_bind(config.bind, plan.ranks);
+    for (size_t rank = 0; rank < bound.size(); ++rank) {
+      lines += fmt::format("\n{}", fmt::join(bound[rank], " "));
+      if (!bound[rank].empty()) plan.ranks[rank].cores = bound[rank];
+    }
+    return lines;
+  });
+  std::istringstream lines(text);
+  std::string line;
+  if (!(lines >> plan.threads >> plan.spare)) {
+    fail_internal("the thread plan of rank 0 has no numbers: " + text);
   }
-  plan.warning = std::string(at, end);
+  (void)lines.get();
+  std::getline(lines, plan.warning);
+  for (int rank = 0; rank <= session.rank(); ++rank) std::getline(lines, line);
+  std::istringstream numbers(line);
+  const std::vector<int> cores{std::istream_iterator<int>(numbers), {}};
+  if (!cores.empty()) machine.bind_to(cores);
   return plan;
 }
 

@@ -24,8 +24,9 @@ namespace penstock {
     std::vector<std::string>* notes = nullptr);
 
 // For make_mpi_network(): all ranks are watched for run.wait_limit. `folder`, which may be empty,
-// gets the diaries of a run that hangs.
-[[nodiscard]] Waits watched_waits(const RunConfig& config, const std::string& folder = "");
+// gets the diaries of a run that hangs. `local_ranks`: of a dry run, how many share the host.
+[[nodiscard]] Waits watched_waits(const RunConfig& config, const std::string& folder = "",
+                                  int local_ranks = 1);
 
 // Rank 0 reads run file and arguments; all ranks get the same Config, data paths absolute, and rank
 // 0 in `origins` (may be null) where each value came from. Collective; what it throws, all ranks
@@ -45,8 +46,10 @@ namespace penstock {
 // Session::started_by().
 [[nodiscard]] Grid grid_of(const Config& config, int ranks, const std::string& starter = "mpirun");
 
-// Collective. The plan for config.run.threads, the same on all ranks.
-[[nodiscard]] ThreadPlan shared_threads(Collective& world, const Session& session, int asked);
+// Collective. The plan for config.threads, the same on all ranks, which are bound to their cores
+// from now on as config.bind says (start/binding.h).
+[[nodiscard]] ThreadPlan shared_threads(Collective& world, const Session& session,
+                                        const RunConfig& config);
 
 // "rank 3 (stage 1, replica 1, host n7)".
 [[nodiscard]] std::string name_of_rank(const Session& session, const Grid& grid);

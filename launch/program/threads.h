@@ -3,7 +3,6 @@
 // itself to the bit only at equal thread counts.
 #pragma once
 
-#include <set>
 #include <string>
 #include <vector>
 
@@ -11,12 +10,11 @@ namespace penstock {
 
 struct RankCores {
   std::string host;
-  int host_cores = 0;   // of the whole host, as far as the system shows it
-  std::set<int> cores;  // that this rank may use: physical ones, not hardware threads
+  int host_cores = 0;  // of the host, as far as a job may use them at all
+  // That this rank may use: physical ones, not hardware threads, in their order on the machine.
+  std::vector<int> cores;
 };
 
-// Of this process, from its affinity mask.
-[[nodiscard]] RankCores own_cores(const std::string& host);
 // To and from one line of text, for sending.
 [[nodiscard]] std::string text_of(const RankCores& cores);
 [[nodiscard]] RankCores parse_rank_cores(const std::string& text);
@@ -25,8 +23,12 @@ struct ThreadPlan {
   int threads = 1;      // per rank
   int spare = 1;        // cores of a rank that those leave, 1 to 8: threads that read data
   std::string warning;  // empty: nothing to say
+  // By world rank, those that it will compute on; of shared_threads(), on rank 0 only.
+  std::vector<RankCores> ranks = {};
 };
-// `asked` is run.threads, 0 for what is fair; `ranks` has every rank of the run.
-[[nodiscard]] ThreadPlan plan_threads(int asked, const std::vector<RankCores>& ranks);
+// `asked` is run.threads, 0 for what is fair; `ranks` has every rank of the run; `starter` is
+// Session::started_by(), which knows how to bind otherwise.
+[[nodiscard]] ThreadPlan plan_threads(int asked, const std::vector<RankCores>& ranks,
+                                      const std::string& starter = "mpirun");
 
 }  // namespace penstock

@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 #include "launch/program/device_choice.h"
 #include "launch/program/failure.h"
 #include "launch/program/kept_run.h"
 #include "launch/program/setup.h"
+#include "launch/program/start/data_places.h"
 #include "runtime/checkpoint/reader.h"
 #include "runtime/data/text/vocabulary.h"
 #include "runtime/run_directory/contents.h"
@@ -18,16 +18,6 @@
 
 namespace penstock {
 namespace {
-
-template <class Number>
-Number number(const std::string& option, const std::string& text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    fail_input(fmt::format("{} must be a number, not '{}'", option, text));
-  }
-  return value;
-}
 
 size_t counted_on_first_rank(Collective& world, const CountTexts& count) {
   return std::stoull(on_first_rank(world, [&] { return std::to_string(count()); }));
@@ -62,52 +52,6 @@ std::string readable(const std::string& named, const std::string& run_directory)
 
 }  // namespace
 
-UseOptions use_options(const Arguments& arguments, std::span<const std::string_view> accepted) {
-  UseOptions options;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& name = arguments[i];
-    const auto value = [&]() -> const std::string& {
-      if (i + 1 == arguments.size()) fail_input(name + " needs a value");
-      return arguments[++i];
-    };
-    if (std::ranges::find(accepted, name) == accepted.end()) {
-      options.rest.push_back(name);
-    } else if (name == "--checkpoint") {
-      options.checkpoint = value();
-    } else if (name == "--json") {
-      options.json = true;
-    } else if (name == "--cache") {
-      const std::string& text = value();
-      if (text != "on" && text != "off")
-        fail_input("--cache must be on or off, not '" + text + "'");
-      options.cache = text == "on";
-    } else if (name == "--reference") {
-      options.reference = value();
-    } else if (name == "--to") {
-      options.translation.target = value();
-    } else if (name == "--beam") {
-      options.translation.beams = number<int>(name, value());
-    } else if (name == "--length-penalty") {
-      options.translation.length_penalty = number<double>(name, value());
-    } else if (name == "--prompt") {
-      options.prompts.push_back(value());
-    } else if (name == "--tokens") {
-      options.generation.tokens = number<int64_t>(name, value());
-    } else if (name == "--samples") {
-      options.generation.samples = number<int64_t>(name, value());
-    } else if (name == "--temperature") {
-      options.generation.sampling.temperature = number<double>(name, value());
-    } else if (name == "--top-k") {
-      options.generation.sampling.top_k = number<int64_t>(name, value());
-    } else if (name == "--top-p") {
-      options.generation.sampling.top_p = number<double>(name, value());
-    } else {
-      fail_internal("use_options() was asked for " + name);
-    }
-  }
-  return options;
-}
-
 TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelMaker& models,
                        bool with_data, const CountTexts& count, int width) {
   DeviceChoice choice;
@@ -119,7 +63,8 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
     const DataRead read = with_data ? DataRead::Validation : DataRead::Nothing;
     const Config asked = shared_config(world, options.rest, true, nullptr, read);
     config = share(world, [&] { return with_kept(asked, options.checkpoint); });
-    const ThreadPlan plan = shared_threads(world, session, config.run.threads);
+    config.run.dry_run = false;  // of what was trained
+    const ThreadPlan plan = shared_threads(world, session, config.run);
     config.run.threads = plan.threads;
     config.data.spare_cores = plan.spare;
     choice = choose_device(world, session, config.run.device);
@@ -139,7 +84,10 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
     return draw_up(config, models, vocabulary, source ? source->facts().classes : 0);
   }));
   pipeline = std::make_unique<Pipeline>(config, *blueprint, grid, *network, *device);
-  if (source) source->open(pipeline->reads().fields);
+  if (source) {
+    refuse_missing_data(network->world(), session, grid, config.data, *blueprint);
+    source->open(pipeline->reads().fields);
+  }
   agree(network->world(), name_of_rank(session, grid),
         [&] { load_weights(checkpoint, *pipeline, *device); });
 }

@@ -4,35 +4,14 @@
 
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
-#include <string_view>
-#include <vector>
 
-#include "launch/program/commands/commands.h"
+#include "launch/program/commands/use_options.h"
 #include "runtime/blueprint/blueprint.h"
-#include "runtime/decoding/generator.h"
-#include "runtime/decoding/translator.h"
 #include "runtime/pipeline/pipeline.h"
 #include "runtime/training/data_source.h"
 
 namespace penstock {
-
-// The options of the command line that are no keys of the run file.
-struct UseOptions {
-  std::string checkpoint;  // empty: the newest of run.out
-  std::string reference;
-  bool json = false;
-  bool cache = true;  // Rounds
-  TranslationOptions translation;
-  GenerationOptions generation;
-  std::vector<std::string> prompts;
-  Arguments rest;
-};
-// Takes those options that `accepted` names; the rest is for the run file's keys. Throws
-// Error(Input).
-[[nodiscard]] UseOptions use_options(const Arguments& arguments,
-                                     std::span<const std::string_view> accepted);
 
 using CountTexts = std::function<size_t()>;
 

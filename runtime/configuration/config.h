@@ -60,6 +60,7 @@ struct RunConfig {
   // stop | skip: what becomes of a run when a step's loss or gradient is not finite
   std::string on_nonfinite = "stop";
   int threads = 0;                    // per rank; 0: the host's cores shared by its ranks
+  std::string bind = "auto";          // to cores: auto | none | split
   std::string precision = "fp32";     // fp32 | bf16
   double peak_tflops = 0;             // what mfu is a share of; 0: what is known of the device
   int64_t eval_every = 0;             // steps; 0: only at the end, when there is validation data

@@ -97,40 +97,72 @@ LinkTimes fit_link(std::span<const MessageTime> messages, double overhead_s) {
   return link;
 }
 
-LinkTimes measure_link(Network& network, int first, int second, Device& device) {
-  constexpr int64_t kSmallest = 64;
-  constexpr int64_t kLargest = int64_t{16} << 20;
-  constexpr int64_t kBytesToMove = int64_t{128} << 20;  // by size, at most: fractions of a second
-  const std::array<DirectedEdge, 2> edges = {
-      DirectedEdge{.from_stage = 0, .to_stage = 1, .from_position = first, .to_position = second},
-      DirectedEdge{.from_stage = 1, .to_stage = 0, .from_position = second, .to_position = first}};
+namespace {
+
+constexpr int64_t kSmallest = 64;
+constexpr int64_t kLargest = int64_t{16} << 20;
+
+// Only the serving rank of a link has times: sums are its values everywhere.
+void tell_all(Collective& ranks, std::vector<LinkMeasurement>& measured) {
+  std::vector<double> values;
+  for (const LinkMeasurement& link : measured) {
+    values.push_back(link.posting_s);
+    for (const MessageTime& message : link.messages) values.push_back(message.seconds);
+  }
+  ranks.sum(values);
+  size_t next = 0;
+  for (LinkMeasurement& link : measured) {
+    link.posting_s = values[next++];
+    for (MessageTime& message : link.messages) message.seconds = values[next++];
+  }
+}
+
+}  // namespace
+
+std::vector<LinkMeasurement> measure_links(Network& network, std::span<const LinkEnds> links,
+                                           Device& device, const LinkEffort& effort) {
+  std::vector<DirectedEdge> edges;
+  for (const auto& [first, second] : links) {
+    edges.push_back(
+        {.from_stage = 0, .to_stage = 1, .from_position = first, .to_position = second});
+    edges.push_back(
+        {.from_stage = 1, .to_stage = 0, .from_position = second, .to_position = first});
+  }
   const Network::Ends ends = network.connect(edges, device);
   const int here = network.pipeline().rank();
-  const bool serves = here == first;
-  const bool plays = serves || here == second;
-  std::vector<MessageTime> messages;
-  double posting = 0;
-  for (int64_t bytes = kSmallest; bytes <= kLargest; bytes *= 4) {
+  std::vector<LinkMeasurement> measured(links.size());
+  for (size_t l = 0; l < links.size(); ++l) {
+    const bool serves = here == links[l][0];
+    const bool plays = serves || here == links[l][1];
     network.pipeline().barrier();
-    MessageTime message{static_cast<double>(bytes), 0};
-    if (plays) {
-      Player player(*ends.send[serves ? 0 : 1], *ends.receive[serves ? 1 : 0], device, bytes);
+    for (int64_t bytes = kSmallest; bytes <= kLargest; bytes *= 4) {
+      MessageTime& message = measured[l].messages.emplace_back();
+      message.bytes = static_cast<double>(bytes);
+      if (!plays) continue;
+      const size_t out = 2 * l + (serves ? 0 : 1);
+      const size_t in = 2 * l + (serves ? 1 : 0);
+      Player player(*ends.send[out], *ends.receive[in], device, bytes);
       (void)play(player, serves, 3);  // requests are made, memory is touched
-      const int times = static_cast<int>(std::clamp<int64_t>(kBytesToMove / bytes / 2, 5, 200));
-      const Rally rally = play(player, serves, times);
-      if (serves) message.seconds = rally.one_way_s;
-      if (serves && bytes == kSmallest) posting = rally.posting_s;
+      const int64_t times = std::clamp<int64_t>(effort.bytes / bytes / 2, 5, effort.repetitions);
+      const Rally rally = play(player, serves, static_cast<int>(times));
+      if (!serves) continue;
+      message.seconds = rally.one_way_s;
+      if (bytes == kSmallest) measured[l].posting_s = rally.posting_s;
     }
-    messages.push_back(message);
   }
-  // Only the serving rank has times: sums are its values everywhere.
-  std::vector<double> values = {posting};
-  for (const MessageTime& message : messages) values.push_back(message.seconds);
-  network.pipeline().sum(values);
-  for (size_t i = 0; i < messages.size(); ++i) messages[i].seconds = values[i + 1];
-  LinkTimes link = fit_link(messages, values[0]);
+  tell_all(network.pipeline(), measured);
+  return measured;
+}
+
+LinkTimes times_of(const LinkMeasurement& measured, const Device& device) {
+  LinkTimes link = fit_link(measured.messages, measured.posting_s);
   link.receiver_copies = device.host_addressable();
   return link;
+}
+
+LinkTimes measure_link(Network& network, int first, int second, Device& device) {
+  const LinkEnds ends = {first, second};
+  return times_of(measure_links(network, std::span(&ends, 1), device, {})[0], device);
 }
 
 }  // namespace penstock

@@ -2,7 +2,10 @@
 // stages use.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <span>
+#include <vector>
 
 #include "runtime/comm/network.h"
 #include "runtime/schedule/timing/costs.h"
@@ -20,8 +23,27 @@ struct MessageTime {
 // negative. Needs two sizes or more.
 [[nodiscard]] LinkTimes fit_link(std::span<const MessageTime> messages, double overhead_s);
 
-// Messages of 64 B to 16 MiB to and fro between two positions of the network's pipeline; the other
-// ranks wait. Collective, all ranks get the same.
+// Two positions of the network's pipeline.
+using LinkEnds = std::array<int, 2>;
+// What was measured between two of them: by size, and what posting the smallest message took.
+struct LinkMeasurement {
+  std::vector<MessageTime> messages;
+  double posting_s = 0;
+};
+// With how much patience: bytes to move by size, and repetitions, at most.
+struct LinkEffort {
+  int64_t bytes = int64_t{128} << 20;
+  int64_t repetitions = 200;
+};
+// Messages of 64 B to 16 MiB to and fro between the ends of each link, one link after another; the
+// other ranks wait. Collective, all ranks get the same. `links` is the same everywhere.
+[[nodiscard]] std::vector<LinkMeasurement> measure_links(Network& network,
+                                                         std::span<const LinkEnds> links,
+                                                         Device& device, const LinkEffort& effort);
+// fit_link() of that, on such a device.
+[[nodiscard]] LinkTimes times_of(const LinkMeasurement& measured, const Device& device);
+
+// Of one link.
 [[nodiscard]] LinkTimes measure_link(Network& network, int first, int second, Device& device);
 
 }  // namespace penstock

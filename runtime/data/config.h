@@ -41,6 +41,10 @@ struct DataConfig {
   int prefetch = 2;               // mini-batches decoded ahead
   int threads = 0;                // that decode, on each rank; 0: as many as cores are spare
   int spare_cores = 1;  // no key: cores of a rank that nothing computes on, as the start finds them
+  // No keys. Where text in word pieces is kept (tokens/token_cache.h), empty: nowhere; and how
+  // large a text must be to be worth a file.
+  std::string cache_folder = {};
+  int64_t cache_least_bytes = int64_t{1} << 20;
   int64_t unpack_limit = kUnpackLimit;  // of compressed files
 };
 

@@ -3,17 +3,29 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "runtime/plan/layer_cost.h"
 #include "runtime/schedule/timing/costs.h"
 
 namespace penstock {
 
+// A link of the grid as it was measured.
+struct ProfiledLink {
+  int first = 0, second = 0;  // world ranks
+  bool of_replicas = false;   // that sum gradients; else neighbouring stages
+  bool same_node = true;
+  std::vector<double> seconds;  // of one message, by Profile::link_bytes
+};
+
 struct Profile {
   ModelCosts costs;
   LinkTimes within_node, between_nodes;  // zero where there were no two such ranks
   int threads = 1;                       // of each rank
   std::string precision = "fp32";
+  // Where every link was measured: within_node and between_nodes are then the typical ones.
+  std::vector<double> link_bytes = {};
+  std::vector<ProfiledLink> links = {};
 };
 
 // `counted` for any micro-batch size, with times multiplied layer by layer by what the profile's

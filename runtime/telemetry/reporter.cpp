@@ -41,6 +41,11 @@ void Reporter::note(const std::string& line) {
   state_->say(line);
 }
 
+void Reporter::note(const std::string& shown, const std::string& logged) {
+  state_->log.write_line(logged);
+  state_->terminal.print(shown);
+}
+
 void Reporter::step(const StepRecord& record) {
   State& s = *state_;
   StepRecord numbered = record;

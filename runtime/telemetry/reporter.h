@@ -24,8 +24,9 @@ class Reporter {
   Reporter(const Reporter&) = delete;
   Reporter& operator=(const Reporter&) = delete;
 
-  void note(const std::string& line);   // a plain line to the terminal and the log file
-  void step(const StepRecord& record);  // metrics.jsonl, live line
+  void note(const std::string& line);  // a plain line to the terminal and the log file
+  void note(const std::string& shown, const std::string& logged);  // likewise, one for each
+  void step(const StepRecord& record);                             // metrics.jsonl, live line
   void evaluated(const EvalRecord& record);
   void traced(const Trace& trace);           // trace.json
   void finished(const RunSummary& summary);  // summary.json, closing table

@@ -32,7 +32,7 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
       blueprint_(on_every_rank([&] {
         return draw_up(config_, order.models, source_.facts().vocabulary, source_.facts().classes);
       })),
-      forecast_(look_ahead(order.profile)),
+      forecast_(look_ahead(order)),
       pipeline_(config_, blueprint_, station.grid, station.network, station.device),
       saver_(config_, order.run_file, order.identity, pipeline_, station),
       checkpoints_(config_, saver_, station_, [this](const std::string& line) { note(line); }),
@@ -123,13 +123,18 @@ void Run::note_frozen() {
        blueprint_.model.layers[layout.first_trained]->name() + "'");
 }
 
-// On rank 0, before anything is allocated: what is about to run, what it should take, and whether
-// there is memory for it.
-std::optional<Forecast> Run::look_ahead(const Profile* profile) {
-  const Session& session = station_.session;
-  if (session.rank() != 0) return std::nullopt;
-  Forecast ahead =
-      forecast(config_, blueprint_, station_.device.model(), profile, session.local_ranks());
+// Before anything is allocated.
+std::optional<Forecast> Run::look_ahead(const RunOrder& order) {
+  std::optional<Forecast> ahead;
+  if (station_.session.rank() == 0) ahead = outlook_on_first_rank(order.profile);
+  if (order.drawn_up) order.drawn_up(blueprint_);
+  return ahead;
+}
+
+// What is about to run, what it should take, and whether there is memory for it.
+Forecast Run::outlook_on_first_rank(const Profile* profile) {
+  Forecast ahead = forecast(config_, blueprint_, station_.device.model(), profile,
+                            station_.session.local_ranks());
   note(headline(config_, blueprint_.layout, station_.network, station_.device));
   if (!source_.note().empty()) note(source_.note());
   note(outlook(ahead, station_, config_.checkpoint));

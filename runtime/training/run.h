@@ -3,6 +3,7 @@
 // step.h's business.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -35,6 +36,9 @@ struct RunOrder {
   const Profile* profile = nullptr;  // for the predictions in the report; null where there is none
   Stopping* stopping = nullptr;      // asked after every step; null: nothing stops the run
   std::string resume_from = {};      // a step directory to go on from; empty: from the start
+  // Called on every rank when all is decided, and nothing but data opened on rank 0; may
+  // communicate over the network's world, and throw. Null: nothing.
+  std::function<void(const Blueprint&)> drawn_up = nullptr;
 };
 
 class Run {
@@ -58,7 +62,8 @@ class Run {
   void start_from_another();
   void go_on();
   void note_frozen();
-  [[nodiscard]] std::optional<Forecast> look_ahead(const Profile* profile);
+  [[nodiscard]] std::optional<Forecast> look_ahead(const RunOrder& order);
+  [[nodiscard]] Forecast outlook_on_first_rank(const Profile* profile);
   [[nodiscard]] StepRecord take_step(int64_t number);
   [[nodiscard]] StepVote vote() const;
   [[nodiscard]] std::span<const Batch> next_batches(int64_t step);

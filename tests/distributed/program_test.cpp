@@ -90,10 +90,14 @@ TEST_F(Program, RefusesBadKeys) {
 
 TEST_F(Program, ProfilesLayersAndLinks) {
   const std::string out = scratch_.path("profile.json");
-  const JobResult job = run_penstock(2, "profile " + file() + " --profile-out " + out);
+  const JobResult job =
+      run_penstock(2, "profile " + file() + " --stages 2 --links --profile-out " + out);
   EXPECT_EQ(job.exit_code, 0) << job.output;
   EXPECT_THAT(job.output, HasSubstr("blocks.0 .. blocks.1 (2)"));
   EXPECT_THAT(job.output, HasSubstr("link within a host"));
+  EXPECT_THAT(job.output,
+              HasSubstr("1 link between neighbouring stages, within a host; the slowest "
+                        "joins ranks 0 and 1"));
   const auto json = nlohmann::json::parse(read_file(out));
   EXPECT_EQ(json["micro_batch_size"], 2);
   EXPECT_EQ(json["precision"], "fp32");
@@ -106,7 +110,10 @@ TEST_F(Program, ProfilesLayersAndLinks) {
   EXPECT_EQ(json["layers"][1]["output_bytes"], 2 * 8 * 16 * 4);
   EXPECT_GT(json["links"]["within_node"]["seconds_per_byte"], 0.0);
   EXPECT_EQ(json["links"]["between_nodes"]["seconds_per_byte"], 0.0);
+  ASSERT_EQ(json["links"]["each"].size(), 1U);
+  EXPECT_EQ(json["links"]["each"][0]["seconds"].size(), json["links"]["bytes"].size());
   expect_refusal(2, "profile " + file() + " --profile-out", 2, {"--profile-out"});
+  expect_refusal(2, "profile " + file() + " --links", 2, {"need 1 ranks, but there are 2"});
   expect_refusal(2, "profile " + file() + " --profile-out " + scratch_.path("no/such/p.json"), 3,
                  {"no/such/p.json"});
   expect_refusal(1, "profile", 2, {"run file"});
@@ -131,6 +138,31 @@ TEST_F(Program, RefusesRanksThatAreNotOneProgram) {
   ASSERT_EQ(error_lines(run_files.output).size(), 1U) << run_files.output;
   EXPECT_THAT(run_files.output, HasSubstr("rank 1 (host "));
   EXPECT_THAT(run_files.output, HasSubstr("was started with other arguments than rank 0"));
+}
+
+// A path that only a process which has opened the folder beside it has: as on a host without a
+// shared file system. The second one used to train, and to lose all of it at the first checkpoint.
+TEST_F(Program, NamesTheRankThatDoesNotSeeAFile) {
+  std::filesystem::create_directories(scratch_.path("own"));
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "words that only one host has\n";
+  (void)scratch_.write("own/input.txt", text);
+  const auto seen_by_rank_0 = [&](const std::string& words) {
+    const std::string program = "exec " + penstock_program() + " " + words + "'";
+    return run_words(PENSTOCK_MPIEXEC " -q --oversubscribe --bind-to none -n 1 sh -c 'exec 9<" +
+                         scratch_.path("own") + "; " + program + " : -n 1 sh -c '" + program,
+                     30);
+  };
+  const JobResult data = seen_by_rank_0(train(
+      "--stages 2 --data.kind text --model.vocabulary 0 --data.train /proc/self/fd/9/input.txt"));
+  EXPECT_EQ(data.exit_code, 3);
+  ASSERT_EQ(error_lines(data.output).size(), 1U) << data.output;
+  EXPECT_THAT(data.output, HasSubstr("rank 1 (stage 1, replica 0, host "));
+  EXPECT_THAT(data.output, HasSubstr("/proc/self/fd/9/input.txt cannot be read there"));
+  const JobResult out = seen_by_rank_0("train " + file() + " --stages 2 --out /proc/self/fd/9/run");
+  EXPECT_EQ(out.exit_code, 3);
+  ASSERT_EQ(error_lines(out.output).size(), 1U) << out.output;
+  EXPECT_THAT(out.output, HasSubstr("the run directory /proc/self/fd/9/run is not to be seen"));
 }
 
 TEST_F(Program, SaysWhatDiffersBetweenRanksAndWhoWouldNotBeMissed) {
@@ -241,6 +273,9 @@ TEST_F(Program, LeavesWhatItPromises) {
                           "samples_per_s", "bubble", "step_ms", "ranks_detail"}) {
     EXPECT_TRUE(summary.contains(key)) << key;
   }
+  EXPECT_THAT(read_file(out + "/log.txt"),
+              testing::ContainsRegex("rank +host +device +stage +replica +layers +parameters +"
+                                     "cores\n +0 +[^ ]+ +cpu +0 +0 +embedding"));
   EXPECT_EQ(summary["ranks_detail"].size(), 2U);
   EXPECT_EQ(summary["ranks_detail"][1]["stage"], 1);
   EXPECT_TRUE(std::filesystem::exists(out + "/run.toml"));

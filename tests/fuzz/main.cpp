@@ -66,17 +66,16 @@ std::string contents_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-std::vector<std::string> seeds_of(const FuzzTarget& target) {
+// Those of a folder, in the order of their names; of one that is not there none.
+std::vector<std::string> files_of(const fs::path& folder) {
   std::vector<fs::path> paths;
-  for (const auto& entry : fs::directory_iterator(fs::path(PENSTOCK_SEEDS) / target.name)) {
-    paths.push_back(entry.path());
-  }
+  if (!fs::exists(folder)) return {};
+  for (const auto& entry : fs::directory_iterator(folder)) paths.push_back(entry.path());
   std::sort(paths.begin(), paths.end());
-  std::vector<std::string> seeds;
-  seeds.reserve(paths.size());
-  for (const fs::path& path : paths) seeds.push_back(contents_of(path));
-  if (seeds.empty()) throw std::runtime_error("no seeds of " + target.name);
-  return seeds;
+  std::vector<std::string> files;
+  files.reserve(paths.size());
+  for (const fs::path& path : paths) files.push_back(contents_of(path));
+  return files;
 }
 
 // Of one target.
@@ -110,11 +109,16 @@ bool fuzz(const FuzzTarget& target, const FuzzOptions& options, const std::strin
   };
   Tally tally;
   bool good = true;
-  const std::vector<std::string> seeds = seeds_of(target);
+  const std::vector<std::string> seeds = files_of(fs::path(PENSTOCK_FILES) / "seeds" / target.name);
+  if (seeds.empty()) throw std::runtime_error("no seeds of " + target.name);
   for (const std::string& seed : seeds) good = check(target, seed, path, tally) && good;
   if (tally.accepted != seeds.size()) {
     std::fprintf(stderr, "%s: a seed is refused\n", target.name.c_str());
     good = false;
+  }
+  // Files that a reader once did not refuse as it should.
+  for (const std::string& file : files_of(fs::path(PENSTOCK_FILES) / "found" / target.name)) {
+    good = check(target, file, path, tally) && good;
   }
   std::mt19937_64 random(options.seed * 1000003 + std::hash<std::string>()(target.name));
   const auto more = [&] {

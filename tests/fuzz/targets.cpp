@@ -1,6 +1,7 @@
 // Every reader of files that a stranger may have made.
 #include <array>
 #include <cstddef>
+#include <fstream>
 
 #include "launch/program/commands/profile_file.h"
 #include "launch/program/options/run_file.h"
@@ -13,6 +14,7 @@
 #include "runtime/data/text/pieces.h"
 #include "runtime/data/text/text_file.h"
 #include "runtime/data/text/token_source.h"
+#include "runtime/data/tokens/megatron_tokens.h"
 #include "runtime/schedule/text/csv.h"
 #include "target.h"
 
@@ -92,6 +94,15 @@ void read_tokens(const std::string& /*bytes*/, const std::string& path) {
   file.tokens->read(file.tokens->size() - static_cast<int64_t>(tokens.size()), tokens);
 }
 
+// The index is damaged; the tokens beside it are those of the seed.
+void read_megatron(const std::string& /*bytes*/, const std::string& path) {
+  const std::string data = path + ".bin";
+  std::ofstream(data, std::ios::binary) << std::string(120, '\1');
+  const auto tokens = open_megatron(path, data);
+  std::vector<int32_t> all(static_cast<size_t>(std::min<int64_t>(tokens->size(), 1000)));
+  tokens->read(0, all);
+}
+
 void read_vocabulary(const std::string& /*bytes*/, const std::string& path) {
   const Pieces pieces(path);
   const std::string text =
@@ -131,7 +142,7 @@ const std::string kByKey = R"(["']|line \d|not a JSON object|format \d|nested|mo
 }  // namespace
 
 std::span<const FuzzTarget> fuzz_targets() {
-  static const std::array<FuzzTarget, 13> kTargets = {{
+  static const std::array<FuzzTarget, 14> kTargets = {{
       {"safetensors",
        read_safetensors,
        {"\"shape\":[", "\"dtype\":\"F4\"", "\"data_offsets\":[0,0]", "__metadata__", "{", "}", "[",
@@ -167,7 +178,12 @@ std::span<const FuzzTarget> fuzz_targets() {
       {"tokens",
        read_tokens,
        {"PSTOKENS", "\x93NUMPY", "'descr': '<u2'", "'shape': (-1,)", "'shape': (3,)", "(", ",)",
-        "4611686018427387905", "18446744073709551616"}},
+        "4611686018427387905", "18446744073709551616", "\x88\xd8\x34\x01", "\xa1\xd9\x34\x01"}},
+      {"megatron",
+       read_megatron,
+       {std::string("MMIDIDX\0\0", 9), std::string("\1\0\0\0\0\0\0\0", 8),
+        std::string("\x78\0\0\0\0\0\0\0", 8), "\xff\xff\xff\x7f"},
+       R"(\.bin, byte \d+)"},
       {"vocabulary",
        read_vocabulary,
        {"<unk>", "</s>", "\xff\xff\xff\xff\x0f", "nmt_nfkc"},

@@ -5,7 +5,7 @@ while [[ $1 == -* ]]; do shift; done
 host=${1#*@}
 shift
 # Nothing listens there: a host that is up says so at once.
-answer=$(timeout 1 bash -c "exec 3<>/dev/tcp/$host/22" 2>&1)
+answer=$(timeout 2 bash -c "exec 3<>/dev/tcp/$host/22" 2>&1)
 if [[ $answer != *refused* ]]; then
   echo "agent.sh: no answer from $host" >&2
   exit 255

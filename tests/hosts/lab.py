@@ -61,7 +61,7 @@ def run(*words, **options):
     return done.stdout
 
 
-def wait_for(what, condition, seconds=30):
+def wait_for(what, condition, seconds=60):
     """What the condition gives, once it is true."""
     end = time.monotonic() + seconds
     while not (found := condition()):
@@ -142,3 +142,15 @@ class Lab:
             if device.strip() == f"to-{name}":
                 return int(numbers.split()[0])
         raise AssertionError(f"{name} has no cable")
+
+
+def main():
+    """usage: lab.py HOSTS [COMMAND...] -- the command (a shell) on head; agent.sh beside this file reaches the hosts."""
+    enclose()
+    hosts = Lab(int(sys.argv[1]))
+    print(f"hosts {' '.join(hosts.names)}; mpirun's hostfile: {hosts.hostfile}")
+    sys.exit(subprocess.run(sys.argv[2:] or ["bash"], env=hosts.environment, check=False).returncode)
+
+
+if __name__ == "__main__":
+    main()

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/program/options/command_form.h"
 #include "runtime/comm/mpi/session.h"
 #include "runtime/models/models.h"
 
@@ -22,5 +23,17 @@ int generate_command(Session& session, const Arguments& arguments, const ModelMa
 // Measures every layer and the links of a run, and writes the profile that `plan` reads.
 int profile_command(Session& session, const Arguments& arguments, const ModelMaker& models);
 int info_command(Session& session, const Arguments& arguments, const ModelMaker& models);
+
+// What they are called and say of themselves, and options of their own, for --help.
+[[nodiscard]] const CommandForm& train_form();
+[[nodiscard]] const CommandForm& eval_form();
+[[nodiscard]] const CommandForm& translate_form();
+[[nodiscard]] const CommandForm& generate_form();
+[[nodiscard]] const CommandForm& profile_form();
+[[nodiscard]] const CommandForm& info_form();
+[[nodiscard]] CommandOptions eval_command_options();
+[[nodiscard]] CommandOptions translate_command_options();
+[[nodiscard]] CommandOptions generate_command_options();
+[[nodiscard]] CommandOptions profile_command_options();
 
 }  // namespace penstock

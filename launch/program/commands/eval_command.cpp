@@ -2,7 +2,7 @@
 // validation data.
 #include <fmt/format.h>
 
-#include <array>
+#include <boost/program_options.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -81,12 +81,18 @@ std::string as_text(const Evaluation& result, const std::vector<PairScore>& scor
   return text;
 }
 
+void add_eval_options(CommandOptions& options, UseOptions& use) {
+  add_checkpoint_option(options, use);
+  add_beam_options(options, use);
+  add_cache_option(options, use, "words");
+  options.add_options()("json", boost::program_options::bool_switch(&use.json), "for programs");
+}
+
 }  // namespace
 
 int eval_command(Session& session, const Arguments& arguments, const ModelMaker& models) {
-  constexpr std::array<std::string_view, 5> kOptions = {"--checkpoint", "--json", "--cache",
-                                                        "--beam", "--length-penalty"};
-  const UseOptions options = on_every_rank([&] { return use_options(arguments, kOptions); });
+  const UseOptions options =
+      on_every_rank([&] { return read_use_options(eval_form(), add_eval_options, arguments); });
   const TrainedRun run(session, options, models, true);
   run.use(session, [&] {
     const Evaluation result = evaluate(run.config, *run.source, *run.pipeline, run.blueprint->model,
@@ -97,6 +103,27 @@ int eval_command(Session& session, const Arguments& arguments, const ModelMaker&
     }
   });
   return 0;
+}
+
+const CommandForm& eval_form() {
+  static const CommandForm form{
+      .name = "eval",
+      .operand = "RUNFILE.toml",
+      .summary = "how good a trained network is, on the validation data",
+      .about =
+          R"(Loss, perplexity, top-1 and top-5 accuracy of a trained network on data.validation; of a translation
+network also BLEU of its translations, for every language pair. The run file is best the run.toml
+of the run directory; any number of stages and replicas will do.
+)",
+      .needs_ranks = true};
+  return form;
+}
+
+CommandOptions eval_command_options() {
+  CommandOptions options;
+  UseOptions unused;
+  add_eval_options(options, unused);
+  return options;
 }
 
 }  // namespace penstock

@@ -2,7 +2,7 @@
 // prompts.
 #include <fmt/format.h>
 
-#include <array>
+#include <boost/program_options.hpp>
 #include <cstdio>
 #include <iostream>
 
@@ -97,14 +97,31 @@ void generate_texts(const TrainedRun& run, const UseOptions& options,
   }
 }
 
+void add_generate_options(CommandOptions& options, UseOptions& use) {
+  namespace po = boost::program_options;
+  GenerationOptions& generation = use.generation;
+  SamplingOptions& sampling = generation.sampling;
+  options.add_options()("prompt", po::value(&use.prompts)->composing()->value_name("TEXT"),
+                        "what to go on from, may be repeated [each line of standard input]; an "
+                        "empty one begins as after the end of a line");
+  add_checkpoint_option(options, use);
+  options.add_options()("tokens", po::value(&generation.tokens)->value_name("N"),
+                        "how many more, characters or word pieces [200]")(
+      "samples", po::value(&generation.samples)->value_name("N"), "texts of each prompt [1]")(
+      "temperature", po::value(&sampling.temperature)->value_name("T"),
+      "logits are divided by T; 0: always the most probable token [1]")(
+      "top-k", po::value(&sampling.top_k)->value_name("K"),
+      "choose among the K most probable tokens; 0: all [0]")(
+      "top-p", po::value(&sampling.top_p)->value_name("P"),
+      "choose among the most probable that make up the share P [1]");
+  add_cache_option(options, use, "tokens");
+}
+
 }  // namespace
 
 int generate_command(Session& session, const Arguments& arguments, const ModelMaker& models) {
-  constexpr std::array<std::string_view, 8> kOptions = {
-      "--checkpoint", "--cache",       "--prompt", "--tokens",
-      "--samples",    "--temperature", "--top-k",  "--top-p"};
   const UseOptions options = on_every_rank([&] {
-    UseOptions read = use_options(arguments, kOptions);
+    UseOptions read = read_use_options(generate_form(), add_generate_options, arguments);
     check(read.generation);
     return read;
   });
@@ -116,6 +133,31 @@ int generate_command(Session& session, const Arguments& arguments, const ModelMa
   const TrainedRun run(session, options, models, false, count);
   run.use(session, [&] { generate_texts(run, options, prompts); });
   return 0;
+}
+
+const CommandForm& generate_form() {
+  static const CommandForm form{
+      .name = "generate",
+      .operand = "RUNFILE.toml",
+      .summary = "text that goes on from a prompt, with a trained network",
+      .about =
+          R"(Writes text with a trained language model (data.kind = "text"): each prompt and what follows it, a
+line of dashes between two. The run file is best the run.toml of the run directory; any number of
+stages and replicas will do, and gives the same text.
+)",
+      .closing =
+          R"(--seed S is that of the draws, with the number of the text and of the token [run.seed]. The network
+sees model.context tokens: of a longer prompt, or once the text is longer, the last ones.
+)",
+      .needs_ranks = true};
+  return form;
+}
+
+CommandOptions generate_command_options() {
+  CommandOptions options;
+  UseOptions unused;
+  add_generate_options(options, unused);
+  return options;
 }
 
 }  // namespace penstock

@@ -10,6 +10,7 @@
 #include "launch/program/failure.h"
 #include "launch/program/output.h"
 #include "launch/program/setup.h"
+#include "launch/program/start/machine.h"
 #include "launch/version.h"
 #include "runtime/blueprint/programs.h"
 #include "runtime/comm/cuda_versions.h"
@@ -99,12 +100,12 @@ int info_command(Session& session, const Arguments& arguments, const ModelMaker&
   const std::unique_ptr<Network> network = starting_network(session);
   Collective& world = network->world();
   const Config config = shared_config(world, arguments, false);
-  const ThreadPlan plan = shared_threads(world, session, config.run.threads);
+  const ThreadPlan plan = shared_threads(world, session, config.run);
   const DeviceChoice choice = choose_device(world, session, config.run.device);
   const std::vector<std::string> ranks =
       world.gather_text(rank_line(session, choice, plan.threads, config.run));
   if (session.rank() != 0) return 0;
-  const RankCores cores = own_cores(session.host());
+  const RankCores cores = Machine().own_cores(session.host());
   print_versions();
   answer("processor   {}, {} cores, {} for rank 0\n", processor_name(), cores.host_cores,
          cores.cores.size());
@@ -117,6 +118,18 @@ int info_command(Session& session, const Arguments& arguments, const ModelMaker&
   print_links(config, choice, session.ranks());
   print_run(config, plan, session.ranks());
   return 0;
+}
+
+const CommandForm& info_form() {
+  static const CommandForm form{
+      .name = "info",
+      .operand = "[RUNFILE.toml]",
+      .summary = "versions, devices, and what a run here would use",
+      .about =
+          "Prints versions, processor, ranks and devices, and what a run started this way would "
+          "use.\n",
+      .needs_ranks = true};
+  return form;
 }
 
 }  // namespace penstock

@@ -11,8 +11,8 @@
 
 #include "kernels/device_model.h"
 #include "kernels/error.h"
+#include "launch/program/commands/figures/plan_replay.h"
 #include "launch/program/commands/plan_json.h"
-#include "launch/program/commands/plan_replay.h"
 #include "launch/program/commands/plan_table.h"
 #include "launch/program/commands/profile_file.h"
 #include "launch/program/kept_run.h"
@@ -65,31 +65,30 @@ int ranks_of_a_node(const PlanOptions& request) {
   return each;
 }
 
+CommandOptions options_of(PlanOptions& request) {
+  CommandOptions options;
+  options.add_options()("ranks", po::value(&request.ranks)->value_name("N"), "ranks of the run")(
+      "device-memory", po::value(&request.memory)->value_name("SIZE"),
+      "of each, e.g. 80GiB [what the device model has]")(
+      "device-model", po::value(&request.device)->value_name("NAME"),
+      "h200 | h100 | a100 | v100-16gb | v100-32gb | p100 | tpu-v2 | tpu-v3 | cpu (this machine's) "
+      "[cpu]")("profile", po::value(&request.profile)->value_name("FILE"),
+               "times and links measured by penstock profile")(
+      "nodes", po::value<int>()->notifier([&](int n) { request.nodes = n; })->value_name("N"),
+      "how many nodes the ranks are on, equally many on each [1]")(
+      "ranks-per-node",
+      po::value<int>()->notifier([&](int n) { request.ranks_per_node = n; })->value_name("N"),
+      "the same, said by how many ranks share a node")(
+      "top", po::value(&request.top)->value_name("N"), "how many to list [20]");
+  request.replay.add_to(options);
+  options.add_options()("json", po::bool_switch(&request.json),
+                        "everything that was looked at, for programs");
+  return options;
+}
+
 PlanOptions plan_options(const std::vector<std::string>& arguments) {
   PlanOptions request;
-  po::options_description options;
-  options.add_options()  //
-      ("ranks", po::value(&request.ranks))("device-memory", po::value(&request.memory))(
-          "device-model", po::value(&request.device))("profile", po::value(&request.profile))(
-          "nodes", po::value<int>()->notifier([&](int n) { request.nodes = n; }))(
-          "ranks-per-node", po::value<int>()->notifier([&](int n) { request.ranks_per_node = n; }))(
-          "top", po::value(&request.top))("json", po::bool_switch(&request.json));
-  options.add(request.replay.description());
-  namespace style = po::command_line_style;
-  try {
-    po::variables_map values;
-    const po::parsed_options parsed =
-        po::command_line_parser(arguments)
-            .options(options)
-            .allow_unregistered()
-            .style(style::allow_long | style::long_allow_adjacent | style::long_allow_next)
-            .run();
-    po::store(parsed, values);
-    po::notify(values);
-    request.rest = po::collect_unrecognized(parsed.options, po::include_positional);
-  } catch (const po::error& error) {
-    fail_input(fmt::format("plan: {}; see penstock plan --help", error.what()));
-  }
+  request.rest = read_options(plan_form(), options_of(request), arguments);
   if (request.ranks < 1) {
     fail_input("plan: say for how many ranks, at least 1: penstock plan RUNFILE.toml --ranks N");
   }
@@ -164,32 +163,25 @@ std::string plan_text(const std::vector<std::string>& arguments, const ModelMake
          replay_table(replays, found, request.replay);
 }
 
-std::string plan_help() {
-  return R"(usage: penstock plan RUNFILE.toml --ranks N [options] [--section.key value ...]
+const CommandForm& plan_form() {
+  static const CommandForm form{
+      .name = "plan",
+      .operand = "RUNFILE.toml --ranks N",
+      .summary = "which stages x replicas, schedule and split would be fastest",
+      .about =
+          R"(Which run to ask for: every stages x replicas x micro-batches x schedule x recompute for the
+mini-batch of the run file on N ranks, with the split of layers that fits each, fastest first. Needs
+no ranks.
+)",
+      .closing =
+          "Keys of the run file given here (--stages 8, --schedule zb-v, ...) are kept as they "
+          "are.\n"};
+  return form;
+}
 
-Which run to ask for: every stages x replicas x micro-batches x schedule x recompute for the mini-batch of the
-run file on N ranks, with the split of layers that fits each, fastest first. Needs no ranks.
-
-  --ranks N              ranks of the run
-  --device-memory SIZE   of each, e.g. 80GiB [what the device model has]
-  --device-model NAME    h200 | h100 | a100 | v100-16gb | v100-32gb | p100 | tpu-v2 | tpu-v3 | cpu (this machine's) [cpu]
-  --profile FILE         times and links measured by penstock profile
-  --nodes N              how many nodes the ranks are on, equally many on each [1]
-  --ranks-per-node N     the same, said by how many ranks share a node
-  --top N                how many to list [20]
-  --replay N             replay the N fastest as whole jobs, rank by rank, with shared network cards [0]
-  --cards N              network cards of a node, shared by its ranks; 0: nothing is shared [1]
-  --jitter X             deviation of every computation's time, as a share of it [0]
-  --stragglers S,F       a share S of the nodes takes F times as long to compute
-  --slow-node N,F        the network card of node N takes F times as long
-  --replay-steps N       steps to replay where there is jitter [5]
-  --node-mtbf HOURS      a node fails once in so long: says how often to write checkpoints, and the goodput
-  --checkpoint-seconds T for which a checkpoint stops training [30]
-  --restart-seconds T    from a failure to the next step [300]
-  --json                 everything that was looked at, for programs
-
-Keys of the run file given here (--stages 8, --schedule zb-v, ...) are kept as they are.
-)";
+CommandOptions plan_command_options() {
+  PlanOptions unused;
+  return options_of(unused);
 }
 
 }  // namespace penstock

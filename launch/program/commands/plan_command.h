@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/program/options/command_form.h"
 #include "runtime/models/models.h"
 
 namespace penstock {
@@ -14,7 +15,8 @@ namespace penstock {
 // weights. Throws Error(Input), or std::invalid_argument from the pure rooms.
 [[nodiscard]] std::string plan_text(const std::vector<std::string>& arguments,
                                     const ModelMaker& models);
-[[nodiscard]] std::string plan_help();
+[[nodiscard]] const CommandForm& plan_form();
+[[nodiscard]] CommandOptions plan_command_options();
 
 // "80GiB", "16GB", "512MiB" or plain bytes. Throws Error(Input).
 [[nodiscard]] int64_t parse_bytes(const std::string& text);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "launch/program/commands/plan_replay.h"
+#include "launch/program/commands/figures/plan_replay.h"
 #include "runtime/plan/plan.h"
 
 namespace penstock {

@@ -2,7 +2,9 @@
 // rank at once, and the links between ranks.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <boost/program_options.hpp>
 #include <optional>
 
 #include "launch/program/commands/commands.h"
@@ -22,22 +24,25 @@ namespace {
 
 struct ProfileOptions {
   std::string out = "profile.json";
-  Arguments rest;  // the run file and its keys
+  bool links = false;  // every one of the grid
+  Arguments rest;      // the run file and its keys
 };
 
-ProfileOptions split(const Arguments& arguments) {
-  constexpr const char* kOut = "--profile-out";
+CommandOptions options_of(ProfileOptions& request) {
+  CommandOptions options;
+  options.add_options()("profile-out",
+                        boost::program_options::value(&request.out)->value_name("FILE"),
+                        "where the figures go, as JSON [profile.json]")(
+      "links", boost::program_options::bool_switch(&request.links),
+      "every link of the run's stages x replicas, which must be the ranks: neighbours and "
+      "replicas, "
+      "message sizes down; plans then use the typical ones");
+  return options;
+}
+
+ProfileOptions profile_options(const Arguments& arguments) {
   ProfileOptions request;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i].starts_with(std::string(kOut) + "=")) {
-      request.out = arguments[i].substr(std::string(kOut).size() + 1);
-    } else if (arguments[i] == kOut) {
-      if (++i == arguments.size()) fail_input("--profile-out needs the name of a file");
-      request.out = arguments[i];
-    } else {
-      request.rest.push_back(arguments[i]);
-    }
-  }
+  request.rest = read_options(profile_form(), options_of(request), arguments);
   if (request.out.empty()) fail_input("--profile-out needs the name of a file");
   return request;
 }
@@ -92,6 +97,68 @@ void measure_links(Network& network, const Session& session, Device& device, Pro
   }
 }
 
+// Every neighbour of every pipeline, then every replica and the next of its group, once.
+std::vector<ProfiledLink> links_of(const Grid& grid, const std::vector<std::string>& hosts) {
+  std::vector<ProfiledLink> links;
+  const auto add = [&](int first, int second, bool of_replicas) {
+    const bool same = hosts[static_cast<size_t>(first)] == hosts[static_cast<size_t>(second)];
+    links.push_back({first, second, of_replicas, same, {}});
+  };
+  for (int replica = 0; replica < grid.replicas; ++replica) {
+    for (int p = 0; p + 1 < grid.positions; ++p) {
+      add(grid.world_rank(p, replica), grid.world_rank(p + 1, replica), false);
+    }
+  }
+  const int last = grid.replicas > 2 ? grid.replicas : grid.replicas - 1;  // a ring of them
+  for (int p = 0; p < grid.positions; ++p) {
+    for (int replica = 0; replica < last; ++replica) {
+      add(grid.world_rank(p, replica), grid.world_rank(p, (replica + 1) % grid.replicas), true);
+    }
+  }
+  return links;
+}
+
+// Of each size the median over the links of that kind; nothing where there are none.
+void take_typical(const std::vector<LinkMeasurement>& measured, const Profile& profile,
+                  bool same_node, const Device& device, LinkTimes& typical) {
+  LinkMeasurement median;
+  for (size_t size = 0; size <= profile.link_bytes.size(); ++size) {
+    std::vector<double> values;
+    for (size_t l = 0; l < measured.size(); ++l) {
+      if (profile.links[l].same_node != same_node) continue;
+      values.push_back(size == 0 ? measured[l].posting_s : measured[l].messages[size - 1].seconds);
+    }
+    if (values.empty()) return;
+    std::ranges::sort(values);
+    const double middle = values[values.size() / 2];
+    if (size == 0) {
+      median.posting_s = middle;
+    } else {
+      median.messages.push_back({profile.link_bytes[size - 1], middle});
+    }
+  }
+  typical = times_of(median, device);
+  if (!same_node) typical.receiver_copies = false;  // a network card moves the bytes
+}
+
+void measure_every_link(Network& network, const Session& session, const Grid& grid, Device& device,
+                        Profile& profile) {
+  profile.links = links_of(grid, hosts_of(network.world(), session));
+  std::vector<LinkEnds> ends;
+  for (const ProfiledLink& link : profile.links) ends.push_back({link.first, link.second});
+  // Some tenths of a second a link, which may be many.
+  const LinkEffort effort{.bytes = int64_t{32} << 20, .repetitions = 100};
+  const std::vector<LinkMeasurement> measured = measure_links(network, ends, device, effort);
+  for (size_t l = 0; l < measured.size(); ++l) {
+    for (const MessageTime& message : measured[l].messages) {
+      if (l == 0) profile.link_bytes.push_back(message.bytes);
+      profile.links[l].seconds.push_back(message.seconds);
+    }
+  }
+  take_typical(measured, profile, true, device, profile.within_node);
+  take_typical(measured, profile, false, device, profile.between_nodes);
+}
+
 ModelCosts measure_layers(const Config& config, const ModelMaker& models, Collective& world,
                           Device& device) {
   const DataSource source(config, models, world);
@@ -114,12 +181,14 @@ ModelCosts measure_layers(const Config& config, const ModelMaker& models, Collec
 int profile_command(Session& session, const Arguments& arguments, const ModelMaker& models) {
   const std::unique_ptr<Network> all = starting_network(session);
   Collective& world = all->world();
-  const ProfileOptions request = on_every_rank([&] { return split(arguments); });
+  const ProfileOptions request = on_every_rank([&] { return profile_options(arguments); });
   const Config asked = shared_config(world, request.rest, true);
   const std::string beside = std::filesystem::absolute(request.out).parent_path().string();
   const Config config =
       with_vocabulary(world, asked, asked.run.out.empty() ? beside : asked.run.out);
-  const ThreadPlan plan = shared_threads(world, session, config.run.threads);
+  Grid job;  // whose links are wanted
+  if (request.links) job = grid_of(config, session.ranks());
+  const ThreadPlan plan = shared_threads(world, session, config.run);
   const std::string who = fmt::format("rank {} (host {})", session.rank(), session.host());
   std::unique_ptr<Device> device;
   const DeviceChoice choice = choose_device(world, session, config.run.device);
@@ -135,7 +204,11 @@ int profile_command(Session& session, const Arguments& arguments, const ModelMak
     profile.threads = plan.threads;
     profile.precision = config.run.precision;
     profile.costs = measure_layers(config, models, world, *device);
-    measure_links(*network, session, *device, profile);
+    if (request.links) {
+      measure_every_link(*network, session, job, *device, profile);
+    } else {
+      measure_links(*network, session, *device, profile);
+    }
     (void)on_first_rank(world, [&] {
       replace_file(request.out, profile_text(profile));
       answer("{}written to {}\n", profile_table(profile), request.out);
@@ -146,6 +219,26 @@ int profile_command(Session& session, const Arguments& arguments, const ModelMak
     rethrow_naming(who);
   }
   return 0;
+}
+
+const CommandForm& profile_form() {
+  static const CommandForm form{
+      .name = "profile",
+      .operand = "RUNFILE.toml",
+      .summary = "time and memory of every layer here, and of the links between ranks",
+      .about =
+          R"(Measures every layer of the network at the run's micro-batch size and precision, one layer at a
+time, so a network larger than a device can be measured too; trains nothing. Any number of ranks:
+all measure at once, as a run would load the machine, and the mean is written. With two ranks or
+more the links between them are measured as well, within a host and between two.
+)",
+      .needs_ranks = true};
+  return form;
+}
+
+CommandOptions profile_command_options() {
+  ProfileOptions unused;
+  return options_of(unused);
 }
 
 }  // namespace penstock

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/error.h"
+#include "launch/program/commands/figures/link_table.h"
 #include "launch/program/options/bounded_text.h"
 #include "runtime/checkpoint/json.h"
 #include "runtime/telemetry/units.h"
@@ -67,6 +68,14 @@ Json json_of(const LinkTimes& link) {
           {"seconds_per_byte", link.seconds_per_byte},
           {"overhead_s", link.overhead},
           {"receiver_copies", link.receiver_copies}};
+}
+
+Json json_of(const ProfiledLink& link) {
+  return {{"first_rank", link.first},
+          {"second_rank", link.second},
+          {"of", link.of_replicas ? "replicas" : "stages"},
+          {"same_node", link.same_node},
+          {"seconds", link.seconds}};
 }
 
 // No layer has as many bytes, and the sums over all layers stay in 64 bits.
@@ -222,6 +231,10 @@ std::string profile_text(const Profile& profile) {
   json["precision"] = profile.precision;
   json["links"] = {{"within_node", json_of(profile.within_node)},
                    {"between_nodes", json_of(profile.between_nodes)}};
+  if (!profile.links.empty()) {
+    json["links"]["bytes"] = profile.link_bytes;
+    for (const ProfiledLink& link : profile.links) json["links"]["each"].push_back(json_of(link));
+  }
   json["layers"] = Json::array();
   for (const LayerCost& layer : profile.costs.layers) json["layers"].push_back(json_of(layer));
   json["skips"] = Json::array();
@@ -283,7 +296,7 @@ std::string profile_table(const Profile& profile) {
       "B ms", "W ms", "update ms", "tape", "boundary");
   for (const Row& row : rows) text += line(row, name_width, kind_width);
   text += line(total, name_width, kind_width);
-  return text + line("within a host", profile.within_node) +
+  return text + link_table(profile) + line("within a host", profile.within_node) +
          line("between hosts", profile.between_nodes);
 }
 

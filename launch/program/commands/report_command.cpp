@@ -1,6 +1,6 @@
 #include "launch/program/commands/report_command.h"
 
-#include <fmt/format.h>
+#include <boost/program_options.hpp>
 
 #include "kernels/error.h"
 #include "runtime/run_page/run_page.h"
@@ -14,27 +14,21 @@ struct ReportOptions {
   std::string out;  // empty: report.html in the directory
 };
 
+CommandOptions options_of(ReportOptions& options) {
+  CommandOptions known;
+  known.add_options()("out", boost::program_options::value(&options.out)->value_name("FILE"),
+                      "where the page is written to [RUNDIR/report.html]");
+  return known;
+}
+
 ReportOptions report_options(const std::vector<std::string>& arguments) {
-  constexpr std::string_view kOut = "--out=";
   ReportOptions options;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& argument = arguments[i];
-    if (argument == "--out") {
-      if (++i == arguments.size()) fail_input("report: --out needs a file");
-      options.out = arguments[i];
-    } else if (argument.starts_with(kOut)) {
-      options.out = argument.substr(kOut.size());
-    } else if (argument.starts_with("-")) {
-      fail_input("report: unknown option '" + argument + "'; see penstock report --help");
-    } else if (!options.directory.empty()) {
-      fail_input("report: one run directory at a time, not " + argument + " as well");
-    } else {
-      options.directory = argument;
-    }
+  const std::vector<std::string> rest = read_options(report_form(), options_of(options), arguments);
+  if (rest.size() > 1) {
+    fail_input("report: one run directory at a time, not " + rest[1] + " as well");
   }
-  if (options.directory.empty()) {
-    fail_input("report: say which run directory; see penstock report --help");
-  }
+  if (rest.empty()) fail_input("report: say which run directory; see penstock report --help");
+  options.directory = rest[0];
   return options;
 }
 
@@ -47,18 +41,27 @@ std::string report_text(const std::vector<std::string>& arguments) {
   return out + "\n";
 }
 
-std::string report_help() {
-  return R"(usage: penstock report RUNDIR [--out FILE]
-
-Writes a page about a run: loss, gradient norm, learning rate, throughput and step time over all
+const CommandForm& report_form() {
+  static const CommandForm form{
+      .name = "report",
+      .operand = "RUNDIR",
+      .summary = "a run as a page: curves, timeline, memory, where the time went",
+      .about =
+          R"(Writes a page about a run: loss, gradient norm, learning rate, throughput and step time over all
 attempts; the recorded steps, measured over predicted; where the time went; memory by rank and
 purpose; attempts and restarts; the effective run file. One file of HTML that needs no network and
 no other file. The run may still be going on: the page shows what it has written so far.
+)",
+      .closing =
+          "Exit codes: 0 done; 2 no run directory; 3 the page cannot be written; 5 a file of the "
+          "run is\ndamaged.\n",
+      .takes_keys = false};
+  return form;
+}
 
-  --out FILE   where the page is written to [RUNDIR/report.html]
-
-Exit codes: 0 done; 2 no run directory; 3 the page cannot be written; 5 a file of the run is damaged.
-)";
+CommandOptions report_command_options() {
+  ReportOptions unused;
+  return options_of(unused);
 }
 
 }  // namespace penstock

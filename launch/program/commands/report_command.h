@@ -4,12 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "launch/program/options/command_form.h"
+
 namespace penstock {
 
 // Writes the page and returns what the command prints: where it is. Needs no MPI, and writes
 // nothing else to the run directory, which another process may hold. Throws Error(Input) for bad
 // usage, otherwise as read_run_files() and run_page().
 [[nodiscard]] std::string report_text(const std::vector<std::string>& arguments);
-[[nodiscard]] std::string report_help();
+[[nodiscard]] const CommandForm& report_form();
+[[nodiscard]] CommandOptions report_command_options();
 
 }  // namespace penstock

@@ -32,20 +32,36 @@ struct ScheduleOptions {
   ScheduleSettings settings;
   std::string times = "1,1,1";
   std::string format = "text";
+  bool json = false;
 };
 
-po::options_description option_table(ScheduleOptions& request) {
+CommandOptions options_of(ScheduleOptions& request) {
   ScheduleSettings& settings = request.settings;
-  po::options_description options;
-  options.add_options()  //
-      ("stages", po::value(&settings.stages)->value_name("K"))(
-          "micro-batches", po::value(&settings.micro_batches)->value_name("M"))(
-          "chunks", po::value(&settings.chunks)->value_name("V"))(
-          "schedule", po::value(&settings.schedule)->value_name("NAME"))(
-          "recompute", po::value(&settings.recompute)->value_name("MODE"))(
-          "times", po::value(&request.times)->value_name("F,B,W"))(
-          "latency", po::value(&settings.latency)->value_name("c"))(
-          "format", po::value(&request.format)->value_name("FORMAT"))("json", "");
+  CommandOptions options;
+  options.add_options()("stages", po::value(&settings.stages)->value_name("K"),
+                        "parts of the network [4]")(
+      "micro-batches", po::value(&settings.micro_batches)->value_name("M"),
+      "of one step and replica [8]")(
+      "schedule", po::value(&settings.schedule)->value_name("NAME"),
+      fmt::format("{} [1f1b]; or a CSV file, as --format csv writes it, with its own sizes",
+                  fmt::join(schedule_names(), " | "))
+          .c_str())("chunks", po::value(&settings.chunks)->value_name("V"),
+                    "stages per rank; 0: what the schedule has [0]")(
+      "recompute", po::value(&settings.recompute)->value_name("MODE"),
+      "none | stage | layer [none]")("times", po::value(&request.times)->value_name("F,B,W"),
+                                     "of a rank's layers on one micro-batch: forward, and the "
+                                     "input and weight halves of backward, "
+                                     "in any one unit [1,1,1]")(
+      "latency", po::value(&settings.latency)->value_name("c"), "of a message, in that unit [0]")(
+      "format", po::value(&request.format)->value_name("FORMAT"),
+      R"([text] what to write to standard output:
+text: a drawing in letters, with its figures
+csv: the compute instructions, a line per rank
+svg: a drawing for papers and pages
+html: a page that explains it, with everything inside: sliders for all of the above, time to play back, and traces of real runs to open
+json: programs, times and memory
+trace: the predicted times, for Perfetto, chrome://tracing and that page)")(
+      "json", po::bool_switch(&request.json), "--format json");
   return options;
 }
 
@@ -75,22 +91,12 @@ void read_csv(ScheduleSettings& settings) {
 
 ScheduleOptions schedule_options(const std::vector<std::string>& arguments) {
   ScheduleOptions request;
-  const po::options_description options = option_table(request);
-  constexpr int kStyle =
-      po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
-  po::variables_map values;
-  try {
-    po::store(po::command_line_parser(arguments)
-                  .options(options)
-                  .positional(po::positional_options_description())
-                  .style(kStyle)
-                  .run(),
-              values);
-    po::notify(values);
-  } catch (const po::error& error) {
-    fail_input(std::string("schedule: ") + error.what() + "; see penstock schedule --help");
+  const auto rest = read_options(schedule_form(), options_of(request), arguments);
+  if (!rest.empty()) {
+    fail_input("schedule: takes no argument like '" + rest.front() +
+               "'; see penstock schedule --help");
   }
-  if (values.count("json") > 0) request.format = "json";
+  if (request.json) request.format = "json";
   read_times(request);
   if (is_file(request.settings.schedule)) read_csv(request.settings);
   return request;
@@ -143,30 +149,21 @@ TerminalStyle standard_output() {
   return {.columns = size.ws_col, .colours = no_colour == nullptr || *no_colour == '\0'};
 }
 
-std::string schedule_help() {
-  return fmt::format(R"(usage: penstock schedule [--stages K] [--micro-batches M] [options]
-
-Prints what every rank would do in one step, proved free of deadlock, and how long it would take.
-
-  --stages K           parts of the network [4]
-  --micro-batches M    of one step and replica [8]
-  --schedule NAME      {} [1f1b];
-                       or a CSV file, as --format csv writes it, with its own sizes
-  --chunks V           stages per rank; 0: what the schedule has [0]
-  --recompute MODE     none | stage | layer [none]
-  --times F,B,W        of a rank's layers on one micro-batch: forward, and the input and weight
-                       halves of backward, in any one unit [1,1,1]
-  --latency c          of a message, in that unit [0]
-  --format FORMAT      [text] what to write to standard output:
-                         text   a drawing in letters, with its figures
-                         csv    the compute instructions, a line per rank
-                         svg    a drawing for papers and pages
-                         html   a page that explains it, with everything inside: sliders for all
-                                of the above, time to play back, and traces of real runs to open
-                         json   programs, times and memory; --json for short
-                         trace  the predicted times, for Perfetto, chrome://tracing and that page
+const CommandForm& schedule_form() {
+  static const CommandForm form{
+      .name = "schedule",
+      .summary = "what every rank would do in a step, drawn and timed",
+      .about =
+          R"(Prints what every rank would do in one step, proved free of deadlock, and how long it would take.
+Needs no ranks.
 )",
-                     fmt::join(schedule_names(), " | "));
+      .takes_keys = false};
+  return form;
+}
+
+CommandOptions schedule_command_options() {
+  ScheduleOptions unused;
+  return options_of(unused);
 }
 
 }  // namespace penstock

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/program/options/command_form.h"
 #include "runtime/drawing/terminal.h"
 
 namespace penstock {
@@ -14,7 +15,8 @@ namespace penstock {
 // Throws Error(Input), or std::invalid_argument from the pure rooms.
 [[nodiscard]] std::string schedule_text(const std::vector<std::string>& arguments,
                                         const TerminalStyle& terminal = {});
-[[nodiscard]] std::string schedule_help();
+[[nodiscard]] const CommandForm& schedule_form();
+[[nodiscard]] CommandOptions schedule_command_options();
 
 // Its width, and colours unless NO_COLOR is set (no-color.org), where standard output is a
 // terminal.

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "launch/program/commands/commands.h"
@@ -13,8 +14,11 @@
 #include "launch/program/output.h"
 #include "launch/program/planned_run.h"
 #include "launch/program/setup.h"
+#include "launch/program/start/data_places.h"
+#include "launch/program/start/rank_table.h"
 #include "launch/program/stopping/stop_requests.h"
 #include "runtime/data/text/vocabulary.h"
+#include "runtime/run_directory/names.h"
 #include "runtime/run_directory/run_directory.h"
 #include "runtime/telemetry/reporter.h"
 #include "runtime/training/checkpoints/resume.h"
@@ -130,18 +134,88 @@ int stopped(const RunSummary& summary, const Session& session, const Config& con
   return kStoppedExitCode;
 }
 
-int train(const PlannedRun& planned, const Station& station, const ModelMaker& models,
-          const Destination& to, Stopping& stopping, Reporter* reporter) {
-  const Config& config = planned.config;
+// Everything that is settled before ranks take their places.
+struct Preparation {
+  std::vector<std::string> notes;  // on rank 0
+  Destination to;
+  std::unique_ptr<StopRequests> stopping;
+  ThreadPlan threads;
+  DeviceChoice choice;
+  std::unique_ptr<Device> device;
+  PlannedRun run;
+  Grid grid;
+};
+
+// Collective. Nothing where nothing is left to train.
+std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
+                                   const ModelMaker& models) {
+  Preparation made;
+  const std::unique_ptr<Network> all = starting_network(session, kWaitLimit, &made.notes);
+  Collective& world = all->world();
+  Settings settings;
+  Config config = shared_config(world, arguments, true, &settings);
+  const TimeLimit limit = on_every_rank([&] { return time_limit(config.run.time_limit); });
+  made.to = open_directory(world, config, settings);
+  made.stopping = std::make_unique<StopRequests>(limit, made.to.directory.get());
+  if (!config.run.dry_run && nothing_is_left(world, config, made.to)) return std::nullopt;
+  refuse_hidden_folder(world, session, made.to.path);
+  config.run.out = made.to.path;
+  config = with_vocabulary(world, config, made.to.path);
+  made.threads = shared_threads(world, session, config.run);
+  config.run.threads = made.threads.threads;
+  config.data.spare_cores = made.threads.spare;
+  made.choice = choose_device(world, session, config.run.device);
+  refuse_sharing(made.choice, config.run);
+  if (config.run.dry_run) {
+    made.choice = without_gpus(std::move(made.choice));
+    config.pipeline.link = "auto";
+  }
+  agree(world, fmt::format("rank {} (host {})", session.rank(), session.host()), [&] {
+    made.device = open_device(made.choice, made.threads.threads, config.run, session.local_ranks());
+  });
+  const int64_t bytes =
+      memory_of_rank(made.choice, session.rank(), session.local_ranks(), *made.device);
+  made.run = planned_run(session, world, settings, config, made.device->model(), bytes, models);
+  made.grid = grid_of(made.run.config, session.ranks(), session.started_by());
+  refuse_mixture(made.choice, made.grid);
+  InitConfig& init = made.run.config.init;
+  if (!init.from.empty()) {
+    init.from = on_first_rank(world, [&] { return checkpoint_at(init.from); });
+  }
+  return made;
+}
+
+// On rank 0.
+void tell_ranks(const Preparation& made, const Blueprint& blueprint, Reporter& reporter) {
+  constexpr size_t kMostShown = 16;
+  const std::vector<RankRow> rows =
+      rank_rows(blueprint, made.grid, made.choice.ranks, made.threads.ranks);
+  std::string shown = rank_table(rows, kMostShown);
+  if (rows.size() > kMostShown) {
+    shown += fmt::format("\nall ranks are in {}/{}", made.to.path, kLogFile);
+  }
+  reporter.note(shown, rank_table(rows, rows.size()));
+  const std::string neighbours = neighbours_text(made.grid, made.choice.ranks);
+  if (!neighbours.empty()) reporter.note(neighbours);
+}
+
+int train(Preparation& made, const Station& station, const ModelMaker& models, Reporter* reporter) {
+  const Config& config = made.run.config;
+  const auto drawn_up = [&](const Blueprint& blueprint) {
+    if (reporter != nullptr) tell_ranks(made, blueprint, *reporter);
+    refuse_missing_data(station.network.world(), station.session, made.grid, config.data,
+                        blueprint);
+  };
   const RunOrder order{.config = config,
                        .models = models,
                        .run_file = kept_run_file(config),
-                       .identity = to.run,
-                       .profile = planned.profile ? &*planned.profile : nullptr,
-                       .stopping = &stopping,
-                       .resume_from = to.resume_from};
+                       .identity = made.to.run,
+                       .profile = made.run.profile ? &*made.run.profile : nullptr,
+                       .stopping = made.stopping.get(),
+                       .resume_from = made.to.resume_from,
+                       .drawn_up = drawn_up};
   Run run(order, station, reporter);
-  keep_sizes(run, to.directory.get());
+  keep_sizes(run, made.to.directory.get());
   const RunSummary summary = run.to_the_end();
   if (summary.stopped.empty()) return 0;
   return stopped(summary, station.session, config, reporter);
@@ -150,66 +224,42 @@ int train(const PlannedRun& planned, const Station& station, const ModelMaker& m
 }  // namespace
 
 int train_command(Session& session, const Arguments& arguments, const ModelMaker& models) {
-  PlannedRun run;
-  Destination to;
-  std::unique_ptr<StopRequests> stopping;
-  Grid grid;
-  ThreadPlan plan;
-  DeviceChoice choice;
-  std::unique_ptr<Device> device;
-  std::vector<std::string> notes;
-  {
-    const std::unique_ptr<Network> all = starting_network(session, kWaitLimit, &notes);
-    Collective& world = all->world();
-    Settings settings;
-    Config config = shared_config(world, arguments, true, &settings);
-    const TimeLimit limit = on_every_rank([&] { return time_limit(config.run.time_limit); });
-    to = open_directory(world, config, settings);
-    stopping = std::make_unique<StopRequests>(limit, to.directory.get());
-    if (!config.run.dry_run && nothing_is_left(world, config, to)) return 0;
-    config.run.out = to.path;
-    config = with_vocabulary(world, config, to.path);
-    plan = shared_threads(world, session, config.run.threads);
-    config.run.threads = plan.threads;
-    config.data.spare_cores = plan.spare;
-    choice = choose_device(world, session, config.run.device);
-    refuse_sharing(choice, config.run);
-    if (config.run.dry_run) {
-      choice = without_gpus(std::move(choice));
-      config.pipeline.link = "auto";
-    }
-    agree(world, fmt::format("rank {} (host {})", session.rank(), session.host()),
-          [&] { device = open_device(choice, plan.threads, config.run); });
-    run =
-        planned_run(session, world, settings, config, device->model(),
-                    memory_of_rank(choice, session.rank(), session.local_ranks(), *device), models);
-    grid = grid_of(run.config, session.ranks(), session.started_by());
-    refuse_mixture(choice, grid);
-    InitConfig& init = run.config.init;
-    if (!init.from.empty()) {
-      init.from = on_first_rank(world, [&] { return checkpoint_at(init.from); });
-    }
+  std::optional<Preparation> made = prepare(session, arguments, models);
+  if (!made) return 0;
+  const Config& config = made->run.config;
+  const LinkPlan links = on_every_rank(
+      [&] { return plan_links(config.pipeline.link, made->choice.ranks, made->grid); });
+  const std::unique_ptr<Network> network = make_mpi_network(
+      session, made->grid, links, watched_waits(config.run, config.run.out, session.local_ranks()));
+  if (config.run.dry_run) {
+    return dry_run(made->run, {session, *network, made->grid, *made->device}, models,
+                   made->to.path);
   }
-  const LinkPlan links =
-      on_every_rank([&] { return plan_links(run.config.pipeline.link, choice.ranks, grid); });
-  const std::unique_ptr<Network> network =
-      make_mpi_network(session, grid, links, watched_waits(run.config.run, run.config.run.out));
-  if (run.config.run.dry_run) {
-    return dry_run(run, {session, *network, grid, *device}, models, to.path);
-  }
-  for (const std::string& note :
-       {plan.warning.empty() ? "" : "note: " + plan.warning,
-        fallback_note(choice, run.config.run.device), run.note, links.note}) {
-    notes.push_back(note);
-  }
-  const std::unique_ptr<Reporter> reporter =
-      begin(network->world(), run.config, to, std::move(notes));
+  if (!made->threads.warning.empty()) made->notes.push_back("note: " + made->threads.warning);
+  made->notes.push_back(fallback_note(made->choice, config.run.device));
+  made->notes.push_back(made->run.note);
+  made->notes.push_back(links.note);
+  const std::unique_ptr<Reporter> reporter = begin(network->world(), config, made->to, made->notes);
   try {
-    return train(run, {session, *network, grid, *device}, models, to, *stopping, reporter.get());
+    return train(*made, {session, *network, made->grid, *made->device}, models, reporter.get());
   } catch (...) {
     if (session.ranks() == 1) throw;
-    rethrow_naming(name_of_rank(session, grid));
+    rethrow_naming(name_of_rank(session, made->grid));
   }
+}
+
+const CommandForm& train_form() {
+  static const CommandForm form{
+      .name = "train",
+      .operand = "RUNFILE.toml",
+      .summary = "train the network that the run file describes",
+      .about =
+          R"(Every key of the run file (TOML) can be given here, and then wins. true/false options may stand
+alone; lists are written 3,5. Ranks = stages x replicas. In [ ]: the default.
+)",
+      .needs_ranks = true,
+      .lists_keys = true};
+  return form;
 }
 
 }  // namespace penstock

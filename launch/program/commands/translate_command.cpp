@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <boost/program_options.hpp>
 #include <iostream>
 
 #include "launch/program/commands/commands.h"
@@ -56,12 +56,22 @@ void translate_input(const TrainedRun& run, const UseOptions& options,
   });
 }
 
+void add_translate_options(CommandOptions& options, UseOptions& use) {
+  namespace po = boost::program_options;
+  options.add_options()("to", po::value(&use.translation.target)->value_name("LANGUAGE"),
+                        "one of data.pairs; may be left out where there is one");
+  add_checkpoint_option(options, use);
+  add_beam_options(options, use);
+  add_cache_option(options, use, "words");
+  options.add_options()("reference", po::value(&use.reference)->value_name("FILE"),
+                        "print the BLEU score of the translations to standard error");
+}
+
 }  // namespace
 
 int translate_command(Session& session, const Arguments& arguments, const ModelMaker& models) {
-  constexpr std::array<std::string_view, 6> kOptions = {
-      "--checkpoint", "--cache", "--to", "--beam", "--length-penalty", "--reference"};
-  const UseOptions options = on_every_rank([&] { return use_options(arguments, kOptions); });
+  const UseOptions options = on_every_rank(
+      [&] { return read_use_options(translate_form(), add_translate_options, arguments); });
   std::vector<std::string> sentences;
   const auto read = [&] {
     for (std::string line; std::getline(std::cin, line);) sentences.push_back(line);
@@ -71,6 +81,26 @@ int translate_command(Session& session, const Arguments& arguments, const ModelM
                        std::max(1, options.translation.beams));
   run.use(session, [&] { translate_input(run, options, sentences); });
   return 0;
+}
+
+const CommandForm& translate_form() {
+  static const CommandForm form{
+      .name = "translate",
+      .operand = "RUNFILE.toml",
+      .summary = "sentences of standard input, with a trained network",
+      .about =
+          R"(Translates standard input line by line with a trained network, to standard output. The run file is
+best the run.toml of the run directory; any number of stages and replicas will do.
+)",
+      .needs_ranks = true};
+  return form;
+}
+
+CommandOptions translate_command_options() {
+  CommandOptions options;
+  UseOptions unused;
+  add_translate_options(options, unused);
+  return options;
 }
 
 }  // namespace penstock

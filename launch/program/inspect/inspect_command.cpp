@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <boost/program_options.hpp>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -18,6 +19,7 @@ namespace penstock {
 namespace {
 
 namespace fs = std::filesystem;
+namespace po = boost::program_options;
 using Json = nlohmann::ordered_json;
 
 struct InspectOptions {
@@ -26,18 +28,20 @@ struct InspectOptions {
   std::vector<std::string> keys;  // of the run file
 };
 
+CommandOptions options_of(InspectOptions& options) {
+  CommandOptions known;
+  known.add_options()("verify", po::bool_switch(&options.verify),
+                      "read every file and compare sizes and checksums")(
+      "json", po::bool_switch(&options.json),
+      "for programs: {parameters, layers, tensors}; of two: {equal, differences}");
+  return known;
+}
+
 InspectOptions inspect_options(const std::vector<std::string>& arguments) {
   InspectOptions options;
-  for (const std::string& argument : arguments) {
-    if (argument == "--json") {
-      options.json = true;
-    } else if (argument == "--verify") {
-      options.verify = true;
-    } else if (options.keys.empty() && !argument.starts_with("-")) {
-      options.paths.push_back(argument);
-    } else {
-      options.keys.push_back(argument);
-    }
+  for (const std::string& argument : read_options(inspect_form(), options_of(options), arguments)) {
+    const bool is_path = options.keys.empty() && !argument.starts_with("-");
+    (is_path ? options.paths : options.keys).push_back(argument);
   }
   if (options.paths.empty() || options.paths.size() > 2) {
     fail_input(
@@ -150,19 +154,25 @@ Inspection inspect(const std::vector<std::string>& arguments, const ModelMaker& 
   return {verified + contents_table(contents)};
 }
 
-std::string inspect_help() {
-  return R"(usage: penstock inspect PATH [OTHER] [--verify] [--json]
-       penstock inspect RUNFILE.toml [--json] [--section.key value ...]
-
-Lists layers and tensors: of a checkpoint, which may be given by its run directory or checkpoints
+const CommandForm& inspect_form() {
+  static const CommandForm form{
+      .name = "inspect",
+      .operand = "PATH [OTHER]",
+      .summary = "what a checkpoint holds, how two differ, what a run file would train",
+      .about =
+          R"(Lists layers and tensors: of a checkpoint, which may be given by its run directory or checkpoints
 folder (then it is the latest), or of the network that a run file would train. With OTHER compares
 two checkpoints tensor by tensor. Needs no ranks, and no memory for the weights.
+)",
+      .closing =
+          "Exit codes: 0 done, or equal; 1 the two differ; 2 bad usage; 5 a checkpoint is "
+          "damaged.\n"};
+  return form;
+}
 
-  --verify   read every file and compare sizes and checksums
-  --json     for programs: {parameters, layers, tensors}; of two: {equal, differences}
-
-Exit codes: 0 done, or equal; 1 the two differ; 2 bad usage; 5 a checkpoint is damaged.
-)";
+CommandOptions inspect_command_options() {
+  InspectOptions unused;
+  return options_of(unused);
 }
 
 }  // namespace penstock

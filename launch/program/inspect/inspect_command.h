@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/program/options/command_form.h"
 #include "runtime/models/models.h"
 
 namespace penstock {
@@ -17,6 +18,7 @@ struct Inspection {
 // Throws Error(Input) for bad usage and Error(Data) for a damaged checkpoint.
 [[nodiscard]] Inspection inspect(const std::vector<std::string>& arguments,
                                  const ModelMaker& models);
-[[nodiscard]] std::string inspect_help();
+[[nodiscard]] const CommandForm& inspect_form();
+[[nodiscard]] CommandOptions inspect_command_options();
 
 }  // namespace penstock

@@ -38,8 +38,9 @@ po::parsed_options parsed(const CommandForm& form, const CommandOptions& options
 }  // namespace
 
 std::string command_help(const CommandForm& form, const CommandOptions& options) {
-  std::string text = fmt::format("usage: {}penstock {}{}", form.needs_ranks ? "mpirun -n RANKS " : "",
-                                 form.name, form.operand.empty() ? "" : " " + form.operand);
+  std::string text =
+      fmt::format("usage: {}penstock {}{}", form.needs_ranks ? "mpirun -n RANKS " : "", form.name,
+                  form.operand.empty() ? "" : " " + form.operand);
   if (!options.options().empty()) text += " [options]";
   if (form.takes_keys) text += " [--section.key value ...]";
   text += "\n\n" + form.about;

@@ -17,13 +17,13 @@ using CommandOptions = boost::program_options::options_description;
 
 struct CommandForm {
   std::string name;
-  std::string operand = {};   // "RUNFILE.toml"
-  std::string summary;        // a line, for the list of commands
-  std::string about;          // paragraphs, for its own --help; lines of at most 100 columns
-  std::string closing = {};   // what stands below its options
-  bool needs_ranks = false;   // it is started by mpirun
-  bool takes_keys = true;     // the keys of a run file are options as well
-  bool lists_keys = false;    // and its --help has them all
+  std::string operand = {};  // "RUNFILE.toml"
+  std::string summary;       // a line, for the list of commands
+  std::string about;         // paragraphs, for its own --help; lines of at most 100 columns
+  std::string closing = {};  // what stands below its options
+  bool needs_ranks = false;  // it is started by mpirun
+  bool takes_keys = true;    // the keys of a run file are options as well
+  bool lists_keys = false;   // and its --help has them all
 };
 
 // At most 100 columns wide.

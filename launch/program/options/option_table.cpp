@@ -138,7 +138,7 @@ void add_data(std::vector<Option>& table) {
   using D = DataConfig;
   Rows rows(table, "data", &Config::data);
   rows.add("kind", &D::kind, "NAME", one_of({"text", "tokens", "parallel", "images", "synthetic"}), "what the samples are; parallel: sentences and their translations");
-  rows.add("train", &D::train, "PATH", any(), "a file, folder or archive; parallel: of both sides, with {language} (and {pair}) in the name");
+  rows.add("train", &D::train, "PATH", any(), "a file, folder or archive; tokens: also a pattern, like train_*.bin; parallel: of both sides, with {language} (and {pair}) in the name");
   rows.add("validation", &D::validation, "SHARE|PATH", any(), "a share split off the end of train, or a path; empty: none").accepts_number = true;
   rows.add("shuffle", &D::shuffle, "", any(), "a new order in every epoch");
   rows.add("tokenizer", &D::tokenizer, "NAME", one_of({"characters", "sentencepiece"}), "text: bytes, or word pieces");
@@ -155,7 +155,7 @@ void add_data(std::vector<Option>& table) {
   rows.add("std", &D::std, "X,..", above(0), "images: deviation of each channel; empty: 0.25");
   rows.add("samples", &D::samples, "N", between(0, 1e15), "synthetic: per epoch; 0: 2^20");
   rows.add("on_damage", &D::on_damage, "NAME", one_of({"replace", "stop"}), "images that cannot be decoded: put the next of the class in its place, or end the run");
-  rows.add("damage_limit", &D::damage_limit, "X", between(0, 1), "replace: the share of the images that may be damaged; more end the run");
+  rows.add("damage_limit", &D::damage_limit, "X", between(0, 1), "replace: the share of the images that a rank may find damaged; more end the run");
   rows.add("unpack_limit", &D::unpack_limit, "N", between(0, 1e6), "compressed files: so many times its size may come out of one, and 4 MiB; 0: any amount");
   rows.add("prefetch", &D::prefetch, "N", between(1, 1024), "mini-batches read ahead");
   rows.add("threads", &D::threads, "N", between(0, 1024), "that read ahead, on each rank; 0: one for each core that run.threads leaves, 1 to 8");
@@ -238,6 +238,7 @@ void add_run(std::vector<Option>& table) {
   rows.add("wait_limit", &R::wait_limit, "SECONDS", between(0, 1e6), "for which no rank goes on, in an op or a message, before the run is ended with exit code 4 and a line about each rank; six times that in step 1 and in checkpoints; 0: for ever");
   rows.add("on_nonfinite", &R::on_nonfinite, "POLICY", one_of({"stop", "skip"}), "when the loss or the gradient of a step is not finite. stop: the state before the step is saved and the run ends with exit code 6; skip: the step changes nothing, but more than 10 in a row end the run like stop");
   rows.add("threads", "threads", &R::threads, "N", between(0, 4096), "per rank; 0: the host's cores shared by its ranks");
+  rows.add("bind", &R::bind, "HOW", one_of({"auto", "none", "split"}), "of ranks to cores, with memory beside them. auto: where the launcher gave a rank cores of its own; split: cores that ranks share are divided, which wants a host without other jobs; none: never. Changes no result");
   rows.add("precision", "precision", &R::precision, "NAME", one_of({"fp32", "bf16"}), "of the computation; weights are kept in fp32");
   rows.add("peak_tflops", &R::peak_tflops, "X", between(0, 1e9), "what mfu is a share of, TFLOP/s of a rank; 0: the published dense peak of the device, else what its clock says");
   rows.add("eval_every", "eval-every", &R::eval_every, "N", between(0, 1e15), "steps; 0: only at the end");

@@ -14,6 +14,7 @@
 #include "kernels/error.h"
 #include "kernels/suggest.h"
 #include "launch/program/options/bounded_text.h"
+#include "runtime/data/tokens/token_shards.h"
 #include "runtime/data/translation/language_pair.h"
 #include "runtime/run_directory/names.h"
 #include "runtime/schedule/text/csv.h"
@@ -97,9 +98,18 @@ std::optional<double> as_number(const std::string& text) {
   return number;
 }
 
-// A file or folder; of parallel text the files of all languages, one path with placeholders.
+// A file or folder; of tokens also a pattern, or the name of a pair; of parallel text the files of
+// all languages, one path with placeholders.
 std::string data_path(const Settings& settings, const std::string& name, const std::string& path) {
   const DataConfig& data = settings.config.data;
+  if (data.kind == "tokens") {
+    return found(settings, name, path,
+                 [](const fs::path& place) {
+                   const std::vector<std::string> files = token_files(place.string());
+                   return files.empty() ? std::vector<std::string>{place.string()} : files;
+                 })
+        .string();
+  }
   if (data.kind != "parallel") return found(settings, name, path).string();
   return found(settings, name, path,
                [&](const fs::path& place) {

@@ -1,10 +1,11 @@
 // runtime/comm/mpi/mpi_network.cpp -- makes the communicators of a run and the ends that use them.
 //
-// Every communicator is made in the same order everywhere, by the constructor: world, pipelines,
-// replicas, and one for all links of a pipeline, whose edges differ by tag. Only NCCL wants one per
-// edge, made by the edge's two ranks alone. A rank that waits for its partner in edge e waits for a
-// rank that is busy with an earlier edge, so the lowest unfinished edge always has both its ranks:
-// no deadlock, and edges that share no rank are made at the same time.
+// Every communicator is made in the same order everywhere: world, pipelines and replicas by the
+// constructor, one for all links of a pipeline, whose edges differ by tag, with the first of them.
+// Each takes a millisecond and more for 64 ranks on two cores. Only NCCL wants one per edge, made
+// by the edge's two ranks alone. A rank that waits for its partner in edge e waits for a rank that
+// is busy with an earlier edge, so the lowest unfinished edge always has both its ranks: no
+// deadlock, and edges that share no rank are made at the same time.
 #include <mpi.h>
 
 #include <algorithm>
@@ -44,6 +45,12 @@ CommHandle split(MPI_Comm parent, int color, int key) {
   CommHandle comm;
   PENSTOCK_MPI(MPI_Comm_split(parent, color, key, comm.address()), kConnecting);
   return with_errors_returned(std::move(comm));
+}
+
+// Those of `parent` that have the same color, in the order of their keys. One rank is alone without
+// asking the others.
+CommHandle part_of(MPI_Comm parent, int color, int key, int size) {
+  return size == 1 ? duplicate(MPI_COMM_SELF) : split(parent, color, key);
 }
 
 // Collective over the two members only.
@@ -100,17 +107,19 @@ class MpiNetwork final : public Network {
         position_(grid.position_of(session.rank())),
         replica_(grid.replica_of(session.rank())),
         world_(duplicate(after_meeting(MPI_COMM_WORLD, pollers_)), "all ranks", pollers_),
-        pipeline_(split(world_.comm(), replica_, position_),
+        pipeline_(part_of(world_.comm(), replica_, position_, grid.positions),
                   "the ranks of replica " + std::to_string(replica_), pollers_),
-        replicas_(split(world_.comm(), position_, replica_),
-                  "the replicas at position " + std::to_string(position_), pollers_),
-        links_(duplicate(after_meeting(pipeline_.comm(), pollers_))) {}
+        replicas_(part_of(world_.comm(), position_, replica_, grid.replicas),
+                  "the replicas at position " + std::to_string(position_), pollers_) {}
 
   [[nodiscard]] Ends connect(std::span<const DirectedEdge> edges, Device& device) override {
     Ends ends;
     ends.send.resize(edges.size());
     ends.receive.resize(edges.size());
     blocks_ = plan_.links == Transport::Nccl ? blocks_for(edges, device) : 0;
+    if (links_.get() == MPI_COMM_NULL && plan_.links != Transport::Nccl) {
+      links_ = duplicate(after_meeting(pipeline_.comm(), pollers_));
+    }
     for (size_t e = 0; e < edges.size(); ++e) {
       check(edges[e]);
       const bool sends = edges[e].from_position == position_;
@@ -234,7 +243,7 @@ class MpiNetwork final : public Network {
   MpiCollective world_;
   MpiCollective pipeline_;
   MpiCollective replicas_;
-  CommHandle links_;                   // of this pipeline's ranks
+  CommHandle links_;                   // of this pipeline's ranks; null before the first edge
   int edges_made_ = 0;                 // the same on all of them
   int blocks_ = 0;                     // of NCCL's kernels for each edge that is being connected
   std::unique_ptr<Memory> shareable_;  // of a GPU, for an MPI that reads it

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <thread>
 
@@ -39,6 +40,13 @@ bool may_read_other_processes() {
   return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1;
 }
 
+// As mpirun says it.
+bool are_all_on_one_host() {
+  const char* here = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+  const char* all = std::getenv("OMPI_COMM_WORLD_SIZE");
+  return here != nullptr && all != nullptr && std::string_view(here) == all;
+}
+
 // Better defaults for Open MPI and CUDA, where the user has set none; others ignore the names.
 void set_defaults() {
   // Streams that share a hardware queue wait for one another, and a message that waits for another
@@ -52,6 +60,8 @@ void set_defaults() {
   if (!may_read_other_processes()) {
     (void)setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
   }
+  // To load the libraries of networks that are not used takes a fifth of the start of 32 ranks.
+  if (are_all_on_one_host() && !Session::takes_gpu_memory()) (void)setenv("OMPI_MCA_pml", "ob1", 0);
 }
 
 // What MPI_Abort does in Open MPI when it has printed its dozen lines, which would bury ours: it

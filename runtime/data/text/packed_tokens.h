@@ -15,6 +15,8 @@ class PackedTokens {
   // These bytes as tokens, taken over and not copied.
   explicit PackedTokens(std::vector<uint8_t> bytes) : width_(1), bytes_(std::move(bytes)) {}
 
+  [[nodiscard]] size_t width() const { return width_; }  // bytes of a token
+  [[nodiscard]] std::span<const uint8_t> bytes() const { return bytes_; }
   [[nodiscard]] size_t size() const { return bytes_.size() / width_; }
   void append(std::span<const int32_t> tokens);
   // Tokens [first, first + out.size()), which must be there.

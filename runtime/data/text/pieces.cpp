@@ -60,7 +60,7 @@ std::string joined(const std::vector<std::string>& words) {
 
 }  // namespace
 
-Pieces::Pieces(const std::string& path) : processor_(std::make_unique<Processor>()) {
+Pieces::Pieces(const std::string& path) : path_(path), processor_(std::make_unique<Processor>()) {
   auto& model = processor_->model;
   constexpr int64_t kMostModelBytes = int64_t{64} << 20;  // a vocabulary of a million pieces
   const std::vector<uint8_t> bytes = ByteFile(path).read_all(kMostModelBytes);
@@ -83,10 +83,16 @@ int64_t Pieces::size() const {
   return processor_->model.GetPieceSize();
 }
 
+// Any text can be cut by a model that is whole.
+void Pieces::fail_to_cut(const std::string& why) const {
+  fail_data(path_ + " (all of its " + std::to_string(size()) +
+            " pieces) cannot cut a text: " + why);
+}
+
 std::vector<int32_t> Pieces::encode(std::string_view text) const {
   std::vector<int> ids;
   const auto status = processor_->model.Encode({text.data(), text.size()}, &ids);
-  if (!status.ok()) fail_input("a sentence cannot be cut into pieces: " + reason(status));
+  if (!status.ok()) fail_to_cut(reason(status));
   return ids;
 }
 
@@ -106,7 +112,7 @@ std::string Pieces::unknown_in(std::string_view text) const {
   const auto& model = processor_->model;
   std::vector<std::string> pieces;
   const auto status = model.Encode({text.data(), text.size()}, &pieces);
-  if (!status.ok()) fail_input("a text cannot be cut into pieces: " + reason(status));
+  if (!status.ok()) fail_to_cut(reason(status));
   for (const std::string& piece : pieces) {
     if (model.IsUnknown(model.PieceToId(piece))) return piece;
   }

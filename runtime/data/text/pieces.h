@@ -36,6 +36,9 @@ class Pieces {
 
  private:
   struct Processor;
+  [[noreturn]] void fail_to_cut(const std::string& why) const;
+
+  std::string path_;
   std::unique_ptr<Processor> processor_;
   int32_t begin_ = 0, end_ = 0;
 };

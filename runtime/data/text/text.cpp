@@ -6,6 +6,8 @@
 #include "kernels/error.h"
 #include "runtime/data/share.h"
 #include "runtime/data/text/vocabulary.h"
+#include "runtime/data/tokens/token_cache.h"
+#include "runtime/data/tokens/token_shards.h"
 
 namespace penstock {
 namespace {
@@ -33,19 +35,27 @@ class Opener {
   std::shared_ptr<const TokenSource> open(const std::string& path) {
     std::shared_ptr<const TokenSource> tokens;
     if (config_.kind == "tokens") {
-      TokenFile file = open_token_file(path);
+      TokenFile file = open_token_files(path);
       vocabulary_ = std::max(vocabulary_, file.vocabulary);
       tokens = std::move(file.tokens);
     } else {
-      tokens = pieces_ ? open_text_in_pieces(path, *pieces_, config_.unpack_limit)
-                       : open_bytes(path, config_.unpack_limit);
+      tokens = pieces_ ? open_in_pieces(path) : open_bytes(path, config_.unpack_limit);
     }
     if (tokens->size() == 0) fail_input(path + " is empty: give a file with text in it");
     return tokens;
   }
 
+  [[nodiscard]] const std::string& note() const { return note_; }
+
  private:
+  std::shared_ptr<const TokenSource> open_in_pieces(const std::string& path) {
+    TextInPieces text = text_in_pieces(path, config_, *pieces_, TextForm::Row);
+    if (note_.empty()) note_ = text.note;
+    return text.tokens;
+  }
+
   const DataConfig& config_;
+  std::string note_;
   std::unique_ptr<Pieces> pieces_;
   int64_t vocabulary_ = 0;
 };
@@ -102,6 +112,7 @@ Datasets open_text(const DataConfig& config, int64_t context) {
   sets.train = std::make_shared<TextDataset>(train, 0, train_end, context,
                                              config.shuffle ? Windows::Moving : Windows::Fixed);
   sets.vocabulary = opener.vocabulary();
+  sets.note = opener.note();
   if (config.validation.empty()) return sets;
 
   const auto held_out = share ? train : opener.open(config.validation);

@@ -10,58 +10,12 @@
 #include "runtime/data/text/byte_file.h"
 #include "runtime/data/text/packed_tokens.h"
 #include "runtime/data/text/text_file.h"
-#include "runtime/data/text/vocabulary.h"
+#include "runtime/data/tokens/file_tokens.h"
+#include "runtime/data/tokens/llmc_tokens.h"
+#include "runtime/data/tokens/megatron_tokens.h"
 
 namespace penstock {
 namespace {
-
-// Fixed-width little-endian numbers of a file from an offset on.
-class FileTokens final : public TokenSource {
- public:
-  FileTokens(std::shared_ptr<const ByteFile> file, int64_t offset, int64_t size, size_t width,
-             std::string unit)
-      : file_(std::move(file)),
-        offset_(offset),
-        size_(size),
-        width_(width),
-        unit_(std::move(unit)) {}
-
-  [[nodiscard]] const std::string& path() const override { return file_->path(); }
-  [[nodiscard]] int64_t size() const override { return size_; }
-  [[nodiscard]] std::string unit() const override { return unit_; }
-  // Through a small buffer, so that reading allocates nothing.
-  void read(int64_t first, std::span<int32_t> out) const override {
-    std::array<uint8_t, 4096> buffer;
-    while (!out.empty()) {
-      const size_t n = std::min(out.size(), buffer.size() / width_);
-      file_->read(offset_ + first * static_cast<int64_t>(width_),
-                  std::span(buffer).first(n * width_));
-      for (size_t i = 0; i < n; ++i) {
-        out[i] = token(buffer.data() + i * width_, first + static_cast<int64_t>(i));
-      }
-      out = out.subspan(n);
-      first += static_cast<int64_t>(n);
-    }
-  }
-
- private:
-  [[nodiscard]] int32_t token(const uint8_t* bytes, int64_t index) const {
-    uint32_t value = 0;
-    for (size_t i = 0; i < width_; ++i) value |= uint32_t{bytes[i]} << (8 * i);
-    if (value > INT32_MAX) {
-      fail_data(path() + ", byte " +
-                std::to_string(offset_ + index * static_cast<int64_t>(width_)) +
-                ": it holds the token " + std::to_string(value) +
-                ", which no vocabulary has: is it of another type than its header says?");
-    }
-    return static_cast<int32_t>(value);
-  }
-
-  std::shared_ptr<const ByteFile> file_;
-  int64_t offset_, size_;
-  size_t width_;
-  std::string unit_;
-};
 
 class TokensInMemory final : public TokenSource {
  public:
@@ -79,18 +33,6 @@ class TokensInMemory final : public TokenSource {
   PackedTokens tokens_;
   std::string unit_;
 };
-
-[[noreturn]] void no_token_file(const std::string& path, int64_t byte, const std::string& why) {
-  fail_data(path + ", byte " + std::to_string(byte) + ": it is no token file (" + why +
-            "): data.kind = \"tokens\" reads what numpy.save() writes of one axis of uint16, or "
-            "the format described in the README");
-}
-
-uint64_t number(std::span<const uint8_t> bytes) {
-  uint64_t value = 0;
-  for (size_t i = 0; i < bytes.size(); ++i) value |= uint64_t{bytes[i]} << (8 * i);
-  return value;
-}
 
 // The value behind 'key': in the header of a .npy file, up to `end`.
 std::string npy_value(const std::string& header, const std::string& key, char end) {
@@ -118,12 +60,6 @@ std::optional<int64_t> npy_length(const std::string& shape) {
   return length;
 }
 
-// Throws unless `tokens` of that width lie between byte `begin` and the end of the file.
-void check_room(const ByteFile& file, int64_t begin, uint64_t tokens, size_t width) {
-  if (tokens <= static_cast<uint64_t>(file.size_bytes() - begin) / width) return;
-  no_token_file(file.path(), file.size_bytes(), "it is shorter than its header says");
-}
-
 std::shared_ptr<const TokenSource> open_npy(std::shared_ptr<const ByteFile> file, uint8_t version) {
   constexpr int64_t kLongestHeader = 1 << 16;  // one axis takes 128 bytes
   const std::string& path = file->path();
@@ -133,7 +69,8 @@ std::shared_ptr<const TokenSource> open_npy(std::shared_ptr<const ByteFile> file
   if (file->size_bytes() < fixed) no_token_file(path, file->size_bytes(), "it is cut off");
   const auto length_bytes = static_cast<size_t>(fixed - 8);
   file->read(8, std::span(length).first(length_bytes));
-  const auto header_bytes = static_cast<int64_t>(number(std::span(length).first(length_bytes)));
+  const auto header_bytes =
+      static_cast<int64_t>(unsigned_of(std::span(length).first(length_bytes)));
   if (header_bytes > file->size_bytes() - fixed) {
     no_token_file(path, file->size_bytes(), "it is cut off");
   }
@@ -144,7 +81,7 @@ std::shared_ptr<const TokenSource> open_npy(std::shared_ptr<const ByteFile> file
   if (width == 0) no_token_file(path, fixed, "its numbers are not uint8, uint16, uint32 or int32");
   const std::optional<int64_t> size = npy_length(npy_value(header, "shape", ')'));
   if (!size) no_token_file(path, fixed, "it has not one axis");
-  check_room(*file, fixed + header_bytes, static_cast<uint64_t>(*size), width);
+  check_room(*file, fixed + header_bytes, static_cast<uint64_t>(*size), width, Room::AtLeast);
   return std::make_shared<FileTokens>(std::move(file), fixed + header_bytes, *size, width, "token");
 }
 
@@ -155,14 +92,14 @@ TokenFile open_plain(std::shared_ptr<const ByteFile> file) {
   if (file->size_bytes() < kHeader) no_token_file(path, file->size_bytes(), "it is cut off");
   file->read(0, header);
   const std::span bytes(header);
-  const uint64_t version = number(bytes.subspan(8, 4));
-  const uint64_t width = number(bytes.subspan(12, 4));
-  const uint64_t size = number(bytes.subspan(16, 8));
-  const uint64_t vocabulary = number(bytes.subspan(24, 8));
+  const uint64_t version = unsigned_of(bytes.subspan(8, 4));
+  const uint64_t width = unsigned_of(bytes.subspan(12, 4));
+  const uint64_t size = unsigned_of(bytes.subspan(16, 8));
+  const uint64_t vocabulary = unsigned_of(bytes.subspan(24, 8));
   if (version != 1 || (width != 2 && width != 4) || vocabulary > INT32_MAX) {
     no_token_file(path, 8, "its header makes no sense");
   }
-  check_room(*file, kHeader, size, width);
+  check_room(*file, kHeader, size, width, Room::AtLeast);
   TokenFile opened;
   opened.tokens = std::make_shared<FileTokens>(std::move(file), kHeader, static_cast<int64_t>(size),
                                                width, "token");
@@ -178,21 +115,12 @@ std::shared_ptr<const TokenSource> open_bytes(const std::string& path, int64_t u
     const int64_t size = file->size_bytes();
     return std::make_shared<FileTokens>(std::move(file), 0, size, 1, "byte");
   }
-  return std::make_shared<TokensInMemory>(path, PackedTokens(read_whole_file(path, unpack_limit)),
-                                          "byte");
+  return tokens_in_memory(path, PackedTokens(read_whole_file(path, unpack_limit)), "byte");
 }
 
-std::shared_ptr<const TokenSource> open_text_in_pieces(const std::string& path,
-                                                       const Pieces& vocabulary,
-                                                       int64_t unpack_limit) {
-  PackedTokens tokens(vocabulary.size());
-  const std::optional<int32_t> line_end = vocabulary.find(kLinePiece);
-  const auto take = [&](std::string_view line) {
-    tokens.append(vocabulary.encode(line));
-    if (line_end) tokens.append(std::span(&*line_end, 1));
-  };
-  for_each_line(path, take, unpack_limit);
-  return std::make_shared<TokensInMemory>(path, std::move(tokens), "piece");
+std::shared_ptr<const TokenSource> tokens_in_memory(const std::string& path, PackedTokens tokens,
+                                                    const std::string& unit) {
+  return std::make_shared<TokensInMemory>(path, std::move(tokens), unit);
 }
 
 TokenFile open_token_file(const std::string& path) {
@@ -203,6 +131,8 @@ TokenFile open_token_file(const std::string& path) {
   const std::string_view magic(reinterpret_cast<const char*>(first.data()), first.size());
   if (magic == "PSTOKENS") return open_plain(std::move(file));
   if (magic.starts_with("\x93NUMPY")) return {open_npy(std::move(file), first[6]), 0};
+  if (is_llmc(first)) return {open_llmc(std::move(file)), 0};
+  if (is_megatron_index(first)) return {open_megatron(path, megatron_data_of(path)), 0};
   no_token_file(path, 0, "it does not begin like one");
 }
 

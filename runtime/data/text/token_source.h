@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/data/packed_file.h"
-#include "runtime/data/text/pieces.h"
+#include "runtime/data/text/packed_tokens.h"
 
 namespace penstock {
 
@@ -28,20 +28,22 @@ class TokenSource {
 [[nodiscard]] std::shared_ptr<const TokenSource> open_bytes(const std::string& path,
                                                             int64_t unpack_limit = kUnpackLimit);
 
-// The text in word pieces, all in memory; kLinePiece ends each line where the vocabulary has it.
-[[nodiscard]] std::shared_ptr<const TokenSource> open_text_in_pieces(
-    const std::string& path, const Pieces& vocabulary, int64_t unpack_limit = kUnpackLimit);
+[[nodiscard]] std::shared_ptr<const TokenSource> tokens_in_memory(const std::string& path,
+                                                                  PackedTokens tokens,
+                                                                  const std::string& unit);
 
 struct TokenFile {
   std::shared_ptr<const TokenSource> tokens;
   int64_t vocabulary = 0;  // 0: the file does not say
 };
-// Tokens that somebody has made, read in place from either of
+// Tokens that somebody has made, read in place from one of
 //   - what numpy.save() writes: one axis of uint8, uint16, uint32 or int32;
 //   - 32 bytes of header and the tokens: "PSTOKENS", then little-endian u32 version = 1, u32 bytes
-//     of a token (2 or 4), u64 number of tokens, u64 size of the vocabulary (0: unknown).
+//     of a token (2 or 4), u64 number of tokens, u64 size of the vocabulary (0: unknown);
+//   - what llm.c's scripts write (tokens/llmc_tokens.h);
+//   - an index of Megatron's with the file beside it (tokens/megatron_tokens.h).
 // Throws Error(Input) when there is no readable file, Error(Data) naming file and byte when it is
-// neither.
+// none of them.
 [[nodiscard]] TokenFile open_token_file(const std::string& path);
 
 }  // namespace penstock

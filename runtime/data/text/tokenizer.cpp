@@ -45,7 +45,7 @@ class Bytes final : public Tokenizer {
   int64_t size_;
 };
 
-// Line by line, as open_text_in_pieces() reads a file; the last line is not at its end yet.
+// Line by line, as text_in_pieces() reads a file; the last line is not at its end yet.
 class PiecesOfLines final : public Tokenizer {
  public:
   explicit PiecesOfLines(const std::string& path)

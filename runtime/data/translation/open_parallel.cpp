@@ -1,34 +1,19 @@
 // From files to ParallelDatasets: every file is read and cut into pieces once, also where several
 // pairs share it.
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "kernels/error.h"
 #include "runtime/data/share.h"
-#include "runtime/data/text/text_file.h"
+#include "runtime/data/tokens/token_cache.h"
 #include "runtime/data/translation/parallel.h"
 
 namespace penstock {
 namespace {
 
 using Lines = std::shared_ptr<const EncodedLines>;
-
-Lines encode_file(const std::string& path, const Pieces& vocabulary, int64_t unpack_limit) {
-  auto lines = std::make_shared<EncodedLines>(vocabulary.size());
-  lines->path = path;
-  const auto take = [&](std::string_view line) {
-    lines->pieces.append(vocabulary.encode(line));
-    if (lines->pieces.size() > std::numeric_limits<uint32_t>::max()) {
-      fail_input(path + " has more than 2^32 pieces: divide it into several language pairs");
-    }
-    lines->starts.push_back(static_cast<uint32_t>(lines->pieces.size()));
-  };
-  for_each_line(path, take, unpack_limit);
-  if (lines->size() == 0) fail_input(path + " is empty: give a text with a sentence on each line");
-  return lines;
-}
 
 // What was left out, for the user to know.
 struct LeftOut {
@@ -58,6 +43,7 @@ class ParallelOpener {
     Datasets sets;
     sets.vocabulary = vocabulary_->size();
     sets.note = describe(training);
+    if (!kept_note_.empty()) sets.note += "; " + kept_note_;
     sets.train = std::make_shared<ParallelDataset>(std::move(training), vocabulary_, context_,
                                                    config_.temperature);
     if (!held_out.empty()) {
@@ -85,7 +71,14 @@ class ParallelOpener {
 
   Lines encoded(const std::string& path) {
     Lines& lines = files_[path];
-    if (!lines) lines = encode_file(path, *vocabulary_, config_.unpack_limit);
+    if (lines) return lines;
+    TextInPieces text = text_in_pieces(path, config_, *vocabulary_, TextForm::Lines);
+    if (kept_note_.empty()) kept_note_ = std::move(text.note);
+    if (text.starts.size() < 2) {
+      fail_input(path + " is empty: give a text with a sentence on each line");
+    }
+    lines = std::make_shared<const EncodedLines>(
+        EncodedLines{path, std::move(text.tokens), std::move(text.starts)});
     return lines;
   }
 
@@ -164,6 +157,7 @@ class ParallelOpener {
   std::vector<int32_t> tags_;  // by pair
   std::map<std::string, Lines> files_;
   LeftOut left_out_;
+  std::string kept_note_;
 };
 
 }  // namespace

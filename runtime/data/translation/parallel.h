@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "runtime/data/dataset.h"
-#include "runtime/data/text/packed_tokens.h"
 #include "runtime/data/text/pieces.h"
+#include "runtime/data/text/token_source.h"
 #include "runtime/data/translation/language_pair.h"
 
 namespace penstock {
@@ -34,14 +34,13 @@ void write_pair(const PairOfSentences& pair, int32_t begin, int32_t end, int64_t
 
 // The lines of one file, in pieces.
 struct EncodedLines {
-  explicit EncodedLines(int64_t vocabulary) : pieces(vocabulary) {}
   std::string path;
-  PackedTokens pieces;
-  std::vector<uint32_t> starts = {0};  // of the lines, and the end of the last
+  std::shared_ptr<const TokenSource> pieces;
+  std::vector<uint32_t> starts;  // of the lines, and the end of the last
   [[nodiscard]] size_t size() const { return starts.size() - 1; }
   [[nodiscard]] size_t pieces_of(size_t line) const { return starts[line + 1] - starts[line]; }
   // Fills `out`, to be of that many.
-  void read(size_t line, std::span<int32_t> out) const { pieces.read(starts[line], out); }
+  void read(size_t line, std::span<int32_t> out) const { pieces->read(starts[line], out); }
 };
 
 // What a set has of one language pair.

@@ -87,7 +87,8 @@ class Parser {
 
   void line(std::string_view content) {
     if (content.starts_with('#')) return;
-    if (content.find_first_not_of(", \t") == std::string_view::npos) {
+    if (std::all_of(content.begin(), content.end(),
+                    [](char c) { return c == ',' || is_blank(c); })) {
       if (empty_line_ == 0) empty_line_ = at_.line;
       return;
     }

@@ -7,6 +7,7 @@
 #include "fixtures.h"
 #include "runtime/data/text/text.h"
 #include "runtime/data/text/vocabulary.h"
+#include "runtime/data/tokens/token_cache.h"
 
 namespace penstock {
 namespace {
@@ -141,7 +142,8 @@ TEST(TextInPieces, GivesTheTextBackLineByLine) {
   config.vocabulary_size = 310;
   config.vocabulary = provide_vocabulary(config, folder / "");
   const Pieces pieces(config.vocabulary);
-  const std::vector<int32_t> ids = all_of(*open_text_in_pieces(config.train, pieces));
+  const std::vector<int32_t> ids =
+      all_of(*text_in_pieces(config.train, config, pieces, TextForm::Row).tokens);
   std::string back;
   std::vector<int32_t> line;
   for (const int32_t id : ids) {

@@ -5,6 +5,7 @@
 #include "runtime/data/text/pieces.h"
 #include "runtime/data/text/text.h"
 #include "runtime/data/text/vocabulary.h"
+#include "runtime/data/tokens/token_cache.h"
 
 namespace penstock {
 namespace {
@@ -52,7 +53,7 @@ TEST_F(PiecesOfText, AreThoseThatTheFileBecomes) {
   const Pieces model(folder_ / "pieces.model");
   const std::string text = test::joined_lines(test::sentences(1, 3));
   test::write_file(folder_ / "text", text);
-  const auto source = open_text_in_pieces(folder_ / "text", model);
+  const auto source = text_in_pieces(folder_ / "text", {}, model, TextForm::Row).tokens;
   std::vector<int32_t> expected(static_cast<size_t>(source->size()));
   source->read(0, expected);
   EXPECT_EQ(pieces->encode(text), expected);

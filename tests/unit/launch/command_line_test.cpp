@@ -4,9 +4,6 @@
 #include <sstream>
 
 #include "helpers.h"
-#include "kernels/device_model.h"
-#include "launch/program/commands/plan_command.h"
-#include "launch/program/options/help.h"
 
 namespace penstock {
 namespace {
@@ -87,44 +84,6 @@ TEST(CommandLine, SplitsTheCommandOff) {
   EXPECT_TRUE(wants_help(line.arguments));
   EXPECT_FALSE(wants_version(line.arguments));
   EXPECT_EQ(split_command(1, argv).command, "");
-}
-
-TEST(Help, ListsEveryKeyWithShorthandAndDefault) {
-  const std::string help = train_help();
-  for (const Option& option : option_table()) {
-    EXPECT_THAT(help, HasSubstr("--" + option.name()));
-    EXPECT_THAT(help, HasSubstr(option.help));
-    EXPECT_THAT(help, HasSubstr("--" + option.shorthand));
-  }
-  EXPECT_THAT(help, AllOf(HasSubstr("[1f1b]"), HasSubstr("gpipe | 1f1b")));
-}
-
-TEST(Help, ListsTheCommands) {
-  for (const char* command : {"train", "profile", "info", "schedule", "plan"}) {
-    EXPECT_THAT(general_help(), HasSubstr(std::string("\n  ") + command + " ")) << command;
-  }
-}
-
-TEST(Help, OfACommandSaysHowToCallIt) {
-  EXPECT_THAT(plan_help(),
-              AllOf(StartsWith("usage: penstock plan RUNFILE.toml --ranks N"),
-                    HasSubstr("--device-memory SIZE"), HasSubstr("--device-model NAME"),
-                    HasSubstr("--profile FILE"), HasSubstr("--nodes N"),
-                    HasSubstr("--ranks-per-node N"), HasSubstr("--top N"), HasSubstr("--json")));
-  EXPECT_THAT(profile_help(), AllOf(HasSubstr("penstock profile RUNFILE.toml"),
-                                    HasSubstr("--profile-out FILE"), HasSubstr("[profile.json]")));
-}
-
-// What the help offers is what device_model_named() knows.
-TEST(Help, OfPlanNamesEveryDeviceModel) {
-  const std::string refusal = input_error([] { (void)device_model_named("none"); });
-  std::istringstream known(refusal.substr(refusal.find("known are ") + 10));
-  int names = 0;
-  for (std::string name; std::getline(known >> std::ws, name, ',');) {
-    EXPECT_THAT(plan_help(), HasSubstr(" " + name + " ")) << name;
-    ++names;
-  }
-  EXPECT_GE(names, 8);
 }
 
 TEST(CommandLine, PatternsAddUpWhereTheyAreRepeated) {

@@ -134,5 +134,27 @@ TEST(ProfileFile, TableKeepsEqualLayersTogether) {
   EXPECT_THAT(profile_table(alone), Not(HasSubstr("between hosts")));
 }
 
+// Four links of stages, one of them across hosts, and one of replicas.
+TEST(ProfileFile, ShowsEveryKindOfLinkWithItsSlowest) {
+  Profile with_links = profile();
+  with_links.link_bytes = {64, 1024};
+  with_links.links = {{0, 1, false, true, {1e-6, 2e-6}},
+                      {1, 2, false, true, {3e-6, 8e-6}},
+                      {3, 4, false, true, {2e-6, 4e-6}},
+                      {2, 3, false, false, {9e-6, 20e-6}},
+                      {0, 4, true, false, {10e-6, 30e-6}}};
+  const std::string table = profile_table(with_links);
+  EXPECT_THAT(table, HasSubstr("3 links between neighbouring stages, within a host; the slowest "
+                               "joins ranks 1 and 2\n"));
+  EXPECT_THAT(table, HasSubstr("1.00 KiB         2.0        4.0        8.0     0.256\n"));
+  EXPECT_THAT(table, HasSubstr("1 link between neighbouring stages, between hosts"));
+  EXPECT_THAT(table, HasSubstr("1 link between replicas of a stage, between hosts"));
+  const auto each = nlohmann::json::parse(profile_text(with_links))["links"]["each"];
+  ASSERT_EQ(each.size(), 5U);
+  EXPECT_EQ(each[4]["of"], "replicas");
+  EXPECT_EQ(each[3]["same_node"], false);
+  EXPECT_EQ(profile_table(profile()).find("slowest"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace penstock

@@ -72,7 +72,8 @@ TEST(ScheduleCommand, WritesEveryFormat) {
   EXPECT_THAT(written("csv"), StartsWith("F0.0,F0.1,I0.0"));
   EXPECT_THAT(written("text"), StartsWith("F0 F1"));
   for (const char* format : {"text", "csv", "svg", "html", "json", "trace"}) {
-    EXPECT_THAT(schedule_help(), HasSubstr(std::string(format) + "  "));
+    EXPECT_THAT(command_help(schedule_form(), schedule_command_options()),
+                HasSubstr(" " + std::string(format) + ":"));
   }
 }
 
@@ -120,7 +121,7 @@ TEST(ScheduleCommand, RefusesWhatMakesNoSense) {
   EXPECT_THAT(refusal({"--times", "1,2,x"}), HasSubstr("--times"));
   EXPECT_THAT(refusal({"--format", "png"}), HasSubstr("--format"));
   EXPECT_THAT(refusal({"--recompute", "all"}), HasSubstr("--recompute"));
-  EXPECT_THAT(refusal({"run.toml"}), HasSubstr("positional"));
+  EXPECT_THAT(refusal({"run.toml"}), HasSubstr("takes no argument like 'run.toml'"));
   EXPECT_THAT(refusal({"--latency", "-1"}), HasSubstr("--latency"));
   EXPECT_THAT(refusal({"--micro-batches", "0"}), HasSubstr("0"));
   EXPECT_THAT(refusal({"--schedule", "no/such.csv"}), HasSubstr("cannot be read"));

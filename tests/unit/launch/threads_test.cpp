@@ -4,17 +4,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "launch/program/start/binding.h"
+#include "launch/program/start/machine.h"
+
 namespace penstock {
 namespace {
 
 using ::testing::HasSubstr;
 
-RankCores rank(const std::string& host, int host_cores, std::set<int> cores) {
+RankCores rank(const std::string& host, int host_cores, std::vector<int> cores) {
   return {host, host_cores, std::move(cores)};
 }
 
 TEST(Threads, RanksShareTheCoresTheyHaveInCommon) {
-  const std::set<int> all = {0, 1, 2, 3, 4, 5, 6, 7};
+  const std::vector<int> all = {0, 1, 2, 3, 4, 5, 6, 7};
   EXPECT_EQ(plan_threads(0, {rank("a", 8, all)}).threads, 8);
   EXPECT_EQ(plan_threads(0, {rank("a", 8, all), rank("a", 8, all)}).threads, 4);
   EXPECT_EQ(plan_threads(0, {rank("a", 8, all), rank("b", 8, all)}).threads, 8);
@@ -63,10 +66,45 @@ TEST(Threads, CoresSurviveBeingSent) {
   EXPECT_EQ(back.cores, cores.cores);
 }
 
-TEST(Threads, ThisProcessHasACore) {
-  const RankCores cores = own_cores("here");
-  EXPECT_GE(cores.cores.size(), 1U);
-  EXPECT_GE(cores.host_cores, static_cast<int>(cores.cores.size()));
+TEST(Threads, TheCureForBindingIsThatOfTheLauncher) {
+  const std::vector<RankCores> ranks = {rank("a", 8, {0}), rank("a", 8, {1})};
+  EXPECT_THAT(plan_threads(4, ranks, "srun").warning, HasSubstr("srun --cpus-per-task=CORES"));
+  EXPECT_THAT(plan_threads(4, ranks, "mpiexec").warning, HasSubstr("mpiexec -bind-to none"));
+}
+
+TEST(Machine, ThisProcessHasACoreAndStaysOnWhatItIsBoundTo) {
+  const Machine machine;
+  const RankCores before = machine.own_cores("here");
+  ASSERT_GE(before.cores.size(), 1U);
+  EXPECT_GE(before.host_cores, static_cast<int>(before.cores.size()));
+  const std::vector<int> last = {before.cores.back()};
+  machine.bind_to(last);
+  EXPECT_EQ(machine.own_cores("here").cores, last);
+  machine.bind_to(before.cores);
+  EXPECT_EQ(machine.own_cores("here").cores, before.cores);
+}
+
+TEST(Binding, KeepsRanksOnTheCoresThatAreTheirs) {
+  const std::vector<RankCores> own = {rank("a", 4, {0, 1}), rank("a", 4, {2, 3}),
+                                      rank("b", 4, {0})};
+  const std::vector<std::vector<int>> all = {{0, 1}, {2, 3}, {0}};
+  EXPECT_EQ(cores_to_bind("auto", own), all);
+  EXPECT_EQ(cores_to_bind("split", own), all);
+  EXPECT_EQ(cores_to_bind("none", own), std::vector<std::vector<int>>(3));
+}
+
+TEST(Binding, DividesSharedCoresOnlyWhenItIsAskedTo) {
+  // In the order of the machine: sockets of even and of odd numbers.
+  const std::vector<int> host = {0, 2, 4, 1, 3, 5};
+  const std::vector<RankCores> shared = {rank("a", 6, host), rank("b", 6, host),
+                                         rank("a", 6, host)};
+  EXPECT_EQ(cores_to_bind("auto", shared)[0], std::vector<int>());
+  EXPECT_EQ(cores_to_bind("split", shared),
+            (std::vector<std::vector<int>>{{0, 2, 4}, host, {1, 3, 5}}));
+  const std::vector<RankCores> crowded(7, rank("a", 6, host));
+  EXPECT_EQ(cores_to_bind("split", crowded), std::vector<std::vector<int>>(7));
+  const std::vector<RankCores> ragged = {rank("a", 6, {0, 2, 4}), rank("a", 6, {4, 1})};
+  EXPECT_EQ(cores_to_bind("split", ragged), std::vector<std::vector<int>>(2));
 }
 
 }  // namespace

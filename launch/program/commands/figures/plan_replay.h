@@ -1,13 +1,13 @@
-// launch/program/commands/plan_replay.h -- the second half of `penstock plan`: the best candidates
-// as whole jobs on their nodes (runtime/replay), and what failures would cost them.
+// launch/program/commands/figures/plan_replay.h -- the second half of `penstock plan`: the best
+// candidates as whole jobs on their nodes (runtime/replay), and what failures would cost them.
 #pragma once
 
-#include <boost/program_options.hpp>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "launch/program/options/command_form.h"
 #include "runtime/plan/plan.h"
 #include "runtime/replay/job.h"
 
@@ -24,8 +24,8 @@ struct ReplayOptions {
   double checkpoint_s = 30;  // that training stands still for each
   double restart_s = 300;
 
-  // Their names on the command line, filled in when it is read.
-  [[nodiscard]] boost::program_options::options_description description();
+  // As options of the command line, which fill this in.
+  void add_to(CommandOptions& options);
 };
 // Throws Error(Input) for values that make no sense.
 void check(const ReplayOptions& options);

@@ -1,9 +1,10 @@
-// launch/program/commands/plan_replay.cpp -- see plan_replay.h.
-#include "launch/program/commands/plan_replay.h"
+// launch/program/commands/figures/plan_replay.cpp -- see plan_replay.h.
+#include "launch/program/commands/figures/plan_replay.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/program_options.hpp>
 #include <charconv>
 #include <stdexcept>
 #include <tuple>
@@ -92,14 +93,26 @@ std::string replay_row(const Replayed& replay, const Plan& plan) {
 
 }  // namespace
 
-po::options_description ReplayOptions::description() {
-  po::options_description options;
-  options.add_options()("replay", po::value(&candidates))("replay-steps", po::value(&steps))(
-      "cards", po::value(&cards))("jitter", po::value(&jitter))(
-      "stragglers", po::value(&stragglers))("slow-node", po::value(&slow_node))(
-      "node-mtbf", po::value(&node_mtbf_h))("checkpoint-seconds", po::value(&checkpoint_s))(
-      "restart-seconds", po::value(&restart_s));
-  return options;
+void ReplayOptions::add_to(po::options_description& options) {
+  options.add_options()(
+      "replay", po::value(&candidates)->value_name("N"),
+      "replay the N fastest as whole jobs, rank by rank, with shared network cards [0]")(
+      "cards", po::value(&cards)->value_name("N"),
+      "network cards of a node, shared by its ranks; 0: nothing is shared [1]")(
+      "jitter", po::value(&jitter)->value_name("X"),
+      "deviation of every computation's time, as a share of it [0]")(
+      "stragglers", po::value(&stragglers)->value_name("S,F"),
+      "a share S of the nodes takes F times as long to compute")(
+      "slow-node", po::value(&slow_node)->value_name("N,F"),
+      "the network card of node N takes F times as long")(
+      "replay-steps", po::value(&steps)->value_name("N"),
+      "steps to replay where there is jitter [5]")(
+      "node-mtbf", po::value(&node_mtbf_h)->value_name("HOURS"),
+      "a node fails once in so long: says how often to write checkpoints, and the goodput")(
+      "checkpoint-seconds", po::value(&checkpoint_s)->value_name("T"),
+      "for which a checkpoint stops training [30]")("restart-seconds",
+                                                    po::value(&restart_s)->value_name("T"),
+                                                    "from a failure to the next step [300]");
 }
 
 void check(const ReplayOptions& options) {

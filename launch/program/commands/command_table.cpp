@@ -1,0 +1,100 @@
+#include "launch/program/commands/command_table.h"
+
+#include <fmt/format.h>
+
+#include <boost/program_options.hpp>
+
+#include "launch/program/commands/plan_command.h"
+#include "launch/program/commands/report_command.h"
+#include "launch/program/commands/schedule_command.h"
+#include "launch/program/inspect/inspect_command.h"
+#include "launch/program/options/help.h"
+#include "launch/program/output.h"
+
+namespace penstock {
+namespace {
+
+CommandOptions no_options() {
+  return {};
+}
+
+int answer_plan(const Arguments& arguments, const ModelMaker& models) {
+  write_answer(plan_text(arguments, models));
+  return 0;
+}
+
+int answer_inspect(const Arguments& arguments, const ModelMaker& models) {
+  const Inspection found = inspect(arguments, models);
+  write_answer(found.text);
+  return found.exit_code;
+}
+
+int answer_report(const Arguments& arguments, const ModelMaker& /*models*/) {
+  write_answer(report_text(arguments));
+  return 0;
+}
+
+int answer_schedule(const Arguments& arguments, const ModelMaker& /*models*/) {
+  write_answer(schedule_text(arguments, standard_output()));
+  return 0;
+}
+
+constexpr Command kCommands[] = {
+    {train_form, no_options, train_command},
+    {eval_form, eval_command_options, eval_command},
+    {translate_form, translate_command_options, translate_command},
+    {generate_form, generate_command_options, generate_command},
+    {plan_form, plan_command_options, nullptr, answer_plan},
+    {profile_form, profile_command_options, profile_command},
+    {report_form, report_command_options, nullptr, answer_report},
+    {inspect_form, inspect_command_options, nullptr, answer_inspect},
+    {schedule_form, schedule_command_options, nullptr, answer_schedule},
+    {info_form, no_options, info_command},
+};
+
+}  // namespace
+
+std::span<const Command> command_table() {
+  return kCommands;
+}
+
+const Command* find_command(std::string_view name) {
+  for (const Command& command : kCommands) {
+    if (command.form().name == name) return &command;
+  }
+  return nullptr;
+}
+
+std::string general_help() {
+  std::vector<HelpRow> rows;
+  for (const Command& command : kCommands) {
+    const CommandForm& form = command.form();
+    const bool is_alone = command.alone != nullptr;
+    rows.push_back({form.name + (form.operand.empty() ? "" : " " + form.operand),
+                    form.summary + (is_alone ? "; needs no ranks" : "")});
+  }
+  return "Penstock trains neural networks in pipeline stages, one MPI rank each.\n\n"
+         "usage: mpirun -n RANKS penstock COMMAND [RUNFILE.toml] [--section.key value ...]\n\n" +
+         help_rows(rows) + R"(
+A run directory stands for its run.toml.
+
+  penstock COMMAND --help   the options of a command
+  penstock help run-file    every key of a run file, as Markdown
+  penstock help man         this manual, as a page for man
+  penstock help bash        completion for bash: source <(penstock help bash)
+  penstock --version
+
+A training run needs stages x replicas ranks:
+  mpirun -n 4 penstock train run.toml --stages 4
+Exit codes: 0 done, 1 a bug of ours, 2 bad usage or configuration, 3 a resource is missing, 4 a peer
+died or a step hung, 5 a data file or checkpoint is damaged, 6 not finite, 75 stopped on request
+with a checkpoint.
+)";
+}
+
+std::string help_of(const Command& command) {
+  const std::string text = command_help(command.form(), command.options());
+  return command.form().lists_keys ? text + keys_help() : text;
+}
+
+}  // namespace penstock

@@ -1,0 +1,29 @@
+// launch/program/commands/command_table.h -- every command: what it is called, takes and does. The
+// program, its help, the manual page and completion all read this one table.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "launch/program/commands/commands.h"
+
+namespace penstock {
+
+struct Command {
+  const CommandForm& (*form)();
+  CommandOptions (*options)();
+  // One of the two: with ranks, collective over those of the session, or without any MPI. Both
+  // return the exit code.
+  int (*on_ranks)(Session&, const Arguments&, const ModelMaker&) = nullptr;
+  int (*alone)(const Arguments&, const ModelMaker&) = nullptr;
+};
+
+// In the order of `penstock --help`.
+[[nodiscard]] std::span<const Command> command_table();
+[[nodiscard]] const Command* find_command(std::string_view name);  // null when there is none
+
+[[nodiscard]] std::string general_help();
+[[nodiscard]] std::string help_of(const Command& command);
+
+}  // namespace penstock

@@ -1,0 +1,43 @@
+#include "launch/program/commands/use_options.h"
+
+#include <boost/program_options.hpp>
+
+#include "kernels/error.h"
+
+namespace penstock {
+
+namespace po = boost::program_options;
+
+void add_checkpoint_option(CommandOptions& options, UseOptions& use) {
+  options.add_options()("checkpoint", po::value(&use.checkpoint)->value_name("DIR"),
+                        "which one [the newest of run.out]");
+}
+
+void add_beam_options(CommandOptions& options, UseOptions& use) {
+  options.add_options()("beam", po::value(&use.translation.beams)->value_name("N"),
+                        "translations are searched with N rows for each sentence; 1: greedy [1]")(
+      "length-penalty", po::value(&use.translation.length_penalty)->value_name("A"),
+      "((5 + length) / 6)^A [0.6]");
+}
+
+void add_cache_option(CommandOptions& options, UseOptions& use, const std::string& what) {
+  const auto set = [&use](const std::string& text) {
+    if (text != "on" && text != "off") fail_input("--cache must be on or off, not '" + text + "'");
+    use.cache = text == "on";
+  };
+  const std::string help =
+      "keep the keys and values of the " + what + " before; off: compute them again [on]";
+  options.add_options()("cache", po::value<std::string>()->notifier(set)->value_name("on|off"),
+                        help.c_str());
+}
+
+UseOptions read_use_options(const CommandForm& form, void (*add)(CommandOptions&, UseOptions&),
+                            const Arguments& arguments) {
+  UseOptions use;
+  CommandOptions options;
+  add(options, use);
+  use.rest = read_options(form, options, arguments);
+  return use;
+}
+
+}  // namespace penstock

@@ -1,0 +1,37 @@
+// launch/program/commands/use_options.h -- what `eval`, `translate` and `generate` take beside the
+// keys of the run file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launch/program/commands/commands.h"
+#include "launch/program/options/command_form.h"
+#include "runtime/decoding/generator.h"
+#include "runtime/decoding/translator.h"
+
+namespace penstock {
+
+struct UseOptions {
+  std::string checkpoint;  // empty: the newest of run.out
+  std::string reference;
+  bool json = false;
+  bool cache = true;  // Rounds
+  TranslationOptions translation;
+  GenerationOptions generation;
+  std::vector<std::string> prompts;
+  Arguments rest;  // the run file and its keys
+};
+
+// Options that several of them have; they fill `use` in.
+void add_checkpoint_option(CommandOptions& options, UseOptions& use);
+void add_beam_options(CommandOptions& options, UseOptions& use);
+// `what`: of which earlier positions it keeps keys and values, "words".
+void add_cache_option(CommandOptions& options, UseOptions& use, const std::string& what);
+
+// `add` gives a command its options. Throws Error(Input).
+[[nodiscard]] UseOptions read_use_options(const CommandForm& form,
+                                          void (*add)(CommandOptions&, UseOptions&),
+                                          const Arguments& arguments);
+
+}  // namespace penstock

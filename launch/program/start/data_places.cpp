@@ -1,0 +1,93 @@
+// launch/program/start/data_places.cpp -- see data_places.h.
+#include "launch/program/start/data_places.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <thread>
+
+#include "launch/program/failure.h"
+#include "launch/program/setup.h"
+#include "runtime/data/share.h"
+#include "runtime/data/translation/language_pair.h"
+
+namespace penstock {
+namespace {
+
+// File servers show others what was just made a little later.
+bool appears(const std::string& folder) {
+  constexpr int kTries = 20;
+  constexpr std::chrono::milliseconds kBetween{100};
+  std::error_code ignored;
+  for (int i = 0; i < kTries; ++i) {
+    if (std::filesystem::is_directory(folder, ignored)) return true;
+    std::this_thread::sleep_for(kBetween);
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<std::string> data_files(const DataConfig& data) {
+  if (data.kind == "synthetic") return {};
+  std::vector<std::string> files;
+  std::vector<std::string> corpora = {data.train};
+  if (!data.validation.empty() && !share_of(data.validation)) corpora.push_back(data.validation);
+  for (const std::string& corpus : corpora) {
+    if (data.kind != "parallel") {
+      files.push_back(corpus);
+      continue;
+    }
+    for (const LanguagePair& pair : language_pairs(data.pairs)) {
+      files.push_back(corpus_path(corpus, pair, pair.source));
+      files.push_back(corpus_path(corpus, pair, pair.target));
+    }
+  }
+  if (!data.vocabulary.empty()) files.push_back(data.vocabulary);
+  return files;
+}
+
+bool reads_data(const Blueprint& blueprint, int position) {
+  const std::vector<int>& ranks = blueprint.programs.training.rank_of_stage;
+  for (int stage = 0; stage < blueprint.layout.stages; ++stage) {
+    if (ranks[static_cast<size_t>(stage)] != position) continue;
+    if (stage == 0) return true;  // what the network begins with
+    const auto layers = blueprint.layout.layers_of(blueprint.model, stage);
+    if (std::ranges::any_of(layers, [](const auto& layer) { return !layer->reads().empty(); })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void refuse_missing_data(Collective& world, const Session& session, const Grid& grid,
+                         const DataConfig& data, const Blueprint& blueprint) {
+  agree(world, name_of_rank(session, grid), [&] {
+    if (!reads_data(blueprint, grid.position_of(session.rank()))) return;
+    for (const std::string& file : data_files(data)) {
+      if (access(file.c_str(), R_OK) == 0) continue;
+      fail_resource(fmt::format(
+          "{} cannot be read there: {}; ranks that read data need them under the same path: copy "
+          "them to that host, or keep them on a file system that all hosts share",
+          file, std::strerror(errno)));
+    }
+  });
+}
+
+void refuse_hidden_folder(Collective& world, const Session& session, const std::string& folder) {
+  agree(world, fmt::format("rank {} (host {})", session.rank(), session.host()), [&] {
+    if (appears(folder)) return;
+    fail_resource(fmt::format(
+        "the run directory {} is not to be seen there: every rank writes its part of a checkpoint "
+        "to it, so choose --out on a file system that all hosts share",
+        folder));
+  });
+}
+
+}  // namespace penstock

@@ -1,0 +1,28 @@
+// launch/program/start/data_places.h -- files that must be where ranks are: a host that lacks them
+// is named, on all ranks alike, before anything is allocated.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/blueprint/blueprint.h"
+#include "runtime/comm/grid.h"
+#include "runtime/comm/mpi/session.h"
+#include "runtime/comm/network.h"
+#include "runtime/configuration/config.h"
+
+namespace penstock {
+
+// The files and folders that a rank opens when its stages read batch fields.
+[[nodiscard]] std::vector<std::string> data_files(const DataConfig& data);
+// Whether the stages of that rank of a pipeline do.
+[[nodiscard]] bool reads_data(const Blueprint& blueprint, int position);
+
+// Collective. Throws Error(Resource) on every rank, naming the lowest of those that read data and
+// cannot open them.
+void refuse_missing_data(Collective& world, const Session& session, const Grid& grid,
+                         const DataConfig& data, const Blueprint& blueprint);
+// Collective. The same for a folder that rank 0 has made and all ranks write to.
+void refuse_hidden_folder(Collective& world, const Session& session, const std::string& folder);
+
+}  // namespace penstock

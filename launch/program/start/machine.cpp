@@ -1,0 +1,93 @@
+// launch/program/start/machine.cpp -- see machine.h.
+#include "launch/program/start/machine.h"
+
+#include <hwloc.h>
+
+#include <algorithm>
+
+#include "kernels/error.h"
+
+namespace penstock {
+namespace {
+
+class CpuSet {
+ public:
+  CpuSet() : set_(hwloc_bitmap_alloc()) {}
+  ~CpuSet() { hwloc_bitmap_free(set_); }
+  CpuSet(const CpuSet&) = delete;
+  CpuSet& operator=(const CpuSet&) = delete;
+  [[nodiscard]] hwloc_bitmap_t get() const { return set_; }
+
+ private:
+  hwloc_bitmap_t set_;
+};
+
+}  // namespace
+
+struct Machine::Topology {
+  hwloc_topology_t all = nullptr;
+
+  // Cores, or hardware threads where the system tells nothing of cores, in the order in which they
+  // share caches and memory.
+  [[nodiscard]] hwloc_obj_type_t unit() const {
+    return hwloc_get_nbobjs_by_type(all, HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
+  }
+  // Calls visit(core's number, its hardware threads) for each.
+  template <class Visit>
+  void each_core(const Visit& visit) const {
+    hwloc_obj_t core = nullptr;
+    while ((core = hwloc_get_next_obj_by_type(all, unit(), core)) != nullptr) {
+      // By its first hardware thread: the same for every process of the host, whatever part of it
+      // each may see.
+      visit(hwloc_bitmap_first(core->cpuset), core->cpuset);
+    }
+  }
+};
+
+Machine::Machine() : topology_(std::make_unique<Topology>()) {
+  // What a control group withholds is there, too, so that all processes see one machine. Devices
+  // and caches are not looked for: that takes longer than all else together.
+  hwloc_topology_t& all = topology_->all;
+  if (hwloc_topology_init(&all) != 0) fail_resource("hwloc cannot be used: out of memory?");
+  (void)hwloc_topology_set_all_types_filter(all, HWLOC_TYPE_FILTER_KEEP_NONE);
+  (void)hwloc_topology_set_type_filter(all, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);
+  (void)hwloc_topology_set_flags(all, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+  if (hwloc_topology_load(all) != 0) {
+    hwloc_topology_destroy(all);
+    fail_resource("hwloc cannot tell the cores of this machine: is /sys mounted?");
+  }
+}
+
+Machine::~Machine() {
+  hwloc_topology_destroy(topology_->all);
+}
+
+RankCores Machine::own_cores(const std::string& host) const {
+  const CpuSet mine;
+  if (hwloc_get_cpubind(topology_->all, mine.get(), HWLOC_CPUBIND_PROCESS) != 0) {
+    hwloc_bitmap_fill(mine.get());
+  }
+  const hwloc_const_bitmap_t allowed = hwloc_topology_get_allowed_cpuset(topology_->all);
+  RankCores result;
+  result.host = host;
+  topology_->each_core([&](int core, hwloc_const_bitmap_t threads) {
+    if (hwloc_bitmap_intersects(threads, allowed) == 0) return;
+    ++result.host_cores;
+    if (hwloc_bitmap_intersects(threads, mine.get()) != 0) result.cores.push_back(core);
+  });
+  return result;
+}
+
+void Machine::bind_to(std::span<const int> cores) const {
+  const CpuSet wanted;
+  topology_->each_core([&](int core, hwloc_const_bitmap_t threads) {
+    if (std::ranges::find(cores, core) == cores.end()) return;
+    (void)hwloc_bitmap_or(wanted.get(), wanted.get(), threads);
+  });
+  if (hwloc_bitmap_iszero(wanted.get()) != 0) return;
+  (void)hwloc_set_cpubind(topology_->all, wanted.get(), HWLOC_CPUBIND_PROCESS);
+  // Preferred, not strict: a rank may need more than is beside its cores.
+  (void)hwloc_set_membind(topology_->all, wanted.get(), HWLOC_MEMBIND_BIND, HWLOC_MEMBIND_THREAD);
+}
+
+}  // namespace penstock

@@ -1,0 +1,33 @@
+// launch/program/start/machine.h -- Machine: this host's cores and memory as hwloc sees them, and
+// binding to a part of them.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "launch/program/threads.h"
+
+namespace penstock {
+
+class Machine {
+ public:
+  // Throws Error(Resource) where hwloc cannot look at the machine.
+  Machine();
+  ~Machine();
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  // Of this process, from its affinity mask.
+  [[nodiscard]] RankCores own_cores(const std::string& host) const;
+  // All threads of this process run on these cores from now on, and memory that this thread and
+  // those that it starts touch first lies beside them, as long as there is any. Of `cores`, those
+  // that this host has. What the system does not allow is left as it is.
+  void bind_to(std::span<const int> cores) const;
+
+ private:
+  struct Topology;
+  std::unique_ptr<Topology> topology_;
+};
+
+}  // namespace penstock

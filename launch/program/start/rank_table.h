@@ -1,0 +1,38 @@
+// launch/program/start/rank_table.h -- who does what and where, told before the first step.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "launch/program/threads.h"
+#include "runtime/blueprint/blueprint.h"
+#include "runtime/comm/grid.h"
+#include "runtime/comm/link_plan.h"
+
+namespace penstock {
+
+struct RankRow {
+  int rank = 0;
+  std::string host, device;
+  std::string stages;  // "2", or "0, 4" of a rank that holds several
+  int replica = 0;
+  std::string layers;  // "blocks.0 .. blocks.3"
+  int64_t parameters = 0;
+  std::string cores;  // by the system's numbers of their first hardware threads: "0-3, 8"
+};
+
+// `facts` and `cores` by world rank.
+[[nodiscard]] std::vector<RankRow> rank_rows(const Blueprint& blueprint, const Grid& grid,
+                                             std::span<const RankFacts> facts,
+                                             std::span<const RankCores> cores);
+// Aligned, with a heading and without a last line break. Of more than `most` rows the first and the
+// last ones, and between them how many were left out.
+[[nodiscard]] std::string rank_table(std::span<const RankRow> rows, size_t most);
+
+// Of a run on several hosts, how many of its neighbours share one: links from stage to stage, and
+// sums over replicas, of which pipeline.placement keeps one kind together. Empty on one host.
+[[nodiscard]] std::string neighbours_text(const Grid& grid, std::span<const RankFacts> facts);
+
+}  // namespace penstock

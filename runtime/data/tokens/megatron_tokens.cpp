@@ -1,0 +1,116 @@
+#include "runtime/data/tokens/megatron_tokens.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "kernels/error.h"
+#include "runtime/data/tokens/file_tokens.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::string_view kMegatronMagic("MMIDIDX\0\0", 9);
+constexpr int64_t kMegatronHeader = 9 + 8 + 1 + 8 + 8;
+
+// Bytes of a token, by Megatron's code of its type; 0: none of ours.
+size_t megatron_width(uint8_t code) {
+  constexpr uint8_t kU8 = 1, kI32 = 4, kU16 = 8;
+  return code == kU8 ? 1 : code == kU16 ? 2 : code == kI32 ? 4 : 0;
+}
+
+struct MegatronIndex {
+  size_t width = 0;
+  int64_t sequences = 0;
+  [[nodiscard]] int64_t lengths() const { return kMegatronHeader; }
+  [[nodiscard]] int64_t places() const { return lengths() + 4 * sequences; }
+  [[nodiscard]] int64_t documents() const { return places() + 8 * sequences; }
+};
+
+MegatronIndex read_header(const ByteFile& file) {
+  const std::string& path = file.path();
+  if (file.size_bytes() < kMegatronHeader) no_token_file(path, file.size_bytes(), "it is cut off");
+  std::array<uint8_t, kMegatronHeader> header{};
+  file.read(0, header);
+  const std::span bytes(header);
+  if (!std::equal(kMegatronMagic.begin(), kMegatronMagic.end(), header.begin())) {
+    no_token_file(path, 0, "it does not begin like Megatron's index");
+  }
+  if (unsigned_of(bytes.subspan(9, 8)) != 1) no_token_file(path, 9, "its version is not known");
+  MegatronIndex index;
+  index.width = megatron_width(header[17]);
+  if (index.width == 0) {
+    no_token_file(
+        path, 17,
+        "its tokens are of type " + std::to_string(header[17]) + ", not uint8, int32 or uint16");
+  }
+  const uint64_t sequences = unsigned_of(bytes.subspan(18, 8));
+  const uint64_t documents = unsigned_of(bytes.subspan(26, 8));
+  // Divided before anything is multiplied: the numbers may be any.
+  auto rest = static_cast<uint64_t>(file.size_bytes() - kMegatronHeader);
+  if (sequences > rest / 12) no_token_file(path, 18, "it is shorter than its header says");
+  rest -= sequences * 12;
+  if (documents > rest / 8) no_token_file(path, 26, "it is shorter than its header says");
+  rest -= documents * 8;
+  if (rest != 0 && rest != sequences) {
+    no_token_file(path, file.size_bytes() - static_cast<int64_t>(rest),
+                  "it is longer than its header says");
+  }
+  index.sequences = static_cast<int64_t>(sequences);
+  return index;
+}
+
+// The tokens of all sequences, which must lie end to end from the first byte of the other file on.
+uint64_t total_tokens(const ByteFile& file, const MegatronIndex& index) {
+  constexpr int64_t kAtOnce = 4096;
+  std::vector<uint8_t> lengths(static_cast<size_t>(4 * kAtOnce));
+  std::vector<uint8_t> places(static_cast<size_t>(8 * kAtOnce));
+  uint64_t tokens = 0;  // of at most 2^63 / 12 sequences below 2^31: the sum is checked as it grows
+  for (int64_t first = 0; first < index.sequences; first += kAtOnce) {
+    const auto n = static_cast<size_t>(std::min(kAtOnce, index.sequences - first));
+    file.read(index.lengths() + 4 * first, std::span(lengths).first(4 * n));
+    file.read(index.places() + 8 * first, std::span(places).first(8 * n));
+    for (size_t i = 0; i < n; ++i) {
+      const int64_t at = first + static_cast<int64_t>(i);
+      const uint64_t length = unsigned_of(std::span(lengths).subspan(4 * i, 4));
+      if (length > INT32_MAX) {
+        no_token_file(file.path(), index.lengths() + 4 * at, "a sequence has a negative length");
+      }
+      if (unsigned_of(std::span(places).subspan(8 * i, 8)) != tokens * index.width) {
+        no_token_file(file.path(), index.places() + 8 * at,
+                      "a sequence does not begin where the one before it ends");
+      }
+      tokens += length;
+      if (tokens > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) / 8) {
+        no_token_file(file.path(), index.lengths() + 4 * at, "it has more tokens than there are");
+      }
+    }
+  }
+  return tokens;
+}
+
+}  // namespace
+
+bool is_megatron_index(std::span<const uint8_t> first) {
+  return std::equal(kMegatronMagic.begin(), kMegatronMagic.begin() + 7, first.begin());
+}
+
+std::string megatron_data_of(const std::string& index) {
+  return std::filesystem::path(index).replace_extension(".bin").string();
+}
+
+std::shared_ptr<const TokenSource> open_megatron(const std::string& index,
+                                                 const std::string& data) {
+  const ByteFile file(index);
+  const MegatronIndex header = read_header(file);
+  const uint64_t tokens = total_tokens(file, header);
+  auto bytes = std::make_shared<const ByteFile>(data);
+  check_room(*bytes, 0, tokens, header.width, Room::Exactly);
+  return std::make_shared<FileTokens>(std::move(bytes), 0, static_cast<int64_t>(tokens),
+                                      header.width, "token");
+}
+
+}  // namespace penstock

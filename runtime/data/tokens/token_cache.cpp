@@ -1,0 +1,230 @@
+#include "runtime/data/tokens/token_cache.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "kernels/error.h"
+#include "kernels/philox.h"
+#include "runtime/data/text/packed_tokens.h"
+#include "runtime/data/text/text_file.h"
+#include "runtime/data/text/vocabulary.h"
+#include "runtime/data/tokens/file_tokens.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+static_assert(std::endian::native == std::endian::little, "the file is written as memory has it");
+
+constexpr int64_t kTokensBegin = 32;  // behind the header of a token file of ours
+constexpr int64_t kFooterBytes = 32;
+constexpr std::array<char, 8> kHeaderMagic = {'P', 'S', 'T', 'O', 'K', 'E', 'N', 'S'};
+constexpr std::array<char, 8> kFooterMagic = {'P', 'S', 'C', 'A', 'C', 'H', 'E', '1'};
+constexpr uint64_t kCacheFormat = 1;
+
+// Of bytes that come in pieces: 8 at a time, so that a gigabyte takes a fraction of a second. It
+// tells accidents; nobody gains by making two texts of one sum.
+class Sum {
+ public:
+  explicit Sum(uint64_t seed) : sum_(mix(seed)) {}
+  void add(std::span<const uint8_t> bytes) {
+    for (; bytes.size() >= 8; bytes = bytes.subspan(8)) {
+      uint64_t word = 0;
+      std::memcpy(&word, bytes.data(), 8);
+      sum_ = mix(sum_ ^ word);
+    }
+    if (bytes.empty()) return;
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data(), bytes.size());
+    sum_ = mix(mix(sum_ ^ word) + bytes.size());
+  }
+  // Of `bytes` from byte 0 of the file on.
+  void add(const ByteFile& file, int64_t bytes) {
+    std::vector<uint8_t> buffer(size_t{1} << 18);  // a multiple of 8
+    for (int64_t at = 0; at < bytes; at += static_cast<int64_t>(buffer.size())) {
+      const auto n = static_cast<size_t>(std::min<int64_t>(bytes - at, std::ssize(buffer)));
+      file.read(at, std::span(buffer).first(n));
+      add(std::span(buffer).first(n));
+    }
+  }
+  void add(uint64_t word) { sum_ = mix(sum_ ^ word); }
+  [[nodiscard]] uint64_t value() const { return sum_; }
+
+ private:
+  uint64_t sum_;
+};
+
+template <class T>
+std::span<const uint8_t> bytes_of_numbers(std::span<const T> values) {
+  return {reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes()};
+}
+
+uint64_t key_of(const ByteFile& text, const std::string& vocabulary, TextForm form) {
+  const ByteFile model(vocabulary);
+  Sum sum(kCacheFormat);
+  sum.add(static_cast<uint64_t>(form));
+  sum.add(static_cast<uint64_t>(model.size_bytes()));
+  sum.add(model, model.size_bytes());
+  sum.add(text, text.size_bytes());
+  return sum.value();
+}
+
+std::string cache_name(uint64_t key) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string name = "tokens-";
+  for (int shift = 60; shift >= 0; shift -= 4) name += kDigits[(key >> shift) & 15];
+  return name + ".bin";
+}
+
+struct CutText {
+  PackedTokens tokens;
+  std::vector<uint32_t> starts;
+};
+
+CutText cut(const std::string& path, const DataConfig& config, const Pieces& vocabulary,
+            TextForm form) {
+  CutText text{PackedTokens(vocabulary.size()), {}};
+  if (form == TextForm::Lines) text.starts.push_back(0);
+  const std::optional<int32_t> line_end = vocabulary.find(kLinePiece);
+  const auto take = [&](std::string_view line) {
+    text.tokens.append(vocabulary.encode(line));
+    if (form == TextForm::Row) {
+      if (line_end) text.tokens.append(std::span(&*line_end, 1));
+      return;
+    }
+    if (text.tokens.size() > std::numeric_limits<uint32_t>::max()) {
+      fail_input(path + " has more than 2^32 pieces: divide it into several language pairs");
+    }
+    text.starts.push_back(static_cast<uint32_t>(text.tokens.size()));
+  };
+  for_each_line(path, take, config.unpack_limit);
+  return text;
+}
+
+std::optional<TextInPieces> read_kept(const std::string& file_path, const std::string& text_path,
+                                      uint64_t key, int64_t vocabulary, TextForm form) {
+  const auto file = std::make_shared<const ByteFile>(file_path);
+  const auto size = static_cast<uint64_t>(file->size_bytes());
+  if (size < static_cast<uint64_t>(kTokensBegin + kFooterBytes)) return std::nullopt;
+  std::array<uint64_t, 4> header{};  // magic; version and width; tokens; vocabulary
+  std::array<uint64_t, 4> footer{};  // magic; key; starts; sum
+  file->read(0, {reinterpret_cast<uint8_t*>(header.data()), sizeof header});
+  file->read(static_cast<int64_t>(size) - kFooterBytes,
+             {reinterpret_cast<uint8_t*>(footer.data()), sizeof footer});
+  const uint64_t width = header[1] >> 32;
+  const uint64_t room = size - static_cast<uint64_t>(kTokensBegin + kFooterBytes);
+  if (footer[0] != std::bit_cast<uint64_t>(kFooterMagic) || footer[1] != key ||
+      width != PackedTokens(vocabulary).width() || header[2] > room / width ||
+      footer[2] != (room - header[2] * width) / 4 || (room - header[2] * width) % 4 != 0) {
+    return std::nullopt;
+  }
+  Sum sum(kCacheFormat);
+  sum.add(*file, static_cast<int64_t>(size) - 8);
+  if (sum.value() != footer[3]) return std::nullopt;
+  TextInPieces text;
+  text.starts.resize(footer[2]);
+  file->read(kTokensBegin + static_cast<int64_t>(header[2] * width),
+             {reinterpret_cast<uint8_t*>(text.starts.data()), 4 * text.starts.size()});
+  // Whoever made the file: lines must lie within it.
+  if ((form == TextForm::Lines) == text.starts.empty()) return std::nullopt;
+  if (!std::ranges::is_sorted(text.starts)) return std::nullopt;
+  if (!text.starts.empty() && text.starts.back() != header[2]) return std::nullopt;
+  text.tokens = std::make_shared<FileTokens>(file, kTokensBegin, static_cast<int64_t>(header[2]),
+                                             width, "piece", text_path);
+  return text;
+}
+
+// The kept text; nothing where there is none, or none that is whole.
+std::optional<TextInPieces> kept(const std::string& file_path, const std::string& text_path,
+                                 uint64_t key, int64_t vocabulary, TextForm form) {
+  std::error_code ignored;
+  if (!fs::exists(file_path, ignored)) return std::nullopt;
+  try {
+    return read_kept(file_path, text_path, key, vocabulary, form);
+  } catch (const Error&) {  // it shrank, or may not be read
+    return std::nullopt;
+  }
+}
+
+// False where it cannot be written.
+bool keep(const std::string& file_path, const CutText& text, uint64_t key, int64_t vocabulary) {
+  // Nobody else's: other ranks, also of other hosts, may be writing the same.
+  static std::atomic<int> attempts = 0;
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  const std::string unfinished = file_path + ".part-" + host.data() + "-" +
+                                 std::to_string(::getpid()) + "-" + std::to_string(attempts++);
+  const std::array<uint64_t, 4> header = {std::bit_cast<uint64_t>(kHeaderMagic),
+                                          uint64_t{text.tokens.width()} << 32 | 1,
+                                          text.tokens.size(), static_cast<uint64_t>(vocabulary)};
+  const std::array<uint64_t, 3> footer = {std::bit_cast<uint64_t>(kFooterMagic), key,
+                                          text.starts.size()};
+  std::error_code error;
+  try {
+    std::ofstream file(unfinished, std::ios::binary | std::ios::trunc);
+    const auto write = [&](std::span<const uint8_t> bytes) {
+      file.write(reinterpret_cast<const char*>(bytes.data()),
+                 static_cast<std::streamsize>(bytes.size()));
+    };
+    write(bytes_of_numbers<uint64_t>(header));
+    write(text.tokens.bytes());
+    write(bytes_of_numbers<uint32_t>(text.starts));
+    write(bytes_of_numbers<uint64_t>(footer));
+    if (!file.flush()) throw Error(ErrorKind::Resource, "no room");
+    const ByteFile written(unfinished);
+    Sum sum(kCacheFormat);
+    sum.add(written, written.size_bytes());
+    const std::array<uint64_t, 1> last = {sum.value()};
+    write(bytes_of_numbers<uint64_t>(last));
+    file.close();
+    if (file) {
+      fs::rename(unfinished, file_path, error);
+      if (!error) return true;
+    }
+  } catch (const Error&) {  // of a folder that cannot be written, or a disk that is full
+  }
+  fs::remove(unfinished, error);
+  return false;
+}
+
+TextInPieces in_memory(const std::string& path, CutText text) {
+  TextInPieces whole;
+  whole.tokens = tokens_in_memory(path, std::move(text.tokens), "piece");
+  whole.starts = std::move(text.starts);
+  return whole;
+}
+
+}  // namespace
+
+TextInPieces text_in_pieces(const std::string& path, const DataConfig& config,
+                            const Pieces& vocabulary, TextForm form) {
+  const ByteFile text(path);
+  if (config.cache_folder.empty() || text.size_bytes() < config.cache_least_bytes) {
+    return in_memory(path, cut(path, config, vocabulary, form));
+  }
+  const uint64_t key = key_of(text, config.vocabulary, form);
+  const std::string file = (fs::path(config.cache_folder) / cache_name(key)).string();
+  if (auto whole = kept(file, path, key, vocabulary.size(), form)) return std::move(*whole);
+  CutText made = cut(path, config, vocabulary, form);
+  if (keep(file, made, key, vocabulary.size())) {
+    if (auto whole = kept(file, path, key, vocabulary.size(), form)) return std::move(*whole);
+  }
+  TextInPieces whole = in_memory(path, std::move(made));
+  whole.note = "the pieces of " + path +
+               " stay in the memory of every rank that reads them: " + file + " cannot be written";
+  return whole;
+}
+
+}  // namespace penstock

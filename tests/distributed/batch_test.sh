@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# tests/distributed/batch_test.sh DIRECTORY -- what the job scripts of launch/batch/ start, and what they do with how it ends. What
+# starts ranks and what takes jobs are played by a script that writes down its words and takes its exit codes from a list.
+set -u
+batch=$1
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+mkdir bin
+export SCRATCH=$scratch PATH=$scratch/bin:$PATH
+
+cat >bin/player <<'END'
+#!/usr/bin/env bash
+name=${0##*/}
+case "$name $*" in
+  'flux getattr size') echo 2; exit ;;
+  'flux getattr jobid') echo f7; exit ;;
+  'qstat '*) printf 'Job Id: 7.s\n    Resource_List.walltime = 01:30:00\n'; exit ;;
+esac
+echo "$name $*" >>"$SCRATCH/started"
+case "$name ${1-}" in
+  'scontrol '* | 'qsub '* | 'flux --parent') env | sort >"$SCRATCH/submitted"; exit ;;
+esac
+read -r code what <"$SCRATCH/plan"
+case $what in
+  checkpoint) mkdir -p "$SCRATCH/out/checkpoints/step-1" ;;
+  stop) mkdir -p "$SCRATCH/out"; touch "$SCRATCH/out/stop" ;;
+  wait) trap 'exit "$code"' USR1; touch "$SCRATCH/ready"; for _ in $(seq 100); do sleep 0.05; done; exit 9 ;;
+esac
+exit "$code"
+END
+chmod +x bin/player
+for name in mpirun srun jsrun flux scontrol qsub qstat; do ln -s player "bin/$name"; done
+printf 'n1\nn1\nn2\nn2\n' >hosts
+
+fail() {
+  echo "batch_test: $script: $*"
+  cat started output 2>/dev/null
+  exit 1
+}
+
+# The run as each of them is handed it.
+start() {
+  case $script in
+    slurm) exec env SLURM_JOB_ID=7 SLURM_JOB_NAME=p SLURM_NTASKS=4 SLURM_CPUS_PER_TASK=2 "$batch/slurm.sh" run.toml --out out ;;
+    pbs) exec env PBS_JOBID=7.s PBS_JOBNAME=p PBS_O_WORKDIR="$scratch" PBS_NODEFILE=hosts RUN='run.toml --out out' "$batch/pbs.sh" ;;
+    lsf) exec env LSB_JOBID=7 LSB_JOBNAME=p LSB_DJOB_NUMPROC=4 LSB_DJOB_HOSTFILE=hosts RUN='run.toml --out out' "$batch/lsf.sh" ;;
+    flux) exec env PENSTOCK_RANKS=4 "$batch/flux.sh" run.toml --out out ;;
+  esac
+}
+# with PLAN: runs it; the exit code in $code, what was started in `started`.
+with() {
+  rm -rf out started
+  echo "$1" >plan
+  (start) >output 2>&1
+  code=$?
+}
+expect() { # CODE STARTS WHAT; LSF is asked to queue a job again by its exit code, the others by a command
+  local starts=$2
+  [ "$script" != lsf ] || starts=1
+  [ "$code" -eq "$1" ] || fail "$3: exit code $code, not $1"
+  [ "$(wc -l <started)" -eq "$starts" ] || fail "$3: not $starts starts"
+}
+
+for script in slurm pbs lsf flux; do
+  with 0
+  expect 0 1 'done'
+  limit=''
+  case $script in
+    slurm) ranks='srun --mpi=pmix --kill-on-bad-exit=1 -n 4' again='scontrol requeue 7' ;;
+    pbs)
+      ranks='mpirun -q --bind-to none -hostfile hosts -n 4' limit=' --time-limit 1:29:00'
+      again='qsub -W depend=afterany:7.s -v RUN,PENSTOCK_OUT,PENSTOCK_START launch/batch/pbs.sh' ;;
+    lsf) ranks='mpirun -q --bind-to none -hostfile hosts -n 4' again='' ;;
+    flux) ranks='flux run -N 2 -n 4 --exclusive' again="flux --parent batch $batch/flux.sh run.toml --out out" ;;
+  esac
+  grep -qx -- "$ranks penstock train run.toml --out out$limit --resume auto" started || fail 'the command'
+  with '75 checkpoint'
+  expect 75 2 'a stop with a checkpoint is queued again'
+  [ -z "$again" ] || tail -n 1 started | grep -qx -- "$again" || fail "not: $again"
+  case $script in
+    pbs | flux) [ "$(grep -cx 'PENSTOCK_OUT=out\|PENSTOCK_START=2' submitted)" -eq 2 ] || fail 'what the next job is told' ;;
+  esac
+  with '75 stop'
+  if [ "$script" = lsf ]; then expect 0 1 'a stop by the file is final'; else expect 75 1 'a stop by the file is final'; fi
+  with '2'
+  expect 2 1 'a wrong run file is final'
+  with '137 checkpoint'
+  if [ "$script" = lsf ]; then expect 75 1 'a failure with a checkpoint'; else expect 137 2 'a failure with a checkpoint'; fi
+  export SLURM_RESTART_COUNT=9 PENSTOCK_START=9
+  with '137'
+  unset SLURM_RESTART_COUNT PENSTOCK_START
+  expect 137 1 'failures without a new checkpoint have an end'
+  # The signal ahead of the limit; that of Flux reaches the ranks by itself.
+  if [ "$script" != flux ]; then
+    rm -rf out started ready
+    echo '75 wait' >plan
+    (start) >output 2>&1 &
+    while [ ! -e ready ]; do sleep 0.02; done
+    kill -USR1 $!
+    wait $!
+    code=$?
+    expect 75 2 'the signal is passed on'
+  fi
+done
+script=slurm
+export PENSTOCK_LAUNCH=mpirun
+with 0
+grep -q '^mpirun -q --bind-to none -n 4 penstock' started || fail 'mpirun under Slurm'
+echo "batch_test: all is well"

@@ -1,0 +1,130 @@
+// Text in word pieces that is kept beside the run: the same as what is cut anew, made once, and
+// made again when it is damaged.
+#include "runtime/data/tokens/token_cache.h"
+
+#include <filesystem>
+#include <thread>
+
+#include "fixtures.h"
+#include "runtime/data/text/vocabulary.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TokenCache : public testing::Test {
+ protected:
+  TokenCache() {
+    test::write_file(folder_ / "text", test::joined_lines(test::sentences(1, 300)) + "\n");
+    config_ = {.kind = "text", .train = folder_ / "text"};
+    config_.tokenizer = "sentencepiece";
+    config_.vocabulary_size = 310;
+    config_.vocabulary = provide_vocabulary(config_, folder_ / "");
+    pieces_ = std::make_unique<Pieces>(config_.vocabulary);
+    expected_ = all_of(open());
+    fs::create_directory(folder_ / "run");
+    config_.cache_folder = folder_ / "run";
+    config_.cache_least_bytes = 0;
+  }
+
+  [[nodiscard]] TextInPieces open(TextForm form = TextForm::Row) const {
+    return text_in_pieces(config_.train, config_, *pieces_, form);
+  }
+  static std::vector<int32_t> all_of(const TextInPieces& text) {
+    std::vector<int32_t> all(static_cast<size_t>(text.tokens->size()));
+    text.tokens->read(0, all);
+    return all;
+  }
+  [[nodiscard]] std::vector<std::string> kept() const {
+    std::vector<std::string> files;
+    for (const auto& entry : fs::directory_iterator(folder_ / "run")) {
+      files.push_back(entry.path().string());
+    }
+    return files;
+  }
+
+  test::TempFolder folder_;
+  DataConfig config_;
+  std::unique_ptr<Pieces> pieces_;
+  std::vector<int32_t> expected_;
+};
+
+TEST_F(TokenCache, IsMadeOnceForATextAndAVocabulary) {
+  EXPECT_EQ(all_of(open()), expected_);
+  ASSERT_EQ(kept().size(), 1U);
+  const std::string file = kept().front();
+  const auto made = fs::last_write_time(file) - std::chrono::hours(1);
+  fs::last_write_time(file, made);
+  const TextInPieces again = open();
+  EXPECT_EQ(all_of(again), expected_);
+  EXPECT_EQ(again.tokens->path(), config_.train) << "messages name the text";
+  EXPECT_EQ(fs::last_write_time(file), made) << "it was made again";
+  const TokenFile as_tokens = open_token_file(file);  // also a token file for others
+  EXPECT_EQ(as_tokens.vocabulary, 310);
+  EXPECT_EQ(as_tokens.tokens->size(), std::ssize(expected_));
+
+  test::write_file(config_.train, "another text\n");
+  EXPECT_NE(all_of(open()), expected_);
+  EXPECT_EQ(kept().size(), 2U);
+}
+
+TEST_F(TokenCache, OfLinesKnowsWhereTheyBegin) {
+  const TextInPieces made = open(TextForm::Lines);
+  const TextInPieces again = open(TextForm::Lines);
+  ASSERT_EQ(made.starts.size(), 302U);
+  EXPECT_EQ(again.starts, made.starts);
+  EXPECT_EQ(all_of(again), all_of(made));
+  EXPECT_LT(made.tokens->size(), std::ssize(expected_)) << "no pieces for ends of lines";
+  EXPECT_EQ(all_of(open()), expected_) << "one form is not taken for the other";
+}
+
+TEST_F(TokenCache, IsMadeAgainWhereItIsDamaged) {
+  for (const TextForm form : {TextForm::Row, TextForm::Lines}) {
+    const std::vector<int32_t> right = all_of(open(form));
+    const std::string file = kept().back();
+    const std::string whole = test::read_file(file);
+    const size_t n = whole.size();
+    for (const size_t at :
+         {size_t{12}, size_t{16}, size_t{40}, n / 2, n - 30, n - 20, n - 10, n - 1}) {
+      std::string damaged = whole;
+      damaged[at] = static_cast<char>(damaged[at] ^ 0x10);
+      test::write_file(file, damaged);
+      EXPECT_EQ(all_of(open(form)), right) << at;
+      EXPECT_EQ(test::read_file(file), whole) << at;
+    }
+    for (const size_t length : {size_t{0}, size_t{31}, n / 2, n - 1}) {
+      fs::resize_file(file, length);
+      EXPECT_EQ(all_of(open(form)), right) << length;
+      EXPECT_EQ(test::read_file(file), whole) << length;
+    }
+    fs::remove(file);
+  }
+}
+
+TEST_F(TokenCache, IsDoneWithoutWhereNothingCanBeWritten) {
+  config_.cache_folder = folder_ / "nowhere";
+  const TextInPieces text = open();
+  EXPECT_EQ(all_of(text), expected_);
+  EXPECT_THAT(text.note, testing::HasSubstr(folder_ / "nowhere/tokens-"));
+  config_.cache_folder = folder_ / "run";
+  config_.cache_least_bytes = 1 << 20;  // not worth a file
+  EXPECT_EQ(open().note, "");
+  EXPECT_TRUE(kept().empty());
+}
+
+TEST_F(TokenCache, MayBeMadeByManyAtOnce) {
+  std::vector<std::thread> ranks;
+  std::atomic<int> wrong = 0;
+  for (int rank = 0; rank < 4; ++rank) {
+    ranks.emplace_back([&] {
+      if (all_of(open()) != expected_) ++wrong;
+    });
+  }
+  for (std::thread& rank : ranks) rank.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(kept().size(), 1U) << "an unfinished file was left";
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,104 @@
+// The table of commands is what parser, --help, manual page and completion say.
+#include "launch/program/options/help.h"
+
+#include <boost/program_options.hpp>
+#include <regex>
+#include <sstream>
+
+#include "helpers.h"
+#include "kernels/device_model.h"
+#include "launch/program/commands/command_table.h"
+#include "launch/program/commands/manual.h"
+#include "launch/program/options/option_table.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// Without the line breaks of the right column.
+std::string joined(const std::string& help) {
+  return std::regex_replace(help, std::regex("\\s+"), " ");
+}
+
+TEST(Help, ListsEveryKeyWithShorthandAndDefault) {
+  const std::string help = joined(keys_help());
+  for (const Option& option : option_table()) {
+    EXPECT_THAT(help, HasSubstr("--" + option.name()));
+    EXPECT_THAT(help, HasSubstr(joined(option.help)));
+    EXPECT_THAT(help, HasSubstr("--" + option.shorthand));
+  }
+  EXPECT_THAT(help, AllOf(HasSubstr("[1f1b]"), HasSubstr("gpipe | 1f1b")));
+}
+
+TEST(Help, OfEveryCommandFitsAHundredColumns) {
+  std::string all = general_help();
+  for (const Command& command : command_table()) {
+    const CommandForm& form = command.form();
+    EXPECT_THAT(general_help(),
+                HasSubstr("\n  " + form.name + (form.operand.empty() ? " " : " " + form.operand)));
+    const std::string help = help_of(command);
+    EXPECT_THAT(help, HasSubstr("penstock " + form.name));
+    const CommandOptions options = command.options();
+    for (const auto& option : options.options()) {
+      EXPECT_THAT(help, HasSubstr("\n  --" + option->long_name() + " ")) << form.name;
+      EXPECT_FALSE(option->description().empty()) << option->long_name();
+    }
+    all += help;
+  }
+  std::istringstream lines(all);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
+}
+
+TEST(Help, IsAlsoAManualPageAndACompletion) {
+  const std::string page = manual_page();
+  const std::string completion = bash_completion();
+  EXPECT_THAT(page, StartsWith(".TH PENSTOCK 1"));
+  for (const Command& command : command_table()) {
+    EXPECT_THAT(page, HasSubstr(".SS penstock " + command.form().name));
+    EXPECT_THAT(completion, HasSubstr("\n    " + command.form().name + ") words="));
+  }
+  EXPECT_THAT(page, HasSubstr("\\-\\-pipeline.stages"));
+  EXPECT_THAT(completion, HasSubstr(" --pipeline.stages --stages "));
+}
+
+TEST(CommandForm, EveryOptionTakesItsValueBehindASpaceOrAnEqualsSign) {
+  std::string dir;
+  bool json = false;
+  CommandOptions options;
+  namespace po = boost::program_options;
+  options.add_options()("checkpoint", po::value(&dir)->value_name("DIR"), "which")(
+      "json", po::bool_switch(&json), "for programs");
+  const CommandForm form{.name = "eval", .summary = "", .about = ""};
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(read_options(form, options, {"r.toml", "--checkpoint=a", "--json", "--seed", "3"}),
+            (Texts{"r.toml", "--seed", "3"}));
+  EXPECT_EQ(dir + (json ? " json" : ""), "a json");
+  EXPECT_EQ(read_options(form, options, {"--checkpoint", "b", "--stages=2"}), Texts{"--stages=2"});
+  EXPECT_EQ(dir, "b");
+  EXPECT_THAT(input_error([&] { (void)read_options(form, options, {"--checkpoint"}); }),
+              AllOf(StartsWith("eval: "), HasSubstr("--checkpoint"), HasSubstr("eval --help")));
+  const CommandForm closed{.name = "schedule", .summary = "", .about = "", .takes_keys = false};
+  EXPECT_THAT(input_error([&] {
+                (void)read_options(closed, options, {"--checkpont", "b"});
+              }),
+              HasSubstr("did you mean '--checkpoint'"));
+}
+
+// What the help offers is what device_model_named() knows.
+TEST(Help, OfPlanNamesEveryDeviceModel) {
+  const std::string refusal = input_error([] { (void)device_model_named("none"); });
+  std::istringstream known(refusal.substr(refusal.find("known are ") + 10));
+  const std::string help = joined(help_of(*find_command("plan")));
+  int names = 0;
+  for (std::string name; std::getline(known >> std::ws, name, ',');) {
+    EXPECT_THAT(help, HasSubstr(" " + name + " ")) << name;
+    ++names;
+  }
+  EXPECT_GE(names, 8);
+}
+
+}  // namespace
+}  // namespace penstock
