@@ -25,22 +25,21 @@ class ReportFolder {
     std::string metrics;
     for (int64_t step = 1; step <= 25; ++step) metrics += line(step, 1);
     for (int64_t step = 21; step <= 40; ++step) metrics += line(step, 2);
-    metrics += json_line(EvalRecord{.step = 40, .attempt = 2, .loss = 1.25}) + "\n";
+    EvalRecord eval;
+    eval.step = 40;
+    eval.attempt = 2;
+    eval.loss = 1.25;
+    metrics += json_line(eval) + "\n";
     folder_.write("metrics.jsonl", metrics);
     folder_.write("trace.json", trace());
     folder_.write("log.txt", "step 40/40 | loss 1.0\n");
-    RunSummary summary{.ranks = 4,
-                       .stages = 4,
-                       .micro_batches = 8,
-                       .model = "transformer-lm",
-                       .schedule = "1f1b",
-                       .recompute = "none",
-                       .device = "cpu",
-                       .steps = 40,
-                       .attempt = 2,
-                       .final_loss = 1.0,
-                       .samples_per_s = 123.456,
-                       .step_ms_median = 65};
+    RunSummary summary;
+    summary.ranks = summary.stages = 4;
+    summary.model = "transformer-lm";
+    summary.steps = 40;
+    summary.attempt = 2;
+    summary.samples_per_s = 123.456;
+    summary.step_ms_median = 65;
     summary.ranks_detail.resize(4);
     for (int rank = 0; rank < 4; ++rank) {
       RankRecord& record = summary.ranks_detail[static_cast<size_t>(rank)];

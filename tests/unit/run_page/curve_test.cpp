@@ -45,5 +45,11 @@ TEST(Thinned, ShowsAStretchWithoutFiniteValuesAsAGap) {
   EXPECT_EQ(kept.back().y, 100);
 }
 
+TEST(Averaged, IsTheMeanOfEveryPart) {
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<CurvePoint> points = {{0, 1}, {1, none}, {2, 3}, {6, 5}, {7, 6}, {10, 1}};
+  EXPECT_EQ(averaged(points, 2), (std::vector<CurvePoint>{{1, 2}, {23.0 / 3, 4}}));
+}
+
 }  // namespace
 }  // namespace penstock

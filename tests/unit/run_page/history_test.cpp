@@ -43,8 +43,13 @@ TEST(Histories, OfTwoLinesOfAStepTheHigherAttemptCounts) {
 }
 
 TEST(Histories, TellEvaluationsFromSteps) {
-  const std::string early = json_line(EvalRecord{.step = 2, .attempt = 1, .loss = 3});
-  const std::string again = json_line(EvalRecord{.step = 2, .attempt = 2, .loss = 4});
+  EvalRecord eval;
+  eval.step = 2;
+  eval.loss = 3;
+  const std::string early = json_line(eval);
+  eval.attempt = 2;
+  eval.loss = 4;
+  const std::string again = json_line(eval);
   const History history = history_of({early, step_line(2, 1, 8), again, ""});
   ASSERT_EQ(history.evals.size(), 1U);
   EXPECT_EQ(history.evals[0].loss, 4);
