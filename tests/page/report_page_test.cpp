@@ -30,9 +30,9 @@ class ReportFolder {
     eval.attempt = 2;
     eval.loss = 1.25;
     metrics += json_line(eval) + "\n";
-    folder_.write("metrics.jsonl", metrics);
-    folder_.write("trace.json", trace());
-    folder_.write("log.txt", "step 40/40 | loss 1.0\n");
+    (void)folder_.write("metrics.jsonl", metrics);
+    (void)folder_.write("trace.json", trace());
+    (void)folder_.write("log.txt", "step 40/40 | loss 1.0\n");
     RunSummary summary;
     summary.ranks = summary.stages = 4;
     summary.model = "transformer-lm";
@@ -48,7 +48,7 @@ class ReportFolder {
       record.memory.total_peak = 1 << 24;
       record.predicted_peak_bytes = 1 << 24;
     }
-    folder_.write("summary.json", json_text(summary));
+    (void)folder_.write("summary.json", json_text(summary));
   }
 
   [[nodiscard]] std::string page() const {

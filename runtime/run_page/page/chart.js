@@ -114,14 +114,14 @@ function lastText(curve) {
   return `step ${point[0]}: ${figure(point[1])}${curve.unit ? ` ${curve.unit}` : ''}`;
 }
 
-// What the pointer is at: the nearest step of the first series, and an evaluation that is as near.
+// What the pointer is at: the nearest step of the first series, and an evaluation beside it.
 function show(figureElement, curve, at, step) {
   const [main, other] = curve.series;
   const point = nearest(main.points, step);
   const unit = curve.unit ? ` ${curve.unit}` : '';
   let text = `step ${point[0]}: ${figure(point[1])}${unit}`;
-  const close = other && nearest(other.points, step);
-  if (close && Math.abs(at.x(close[0]) - at.x(step)) < 8) text += `; ${other.name} at step ${close[0]}: ${figure(close[1])}`;
+  const close = other && nearest(other.points, point[0]);
+  if (close && Math.abs(at.x(close[0]) - at.x(point[0])) < 8) text += `; ${other.name} at step ${close[0]}: ${figure(close[1])}`;
   figureElement.querySelector('output').textContent = text;
   const x = round(at.x(point[0]));
   const svg = figureElement.querySelector('svg');
