@@ -147,7 +147,7 @@ std::string share_bars(const std::vector<StepShares>& steps) {
 
 std::string explanation(bool replicas) {
   std::string text =
-      "<p class=\"small\">From the instructions in trace.json, whose steps are few and early: "
+      "<p class=\"small\">From the instructions in trace.json, whose steps are few: "
       "other "
       "steps may differ. A wait for a message is bubble until its sender has posted it, exposed "
       "communication from then on; between hosts clocks agree only to about the network's latency. "

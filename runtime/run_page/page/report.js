@@ -27,4 +27,6 @@ addEventListener('resize', () => {
   drawnWidth = document.body.clientWidth;
   drawAll();
 });
+const log = document.getElementById('log');
+if (log !== null) log.scrollTop = log.scrollHeight;  // its last line
 document.body.dataset.ready = 'yes';
