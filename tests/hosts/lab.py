@@ -61,12 +61,12 @@ def run(*words, **options):
     return done.stdout
 
 
-def wait_for(what, condition, seconds=60):
+def wait_for(what, condition, seconds=60, pause=0.02):
     """What the condition gives, once it is true."""
     end = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < end, f"waited {seconds} s for {what}"
-        time.sleep(0.02)
+        time.sleep(pause)
     return found
 
 

@@ -72,7 +72,8 @@ class Cluster:
         for name in hosts.names:
             self._daemon(hosts.agent, name, "slurmd", "-D")
         try:
-            lab.wait_for("all nodes", lambda: self.run("sinfo", "-h", "-N", "-o", "%T").split() == ["idle"] * len(hosts.names))
+            lab.wait_for("all nodes", lambda: self.run("sinfo", "-h", "-N", "-o", "%T").split() == ["idle"] * len(hosts.names),
+                         pause=0.2)
         except AssertionError:
             print(self.logs())
             raise

@@ -71,20 +71,22 @@ def main():
     mpiexec, penstock, script = sys.argv[1:4]
     by_hand = sys.argv[4:] == ["--walltime"]
     hosts = lab.Lab(2)
-    (hosts.folder / "run.toml").write_text(RUN_FILE % (2000 if by_hand else 300))
+    (hosts.folder / "run.toml").write_text(RUN_FILE % (2000 if by_hand else 400))
     hosts.environment["PENSTOCK"] = penstock
     slurm = cluster.Cluster(hosts)
     words = ["--time", "1", "--signal", "B:USR1@20"] if by_hand else []
     jobs = [Job(slurm, launcher, words, script) for launcher in ("srun", "mpirun")]
     try:
-        for job in jobs:
-            lab.wait_for(f"a checkpoint by {job.launcher}", job.has_checkpoint)
-            if not by_hand:  # what --signal=B:USR1 sends, and to whom
-                slurm.run("scancel", "--batch", "--signal=USR1", job.number)
+        waiting = [] if by_hand else list(jobs)
+        while waiting:
+            job = lab.wait_for("a first checkpoint", lambda: next(filter(Job.has_checkpoint, waiting), None))
+            waiting.remove(job)
+            # What --signal=B:USR1 sends, and to whom.
+            slurm.run("scancel", "--batch", "--signal=USR1", job.number)
         hosts.run(mpiexec, "-n", 1, penstock, "train", hosts.folder / "run.toml", "--stages", 1,
                   "--out", hosts.folder / "undisturbed")
         for job in jobs:
-            lab.wait_for(f"the end of the job by {job.launcher}", job.is_done, 500 if by_hand else 120)
+            lab.wait_for(f"the end of the job by {job.launcher}", job.is_done, 500 if by_hand else 120, pause=0.5)
             job.check(penstock, hosts.folder / "undisturbed")
     except BaseException:
         print(*(job.log.read_text() for job in jobs if job.log.exists()), slurm.logs(), sep="\n")

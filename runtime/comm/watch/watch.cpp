@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <ctime>
 #include <fstream>
-#include <future>
 #include <limits>
 #include <mutex>
 #include <optional>
@@ -17,6 +15,7 @@
 #include "kernels/error.h"
 #include "runtime/comm/handle.h"
 #include "runtime/comm/mpi/mpi_check.h"
+#include "runtime/comm/watch/hang_file.h"
 #include "runtime/comm/watch/hang_report.h"
 #include "runtime/comm/watch/shared_pages.h"
 #include "runtime/comm/watch/silence.h"
@@ -32,7 +31,7 @@ constexpr double kSecondAnswers = 0.2;
 // For a launcher to notice by itself that a host is lost (mpirun: oob_tcp_keepalive_*), and to end
 // the job. Told to end it while it takes that host for alive, it would write to it and wait for
 // TCP to give up: a quarter of an hour.
-constexpr std::chrono::seconds kLauncherNotices{15};
+constexpr double kLauncherNotices = 15.0;  // s
 constexpr double kTurn = 1.0;  // s by which the next host waits longer, lest several report
 
 // Four looks a second, or ten within a short limit.
@@ -68,31 +67,6 @@ bool is_stopped(int process) {
 bool has_silent_host(std::span<const RankView> ranks) {
   return std::any_of(ranks.begin(), ranks.end(),
                      [](const RankView& view) { return !view.is_known; });
-}
-
-std::string file_name_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  (void)gmtime_r(&now, &parts);
-  std::array<char, 40> text{};
-  (void)std::strftime(text.data(), text.size(), "hang-%Y%m%d-%H%M%S.json", &parts);
-  return text.data();
-}
-
-// The path, or empty when it cannot be written, or not soon: the file system may be what hangs.
-std::string leave_file(const std::string& folder, const std::string& text) {
-  if (folder.empty()) return {};
-  const std::string path = folder + "/" + file_name_now();
-  const auto done = std::make_shared<std::promise<bool>>();
-  std::future<bool> written = done->get_future();
-  std::thread([done, path, text] {
-    std::ofstream file(path);
-    file << text;
-    file.close();
-    done->set_value(file.good());
-  }).detach();
-  const bool soon = written.wait_for(std::chrono::seconds(1)) == std::future_status::ready;
-  return soon && written.get() ? path : "";
 }
 
 }  // namespace
@@ -257,12 +231,26 @@ class Watch::Watcher {
       if (view.is_known && view.silence_s <= limit) return;  // one goes on: no hang
     }
     HangReport report{.lines = hang_lines(all, kMostLines), .headline = hang_headline(all)};
-    const std::string path = leave_file(order_.folder, hang_json(all));
+    const std::string path = leave_hang_file(order_.folder, hang_json(all));
     if (!path.empty()) report.headline += "; what each rank did last is in " + path;
     report.headline += "; if a step may be silent for so long, raise run.wait_limit";
     if (order_.say) order_.say(report);
-    if (!order_.by_mail && has_silent_host(all)) std::this_thread::sleep_for(kLauncherNotices);
+    if (!order_.by_mail && has_silent_host(all)) await_launcher();
     session_.abort(static_cast<int>(ErrorKind::Peer));
+  }
+
+  // Answers meanwhile, so that no other host takes this one for the lost one.
+  void await_launcher() {
+    const double end = diary_now() + kLauncherNotices;
+    while (diary_now() < end) {
+      page().tick();
+      try {
+        if (mail_) (void)mail_->answer([this](int rank) { return look(rank); });
+      } catch (const Error&) {  // of MPI, in a job that ends
+        return;
+      }
+      std::this_thread::sleep_for(period_);
+    }
   }
 
   static size_t at(int rank) { return static_cast<size_t>(rank); }
@@ -271,8 +259,8 @@ class Watch::Watcher {
     int group, place;
     std::string host;
   };
-  static constexpr double kGone = 0.5;   // s without a tick
-  static constexpr double kAsked = 5.0;  // s for which who was asked leaves it to who asked
+  static constexpr double kGone = 0.5;    // s without a tick
+  static constexpr double kAsked = 20.0;  // s for which who was asked leaves it to who asked
 
   const Session& session_;
   WatchOrder order_;

@@ -26,7 +26,7 @@ TEST(Threads, RanksShareTheCoresTheyHaveInCommon) {
 }
 
 TEST(Threads, LeaveCoresForReadingData) {
-  const std::set<int> all = {0, 1, 2, 3, 4, 5, 6, 7};
+  const std::vector<int> all = {0, 1, 2, 3, 4, 5, 6, 7};
   EXPECT_EQ(plan_threads(0, {rank("a", 8, all)}).spare, 1) << "all of them compute";
   EXPECT_EQ(plan_threads(5, {rank("a", 8, all)}).spare, 3);
   EXPECT_EQ(plan_threads(1, {rank("a", 8, all), rank("a", 8, all)}).spare, 3);
