@@ -10,8 +10,8 @@ namespace penstock {
 namespace {
 
 TEST(Thinned, LeavesShortCurvesAsTheyAre) {
-  const std::vector<CurvePoint> points = {{1, 3}, {2, 1}, {3, 4}, {4, 1}};
-  EXPECT_EQ(thinned(points, 1), points);
+  const std::vector<CurvePoint> points = {{1, 3}, {2, 1}, {2.1, 2}, {2.2, 4}, {10, 3}, {11, 1}};
+  EXPECT_EQ(thinned(points, 2), points);
 }
 
 TEST(Thinned, KeepsTheEndsAndTheExtremesOfEveryPart) {

@@ -76,6 +76,8 @@ TEST(TimeSharesOf, AStepAddUpToItsLengthBesideSums) {
   timeline.rank[1].insert(timeline.rank[1].begin() + 2, span(Op::ReduceGradients, 1, 4.9, 7, -1));
   const StepShares shares = time_shares(small_trace(timeline)[0].processes.at(0));
   for (const TimeShares& rank : shares.ranks) EXPECT_NEAR(rank.total(), 13, 1e-6);
+  EXPECT_NEAR(shares.ranks[1].compute, 5, 1e-6);
+  EXPECT_NEAR(shares.ranks[1].reduction, 0, 1e-6);
 }
 
 TEST(TimeSharesOf, ReplicasAreKeptApart) {
