@@ -19,4 +19,8 @@ struct CurvePoint {
 // gap can be drawn.
 [[nodiscard]] std::vector<CurvePoint> thinned(std::span<const CurvePoint> points, size_t buckets);
 
+// The mean of the finite y of each of `buckets` equal parts of the range of x, at their mean x;
+// parts without any are left out.
+[[nodiscard]] std::vector<CurvePoint> averaged(std::span<const CurvePoint> points, size_t buckets);
+
 }  // namespace penstock

@@ -15,17 +15,22 @@ constexpr size_t kBuckets = 600;       // about the pixels of a curve
 constexpr size_t kMostBoxes = 40'000;  // of all timelines: some megabytes
 constexpr size_t kMostRanksDrawn = 64;
 
+Json points_json(const std::vector<CurvePoint>& points) {
+  Json list = Json::array();
+  for (const CurvePoint& point : points) {
+    list.push_back({static_cast<int64_t>(std::round(point.x)),
+                    std::isfinite(point.y) ? Json(point.y) : Json(nullptr)});
+  }
+  return list;
+}
+
 Json series_json(const char* name, const char* style, const std::vector<CurvePoint>& points) {
   const std::vector<CurvePoint> kept = thinned(points, kBuckets);
-  Json list = Json::array();
-  for (const CurvePoint& point : kept) {
-    list.push_back(
-        {static_cast<int64_t>(point.x), std::isfinite(point.y) ? Json(point.y) : Json(nullptr)});
-  }
-  return {{"name", name},
-          {"style", style},
-          {"thinned", kept.size() < points.size()},
-          {"points", std::move(list)}};
+  const bool is_thinned = kept.size() < points.size();
+  Json series = {
+      {"name", name}, {"style", style}, {"thinned", is_thinned}, {"points", points_json(kept)}};
+  if (is_thinned) series["means"] = points_json(averaged(points, kBuckets / 4));
+  return series;
 }
 
 template <class Point>

@@ -46,10 +46,10 @@ std::string loss_tile(const RunFacts& facts) {
 
 std::string rate_tile(const RunFacts& facts) {
   if (!facts.samples_per_s) return {};
-  const std::string samples = count_text(*facts.samples_per_s) + " samples/s";
-  if (!facts.tokens_per_s) return figure_tile("Throughput", samples, whence(facts));
-  return figure_tile("Throughput", count_text(*facts.tokens_per_s) + " tokens/s",
-                     joined_words({samples, whence(facts)}));
+  const std::string samples = count_text(*facts.samples_per_s);
+  if (!facts.tokens_per_s) return figure_tile("Throughput, samples/s", samples, whence(facts));
+  return figure_tile("Throughput, tokens/s", count_text(*facts.tokens_per_s),
+                     joined_words({samples + " samples/s", whence(facts)}));
 }
 
 std::string step_tile(const RunFacts& facts) {
@@ -88,7 +88,7 @@ std::string steps_tile(const RunFiles& files, const RunFacts& facts) {
   const int64_t restarts = std::max<int64_t>(files.attempts - 1, 0);
   return figure_tile("Steps", value,
                      restarts == 0 ? "in one attempt"
-                                   : fmt::format("in {} attempts, so {} restart{}", files.attempts,
+                                   : fmt::format("{} attempts, {} restart{}", files.attempts,
                                                  restarts, restarts == 1 ? "" : "s"));
 }
 

@@ -64,6 +64,8 @@ RankFacts rank_in(const RunFiles& files, const json& detail) {
   for (const char* purpose : kMemoryPurposes) {
     rank.peak_bytes.push_back(count_in(files, *peaks, purpose).value_or(0));
   }
+  const int64_t snapshot = count_in(files, detail, "snapshot_bytes").value_or(0);
+  rank.peak_bytes.back() = rank.device.starts_with("cpu") ? snapshot : 0;
   rank.total_peak_bytes = count_in(files, *peaks, "total").value_or(0);
   rank.predicted_peak_bytes = count_in(files, detail, "predicted_peak_bytes");
   return rank;

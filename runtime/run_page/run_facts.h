@@ -16,13 +16,15 @@ struct RankFacts {  // of summary.json's ranks_detail
   int64_t rank = 0, stage = 0, replica = 0, parameters = 0;
   std::string host, device, layers;
   double busy_fraction = 0, data_wait_ms = 0;
-  // Bytes by purpose, in the order of kMemoryPurposes; the total, and what was predicted of it.
+  // Bytes by purpose, in the order of kMemoryPurposes; the total, and what was predicted of it. The
+  // snapshot for checkpoints counts where it lies in the device's own memory.
   std::vector<int64_t> peak_bytes = {};
   int64_t total_peak_bytes = 0;
   std::optional<int64_t> predicted_peak_bytes = {};
 };
-inline constexpr const char* kMemoryPurposes[] = {"parameters",  "gradients", "optimizer",
-                                                  "activations", "workspace", "communication"};
+inline constexpr const char* kMemoryPurposes[] = {
+    "parameters", "gradients",     "optimizer",          "activations",
+    "workspace",  "communication", "checkpoint snapshot"};
 
 // Texts are empty, numbers absent, where nothing is known.
 struct RunFacts {

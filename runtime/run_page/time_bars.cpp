@@ -81,7 +81,8 @@ std::string share_row(const std::string& style, const std::string& name,
       "<tr><th scope=\"row\"><span class=\"swatch {}\"></span>{}</th><td>{}</td><td>{}</td>"
       "<td>{}</td></tr>\n",
       style, escaped_html(name), cell(measured),
-      measured && whole > 0 ? percent_text(*measured / whole) : "", cell(predicted));
+      measured && whole > 0 ? percent_text(*measured / whole) : "",
+      predicted ? cell(predicted) : "–");
 }
 
 std::string share_table(const TimeShares& measured, const std::optional<TimeShares>& predicted,
@@ -146,7 +147,7 @@ std::string share_bars(const std::vector<StepShares>& steps) {
 
 std::string explanation(bool replicas) {
   std::string text =
-      "<p class=\"small\">From the instructions in trace.json, whose steps are few and early: "
+      "<p class=\"small\">From the instructions in trace.json, whose steps are few: "
       "other "
       "steps may differ. A wait for a message is bubble until its sender has posted it, exposed "
       "communication from then on; between hosts clocks agree only to about the network's latency. "

@@ -106,36 +106,53 @@ void count_span(TimeShares& shares, double time, const RecordedSpan& span) {
     case Op::SendGradient:
       shares.communication += time;
       break;
-    case Op::ReduceGradients:
-      shares.reduction += time;
-      break;
-    default:  // receives and the update have two parts each
+    default:  // receives and the update have two parts each, sums run beside the rest
       break;
   }
 }
 
-TimeShares shares_of_rank(const RecordedRank& rank, const Sources& sources, const Ends& ends) {
+// What of a sum nothing else of its rank covers; `others` follow one another.
+double uncovered_time(const RecordedSpan& sum, const std::vector<const RecordedSpan*>& others) {
+  double time = sum.end_ms - sum.start_ms;
+  for (const RecordedSpan* other : others) {
+    time -= std::max(0.0,
+                     std::min(sum.end_ms, other->end_ms) - std::max(sum.start_ms, other->start_ms));
+  }
+  return std::max(0.0, time);
+}
+
+// All but sums and the update, by start.
+std::vector<const RecordedSpan*> work_of(const RecordedRank& rank) {
   std::vector<const RecordedSpan*> spans;
   for (const RecordedSpan& span : rank.spans) {
-    if (span.instruction.op != Op::OptimizerStep) spans.push_back(&span);
+    const Op op = span.instruction.op;
+    if (op != Op::OptimizerStep && op != Op::ReduceGradients) spans.push_back(&span);
   }
   std::stable_sort(spans.begin(), spans.end(), [](const RecordedSpan* a, const RecordedSpan* b) {
     return a->start_ms < b->start_ms;
   });
+  return spans;
+}
+
+TimeShares shares_of_rank(const RecordedRank& rank, const Sources& sources, const Ends& ends) {
+  const std::vector<const RecordedSpan*> spans = work_of(rank);
+  const double until = std::max(ends.compute, ends.first);
   TimeShares shares;
   FreeTime free(ends.first);
   for (const RecordedSpan* span : spans) {
-    const double end = std::min(span->end_ms, std::max(ends.compute, ends.first));
+    const double end = std::min(span->end_ms, until);
     if (is_message(span->instruction.op) && !is_send(span->instruction.op)) {
-      free.take(span->start_ms, sent_at(sources, rank.replica, *span) < end
-                                    ? sent_at(sources, rank.replica, *span)
-                                    : end);
+      free.take(span->start_ms, std::min(sent_at(sources, rank.replica, *span), end));  // bubble
       shares.communication += free.take(span->start_ms, end);
     } else {
       count_span(shares, free.take(span->start_ms, end), *span);
     }
   }
-  shares.optimizer = ends.last - std::max(ends.compute, ends.first);
+  for (const RecordedSpan& span : rank.spans) {
+    if (span.instruction.op != Op::ReduceGradients || span.end_ms > until) continue;
+    shares.reduction += uncovered_time(span, spans);
+  }
+  shares.optimizer = ends.last - until;
   shares.bubble = std::max(0.0, ends.last - ends.first - shares.total());
   return shares;
 }

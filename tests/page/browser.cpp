@@ -112,6 +112,13 @@ void Browser::open(const std::string& path) {
   give_up("does not get " + path + " ready");
 }
 
+void Browser::resize(int width, int height, const std::string& scheme) {
+  call("Emulation.setDeviceMetricsOverride",
+       {{"width", width}, {"height", height}, {"deviceScaleFactor", 1}, {"mobile", true}});
+  const Json feature = {{"name", "prefers-color-scheme"}, {"value", scheme}};
+  call("Emulation.setEmulatedMedia", {{"features", Json::array({feature})}});
+}
+
 Browser::Json Browser::evaluate(const std::string& expression) {
   const Json reply =
       call("Runtime.evaluate",

@@ -31,6 +31,8 @@ class Browser {
 
   // Loads a file and waits until the page says that it is ready (data-ready on its body).
   void open(const std::string& path);
+  // As a screen of that width in pixels whose owner prefers `scheme`, dark or light.
+  void resize(int width, int height, const std::string& scheme = "light");
   // The value of a JavaScript expression, of what it promises if it is a promise.
   Json evaluate(const std::string& expression);
 

@@ -81,7 +81,7 @@ function axesMarkup(at, width) {
 }
 
 // A value that is not finite breaks the line.
-function lineMarkup(points, at) {
+function lineMarkup(points, at, kind = 'curve') {
   let path = '';
   let pen = 'M';
   for (const [step, value] of points) {
@@ -92,7 +92,13 @@ function lineMarkup(points, at) {
     path += `${pen}${round(at.x(step))} ${round(at.y(value))}`;
     pen = 'L';
   }
-  return `<path class="curve" d="${path}"/>`;
+  return `<path class="${kind}" d="${path}"/>`;
+}
+
+// Of a thinned curve the extremes as a veil, and the means on it.
+function seriesMarkup({ style, points, means }, at) {
+  if (style === 'dots') return dotsMarkup(points, at);
+  return means ? lineMarkup(points, at, 'extremes') + lineMarkup(means, at) : lineMarkup(points, at);
 }
 
 function dotsMarkup(points, at) {
@@ -108,14 +114,14 @@ function lastText(curve) {
   return `step ${point[0]}: ${figure(point[1])}${curve.unit ? ` ${curve.unit}` : ''}`;
 }
 
-// What the pointer is at: the nearest step of the first series, and an evaluation that is as near.
+// What the pointer is at: the nearest step of the first series, and an evaluation beside it.
 function show(figureElement, curve, at, step) {
   const [main, other] = curve.series;
   const point = nearest(main.points, step);
   const unit = curve.unit ? ` ${curve.unit}` : '';
   let text = `step ${point[0]}: ${figure(point[1])}${unit}`;
-  const close = other && nearest(other.points, step);
-  if (close && Math.abs(at.x(close[0]) - at.x(step)) < 8) text += `; ${other.name} at step ${close[0]}: ${figure(close[1])}`;
+  const close = other && nearest(other.points, point[0]);
+  if (close && Math.abs(at.x(close[0]) - at.x(point[0])) < 8) text += `; ${other.name} at step ${close[0]}: ${figure(close[1])}`;
   figureElement.querySelector('output').textContent = text;
   const x = round(at.x(point[0]));
   const svg = figureElement.querySelector('svg');
@@ -152,7 +158,7 @@ function drawChart(figureElement, curve, restarts) {
   figureElement.querySelector('small').textContent = notes.filter((note) => note).join(', ');
   const marks = restarts.map(({ attempt, step }) => `<line class="restart" x1="${round(at.x(step))}" x2="${round(at.x(step))}" y1="${CHART.top}" ` +
     `y2="${CHART.height - CHART.bottom}"><title>attempt ${attempt}</title></line>`).join('');
-  const drawn = curve.series.map(({ style, points }) => (style === 'dots' ? dotsMarkup(points, at) : lineMarkup(points, at))).join('');
+  const drawn = curve.series.map((series) => seriesMarkup(series, at)).join('');
   svg.setAttribute('viewBox', `0 0 ${width} ${CHART.height}`);
   svg.innerHTML = `${axesMarkup(at, width)}${marks}${drawn}<line class="at" y1="${CHART.top}" y2="${CHART.height - CHART.bottom}"/><circle class="mark" r="4.5"/>`;
   figureElement.querySelector('output').textContent = lastText(curve);

@@ -8,7 +8,7 @@ function describeThinning() {
   const thin = shown.curves.filter((curve) => curve.series.some((series) => series.thinned));
   if (thin.length === 0) return;
   document.getElementById('curves-note').textContent = `Thinned: of ${thin[0].steps} steps each curve has ${thin[0].series[0].points.length} values, ` +
-    'the least and the greatest of each stretch. metrics.jsonl has all.';
+    'the least and the greatest of each stretch (pale), and the means of longer ones. metrics.jsonl has all.';
 }
 
 function drawAll() {
@@ -27,4 +27,6 @@ addEventListener('resize', () => {
   drawnWidth = document.body.clientWidth;
   drawAll();
 });
+const log = document.getElementById('log');
+if (log !== null) log.scrollTop = log.scrollHeight;  // its last line
 document.body.dataset.ready = 'yes';

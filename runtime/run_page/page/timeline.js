@@ -61,7 +61,7 @@ function tellBox(event, lanes) {
   const box = lanes[Number(lane)]?.boxes.find((one) => one.text === text);
   document.getElementById('under').textContent = box
     ? `${lanes[Number(lane)].what}: ${box.text}, ${figure(box.end - box.start)} ms from ${figure(box.start)} ms on`
-    : 'Point at an instruction for its times.';
+    : 'Point at an instruction, or touch it, for its times.';
 }
 
 function prepareTimeline(timeline) {
@@ -73,7 +73,7 @@ function prepareTimeline(timeline) {
   if (timeline.ranks_left_out > 0) notes.push(`${timeline.ranks_left_out} ranks are left out; those drawn are spread evenly.`);
   notes.push('trace.json opens in Perfetto (ui.perfetto.dev).');
   document.getElementById('timeline-note').textContent = notes.join(' ');
-  document.getElementById('under').textContent = 'Point at an instruction for its times.';
+  document.getElementById('under').textContent = 'Point at an instruction, or touch it, for its times.';
   const draw = () => drawStep(timeline.steps[Number(choice.value)]);
   choice.onchange = draw;
   return draw;
