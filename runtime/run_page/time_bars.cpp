@@ -90,8 +90,9 @@ std::string share_table(const TimeShares& measured, const std::optional<TimeShar
   const double inside = measured.total();
   const double whole = std::max(outside.step_ms.value_or(inside), inside);
   std::string table =
-      "<div class=\"scroll\"><table class=\"shares\">\n<thead><tr><th>mean over ranks and recorded "
-      "steps</th><th>measured, ms</th><th>share</th><th>predicted, ms</th></tr></thead>\n";
+      "<div class=\"scroll\"><table class=\"shares\">\n<thead><tr><th>ms a step, mean over ranks "
+      "and "
+      "recorded steps</th><th>measured</th><th>share</th><th>predicted</th></tr></thead>\n";
   for (const Category& category : kCategories) {
     if (category.share == &TimeShares::reduction && !replicas) continue;
     std::string name = category.name;
