@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kMostMemoryBars = 32;
 
 // Segments may stand for less than their share of a rounded percent, hence three digits.
-std::string memory_bar(const RankFacts& rank, double most) {
+std::string memory_bar(const RankFigures& rank, double most) {
   std::string bar;
   for (size_t i = 0; i < rank.peak_bytes.size(); ++i) {
     const auto bytes = static_cast<double>(rank.peak_bytes[i]);
@@ -23,7 +23,7 @@ std::string memory_bar(const RankFacts& rank, double most) {
   return bar;
 }
 
-std::string memory_row(const RankFacts& rank, double most) {
+std::string memory_row(const RankFigures& rank, double most) {
   std::string predicted = "<span class=\"none\">no prediction</span>";
   std::string mark;
   if (rank.predicted_peak_bytes) {
@@ -41,7 +41,7 @@ std::string memory_row(const RankFacts& rank, double most) {
 }
 
 // What makes a bar longest: the parts, whose peaks may fall at different times, or the prediction.
-double length_of_bar(const RankFacts& rank) {
+double length_of_bar(const RankFigures& rank) {
   double parts = 0;
   for (const int64_t bytes : rank.peak_bytes) parts += static_cast<double>(bytes);
   return std::max({parts, static_cast<double>(rank.total_peak_bytes),
@@ -65,20 +65,20 @@ std::string memory_section(const RunFacts& facts) {
            "<p class=\"none\">Known when an attempt ends: it stands in summary.json.</p>\n"
            "</section>\n";
   }
-  std::vector<RankFacts> ranks = facts.ranks;
+  std::vector<RankFigures> ranks = facts.ranks;
   const bool all = ranks.size() <= kMostMemoryBars;
   if (!all) {
-    std::ranges::stable_sort(ranks, std::ranges::greater(), &RankFacts::total_peak_bytes);
+    std::ranges::stable_sort(ranks, std::ranges::greater(), &RankFigures::total_peak_bytes);
     ranks.resize(kMostMemoryBars);
   }
   double most = 1;
-  for (const RankFacts& rank : ranks) most = std::max(most, length_of_bar(rank));
+  for (const RankFigures& rank : ranks) most = std::max(most, length_of_bar(rank));
   text +=
       "<p>The peak of each purpose, and beside it the peak of the total. Purposes have their "
       "peaks at different moments, so a bar may be longer than its total. The prediction is of "
       "the total alone.</p>\n";
   text += memory_legend() + "<div class=\"rows\">\n";
-  for (const RankFacts& rank : ranks) text += memory_row(rank, most);
+  for (const RankFigures& rank : ranks) text += memory_row(rank, most);
   text += "</div>\n";
   if (!all) {
     text += fmt::format("<p class=\"small\">The {} fullest of {} ranks.</p>\n", kMostMemoryBars,

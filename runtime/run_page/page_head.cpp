@@ -73,7 +73,7 @@ std::string bubble_tile(const RunFacts& facts) {
 
 std::string memory_tile(const RunFacts& facts) {
   const auto fullest = std::ranges::max_element(
-      facts.ranks, {}, [](const RankFacts& rank) { return rank.total_peak_bytes; });
+      facts.ranks, {}, [](const RankFigures& rank) { return rank.total_peak_bytes; });
   if (fullest == facts.ranks.end()) return {};
   return figure_tile("Peak memory", bytes_text(fullest->total_peak_bytes),
                      joined_words({fmt::format("rank {}, the fullest", fullest->rank),
@@ -185,7 +185,7 @@ std::string ranks_section(const RunFacts& facts) {
       "<th>data wait, ms a step</th></tr></thead>\n";
   const size_t shown = std::min(facts.ranks.size(), kMostRankRows);
   for (size_t i = 0; i < shown; ++i) {
-    const RankFacts& rank = facts.ranks[i];
+    const RankFigures& rank = facts.ranks[i];
     text += fmt::format(
         "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td class=\"left\">{}</td><td "
         "class=\"left\">{}</td><td>{}</td><td>{}</td><td>{:.2f}</td></tr>\n",

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "runtime/run_page/run_facts.h"
-#include "runtime/run_page/run_files.h"
+#include "runtime/run_page/reading/run_facts.h"
+#include "runtime/run_page/reading/run_files.h"
 
 namespace penstock {
 

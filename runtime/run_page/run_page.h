@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "runtime/run_page/run_files.h"
+#include "runtime/run_page/reading/run_files.h"
 
 namespace penstock {
 

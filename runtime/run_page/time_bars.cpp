@@ -90,8 +90,9 @@ std::string share_table(const TimeShares& measured, const std::optional<TimeShar
   const double inside = measured.total();
   const double whole = std::max(outside.step_ms.value_or(inside), inside);
   std::string table =
-      "<div class=\"scroll\"><table class=\"shares\">\n<thead><tr><th>mean over ranks and recorded "
-      "steps</th><th>measured, ms</th><th>share</th><th>predicted, ms</th></tr></thead>\n";
+      "<div class=\"scroll\"><table class=\"shares\">\n<thead><tr><th>ms a step, mean over ranks "
+      "and "
+      "recorded steps</th><th>measured</th><th>share</th><th>predicted</th></tr></thead>\n";
   for (const Category& category : kCategories) {
     if (category.share == &TimeShares::reduction && !replicas) continue;
     std::string name = category.name;
@@ -101,11 +102,11 @@ std::string share_table(const TimeShares& measured, const std::optional<TimeShar
     table += share_row(category.style, name, measured.*category.share, whole,
                        predicted ? std::optional(predicted.value().*category.share) : std::nullopt);
   }
-  std::optional<double> data = outside.data_ms;
-  if (data && outside.step_ms) data = std::min(*data, whole - inside);
+  const std::optional<double> data = outside.data_ms;
   table += share_row("t-data", "waiting for data (rank 0)", data, whole, std::nullopt);
   const std::optional<double> other =
-      outside.step_ms ? std::optional(whole - inside - data.value_or(0)) : std::nullopt;
+      outside.step_ms ? std::optional(std::max(0.0, whole - inside - data.value_or(0)))
+                      : std::nullopt;
   table += share_row("t-other", "outside the recorded instructions", other, whole, std::nullopt);
   table += share_row("none", "the step", whole, whole,
                      predicted ? std::optional(predicted->total()) : std::nullopt);
@@ -159,7 +160,8 @@ std::string explanation(bool replicas) {
   }
   return text +
          " What lies outside the recorded instructions (preparing the step, reading its "
-         "figures) is not told apart.</p>\n";
+         "figures) is not told apart; while rank 0 waits for data, others may be in their "
+         "bubble.</p>\n";
 }
 
 }  // namespace

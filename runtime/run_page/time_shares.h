@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "runtime/run_page/recorded_steps.h"
+#include "runtime/run_page/reading/recorded_steps.h"
 
 namespace penstock {
 

@@ -1,4 +1,4 @@
-#include "runtime/run_page/run_files.h"
+#include "runtime/run_page/reading/run_files.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

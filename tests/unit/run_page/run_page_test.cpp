@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/error.h"
-#include "runtime/run_page/run_facts.h"
+#include "runtime/run_page/reading/run_facts.h"
 #include "runtime/telemetry/json_records.h"
 
 namespace penstock {

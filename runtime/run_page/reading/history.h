@@ -1,4 +1,4 @@
-// runtime/run_page/history.h -- what metrics.jsonl tells of all attempts of a run
+// runtime/run_page/reading/history.h -- what metrics.jsonl tells of all attempts of a run
 // (telemetry/json_records.h writes it), as one history.
 #pragma once
 

@@ -1,4 +1,4 @@
-#include "runtime/run_page/run_files.h"
+#include "runtime/run_page/reading/run_files.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -13,7 +13,7 @@
 #include "runtime/run_directory/identity.h"
 #include "runtime/run_directory/lock_file.h"
 #include "runtime/run_directory/names.h"
-#include "runtime/run_page/file_lines.h"
+#include "runtime/run_page/reading/file_lines.h"
 #include "runtime/telemetry/units.h"
 
 namespace penstock {

@@ -1,4 +1,4 @@
-#include "runtime/run_page/file_lines.h"
+#include "runtime/run_page/reading/file_lines.h"
 
 #include <algorithm>
 #include <filesystem>

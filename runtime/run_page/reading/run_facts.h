@@ -1,5 +1,5 @@
-// runtime/run_page/run_facts.h -- what a run is and how far it has come: from its summary, and
-// where there is none yet from its effective run file and its metrics.
+// runtime/run_page/reading/run_facts.h -- what a run is and how far it has come: from its summary,
+// and where there is none yet from its effective run file and its metrics.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "runtime/run_page/run_files.h"
+#include "runtime/run_page/reading/run_files.h"
 
 namespace penstock {
 
-struct RankFacts {  // of summary.json's ranks_detail
+struct RankFigures {  // of summary.json's ranks_detail
   int64_t rank = 0, stage = 0, replica = 0, parameters = 0;
   std::string host, device, layers;
   double busy_fraction = 0, data_wait_ms = 0;
@@ -42,7 +42,7 @@ struct RunFacts {
   std::optional<double> loss, eval_loss, samples_per_s, tokens_per_s;
   std::optional<double> step_ms_median, step_ms_p95, step_ms_predicted;
   std::optional<double> bubble_measured, bubble_predicted, mfu;
-  std::vector<RankFacts> ranks = {};
+  std::vector<RankFigures> ranks = {};
 };
 
 // Throws Error(Data) where the summary's figures are not what they should be.

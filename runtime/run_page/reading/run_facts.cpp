@@ -1,4 +1,4 @@
-#include "runtime/run_page/run_facts.h"
+#include "runtime/run_page/reading/run_facts.h"
 
 #include <algorithm>
 #include <charconv>
@@ -48,17 +48,17 @@ std::optional<double> figure_below(const RunFiles& files, const char* group, con
   return figure_in(files, *found, key);
 }
 
-RankFacts rank_in(const RunFiles& files, const json& detail) {
+RankFigures rank_in(const RunFiles& files, const json& detail) {
   if (!detail.is_object()) refuse_member(files, "ranks_detail", "a list of objects");
-  RankFacts rank{.rank = count_in(files, detail, "rank").value_or(0),
-                 .stage = count_in(files, detail, "stage").value_or(0),
-                 .replica = count_in(files, detail, "replica").value_or(0),
-                 .parameters = count_in(files, detail, "parameters").value_or(0),
-                 .host = text_in(files, detail, "host"),
-                 .device = text_in(files, detail, "device"),
-                 .layers = text_in(files, detail, "layers"),
-                 .busy_fraction = figure_in(files, detail, "busy_fraction").value_or(0),
-                 .data_wait_ms = figure_in(files, detail, "data_wait_ms").value_or(0)};
+  RankFigures rank{.rank = count_in(files, detail, "rank").value_or(0),
+                   .stage = count_in(files, detail, "stage").value_or(0),
+                   .replica = count_in(files, detail, "replica").value_or(0),
+                   .parameters = count_in(files, detail, "parameters").value_or(0),
+                   .host = text_in(files, detail, "host"),
+                   .device = text_in(files, detail, "device"),
+                   .layers = text_in(files, detail, "layers"),
+                   .busy_fraction = figure_in(files, detail, "busy_fraction").value_or(0),
+                   .data_wait_ms = figure_in(files, detail, "data_wait_ms").value_or(0)};
   const auto peaks = detail.find("peak_bytes");
   if (peaks == detail.end() || !peaks->is_object()) refuse_member(files, "peak_bytes", "an object");
   for (const char* purpose : kMemoryPurposes) {
@@ -76,7 +76,7 @@ void add_ranks(const RunFiles& files, RunFacts& facts) {
   if (ranks == files.summary->end()) return;
   if (!ranks->is_array()) refuse_member(files, "ranks_detail", "a list");
   for (const json& detail : *ranks) facts.ranks.push_back(rank_in(files, detail));
-  for (const RankFacts& rank : facts.ranks) {
+  for (const RankFigures& rank : facts.ranks) {
     if (!rank.host.empty()) facts.hosts.push_back(rank.host);
   }
   std::sort(facts.hosts.begin(), facts.hosts.end());

@@ -1,5 +1,5 @@
-// runtime/run_page/run_files.h -- all that a page shows of a run, read from its directory, whether
-// the run goes on or has ended.
+// runtime/run_page/reading/run_files.h -- all that a page shows of a run, read from its directory,
+// whether the run goes on or has ended.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/run_page/history.h"
-#include "runtime/run_page/recorded_steps.h"
+#include "runtime/run_page/reading/history.h"
+#include "runtime/run_page/reading/recorded_steps.h"
 
 namespace penstock {
 

@@ -1,5 +1,5 @@
-// runtime/run_page/recorded_steps.h -- the steps that trace.json holds (telemetry/trace_json.h
-// writes it): what was measured, and what was predicted.
+// runtime/run_page/reading/recorded_steps.h -- the steps that trace.json holds
+// (telemetry/trace_json.h writes it): what was measured, and what was predicted.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "runtime/run_page/history.h"
+#include "runtime/run_page/reading/history.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "runtime/run_page/recorded_steps.h"
+#include "runtime/run_page/reading/recorded_steps.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,5 +1,5 @@
-// runtime/run_page/file_lines.h -- files of lines that may be large, and may grow while they are
-// read.
+// runtime/run_page/reading/file_lines.h -- files of lines that may be large, and may grow while
+// they are read.
 #pragma once
 
 #include <cstdint>
