@@ -65,7 +65,7 @@ int ranks_of_a_node(const PlanOptions& request) {
   return each;
 }
 
-CommandOptions options_of(PlanOptions& request) {
+CommandOptions plan_options_into(PlanOptions& request) {
   CommandOptions options;
   options.add_options()("ranks", po::value(&request.ranks)->value_name("N"), "ranks of the run")(
       "device-memory", po::value(&request.memory)->value_name("SIZE"),
@@ -88,7 +88,7 @@ CommandOptions options_of(PlanOptions& request) {
 
 PlanOptions plan_options(const std::vector<std::string>& arguments) {
   PlanOptions request;
-  request.rest = read_options(plan_form(), options_of(request), arguments);
+  request.rest = read_options(plan_form(), plan_options_into(request), arguments);
   if (request.ranks < 1) {
     fail_input("plan: say for how many ranks, at least 1: penstock plan RUNFILE.toml --ranks N");
   }
@@ -181,7 +181,7 @@ no ranks.
 
 CommandOptions plan_command_options() {
   PlanOptions unused;
-  return options_of(unused);
+  return plan_options_into(unused);
 }
 
 }  // namespace penstock

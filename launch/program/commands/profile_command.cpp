@@ -28,7 +28,7 @@ struct ProfileOptions {
   Arguments rest;      // the run file and its keys
 };
 
-CommandOptions options_of(ProfileOptions& request) {
+CommandOptions profile_options_into(ProfileOptions& request) {
   CommandOptions options;
   options.add_options()("profile-out",
                         boost::program_options::value(&request.out)->value_name("FILE"),
@@ -42,7 +42,7 @@ CommandOptions options_of(ProfileOptions& request) {
 
 ProfileOptions profile_options(const Arguments& arguments) {
   ProfileOptions request;
-  request.rest = read_options(profile_form(), options_of(request), arguments);
+  request.rest = read_options(profile_form(), profile_options_into(request), arguments);
   if (request.out.empty()) fail_input("--profile-out needs the name of a file");
   return request;
 }
@@ -238,7 +238,7 @@ more the links between them are measured as well, within a host and between two.
 
 CommandOptions profile_command_options() {
   ProfileOptions unused;
-  return options_of(unused);
+  return profile_options_into(unused);
 }
 
 }  // namespace penstock

@@ -14,7 +14,7 @@ struct ReportOptions {
   std::string out;  // empty: report.html in the directory
 };
 
-CommandOptions options_of(ReportOptions& options) {
+CommandOptions report_options_into(ReportOptions& options) {
   CommandOptions known;
   known.add_options()("out", boost::program_options::value(&options.out)->value_name("FILE"),
                       "where the page is written to [RUNDIR/report.html]");
@@ -23,7 +23,8 @@ CommandOptions options_of(ReportOptions& options) {
 
 ReportOptions report_options(const std::vector<std::string>& arguments) {
   ReportOptions options;
-  const std::vector<std::string> rest = read_options(report_form(), options_of(options), arguments);
+  const std::vector<std::string> rest =
+      read_options(report_form(), report_options_into(options), arguments);
   if (rest.size() > 1) {
     fail_input("report: one run directory at a time, not " + rest[1] + " as well");
   }
@@ -61,7 +62,7 @@ no other file. The run may still be going on: the page shows what it has written
 
 CommandOptions report_command_options() {
   ReportOptions unused;
-  return options_of(unused);
+  return report_options_into(unused);
 }
 
 }  // namespace penstock

@@ -35,7 +35,7 @@ struct ScheduleOptions {
   bool json = false;
 };
 
-CommandOptions options_of(ScheduleOptions& request) {
+CommandOptions schedule_options_into(ScheduleOptions& request) {
   ScheduleSettings& settings = request.settings;
   CommandOptions options;
   options.add_options()("stages", po::value(&settings.stages)->value_name("K"),
@@ -91,7 +91,7 @@ void read_csv(ScheduleSettings& settings) {
 
 ScheduleOptions schedule_options(const std::vector<std::string>& arguments) {
   ScheduleOptions request;
-  const auto rest = read_options(schedule_form(), options_of(request), arguments);
+  const auto rest = read_options(schedule_form(), schedule_options_into(request), arguments);
   if (!rest.empty()) {
     fail_input("schedule: takes no argument like '" + rest.front() +
                "'; see penstock schedule --help");
@@ -163,7 +163,7 @@ Needs no ranks.
 
 CommandOptions schedule_command_options() {
   ScheduleOptions unused;
-  return options_of(unused);
+  return schedule_options_into(unused);
 }
 
 }  // namespace penstock

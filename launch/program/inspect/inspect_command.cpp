@@ -28,7 +28,7 @@ struct InspectOptions {
   std::vector<std::string> keys;  // of the run file
 };
 
-CommandOptions options_of(InspectOptions& options) {
+CommandOptions inspect_options_into(InspectOptions& options) {
   CommandOptions known;
   known.add_options()("verify", po::bool_switch(&options.verify),
                       "read every file and compare sizes and checksums")(
@@ -39,7 +39,8 @@ CommandOptions options_of(InspectOptions& options) {
 
 InspectOptions inspect_options(const std::vector<std::string>& arguments) {
   InspectOptions options;
-  for (const std::string& argument : read_options(inspect_form(), options_of(options), arguments)) {
+  for (const std::string& argument :
+       read_options(inspect_form(), inspect_options_into(options), arguments)) {
     const bool is_path = options.keys.empty() && !argument.starts_with("-");
     (is_path ? options.paths : options.keys).push_back(argument);
   }
@@ -172,7 +173,7 @@ two checkpoints tensor by tensor. Needs no ranks, and no memory for the weights.
 
 CommandOptions inspect_command_options() {
   InspectOptions unused;
-  return options_of(unused);
+  return inspect_options_into(unused);
 }
 
 }  // namespace penstock

@@ -24,8 +24,8 @@ namespace po = boost::program_options;
 
 // Of an option that is none of the command's own Boost says nothing where keys are taken, too: then
 // read_settings() looks at it.
-po::parsed_options parsed(const CommandForm& form, const CommandOptions& options,
-                          const std::vector<std::string>& arguments) {
+po::parsed_options parsed_options(const CommandForm& form, const CommandOptions& options,
+                                  const std::vector<std::string>& arguments) {
   namespace style = po::command_line_style;
   po::command_line_parser parser(arguments);
   // In full: a guessed prefix would change meaning with every new option.
@@ -58,7 +58,7 @@ std::string command_help(const CommandForm& form, const CommandOptions& options)
 std::vector<std::string> read_options(const CommandForm& form, const CommandOptions& options,
                                       const std::vector<std::string>& arguments) {
   try {
-    const po::parsed_options found = parsed(form, options, arguments);
+    const po::parsed_options found = parsed_options(form, options, arguments);
     po::variables_map values;
     po::store(found, values);
     po::notify(values);

@@ -28,7 +28,7 @@ std::string trimmed(const std::string& text) {
   return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
 }
 
-double value_of(const Setting& setting, const Parameters& parameters) {
+double setting_of(const Setting& setting, const Parameters& parameters) {
   const auto found = parameters.find(setting.name);
   if (found == parameters.end()) return setting.by_default;
   return std::max(0.0, std::atof(found->second.c_str()));
@@ -66,7 +66,8 @@ Parameters parameters_here(const Environment& environment) {
 
 double seconds_to_notice(const Parameters& parameters) {
   const auto& [time, interval, probes] = kSettings;
-  return value_of(time, parameters) + value_of(interval, parameters) * value_of(probes, parameters);
+  return setting_of(time, parameters) +
+         setting_of(interval, parameters) * setting_of(probes, parameters);
 }
 
 std::string keepalive_note(int hosts, const std::string& started_by, const std::string& library,
