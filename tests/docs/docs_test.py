@@ -98,7 +98,7 @@ def check_script(page, script, words, line):
         return fail(page, f"{script.relative_to(SOURCE)} does not exist: {line}")
     checked["commands"] += 1
     known = help_of([script])
-    if script.name == "quickstart.sh":
+    if script.name == "quickstart.sh" or script.parent.name == "batch":
         known += help_of([PROGRAM, "train"])
     for word in words:
         if word == "--":

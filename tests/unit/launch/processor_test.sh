@@ -22,4 +22,4 @@ case $said in
 esac
 [ "$(printf '%s\n' "$said" | wc -l)" -eq 1 ] || fail 'one line'
 run env OMPI_COMM_WORLD_LOCAL_RANK=1 "$program"
-[ "$code" -eq 3 ] && [ -z "$said" ] || fail 'the second rank of a host is silent'
+if [ "$code" -ne 3 ] || [ -n "$said" ]; then fail 'the second rank of a host is silent'; fi
