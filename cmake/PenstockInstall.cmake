@@ -41,5 +41,5 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/penstock-config.cmake.
                               INSTALL_DESTINATION ${package})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/generated/penstock-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/generated/penstock-config.cmake ${PROJECT_BINARY_DIR}/generated/penstock-config-version.cmake
-              ${PROJECT_SOURCE_DIR}/cmake/FindSentencePiece.cmake ${PROJECT_SOURCE_DIR}/cmake/FindCUDNN.cmake
-              ${PROJECT_SOURCE_DIR}/cmake/FindNCCL.cmake DESTINATION ${package})
+              ${PROJECT_SOURCE_DIR}/cmake/FindSentencePiece.cmake ${PROJECT_SOURCE_DIR}/cmake/FindHwloc.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/FindCUDNN.cmake ${PROJECT_SOURCE_DIR}/cmake/FindNCCL.cmake DESTINATION ${package})

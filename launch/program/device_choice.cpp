@@ -10,7 +10,7 @@
 
 #include "kernels/counting/pacing_device.h"
 #include "kernels/memory/host_memory.h"
-#include "launch/program/dry_run.h"
+#include "launch/program/runs/dry_run.h"
 
 namespace penstock {
 namespace {

@@ -11,10 +11,10 @@
 
 #include "kernels/suggest.h"
 #include "launch/program/commands/command_table.h"
-#include "launch/program/commands/manual.h"
 #include "launch/program/failure.h"
+#include "launch/program/help/manual.h"
+#include "launch/program/help/reference.h"
 #include "launch/program/options/command_line.h"
-#include "launch/program/options/reference.h"
 #include "launch/program/output.h"
 #include "launch/program/processor/processor_check.h"
 #include "launch/version.h"

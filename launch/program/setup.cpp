@@ -9,11 +9,11 @@
 #include <sstream>
 #include <system_error>
 
-#include "launch/program/dry_run.h"
 #include "launch/program/failure.h"
 #include "launch/program/options/command_line.h"
 #include "launch/program/options/layer_places.h"
 #include "launch/program/options/run_file.h"
+#include "launch/program/runs/dry_run.h"
 #include "launch/program/start/binding.h"
 #include "launch/program/start/machine.h"
 #include "launch/program/start/meeting.h"

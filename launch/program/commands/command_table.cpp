@@ -4,12 +4,12 @@
 
 #include <boost/program_options.hpp>
 
-#include "launch/program/commands/plan_command.h"
 #include "launch/program/commands/report_command.h"
 #include "launch/program/commands/schedule_command.h"
+#include "launch/program/help/help.h"
 #include "launch/program/inspect/inspect_command.h"
-#include "launch/program/options/help.h"
 #include "launch/program/output.h"
+#include "launch/program/planning/plan_command.h"
 
 namespace penstock {
 namespace {

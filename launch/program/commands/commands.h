@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "launch/program/options/command_form.h"
+#include "launch/program/help/command_form.h"
 #include "runtime/comm/mpi/session.h"
 #include "runtime/models/models.h"
 

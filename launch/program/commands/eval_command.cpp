@@ -8,9 +8,10 @@
 
 #include "launch/program/commands/commands.h"
 #include "launch/program/failure.h"
+#include "launch/program/help/flag.h"
 #include "launch/program/output.h"
+#include "launch/program/runs/trained_run.h"
 #include "launch/program/setup.h"
-#include "launch/program/trained_run.h"
 #include "launch/version.h"
 #include "runtime/data/share.h"
 #include "runtime/data/text/text_file.h"
@@ -85,7 +86,7 @@ void add_eval_options(CommandOptions& options, UseOptions& use) {
   add_checkpoint_option(options, use);
   add_beam_options(options, use);
   add_cache_option(options, use, "words");
-  options.add_options()("json", boost::program_options::bool_switch(&use.json), "for programs");
+  options.add_options()("json", flag(use.json), "for programs");
 }
 
 }  // namespace

@@ -10,8 +10,8 @@
 #include "launch/program/commands/commands.h"
 #include "launch/program/failure.h"
 #include "launch/program/output.h"
+#include "launch/program/runs/trained_run.h"
 #include "launch/program/setup.h"
-#include "launch/program/trained_run.h"
 #include "runtime/data/text/tokenizer.h"
 #include "runtime/telemetry/units.h"
 

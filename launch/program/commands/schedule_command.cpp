@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "kernels/error.h"
+#include "launch/program/help/flag.h"
 #include "launch/program/options/bounded_text.h"
 #include "runtime/drawing/answer.h"
 #include "runtime/drawing/json.h"
@@ -61,7 +62,7 @@ svg: a drawing for papers and pages
 html: a page that explains it, with everything inside: sliders for all of the above, time to play back, and traces of real runs to open
 json: programs, times and memory
 trace: the predicted times, for Perfetto, chrome://tracing and that page)")(
-      "json", po::bool_switch(&request.json), "--format json");
+      "json", flag(request.json), "--format json");
   return options;
 }
 

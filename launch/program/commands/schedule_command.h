@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "launch/program/options/command_form.h"
+#include "launch/program/help/command_form.h"
 #include "runtime/drawing/terminal.h"
 
 namespace penstock {

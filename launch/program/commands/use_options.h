@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "launch/program/commands/commands.h"
-#include "launch/program/options/command_form.h"
+#include "launch/program/help/command_form.h"
 #include "runtime/decoding/generator.h"
 #include "runtime/decoding/translator.h"
 

@@ -8,9 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/error.h"
+#include "launch/program/help/flag.h"
 #include "launch/program/inspect/contents.h"
-#include "launch/program/kept_run.h"
 #include "launch/program/options/command_line.h"
+#include "launch/program/runs/kept_run.h"
 #include "runtime/checkpoint/compare.h"
 #include "runtime/checkpoint/layout.h"
 #include "runtime/telemetry/units.h"
@@ -30,9 +31,9 @@ struct InspectOptions {
 
 CommandOptions inspect_options_into(InspectOptions& options) {
   CommandOptions known;
-  known.add_options()("verify", po::bool_switch(&options.verify),
+  known.add_options()("verify", flag(options.verify),
                       "read every file and compare sizes and checksums")(
-      "json", po::bool_switch(&options.json),
+      "json", flag(options.json),
       "for programs: {parameters, layers, tensors}; of two: {equal, differences}");
   return known;
 }

@@ -1,5 +1,5 @@
 // The table of commands is what parser, --help, manual page and completion say.
-#include "launch/program/options/help.h"
+#include "launch/program/help/help.h"
 
 #include <boost/program_options.hpp>
 #include <regex>
@@ -8,7 +8,8 @@
 #include "helpers.h"
 #include "kernels/device_model.h"
 #include "launch/program/commands/command_table.h"
-#include "launch/program/commands/manual.h"
+#include "launch/program/help/flag.h"
+#include "launch/program/help/manual.h"
 #include "launch/program/options/option_table.h"
 
 namespace penstock {
@@ -70,7 +71,7 @@ TEST(CommandForm, EveryOptionTakesItsValueBehindASpaceOrAnEqualsSign) {
   CommandOptions options;
   namespace po = boost::program_options;
   options.add_options()("checkpoint", po::value(&dir)->value_name("DIR"), "which")(
-      "json", po::bool_switch(&json), "for programs");
+      "json", flag(json), "for programs");
   const CommandForm form{.name = "eval", .summary = "", .about = ""};
   using Texts = std::vector<std::string>;
   EXPECT_EQ(read_options(form, options, {"r.toml", "--checkpoint=a", "--json", "--seed", "3"}),
@@ -78,6 +79,8 @@ TEST(CommandForm, EveryOptionTakesItsValueBehindASpaceOrAnEqualsSign) {
   EXPECT_EQ(dir + (json ? " json" : ""), "a json");
   EXPECT_EQ(read_options(form, options, {"--checkpoint", "b", "--stages=2"}), Texts{"--stages=2"});
   EXPECT_EQ(dir, "b");
+  EXPECT_EQ(read_options(form, options, {"--json=0", "r.toml"}), Texts{"r.toml"});
+  EXPECT_FALSE(json);
   EXPECT_THAT(input_error([&] { (void)read_options(form, options, {"--checkpoint"}); }),
               AllOf(StartsWith("eval: "), HasSubstr("--checkpoint"), HasSubstr("eval --help")));
   const CommandForm closed{.name = "schedule", .summary = "", .about = "", .takes_keys = false};

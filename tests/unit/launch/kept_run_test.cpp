@@ -1,5 +1,5 @@
 // What a run directory keeps is enough to use the run where its data never were.
-#include "launch/program/kept_run.h"
+#include "launch/program/runs/kept_run.h"
 
 #include "helpers.h"
 #include "runtime/run_directory/identity.h"

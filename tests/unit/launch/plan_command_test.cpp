@@ -1,10 +1,10 @@
 // `penstock plan`: what it answers for a small network, and what it refuses in which words.
-#include "launch/program/commands/plan_command.h"
+#include "launch/program/planning/plan_command.h"
 
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "launch/program/commands/profile_file.h"
+#include "launch/program/planning/profile_file.h"
 #include "runtime/costs/layer_costs.h"
 #include "tests/unit/launch/helpers.h"
 

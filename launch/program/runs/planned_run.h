@@ -1,4 +1,4 @@
-// launch/program/planned_run.h -- what the planner settles of a run before it starts: with
+// launch/program/runs/planned_run.h -- what the planner settles of a run before it starts: with
 // pipeline.auto the whole [pipeline] section, with a profile at least the split.
 #pragma once
 

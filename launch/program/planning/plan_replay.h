@@ -1,4 +1,4 @@
-// launch/program/commands/figures/plan_replay.h -- the second half of `penstock plan`: the best
+// launch/program/planning/plan_replay.h -- the second half of `penstock plan`: the best
 // candidates as whole jobs on their nodes (runtime/replay), and what failures would cost them.
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "launch/program/options/command_form.h"
+#include "launch/program/help/command_form.h"
 #include "runtime/plan/plan.h"
 #include "runtime/replay/job.h"
 

@@ -1,4 +1,4 @@
-#include "launch/program/options/command_form.h"
+#include "launch/program/help/command_form.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,8 @@
 
 #include "kernels/error.h"
 #include "kernels/suggest.h"
-#include "launch/program/options/help.h"
+#include "launch/program/help/flag.h"
+#include "launch/program/help/help.h"
 
 namespace penstock {
 namespace {
@@ -22,12 +23,23 @@ namespace po = boost::program_options;
   fail_input(fmt::format("{}: unknown option '{}'{}", form.name, written, hint));
 }
 
+// A flag that stands alone must not take the next argument for its value.
+std::vector<std::string> with_values(const CommandOptions& options,
+                                     std::vector<std::string> arguments) {
+  for (std::string& argument : arguments) {
+    if (!argument.starts_with("--")) continue;
+    const auto* option = options.find_nothrow(argument.substr(2), false);
+    if (option != nullptr && is_flag(*option)) argument += "=true";
+  }
+  return arguments;
+}
+
 // Of an option that is none of the command's own Boost says nothing where keys are taken, too: then
 // read_settings() looks at it.
 po::parsed_options parsed_options(const CommandForm& form, const CommandOptions& options,
                                   const std::vector<std::string>& arguments) {
   namespace style = po::command_line_style;
-  po::command_line_parser parser(arguments);
+  po::command_line_parser parser(with_values(options, arguments));
   // In full: a guessed prefix would change meaning with every new option.
   parser.options(options).style(style::allow_long | style::long_allow_adjacent |
                                 style::long_allow_next);
@@ -46,8 +58,8 @@ std::string command_help(const CommandForm& form, const CommandOptions& options)
   text += "\n\n" + form.about;
   std::vector<HelpRow> rows;
   for (const auto& option : options.options()) {
-    const bool is_flag = option->semantic()->max_tokens() == 0;
-    rows.push_back({"--" + option->long_name() + (is_flag ? "" : " " + option->semantic()->name()),
+    const bool alone = is_flag(*option);
+    rows.push_back({"--" + option->long_name() + (alone ? "" : " " + option->semantic()->name()),
                     option->description()});
   }
   if (!rows.empty()) text += "\n" + help_rows(rows);
@@ -65,6 +77,12 @@ std::vector<std::string> read_options(const CommandForm& form, const CommandOpti
     return po::collect_unrecognized(found.options, po::include_positional);
   } catch (const po::unknown_option& error) {
     refuse_unknown(form, options, error.get_option_name());
+  } catch (const po::invalid_command_line_syntax& error) {
+    if (error.kind() != po::invalid_syntax::missing_parameter) {
+      fail_input(fmt::format("{}: {}", form.name, error.what()));
+    }
+    fail_input(fmt::format("{}: {} needs a value; see penstock {} --help", form.name,
+                           error.get_option_name(), form.name));
   } catch (const po::error& error) {
     fail_input(fmt::format("{}: {}; see penstock {} --help", form.name, error.what(), form.name));
   }

@@ -1,5 +1,5 @@
-// launch/program/dry_run.cpp -- see dry_run.h.
-#include "launch/program/dry_run.h"
+// launch/program/runs/dry_run.cpp -- see dry_run.h.
+#include "launch/program/runs/dry_run.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-// launch/program/commands/figures/link_table.cpp -- see link_table.h.
-#include "launch/program/commands/figures/link_table.h"
+// launch/program/planning/link_table.cpp -- see link_table.h.
+#include "launch/program/planning/link_table.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// launch/program/commands/plan_table.h -- a plan for people.
+// launch/program/planning/plan_table.h -- a plan for people.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// launch/program/commands/profile_command.cpp -- `penstock profile`: every layer measured on every
+// launch/program/planning/profile_command.cpp -- `penstock profile`: every layer measured on every
 // rank at once, and the links between ranks.
 #include <fmt/format.h>
 
@@ -8,10 +8,11 @@
 #include <optional>
 
 #include "launch/program/commands/commands.h"
-#include "launch/program/commands/profile_file.h"
 #include "launch/program/device_choice.h"
 #include "launch/program/failure.h"
+#include "launch/program/help/flag.h"
 #include "launch/program/output.h"
+#include "launch/program/planning/profile_file.h"
 #include "launch/program/setup.h"
 #include "runtime/blueprint/layout.h"
 #include "runtime/costs/layer_costs.h"
@@ -33,7 +34,7 @@ CommandOptions profile_options_into(ProfileOptions& request) {
   options.add_options()("profile-out",
                         boost::program_options::value(&request.out)->value_name("FILE"),
                         "where the figures go, as JSON [profile.json]")(
-      "links", boost::program_options::bool_switch(&request.links),
+      "links", flag(request.links),
       "every link of the run's stages x replicas, which must be the ranks: neighbours and "
       "replicas, "
       "message sizes down; plans then use the typical ones");

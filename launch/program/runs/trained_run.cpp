@@ -1,5 +1,5 @@
-// launch/program/trained_run.cpp -- see trained_run.h.
-#include "launch/program/trained_run.h"
+// launch/program/runs/trained_run.cpp -- see trained_run.h.
+#include "launch/program/runs/trained_run.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "launch/program/device_choice.h"
 #include "launch/program/failure.h"
-#include "launch/program/kept_run.h"
+#include "launch/program/runs/kept_run.h"
 #include "launch/program/setup.h"
 #include "launch/program/start/data_places.h"
 #include "runtime/checkpoint/reader.h"

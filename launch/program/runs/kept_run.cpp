@@ -1,4 +1,4 @@
-#include "launch/program/kept_run.h"
+#include "launch/program/runs/kept_run.h"
 
 #include <filesystem>
 #include <optional>

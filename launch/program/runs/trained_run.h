@@ -1,5 +1,5 @@
-// launch/program/trained_run.h -- a trained network, ready to be used: what `eval`, `translate` and
-// `generate` start from.
+// launch/program/runs/trained_run.h -- a trained network, ready to be used: what `eval`,
+// `translate` and `generate` start from.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// launch/program/commands/profile_file.h -- the file that `penstock profile` writes and `penstock
+// launch/program/planning/profile_file.h -- the file that `penstock profile` writes and `penstock
 // plan` reads, and the table on the terminal.
 #pragma once
 

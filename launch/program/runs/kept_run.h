@@ -1,5 +1,5 @@
-// launch/program/kept_run.h -- what a run directory keeps of a run's configuration, and what the
-// commands that use a trained run take from there, so that they need no training text.
+// launch/program/runs/kept_run.h -- what a run directory keeps of a run's configuration, and what
+// the commands that use a trained run take from there, so that they need no training text.
 #pragma once
 
 #include <string>

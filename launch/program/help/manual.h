@@ -1,4 +1,4 @@
-// launch/program/commands/manual.h -- the table of commands for other programs: man and bash.
+// launch/program/help/manual.h -- the table of commands for other programs: man and bash.
 #pragma once
 
 #include <string>

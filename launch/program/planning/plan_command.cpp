@@ -1,5 +1,5 @@
-// launch/program/commands/plan_command.cpp -- see plan_command.h.
-#include "launch/program/commands/plan_command.h"
+// launch/program/planning/plan_command.cpp -- see plan_command.h.
+#include "launch/program/planning/plan_command.h"
 
 #include <fmt/format.h>
 
@@ -11,13 +11,14 @@
 
 #include "kernels/device_model.h"
 #include "kernels/error.h"
-#include "launch/program/commands/figures/plan_replay.h"
-#include "launch/program/commands/plan_json.h"
-#include "launch/program/commands/plan_table.h"
-#include "launch/program/commands/profile_file.h"
-#include "launch/program/kept_run.h"
+#include "launch/program/help/flag.h"
 #include "launch/program/options/command_line.h"
-#include "launch/program/planned_run.h"
+#include "launch/program/planning/plan_json.h"
+#include "launch/program/planning/plan_replay.h"
+#include "launch/program/planning/plan_table.h"
+#include "launch/program/planning/profile_file.h"
+#include "launch/program/runs/kept_run.h"
+#include "launch/program/runs/planned_run.h"
 #include "runtime/blueprint/layout.h"
 #include "runtime/blueprint/plan_request.h"
 #include "runtime/costs/interconnects.h"
@@ -81,8 +82,7 @@ CommandOptions plan_options_into(PlanOptions& request) {
       "the same, said by how many ranks share a node")(
       "top", po::value(&request.top)->value_name("N"), "how many to list [20]");
   request.replay.add_to(options);
-  options.add_options()("json", po::bool_switch(&request.json),
-                        "everything that was looked at, for programs");
+  options.add_options()("json", flag(request.json), "everything that was looked at, for programs");
   return options;
 }
 

@@ -1,5 +1,5 @@
-// launch/program/commands/figures/plan_replay.cpp -- see plan_replay.h.
-#include "launch/program/commands/figures/plan_replay.h"
+// launch/program/planning/plan_replay.cpp -- see plan_replay.h.
+#include "launch/program/planning/plan_replay.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "launch/program/commands/manual.h"
+#include "launch/program/help/manual.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,6 +6,7 @@
 #include <boost/program_options.hpp>
 
 #include "launch/program/commands/command_table.h"
+#include "launch/program/help/flag.h"
 #include "launch/program/options/option_table.h"
 #include "launch/version.h"
 
@@ -36,9 +37,9 @@ std::string command_section(const Command& command) {
       fmt::format(".SS penstock {} {}\n{}\n", form.name, troff(form.operand), troff(form.about));
   const CommandOptions options = command.options();
   for (const auto& option : options.options()) {
-    const bool is_flag = option->semantic()->max_tokens() == 0;
+    const bool alone = is_flag(*option);
     text += fmt::format(".TP\n.B \\-\\-{}{}\n{}\n", troff(option->long_name()),
-                        is_flag ? "" : " " + troff(option->semantic()->name()),
+                        alone ? "" : " " + troff(option->semantic()->name()),
                         troff(option->description()));
   }
   return form.closing.empty() ? text : text + ".PP\n" + troff(form.closing);

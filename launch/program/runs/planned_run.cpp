@@ -1,5 +1,5 @@
-// launch/program/planned_run.cpp -- see planned_run.h.
-#include "launch/program/planned_run.h"
+// launch/program/runs/planned_run.cpp -- see planned_run.h.
+#include "launch/program/runs/planned_run.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "kernels/device_model.h"
-#include "launch/program/commands/profile_file.h"
+#include "launch/program/planning/profile_file.h"
 #include "launch/program/setup.h"
 #include "runtime/blueprint/plan_request.h"
 #include "runtime/costs/interconnects.h"

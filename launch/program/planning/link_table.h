@@ -1,4 +1,4 @@
-// launch/program/commands/figures/link_table.h -- every link of a grid as `penstock profile
+// launch/program/planning/link_table.h -- every link of a grid as `penstock profile
 // --links` shows it: message sizes down, as the OSU micro-benchmarks do.
 #pragma once
 

@@ -1,4 +1,4 @@
-// launch/program/dry_run.h -- `penstock train --dry-run`: what differs from a run that trains.
+// launch/program/runs/dry_run.h -- `penstock train --dry-run`: what differs from a run that trains.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "launch/program/device_choice.h"
-#include "launch/program/planned_run.h"
+#include "launch/program/runs/planned_run.h"
 #include "runtime/blueprint/blueprint.h"
 #include "runtime/comm/station.h"
 #include "runtime/configuration/config.h"

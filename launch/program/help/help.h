@@ -1,4 +1,4 @@
-// launch/program/options/help.h -- text for --help, at most 100 columns wide.
+// launch/program/help/help.h -- text for --help, at most 100 columns wide.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// launch/program/commands/plan_command.h -- `penstock plan`: which run to ask the queue for,
+// launch/program/planning/plan_command.h -- `penstock plan`: which run to ask the queue for,
 // without any rank.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "launch/program/options/command_form.h"
+#include "launch/program/help/command_form.h"
 #include "runtime/models/models.h"
 
 namespace penstock {

@@ -1,5 +1,5 @@
-// launch/program/commands/profile_file.cpp -- see profile_file.h.
-#include "launch/program/commands/profile_file.h"
+// launch/program/planning/profile_file.cpp -- see profile_file.h.
+#include "launch/program/planning/profile_file.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/error.h"
-#include "launch/program/commands/figures/link_table.h"
 #include "launch/program/options/bounded_text.h"
+#include "launch/program/planning/link_table.h"
 #include "runtime/checkpoint/json.h"
 #include "runtime/telemetry/units.h"
 

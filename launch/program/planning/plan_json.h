@@ -1,10 +1,10 @@
-// launch/program/commands/plan_json.h -- a plan for other programs.
+// launch/program/planning/plan_json.h -- a plan for other programs.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "launch/program/commands/figures/plan_replay.h"
+#include "launch/program/planning/plan_replay.h"
 #include "runtime/plan/plan.h"
 
 namespace penstock {

@@ -1,4 +1,4 @@
-// launch/program/options/reference.h -- the reference of the run file, docs/run_file.md, made from
+// launch/program/help/reference.h -- the reference of the run file, docs/run_file.md, made from
 // the table of options.
 #pragma once
 

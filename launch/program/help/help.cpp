@@ -1,5 +1,5 @@
-// launch/program/options/help.cpp -- see help.h.
-#include "launch/program/options/help.h"
+// launch/program/help/help.cpp -- see help.h.
+#include "launch/program/help/help.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

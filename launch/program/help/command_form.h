@@ -1,4 +1,4 @@
-// launch/program/options/command_form.h -- what a command is called, takes and says of itself. From
+// launch/program/help/command_form.h -- what a command is called, takes and says of itself. From
 // it and its options (Boost.Program_options) come parsing, --help, the manual page and completion.
 #pragma once
 

@@ -1,4 +1,4 @@
-#include "launch/program/options/reference.h"
+#include "launch/program/help/reference.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,0 +1,19 @@
+// launch/program/help/flag.h -- an option that is true when it is given: `--json`, and also
+// `--json=true` or `--json=0`, as every option may be written.
+#pragma once
+
+#include <boost/program_options.hpp>
+
+namespace penstock {
+
+// `value` keeps what it is where the option is not given.
+[[nodiscard]] inline boost::program_options::typed_value<bool>* flag(bool& value) {
+  return boost::program_options::value(&value)->implicit_value(true, "");
+}
+
+// Of an option of a command: whether it may stand without a value.
+[[nodiscard]] inline bool is_flag(const boost::program_options::option_description& option) {
+  return option.semantic()->min_tokens() == 0;
+}
+
+}  // namespace penstock
