@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <fstream>
 
-#include "launch/program/planning/profile_file.h"
 #include "launch/program/options/run_file.h"
+#include "launch/program/planning/profile_file.h"
 #include "runtime/checkpoint/manifest.h"
 #include "runtime/checkpoint/safetensors.h"
 #include "runtime/data/images/archive.h"
