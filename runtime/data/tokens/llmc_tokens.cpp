@@ -13,7 +13,7 @@ struct LlmcKind {
   size_t width;  // bytes of a token
 };
 constexpr std::array<LlmcKind, 2> kLlmcKinds = {{{20240520, 1, 2}, {20240801, 7, 4}}};
-constexpr int64_t kLlmcHeader = 256 * 4;
+constexpr int64_t kLlmcHeader = int64_t{256} * 4;
 
 const LlmcKind* llmc_kind(std::span<const uint8_t> first) {
   for (const LlmcKind& kind : kLlmcKinds) {
