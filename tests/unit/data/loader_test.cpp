@@ -366,16 +366,21 @@ class Meeting final : public Dataset {
   [[nodiscard]] int64_t targets_per_sample() const override { return 1; }
   void read(int64_t, const RandomStream&, std::span<void* const>) const override {
     std::unique_lock lock(mutex_);
-    most = std::max(most, ++inside_);
+    most_ = std::max(most_, ++inside_);
     changed_.notify_all();
-    const auto all_here = [&] { return most >= 3 || given_up_; };
+    const auto all_here = [&] { return most_ >= 3 || given_up_; };
     given_up_ = !changed_.wait_for(lock, std::chrono::seconds(5), all_here) || given_up_;
     --inside_;
   }
-  mutable int most = 0;
+  // The most threads that have read at the same time. The loader may be reading ahead.
+  [[nodiscard]] int most() const {
+    const std::lock_guard lock(mutex_);
+    return most_;
+  }
 
  private:
   std::vector<Field> fields_{{"labels", {}, DType::I32}};
+  mutable int most_ = 0;
   mutable int inside_ = 0;
   mutable bool given_up_ = false;
   mutable std::mutex mutex_;
@@ -388,7 +393,7 @@ TEST(LoaderThreads, ReadTheStepThatIsAwaitedTogether) {
   Loader loader(data, {.fields = {"labels"}, .micro_batch_size = 24, .prefetch = 1, .threads = 3},
                 host);
   (void)loader.next();
-  EXPECT_EQ(data->most, 3);
+  EXPECT_EQ(data->most(), 3);
 }
 
 TEST(LoaderThreads, EndWhileTheyWaitForAFreeSlot) {
