@@ -63,3 +63,14 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/generated/penstock-config
 install(FILES ${PROJECT_BINARY_DIR}/generated/penstock-config.cmake ${PROJECT_BINARY_DIR}/generated/penstock-config-version.cmake
               ${PROJECT_SOURCE_DIR}/cmake/FindSentencePiece.cmake ${PROJECT_SOURCE_DIR}/cmake/FindHwloc.cmake
               ${PROJECT_SOURCE_DIR}/cmake/FindCUDNN.cmake ${PROJECT_SOURCE_DIR}/cmake/FindNCCL.cmake DESTINATION ${package})
+
+# A module file, for sites with Environment Modules or Lmod: `module use PREFIX/share/penstock/modulefiles`.
+set(PENSTOCK_MODULES "" CACHE STRING "Modules that that of Penstock loads first, those that it was built with: \"openmpi/4.1;cuda/12.4\"")
+set(PENSTOCK_MODULE_NEEDS)
+foreach(needed ${PENSTOCK_MODULES})
+  string(APPEND PENSTOCK_MODULE_NEEDS "module load ${needed}\n")
+endforeach()
+set(PENSTOCK_MODULE_PLACE ${CMAKE_INSTALL_DATADIR}/penstock/modulefiles/penstock)
+string(REGEX REPLACE "[^/]+" ".." PENSTOCK_MODULE_UP ${PENSTOCK_MODULE_PLACE}/file)
+configure_file(${PROJECT_SOURCE_DIR}/launch/packaging/modulefile.tcl.in ${PROJECT_BINARY_DIR}/generated/modulefile @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/generated/modulefile DESTINATION ${PENSTOCK_MODULE_PLACE} RENAME ${PROJECT_VERSION})
