@@ -13,6 +13,7 @@ else()
   add_library(penstock_backend STATIC $<TARGET_OBJECTS:penstock_no_cuda> $<TARGET_OBJECTS:penstock_no_cuda_comm>)
 endif()
 target_link_libraries(penstock_backend PUBLIC penstock_kernels penstock_comm)
+add_dependencies(penstock penstock_backend) # where only the program was built, it can be installed
 
 add_library(penstock_library INTERFACE)
 set_target_properties(penstock_library PROPERTIES EXPORT_NAME penstock)

@@ -36,7 +36,7 @@ build() {
   apt install "${toolchain[@]}" "${libraries[@]}"
   cmake -S "$root" -B "$root/build/container" -G Ninja -DCMAKE_BUILD_TYPE=Release -DPENSTOCK_TESTS=OFF \
     -DPENSTOCK_ARCH=x86-64-v3 -DPENSTOCK_PAGE=OFF "$@"
-  cmake --build "$root/build/container" --target penstock penstock_backend
+  cmake --build "$root/build/container" --target penstock
   cmake --install "$root/build/container" --prefix "$prefix"
   install -m 755 "${BASH_SOURCE[0]}" "$prefix/share/penstock/container.sh"
   packages_of "$prefix/bin/penstock" >"$prefix/share/penstock/packages.txt"
