@@ -8,6 +8,7 @@
 #include "kernels/error.h"
 #include "runtime/checkpoint/layout.h"
 #include "runtime/checkpoint/manifest.h"
+#include "runtime/files/input_file.h"
 #include "runtime/run_directory/names.h"
 
 namespace penstock {
@@ -15,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kMostManifestBytes = uint64_t{64} << 20;
+constexpr int64_t kMostManifestBytes = int64_t{64} << 20;
 
 [[noreturn]] void fail_removing(const fs::path& path, const std::error_code& error) {
   fail_resource(fmt::format("{}: cannot be removed: {}", path.string(), error.message()));
@@ -43,7 +44,8 @@ void remove_checkpoint(const fs::path& path) {
   const fs::path file = path / kManifestFile;
   Manifest manifest;
   try {
-    manifest = parse_manifest(read_text(file.string(), kMostManifestBytes), file.string());
+    manifest =
+        parse_manifest(read_text(file.string(), kMostManifestBytes, FileOwner::Run), file.string());
   } catch (const Error&) {
     // Damaged: without its manifest the rest is no checkpoint any more, and stays.
   }

@@ -65,19 +65,4 @@ void LineFile::write_line(const std::string& line) {
   if (!written) fail("be written", path_);
 }
 
-void replace_file(const std::string& path, const std::string& text) {
-  const std::string draft = path + ".new";
-  std::FILE* file = std::fopen(draft.c_str(), "wbe");
-  if (file == nullptr) fail("be created", draft);
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size() &&
-                       std::fflush(file) == 0 && fsync(fileno(file)) == 0;
-  const int reason = errno;
-  const bool closed = std::fclose(file) == 0;
-  if (!written || !closed) {
-    if (!written) errno = reason;
-    fail("be written", draft);
-  }
-  if (std::rename(draft.c_str(), path.c_str()) != 0) fail("be replaced", path);
-}
-
 }  // namespace penstock

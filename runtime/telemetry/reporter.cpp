@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "runtime/files/draft_file.h"
 #include "runtime/telemetry/closing_table.h"
 #include "runtime/telemetry/json_records.h"
 #include "runtime/telemetry/live_line.h"

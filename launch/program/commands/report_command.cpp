@@ -3,8 +3,8 @@
 #include <boost/program_options.hpp>
 
 #include "kernels/error.h"
+#include "runtime/files/draft_file.h"
 #include "runtime/run_page/run_page.h"
-#include "runtime/telemetry/output_file.h"
 
 namespace penstock {
 namespace {

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "kernels/error.h"
+#include "runtime/files/draft_file.h"
 #include "runtime/telemetry/output_file.h"
 
 namespace penstock {
