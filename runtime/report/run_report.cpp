@@ -25,6 +25,16 @@ double first_start(const Timeline& timeline) {
   return std::isfinite(first) ? first : 0.0;
 }
 
+// In use after each instruction of a rank: what it keeps, and the activations of that moment.
+std::vector<int64_t> predicted_bytes(const Prediction& prediction, size_t position) {
+  const RankMemory& memory = prediction.memory[position];
+  std::vector<int64_t> bytes;
+  for (const BytesInUse& activations : prediction.bytes[position]) {
+    bytes.push_back(memory.total() - memory.activations + activations.after);
+  }
+  return bytes;
+}
+
 double end_of(const Timeline& timeline) {
   double end = 0.0;
   for (const auto& events : timeline.rank) {
@@ -120,6 +130,7 @@ const Trace& RunReport::traced(RecordedTrace recorded) {
     for (int rank = 0; rank < grid_.ranks(); ++rank) {
       const auto position = static_cast<size_t>(grid_.position_of(rank));
       same.timeline.rank.push_back(forecast_->prediction.timeline.rank[position]);
+      same.bytes.push_back(predicted_bytes(forecast_->prediction, position));
     }
   }
   as_run.steps = std::move(recorded.steps);

@@ -41,6 +41,7 @@ class TraceRecorder {
   int64_t recorded_ = 0;                // steps
   double zero_s_ = 0;                   // by this rank's clock, of the times in:
   std::vector<TimedInstruction> here_;  // all recorded steps, which are equally long
+  std::vector<int64_t> bytes_;          // in use after each
   Collective* world_ = nullptr;
   std::optional<RankClocks> clocks_;
 };

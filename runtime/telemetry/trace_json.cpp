@@ -111,18 +111,7 @@ class StepWriter {
 
   void slices(const TracedStep& step) {
     for (size_t rank = 0; rank < step.timeline.rank.size(); ++rank) {
-      for (const TimedInstruction& span : step.timeline.rank[rank]) {
-        if (!has_slice(span)) continue;
-        const Op op = span.instruction.op;
-        events_.add({{"ph", "X"},
-                     {"name", text(span.instruction)},
-                     {"cat", category(op)},
-                     {"pid", pid_},
-                     {"tid", thread_of(rank, stream_of(op))},
-                     {"ts", time(step, span.start)},
-                     {"dur", microseconds_per_unit_ * (span.end - span.start)},
-                     {"args", arguments(span.instruction, step.step)}});
-      }
+      for (size_t i = 0; i < step.timeline.rank[rank].size(); ++i) slice(step, rank, i);
     }
   }
   // Numbers them from `id` on, which it moves on.
@@ -139,6 +128,28 @@ class StepWriter {
   }
 
  private:
+  void slice(const TracedStep& step, size_t rank, size_t index) {
+    const TimedInstruction& span = step.timeline.rank[rank][index];
+    if (!has_slice(span)) return;
+    const Op op = span.instruction.op;
+    Json args = arguments(span.instruction, step.step);
+    const bool knows_bytes = rank < step.bytes.size() && index < step.bytes[rank].size();
+    if (knows_bytes) args["bytes"] = step.bytes[rank][index];
+    events_.add({{"ph", "X"},
+                 {"name", text(span.instruction)},
+                 {"cat", category(op)},
+                 {"pid", pid_},
+                 {"tid", thread_of(rank, stream_of(op))},
+                 {"ts", time(step, span.start)},
+                 {"dur", microseconds_per_unit_ * (span.end - span.start)},
+                 {"args", std::move(args)}});
+    if (!knows_bytes || op == Op::ReduceGradients) return;  // whose end is no place in the program
+    events_.add({{"ph", "C"},
+                 {"name", "rank " + std::to_string(rank) + " memory"},
+                 {"pid", pid_},
+                 {"ts", time(step, span.end)},
+                 {"args", {{"bytes", step.bytes[rank][index]}}}});
+  }
   [[nodiscard]] double time(const TracedStep& step, double units) const {
     return 1e6 * step.start + microseconds_per_unit_ * units;
   }

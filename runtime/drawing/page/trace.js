@@ -48,7 +48,9 @@ function stepOf({ name, ranks }, step) {
   const all = chosen.flatMap((lane) => lane.boxes);
   if (all.length === 0) return null;
   const first = all.reduce((least, box) => Math.min(least, box.start), Infinity);
-  const lanes = chosen.map((lane) => ({ name: lane.name, boxes: lane.boxes.map((box) => ({ ...box, start: box.start - first, end: box.end - first })) }));
+  // Sums over replicas run beside the rest, which is drawn over them.
+  const sumsFirst = (boxes) => [...boxes].sort((a, b) => b.text.startsWith('RED') - a.text.startsWith('RED'));
+  const lanes = chosen.map((lane) => ({ name: lane.name, boxes: sumsFirst(lane.boxes).map((box) => ({ ...box, start: box.start - first, end: box.end - first })) }));
   const makespan = all.reduce((most, box) => Math.max(most, box.end), 0) - first;
   const busy = all.filter((box) => box.cat === 'compute').reduce((sum, box) => sum + box.end - box.start, 0);
   return { name, lanes, makespan, busy: makespan > 0 ? busy / (makespan * lanes.length) : 0 };

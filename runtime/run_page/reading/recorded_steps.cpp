@@ -64,6 +64,10 @@ std::optional<RecordedSpan> span_of(const json& event, const json& args, const s
   if (args.contains("micro_batch")) {
     span.instruction.micro_batch = small_number(args, "micro_batch", where);
   }
+  if (args.contains("bytes")) {
+    span.bytes = static_cast<int64_t>(
+        std::min<uint64_t>(json_count(args, "bytes", where), std::numeric_limits<int64_t>::max()));
+  }
   if (is_message(*op)) span.instruction.peer = number_behind(span.name, "<>");
   return span;
 }

@@ -17,6 +17,7 @@ struct RecordedSpan {
   Instruction instruction = {};  // its peer only where the name tells one
   std::string name;              // "F0.3"
   double start_ms = 0, end_ms = 0;
+  int64_t bytes = -1;  // in use on its device after it; -1: the trace does not tell
 };
 
 struct RecordedRank {
