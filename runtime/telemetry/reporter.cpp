@@ -2,12 +2,15 @@
 // closing_table and json_records.
 #include "runtime/telemetry/reporter.h"
 
+#include <chrono>
+#include <optional>
 #include <utility>
 
 #include "runtime/telemetry/closing_table.h"
 #include "runtime/telemetry/json_records.h"
 #include "runtime/telemetry/live_line.h"
 #include "runtime/telemetry/output_file.h"
+#include "runtime/telemetry/units.h"
 
 namespace penstock {
 
@@ -21,6 +24,20 @@ struct Reporter::State {
     log.write_line(lines);
     terminal.print(lines);
   }
+  // Of what is said while the run goes on.
+  [[nodiscard]] std::string timed(const std::string& line) const {
+    return has_begun ? time_of_day_text() + " " + line : line;
+  }
+  // " | 2 min 49 s left" once a minute, and soon after the beginning; else "".
+  std::string left_text(int64_t step) {
+    const auto now = std::chrono::steady_clock::now();
+    const double left_s =
+        1e-3 * clock.average_ms() * static_cast<double>(options.total_steps - step);
+    const bool due = !said_left || now - *said_left >= std::chrono::minutes(1);
+    if (!due || !(left_s > 0.0)) return "";
+    said_left = now;
+    return " | " + seconds_text(left_s) + " left";
+  }
   [[nodiscard]] bool is_logged(int64_t step) const {
     return step == 1 || step == options.total_steps || step % options.log_every == 0;
   }
@@ -30,6 +47,8 @@ struct Reporter::State {
   LineFile log;
   Terminal terminal;
   StepClock clock;
+  bool has_begun = false;  // a step has been taken
+  std::optional<std::chrono::steady_clock::time_point> said_left = {};
 };
 
 Reporter::Reporter(Options options) : state_(std::make_unique<State>(std::move(options))) {
@@ -38,7 +57,7 @@ Reporter::Reporter(Options options) : state_(std::make_unique<State>(std::move(o
 Reporter::~Reporter() = default;
 
 void Reporter::note(const std::string& line) {
-  state_->say(line);
+  state_->say(state_->timed(line));
 }
 
 void Reporter::note(const std::string& shown, const std::string& logged) {
@@ -52,9 +71,12 @@ void Reporter::step(const StepRecord& record) {
   numbered.attempt = s.options.attempt;
   s.metrics.write_line(json_line(numbered, s.options.tokens));
   s.clock.add(record);
+  s.has_begun = true;
   const double average_ms = s.clock.average_ms();
   if (s.is_logged(record.step)) {
-    const std::string line = step_text(record, s.options.total_steps, average_ms, s.options.tokens);
+    const std::string line =
+        s.timed(step_text(record, s.options.total_steps, average_ms, s.options.tokens)) +
+        s.left_text(record.step);
     s.log.write_line(line);
     if (!s.terminal.live()) s.terminal.print(line);
   }
@@ -68,7 +90,7 @@ void Reporter::evaluated(const EvalRecord& record) {
   EvalRecord numbered = record;
   numbered.attempt = state_->options.attempt;
   state_->metrics.write_line(json_line(numbered));
-  state_->say(eval_text(record));
+  state_->say(state_->timed(eval_text(record)));
 }
 
 void Reporter::traced(const Trace& trace) {

@@ -24,7 +24,8 @@ class Reporter {
   Reporter(const Reporter&) = delete;
   Reporter& operator=(const Reporter&) = delete;
 
-  void note(const std::string& line);  // a plain line to the terminal and the log file
+  // A plain line to the terminal and the log file, with the time of day once steps are taken.
+  void note(const std::string& line);
   void note(const std::string& shown, const std::string& logged);  // likewise, one for each
   void step(const StepRecord& record);                             // metrics.jsonl, live line
   void evaluated(const EvalRecord& record);
