@@ -5,8 +5,10 @@
 #include <chrono>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "runtime/telemetry/closing_table.h"
+#include "runtime/telemetry/event_file.h"
 #include "runtime/telemetry/json_records.h"
 #include "runtime/telemetry/live_line.h"
 #include "runtime/telemetry/output_file.h"
@@ -14,11 +16,41 @@
 
 namespace penstock {
 
+namespace {
+
+std::vector<EventScalar> scalars_of(const StepRecord& record, bool tokens) {
+  const double per_count = 1e3 / record.step_ms;
+  std::vector<EventScalar> scalars = {
+      {"train/loss", record.loss},
+      {"train/gradient_norm", record.grad_norm},
+      {"train/learning_rate", record.learning_rate},
+      {"train/samples_per_s", static_cast<double>(record.samples) * per_count},
+      {"train/step_ms", record.step_ms},
+  };
+  if (tokens) {
+    scalars.push_back({"train/tokens_per_s", static_cast<double>(record.tokens) * per_count});
+  }
+  if (record.accuracy) scalars.push_back({"train/accuracy", *record.accuracy});
+  if (record.auxiliary_loss) scalars.push_back({"train/auxiliary_loss", *record.auxiliary_loss});
+  if (record.speed) scalars.push_back({"train/mfu", record.speed->mfu});
+  return scalars;
+}
+
+std::vector<EventScalar> scalars_of(const EvalRecord& record) {
+  std::vector<EventScalar> scalars = {{"eval/loss", record.loss}};
+  if (record.accuracy) scalars.push_back({"eval/accuracy", *record.accuracy});
+  return scalars;
+}
+
+}  // namespace
+
 struct Reporter::State {
   explicit State(Options given)
       : options(std::move(given)),
         metrics(options.directory + "/metrics.jsonl", TornLine::IsRemoved),
-        log(options.directory + "/log.txt", TornLine::IsEnded) {}
+        log(options.directory + "/log.txt", TornLine::IsEnded) {
+    if (options.tensorboard) events.emplace(event_file_path(options.directory, options.attempt));
+  }
 
   void say(const std::string& lines) {
     log.write_line(lines);
@@ -45,6 +77,7 @@ struct Reporter::State {
   Options options;
   LineFile metrics;
   LineFile log;
+  std::optional<EventFile> events;
   Terminal terminal;
   StepClock clock;
   bool has_begun = false;  // a step has been taken
@@ -70,6 +103,10 @@ void Reporter::step(const StepRecord& record) {
   StepRecord numbered = record;
   numbered.attempt = s.options.attempt;
   s.metrics.write_line(json_line(numbered, s.options.tokens));
+  if (s.events) {
+    if (!s.has_begun && record.step > 1) s.events->restart(record.step);
+    s.events->add(record.step, scalars_of(record, s.options.tokens));
+  }
   s.clock.add(record);
   s.has_begun = true;
   const double average_ms = s.clock.average_ms();
@@ -90,6 +127,7 @@ void Reporter::evaluated(const EvalRecord& record) {
   EvalRecord numbered = record;
   numbered.attempt = state_->options.attempt;
   state_->metrics.write_line(json_line(numbered));
+  if (state_->events) state_->events->add(record.step, scalars_of(record));
   state_->say(state_->timed(eval_text(record)));
 }
 
