@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/telemetry/closing_table.h"
-#include "runtime/telemetry/event_file.h"
+#include "runtime/telemetry/formats/event_file.h"
 #include "runtime/telemetry/json_records.h"
 #include "runtime/telemetry/live_line.h"
 #include "runtime/telemetry/output_file.h"

@@ -18,7 +18,7 @@ class Reporter {
     int64_t total_steps = 0;
     int64_t log_every = 10;    // steps between plain lines
     bool tokens = false;       // rates in tokens/s beside samples/s
-    bool tensorboard = false;  // an event file beside metrics.jsonl, see event_file.h
+    bool tensorboard = false;  // an event file beside metrics.jsonl, see formats/event_file.h
   };
   explicit Reporter(Options options);
   ~Reporter();

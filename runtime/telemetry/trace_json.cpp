@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "runtime/telemetry/trace_flows.h"
+#include "runtime/telemetry/formats/trace_flows.h"
 
 namespace penstock {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/telemetry/event_file.h"
+#include "runtime/telemetry/formats/event_file.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,5 @@
-// runtime/telemetry/event_file.h -- scalars over the steps of a run, as TensorBoard reads them.
+// runtime/telemetry/formats/event_file.h -- scalars over the steps of a run, as TensorBoard reads
+// them.
 //
 // An event file is a row of TFRecords (length, its CRC-32C, bytes, their CRC-32C), each of which is
 // an Event of tensorflow/core/util/event.proto in protocol buffers' wire format. Of that it takes
