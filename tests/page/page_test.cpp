@@ -139,7 +139,6 @@ TEST_F(PageInBrowser, SlidersMoveAndThePictureFollows) {
 
 TEST_F(PageInBrowser, SlidersFollowTheMouse) {
   open({"--stages", "4"});
-  // Where that is depends on what is in the page.
   const auto drag_to_the_end = [&](const std::string& id, int from) {
     const int most =
         std::stoi(browser_->evaluate(fmt::format("document.getElementById('{}').max", id))
@@ -149,8 +148,8 @@ TEST_F(PageInBrowser, SlidersFollowTheMouse) {
     return std::to_string(most);
   };
   const std::string ranks = drag_to_the_end("ranks", 4);
-  const std::string micro_batches = drag_to_the_end("micro_batches", 8);
-  expect_drawn(json_of({"--stages", ranks, "--micro-batches", micro_batches}));
+  expect_drawn(
+      json_of({"--stages", ranks, "--micro-batches", drag_to_the_end("micro_batches", 8)}));
 }
 
 TEST_F(PageInBrowser, DrawsEveryScheduleAndRecomputeModeAsTheProgramDoes) {
@@ -287,7 +286,6 @@ TEST_F(PageInBrowser, SaysWhatIsWrongWithAFileThatIsNoTrace) {
   EXPECT_THAT(complaint("c.json", trace_json({})), HasSubstr("is empty"));
 }
 
-// As in a browser that cannot run the library.
 TEST_F(PageInBrowser, WithNeitherLibraryNorProgramsShowsTheOneAnswer) {
   std::string html = page(answer({.schedule = "zb-v", .stages = 8}), false);
   const size_t start = html.find("\"grid\":") + 7;
