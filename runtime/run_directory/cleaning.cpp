@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <system_error>
+#include <vector>
 
 #include "kernels/error.h"
 #include "runtime/checkpoint/layout.h"
@@ -55,6 +56,19 @@ void remove_checkpoint(const fs::path& path) {
   remove_if_empty(path);
 }
 
+// Those that we wrote: others may have put theirs beside them.
+void remove_event_files(const fs::path& folder) {
+  std::error_code none;
+  std::vector<fs::path> ours;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, none)) {
+    const std::string name = entry.path().filename().string();
+    const bool is_ours = name.starts_with("events.out.tfevents.") && name.ends_with(".penstock");
+    if (is_ours) ours.push_back(entry.path());
+  }
+  for (const fs::path& path : ours) remove_one(path);
+  remove_if_empty(folder);
+}
+
 }  // namespace
 
 void remove_run(const std::string& directory) {
@@ -66,6 +80,7 @@ void remove_run(const std::string& directory) {
   const fs::path pointer = folder / kCheckpointFolder / "latest";
   if (fs::symlink_status(pointer, error).type() != fs::file_type::directory) remove_one(pointer);
   remove_if_empty(folder / kCheckpointFolder);
+  remove_event_files(folder / kEventFolder);
   for (const char* file : kResultFiles) remove_one(folder / file);
   remove_one(folder / kLogFile);
   remove_one(folder / kIdentityFile);

@@ -60,8 +60,12 @@ LineFile::LineFile(std::string path, TornLine torn)
 }
 
 void LineFile::write_line(const std::string& line) {
-  const bool written = std::fwrite(line.data(), 1, line.size(), file_.get()) == line.size() &&
-                       std::fputc('\n', file_.get()) != EOF && std::fflush(file_.get()) == 0;
+  write(line + "\n");
+}
+
+void LineFile::write(const std::string& bytes) {
+  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) == bytes.size() &&
+                       std::fflush(file_.get()) == 0;
   if (!written) fail("be written", path_);
 }
 

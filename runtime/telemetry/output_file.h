@@ -22,6 +22,7 @@ class LineFile {
  public:
   explicit LineFile(std::string path, TornLine torn = TornLine::IsEnded);
   void write_line(const std::string& line);
+  void write(const std::string& bytes);  // likewise, as they are
 
  private:
   struct Close {
