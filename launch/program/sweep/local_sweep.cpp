@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kPauseMs = 100;
+constexpr int kPauseMs = 20;
 
 bool was_asked_to_stop() {
   return !StopSignals::received().empty();
@@ -60,18 +60,18 @@ std::string printed_since(const std::string& file, uint64_t begin) {
   return text;
 }
 
-// Our own line where there is one, else the last of all.
+// Our own line where there is one; launchers begin with what is wrong.
 std::string reason_of(int exit_code, const std::string& printed) {
   const std::string mark = "penstock: error: ";
-  std::string last;
+  std::string first;
   std::string error;
   std::istringstream lines(printed);
   for (std::string line; std::getline(lines, line);) {
     const size_t at = line.find(mark);
     if (at != std::string::npos) error = line.substr(at + mark.size());
-    if (line.find_first_not_of(" \t\r-") != std::string::npos) last = line;
+    if (first.empty() && line.find_first_not_of(" \t\r-") != std::string::npos) first = line;
   }
-  if (error.empty()) error = last.empty() ? "nothing was said" : last;
+  if (error.empty()) error = first.empty() ? "nothing was said" : first;
   return one_line(fmt::format("exit code {}: {}", exit_code, error));
 }
 
@@ -114,7 +114,8 @@ class LocalSweep {
       const SweepPoint& point = record_.points[i];
       const PointState before = outcome_of(directory_, point, record_.warmup).state;
       if (before == PointState::Skipped || before == PointState::Finished) continue;
-      answer("{}/{} {} on {} ranks: ", i + 1, all, point.name, point.sizes.ranks());
+      const int ranks = point.sizes.ranks();
+      answer("{}/{} {} on {} rank{}: ", i + 1, all, point.name, ranks, ranks == 1 ? "" : "s");
       if (!run_one(point)) return kStoppedExitCode;
       if (failure_ != 0 && sweep_.stops_on_failure) break;
     }
