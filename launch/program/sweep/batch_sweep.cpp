@@ -22,6 +22,7 @@ namespace fs = std::filesystem;
 std::string submitted(const SweepFile& sweep, const SweepPoint& point,
                       const std::string& directory) {
   constexpr int kMostMs = 120'000;
+  constexpr size_t kMostSaid = 400;
   constexpr uint64_t kMostBytes = 1 << 16;
   const std::string script = directory + "/" + kJobScript;
   std::vector<std::string> words = point_words(sweep.submit, sweep, point);
@@ -35,7 +36,7 @@ std::string submitted(const SweepFile& sweep, const SweepPoint& point,
   fs::remove(said);
   Child child(words, said, by_input ? script : "/dev/null");
   const bool ended = child.ends_within(kMostMs);
-  const std::string text = one_line(read_text(said, kMostBytes));
+  const std::string text = one_line(read_text(said, kMostBytes)).substr(0, kMostSaid);
   if (!ended || child.exit_code() != 0) {
     fail_resource(
         fmt::format("{}: '{}' does not take it: {}; submit by the same sweep again when "

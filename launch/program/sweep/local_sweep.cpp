@@ -31,8 +31,7 @@ bool was_asked_to_stop() {
 }
 
 bool is_held(const std::string& directory) {
-  const auto lock = read_lock(directory + "/" + kLockFile);
-  return lock && is_alive(lock->holder).value_or(false);
+  return living_holder(directory + "/" + kLockFile).has_value();
 }
 
 // The ranks of a sweep that was killed end a moment after it.

@@ -10,6 +10,7 @@
 #include "kernels/error.h"
 #include "launch/program/options/run_file.h"
 #include "launch/program/options/settings.h"
+#include "launch/program/sweep/launch_words.h"
 #include "launch/program/sweep/point_forecast.h"
 #include "runtime/blueprint/programs.h"
 #include "runtime/data/text/vocabulary.h"
@@ -157,6 +158,11 @@ class PointDrawer {
       settings.config.pipeline.mini_batch = 0;
       complete(settings);
       point.schedule = settings.config.pipeline.schedule;
+      if (sweep_.batch && !nodes_of(sweep_, point)) {
+        point.skipped = fmt::format("{} ranks cannot be equally many on nodes of {}",
+                                    point.sizes.ranks(), sweep_.ranks_per_node);
+        return;
+      }
       if (forecasts_) forecaster_.forecast_into(settings.config, point);
     } catch (const Error& error) {
       point.skipped = error.what();

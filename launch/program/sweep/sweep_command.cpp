@@ -52,8 +52,16 @@ SweepOptions sweep_options(const std::vector<std::string>& arguments) {
   return options;
 }
 
+// The process that works on a sweep writes its results itself, after every point.
 int report_on(const std::string& directory) {
-  answer("{}", write_results(directory, read_sweep(directory)));
+  const SweepRecord record = read_sweep(directory);
+  const std::string lock = directory + "/" + kSweepLock;
+  if (living_holder(lock)) {
+    answer("{}", table_markdown(rows_of(directory, record)));
+  } else {
+    const DirectoryLock held(lock);
+    answer("{}", write_results(directory, record));
+  }
   return 0;
 }
 
