@@ -30,6 +30,14 @@ inline void require_elements(const char* op, const Tensor& t, int64_t elements) 
                   std::to_string(elements) + " elements belong");
   }
 }
+// A vector that every row of a result is added to, or the sum of its gradients: fp32 [columns].
+// Null: there is none.
+inline void require_bias(const char* op, const Tensor* bias, int64_t columns) {
+  if (bias == nullptr) return;
+  require_elements(op, *bias, columns);
+  if (bias->dtype() == DType::F32) return;
+  fail_internal(std::string(op) + ": a bias is " + name_of(bias->dtype()) + ", not fp32");
+}
 inline void require_alike(const char* op, const Tensor& a, const Tensor& b) {
   if (a.elements() != b.elements() || a.dtype() != b.dtype()) {
     fail_internal(std::string(op) + ": " + name_of(a.dtype()) + " " + a.shape().text() + " and " +

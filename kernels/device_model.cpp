@@ -42,6 +42,8 @@ std::vector<DeviceModel> accelerators() {
       accelerator("tpu-v2", 22.5, 22.5, 350, 8),     accelerator("tpu-v3", 61.5, 61.5, 450, 16)};
   // Of Hopper's; what its workspace is elsewhere nobody has told.
   for (DeviceModel& model : std::span(all).first(2)) model.fuses_attention = true;
+  // Of those with bf16 products.
+  for (DeviceModel& model : std::span(all).first(3)) model.fuses_gelu = true;
   return all;
 }
 

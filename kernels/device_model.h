@@ -44,6 +44,9 @@ struct DeviceModel {
   // Computes attention in bf16, where there is neither dropout nor a list of lengths, as a fused
   // graph of cuDNN, whose backward keeps a workspace (kernels/cuda/attention/attention_cut.h).
   bool fuses_attention = false;
+  // Computes gelu in its tanh form in one pass with the bf16 products before and after it, as
+  // cuBLASLt does: DenseOps::fused_linear_activation. Both its argument and its result are kept.
+  bool fuses_gelu = false;
 
   // The peak that reached FLOP/s are a share of.
   [[nodiscard]] double matmul_peak(DType dtype) const {

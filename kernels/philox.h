@@ -12,8 +12,8 @@
 
 namespace penstock {
 
-// One stream of 2^34 numbers: block i of four words is philox(key, {i, i >> 32, counter[0],
-// counter[1]}).
+// One stream of 2^66 numbers: block i, of 64 bits, is four words, philox(key, {i, i >> 32,
+// counter[0], counter[1]}).
 struct RandomStream {
   std::array<uint32_t, 2> key{};
   std::array<uint32_t, 2> counter{};

@@ -34,6 +34,20 @@ class CountingDense final : public DenseOps {
     const Tensor partial = tally_.bias_scratch(g);
     tally_.pass(elements(g), {&g, dbias, dbias});
   }
+  bool fused_linear_activation(Tensor& y, Tensor& pre, const Tensor& x, Weight& w,
+                               const Tensor* bias, Activation f) override {
+    if (bias == nullptr || !fuses(f, y)) return false;
+    const double weight = tally_.read(w, x.dtype(), FilterUse::Forward);
+    tally_.product(flops(x, w.shape()), x.dtype(), {&y, &pre, &x, bias}, weight);
+    return true;
+  }
+  bool fused_linear_activation_backward(Tensor& dpre, const Tensor& g, Weight& w, const Tensor& pre,
+                                        Activation f) override {
+    if (!fuses(f, dpre)) return false;
+    const double weight = tally_.read(w, g.dtype(), FilterUse::InputGradient);
+    tally_.product(flops(dpre, w.shape()), g.dtype(), {&dpre, &g, &pre}, weight);
+    return true;
+  }
   void matmul(Tensor& c, const Tensor& a, const Tensor& b, bool transpose_a, bool /*transpose_b*/,
               bool accumulate) override {
     const auto k = static_cast<double>(transpose_a ? a.dim(1) : a.dim(2));
@@ -44,6 +58,11 @@ class CountingDense final : public DenseOps {
  private:
   static double flops(const Tensor& x, const Shape& weight) {
     return 2 * elements(x) * static_cast<double>(weight[0]);
+  }
+  // kernels/cuda/dense/: in bf16, rows of whole groups of eight, and no empty products.
+  [[nodiscard]] bool fuses(Activation f, const Tensor& result) const {
+    return tally_.model().fuses_gelu && f == Activation::GeluTanh &&
+           result.dtype() == DType::BF16 && result.shape().back() % 8 == 0 && result.elements() > 0;
   }
   Tally& tally_;
 };

@@ -21,7 +21,9 @@ class CpuDevice final : public Device {
         layout_(cpu_layout_ops(context_)),
         attention_(cpu_attention_ops(context_)),
         token_(cpu_token_ops(context_)),
-        update_(cpu_update_ops(context_)) {}
+        update_(cpu_update_ops(context_)) {
+    flush_denormals(threads);
+  }
 
   [[nodiscard]] std::string description() const override {
     return "cpu (" + dnn_.isa() + ", " + std::to_string(context_.threads) +

@@ -1,4 +1,5 @@
 // kernels/cpu/dense.cpp -- matrix products on the CPU: shapes turned into oneDNN plans.
+#include "kernels/checks.h"
 #include "kernels/cpu/bias_gradient.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/onednn/onednn.h"
@@ -37,6 +38,7 @@ class CpuDenseOps final : public DenseOps {
 
   void linear_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias, Fused f) override {
     const int64_t rows = linear_rows("linear forward", x, y, w.value());
+    require_bias("linear forward", bias, w.shape()[0]);
     const int64_t out = w.shape()[0];
     const int64_t in = w.shape()[1];
     const MatmulPlan plan{.m = rows,
@@ -72,6 +74,7 @@ class CpuDenseOps final : public DenseOps {
   void linear_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x,
                               const Tensor& g) override {
     const int64_t rows = linear_rows("linear backward weight", x, g, dw);
+    require_bias("linear backward weight", dbias, dw.dim(0));
     const int64_t out = dw.dim(0);
     const int64_t in = dw.dim(1);
     const MatmulPlan plan{.m = out,

@@ -1,4 +1,5 @@
 // kernels/cpu/image.cpp -- convolutions turned into oneDNN plans, and pooling after its checks.
+#include "kernels/checks.h"
 #include "kernels/cpu/bias_gradient.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/onednn/onednn.h"
@@ -53,6 +54,7 @@ class CpuImageOps final : public ImageOps {
   void conv2d_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias,
                       const Window& window, int groups, Fused f) override {
     ConvolutionPlan plan = convolution(x, y, w.value(), window, groups);
+    require_bias("convolution forward", bias, plan.out);
     plan.bias = bias != nullptr;
     plan.fused = f;
     context_.dnn.convolution_forward(plan, y.raw(), x.raw(), w,
@@ -66,6 +68,7 @@ class CpuImageOps final : public ImageOps {
   void conv2d_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
                               const Window& window, int groups) override {
     const ConvolutionPlan plan = convolution(x, g, dw, window, groups);
+    require_bias("convolution backward weight", dbias, plan.out);
     context_.dnn.convolution_backward_weight(plan, dw.data<float>(), x.raw(), g.raw());
     if (dbias != nullptr) {
       add_column_sums(context_, dbias->data<float>(), g, plan.n * plan.out_h * plan.out_w,

@@ -132,9 +132,13 @@ class CpuLayout final : public LayoutOps {
     const int64_t run = x.shape().back() * static_cast<int64_t>(size_of(x.dtype()));
     const int64_t there = y.shape().rows();
     const auto* places = rows.data<const int32_t>();
+    // All of them before the first is written: nothing may throw out of a parallel loop.
+    const auto outside = [there](int32_t place) { return place < 0 || place >= there; };
+    if (std::any_of(places, places + rows.elements(), outside)) {
+      fail_internal("put_rows: a row is outside");
+    }
     for_ranges(context_, rows.elements(), run / 4, [&](int64_t first, int64_t last) {
       for (int64_t r = first; r < last; ++r) {
-        if (places[r] < 0 || places[r] >= there) fail_internal("put_rows: a row is outside");
         std::memcpy(bytes_of(y) + places[r] * run, bytes_of(x) + r * run, static_cast<size_t>(run));
       }
     });

@@ -206,10 +206,16 @@ class CpuNorm final : public NormOps {
   }
 
   // Sums are taken of x minus the channel's first value, so that the variance of a channel far from
-  // zero does not drown in its mean.
+  // zero does not drown in its mean. Those of no positions are mean 0 and variance 0.
   template <class T>
   void batch_statistics(Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x, float epsilon) {
     const int64_t channels = x.shape().back();
+    if (x.elements() == 0) {
+      std::fill_n(mean.data<float>(), channels, 0.0F);
+      std::fill_n(rstd.data<float>(), channels, 1.0F / std::sqrt(epsilon));
+      std::fill_n(sums.data<float>(), kNormSums * channels, 0.0F);
+      return;
+    }
     const WideRows rows = folded_rows(x.elements(), channels);
     const T* from = x.data<T>();
     const Tensor wide_origin = widened(

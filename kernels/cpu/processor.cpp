@@ -1,6 +1,9 @@
 #include "kernels/cpu/processor.h"
 
 #include <oneapi/dnnl/dnnl.h>
+#ifdef __SSE2__
+#include <pmmintrin.h>
+#endif
 
 namespace penstock {
 
@@ -11,6 +14,23 @@ Processor processor_at_hand() {
     return (bits & needed) == needed;
   };
   return {.bf16 = has(dnnl_cpu_isa_avx512_core_bf16), .avx512 = has(dnnl_cpu_isa_avx512_core)};
+}
+
+namespace {
+
+void flush_denormals_here() {
+#ifdef __SSE2__
+  _MM_SET_FLUSH_ZERO_MODE(_MM_FLUSH_ZERO_ON);
+  _MM_SET_DENORMALS_ZERO_MODE(_MM_DENORMALS_ZERO_ON);
+#endif
+}
+
+}  // namespace
+
+void flush_denormals(int threads) {
+  flush_denormals_here();  // threads that start later have it from this one
+#pragma omp parallel num_threads(threads)
+  flush_denormals_here();  // those that are there already have not
 }
 
 }  // namespace penstock

@@ -47,7 +47,9 @@ RowSums row_sums(const T* x, int64_t classes, const Clip& clip) {
     const T* from = x + begin;
     const int64_t count = std::min(kBlock, classes - begin);
     const float top = simd_max(count, [from](int64_t i) { return static_cast<float>(from[i]); });
-    const float shift = clip(std::max(top, largest));
+    const float highest = clip(std::max(top, largest));
+    // Of logits that are all -infinity so far: no infinity minus infinity here either.
+    const float shift = highest == -__builtin_inff() ? 0.0F : highest;
     // Both zero when nothing was summed yet: no infinity minus infinity.
     const float shrink = exponentials == 0.0F ? 0.0F : std::exp(clip(largest) - shift);
     largest = std::max(top, largest);
@@ -164,7 +166,9 @@ class CpuToken final : public TokenOps {
           lse[r] = s.logsumexp;
           if (label[r] < 0) continue;
           const double wanted = double{target.label} * clip(static_cast<float>(x[label[r]]));
-          loss[r] = double{s.logsumexp} - wanted - double{target.other} * s.sum;
+          // Without smoothing nothing is wanted of the others, which may be -infinity: not 0 of it.
+          const double others = target.other == 0.0F ? 0.0 : double{target.other} * s.sum;
+          loss[r] = double{s.logsumexp} - wanted - others;
           hit[r] = is_first_largest(x, label[r], s.largest) ? 1 : 0;
         }
       });

@@ -68,6 +68,7 @@ DeviceModel cuda_device_model(const cudaDeviceProp& properties, int ordinal, int
   model.memory_bytes_per_s = 2.0 * 1e3 * attribute(cudaDevAttrMemoryClockRate, ordinal) *
                              attribute(cudaDevAttrGlobalMemoryBusWidth, ordinal) / 8.0;
   model.fuses_attention = compute / 10 == 9 && has_attention_graphs();
+  model.fuses_gelu = compute >= 80;
   model.memory_bytes = usable_bytes;
   return model;
 }

@@ -43,8 +43,10 @@ using TileStrides = std::array<int64_t, 4>;
   return {tile.heads * tile.rows * tile.stride, tile.rows * tile.stride, tile.stride, 1};
 }
 
-// The tiles' common extents: as many heads and samples at a time as keep every thread's scores in
-// its cache, always whole divisors, so that a run has few distinct product shapes.
+// The tiles' common extents. A tile is one head's rows at least, however many keys they see; it has
+// more heads, and then more samples, as long as its fp32 scores stay within a budget that a
+// thread's cache holds beside what a backward needs of the same size. Always whole divisors, so
+// that a run has few distinct product shapes.
 struct AttentionGrid {
   int64_t samples, heads, rows, stride;
   [[nodiscard]] int64_t block_elements() const { return samples * heads * rows * stride; }

@@ -69,10 +69,11 @@ class OneDnn {
               const float* bias = nullptr);
   void convolution_forward(const ConvolutionPlan& plan, void* y, const void* x, Weight& w,
                            const float* bias);
-  // These two ignore plan.bias and plan.fused, which must be left at their defaults.
+  // These two ignore plan.bias and plan.fused, which must be left at their defaults. The gradient
+  // of the weight has the layout of its value and is added to dw.
   void convolution_backward_input(const ConvolutionPlan& plan, void* dx, const void* g, Weight& w);
   void convolution_backward_weight(const ConvolutionPlan& plan, float* dw, const void* x,
-                                   const void* g);  // dw +=
+                                   const void* g);
   void activation_forward(void* y, const void* x, int64_t elements, DType type, Activation f);
   void activation_backward(void* dx, const void* g, const void* x, int64_t elements, DType type,
                            Activation f);

@@ -1,5 +1,6 @@
 // kernels/cuda/dense/dense.cpp -- matrix products on the GPU: shapes turned into cuBLASLt products,
 // each with as much of what follows it as the library does in the same pass.
+#include "kernels/checks.h"
 #include "kernels/cuda/dense/bias_function.h"
 #include "kernels/cuda/dense/cublaslt.h"
 
@@ -29,6 +30,7 @@ class CudaDense final : public DenseOps {
 
   void linear_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias, Fused f) override {
     const int64_t rows = linear_rows("linear forward", x, y, w.value());
+    require_bias("linear forward", bias, w.shape()[0]);
     Product product{.m = rows,
                     .n = w.shape()[0],
                     .k = w.shape()[1],
@@ -58,6 +60,7 @@ class CudaDense final : public DenseOps {
   void linear_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x,
                               const Tensor& g) override {
     const int64_t rows = linear_rows("linear backward weight", x, g, dw);
+    require_bias("linear backward weight", dbias, dw.dim(0));
     Product product{.m = dw.dim(0),
                     .n = dw.dim(1),
                     .k = rows,
@@ -79,6 +82,7 @@ class CudaDense final : public DenseOps {
   bool fused_linear_activation(Tensor& y, Tensor& pre, const Tensor& x, Weight& w,
                                const Tensor* bias, Activation f) override {
     const int64_t rows = linear_rows("linear and activation", x, y, w.value());
+    require_bias("linear and activation", bias, w.shape()[0]);
     Product product{.m = rows,
                     .n = w.shape()[0],
                     .k = w.shape()[1],

@@ -138,7 +138,9 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
   RowResult result{0.0, 0, 0};
   if (label >= 0 && !bad) {
     const double wanted = double{target.label} * double{clip(widened(x[label]))};
-    result.loss = double{log_sum} - wanted - double{target.other} * double{part.sum};
+    // Without smoothing nothing is wanted of the others, which may be -infinity: not 0 of it.
+    const double others = target.other == 0.0F ? 0.0 : double{target.other} * double{part.sum};
+    result.loss = double{log_sum} - wanted - others;
     result.hit = part.at == label ? 1 : 0;
     result.counted = 1;
   }

@@ -1,4 +1,5 @@
 // kernels/cuda/image/image.cpp -- convolutions turned into cuDNN's, and pooling after its checks.
+#include "kernels/checks.h"
 #include "kernels/cuda/dense/bias_function.h"
 #include "kernels/cuda/image/cudnn_convolution.h"
 #include "kernels/cuda/image/direct_convolution.h"
@@ -74,6 +75,7 @@ class CudaImage final : public ImageOps {
   void conv2d_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias,
                       const Window& window, int groups, Fused f) override {
     check_convolution(x, y, w.value(), window, groups);
+    require_bias("convolution forward", bias, y.shape().back());
     if (y.elements() == 0) return;
     const Convolution convolution = describe(Pass::Forward, x, y, window, groups);
     if (taken(convolution, window)) {
@@ -101,6 +103,7 @@ class CudaImage final : public ImageOps {
   void conv2d_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
                               const Window& window, int groups) override {
     check_convolution(x, g, dw, window, groups);
+    require_bias("convolution backward weight", dbias, g.shape().back());
     if (g.elements() == 0) return;
     const Convolution convolution = describe(Pass::BackwardWeight, x, g, window, groups);
     if (taken(convolution, window)) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "kernels/counting/counting_device.h"
 #include "tests/unit/autograd/gradients.h"
 
 namespace {
@@ -199,6 +200,33 @@ TEST_F(TapeTest, BackwardFreesAsItGoes) {
   tape.backward(Halves::Both);
   EXPECT_LE(memory.use().total_peak, before + 64 * 64 * 4) << "gradients are made in place";
   EXPECT_EQ(memory.use().total_current, before - 7 * 64 * 64 * 4);
+}
+
+// What plans for GPUs count: there the result of the function is kept beside its argument, as the
+// weight half of the second product reads it; elsewhere it is computed again.
+TEST(CountedTapes, KeepTheResultOfAFusedFunction) {
+  constexpr int64_t kRows = 40;
+  constexpr int64_t kHidden = 96;
+  const auto kept = [](Activation f) {
+    const auto device = make_counting_device(device_model_named("h100"));
+    const auto parameter = [&](const Shape& shape) {
+      Parameter p;
+      p.shape = shape;
+      p.weight = Weight(device->empty(shape, DType::F32, Purpose::Parameters));
+      p.gradient = device->empty(shape, DType::F32, Purpose::Gradients);
+      return p;
+    };
+    Parameter in = parameter({kHidden, 24});
+    Parameter in_bias = parameter({kHidden});
+    Parameter out = parameter({24, kHidden});
+    Parameter out_bias = parameter({24});
+    Tape tape(*device);
+    tape.set_recording(true);
+    const Tensor x = device->empty({kRows, 24}, DType::BF16, Purpose::Activations);
+    const Variable y = feed_forward(tape, tape.output(x, true), in, &in_bias, out, &out_bias, f);
+    return device->memory().use().current_of(Purpose::Activations);
+  };
+  EXPECT_EQ(kept(Activation::GeluTanh) - kept(Activation::Gelu), kRows * kHidden * 2);
 }
 
 }  // namespace

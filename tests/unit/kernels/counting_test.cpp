@@ -194,6 +194,37 @@ TEST(Counting, EmulationTakesTheTimeOfFp32AndOfConversions) {
   }
 }
 
+// In bf16, rows of groups of eight, with a bias: what kernels/cuda/dense/ asks the library for.
+TEST(Counting, GpusFuseOneFunctionWithItsProducts) {
+  const auto fuses = [](const std::string& model, DType dtype, Activation f, int64_t hidden,
+                        bool with_bias) {
+    const auto device = make_counting_device(device_model_named(model));
+    const Tensor x = zeros(*device, {30, 24}, dtype);
+    Tensor pre = zeros(*device, {30, hidden}, dtype);
+    Tensor y = zeros(*device, {30, hidden}, dtype);
+    const Tensor bias = zeros(*device, {hidden});
+    const auto w = weight(*device, {hidden, 24});
+    const auto back = weight(*device, {24, hidden});
+    const double before = device->count().flops;
+    const bool forward =
+        device->dense().fused_linear_activation(y, pre, x, *w, with_bias ? &bias : nullptr, f);
+    const bool backward = device->dense().fused_linear_activation_backward(y, x, *back, pre, f);
+    EXPECT_TRUE(forward == backward || !with_bias);
+    const double flops = 2.0 * 30 * 24 * static_cast<double>(hidden);
+    EXPECT_EQ(device->count().flops - before, flops * (int{forward} + int{backward}));
+    return forward;
+  };
+  for (const char* gpu : {"h200", "h100", "a100"}) {
+    EXPECT_TRUE(fuses(gpu, DType::BF16, Activation::GeluTanh, 96, true)) << gpu;
+  }
+  EXPECT_FALSE(fuses("h100", DType::F32, Activation::GeluTanh, 96, true));
+  EXPECT_FALSE(fuses("h100", DType::BF16, Activation::Gelu, 96, true));
+  EXPECT_FALSE(fuses("h100", DType::BF16, Activation::GeluTanh, 100, true));
+  EXPECT_FALSE(fuses("h100", DType::BF16, Activation::GeluTanh, 96, false));
+  EXPECT_FALSE(fuses("p100", DType::BF16, Activation::GeluTanh, 96, true));
+  EXPECT_FALSE(fuses("cpu", DType::BF16, Activation::GeluTanh, 96, true));
+}
+
 struct Precision {
   const char* name;
   DType dtype;

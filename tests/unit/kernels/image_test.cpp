@@ -114,8 +114,8 @@ class Image : public testing::TestWithParam<Mode> {
 
 INSTANTIATE_TEST_SUITE_P(Modes, Image,
                          testing::Values(Mode{"fp32", DType::F32, Bf16::Auto, 1e-5},
-                                         Mode{"bf16", DType::BF16, Bf16::Auto, 1e-2},
-                                         Mode{"bf16_emulated", DType::BF16, Bf16::Emulate, 1e-2}),
+                                         Mode{"bf16", DType::BF16, Bf16::Auto, 1e-5},
+                                         Mode{"bf16_emulated", DType::BF16, Bf16::Emulate, 1e-5}),
                          [](const auto& test) { return test.param.name; });
 
 TEST_P(Image, ConvolutionForward) {
@@ -400,6 +400,12 @@ TEST_P(Image, MisfitsAreRefused) {
   EXPECT_NO_THROW(ops_->conv2d_forward(y, x, grouped, nullptr, window, 2, Fused::None));
   EXPECT_THROW(ops_->conv2d_forward(y, x, w, nullptr, window, 2, Fused::None), Error);
   EXPECT_THROW(ops_->conv2d_forward(y, x, w, nullptr, window, 0, Fused::None), Error);
+  Tensor dw = filled(rig_, {6, 4, 3, 3}, DType::F32, 0.0);
+  for (const int64_t size : {5, 7}) {
+    Tensor bias = filled(rig_, {size}, DType::F32, 0.0);
+    EXPECT_THROW(ops_->conv2d_forward(y, x, w, &bias, window, 1, Fused::None), Error);
+    EXPECT_THROW(ops_->conv2d_backward_weight(dw, &bias, x, y, window, 1), Error);
+  }
   Tensor small = rig_.empty({1, 4, 5, 6}, type_);
   EXPECT_THROW(ops_->conv2d_forward(small, x, w, nullptr, window, 1, Fused::None), Error);
   Tensor pooled = rig_.empty({1, 5, 5, 4}, type_);

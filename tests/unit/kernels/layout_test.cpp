@@ -128,6 +128,49 @@ TEST_P(LayoutTest, RowsThatDoNotFitAreRefused) {
   EXPECT_THROW(ops_->put_rows(y, random({1, 5}, 2), cpu_.of({0}, {1}, DType::F32)), Error);
 }
 
+// Enough rows for three threads, one of them with a bad place: what is thrown inside a parallel
+// region ends the program.
+TEST(Layout, ABadRowAmongManyIsRefusedBeforeAnyIsWritten) {
+  TestCpu cpu(3);
+  const auto ops = cpu_layout_ops(cpu.context);
+  const int64_t rows = 400;
+  const Tensor x = cpu.random({rows, 200}, DType::F32, 1);
+  Numbers places(static_cast<size_t>(rows));
+  std::iota(places.begin(), places.end(), 0.0);
+  Tensor y = cpu.random({rows, 200}, DType::F32, 2);
+  const Numbers before = numbers_of(y);
+  for (const double bad : {-1.0, double(rows)}) {
+    places[300] = bad;
+    EXPECT_THROW(ops->put_rows(y, x, cpu.of(places, {rows}, DType::I32)), Error);
+    EXPECT_EQ(numbers_of(y), before);
+  }
+}
+
+// Every op shared by several threads; the tests above are too small for more than one.
+TEST_P(LayoutTest, RepeatsToTheBit) {
+  const DType type = GetParam();
+  expect_repeatable([type](TestCpu& cpu, int64_t shift) {
+    const auto ops = cpu_layout_ops(cpu.context);
+    const Shape shape{9, 110, 70};  // 69 300 elements
+    const Tensor x = cpu.random(shape, type, 1, -1.0, 1.0, shift);
+    std::vector<Tensor> results;
+    for (const std::array<int, 3>& order : {std::array{1, 0, 2}, std::array{0, 2, 1}}) {
+      const Shape to{shape[order[0]], shape[order[1]], shape[order[2]]};
+      ops->transpose(results.emplace_back(cpu.poisoned(to, type, shift)), x, order);
+    }
+    std::vector<Tensor> parts = {cpu.poisoned({9, 110, 61}, type, shift),
+                                 cpu.poisoned({9, 110, 9}, type, shift)};
+    ops->split(parts, x, 2);
+    ops->concat(results.emplace_back(cpu.poisoned(shape, type, shift)), parts, 2);
+    Numbers places(990);
+    std::iota(places.rbegin(), places.rend(), 5.0);
+    Tensor put = cpu.random({1000, 70}, type, 2, -1.0, 1.0, shift);
+    ops->put_rows(put, x, cpu.of(places, {990}, DType::I32));
+    for (const Tensor& t : {parts[0], parts[1], put}) results.push_back(t);
+    return results;
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Types, LayoutTest, ::testing::Values(DType::F32, DType::BF16),
                          floating_name);
 

@@ -45,23 +45,26 @@ struct TestCpu : reference::Rig {
   return reference::values(t);
 }
 
-[[nodiscard]] inline double tolerance_of(DType dtype) {
-  return dtype == DType::BF16 ? 1e-2 : 2e-5;
-}
+inline constexpr double kTolerance = 2e-5;  // of what is computed in fp32, whatever it is stored in
 
-// |actual - expected| <= tolerance (1 + |expected|) everywhere; a NaN is never close.
+// |actual - expected| <= tolerance (1 + |expected|) everywhere, beyond one rounding to the type of
+// the result and what numbers that were rounded on the way may add (`slack`, one for each element,
+// or empty). A NaN is never close.
 inline void expect_close(const Tensor& actual, const Numbers& expected, double tolerance,
-                         const char* what) {
+                         const char* what, const Numbers& slack = {}) {
   const Numbers got = numbers_of(actual);
   ASSERT_EQ(got.size(), expected.size()) << what;
+  const double rounding = tolerance == 0.0 ? 0.0 : reference::rounding_of(actual.dtype());
   for (size_t i = 0; i < got.size(); ++i) {
-    const double error = std::abs(got[i] - expected[i]) / (1.0 + std::abs(expected[i]));
-    ASSERT_TRUE(error <= tolerance)
+    const double size = std::abs(expected[i]);
+    const double bound =
+        tolerance * (1.0 + size) + rounding * size + (slack.empty() ? 0.0 : slack.at(i));
+    ASSERT_TRUE(std::abs(got[i] - expected[i]) <= bound)
         << what << "[" << i << "] is " << got[i] << ", not " << expected[i];
   }
 }
 inline void expect_close(const Tensor& actual, const Numbers& expected, const char* what) {
-  expect_close(actual, expected, tolerance_of(actual.dtype()), what);
+  expect_close(actual, expected, kTolerance, what);
 }
 
 inline void expect_same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b,

@@ -48,7 +48,7 @@ TEST(Memory, FreedBlocksAreHandedOutAgain) {
   for (int step = 0; step < 10; ++step) {
     const Tensor a = take(memory, 1000);
     const Tensor b = take(memory, 999);
-    EXPECT_EQ(a.raw(), step == 0 ? first : a.raw());
+    EXPECT_TRUE(a.raw() == first || b.raw() == first) << "in step " << step;
     EXPECT_NE(a.raw(), b.raw());
   }
   EXPECT_EQ(memory.use().system_allocations, 2);

@@ -196,6 +196,23 @@ TEST(BatchNorm, VarianceFarFromZero) {
   expect_close(variance, unbiased(expected, 400), 1e-6, "variance");
 }
 
+TEST_P(NormTest, BatchNormOfNoPositions) {
+  const Shape shape{0, 3, 4};
+  const Tensor x = random(shape, 1);
+  const Tensor gamma = affine(4, 2);
+  Tensor y = poisoned(shape);
+  Tensor mean = poisoned32({4});
+  Tensor rstd = poisoned32({4});
+  Tensor sums = poisoned32({kNormSums, 4});
+  ops_->batch_norm_forward(y, mean, rstd, sums, x, gamma, gamma, kEpsilon);
+  EXPECT_EQ(numbers_of(mean), Numbers(4, 0.0));
+  expect_close(rstd, Numbers(4, 1.0 / std::sqrt(double{kEpsilon})), "rstd");
+  EXPECT_EQ(numbers_of(sums), Numbers(4 * kNormSums, 0.0));
+  Tensor dparameters = poisoned32({2, 4});
+  ops_->batch_norm_backward(y, dparameters, x, x, mean, rstd, gamma);
+  EXPECT_EQ(numbers_of(dparameters), Numbers(8, 0.0));
+}
+
 TEST_P(NormTest, BatchNormInference) {
   const int64_t channels = 6;
   const Shape shape{4, 3, channels};

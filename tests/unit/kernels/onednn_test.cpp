@@ -105,8 +105,8 @@ TEST(OneDnn, AnEmptyProductLeavesBiasAndActivation) {
 
 TEST(OneDnn, ActivationsMatchTheirFormulas) {
   for (const auto& [type, mode, tolerance] :
-       {std::tuple{DType::F32, Bf16::Auto, 1e-5}, std::tuple{DType::BF16, Bf16::Auto, 1e-2},
-        std::tuple{DType::BF16, Bf16::Emulate, 1e-2}}) {
+       {std::tuple{DType::F32, Bf16::Auto, 1e-5}, std::tuple{DType::BF16, Bf16::Auto, 1e-5},
+        std::tuple{DType::BF16, Bf16::Emulate, 1e-5}}) {
     Rig rig(2, mode);
     const int64_t size = 301;
     Tensor x = rig.empty({size}, type);

@@ -118,22 +118,31 @@ inline void assign(const Tensor& x, const std::function<double(size_t)>& value) 
          std::memcmp(a.raw(), b.raw(), a.size_bytes()) == 0;
 }
 
+// What storing a number in that type may change of it, in parts of the number. That of fp32 is of
+// the size of the sums' own rounding and left to tolerances.
+[[nodiscard]] inline double rounding_of(DType type) {
+  return type == DType::BF16 ? 0x1p-8 : 0.0;
+}
+
 // The largest |actual - expected| over the largest |expected|; infinite where anything is not
-// finite, so that EXPECT_LE(error, tolerance) cannot pass on NaN.
-[[nodiscard]] inline double error(const Doubles& actual, const Doubles& expected) {
+// finite, so that EXPECT_LE(error, tolerance) cannot pass on NaN. `rounding`: so many parts of each
+// number are no error. A bf16 result computed in fp32 is as near as that, the small ones too.
+[[nodiscard]] inline double error(const Doubles& actual, const Doubles& expected,
+                                  double rounding = 0.0) {
   const double infinity = std::numeric_limits<double>::infinity();
   if (actual.size() != expected.size()) return infinity;
   double difference = 0.0;
   double scale = std::numeric_limits<double>::min();
   for (size_t i = 0; i < actual.size(); ++i) {
     if (!std::isfinite(actual[i]) || !std::isfinite(expected[i])) return infinity;
-    difference = std::max(difference, std::fabs(actual[i] - expected[i]));
+    difference = std::max(difference,
+                          std::fabs(actual[i] - expected[i]) - rounding * std::fabs(expected[i]));
     scale = std::max(scale, std::fabs(expected[i]));
   }
   return difference / scale;
 }
 [[nodiscard]] inline double error(const Tensor& actual, const Doubles& expected) {
-  return error(values(actual), expected);
+  return error(values(actual), expected, rounding_of(actual.dtype()));
 }
 
 using Function = std::function<Doubles(const Doubles&)>;
@@ -143,7 +152,7 @@ using Function = std::function<Doubles(const Doubles&)>;
 // (for +=). The step suits functions of values around 1.
 [[nodiscard]] inline double gradient_error(const Doubles& gradient, const Function& f, Doubles x,
                                            const Doubles& upstream, const Doubles& before = {},
-                                           size_t samples = 24) {
+                                           size_t samples = 24, double rounding = 0.0) {
   const double step = 1e-4;
   auto loss = [&] {
     const Doubles y = f(x);
@@ -165,12 +174,13 @@ using Function = std::function<Doubles(const Doubles&)>;
     actual.push_back(gradient[i]);
     expected.push_back((above - below) / (2.0 * step) + (before.empty() ? 0.0 : before.at(i)));
   }
-  return error(actual, expected);
+  return error(actual, expected, rounding);
 }
 [[nodiscard]] inline double gradient_error(const Tensor& gradient, const Function& f,
                                            const Tensor& x, const Tensor& upstream,
                                            const Doubles& before = {}, size_t samples = 24) {
-  return gradient_error(values(gradient), f, values(x), values(upstream), before, samples);
+  return gradient_error(values(gradient), f, values(x), values(upstream), before, samples,
+                        rounding_of(gradient.dtype()));
 }
 
 }  // namespace penstock::reference

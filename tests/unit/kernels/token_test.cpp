@@ -135,6 +135,32 @@ TEST_P(TokenTest, CrossEntropyOfLargeAndLateLogits) {
   expect_close(logsumexp, {numbers_of(logits)[2000]}, 1e-5, "logsumexp");
 }
 
+// A masked class is one that nobody wants: its logit is -infinity. Some, and a whole block of the
+// one-pass sum, which then knows no largest logit.
+TEST_P(TokenTest, MaskedLogitsCountForNothing) {
+  for (const size_t masked : {size_t{3}, size_t{1024}, size_t{2048}}) {
+    Numbers values(masked + 5, -HUGE_VAL);
+    Numbers visible;
+    for (size_t i = 0; i < 5; ++i) visible.push_back(values[masked + i] = 0.5 * double(i));
+    const int64_t classes = std::ssize(values);
+    const Tensor logits = cpu_.of(values, {1, classes}, GetParam());
+    const Tensor label = cpu_.of({double(masked + 2)}, {1}, DType::I32);
+    Tensor result = cpu_.poisoned({3}, DType::F64);
+    Tensor logsumexp = cpu_.poisoned({1}, DType::F32);
+    Tensor dlogits = poisoned({1, classes});
+    ops_->cross_entropy_forward(result, logsumexp, logits, label, {});
+    ops_->cross_entropy_backward(dlogits, logits, label, logsumexp, 1.0F, {});
+    const Loss expected = cross_entropy(visible, {2.0}, 0.0, 0.0);
+    expect_close(result, {expected.sum, 0.0, 1.0}, 1e-5, "result");
+    expect_close(logsumexp, expected.logsumexp, 1e-5, "logsumexp");
+    Numbers gradient(values.size(), 0.0);
+    for (size_t i = 0; i < 5; ++i) {
+      gradient[masked + i] = std::exp(visible[i] - expected.logsumexp[0]) - (i == 2 ? 1.0 : 0.0);
+    }
+    expect_close(dlogits, gradient, "dlogits");
+  }
+}
+
 TEST_P(TokenTest, EqualLogitsCountForTheFirstClassOnly) {
   const Tensor logits = cpu_.of(Numbers(40, 0.5), {4, 10}, GetParam());
   const Tensor labels = cpu_.of({0, 1, 5, 9}, {4}, DType::I32);
@@ -198,8 +224,10 @@ TEST_P(TokenTest, RepeatsToTheBit) {
     ops->cross_entropy_backward(dlogits, logits, labels, logsumexp, 1.0F, options);
     Tensor dtable = cpu.random({1111, 300}, DType::F32, 3, -1.0, 1.0, shift);
     const Tensor ids = cpu.random({400}, DType::I32, 4, 0.0, 20.0, shift);
+    Tensor embedded = cpu.poisoned({400, 300}, type, shift);
+    ops->embedding_forward(embedded, ids, dtable);
     ops->embedding_backward(dtable, ids, cpu.random({400, 300}, type, 5, -1.0, 1.0, shift));
-    return std::vector<Tensor>{result, logsumexp, dlogits, dtable};
+    return std::vector<Tensor>{result, logsumexp, dlogits, embedded, dtable};
   });
 }
 

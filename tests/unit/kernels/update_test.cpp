@@ -1,5 +1,10 @@
 // tests/unit/kernels/update_test.cpp -- each optimizer for three steps against its formula in
 // double.
+#include <bit>
+#include <cfenv>
+#include <thread>
+
+#include "kernels/device.h"
 #include "tests/unit/kernels/loops_reference.h"
 
 namespace penstock {
@@ -185,6 +190,36 @@ TEST(Update, RepeatsToTheBit) {
     ops->sum_of_squares(sum, {&w, 1});
     return std::vector<Tensor>{w, m, v, sum};
   });
+}
+
+// The moments of a parameter that gets no gradient (a word that never comes) halve until they are
+// denormal, and stay so for long. Threads of an earlier parallel region are there before the device
+// is made.
+TEST(Denormals, AreZeroInEveryThread) {
+  constexpr int64_t kMany = 70000;  // for three threads
+  constexpr float kTiny = 0x1p-130F;
+  const auto second_moment = [](int threads) {
+    TestCpu early(threads);
+    Tensor touched = early.empty({kMany}, DType::F32);
+    cpu_pointwise_ops(early.context)->fill(touched, 1.0F);
+    const auto device = make_cpu_device(threads);
+    const auto filled = [&](float value) {
+      Tensor x = device->empty({kMany}, DType::F32, Purpose::Optimizer);
+      std::fill_n(x.data<float>(), kMany, value);
+      return x;
+    };
+    const Tensor v = filled(kTiny);
+    device->update().adam(one(AdamTensors{filled(1.0F), filled(kTiny), v, filled(0.0F), 0.0F}),
+                          {0.1F, 0.9F, 0.999F, 1e-8F, 1.0F, true, 1});
+    return std::vector<float>(v.data<float>(), v.data<float>() + kMany);
+  };
+  for (const int threads : {1, 3}) {
+    // In a thread of its own: what it sets stays in it, and what this one has is undone there.
+    std::jthread([&] {
+      std::fesetenv(FE_DFL_ENV);
+      for (const float x : second_moment(threads)) ASSERT_EQ(std::bit_cast<uint32_t>(x), 0U);
+    });
+  }
 }
 
 }  // namespace
