@@ -128,7 +128,8 @@ class LocalSweep {
     const std::string failure = directory + "/" + kFailureFile;
     const auto begin = std::chrono::steady_clock::now();
     wait_for_others(directory);
-    fs::remove(failure);
+    std::error_code absent;
+    fs::remove(failure, absent);
     const PointEnd end = run_point(sweep_, point, directory);
     if (was_asked_to_stop() || end.exit_code == kStoppedExitCode) {
       answer("stopped; the same command goes on\n");

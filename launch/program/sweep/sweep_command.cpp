@@ -33,7 +33,7 @@ CommandOptions sweep_options_into(SweepOptions& options) {
   known.add_options()("dry", flag(options.dry),
                       "list the points and what is planned of them; start and write nothing")(
       "report", flag(options.report),
-      "table and plots of what there is, also while the sweep goes on; start nothing")(
+      "the table of what there is, also while the sweep goes on; start nothing")(
       "again", flag(options.again),
       "batch: submit again what was submitted before and has not ended well")(
       "out", boost::program_options::value(&options.out)->value_name("DIR"),
