@@ -18,6 +18,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr const char* kSweptRun = R"([model]
 kind = "transformer-lm"
@@ -128,6 +129,8 @@ TEST_F(SweepRuns, ADisturbedSweepEndsWithTheTableOfAnUndisturbedOne) {
   EXPECT_EQ(run(file_, rough, "k1-d1-m2-1f1b", SIGKILL).exit_code, 128 + SIGKILL);
   const End stopped = run(file_, rough, "k2-d1-m2-1f1b", SIGTERM);
   EXPECT_EQ(stopped.exit_code, 75) << log();
+  // The ranks of the sweep that was killed were not in the way.
+  EXPECT_THAT(stopped.table, Not(HasSubstr(",failed,")));
   const End disturbed = run(file_, rough);
   EXPECT_EQ(disturbed.exit_code, 0) << log();
   EXPECT_EQ(settled(disturbed.table), settled(undisturbed.table));
