@@ -174,6 +174,15 @@ std::optional<LockState> read_lock(const std::string& path) {
   return LockState{parse_holder({text.data(), static_cast<size_t>(bytes)}), change_of(file)};
 }
 
+std::optional<LockHolder> living_holder(const std::string& path) {
+  const auto lock = read_lock(path);
+  if (!lock) return std::nullopt;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const bool is_fresh = now - lock->changed < LockTimes{}.expiry;
+  if (!is_alive(lock->holder).value_or(is_fresh)) return std::nullopt;
+  return lock->holder;
+}
+
 void take_lock(const std::string& path, const LockHolder& me, const LockWait& wait) {
   take(path, me, wait, 0);
 }

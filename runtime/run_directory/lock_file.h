@@ -27,6 +27,10 @@ struct LockWait {
   LockTimes times;
   std::function<void(const std::string&)> say;
 };
+// Whoever holds the lock and, as far as can be known, lives: of a holder on another machine only
+// the age of the file tells. Throws Error(Resource).
+[[nodiscard]] std::optional<LockHolder> living_holder(const std::string& path);
+
 // As DirectoryLock's constructor.
 void take_lock(const std::string& path, const LockHolder& me, const LockWait& wait);
 // False when it is not `me` who holds it.

@@ -1,4 +1,4 @@
-// runtime/run_page/html.h -- texts of others inside a page of ours. Private to this room.
+// runtime/run_page/html.h -- texts of others inside a page or picture of ours.
 #pragma once
 
 #include <string>

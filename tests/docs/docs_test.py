@@ -6,12 +6,14 @@ Of README.md, docs/ and the examples' page:
   * a command of penstock has a name and options that the program knows; a script has its options in its --help
   * a block that starts with `$ penstock` shows what that command prints, line by line
   * a block of TOML with a [model] is a run file that `penstock inspect` takes
+  * a block of TOML with a [sweep] is a sweep file whose points can be listed
   * docs/run_file.md is what `penstock help run-file` prints
   * README.md has at most 1,500 words
 """
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -158,11 +160,22 @@ def check_run_file(page, text, folder):
         fail(page, f"a run file is refused: {printed}")
 
 
+def check_sweep_file(page, text, folder):
+    """Where the examples are, and the job scripts."""
+    file = folder / "block.toml"
+    file.write_text(text, encoding="utf-8")
+    checked["run files"] += 1
+    printed, code = run([PROGRAM, "sweep", file, "--dry"], SOURCE)
+    if code != 0:
+        fail(page, f"a sweep file is refused: {printed}")
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         toml = [text for language, text in blocks(SOURCE / "README.md") if language == "toml"]
         (folder / "run.toml").write_text(toml[0], encoding="utf-8")
+        shutil.copy(SOURCE / "launch/examples/mlp.toml", folder)
         for page in PAGES:
             check_links(page)
             for language, text in blocks(page):
@@ -173,6 +186,8 @@ def main():
                         check_command(page, line)
                 elif language == "toml" and "[model]" in text:
                     check_run_file(page, text, folder)
+                elif language == "toml" and "[sweep]" in text:
+                    check_sweep_file(page, text, folder)
     reference = SOURCE / "docs" / "run_file.md"
     if reference.read_text(encoding="utf-8") != run([PROGRAM, "help", "run-file"])[0]:
         fail(reference, "is not what the program says: penstock help run-file > docs/run_file.md")

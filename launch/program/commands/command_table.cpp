@@ -10,6 +10,7 @@
 #include "launch/program/inspect/inspect_command.h"
 #include "launch/program/output.h"
 #include "launch/program/planning/plan_command.h"
+#include "launch/program/sweep/sweep_command.h"
 
 namespace penstock {
 namespace {
@@ -46,6 +47,7 @@ constexpr Command kCommands[] = {
     {generate_form, generate_command_options, generate_command},
     {plan_form, plan_command_options, nullptr, answer_plan},
     {profile_form, profile_command_options, profile_command},
+    {sweep_form, sweep_command_options, nullptr, sweep_command},
     {report_form, report_command_options, nullptr, answer_report},
     {inspect_form, inspect_command_options, nullptr, answer_inspect},
     {schedule_form, schedule_command_options, nullptr, answer_schedule},

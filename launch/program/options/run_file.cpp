@@ -13,65 +13,12 @@
 #include "kernels/suggest.h"
 #include "launch/program/options/layer_list.h"
 #include "launch/program/options/shortened.h"
-#include "launch/program/options/toml_nesting.h"
+#include "launch/program/options/toml_value.h"
 #include "runtime/files/input_file.h"
 #include "runtime/run_directory/names.h"
 
 namespace penstock {
 namespace {
-
-template <typename Value>
-std::optional<OptionValue> list_of(const toml::node& node) {
-  const toml::array* array = node.as_array();
-  if (array == nullptr) return std::nullopt;
-  std::vector<Value> list;
-  for (const toml::node& element : *array) {
-    // Integers count as numbers; no other type counts as another.
-    const std::optional<Value> value = std::is_same_v<Value, double> && element.is_integer()
-                                           ? element.value<Value>()
-                                           : element.value_exact<Value>();
-    if (!value) return std::nullopt;
-    list.push_back(*value);
-  }
-  return list;
-}
-
-// The node as the type of the option; nothing when it is of another.
-std::optional<OptionValue> value_of(const toml::node& node, const Option& option) {
-  const OptionValue type = default_of(option);
-  if (std::holds_alternative<bool>(type)) {
-    if (const auto* flag = node.as_boolean()) return flag->get();
-  } else if (std::holds_alternative<int64_t>(type)) {
-    if (const auto* integer = node.as_integer()) return integer->get();
-  } else if (std::holds_alternative<double>(type)) {
-    if (node.is_number()) return *node.value<double>();
-  } else if (std::holds_alternative<std::string>(type)) {
-    if (const auto* text = node.as_string()) return text->get();
-    if (option.accepts_number && node.is_number()) return text_of(*node.value<double>());
-  } else if (std::holds_alternative<std::vector<int64_t>>(type)) {
-    return list_of<int64_t>(node);
-  } else if (std::holds_alternative<std::vector<double>>(type)) {
-    return list_of<double>(node);
-  } else {
-    return list_of<std::string>(node);
-  }
-  return std::nullopt;
-}
-
-// A node as the user may have written it, short enough for a message of one line.
-std::string excerpt(const toml::node& node) {
-  if (node.is_table()) return "a table";
-  if (const toml::array* array = node.as_array(); array != nullptr && array->is_array_of_tables()) {
-    return "a list of tables";
-  }
-  std::ostringstream out;
-  node.visit([&](const auto& typed) { out << typed; });
-  std::string text = out.str();
-  for (char& c : text) {
-    if (c == '\n') c = ' ';
-  }
-  return shortened(std::move(text));
-}
 
 [[noreturn]] void refuse_key(const std::string& key, const std::string& origin) {
   const std::string written = shortened(key);
@@ -152,16 +99,7 @@ std::string written(const OptionValue& value) {
 }  // namespace
 
 void parse_run_file(const std::string& text, const std::string& name, Settings& settings) {
-  if (const int line = overnested_line(text); line > 0) {
-    fail_input(fmt::format("{}:{}: nested too deeply for a run file", name, line));
-  }
-  toml::table root;
-  try {
-    root = toml::parse(text, name);
-  } catch (const toml::parse_error& error) {
-    fail_input(
-        fmt::format("{}: not valid TOML: {}", place(name, error.source()), error.description()));
-  }
+  const toml::table root = parse_toml(text, name, "run file");
   for (const auto& [key, node] : root) {
     const std::string section(key.str());
     const toml::table* table = node.as_table();

@@ -16,18 +16,6 @@
 namespace penstock {
 namespace {
 
-// All that pipeline.auto may choose.
-void pin_everything(const PipelineConfig& pipeline, PlanRequest& plan) {
-  const Arrangement given = arrangement_of(pipeline);
-  plan.stages = given.stages;
-  plan.replicas = given.replicas;
-  plan.chunks = given.chunks;
-  plan.micro_batches = given.micro_batches;
-  plan.micro_batch_size = given.micro_batch_size;
-  plan.schedule = given.schedule;
-  plan.recompute = given.recompute;
-}
-
 std::string describe(const Arrangement& chosen, const Prediction& prediction,
                      const std::string& basis) {
   return fmt::format(
@@ -58,7 +46,7 @@ class Planner {
     if (config_.pipeline.automatic) {
       pin_what_was_asked_for(settings, request_);
     } else {
-      pin_everything(config_.pipeline, request_);
+      pin_whole_pipeline(config_.pipeline, request_);
     }
     basis_ =
         profile == nullptr ? "counted for " + device.name : "measured: " + config_.pipeline.profile;
@@ -88,6 +76,17 @@ class Planner {
 };
 
 }  // namespace
+
+void pin_whole_pipeline(const PipelineConfig& pipeline, PlanRequest& plan) {
+  const Arrangement given = arrangement_of(pipeline);
+  plan.stages = given.stages;
+  plan.replicas = given.replicas;
+  plan.chunks = given.chunks;
+  plan.micro_batches = given.micro_batches;
+  plan.micro_batch_size = given.micro_batch_size;
+  plan.schedule = given.schedule;
+  plan.recompute = given.recompute;
+}
 
 void pin_what_was_asked_for(const Settings& settings, PlanRequest& plan) {
   const PipelineConfig& pipeline = settings.config.pipeline;

@@ -18,6 +18,9 @@ namespace penstock {
 // What the command line fixes is not varied; what the run file says is where a plan starts from.
 void pin_what_was_asked_for(const Settings& settings, PlanRequest& plan);
 
+// All that pipeline.auto may choose is as this run has it.
+void pin_whole_pipeline(const PipelineConfig& pipeline, PlanRequest& plan);
+
 struct PlannedRun {
   Config config;                        // the same on every rank
   std::optional<Profile> profile = {};  // on rank 0, when the run has one

@@ -27,16 +27,6 @@ constexpr int64_t kMostRunFileBytes = 1 << 20;
 constexpr int64_t kMostTraceBytes = 64 << 20;  // half a million instructions
 constexpr size_t kLogLines = 40;
 
-// Whoever holds the directory and, as far as can be known, lives.
-std::string living_holder(const std::string& directory) {
-  const auto lock = read_lock(directory + "/" + kLockFile);
-  if (!lock) return {};
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const bool is_fresh = now - lock->changed < LockTimes{}.expiry;
-  if (!is_alive(lock->holder).value_or(is_fresh)) return {};
-  return fmt::format("{}, process {}", lock->holder.host, lock->holder.process);
-}
-
 int64_t change_of_file(const std::string& path) {
   struct stat info {};
   return stat(path.c_str(), &info) == 0 ? static_cast<int64_t>(info.st_mtime) : 0;
@@ -101,7 +91,9 @@ RunFiles read_run_files(const std::string& directory) {
   }
   RunFiles files{.directory = directory, .read_at_s = static_cast<int64_t>(std::time(nullptr))};
   // Before the rest: a run that ends meanwhile is shown as running, and not as one that failed.
-  files.holder = living_holder(directory);
+  if (const auto holder = living_holder(directory + "/" + kLockFile)) {
+    files.holder = fmt::format("{}, process {}", holder->host, holder->process);
+  }
   files.last_write_s = change_of_file(metrics);
   HistoryReader history;
   files.torn_line = read_lines(

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "helpers.h"
+#include "launch/program/sweep/points.h"
 #include "runtime/blueprint/blueprint.h"
 #include "runtime/data/text/vocabulary.h"
 
@@ -45,7 +46,7 @@ void expect_claim(const std::string& text, const char* pattern, int64_t paramete
 TEST(Examples, DescribeNetworksThatCanBeMadeAndCut) {
   int read = 0;
   for (const auto& entry : std::filesystem::directory_iterator(PENSTOCK_EXAMPLES)) {
-    if (entry.path().extension() != ".toml") continue;
+    if (entry.path().extension() != ".toml" || entry.path().filename() == "sweep.toml") continue;
     SCOPED_TRACE(entry.path());
     Settings settings;
     ASSERT_NO_THROW(read_run_file(entry.path(), settings));
@@ -63,6 +64,17 @@ TEST(Examples, DescribeNetworksThatCanBeMadeAndCut) {
                  entry.path());
   }
   EXPECT_GE(read, 8);
+}
+
+TEST(Examples, TheSweepHasSixPoints) {
+  const SweepFile sweep = read_sweep_file(PENSTOCK_EXAMPLES "/sweep.toml");
+  const DrawnSweep drawn = draw_sweep(sweep, built_in_models());
+  EXPECT_EQ(drawn.record.points.size(), 6U);
+  for (const SweepPoint& point : drawn.record.points) {
+    EXPECT_EQ(point.skipped, "") << point.name;
+    EXPECT_LE(point.sizes.ranks(), 4);
+    EXPECT_EQ(point.sizes.mini_batch(), 64);
+  }
 }
 
 }  // namespace

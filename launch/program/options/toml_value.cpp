@@ -1,0 +1,82 @@
+#include "launch/program/options/toml_value.h"
+
+#include <fmt/format.h>
+
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "kernels/error.h"
+#include "launch/program/options/shortened.h"
+#include "launch/program/options/layer_list.h"
+#include "launch/program/options/toml_nesting.h"
+
+namespace penstock {
+namespace {
+
+template <typename Value>
+std::optional<OptionValue> list_of(const toml::node& node) {
+  const toml::array* array = node.as_array();
+  if (array == nullptr) return std::nullopt;
+  std::vector<Value> list;
+  for (const toml::node& element : *array) {
+    // Integers count as numbers; no other type counts as another.
+    const std::optional<Value> value = std::is_same_v<Value, double> && element.is_integer()
+                                           ? element.value<Value>()
+                                           : element.value_exact<Value>();
+    if (!value) return std::nullopt;
+    list.push_back(*value);
+  }
+  return list;
+}
+
+}  // namespace
+
+std::optional<OptionValue> value_of(const toml::node& node, const Option& option) {
+  const OptionValue type = default_of(option);
+  if (std::holds_alternative<bool>(type)) {
+    if (const auto* flag = node.as_boolean()) return flag->get();
+  } else if (std::holds_alternative<int64_t>(type)) {
+    if (const auto* integer = node.as_integer()) return integer->get();
+  } else if (std::holds_alternative<double>(type)) {
+    if (node.is_number()) return *node.value<double>();
+  } else if (std::holds_alternative<std::string>(type)) {
+    if (const auto* text = node.as_string()) return text->get();
+    if (option.accepts_number && node.is_number()) return text_of(*node.value<double>());
+  } else if (std::holds_alternative<std::vector<int64_t>>(type)) {
+    return list_of<int64_t>(node);
+  } else if (std::holds_alternative<std::vector<double>>(type)) {
+    return list_of<double>(node);
+  } else {
+    return list_of<std::string>(node);
+  }
+  return std::nullopt;
+}
+
+std::string excerpt(const toml::node& node) {
+  if (node.is_table()) return "a table";
+  if (const toml::array* array = node.as_array(); array != nullptr && array->is_array_of_tables()) {
+    return "a list of tables";
+  }
+  std::ostringstream out;
+  node.visit([&](const auto& typed) { out << typed; });
+  std::string text = out.str();
+  for (char& c : text) {
+    if (c == '\n') c = ' ';
+  }
+  return shortened(std::move(text));
+}
+
+toml::table parse_toml(const std::string& text, const std::string& name, const std::string& what) {
+  if (const int line = overnested_line(text); line > 0) {
+    fail_input(fmt::format("{}:{}: nested too deeply for a {}", name, line, what));
+  }
+  try {
+    return toml::parse(text, name);
+  } catch (const toml::parse_error& error) {
+    fail_input(
+        fmt::format("{}: not valid TOML: {}", place(name, error.source()), error.description()));
+  }
+}
+
+}  // namespace penstock

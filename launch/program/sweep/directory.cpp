@@ -1,0 +1,123 @@
+#include "launch/program/sweep/directory.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <sstream>
+
+#include "kernels/error.h"
+#include "launch/program/options/run_file.h"
+#include "runtime/checkpoint/file.h"
+#include "runtime/sweep/curves.h"
+#include "runtime/sweep/table.h"
+#include "runtime/telemetry/output_file.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Makes the directory where it is missing; the path of its lock.
+std::string prepared(const std::string& path) {
+  std::error_code error;
+  if (fs::exists(path, error) && !fs::exists(path + "/" + kSweepFile, error)) {
+    for (const auto& entry : fs::directory_iterator(path, error)) {
+      const std::string name = entry.path().filename();
+      if (name.starts_with(kSweepLock) || name.starts_with(kSweepFile)) continue;  // begun, no more
+      fail_input(
+          fmt::format("{} is no sweep, and has {}: choose another sweep.out or --out", path, name));
+    }
+  }
+  fs::create_directories(path, error);
+  if (error) fail_resource(fmt::format("{}: cannot be made: {}", path, error.message()));
+  return path + "/" + kSweepLock;
+}
+
+std::string first_difference(const std::string& before, const std::string& after) {
+  std::istringstream old_lines(before);
+  std::istringstream new_lines(after);
+  std::string old_line;
+  std::string new_line;
+  while (std::getline(old_lines, old_line) && std::getline(new_lines, new_line)) {
+    if (old_line != new_line) return fmt::format("'{}' there, '{}' now", old_line, new_line);
+  }
+  return "their lengths differ";
+}
+
+// By what the files say, so that a key that is new in this version changes nothing.
+void refuse_other_settings(const std::string& file, const Config& config) {
+  if (!fs::exists(file)) return;
+  Settings kept;
+  read_run_file(file, kept);
+  const std::string before = write_run_file(kept.config);
+  const std::string after = write_run_file(config);
+  if (before == after) return;
+  fail_input(
+      fmt::format("{} is of a run with other settings ({}): choose another sweep.out or "
+                  "--out, or remove that point",
+                  file, first_difference(before, after)));
+}
+
+std::string about(const SweepRecord& record) {
+  switch (record.scaling) {
+    case Scaling::Strong:
+      return fmt::format("strong scaling, mini-batch {}", record.mini_batch);
+    case Scaling::Weak:
+      return fmt::format("weak scaling, {} samples a step and rank", record.mini_batch);
+    default:
+      return "mini-batches as they are given";
+  }
+}
+
+}  // namespace
+
+SweepDirectory::SweepDirectory(std::string path, const DrawnSweep& sweep)
+    : path_(std::move(path)), lock_(prepared(path_)) {
+  const std::vector<SweepPoint>& points = sweep.record.points;
+  for (size_t i = 0; i < points.size(); ++i) {
+    if (!points[i].skipped.empty()) continue;
+    refuse_other_settings(point_directory(path_, points[i]) + "/" + kPointFile, sweep.configs[i]);
+  }
+  write_down(sweep);
+}
+
+void SweepDirectory::write_down(const DrawnSweep& sweep) const {
+  replace_file(path_ + "/" + kSweepFile, record_json(sweep.record));
+  for (size_t i = 0; i < sweep.configs.size(); ++i) {
+    const SweepPoint& point = sweep.record.points[i];
+    const std::string directory = point_directory(path_, point);
+    if (!point.skipped.empty() || fs::exists(directory + "/" + kPointFile)) continue;
+    std::error_code error;
+    fs::create_directories(directory, error);
+    if (error) fail_resource(fmt::format("{}: cannot be made: {}", directory, error.message()));
+    replace_file(directory + "/" + kPointFile, write_run_file(sweep.configs[i]));
+  }
+}
+
+SweepRecord read_sweep(const std::string& directory) {
+  constexpr uint64_t kMostBytes = 16 << 20;
+  const std::string file = directory + "/" + kSweepFile;
+  if (!fs::exists(file)) fail_input(file + " does not exist: the sweep has not begun");
+  return parse_record(read_text(file, kMostBytes), file);
+}
+
+std::vector<ScalingRow> rows_of(const std::string& directory, const SweepRecord& record) {
+  std::vector<Outcome> outcomes;
+  for (const SweepPoint& point : record.points) {
+    outcomes.push_back(outcome_of(directory, point, record.warmup));
+  }
+  return scaling_rows(record.points, outcomes);
+}
+
+std::string write_results(const std::string& directory, const SweepRecord& record) {
+  const std::vector<ScalingRow> rows = rows_of(directory, record);
+  const std::string table = table_markdown(rows);
+  replace_file(directory + "/table.csv", table_csv(rows));
+  replace_file(directory + "/table.md", table);
+  for (const SweepPlot& plot : sweep_plots(rows, about(record))) {
+    replace_file(directory + "/" + plot.file, chart_svg(plot.chart));
+  }
+  return table;
+}
+
+}  // namespace penstock

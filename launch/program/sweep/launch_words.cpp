@@ -1,0 +1,92 @@
+#include "launch/program/sweep/launch_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+
+#include "kernels/error.h"
+
+namespace penstock {
+
+std::string this_program() {
+  return std::filesystem::read_symlink("/proc/self/exe").string();
+}
+
+std::optional<PointNodes> nodes_of(const SweepFile& sweep, const SweepPoint& point) {
+  const int ranks = point.sizes.ranks();
+  if (sweep.ranks_per_node == 0) return PointNodes{.nodes = 1, .ranks_per_node = ranks};
+  const int nodes = (ranks + sweep.ranks_per_node - 1) / sweep.ranks_per_node;
+  if (ranks % nodes != 0) return std::nullopt;
+  return PointNodes{.nodes = nodes, .ranks_per_node = ranks / nodes};
+}
+
+std::vector<std::string> point_words(const std::string& command, const SweepFile& sweep,
+                                     const SweepPoint& point) {
+  const PointNodes nodes = nodes_of(sweep, point).value_or(PointNodes{});
+  const std::pair<std::string, std::string> places[] = {
+      {"{ranks}", std::to_string(point.sizes.ranks())},
+      {"{nodes}", std::to_string(nodes.nodes)},
+      {"{ranks_per_node}", std::to_string(nodes.ranks_per_node)},
+      {"{name}", point.name}};
+  std::vector<std::string> words;
+  std::istringstream stream(command);
+  for (std::string word; stream >> word;) {
+    for (const auto& [place, value] : places) {
+      for (size_t at = word.find(place); at != std::string::npos; at = word.find(place)) {
+        word.replace(at, place.size(), value);
+      }
+    }
+    if (word.find('{') != std::string::npos) {
+      fail_input(
+          fmt::format("{}: '{}' of '{}' means nothing here: there are {{ranks}}, {{nodes}}, "
+                      "{{ranks_per_node}} and {{name}}",
+                      sweep.path.string(), word, command));
+    }
+    words.push_back(word);
+  }
+  return words;
+}
+
+std::vector<std::string> local_words(const SweepFile& sweep, const SweepPoint& point,
+                                     const PointStart& start) {
+  std::vector<std::string> words = point_words(sweep.launcher, sweep, point);
+  for (const std::string& word :
+       {start.program, std::string("train"), start.directory + "/" + kPointFile,
+        std::string("--out"), start.directory, std::string("--resume"), std::string("auto")}) {
+    words.push_back(word);
+  }
+  return words;
+}
+
+std::string job_script(const std::string& script, const SweepPoint& point,
+                       const PointStart& start) {
+  const std::string run =
+      fmt::format("{}/{} --out {}", start.directory, kPointFile, start.directory);
+  if ((start.directory + start.program).find_first_of(" \t\n'") != std::string::npos) {
+    fail_input(start.directory +
+               ": a batch sweep wants paths without blanks and quotes; choose "
+               "another sweep.out");
+  }
+  // The head, with what the batch system reads, is all that is comment.
+  std::istringstream lines(script);
+  std::string head;
+  std::string rest;
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_head = rest.empty() && (line.starts_with('#') || line.empty());
+    (is_head ? head : rest) += line + "\n";
+  }
+  if (!head.starts_with("#!") || rest.empty()) {
+    fail_input("sweep.script: a script begins with #! and has more than comments");
+  }
+  return head +
+         fmt::format(
+             "# Written by penstock sweep: the point {0}.\n"
+             "export RUN='{1}' PENSTOCK='{2}' PENSTOCK_SCRIPT='{3}/{4}' PENSTOCK_RANKS={5}\n"
+             "set -- {1}\n",
+             point.name, run, start.program, start.directory, kJobScript, point.sizes.ranks()) +
+         rest;
+}
+
+}  // namespace penstock

@@ -1,0 +1,164 @@
+#include "launch/program/sweep/local_sweep.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <sstream>
+#include <thread>
+
+#include "kernels/error.h"
+#include "launch/program/output.h"
+#include "launch/program/stopping/stop_signals.h"
+#include "launch/program/sweep/child.h"
+#include "launch/program/sweep/directory.h"
+#include "launch/program/sweep/launch_words.h"
+#include "runtime/checkpoint/file.h"
+#include "runtime/run_directory/lock_file.h"
+#include "runtime/run_directory/names.h"
+#include "runtime/telemetry/output_file.h"
+#include "runtime/telemetry/units.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kPauseMs = 20;
+
+bool was_asked_to_stop() {
+  return !StopSignals::received().empty();
+}
+
+bool is_held(const std::string& directory) {
+  return living_holder(directory + "/" + kLockFile).has_value();
+}
+
+// The ranks of a sweep that was killed end a moment after it.
+void wait_for_others(const std::string& directory) {
+  constexpr int kMostMs = 30'000;
+  for (int ms = 0; ms < kMostMs && is_held(directory) && !was_asked_to_stop(); ms += kPauseMs) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(kPauseMs));
+  }
+}
+
+uint64_t size_of(const std::string& file) {
+  std::error_code error;
+  const uintmax_t size = fs::file_size(file, error);
+  return error ? 0 : static_cast<uint64_t>(size);
+}
+
+// What was printed from there on, at most the last 64 KiB of it.
+std::string printed_since(const std::string& file, uint64_t begin) {
+  constexpr uint64_t kMost = 64 << 10;
+  const InputFile output(file);
+  const uint64_t end = output.size_bytes();
+  begin = std::max(begin, end > kMost ? end - kMost : 0);
+  std::string text(static_cast<size_t>(end - begin), '\0');
+  output.read(begin, text.data(), text.size());
+  return text;
+}
+
+// Our own line where there is one; launchers begin with what is wrong.
+std::string reason_of(int exit_code, const std::string& printed) {
+  const std::string mark = "penstock: error: ";
+  std::string first;
+  std::string error;
+  std::istringstream lines(printed);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t at = line.find(mark);
+    if (at != std::string::npos) error = line.substr(at + mark.size());
+    if (first.empty() && line.find_first_not_of(" \t\r-") != std::string::npos) first = line;
+  }
+  if (error.empty()) error = first.empty() ? "nothing was said" : first;
+  return one_line(fmt::format("exit code {}: {}", exit_code, error));
+}
+
+struct PointEnd {
+  int exit_code = 0;
+  std::string printed = {};
+};
+
+PointEnd run_point(const SweepFile& sweep, const SweepPoint& point, const std::string& directory) {
+  const PointStart start{.program = this_program(),
+                         .directory = fs::absolute(directory).lexically_normal().string()};
+  const std::string output = directory + "/" + kOutputFile;
+  const uint64_t begin = size_of(output);
+  Child child(local_words(sweep, point, start), output);
+  bool is_told = false;
+  while (!child.ends_within(kPauseMs)) {
+    if (is_told || !was_asked_to_stop()) continue;
+    child.send(SIGUSR1);  // mpirun and srun hand it on to every rank
+    is_told = true;
+  }
+  return {child.exit_code(), printed_since(output, begin)};
+}
+
+std::string result_text(const Outcome& outcome, double seconds) {
+  if (outcome.state != PointState::Finished || !outcome.step_ms) {
+    return fmt::format("{}: {}", word_of(outcome.state), outcome.reason);
+  }
+  return fmt::format("{:.4g} ms a step, finished in {}", outcome.step_ms->median,
+                     seconds_text(seconds));
+}
+
+class LocalSweep {
+ public:
+  LocalSweep(const SweepFile& sweep, const SweepRecord& record, const std::string& directory)
+      : sweep_(sweep), record_(record), directory_(directory) {}
+
+  int run() {
+    const size_t all = record_.points.size();
+    for (size_t i = 0; i < all && !was_asked_to_stop(); ++i) {
+      const SweepPoint& point = record_.points[i];
+      const PointState before = outcome_of(directory_, point, record_.warmup).state;
+      if (before == PointState::Skipped || before == PointState::Finished) continue;
+      const int ranks = point.sizes.ranks();
+      answer("{}/{} {} on {} rank{}: ", i + 1, all, point.name, ranks, ranks == 1 ? "" : "s");
+      if (!run_one(point)) return kStoppedExitCode;
+      if (failure_ != 0 && sweep_.stops_on_failure) break;
+    }
+    return was_asked_to_stop() ? kStoppedExitCode : failure_;
+  }
+
+ private:
+  // False where the point was stopped on request.
+  bool run_one(const SweepPoint& point) {
+    const std::string directory = point_directory(directory_, point);
+    const std::string failure = directory + "/" + kFailureFile;
+    const auto begin = std::chrono::steady_clock::now();
+    wait_for_others(directory);
+    std::error_code absent;
+    fs::remove(failure, absent);
+    const PointEnd end = run_point(sweep_, point, directory);
+    if (was_asked_to_stop() || end.exit_code == kStoppedExitCode) {
+      answer("stopped; the same command goes on\n");
+      (void)write_results(directory_, record_);
+      return false;
+    }
+    Outcome outcome = outcome_of(directory_, point, record_.warmup);
+    if (end.exit_code != 0 || outcome.state != PointState::Finished) {
+      replace_file(failure, reason_of(end.exit_code, end.printed) + "\n");
+      outcome = outcome_of(directory_, point, record_.warmup);
+      if (failure_ == 0) failure_ = end.exit_code != 0 ? end.exit_code : 1;
+    }
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    answer("{}\n", result_text(outcome, took.count()));
+    (void)write_results(directory_, record_);
+    return true;
+  }
+
+  const SweepFile& sweep_;
+  const SweepRecord& record_;
+  std::string directory_;
+  int failure_ = 0;
+};
+
+}  // namespace
+
+int run_locally(const SweepFile& sweep, const SweepRecord& record, const std::string& directory) {
+  const StopSignals signals;
+  return LocalSweep(sweep, record, directory).run();
+}
+
+}  // namespace penstock

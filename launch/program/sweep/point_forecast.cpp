@@ -1,0 +1,93 @@
+#include "launch/program/sweep/point_forecast.h"
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+
+#include "kernels/error.h"
+#include "launch/program/planning/plan_command.h"
+#include "launch/program/planning/profile_file.h"
+#include "launch/program/runs/planned_run.h"
+#include "runtime/blueprint/blueprint.h"
+#include "runtime/blueprint/forecast.h"
+#include "runtime/blueprint/plan_request.h"
+#include "runtime/costs/interconnects.h"
+#include "runtime/data/text/vocabulary.h"
+#include "runtime/plan/split.h"
+
+namespace penstock {
+
+PointForecaster::PointForecaster(const SweepFile& sweep, const ModelMaker& models)
+    : sweep_(sweep), models_(models) {
+  const DeviceModel device = device_model_named(sweep.device);
+  memory_bytes_ =
+      sweep.memory.empty() ? usual_cluster(device).memory_bytes : parse_bytes(sweep.memory);
+}
+
+const Profile* PointForecaster::profile_of(const Config& config) {
+  const std::string& path = config.pipeline.profile;
+  if (path.empty()) return nullptr;
+  auto known = profiles_.find(path);
+  if (known == profiles_.end()) known = profiles_.emplace(path, read_profile(path)).first;
+  return &known->second;
+}
+
+// Threads that are left open are the host's, shared by its ranks.
+DeviceModel PointForecaster::device_for(const Config& config, const Profile* profile,
+                                        int ranks) const {
+  int threads = config.run.threads;
+  if (threads == 0 && profile != nullptr) threads = profile->threads;
+  if (threads == 0 && !sweep_.batch) {
+    const int here = sweep_.ranks_per_node > 0 ? std::min(ranks, sweep_.ranks_per_node) : ranks;
+    threads = static_cast<int>(std::thread::hardware_concurrency()) / here;
+  }
+  return device_model_named(sweep_.device, std::max(1, threads));
+}
+
+// As a run with a profile settles it when it starts.
+Config PointForecaster::with_planned_split(const Config& config, const Profile& profile, int ranks,
+                                           const DeviceModel& device) const {
+  auto model = std::make_shared<Sequential>(
+      models_.build(config.model, known_vocabulary(config.data), config.model.classes));
+  Cluster cluster = cluster_of(device, &profile);
+  cluster.ranks_per_node = sweep_.ranks_per_node;
+  cluster.memory_bytes = 0;
+  PlanRequest request = plan_request(
+      config, ranks, cluster,
+      costs_by_size(config, std::move(model), models_.input(config.model), device, &profile));
+  request.wanted = 1;
+  pin_whole_pipeline(config.pipeline, request);
+  const Plan found = plan(request);
+  if (found.best() == nullptr) fail_input(found.candidates.at(0).reason);
+  Config planned = config;
+  const std::vector<int>& split = found.best()->candidate.split;
+  planned.pipeline.split.assign(split.begin(), split.end());
+  return planned;
+}
+
+void PointForecaster::forecast_into(const Config& config, SweepPoint& point) {
+  const Profile* profile = profile_of(config);
+  const int ranks = point.sizes.ranks();
+  const DeviceModel device = device_for(config, profile, ranks);
+  try {
+    const bool splits =
+        profile != nullptr && config.pipeline.split.empty() && config.pipeline.schedule_csv.empty();
+    const Config settled = splits ? with_planned_split(config, *profile, ranks, device) : config;
+    const Blueprint blueprint =
+        draw_up(settled, models_, known_vocabulary(settled.data), settled.model.classes);
+    const Forecast forecast =
+        penstock::forecast(settled, blueprint, device, profile, sweep_.ranks_per_node);
+    const Prediction& prediction = forecast.prediction;
+    point.skipped = lack_of_memory(prediction.memory, memory_bytes_);
+    point.planned = {.step_s = prediction.step_s,
+                     .bubble = prediction.bubble,
+                     .peak_bytes = prediction.fullest_bytes()};
+  } catch (const Error& refusal) {
+    point.skipped = refusal.what();
+  } catch (const std::invalid_argument& refusal) {  // of the pure rooms
+    point.skipped = one_line(refusal.what());
+  }
+}
+
+}  // namespace penstock

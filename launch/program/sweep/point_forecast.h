@@ -1,0 +1,40 @@
+// launch/program/sweep/point_forecast.h -- what the planner expects of a point: the forecast that
+// the run itself will put beside what it measures.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "kernels/device_model.h"
+#include "launch/program/sweep/sweep_file.h"
+#include "runtime/configuration/config.h"
+#include "runtime/models/models.h"
+#include "runtime/plan/profile.h"
+#include "runtime/sweep/record.h"
+
+namespace penstock {
+
+class PointForecaster {
+ public:
+  // Throws Error(Input) for a device or an amount of memory that is none.
+  PointForecaster(const SweepFile& sweep, const ModelMaker& models);
+
+  // Fills in planned, or says in skipped why the point cannot be run: more stages than layers, not
+  // enough memory, a schedule that does not take these sizes.
+  void forecast_into(const Config& config, SweepPoint& point);
+
+ private:
+  const Profile* profile_of(const Config& config);
+  [[nodiscard]] DeviceModel device_for(const Config& config, const Profile* profile,
+                                       int ranks) const;
+  Config with_planned_split(const Config& config, const Profile& profile, int ranks,
+                            const DeviceModel& device) const;
+
+  const SweepFile& sweep_;
+  const ModelMaker& models_;
+  std::map<std::string, Profile> profiles_ = {};  // by path
+  int64_t memory_bytes_ = 0;                      // 0: no limit
+};
+
+}  // namespace penstock

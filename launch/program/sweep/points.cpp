@@ -1,0 +1,222 @@
+#include "launch/program/sweep/points.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <set>
+
+#include "kernels/error.h"
+#include "launch/program/options/run_file.h"
+#include "launch/program/options/settings.h"
+#include "launch/program/sweep/launch_words.h"
+#include "launch/program/sweep/point_forecast.h"
+#include "runtime/blueprint/programs.h"
+#include "runtime/data/text/vocabulary.h"
+
+namespace penstock {
+namespace {
+
+constexpr size_t kMostPoints = 4096;
+
+Settings base_of(const SweepFile& sweep) {
+  Settings settings;
+  read_run_file(sweep.run, settings);
+  for (const SetKey& key : sweep.set) assign(settings, *key.option, key.value, key.origin);
+  return settings;
+}
+
+// As a part of a name: letters, digits and what stands between them.
+std::string name_part(std::string text) {
+  constexpr size_t kLongest = 40;
+  for (char& c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '-') c = '_';
+  }
+  return text.substr(0, kLongest);
+}
+
+std::string schedule_part(const std::string& schedule) {
+  return name_part(schedule.ends_with(".csv") ? std::filesystem::path(schedule).stem().string()
+                                              : schedule);
+}
+
+class PointDrawer {
+ public:
+  PointDrawer(const SweepFile& sweep, const ModelMaker& models)
+      : sweep_(sweep), models_(models), base_(base_of(sweep)), forecaster_(sweep, models) {
+    Settings whole = base_;
+    complete(whole);
+    if (whole.config.pipeline.automatic) {
+      fail_input(whole.place_of("pipeline.auto") +
+                 ": 'pipeline.auto' chooses what a sweep varies: switch it off in [set]");
+    }
+    const PipelineConfig& pipeline = whole.config.pipeline;
+    rules_ = {.scaling = sweep.scaling,
+              .mini_batch = sweep.mini_batch > 0
+                                ? sweep.mini_batch
+                                : int64_t{pipeline.replicas} * pipeline.micro_batches *
+                                      pipeline.micro_batch_size,
+              .stages = sweep.varies("pipeline.stages"),
+              .replicas = sweep.varies("pipeline.replicas"),
+              .micro_batches = sweep.varies("pipeline.micro_batches"),
+              .micro_batch_size = sweep.varies("pipeline.micro_batch_size")};
+    drawn_.record = {
+        .scaling = sweep.scaling, .mini_batch = rules_.mini_batch, .warmup = sweep.warmup};
+    look_at_network(whole.config);
+    if (whole.config.run.threads == 0 && !sweep.varies("run.threads")) {
+      drawn_.notes.emplace_back(
+          "run.threads is left open: points of few ranks compute with more threads a rank; set it, "
+          "to compare ranks with ranks");
+    }
+  }
+
+  DrawnSweep draw() {
+    std::vector<size_t> sizes;
+    for (const GridKey& key : sweep_.grid) sizes.push_back(key.values.size());
+    sizes.push_back(std::max<size_t>(1, sweep_.ranks.size()));
+    double all = 1;
+    for (const size_t size : sizes) all *= static_cast<double>(size);
+    if (all > kMostPoints) {
+      fail_input(fmt::format("{}: the grid has {:.0f} combinations, more than {}",
+                             sweep_.path.string(), all, kMostPoints));
+    }
+    for (const std::vector<size_t>& choice : combinations(sizes)) draw_point(choice);
+    if (left_out_ > 0) {
+      drawn_.notes.push_back(fmt::format(
+          "{} combinations of the grid are no pipeline on any of sweep.ranks, and no points",
+          left_out_));
+    }
+    if (drawn_.record.points.empty()) {
+      fail_input(sweep_.path.string() +
+                 ": no combination of the grid is a pipeline on one of sweep.ranks");
+    }
+    return std::move(drawn_);
+  }
+
+ private:
+  // Without it there is nothing to forecast from.
+  void look_at_network(const Config& config) {
+    try {
+      (void)models_.build(config.model, known_vocabulary(config.data), config.model.classes);
+    } catch (const Error& error) {
+      forecasts_ = false;
+      drawn_.notes.push_back(fmt::format(
+          "nothing is planned, as the run file does not say all of the network: {}", error.what()));
+    }
+  }
+
+  void draw_point(const std::vector<size_t>& choice) {
+    Settings settings = base_;
+    for (size_t i = 0; i < sweep_.grid.size(); ++i) {
+      const GridKey& key = sweep_.grid[i];
+      assign(settings, *key.option, key.values[choice[i]], key.origin);
+    }
+    PipelineConfig& pipeline = settings.config.pipeline;
+    SweepPoint point{.sizes = {.stages = pipeline.stages,
+                               .replicas = pipeline.replicas,
+                               .micro_batches = pipeline.micro_batches,
+                               .micro_batch_size = pipeline.micro_batch_size},
+                     .schedule = pipeline.schedule,
+                     .recompute = pipeline.recompute,
+                     .steps = settings.config.run.steps};
+    settle_chunks(settings, point);
+    if (!sweep_.ranks.empty() && !fit_ranks(sweep_.ranks[choice.back()], rules_, point.sizes)) {
+      ++left_out_;
+      return;
+    }
+    if (point.skipped.empty()) point.skipped = fit_mini_batch(rules_, point.sizes);
+    name_point(choice, point);
+    if (point.skipped.empty()) settle(settings, point);
+    add(std::move(point), std::move(settings.config));
+  }
+
+  static void settle_chunks(Settings& settings, SweepPoint& point) {
+    PointSizes& sizes = point.sizes;
+    Settings here = settings;
+    try {
+      complete(here, DataRead::Nothing);  // reads a schedule's file
+      sizes.chunks = stages_per_rank(here.config.pipeline);
+    } catch (const std::exception&) {
+      return;  // what is wrong is found, and said, when all is settled
+    }
+    if (sizes.stages % sizes.chunks != 0) {
+      point.skipped =
+          fmt::format("{} stages cannot be {} on each rank", sizes.stages, sizes.chunks);
+    }
+  }
+
+  void settle(Settings& settings, SweepPoint& point) {
+    const auto set = [&](const char* name, int64_t value) {
+      assign(settings, *find_option(name), value, sweep_.path.string());
+    };
+    try {
+      set("pipeline.stages", point.sizes.stages);
+      set("pipeline.replicas", point.sizes.replicas);
+      set("pipeline.micro_batches", point.sizes.micro_batches);
+      set("pipeline.micro_batch_size", point.sizes.micro_batch_size);
+      settings.config.pipeline.mini_batch = 0;
+      complete(settings);
+      point.schedule = settings.config.pipeline.schedule;
+      if (sweep_.batch && !nodes_of(sweep_, point)) {
+        point.skipped = fmt::format("{} ranks cannot be equally many on nodes of {}",
+                                    point.sizes.ranks(), sweep_.ranks_per_node);
+        return;
+      }
+      if (forecasts_) forecaster_.forecast_into(settings.config, point);
+    } catch (const Error& error) {
+      point.skipped = error.what();
+    }
+  }
+
+  // Sizes and schedule, and what else the grid varies.
+  void name_point(const std::vector<size_t>& choice, SweepPoint& point) const {
+    const PointSizes& sizes = point.sizes;
+    point.name = fmt::format("k{}-d{}-m{}-{}", sizes.stages, sizes.replicas, sizes.micro_batches,
+                             schedule_part(point.schedule));
+    for (size_t i = 0; i < sweep_.grid.size(); ++i) {
+      const Option& option = *sweep_.grid[i].option;
+      const bool is_pipeline = option.section == "pipeline";
+      const bool is_named = option.key == "stages" || option.key == "replicas" ||
+                            option.key == "micro_batches" || option.key == "schedule";
+      if (is_pipeline && is_named) continue;
+      const std::string value = text_of(sweep_.grid[i].values[choice[i]]);
+      point.name += fmt::format("-{}-{}", name_part(option.key), name_part(value));
+      if (is_pipeline) continue;
+      point.group += fmt::format("{}{} {}", point.group.empty() ? "" : ", ", option.name(), value);
+    }
+  }
+
+  void add(SweepPoint point, Config config) {
+    SweepRecord& record = drawn_.record;
+    const std::string text = write_run_file(config);
+    const std::string name = point.name;
+    for (int copy = 2; names_.contains(point.name); ++copy) {
+      // Combinations may come to the same run.
+      if (texts_.contains(text)) return;
+      point.name = fmt::format("{}-{}", name, copy);
+    }
+    names_.insert(point.name);
+    texts_.insert(text);
+    record.points.push_back(std::move(point));
+    drawn_.configs.push_back(std::move(config));
+  }
+
+  const SweepFile& sweep_;
+  const ModelMaker& models_;
+  Settings base_;
+  PointForecaster forecaster_;
+  SizeRules rules_ = {};
+  bool forecasts_ = true;
+  int left_out_ = 0;
+  std::set<std::string> names_ = {}, texts_ = {};
+  DrawnSweep drawn_ = {};
+};
+
+}  // namespace
+
+DrawnSweep draw_sweep(const SweepFile& sweep, const ModelMaker& models) {
+  return PointDrawer(sweep, models).draw();
+}
+
+}  // namespace penstock

@@ -1,0 +1,26 @@
+// launch/program/sweep/points.h -- from a sweep file to its points: for each the configuration,
+// what the planner expects of it, and whether it can be run at all.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launch/program/sweep/sweep_file.h"
+#include "runtime/configuration/config.h"
+#include "runtime/models/models.h"
+#include "runtime/sweep/record.h"
+
+namespace penstock {
+
+struct DrawnSweep {
+  SweepRecord record = {};
+  std::vector<Config> configs = {};     // by point; of skipped ones as far as they were settled
+  std::vector<std::string> notes = {};  // what a user may want to know, a line each
+};
+
+// Every combination of the grid that is a pipeline on one of the asked numbers of ranks, in the
+// order of the grid. Combinations that come to the same point are one. Needs no ranks and allocates
+// no weights. Throws Error(Input) for what is wrong with all points: run file, data, device.
+[[nodiscard]] DrawnSweep draw_sweep(const SweepFile& sweep, const ModelMaker& models);
+
+}  // namespace penstock

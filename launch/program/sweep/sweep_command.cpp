@@ -1,0 +1,148 @@
+#include "launch/program/sweep/sweep_command.h"
+
+#include <fmt/format.h>
+
+#include <boost/program_options.hpp>
+#include <filesystem>
+
+#include "kernels/error.h"
+#include "launch/program/help/flag.h"
+#include "launch/program/output.h"
+#include "launch/program/sweep/batch_sweep.h"
+#include "launch/program/sweep/directory.h"
+#include "launch/program/sweep/launch_words.h"
+#include "launch/program/sweep/local_sweep.h"
+#include "launch/program/sweep/points.h"
+#include "launch/program/sweep/sweep_file.h"
+#include "runtime/sweep/table.h"
+#include "runtime/telemetry/units.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct SweepOptions {
+  std::string operand;  // a sweep file, or a sweep directory to report on
+  std::string out;
+  bool dry = false, report = false, again = false;
+};
+
+CommandOptions sweep_options_into(SweepOptions& options) {
+  CommandOptions known;
+  known.add_options()("dry", flag(options.dry),
+                      "list the points and what is planned of them; start and write nothing")(
+      "report", flag(options.report),
+      "the table of what there is, also while the sweep goes on; start nothing")(
+      "again", flag(options.again),
+      "batch: submit again what was submitted before and has not ended well")(
+      "out", boost::program_options::value(&options.out)->value_name("DIR"),
+      "the sweep directory [sweep.out of the file]");
+  return known;
+}
+
+SweepOptions sweep_options(const std::vector<std::string>& arguments) {
+  SweepOptions options;
+  const std::vector<std::string> rest =
+      read_options(sweep_form(), sweep_options_into(options), arguments);
+  if (rest.size() > 1) fail_input("sweep: one file at a time, not " + rest[1] + " as well");
+  if (rest.empty()) fail_input("sweep: say which sweep file; see penstock sweep --help");
+  if (options.dry && options.report) fail_input("sweep: --dry or --report, not both");
+  options.operand = rest[0];
+  return options;
+}
+
+// The process that works on a sweep writes its results itself, after every point.
+int report_on(const std::string& directory) {
+  const SweepRecord record = read_sweep(directory);
+  const std::string lock = directory + "/" + kSweepLock;
+  if (living_holder(lock)) {
+    answer("{}", table_markdown(rows_of(directory, record)));
+  } else {
+    const DirectoryLock held(lock);
+    answer("{}", write_results(directory, record));
+  }
+  return 0;
+}
+
+void tell(const DrawnSweep& drawn) {
+  for (const std::string& note : drawn.notes) answer("note: {}\n", note);
+}
+
+int list_points(const DrawnSweep& drawn, const std::string& directory) {
+  tell(drawn);
+  const std::vector<ScalingRow> rows = rows_of(directory, drawn.record);
+  answer("{}", forecast_markdown(rows));
+  const std::optional<double> left = seconds_left(rows);
+  if (left) {
+    answer(
+        "\nAbout {} of training are left, one point after the other; start-up, evaluation and "
+        "checkpoints come on top.\n",
+        seconds_text(*left));
+  }
+  return 0;
+}
+
+int work(const SweepFile& sweep, const DrawnSweep& drawn, const std::string& out, bool again) {
+  // Placeholders that mean nothing are found before anything is written.
+  for (const SweepPoint& point : drawn.record.points) {
+    (void)point_words(sweep.batch ? sweep.submit : sweep.launcher, sweep, point);
+  }
+  const SweepDirectory directory(out, drawn);
+  tell(drawn);
+  int exit_code = 0;
+  if (sweep.batch) {
+    submit_points(sweep, drawn.record, out, again);
+  } else {
+    exit_code = run_locally(sweep, drawn.record, out);
+  }
+  answer(
+      "\n{}\nThe table is also in {}/table.csv and table.md, the plots are in throughput.svg and "
+      "efficiency.svg.\n",
+      write_results(out, drawn.record), out);
+  return exit_code;
+}
+
+}  // namespace
+
+int sweep_command(const std::vector<std::string>& arguments, const ModelMaker& models) {
+  const SweepOptions options = sweep_options(arguments);
+  if (options.report && fs::is_directory(options.operand)) return report_on(options.operand);
+  SweepFile sweep = read_sweep_file(options.operand);
+  if (!options.out.empty()) sweep.out = options.out;
+  if (options.again && !sweep.batch) {
+    fail_input("sweep: --again is for batch sweeps; here what failed is tried again by itself");
+  }
+  if (options.report) return report_on(sweep.out);
+  const DrawnSweep drawn = draw_sweep(sweep, models);
+  if (options.dry) return list_points(drawn, sweep.out);
+  return work(sweep, drawn, sweep.out, options.again);
+}
+
+const CommandForm& sweep_form() {
+  static const CommandForm form{
+      .name = "sweep",
+      .operand = "FILE.toml",
+      .summary = "many runs of one experiment, as one table with plots",
+      .about =
+          R"(Runs every combination of stages, replicas, micro-batches, schedule and any other key that the file
+lists, a run directory each: one after the other, or as jobs of a batch system. A sweep that was
+interrupted goes on by the same command. The result is one table (CSV, Markdown) with speed-up and
+efficiency against the ideal and against the plan, and plots (SVG). With --report the operand may be
+a sweep directory.
+)",
+      .closing =
+          "Exit codes: 0 done; 2 a wrong file, or another sweep's directory; 75 stopped on "
+          "request, "
+          "the same\ncommand goes on; otherwise that of the first point that failed: the table has "
+          "its reason.\n",
+      .takes_keys = false};
+  return form;
+}
+
+CommandOptions sweep_command_options() {
+  SweepOptions unused;
+  return sweep_options_into(unused);
+}
+
+}  // namespace penstock

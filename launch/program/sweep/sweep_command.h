@@ -1,0 +1,19 @@
+// launch/program/sweep/sweep_command.h -- `penstock sweep`: many runs of one experiment.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launch/program/help/command_form.h"
+#include "runtime/models/models.h"
+
+namespace penstock {
+
+// Needs no MPI: it starts the ranks of every point. Returns the exit code. Throws Error(Input) for
+// bad usage, otherwise as read_sweep_file(), draw_sweep(), SweepDirectory and what runs the points.
+[[nodiscard]] int sweep_command(const std::vector<std::string>& arguments,
+                                const ModelMaker& models);
+[[nodiscard]] const CommandForm& sweep_form();
+[[nodiscard]] CommandOptions sweep_command_options();
+
+}  // namespace penstock

@@ -1,0 +1,156 @@
+#include "launch/program/sweep/sweep_section.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <span>
+
+#include "kernels/error.h"
+#include "kernels/suggest.h"
+#include "launch/program/options/bounded_text.h"
+#include "launch/program/options/layer_list.h"
+#include "launch/program/options/toml_value.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct SweepKey {
+  const char* name;
+  const char* allowed;                            // "an integer >= 1"
+  bool (*set)(const toml::node&, SweepFile& to);  // false for what is not allowed
+};
+
+bool set_text(const toml::node& node, std::string& to) {
+  const auto* text = node.as_string();
+  if (text != nullptr) to = text->get();
+  return text != nullptr && !to.empty();
+}
+
+template <class Integer>
+bool set_count(const toml::node& node, Integer least, Integer& to) {
+  const auto* count = node.as_integer();
+  if (count == nullptr || count->get() < least ||
+      count->get() > std::numeric_limits<Integer>::max()) {
+    return false;
+  }
+  to = static_cast<Integer>(count->get());
+  return true;
+}
+
+bool set_ranks(const toml::node& node, std::vector<int>& to) {
+  const toml::array* list = node.as_array();
+  if (list == nullptr) {
+    to.resize(1);
+    return set_count(node, 1, to[0]);
+  }
+  to.resize(list->size());
+  for (size_t i = 0; i < to.size(); ++i) {
+    if (!set_count(*list->get(i), 1, to[i])) return false;
+  }
+  return !to.empty();
+}
+
+bool set_word(const toml::node& node, const char* yes, const char* no, bool& to) {
+  const auto* word = node.as_string();
+  if (word == nullptr || (word->get() != yes && word->get() != no)) return false;
+  to = word->get() == yes;
+  return true;
+}
+
+bool set_scaling(const toml::node& node, Scaling& to) {
+  for (const Scaling known : {Scaling::Strong, Scaling::Weak, Scaling::AsGiven}) {
+    if (node.value_or(std::string()) != word_of(known)) continue;
+    to = known;
+    return true;
+  }
+  return false;
+}
+
+constexpr SweepKey kKeys[] = {
+    {"run", "the path of a run file", [](const auto& n, auto& to) { return set_text(n, to.run); }},
+    {"out", "the path of a directory", [](const auto& n, auto& to) { return set_text(n, to.out); }},
+    {"mode", "\"local\" or \"batch\"",
+     [](const auto& n, auto& to) { return set_word(n, "batch", "local", to.batch); }},
+    {"scaling", "\"strong\", \"weak\" or \"as-given\"",
+     [](const auto& n, auto& to) { return set_scaling(n, to.scaling); }},
+    {"mini_batch", "an integer >= 1",
+     [](const auto& n, auto& to) { return set_count(n, int64_t{1}, to.mini_batch); }},
+    {"ranks", "an integer >= 1 or a list of them",
+     [](const auto& n, auto& to) { return set_ranks(n, to.ranks); }},
+    {"launcher", "a command, like \"mpirun -n {ranks}\"",
+     [](const auto& n, auto& to) { return set_text(n, to.launcher); }},
+    {"script", "the path of a job script",
+     [](const auto& n, auto& to) { return set_text(n, to.script); }},
+    {"submit", "a command, like \"sbatch --ntasks {ranks}\"",
+     [](const auto& n, auto& to) { return set_text(n, to.submit); }},
+    {"ranks_per_node", "an integer >= 1",
+     [](const auto& n, auto& to) { return set_count(n, 1, to.ranks_per_node); }},
+    {"device_model", "the name of a device, see penstock plan --help",
+     [](const auto& n, auto& to) { return set_text(n, to.device); }},
+    {"device_memory", "a text, like \"80GiB\"",
+     [](const auto& n, auto& to) { return set_text(n, to.memory); }},
+    {"warmup", "an integer >= 0",
+     [](const auto& n, auto& to) { return set_count(n, int64_t{0}, to.warmup); }},
+    {"on_failure", "\"continue\" or \"stop\"",
+     [](const auto& n, auto& to) { return set_word(n, "stop", "continue", to.stops_on_failure); }},
+};
+
+void read_sweep_key(const std::string& name, const toml::node& node, const std::string& origin,
+                    SweepFile& to) {
+  const auto known = std::find_if(std::begin(kKeys), std::end(kKeys),
+                                  [&](const SweepKey& key) { return name == key.name; });
+  if (known == std::end(kKeys)) {
+    std::vector<std::string> names;
+    for (const SweepKey& key : kKeys) names.emplace_back(key.name);
+    std::string hint = did_you_mean(shortened(name), names);
+    if (hint.empty()) hint = "; keys of the run file are for [set] and [grid]";
+    fail_input(fmt::format("{}: unknown key 'sweep.{}'{}", origin, shortened(name), hint));
+  }
+  if (!known->set(node, to)) {
+    fail_input(fmt::format("{}: 'sweep.{}' must be {}, not {}", origin, name, known->allowed,
+                           excerpt(node)));
+  }
+}
+
+// Beside the sweep file, then in the working directory.
+std::string found_beside(const std::string& file, const char* key, const std::string& path) {
+  const fs::path beside = fs::absolute(file).parent_path() / path;
+  const fs::path here = fs::absolute(path);
+  std::error_code ignored;
+  for (const fs::path& place : {beside, here}) {
+    if (fs::exists(place, ignored)) return place.lexically_normal().string();
+  }
+  fail_input(fmt::format("{}: 'sweep.{}' is '{}', but there is neither '{}' nor '{}'", file, key,
+                         path, beside.lexically_normal().string(),
+                         here.lexically_normal().string()));
+}
+
+}  // namespace
+
+void read_sweep_section(const toml::table& table, const std::string& file, SweepFile& to) {
+  for (const auto& [key, node] : table) {
+    read_sweep_key(std::string(key.str()), node, place(file, key.source()), to);
+  }
+}
+
+void settle_paths(const std::string& file, SweepFile& sweep) {
+  if (sweep.run.empty()) {
+    fail_input(
+        fmt::format("{}: 'sweep.run' is not given: it names the run file that is varied", file));
+  }
+  sweep.run = found_beside(file, "run", sweep.run);
+  if (sweep.out.empty()) sweep.out = "sweeps/" + fs::path(file).stem().string();
+  if (sweep.batch && sweep.script.empty()) {
+    fail_input(
+        fmt::format("{}: 'sweep.script' is not given: for mode = \"batch\" it names the "
+                    "script of the batch system, such as launch/batch/slurm.sh",
+                    file));
+  }
+  if (sweep.batch) sweep.script = found_beside(file, "script", sweep.script);
+}
+
+}  // namespace penstock

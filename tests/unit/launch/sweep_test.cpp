@@ -1,0 +1,178 @@
+// `penstock sweep` without ranks: the sweep file, the points it makes, and the words they are
+// started by. Whole sweeps: tests/distributed/sweep_test.cpp.
+#include "helpers.h"
+#include "launch/program/sweep/directory.h"
+#include "launch/program/sweep/launch_words.h"
+#include "launch/program/sweep/sweep_command.h"
+
+namespace penstock {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr const char* kBase = R"([model]
+kind = "mlp"
+image = [1, 4, 4]
+hidden_layers = [16, 16]
+classes = 4
+[data]
+kind = "synthetic"
+[pipeline]
+micro_batches = 8
+micro_batch_size = 2
+[run]
+threads = 1
+)";
+
+class Sweeps : public testing::Test {
+ protected:
+  [[nodiscard]] SweepFile sweep_of(const std::string& text) const {
+    return parse_sweep_file("[sweep]\nrun = \"base.toml\"\n" + text, folder_.path() / "s.toml");
+  }
+  [[nodiscard]] DrawnSweep drawn(const std::string& text) const {
+    return draw_sweep(sweep_of(text), built_in_models());
+  }
+  // What is said of the file, without its folder.
+  [[nodiscard]] std::string refusal(const std::string& text) const {
+    const std::string said = input_error([&] { (void)drawn(text); });
+    const std::string path = folder_.path() / "s.toml";
+    return said.starts_with(path) ? "s.toml" + said.substr(path.size()) : said;
+  }
+  [[nodiscard]] static std::vector<std::string> names_of(const DrawnSweep& sweep) {
+    std::vector<std::string> names;
+    for (const SweepPoint& point : sweep.record.points) {
+      names.push_back(point.name + (point.skipped.empty() ? "" : " skipped"));
+    }
+    return names;
+  }
+
+  Folder folder_;
+  std::string base_ = folder_.write("base.toml", kBase);
+};
+
+TEST_F(Sweeps, TheGridMakesThePoints) {
+  const DrawnSweep sweep = drawn(
+      "ranks = [1, 2]\n[set]\nsteps = 7\n[grid]\nstages = [1, 2]\nschedule = [\"gpipe\", "
+      "\"1f1b\"]\n");
+  EXPECT_THAT(names_of(sweep), ElementsAre("k1-d1-m8-gpipe", "k1-d2-m4-gpipe", "k1-d1-m8-1f1b",
+                                           "k1-d2-m4-1f1b", "k2-d1-m8-gpipe", "k2-d1-m8-1f1b"));
+  const Config& last = sweep.configs.back();
+  EXPECT_EQ(last.pipeline.stages, 2);
+  EXPECT_EQ(last.pipeline.schedule, "1f1b");
+  EXPECT_EQ(last.run.steps, 7);
+  const SweepPoint& point = sweep.record.points.back();
+  ASSERT_TRUE(point.planned);
+  EXPECT_GT(point.planned->step_s, 0);
+  EXPECT_GT(point.planned->bubble, 0);
+  EXPECT_GT(point.planned->peak_bytes, 0);
+}
+
+TEST_F(Sweeps, OtherKeysMakeGroupsAndWeakScalingGrows) {
+  const DrawnSweep sweep = drawn(
+      "scaling = \"weak\"\n[grid]\nreplicas = [1, 2]\nrun.seed = [1, 2]\npipeline.recompute = "
+      "[\"none\"]\n");
+  EXPECT_THAT(
+      names_of(sweep),
+      ElementsAre("k1-d1-m8-1f1b-seed-1-recompute-none", "k1-d1-m8-1f1b-seed-2-recompute-none",
+                  "k1-d2-m8-1f1b-seed-1-recompute-none", "k1-d2-m8-1f1b-seed-2-recompute-none"));
+  EXPECT_EQ(sweep.record.points[1].group, "run.seed 2");
+  EXPECT_EQ(sweep.record.points[3].sizes.mini_batch(), 32);
+}
+
+TEST_F(Sweeps, WhatCannotBeRunIsSkippedWithItsReason) {
+  const DrawnSweep sweep =
+      drawn("device_memory = \"1000\"\n[grid]\nstages = [1, 99]\nreplicas = [1, 3]\n");
+  EXPECT_THAT(names_of(sweep), ElementsAre("k1-d1-m8-1f1b skipped", "k1-d3-m8-1f1b skipped",
+                                           "k99-d1-m8-1f1b skipped", "k99-d3-m8-1f1b skipped"));
+  EXPECT_THAT(sweep.record.points[0].skipped, StartsWith("needs "));
+  EXPECT_THAT(sweep.record.points[1].skipped, HasSubstr("16 samples is no multiple of 3 replicas"));
+  EXPECT_THAT(sweep.record.points[2].skipped, HasSubstr("99 stages need at least as many layers"));
+}
+
+TEST_F(Sweeps, WhatIsWrongIsNamedWithItsLine) {
+  EXPECT_THAT(refusal("stages = [1]\n"), StartsWith("s.toml:3: unknown key 'sweep.stages'"));
+  EXPECT_THAT(refusal("mode = \"later\"\n"),
+              StartsWith("s.toml:3: 'sweep.mode' must be \"local\" or \"batch\", not 'later'"));
+  EXPECT_THAT(refusal("ranks = [0]\n"), StartsWith("s.toml:3: 'sweep.ranks' must be an integer"));
+  EXPECT_THAT(refusal("[grid]\nstagse = [1]\n"),
+              AllOf(StartsWith("s.toml:4: unknown key 'stagse'")));
+  EXPECT_THAT(refusal("[grid]\nstages = 4\n"),
+              AllOf(StartsWith("s.toml:4: "), HasSubstr("stages = [4]")));
+  EXPECT_THAT(refusal("[grid]\nmodel.hidden_layers = [[8], 8]\n"),
+              StartsWith("s.toml:4: 'model.hidden_layers' must be"));
+  EXPECT_THAT(refusal("[grid]\nschedule = [\"gpip\"]\n"),
+              AllOf(StartsWith("s.toml:4: "), HasSubstr("did you mean 'gpipe'?")));
+  EXPECT_THAT(refusal("[set]\nout = \"x\"\n"),
+              StartsWith("s.toml:4: 'run.out' is not for a sweep: "));
+  EXPECT_THAT(refusal("[set]\nstages = 1\n[grid]\nstages = [1]\n"),
+              AllOf(StartsWith("s.toml:4: 'pipeline.stages' is in the grid as well, at "),
+                    HasSubstr("s.toml:6")));
+  EXPECT_THAT(refusal("mode = \n"), StartsWith("s.toml:3: not valid TOML"));
+  EXPECT_THAT(refusal("[grit]\n"), AllOf(StartsWith("s.toml:3: unknown section 'grit'"),
+                                         HasSubstr("did you mean 'grid'?")));
+  EXPECT_THAT(refusal("mode = \"batch\"\n"), HasSubstr("'sweep.script' is not given"));
+}
+
+TEST_F(Sweeps, WordsAndJobsNameThePoint) {
+  SweepFile sweep = sweep_of("ranks_per_node = 4\nlauncher = \"srun -n{ranks} -N {nodes}\"\n");
+  const SweepPoint point{.name = "k6", .sizes = {.stages = 6}};
+  EXPECT_THAT(local_words(sweep, point, {"/bin/penstock", "/s/points/k6"}),
+              ElementsAre("srun", "-n6", "-N", "2", "/bin/penstock", "train",
+                          "/s/points/k6/point.toml", "--out", "/s/points/k6", "--resume", "auto"));
+  EXPECT_THAT(input_error([&] { (void)point_words("sbatch {node}", sweep, point); }),
+              HasSubstr("{ranks_per_node}"));
+  sweep.ranks_per_node = 5;
+  EXPECT_EQ(nodes_of(sweep, point)->ranks_per_node, 3);
+  const std::string job = job_script("#!/bin/bash\n#SBATCH --nodes=2\nset -u\n# more\n", point,
+                                     {"/bin/penstock", "/s/k6"});
+  EXPECT_THAT(job, StartsWith("#!/bin/bash\n#SBATCH --nodes=2\n# Written by penstock sweep"));
+  EXPECT_THAT(job, HasSubstr("\nset -- /s/k6/point.toml --out /s/k6\nset -u\n# more\n"));
+  EXPECT_THAT(input_error([&] {
+                (void)job_script("#!/bin/sh\ntrue\n", point, {"/p", "/a b"});
+              }),
+              HasSubstr("without blanks"));
+}
+
+TEST_F(Sweeps, ADirectoryIsOfOneSweepWithOneSetOfSettings) {
+  const std::string out = folder_.path() / "out";
+  const std::string grid = "[grid]\nstages = [1, 2]\n";
+  { const SweepDirectory first(out, drawn(grid)); }
+  // More points are welcome; other settings of one that is there are not, and change nothing.
+  { const SweepDirectory more(out, drawn("[grid]\nstages = [1, 2]\nreplicas = [1, 2]\n")); }
+  EXPECT_EQ(read_sweep(out).points.size(), 4U);
+  EXPECT_THAT(
+      input_error([&] { const SweepDirectory other(out, drawn("[set]\nsteps = 3\n" + grid)); }),
+      AllOf(HasSubstr("k1-d1-m8-1f1b/point.toml is of a run with other settings"),
+            HasSubstr("'steps = 100' there, 'steps = 3' now")));
+  EXPECT_EQ(read_sweep(out).points.size(), 4U);
+  EXPECT_THAT(input_error([&] { const SweepDirectory alien(folder_.path(), drawn(grid)); }),
+              HasSubstr("is no sweep, and has "));
+}
+
+// With a batch system that says what it was given.
+TEST_F(Sweeps, JobsAreSubmittedOnce) {
+  const std::string out = folder_.path() / "out";
+  const std::string file =
+      folder_.write("batch.toml",
+                    "[sweep]\nrun = \"base.toml\"\nmode = \"batch\"\nscript = \"job.sh\"\n"
+                    "submit = \"echo took {name} {ranks}\"\n[grid]\nstages = [1, 2]\n");
+  folder_.write("job.sh", "#!/bin/bash\n#SBATCH --nodes=2\necho \"$@\"\n");
+  const auto run = [&](const char* more) {
+    testing::internal::CaptureStdout();
+    EXPECT_EQ(sweep_command({file, "--out", out, more}, built_in_models()), 0);
+    return testing::internal::GetCapturedStdout();
+  };
+  EXPECT_THAT(run("--again"),
+              AllOf(HasSubstr("k1-d1-m8-1f1b: took k1-d1-m8-1f1b 1 "),
+                    HasSubstr("k2-d1-m8-1f1b: took k2-d1-m8-1f1b 2 "),
+                    HasSubstr("/points/k2-d1-m8-1f1b/job.sh"), HasSubstr("| submitted |")));
+  EXPECT_THAT(run("--again=false"), testing::Not(HasSubstr("took")));
+  EXPECT_THAT(run("--again"), HasSubstr("took k1-d1-m8-1f1b 1 "));
+  EXPECT_THAT(run("--dry"), HasSubstr("planned step, ms"));
+}
+
+}  // namespace
+}  // namespace penstock
