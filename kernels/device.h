@@ -73,6 +73,10 @@ class Device {
   // (begin_section) do not count. Small in the steady state.
   [[nodiscard]] virtual int64_t commands_issued() const { return 0; }
 
+  // Whether weight gradients that the first micro-batch of a step overwrites are faster than zeros
+  // to which all are added: large ones save two passes over them, small ones are filled one by one.
+  [[nodiscard]] virtual bool overwrites_gradients() const { return false; }
+
   // The ops by family, one header each under kernels/ops/. All outputs are given by the caller and
   // overwritten (=) unless a comment says added to (+=).
   virtual DenseOps& dense() = 0;          // matrix products

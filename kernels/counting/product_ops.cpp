@@ -27,9 +27,10 @@ class CountingDense final : public DenseOps {
     const double weight = tally_.read(w, g.dtype(), FilterUse::InputGradient);
     tally_.product(flops(dx, w.shape()), g.dtype(), {&dx, &g}, weight);
   }
-  void linear_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x,
-                              const Tensor& g) override {
-    tally_.product(flops(x, dw.shape()), x.dtype(), {&dw, &dw, &x, &g});
+  void linear_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
+                              bool accumulate) override {
+    const Tensor* sum = accumulate ? &dw : nullptr;
+    tally_.product(flops(x, dw.shape()), x.dtype(), {&dw, sum, &x, &g});
     if (dbias == nullptr) return;
     const Tensor partial = tally_.bias_scratch(g);
     tally_.pass(elements(g), {&g, dbias, dbias});
@@ -82,13 +83,14 @@ class CountingImage final : public ImageOps {
     tally_.product(flops(g, w.shape()), g.dtype(), {&dx, &g}, weight);
   }
   void conv2d_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
-                              const Window& /*window*/, int groups) override {
+                              const Window& /*window*/, int groups, bool accumulate) override {
     {
+      const Tensor* sum = accumulate ? &dw : nullptr;
       const Tensor between =
           tally_.scratch(packed_elements(dw.shape(), groups, DType::F32, FilterUse::WeightGradient,
                                          tally_.model().filter_block),
                          DType::F32);
-      tally_.product(flops(g, dw.shape()), x.dtype(), {&dw, &dw, &x, &g});
+      tally_.product(flops(g, dw.shape()), x.dtype(), {&dw, sum, &x, &g});
     }
     if (dbias == nullptr) return;
     const Tensor partial = tally_.bias_scratch(g);

@@ -71,8 +71,8 @@ class CpuDenseOps final : public DenseOps {
     context_.dnn.matmul(plan, dx.raw(), g.raw(), w);
   }
 
-  void linear_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x,
-                              const Tensor& g) override {
+  void linear_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
+                              bool accumulate) override {
     const int64_t rows = linear_rows("linear backward weight", x, g, dw);
     require_bias("linear backward weight", dbias, dw.dim(0));
     const int64_t out = dw.dim(0);
@@ -86,7 +86,7 @@ class CpuDenseOps final : public DenseOps {
                           .a_type = g.dtype(),
                           .b_type = x.dtype(),
                           .c_type = DType::F32,
-                          .accumulate = true};
+                          .accumulate = accumulate};
     context_.dnn.matmul(plan, dw.raw(), g.raw(), x.raw());
     if (dbias != nullptr) add_column_sums(context_, dbias->data<float>(), g, rows, out);
   }

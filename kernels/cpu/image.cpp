@@ -66,10 +66,10 @@ class CpuImageOps final : public ImageOps {
     context_.dnn.convolution_backward_input(plan, dx.raw(), g.raw(), w);
   }
   void conv2d_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
-                              const Window& window, int groups) override {
+                              const Window& window, int groups, bool accumulate) override {
     const ConvolutionPlan plan = convolution(x, g, dw, window, groups);
     require_bias("convolution backward weight", dbias, plan.out);
-    context_.dnn.convolution_backward_weight(plan, dw.data<float>(), x.raw(), g.raw());
+    context_.dnn.convolution_backward_weight(plan, dw.data<float>(), x.raw(), g.raw(), accumulate);
     if (dbias != nullptr) {
       add_column_sums(context_, dbias->data<float>(), g, plan.n * plan.out_h * plan.out_w,
                       plan.out);
