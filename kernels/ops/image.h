@@ -20,6 +20,11 @@ struct Window {
 // fit.
 [[nodiscard]] Shape window_output(const Shape& input, const Window& window, int64_t channels);
 
+// A filter of one pixel that comes past every one: a linear layer over pixels.
+[[nodiscard]] inline bool is_linear(const Window& window, int64_t groups) {
+  return window == Window{} && groups == 1;
+}
+
 enum class Pool : uint8_t { Max, Average };  // the average leaves padding out of its count
 
 class ImageOps {
