@@ -189,7 +189,7 @@ fetch_headers() {
 cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt" 2>/dev/null || true; }
 
 configure() {
-  local options=() left_out
+  local options=() left_out parts
   # A tree that was copied or moved with its build directory: CMake refuses to go on with the old cache.
   if [ -f "$build/CMakeCache.txt" ] && [ "$(cached CMAKE_HOME_DIRECTORY)" != "$root" ]; then
     rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles"
@@ -210,6 +210,8 @@ configure() {
       "${packages[*]}"
   left_out=$(sed -n 's/^-- Penstock: \(CUDA backend OFF: .*\)/\1/p' "$log")
   [ -z "$left_out" ] || say "$left_out"
+  parts=$(sed -n 's/^-- Penstock: \(built without .*\)/\1/p' "$log")
+  [ -z "$parts" ] || say "The program is $parts"
 }
 
 # ---- compiling

@@ -20,7 +20,7 @@ once, unless this script was told to stop, the run directory has a file `stop`, 
   --delay SECONDS      before it starts again after a failure [10]
   --shortest SECONDS   a stop (75) sooner than this after the start is final: the time of the job is over [60]
   --mpirun 'WORDS'     what starts the ranks, split at blanks [mpirun -q]; -q leaves out Open MPI's own words on failures
-  --program PATH       [penstock, built here or in PATH]
+  --program PATH       [the one built or installed here, else that of PATH]
 
 SIGTERM, SIGUSR1, SIGUSR2 and Ctrl-C are passed on as a request to stop with a checkpoint; a second one ends the run
 at once. Exit code: that of the last attempt; 2, 5 (damaged data) and 6 (not finite) are never tried again.
@@ -58,8 +58,11 @@ done
 run_file=$1
 arguments=("$@")
 if [ -z "$program" ]; then
-  program=$here/build/release/bin/penstock
-  [ -x "$program" ] || program=penstock
+  program=penstock
+  # Built in this tree, or installed beside this script.
+  for built in "$here/build/release/bin/penstock" "$here/../bin/penstock"; do
+    [ ! -x "$built" ] || { program=$(realpath "$built"); break; }
+  done
 fi
 read -ra start <<<"$mpirun"
 # Open MPI notices a host whose cable is cut after 10 s instead of 488.

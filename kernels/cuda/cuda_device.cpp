@@ -90,15 +90,13 @@ class OneGpu final : public CudaDevice {
     trouble_.check();
   }
   void copy_from_host(Tensor& to, const void* from, size_t size_bytes) override {
-    queue_.flush();
-    queue_.wait_if_watched();
+    before_copy();
     PENSTOCK_CUDA(
         cudaMemcpyAsync(to.raw(), from, size_bytes, cudaMemcpyHostToDevice, queue_.stream()));
     synchronize();
   }
   void copy_to_host(void* to, const Tensor& from, size_t size_bytes) override {
-    queue_.flush();
-    queue_.wait_if_watched();
+    before_copy();
     PENSTOCK_CUDA(
         cudaMemcpyAsync(to, from.raw(), size_bytes, cudaMemcpyDeviceToHost, queue_.stream()));
     synchronize();
@@ -118,7 +116,7 @@ class OneGpu final : public CudaDevice {
   }
   [[nodiscard]] int64_t primitives_created() const override { return primitives_created_; }
   [[nodiscard]] std::vector<std::string> library_choices() const override { return choices_; }
-  [[nodiscard]] int64_t commands_issued() const override { return queue_.issued(); }
+  [[nodiscard]] int64_t commands_issued() const override { return queue_.counts().issued; }
 
   DenseOps& dense() override { return *dense_; }
   ImageOps& image() override { return *image_; }
@@ -135,6 +133,12 @@ class OneGpu final : public CudaDevice {
   [[nodiscard]] int ordinal() const override { return ordinal_; }
 
  private:
+  // The driver may wait itself in a copy to or from pageable memory, where it is not watched.
+  void before_copy() {
+    queue_.flush();
+    if (queue_.host_waits().any()) queue_.synchronize();
+  }
+
   int ordinal_;
   cudaDeviceProp properties_;
   int64_t usable_bytes_;

@@ -36,10 +36,8 @@ class PointwiseOps {
   // The same for whole rows, a row being all that shares an index of axis 0 (a sample): row r is
   // kept when uniform(word (first + r) % 4 of philox(stream, (first + r) / 4)) >= rate. A dropped
   // row is zero whatever it held. Forward and backward are the same map. y may be x.
-  virtual void dropout_rows(Tensor& /*y*/, const Tensor& /*x*/, float /*rate*/,
-                            const RandomStream& /*stream*/, int64_t /*first*/) {
-    fail_internal("this device has no dropout of whole rows (drop path) yet");
-  }
+  virtual void dropout_rows(Tensor& y, const Tensor& x, float rate, const RandomStream& stream,
+                            int64_t first) = 0;
 
   virtual void fill(Tensor& y, float value) = 0;      // any dtype but U8
   virtual void copy(Tensor& y, const Tensor& x) = 0;  // same shape; converts fp32 <-> bf16

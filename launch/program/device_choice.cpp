@@ -130,7 +130,7 @@ void refuse_mixture(const DeviceChoice& choice, const Grid& grid) {
 }
 
 int64_t memory_of_rank(const DeviceChoice& choice, int rank, int local_ranks,
-                       const Device& device) {
+                       const DeviceFacts& device) {
   if (!device.holds_values()) return device.model().memory_bytes;
   if (device.host_addressable()) return host_memory_bytes() / std::max(local_ranks, 1);
   const std::string& gpu = choice.ranks.at(static_cast<size_t>(rank)).gpu;

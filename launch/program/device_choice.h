@@ -51,7 +51,7 @@ void refuse_mixture(const DeviceChoice& choice, const Grid& grid);
 // shared with the ranks that compute on it too, or of its host, shared with the `local_ranks`
 // there.
 [[nodiscard]] int64_t memory_of_rank(const DeviceChoice& choice, int rank, int local_ranks,
-                                     const Device& device);
+                                     const DeviceFacts& device);
 
 // Why run.device = auto took the CPU, for someone who might have expected a GPU: there is one on
 // this host (`gpu_here`), or the build lacked a part (`left_out`, see cuda_left_out()). Else empty.

@@ -49,6 +49,14 @@ std::string help(const Arguments& arguments) {
   return help_of(*command);
 }
 
+// Name and number are alone on the first line, where tools look for them.
+std::string version() {
+  std::string text = fmt::format("penstock {}\n", kVersion);
+  if (!kBuiltWith.empty()) text += fmt::format("with {}\n", kBuiltWith);
+  if (!kBuiltWithout.empty()) text += fmt::format("without {}\n", kBuiltWithout);
+  return text;
+}
+
 // What is said without looking at anything.
 std::optional<std::string> plain_answer(const CommandLine& line) {
   if (line.command == "help") return help(line.arguments);
@@ -56,7 +64,7 @@ std::optional<std::string> plain_answer(const CommandLine& line) {
   const Command* command = find_command(line.command);
   if (command != nullptr && wants_help(line.arguments)) return help_of(*command);
   if (line.command == "--version" || wants_version(line.arguments)) {
-    return fmt::format("penstock {}\n", kVersion);
+    return version();
   }
   return std::nullopt;
 }

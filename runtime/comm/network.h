@@ -107,6 +107,9 @@ class Collective {
   [[nodiscard]] virtual std::vector<std::string> gather_text(const std::string& mine) = 0;
   [[nodiscard]] virtual std::string broadcast(const std::string& text, int root) = 0;
   virtual void broadcast(std::span<double> values, int root) = 0;  // in place, as many everywhere
+  // One number to another member, which takes it. `take` waits, `give` until it is under way.
+  virtual void give(double value, int to) = 0;
+  [[nodiscard]] virtual double take(int from) = 0;
 };
 
 enum class Direction : uint8_t { Activation, Gradient };

@@ -38,6 +38,8 @@ class Pollers {
   explicit Pollers(std::chrono::milliseconds limit = {}, Diary* diary = nullptr,
                    std::chrono::microseconds nap = {})
       : limit_(limit), diary_(diary), nap_(nap) {}
+  // From the next wait on.
+  void set_limit(std::chrono::milliseconds limit) { limit_ = limit; }
   Pollers(const Pollers&) = delete;
   Pollers& operator=(const Pollers&) = delete;
 

@@ -154,7 +154,7 @@ std::vector<LinkMeasurement> measure_links(Network& network, std::span<const Lin
   return measured;
 }
 
-LinkTimes times_of(const LinkMeasurement& measured, const Device& device) {
+LinkTimes times_of(const LinkMeasurement& measured, const DeviceFacts& device) {
   LinkTimes link = fit_link(measured.messages, measured.posting_s);
   link.receiver_copies = device.host_addressable();
   return link;

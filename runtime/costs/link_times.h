@@ -41,7 +41,7 @@ struct LinkEffort {
                                                          std::span<const LinkEnds> links,
                                                          Device& device, const LinkEffort& effort);
 // fit_link() of that, on such a device.
-[[nodiscard]] LinkTimes times_of(const LinkMeasurement& measured, const Device& device);
+[[nodiscard]] LinkTimes times_of(const LinkMeasurement& measured, const DeviceFacts& device);
 
 // Of one link.
 [[nodiscard]] LinkTimes measure_link(Network& network, int first, int second, Device& device);

@@ -38,7 +38,7 @@ Executor::Executor(const Schedule& schedule, int rank, Parts parts)
       parts_(std::move(parts)),
       held_stages_(static_cast<size_t>(schedule.stages)),
       fields_(schedule.program[static_cast<size_t>(rank)], readers(parts_), *parts_.device),
-      clock_(parts_.device->make_clock(schedule.program[static_cast<size_t>(rank)].size() + 1)),
+      clock_(parts_.device->make_clock(schedule.program[static_cast<size_t>(rank)].size() + 2)),
       diary_(parts_.diary, schedule.program[static_cast<size_t>(rank)], parts_.world_ranks, *clock_,
              !parts_.device->host_addressable()) {
   const Edges edges(schedule);
@@ -101,6 +101,8 @@ void Executor::list_tasks(const std::vector<Instruction>& program, const Edges& 
 
 void Executor::run(const StepInput& input) {
   events_.clear();
+  bytes_in_use_.clear();
+  summed_ = false;
   fields_.begin(input.batches);
   for (auto* passages : {&activations_, &gradients_}) {
     for (Passage& passage : *passages) {
@@ -133,6 +135,9 @@ void Executor::run_program(const StepInput& input) {
       fields_.after(i);
       clock_->mark(i + 1);
       diary_.end(i);
+      if (records_memory_) {
+        bytes_in_use_.push_back(parts_.device->memory().use().total_current);
+      }
     }
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Peer) throw;
@@ -178,7 +183,11 @@ void Executor::execute(const Task& task, const StepInput& input) {
       return;
     case Op::OptimizerStep:
       parts_.links->hand_over();
-      if (parts_.reduce != nullptr) parts_.reduce->finish();
+      if (parts_.reduce != nullptr) {
+        parts_.reduce->finish();
+        clock_->mark(tasks_.size() + 1);
+        summed_ = true;
+      }
       if (parts_.tied != nullptr) parts_.tied->add_up();
       input.update();
       return;
@@ -240,7 +249,10 @@ void Executor::reserve(std::span<const int> most) {
 std::span<const TimedInstruction> Executor::events() {
   if (events_.empty()) {
     for (size_t i = 0; i < tasks_.size(); ++i) {
-      events_.push_back({tasks_[i].instruction, clock_->seconds(i), clock_->seconds(i + 1)});
+      const Instruction& what = tasks_[i].instruction;
+      const bool is_sum = what.op == Op::ReduceGradients && summed_;
+      events_.push_back(
+          {what, clock_->seconds(i), clock_->seconds(is_sum ? tasks_.size() + 1 : i + 1)});
     }
   }
   return events_;

@@ -59,7 +59,12 @@ class Executor {
   void reset_clock() { clock_->restart(); }
   // Of the last run, in seconds since the executor was made or its clock reset: when the device
   // did it. Waits for its end.
+  // Sums over replicas last until those of all stages of this rank are there.
   [[nodiscard]] std::span<const TimedInstruction> events();
+  // From the next run on, notes after each instruction how much of the device's memory is in use.
+  void record_memory(bool wanted) { records_memory_ = wanted; }
+  // Bytes, by instruction of the last run; empty where they were not recorded.
+  [[nodiscard]] std::span<const int64_t> bytes_in_use() const { return bytes_in_use_; }
 
  private:
   // One direction of an edge, where this rank holds one of its stages or both.
@@ -98,9 +103,14 @@ class Executor {
   std::vector<HeldStage> held_stages_;            // by stage; without a stage on other ranks
   std::vector<Task> tasks_;
   FieldFeed fields_;
-  std::unique_ptr<DeviceClock> clock_;  // point i is the start of instruction i
+  // Point i is the start of instruction i; behind the end of the last one comes the end of the
+  // sums.
+  std::unique_ptr<DeviceClock> clock_;
+  bool summed_ = false;  // in the last run
   ProgramDiary diary_;
   std::vector<TimedInstruction> events_;  // read off the clock when somebody asks
+  bool records_memory_ = false;
+  std::vector<int64_t> bytes_in_use_;
 };
 
 }  // namespace penstock

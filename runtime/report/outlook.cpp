@@ -25,7 +25,7 @@ std::string headline(const Config& config, const Layout& layout, Network& networ
          network.description();
 }
 
-std::string device_warning(int64_t fullest_bytes, const Device& device) {
+std::string device_warning(int64_t fullest_bytes, const DeviceFacts& device) {
   const int64_t there = device.model().memory_bytes;
   if (fullest_bytes <= there) return "";
   return "warning: the fullest rank needs " + bytes_text(fullest_bytes) + ", " +

@@ -20,6 +20,6 @@ namespace penstock {
 [[nodiscard]] std::string outlook(const Forecast& forecast, const Station& station,
                                   const CheckpointConfig& checkpoint);
 // "" where a rank of that many bytes fits on the accelerator, else the warning.
-[[nodiscard]] std::string device_warning(int64_t fullest_bytes, const Device& device);
+[[nodiscard]] std::string device_warning(int64_t fullest_bytes, const DeviceFacts& device);
 
 }  // namespace penstock

@@ -25,6 +25,24 @@ double first_start(const Timeline& timeline) {
   return std::isfinite(first) ? first : 0.0;
 }
 
+// In use after each instruction of a rank: what it keeps, and the activations of that moment.
+std::vector<int64_t> predicted_bytes(const Prediction& prediction, size_t position) {
+  const RankMemory& memory = prediction.memory[position];
+  std::vector<int64_t> bytes;
+  for (const BytesInUse& activations : prediction.bytes[position]) {
+    bytes.push_back(memory.total() - memory.activations + activations.after);
+  }
+  return bytes;
+}
+
+double end_of(const Timeline& timeline) {
+  double end = 0.0;
+  for (const auto& events : timeline.rank) {
+    for (const TimedInstruction& span : events) end = std::max(end, span.end);
+  }
+  return end;
+}
+
 }  // namespace
 
 std::optional<Speed> speed_of(double step_flops, double step_ms, int ranks,
@@ -83,7 +101,7 @@ std::string RunReport::name_of_rank(int rank) const {
          std::to_string(grid_.replica_of(rank)) + ")";
 }
 
-const Trace& RunReport::traced(std::vector<TracedStep> measured) {
+const Trace& RunReport::traced(RecordedTrace recorded) {
   const PipelineConfig& pipeline = config_.pipeline;
   trace_.about = {{"model", config_.model.kind},
                   {"schedule", pipeline.schedule},
@@ -92,21 +110,30 @@ const Trace& RunReport::traced(std::vector<TracedStep> measured) {
                   {"micro_batches", std::to_string(pipeline.micro_batches)},
                   {"micro_batch_size", std::to_string(pipeline.micro_batch_size)},
                   {"recompute", pipeline.recompute},
-                  {"device", device_.description()}};
+                  {"device", device_.description()},
+                  {"clocks", std::to_string(recorded.clocks)},
+                  {"clock_error_us", std::to_string(1e6 * recorded.clock_error_s)}};
   TracedProcess as_run{.name = "measured"};
   TracedProcess expected{.name = "predicted"};
-  for (int rank = 0; rank < grid_.ranks(); ++rank) as_run.rank_names.push_back(name_of_rank(rank));
+  for (int rank = 0; rank < grid_.ranks(); ++rank) {
+    as_run.rank_names.push_back(name_of_rank(rank));
+    as_run.replicas.push_back(grid_.replica_of(rank));
+  }
   expected.rank_names = as_run.rank_names;
-  for (const TracedStep& step : measured) {
+  expected.replicas = as_run.replicas;
+  double last_end = 0.0;  // where a step is predicted to take longer, the next one begins later
+  for (const TracedStep& step : recorded.steps) {
     if (!forecast_) break;
     TracedStep& same = expected.steps.emplace_back(
-        TracedStep{.step = step.step, .start = first_start(step.timeline)});
+        TracedStep{.step = step.step, .start = std::max(first_start(step.timeline), last_end)});
+    last_end = same.start + end_of(forecast_->prediction.timeline);
     for (int rank = 0; rank < grid_.ranks(); ++rank) {
       const auto position = static_cast<size_t>(grid_.position_of(rank));
       same.timeline.rank.push_back(forecast_->prediction.timeline.rank[position]);
+      same.bytes.push_back(predicted_bytes(forecast_->prediction, position));
     }
   }
-  as_run.steps = std::move(measured);
+  as_run.steps = std::move(recorded.steps);
   trace_.processes.push_back(std::move(as_run));
   if (forecast_) trace_.processes.push_back(std::move(expected));
   return trace_;

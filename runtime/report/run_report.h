@@ -12,6 +12,7 @@
 #include "runtime/data/loader.h"
 #include "runtime/pipeline/pipeline.h"
 #include "runtime/report/slow_ranks.h"
+#include "runtime/report/trace_recorder.h"
 #include "runtime/telemetry/records.h"
 #include "runtime/telemetry/trace_json.h"
 
@@ -36,7 +37,7 @@ class RunReport {
 
   // On rank 0, before summary(): keeps the recorded steps of all ranks, and puts beside them the
   // forecast of each.
-  const Trace& traced(std::vector<TracedStep> measured);
+  const Trace& traced(RecordedTrace recorded);
   void begin_step();
   void end_step(double step_ms, int64_t tokens, Executor& executor);
   // Collective over all ranks, after each end_step(): a line for each rank that has become one that

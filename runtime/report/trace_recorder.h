@@ -2,13 +2,22 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "runtime/comm/network.h"
 #include "runtime/pipeline/executor.h"
+#include "runtime/report/rank_clocks.h"
 #include "runtime/telemetry/trace_json.h"
 
 namespace penstock {
+
+// What a recorder brings together on rank 0; its steps are empty elsewhere.
+struct RecordedTrace {
+  std::vector<TracedStep> steps = {};
+  int clocks = 1;            // different ones, that the ranks' times were read off
+  double clock_error_s = 0;  // ranks of different clocks agree to that
+};
 
 class TraceRecorder {
  public:
@@ -16,19 +25,25 @@ class TraceRecorder {
   // short for that, the last ones.
   TraceRecorder(int64_t steps, int64_t first, int64_t total);
 
-  [[nodiscard]] bool records(int64_t step) const { return step >= first_ && step <= last_; }
-  [[nodiscard]] bool empty() const { return first_ > last_; }
-  // Collective over `world` before the first step that is recorded: sets all clocks to zero
-  // together. Ranks of one host agree to some microseconds, others to about the network's latency.
+  // Nothing has been recorded.
+  [[nodiscard]] bool empty() const { return recorded_ == 0; }
+  // Both are collective over `world` where they have something to do: before the first step that is
+  // recorded, and after the last one, the ranks' clocks are read. Outside of what is timed.
   void begin_step(int64_t step, Executor& executor, Collective& world);
   void end_step(int64_t step, Executor& executor);
 
-  // Collective over `world`: on rank 0 every recorded step of every rank; elsewhere empty.
-  [[nodiscard]] std::vector<TracedStep> gather(Collective& world) const;
+  // Collective over the world: every recorded step of every rank, by rank 0's clock from the
+  // beginning of the first one on.
+  [[nodiscard]] RecordedTrace gather();
 
  private:
   int64_t first_, last_;
-  std::vector<TimedInstruction> here_;  // of all recorded steps, which are equally long
+  int64_t recorded_ = 0;                // steps
+  double zero_s_ = 0;                   // by this rank's clock, of the times in:
+  std::vector<TimedInstruction> here_;  // all recorded steps, which are equally long
+  std::vector<int64_t> bytes_;          // in use after each
+  Collective* world_ = nullptr;
+  std::optional<RankClocks> clocks_;
 };
 
 }  // namespace penstock

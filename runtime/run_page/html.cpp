@@ -53,4 +53,11 @@ std::string figure_tile(const std::string& name, const std::string& value,
                      escaped_html(value), escaped_html(below));
 }
 
+std::string older_attempt_note(int64_t attempt, int64_t attempts) {
+  if (attempt == 0 || attempt >= attempts) return "";
+  return fmt::format(
+      "<p class=\"older\">Of attempt {}: attempt {}, the last that began, has not told this.</p>\n",
+      attempt, attempts);
+}
+
 }  // namespace penstock

@@ -17,4 +17,7 @@ namespace penstock {
 [[nodiscard]] std::string figure_tile(const std::string& name, const std::string& value,
                                       const std::string& below);
 
+// A sentence for what is of an attempt before the last one; "" for what is of the last.
+[[nodiscard]] std::string older_attempt_note(int64_t attempt, int64_t attempts);
+
 }  // namespace penstock

@@ -56,10 +56,29 @@ std::string memory_legend() {
   return list + "<li><span class=\"swatch predicted\"></span>predicted total</li></ul>\n";
 }
 
+bool tells_bytes(const RecordedStep& step) {
+  return std::ranges::any_of(step.processes, [](const RecordedProcess& part) {
+    return std::ranges::any_of(part.ranks, [](const RecordedRank& rank) {
+      return !rank.spans.empty() && rank.spans.front().bytes >= 0;
+    });
+  });
+}
+
+// Drawn by memory.js, for the step that is chosen in the timeline.
+std::string memory_over_step(const RunFiles& files) {
+  if (!std::ranges::any_of(files.trace, tells_bytes)) return {};
+  return "<h3>Over the step</h3>\n<p>In use after each instruction of step <span "
+         "id=\"memory-step\"></span>, which is chosen above; the dashed line is the prediction "
+         "over its own length, which counts the workspace of operations as there all the "
+         "time.</p>\n"
+         "<div id=\"memory-curves\"></div>\n<p class=\"small\" id=\"memory-note\"></p>\n";
+}
+
 }  // namespace
 
-std::string memory_section(const RunFacts& facts) {
+std::string memory_section(const RunFiles& files, const RunFacts& facts) {
   std::string text = "<section id=\"memory\">\n<h2>Memory</h2>\n";
+  text += older_attempt_note(facts.summary_attempt, files.attempts);
   if (facts.ranks.empty()) {
     return text +
            "<p class=\"none\">Known when an attempt ends: it stands in summary.json.</p>\n"
@@ -84,7 +103,7 @@ std::string memory_section(const RunFacts& facts) {
     text += fmt::format("<p class=\"small\">The {} fullest of {} ranks.</p>\n", kMostMemoryBars,
                         facts.ranks.size());
   }
-  return text + "</section>\n";
+  return text + memory_over_step(files) + "</section>\n";
 }
 
 }  // namespace penstock

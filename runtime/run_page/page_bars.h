@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-[[nodiscard]] std::string memory_section(const RunFacts& facts);
+[[nodiscard]] std::string memory_section(const RunFiles& files, const RunFacts& facts);
 [[nodiscard]] std::string time_section(const RunFiles& files, const RunFacts& facts);
 
 }  // namespace penstock

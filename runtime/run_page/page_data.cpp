@@ -99,8 +99,9 @@ Json part_json(const RecordedProcess& part, size_t& boxes) {
     const RecordedRank& rank = part.ranks[drawn_rank(n, drawn, part.ranks.size())];
     Json list = Json::array();
     for (const RecordedSpan& span : rank.spans) {
-      list.push_back(
-          {span.name, rounded(span.start_ms - first), rounded(span.end_ms - span.start_ms)});
+      Json box = {span.name, rounded(span.start_ms - first), rounded(span.end_ms - span.start_ms)};
+      if (span.bytes >= 0) box.push_back(span.bytes);
+      list.push_back(std::move(box));
     }
     boxes += rank.spans.size();
     ranks.push_back({{"name", rank.name}, {"boxes", std::move(list)}});

@@ -64,14 +64,21 @@ std::string step_tile(const RunFacts& facts) {
   return figure_tile("Step time", milliseconds_text(*facts.step_ms_median), joined_words(below));
 }
 
-std::string bubble_tile(const RunFacts& facts) {
+std::string of_older_attempt(const RunFacts& facts, int64_t attempts) {
+  return facts.summary_attempt < attempts ? fmt::format("of attempt {}", facts.summary_attempt)
+                                          : std::string();
+}
+
+std::string bubble_tile(const RunFacts& facts, int64_t attempts) {
   if (!facts.bubble_measured) return {};
   return figure_tile(
       "Bubble", percent_text(*facts.bubble_measured),
-      facts.bubble_predicted ? "predicted " + percent_text(*facts.bubble_predicted) : "");
+      joined_words(
+          {facts.bubble_predicted ? "predicted " + percent_text(*facts.bubble_predicted) : "",
+           of_older_attempt(facts, attempts)}));
 }
 
-std::string memory_tile(const RunFacts& facts) {
+std::string memory_tile(const RunFacts& facts, int64_t attempts) {
   const auto fullest = std::ranges::max_element(
       facts.ranks, {}, [](const RankFigures& rank) { return rank.total_peak_bytes; });
   if (fullest == facts.ranks.end()) return {};
@@ -79,7 +86,8 @@ std::string memory_tile(const RunFacts& facts) {
                      joined_words({fmt::format("rank {}, the fullest", fullest->rank),
                                    fullest->predicted_peak_bytes
                                        ? "predicted " + bytes_text(*fullest->predicted_peak_bytes)
-                                       : ""}));
+                                       : "",
+                                   of_older_attempt(facts, attempts)}));
 }
 
 std::string steps_tile(const RunFiles& files, const RunFacts& facts) {
@@ -95,7 +103,9 @@ std::string steps_tile(const RunFiles& files, const RunFacts& facts) {
 std::string state_sentence(const RunFiles& files, const RunFacts& facts) {
   switch (files.state) {
     case RunState::Running:
-      return "It is held by " + files.holder + ". This page shows what it had written until then.";
+      return "It is held by " + files.holder +
+             ". This page shows what it had written when the "
+             "page was made.";
     case RunState::Finished:
       return facts.dry_run ? "A dry run: nothing was trained." : "It went to its last step.";
     case RunState::Stopped:
@@ -104,6 +114,11 @@ std::string state_sentence(const RunFiles& files, const RunFacts& facts) {
       return "Its last attempt left no summary and no process holds the directory: it failed or "
              "was killed. The end of its log, below, may say why.";
   }
+}
+
+std::string time_text(int64_t seconds_since_1970) {
+  return fmt::format("{:%Y-%m-%d %H:%M:%S}",
+                     fmt::gmtime(static_cast<std::time_t>(seconds_since_1970)));
 }
 
 std::string fact_row(const char* name, const std::string& value) {
@@ -142,11 +157,15 @@ std::string headline(const RunFacts& facts) {
 std::string head_section(const RunFiles& files, const RunFacts& facts) {
   std::string text = fmt::format(
       "<header>\n<p class=\"over\">Penstock run <code>{}</code></p>\n<h1>{} <span class=\"state "
-      "{}\">{}</span></h1>\n<p>{}</p>\n</header>\n",
+      "{}\">{}</span></h1>\n<p>{}</p>\n<p class=\"small\" id=\"made\">Made at {} UTC; "
+      "metrics.jsonl "
+      "was last written at {}.</p>\n</header>\n",
       escaped_html(files.directory), escaped_html(known(facts.model)), word_of(files.state),
-      word_of(files.state), escaped_html(state_sentence(files, facts)));
+      word_of(files.state), escaped_html(state_sentence(files, facts)), time_text(files.read_at_s),
+      time_text(files.last_write_s));
   text += "<dl id=\"figures\">\n" + steps_tile(files, facts) + loss_tile(facts) + rate_tile(facts) +
-          step_tile(facts) + bubble_tile(facts) + memory_tile(facts) + "</dl>\n";
+          step_tile(facts) + bubble_tile(facts, files.attempts) +
+          memory_tile(facts, files.attempts) + "</dl>\n";
   if (facts.attempt < files.attempts && facts.attempt > 0) {
     text += fmt::format(
         "<p class=\"small\">These are figures of attempt {}: attempt {} has not told its own "
@@ -176,13 +195,14 @@ std::string attempts_section(const RunFiles& files) {
   return text + "</section>\n";
 }
 
-std::string ranks_section(const RunFacts& facts) {
+std::string ranks_section(const RunFiles& files, const RunFacts& facts) {
   if (facts.ranks.empty()) return {};
-  std::string text =
-      "<section id=\"ranks\">\n<h2>Ranks</h2>\n<div class=\"scroll\"><table>\n<thead><tr>"
-      "<th>rank</th><th>stage</th><th>replica</th><th class=\"left\">host</th>"
-      "<th class=\"left\">layers</th><th>parameters</th><th>computing, share</th>"
-      "<th>data wait, ms a step</th></tr></thead>\n";
+  std::string text = "<section id=\"ranks\">\n<h2>Ranks</h2>\n" +
+                     older_attempt_note(facts.summary_attempt, files.attempts) +
+                     "<div class=\"scroll\"><table>\n<thead><tr>"
+                     "<th>rank</th><th>stage</th><th>replica</th><th class=\"left\">host</th>"
+                     "<th class=\"left\">layers</th><th>parameters</th><th>computing, share</th>"
+                     "<th>data wait, ms a step</th></tr></thead>\n";
   const size_t shown = std::min(facts.ranks.size(), kMostRankRows);
   for (size_t i = 0; i < shown; ++i) {
     const RankFigures& rank = facts.ranks[i];
@@ -212,10 +232,11 @@ std::string files_section(const RunFiles& files) {
     text += "<details><summary>The effective run file, run.toml</summary>\n<pre>" +
             escaped_html(files.run_toml) + "</pre></details>\n";
   }
-  text += fmt::format(
-      "<p class=\"small\">metrics.jsonl was last written at {:%Y-%m-%d %H:%M:%S} UTC.{}</p>\n",
-      fmt::gmtime(static_cast<std::time_t>(files.last_write_s)),
-      files.torn_line ? " Its last line was not complete yet, and is not shown." : "");
+  if (files.torn_line) {
+    text +=
+        "<p class=\"small\">The last line of metrics.jsonl was not complete yet, and is not "
+        "shown.</p>\n";
+  }
   return text + "</section>\n";
 }
 

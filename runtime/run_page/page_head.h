@@ -14,7 +14,7 @@ namespace penstock {
 // Attempts and the steps that each has done.
 [[nodiscard]] std::string attempts_section(const RunFiles& files);
 // What each rank held, and how busy it was.
-[[nodiscard]] std::string ranks_section(const RunFacts& facts);
+[[nodiscard]] std::string ranks_section(const RunFiles& files, const RunFacts& facts);
 // The effective run file, and the end of the log.
 [[nodiscard]] std::string files_section(const RunFiles& files);
 

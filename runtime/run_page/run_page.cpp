@@ -24,8 +24,9 @@ std::string curves_section(const RunFiles& files) {
          "id=\"curves-note\"></p></section>\n";
 }
 
-std::string timeline_section(const RunFiles& files) {
+std::string timeline_section(const RunFiles& files, const RunFacts& facts) {
   std::string text = "<section id=\"timeline\"><h2>Recorded steps</h2>\n";
+  text += older_attempt_note(facts.summary_attempt, files.attempts);
   if (!files.trace_note.empty()) {
     return text + "<p class=\"none\">" + escaped_html(files.trace_note) + "</p></section>\n";
   }
@@ -47,15 +48,19 @@ std::string timeline_section(const RunFiles& files) {
 
 }  // namespace
 
-std::string run_page(const RunFiles& files) {
+std::string run_page(const RunFiles& files, int64_t reload_s) {
   const RunFacts facts = facts_of(files);
   const std::string title = escaped_html(headline(facts));
   const std::string body = head_section(files, facts) + curves_section(files) +
-                           timeline_section(files) + time_section(files, facts) +
-                           memory_section(facts) + ranks_section(facts) + attempts_section(files) +
-                           files_section(files);
+                           timeline_section(files, facts) + time_section(files, facts) +
+                           memory_section(files, facts) + ranks_section(files, facts) +
+                           attempts_section(files) + files_section(files);
   const std::string data = json_for_script(page_data_json(files, facts));
-  const std::array<std::pair<std::string_view, std::string_view>, 5> places = {{
+  const bool reloads = reload_s > 0 && files.state == RunState::Running;
+  const std::string refresh =
+      reloads ? fmt::format("<meta http-equiv=\"refresh\" content=\"{}\">", reload_s) : "";
+  const std::array<std::pair<std::string_view, std::string_view>, 6> places = {{
+      {"{{refresh}}", refresh},
       {"{{title}}", title},
       {"{{style}}", kReportStyle},
       {"{{body}}", body},

@@ -23,7 +23,7 @@ constexpr Category kCategories[] = {
     {"t-recompute", "recompute", &TimeShares::recompute},
     {"t-bubble", "bubble (waiting for other ranks)", &TimeShares::bubble},
     {"t-comm", "exposed communication", &TimeShares::communication},
-    {"t-reduce", "reduction over replicas, started", &TimeShares::reduction},
+    {"t-reduce", "reduction over replicas, exposed", &TimeShares::reduction},
     {"t-optimizer", "optimizer", &TimeShares::optimizer},
 };
 
@@ -95,11 +95,7 @@ std::string share_table(const TimeShares& measured, const std::optional<TimeShar
       "recorded steps</th><th>measured</th><th>share</th><th>predicted</th></tr></thead>\n";
   for (const Category& category : kCategories) {
     if (category.share == &TimeShares::reduction && !replicas) continue;
-    std::string name = category.name;
-    if (category.share == &TimeShares::optimizer && replicas) {
-      name = "optimizer, and the rest of the reduction";
-    }
-    table += share_row(category.style, name, measured.*category.share, whole,
+    table += share_row(category.style, category.name, measured.*category.share, whole,
                        predicted ? std::optional(predicted.value().*category.share) : std::nullopt);
   }
   const std::optional<double> data = outside.data_ms;
@@ -151,12 +147,12 @@ std::string explanation(bool replicas) {
       "<p class=\"small\">From the instructions in trace.json, whose steps are few: "
       "other "
       "steps may differ. A wait for a message is bubble until its sender has posted it, exposed "
-      "communication from then on; between hosts clocks agree only to about the network's latency. "
-      "The bubble in the figures above is of all steps and counts exposed communication in.";
+      "communication from then on. The bubble in the figures above is of all steps and counts "
+      "exposed communication in.";
   if (replicas) {
     text +=
-        " Sums over replicas run beside the rest; a trace does not tell what is left of them "
-        "at the end from the optimizer's own time.";
+        " Sums over replicas run beside the rest; what is left of them after the last backward "
+        "is exposed.";
   }
   return text +
          " What lies outside the recorded instructions (preparing the step, reading its "
@@ -177,6 +173,7 @@ std::string time_section(const RunFiles& files, const RunFacts& facts) {
   }
   const std::vector<StepShares> predicted = shares_of(files.trace, "predicted");
   const bool replicas = facts.replicas.value_or(1) > 1;
+  text += older_attempt_note(facts.summary_attempt, files.attempts);
   text += share_bars(measured);
   text += share_table(mean, predicted.empty() ? std::nullopt : std::optional(mean_of(predicted)),
                       outside_of(files), replicas);

@@ -62,6 +62,7 @@ double sent_at(const Sources& sources, int replica, const RecordedSpan& receive)
 struct Ends {
   double first = std::numeric_limits<double>::infinity();     // start of all ranks
   double compute = -std::numeric_limits<double>::infinity();  // last end of computing
+  double sums = -std::numeric_limits<double>::infinity();     // last end of a sum
   double last = -std::numeric_limits<double>::infinity();
 };
 
@@ -72,6 +73,9 @@ Ends ends_of(const RecordedProcess& process) {
       ends.first = std::min(ends.first, span.start_ms);
       ends.last = std::max(ends.last, span.end_ms);
       if (is_compute(span.instruction.op)) ends.compute = std::max(ends.compute, span.end_ms);
+      if (span.instruction.op == Op::ReduceGradients) {
+        ends.sums = std::max(ends.sums, span.end_ms);
+      }
     }
   }
   return ends;
@@ -152,7 +156,9 @@ TimeShares shares_of_rank(const RecordedRank& rank, const Sources& sources, cons
     if (span.instruction.op != Op::ReduceGradients || span.end_ms > until) continue;
     shares.reduction += uncovered_time(span, spans);
   }
-  shares.optimizer = ends.last - until;
+  const double summed = std::clamp(ends.sums, until, ends.last);
+  shares.reduction += summed - until;
+  shares.optimizer = ends.last - summed;
   shares.bubble = std::max(0.0, ends.last - ends.first - shares.total());
   return shares;
 }

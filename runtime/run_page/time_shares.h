@@ -13,8 +13,8 @@ struct TimeShares {
   double recompute = 0;      // forwards again, before their backward
   double bubble = 0;         // waiting for what another rank had not sent yet, or for nothing
   double communication = 0;  // exposed: posting sends, and waiting for what was already sent
-  double reduction = 0;      // starting sums over replicas, as far as nothing else ran beside
-  double optimizer = 0;      // from the last backward of all ranks to the end of the update
+  double reduction = 0;      // sums over replicas, as far as nothing else ran beside
+  double optimizer = 0;      // from the last backward and sum of all ranks to the end of the update
   [[nodiscard]] double total() const {
     return compute + recompute + bubble + communication + reduction + optimizer;
   }
@@ -28,8 +28,8 @@ struct StepShares {
 // The spans of all ranks need one clock. A wait for a message counts as bubble until the rank that
 // sends it has posted it (where the trace has no such span: has computed it) and as exposed
 // communication from then on. After its own last compute instruction a rank waits, bubble, until
-// all ranks have ended theirs; what follows belongs to the optimizer, and holds what was still to
-// be summed over the replicas, which a trace does not tell apart.
+// all ranks have ended theirs; what follows is reduction until all sums are there, and then the
+// optimizer's, which waits for every gradient to take their norm.
 [[nodiscard]] StepShares time_shares(const RecordedProcess& process);
 
 // The mean over ranks and steps.

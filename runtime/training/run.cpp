@@ -152,18 +152,18 @@ StepVote Run::vote() const {
 }
 
 StepRecord Run::take_step(int64_t number) {
+  trace_.begin_step(number, pipeline_.training(), station_.network.world());
   const auto start = Clock::now();
   report_.begin_step();
   const double waited = batches_->waits().seconds;
   step_->begin(number, next_batches(number));
-  trace_.begin_step(number, pipeline_.training(), station_.network.world());
   StepRecord record = step_->run();
-  trace_.end_step(number, pipeline_.training());
   record.samples = source_.mini_batch();
   record.data_wait_ms = 1e3 * (batches_->waits().seconds - waited);
   record.step_ms = 1e3 * seconds_since(start);
   record.speed = report_.speed(record.step_ms);
   report_.end_step(record.step_ms, record.tokens, pipeline_.training());
+  trace_.end_step(number, pipeline_.training());
   return record;
 }
 
@@ -223,8 +223,8 @@ void Run::save_last(const Progress& progress) {
 
 void Run::write_trace() {
   if (trace_.empty()) return;
-  std::vector<TracedStep> steps = trace_.gather(station_.network.world());
-  if (reporter_ != nullptr) reporter_->traced(report_.traced(std::move(steps)));
+  RecordedTrace recorded = trace_.gather();
+  if (reporter_ != nullptr) reporter_->traced(report_.traced(std::move(recorded)));
 }
 
 }  // namespace penstock

@@ -55,6 +55,14 @@ class Counting final : public Collective {
     numbers += values.size();
     real_.broadcast(values, root);
   }
+  void give(double value, int to) override {
+    ++numbers;
+    real_.give(value, to);
+  }
+  [[nodiscard]] double take(int from) override {
+    ++numbers;
+    return real_.take(from);
+  }
 
   size_t numbers = 0;  // doubles
   int texts = 0;       // what takes memory and is for the beginning only

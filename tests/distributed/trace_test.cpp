@@ -43,20 +43,27 @@ struct Event {
 using Steps = std::map<int, std::map<int, std::vector<Event>>>;
 struct ReadTrace {
   std::map<std::string, Steps> processes;
-  std::map<std::string, std::vector<std::string>> threads;  // their names, by process
+  std::map<std::string, std::vector<std::string>> ranks;  // their names, by process
 };
 
 ReadTrace parse(const std::string& text) {
   const Json json = Json::parse(text);
   ReadTrace trace;
   std::map<int, std::string> names;
+  std::map<std::pair<int, int>, int> ranks;  // by process and thread
   for (const Json& e : json.at("traceEvents")) {
     const int pid = e.at("pid");
     if (e["name"] == "process_name") names[pid] = e["args"]["name"];
-    if (e["name"] == "thread_name") trace.threads[names.at(pid)].push_back(e["args"]["name"]);
+    if (e["name"] == "thread_name") {
+      ranks[{pid, e["tid"]}] = e["args"].at("rank");
+      if (e["args"]["stream"] == "compute") {
+        trace.ranks[names.at(pid)].push_back(e["args"]["rank_name"]);
+      }
+    }
     if (e["ph"] != "X") continue;
     const double start = e.at("ts");
-    trace.processes[names.at(pid)][e.at("args").at("step")][e.at("tid")].push_back(
+    const int rank = ranks.at({pid, e.at("tid")});
+    trace.processes[names.at(pid)][e.at("args").at("step")][rank].push_back(
         {e.at("name"), start, start + e.at("dur").get<double>()});
   }
   return trace;
@@ -102,8 +109,8 @@ TEST_F(TraceFile, IsWhatEveryRankRan) {
     const ReadTrace trace = parse(
         train(2, std::string("--schedule ") + name + " --stages " + std::to_string(2 * chunks)));
     ASSERT_EQ(trace.processes.size(), 2U);
-    EXPECT_THAT(trace.threads.at("measured"), ElementsAre("rank 0", "rank 1"));
-    EXPECT_THAT(trace.threads.at("predicted"), ElementsAre("rank 0", "rank 1"));
+    EXPECT_THAT(trace.ranks.at("measured"), ElementsAre("rank 0", "rank 1"));
+    EXPECT_THAT(trace.ranks.at("predicted"), ElementsAre("rank 0", "rank 1"));
     for (const auto& [process, steps] : trace.processes) {
       SCOPED_TRACE(process);
       EXPECT_THAT(steps_of(steps), ElementsAre(3, 4));  // the first after the warm-up
@@ -149,7 +156,7 @@ TEST_F(TraceFile, HasOneClock) {
 
 TEST_F(TraceFile, NamesTheReplicas) {
   const ReadTrace trace = parse(train(2, "--replicas 2 --run.trace 1"));
-  EXPECT_THAT(trace.threads.at("measured"),
+  EXPECT_THAT(trace.ranks.at("measured"),
               ElementsAre("rank 0 (position 0, replica 0)", "rank 1 (position 0, replica 1)"));
   EXPECT_THAT(steps_of(trace.processes.at("measured")), ElementsAre(3));
 }

@@ -176,6 +176,28 @@ TEST_P(GpuPointwise, DropoutDropsWhatTheCpuDrops) {
   EXPECT_THROW(gpu_.dropout(infinite.gpu, infinite.gpu, 1.0F, stream), Error);
 }
 
+// AmoebaNet's drop path, which was once left to a sentence that the GPU has none.
+TEST_P(GpuPointwise, DropoutOfRowsDropsWhatTheCpuDrops) {
+  const RandomStream stream = random_stream(7, hash_name("rows"));
+  for (const int64_t width : {1, 3, 8, 35, 256}) {
+    for (const int64_t shift : kShifts) {
+      const Twin x = random({67, width}, type_, 1, 0.5, 1.0, shift);
+      for (const float rate : {0.0F, 0.4F}) {
+        Twin y = poisoned({67, width}, type_, shift);
+        gpu_.dropout_rows(y.gpu, x.gpu, rate, stream, 3);
+        cpu_.dropout_rows(y.cpu, x.cpu, rate, stream, 3);
+        expect_close(y, "rows of " + std::to_string(width) + " at " + std::to_string(rate));
+      }
+    }
+  }
+  const double infinity = std::numeric_limits<double>::infinity();
+  Twin infinite = from_values(std::vector<double>(64, infinity), {16, 4}, type_);
+  gpu_.dropout_rows(infinite.gpu, infinite.gpu, 0.5F, stream, 0);
+  cpu_.dropout_rows(infinite.cpu, infinite.cpu, 0.5F, stream, 0);
+  expect_close(infinite, "rows of infinity");
+  EXPECT_THROW(gpu_.dropout_rows(infinite.gpu, infinite.gpu, 1.0F, stream, 0), Error);
+}
+
 TEST_P(GpuPointwise, NaNsStayNaNs) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const Twin x = from_values({nan, 1.0, nan}, {3}, type_);

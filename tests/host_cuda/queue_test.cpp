@@ -40,8 +40,8 @@ TEST_F(QueueTest, SameSectionIsIssuedOnceAndThenReplayed) {
   Queue queue(true);
   for (int again = 0; again < 4; ++again) {
     EXPECT_EQ(step(queue, 3), expected(3));
-    EXPECT_EQ(queue.issued(), 2);
-    EXPECT_EQ(queue.replayed(), again);
+    EXPECT_EQ(queue.counts().issued, 2);
+    EXPECT_EQ(queue.counts().replayed, again);
   }
 }
 
@@ -51,8 +51,8 @@ TEST_F(QueueTest, ChangedArgumentsArePatched) {
     const auto factor = static_cast<float>(again);
     EXPECT_EQ(step(queue, factor), expected(factor)) << again;
   }
-  EXPECT_EQ(queue.issued(), 2);
-  EXPECT_EQ(queue.replayed(), 5);
+  EXPECT_EQ(queue.counts().issued, 2);
+  EXPECT_EQ(queue.counts().replayed, 5);
 }
 
 TEST_F(QueueTest, OtherCommandsAreIssued) {
@@ -61,31 +61,31 @@ TEST_F(QueueTest, OtherCommandsAreIssued) {
   queue.begin_section(7);
   submit_sum(queue, b_.get(), c_.get(), kNumbers);
   queue.end_section();
-  EXPECT_EQ(queue.issued(), 3);
+  EXPECT_EQ(queue.counts().issued, 3);
   EXPECT_EQ(step(queue, 3), expected(3));  // and that is new again
-  EXPECT_EQ(queue.issued(), 5);
+  EXPECT_EQ(queue.counts().issued, 5);
   EXPECT_EQ(step(queue, 3), expected(3));
-  EXPECT_EQ(queue.issued(), 5);
+  EXPECT_EQ(queue.counts().issued, 5);
 }
 
 TEST_F(QueueTest, FlushDividesASectionIntoParts) {
   Queue queue(true);
   for (int again = 0; again < 3; ++again) EXPECT_EQ(step(queue, 3, true), expected(3));
-  EXPECT_EQ(queue.issued(), 2);
-  EXPECT_EQ(queue.replayed(), 4);  // two parts, twice
+  EXPECT_EQ(queue.counts().issued, 2);
+  EXPECT_EQ(queue.counts().replayed, 4);  // two parts, twice
 }
 
 TEST_F(QueueTest, WithoutGraphsEverythingIsIssued) {
   Queue queue(false);
   for (int again = 0; again < 3; ++again) EXPECT_EQ(step(queue, 3), expected(3));
-  EXPECT_EQ(queue.issued(), 6);
-  EXPECT_EQ(queue.replayed(), 0);
+  EXPECT_EQ(queue.counts().issued, 6);
+  EXPECT_EQ(queue.counts().replayed, 0);
 }
 
 TEST_F(QueueTest, OutsideSectionsCommandsAreIssuedAtOnce) {
   Queue queue(true);
   submit_scale(queue, b_.get(), a_.get(), 1, kNumbers);
-  EXPECT_EQ(queue.issued(), 1);
+  EXPECT_EQ(queue.counts().issued, 1);
 }
 
 // A library call, as cuBLASLt's: it cannot be patched.
@@ -102,9 +102,9 @@ TEST_F(QueueTest, ChangedLibraryCallIsIssuedAgain) {
     queue.synchronize();
   };
   for (int again = 0; again < 3; ++again) call(b_.get());
-  EXPECT_EQ(queue.issued(), 1);
+  EXPECT_EQ(queue.counts().issued, 1);
   call(c_.get());
-  EXPECT_EQ(queue.issued(), 2);
+  EXPECT_EQ(queue.counts().issued, 2);
   EXPECT_EQ(b_.values()[0], 0);
   EXPECT_EQ(c_.values()[0], 0);
 }

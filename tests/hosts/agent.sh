@@ -10,4 +10,7 @@ if [[ $answer != *refused* ]]; then
   echo "agent.sh: no answer from $host" >&2
   exit 255
 fi
-exec nsenter --target "$(cat "$PENSTOCK_LAB/$host.process")" --net --uts --mount --pid --root --wd -- /bin/sh -c "$*"
+first=$(cat "$PENSTOCK_LAB/$host.process")
+clock=()  # not every kernel has namespaces of time
+if [[ -e /proc/$first/ns/time ]]; then clock=(--time); fi
+exec nsenter --target "$first" --net --uts --mount --pid "${clock[@]}" --root --wd -- /bin/sh -c "$*"

@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
-"""Training on three hosts gives the weights, to the bit, that it gives on one.
+"""Training on three hosts gives the weights, to the bit, that it gives on one; and the trace has one clock, although every
+host has another.
 
 usage: bits_test.py MPIEXEC PENSTOCK
 """
 
+import pathlib
 import sys
 
 import lab
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "python"))
+import trace_rules
 
 RUN_FILE = """[model]
 kind = "transformer-lm"
@@ -38,6 +43,17 @@ RUNS = [
 ]
 
 
+MOST_ERROR_US = 1000
+
+
+def check_clocks(hosts, folder, count):
+    """What was sent on one host arrives on another no earlier, by clocks that are hours apart."""
+    found = trace_rules.check(folder / "trace.json")
+    assert found["clocks"] == (count if hosts.own_clocks else 1), found
+    assert found["error_us"] < MOST_ERROR_US, found
+    return found
+
+
 def main():
     lab.enclose()
     mpiexec, penstock = sys.argv[1:]
@@ -49,6 +65,7 @@ def main():
         ranks = int(words[1]) * (int(words[3]) if "--replicas" in words else 1)
         hosts.run(mpiexec, "--bind-to", "none", "-n", ranks, "--hostfile", hosts.hostfile, penstock, "train", run_file,
                   "--out", hosts.folder / name, *words)
+        clocks = check_clocks(hosts, hosts.folder / name, count)
         if count == 1:
             assert hosts.received("n1") < 100e3, "a run on one host has used the next one"
         else:
@@ -56,7 +73,7 @@ def main():
             hosts.run(penstock, "inspect", hosts.folder / name, hosts.folder / reference)
     sent = {name: hosts.received(name) for name in hosts.names}
     assert min(sent.values()) > 200e3, f"the runs were not on all hosts: bytes sent {sent}"
-    print(f"{len(RUNS)} runs, the same weights to the bit; bytes sent by the hosts: {sent}")
+    print(f"{len(RUNS)} runs, the same weights to the bit; bytes sent by the hosts: {sent}; the last trace: {clocks}")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@ A script calls enclose() first, which starts it again as the first process of na
 or address can clash with the machine's or with another lab's, and nothing is left when the script
 ends, however it ends, because the kernel ends what lives in its namespaces with it.
 
-Each host is a further set of namespaces, on one bridge: own address, name, processes, /dev/shm. The
+Each host is a further set of namespaces, on one bridge: own address, name, processes, /dev/shm, and
+where the kernel has namespaces of time a monotonic clock of its own, hours apart from the others'. The
 script itself runs on `head`, where no ranks are. All hosts share the file system, as a cluster's do.
 """
 
@@ -93,20 +94,23 @@ class Lab:
                       "link set br0 up"):
             run("ip", *words.split())
         self.first = {}  # process of each host, as head sees it
-        for name in self.names:
-            self._start(name)
+        self.own_clocks = subprocess.run(["unshare", "--time", "--monotonic", "1", "true"],
+                                         capture_output=True, check=False).returncode == 0
+        for k, name in enumerate(self.names):
+            self._start(name, clock_ahead=5_000 * (k + 1))
         self.agent = HERE / "agent.sh"
         self.environment = dict(os.environ, PENSTOCK_LAB=str(self.folder), TMPDIR="/dev/shm", OMP_NUM_THREADS="1",
                                 OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                                 OMPI_MCA_btl="self,vader,tcp", OMPI_MCA_plm="rsh",
                                 OMPI_MCA_plm_rsh_agent=str(self.agent), OMPI_MCA_plm_rsh_no_tree_spawn="1")
 
-    def _start(self, name):
+    def _start(self, name, clock_ahead):
         # In the mounts of head, but for what a host has for itself.
         log = self.folder / f"{name}.log"
+        time_words = ["--time", "--monotonic", str(clock_ahead)] if self.own_clocks else []
         with log.open("w") as errors:
             process = subprocess.Popen(
-                ["unshare", *NAMESPACES, "sh", "-c", 'hostname "$0" && mount -t tmpfs tmpfs /dev/shm && '
+                ["unshare", *NAMESPACES, *time_words, "sh", "-c", 'hostname "$0" && mount -t tmpfs tmpfs /dev/shm && '
                  "ip link set lo up && echo up && exec sleep infinity", name],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors)
         assert process.stdout.readline() == b"up\n", f"{name} does not come up: {log.read_text()}"

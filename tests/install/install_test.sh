@@ -13,6 +13,22 @@ cmake --install "$build" --prefix "$folder/first" >install.log
 mv first moved
 moved/bin/penstock --version
 moved/bin/penstock schedule --schedule zb-h1 --stages 3 --micro-batches 4 >/dev/null
+# Nothing that is read later says where it was installed, and libraries that somebody puts beside the program are found there.
+if grep -rl "$folder/first" moved/share moved/lib/cmake; then exit 1; fi
+library=$(ldd moved/bin/penstock | sed -n 's|.* => \(/.*libxxhash[^ ]*\) .*|\1|p')
+cp "$library" moved/lib/
+ldd moved/bin/penstock | grep "$folder/moved/bin/../lib/${library##*/}" >/dev/null
+# Manual page, completion, examples, job scripts, pages, where they are looked for.
+grep -q '^\.SS penstock schedule' moved/share/man/man1/penstock.1
+# shellcheck source=/dev/null
+. moved/share/bash-completion/completions/penstock
+COMP_WORDS=(penstock sched) COMP_CWORD=1 COMPREPLY=()
+"$(complete -p penstock | sed 's/.*-F \([^ ]*\) .*/\1/')"
+[ "${COMPREPLY[*]}" = schedule ]
+for file in share/penstock/examples/quickstart.toml share/penstock/batch/slurm.sh share/doc/penstock/README.md share/doc/penstock/docs/install.md; do
+  [ -f "moved/$file" ]
+done
+moved/share/penstock/supervise.sh --mpirun echo -- run.toml | grep "$folder/moved/bin/penstock train run.toml" >/dev/null
 
 mkdir outside
 cp "$source/launch/examples/own_network.cpp" outside/my_network.cpp

@@ -15,6 +15,7 @@
 namespace penstock {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -48,8 +49,10 @@ class ReportFolder {
       record.memory.total_peak = 1 << 24;
       record.predicted_peak_bytes = 1 << 24;
     }
-    (void)folder_.write("summary.json", json_text(summary));
+    summary_ = json_text(summary);
+    (void)folder_.write("summary.json", summary_);
   }
+  [[nodiscard]] const std::string& summary() const { return summary_; }
 
   [[nodiscard]] std::string page() const {
     return folder_.write("report.html", run_page(read_run_files(folder_.path())));
@@ -72,6 +75,9 @@ class ReportFolder {
     std::vector<TracedStep> steps;
     for (int64_t step = 3; step <= 5; ++step) {
       steps.push_back({.step = step, .start = 0.1 * double(step), .timeline = timeline});
+      for (const auto& spans : timeline.rank) {
+        steps.back().bytes.emplace_back(spans.size(), int64_t{1} << 20);
+      }
     }
     return trace_json(
         {.processes = {{.name = "measured", .steps = steps}, {.name = "predicted", .steps = steps}},
@@ -79,6 +85,7 @@ class ReportFolder {
   }
 
   TemporaryFolder folder_;
+  std::string summary_;
 };
 
 TEST(ReportInBrowser, DrawsWhatTheRunHasAndFitsAPhone) {
@@ -95,7 +102,10 @@ TEST(ReportInBrowser, DrawsWhatTheRunHasAndFitsAPhone) {
         .get<int>();
   };
   browser.open(folder.page());
-  EXPECT_THAT(words("#figures"), HasSubstr("samples/s123"));
+  // As summary.json has them, which is in the page as it is.
+  EXPECT_EQ(browser.evaluate("shown.summary"), nlohmann::json::parse(folder.summary()));
+  EXPECT_THAT(words("#figures"), AllOf(HasSubstr("samples/s123"), HasSubstr("Step time65.0 ms"),
+                                       HasSubstr("Peak memory16.0 MiB"), HasSubstr("Steps40")));
   EXPECT_EQ(count(".charts svg .curve"), 5);
   EXPECT_EQ(count("#chart-loss .dot"), 1);
   EXPECT_EQ(count("#chart-loss .restart"), 1);
@@ -104,6 +114,10 @@ TEST(ReportInBrowser, DrawsWhatTheRunHasAndFitsAPhone) {
                              ".split(/[ML]/).length - 1"),
             40);
   EXPECT_EQ(count("#trace .box:is(.F, .B)[data-lane=\"1\"]"), 16);
+  EXPECT_EQ(count("#memory-curves .in-use"), 4);
+  EXPECT_EQ(count("#memory-curves .expected"), 4);
+  EXPECT_THAT(words("#memory-curves output"),
+              HasSubstr("measured at most 1 MiB; predicted at most 1 MiB"));
   browser.evaluate(
       "(() => { const svg = document.querySelector('#chart-loss svg'), box = "
       "svg.getBoundingClientRect(); svg.dispatchEvent(new PointerEvent('pointermove', {clientX: "

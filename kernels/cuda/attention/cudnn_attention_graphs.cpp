@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "kernels/cuda/attention/attention_graphs.h"
+#include "kernels/cuda/attention/cudnn_attention_plans.h"
 #include "kernels/cuda/status.h"
 
 namespace penstock {
@@ -133,6 +134,19 @@ class FrontendGraphs final : public AttentionGraphs {
   cudnnHandle_t handle_ = nullptr;
 };
 
+std::string describe(frontend::DeviceProperties& properties, const DescribedGpu& gpu) {
+  auto status = properties.deserialize({gpu.description.begin(), gpu.description.end()});
+  return status.is_good() ? "" : status.get_message();
+}
+AttentionPlan planned(const DescribedGpu& gpu, Graph& graph) {
+  const auto properties = std::make_shared<frontend::DeviceProperties>();
+  if (std::string trouble = describe(*properties, gpu); !trouble.empty()) return {trouble, 0};
+  graph.set_device_properties(properties).set_sm_version(gpu.architecture);
+  auto status = graph.build({frontend::HeurMode_t::A});
+  if (!status.is_good()) return {status.get_message(), 0};
+  return {"", graph.get_workspace_size()};
+}
+
 }  // namespace
 
 bool has_attention_graphs() {
@@ -140,6 +154,17 @@ bool has_attention_graphs() {
 }
 std::unique_ptr<AttentionGraphs> attention_graphs() {
   return std::make_unique<FrontendGraphs>();
+}
+
+std::string describing_trouble(const DescribedGpu& gpu) {
+  frontend::DeviceProperties properties;
+  return describe(properties, gpu);
+}
+AttentionPlan forward_plan(const DescribedGpu& gpu, const AttentionExtents& extents, float scale) {
+  return planned(gpu, *forward_graph(extents, scale));
+}
+AttentionPlan backward_plan(const DescribedGpu& gpu, const AttentionExtents& extents, float scale) {
+  return planned(gpu, *backward_graph(extents, scale));
 }
 
 }  // namespace penstock

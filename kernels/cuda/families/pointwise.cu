@@ -79,6 +79,40 @@ struct Dropout {
   }
 };
 
+// One word for all of a row. A group of elements may lie in several rows.
+template <class T>
+struct DropRows {
+  static constexpr int kWide = kGroup<T>;
+  T* y;
+  const T* x;
+  RandomStream stream;
+  int64_t first, width;  // the number of row 0; elements of a row
+  float rate, scale;
+  [[nodiscard]] bool aligned() const { return is_aligned<kWide>(y) && is_aligned<kWide>(x); }
+  template <int N>
+  __device__ Floats<N> load(int64_t i) const {
+    return penstock::load<N>(x + i);
+  }
+  template <int N>
+  __device__ void finish(int64_t i, const Floats<N>& in) const {
+    int64_t row = i / width, left = width - i % width;
+    bool keep = keeps(row);
+    Floats<N> out;
+    for (int k = 0; k < N; ++k, --left) {
+      if (left == 0) {
+        keep = keeps(++row);
+        left = width;
+      }
+      out[k] = keep ? in[k] * scale : 0.0F;  // not 0 x: it may be infinite
+    }
+    store<N>(y + i, out);
+  }
+  [[nodiscard]] __device__ bool keeps(int64_t row) const {
+    const auto number = static_cast<uint64_t>(first + row);
+    return uniform_of(philox(stream, number / 4)[number % 4]) >= rate;
+  }
+};
+
 template <class T>
 struct Fill {
   static constexpr int kWide = 16 / sizeof(T);
@@ -210,12 +244,20 @@ class CudaPointwise final : public PointwiseOps {
 
   void dropout(Tensor& y, const Tensor& x, float rate, const RandomStream& stream) override {
     require_alike("dropout", y, x);
-    if (!(rate >= 0.0F && rate < 1.0F)) {
-      fail_input("a dropout rate is " + std::to_string(rate) + "; give one in [0, 1)");
-    }
-    const float scale = 1.0F / (1.0F - rate);
+    const float scale = scale_of_kept(rate);
     with_element_type(x.dtype(), "dropout", [&]<class T>(T) {
       const Dropout<T> body{y.data<T>(), x.data<T>(), stream, rate, scale};
+      launch_elementwise(context_, body, x.elements());
+    });
+  }
+  void dropout_rows(Tensor& y, const Tensor& x, float rate, const RandomStream& stream,
+                    int64_t first) override {
+    require_alike("dropout_rows", y, x);
+    const float scale = scale_of_kept(rate);
+    if (x.elements() == 0) return;
+    const int64_t width = x.elements() / x.dim(0);
+    with_element_type(x.dtype(), "dropout_rows", [&]<class T>(T) {
+      const DropRows<T> body{y.data<T>(), x.data<T>(), stream, first, width, rate, scale};
       launch_elementwise(context_, body, x.elements());
     });
   }
@@ -246,6 +288,10 @@ class CudaPointwise final : public PointwiseOps {
   }
 
  private:
+  [[nodiscard]] static float scale_of_kept(float rate) {
+    if (rate >= 0.0F && rate < 1.0F) return 1.0F / (1.0F - rate);
+    fail_input("a dropout rate is " + std::to_string(rate) + "; give one in [0, 1)");
+  }
   template <class F>
   void map_two(const char* op, Tensor& y, const Tensor& a, const Tensor& b) {
     require_alike(op, y, a);

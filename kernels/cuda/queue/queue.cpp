@@ -39,11 +39,11 @@ void Queue::flush() {
 
 void Queue::synchronize() {
   flush();
-  if (host_waits_.empty()) {
+  if (!host_waits_.any()) {
     PENSTOCK_CUDA(cudaStreamSynchronize(stream()));
     return;
   }
-  host_waits_.back()->until([this] {
+  host_waits_.until([this] {
     const cudaError_t status = cudaStreamQuery(stream());
     if (status == cudaErrorNotReady) return false;
     check_status("cudaStreamQuery", status);
@@ -52,15 +52,15 @@ void Queue::synchronize() {
 }
 
 void Queue::wait_on_host(const Event& event) {
-  if (host_waits_.empty()) return event.wait_on_host();
-  host_waits_.back()->until([&event] { return event.passed(); });
+  if (!host_waits_.any()) return event.wait_on_host();
+  host_waits_.until([&event] { return event.passed(); });
 }
 
 void Queue::issue_pending() {
   for (const Command& command : commands_) {
     command.kind->issue(stream(), bytes_.data() + command.first);
   }
-  issued_ += static_cast<int64_t>(commands_.size());
+  counts_.issued += static_cast<int64_t>(commands_.size());
   commands_.clear();
   bytes_.clear();
 }
@@ -86,7 +86,7 @@ void Queue::finish_part() {
   }
   PENSTOCK_CUDA(cudaGraphLaunch(part.graph, stream()));
   ++part.replays;
-  ++replayed_;
+  ++counts_.replayed;
   commands_.clear();
   bytes_.clear();
 }

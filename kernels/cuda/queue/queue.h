@@ -14,12 +14,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <tuple>
 #include <type_traits>
 #include <unordered_map>
 #include <vector>
 
+#include "kernels/cuda/queue/host_waits.h"
 #include "kernels/cuda/queue/stream.h"
 
 namespace penstock {
@@ -50,12 +50,9 @@ class Unpacker {
   const std::byte* at_;
 };
 
-// How the host waits for the device where it has something else to look after meanwhile: asks
-// `ended` again and again until that is true. May throw instead.
-class HostWait {
- public:
-  virtual ~HostWait() = default;
-  virtual void until(const std::function<bool()>& ended) = 0;
+// Parts replayed as graphs, and commands issued one by one, since the start.
+struct QueueCounts {
+  int64_t replayed = 0, issued = 0;
 };
 
 class Queue {
@@ -102,14 +99,8 @@ class Queue {
   void synchronize();
   // The event has passed.
   void wait_on_host(const Event& event);
-  // Until drop_host_wait() the host waits by the one added last, else in the driver, where it sees
-  // nothing and waits for ever. Must be dropped before it is gone.
-  void add_host_wait(HostWait& wait) { host_waits_.push_back(&wait); }
-  void drop_host_wait(const HostWait& wait) { std::erase(host_waits_, &wait); }
-  // Before a copy to or from pageable memory, in which the driver may wait itself.
-  void wait_if_watched() {
-    if (!host_waits_.empty()) synchronize();
-  }
+  // By whom synchronize() and wait_on_host() wait.
+  [[nodiscard]] HostWaits& host_waits() { return host_waits_; }
 
   // Marks this point for another stream, and makes the next commands start after `event`.
   void record(Event& event) {
@@ -121,9 +112,7 @@ class Queue {
     event.hold_back(stream());
   }
 
-  // Parts replayed as graphs, and issued command by command, since the start.
-  [[nodiscard]] int64_t replayed() const { return replayed_; }
-  [[nodiscard]] int64_t issued() const { return issued_; }
+  [[nodiscard]] QueueCounts counts() const { return counts_; }
 
  private:
   struct Command {
@@ -164,7 +153,7 @@ class Queue {
   static void drop(Part& part);
 
   Stream stream_;
-  std::vector<HostWait*> host_waits_;
+  HostWaits host_waits_;
   bool graphs_;
   bool in_section_ = false;
   int64_t key_ = 0;
@@ -172,7 +161,7 @@ class Queue {
   std::vector<Command> commands_;  // pending
   std::vector<std::byte> bytes_;
   std::unordered_map<int64_t, std::vector<Part>> sections_;
-  int64_t replayed_ = 0, issued_ = 0;
+  QueueCounts counts_;
 };
 
 }  // namespace penstock

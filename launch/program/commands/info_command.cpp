@@ -57,6 +57,8 @@ void print_cuda() {
 void print_versions() {
   answer("penstock    {}\n", kVersion);
   answer("built with  {}, {}\n", kCompiler, kBuildType);
+  answer("            with {}\n", kBuiltWith.empty() ? "none of the optional parts" : kBuiltWith);
+  if (!kBuiltWithout.empty()) answer("            without {}\n", kBuiltWithout);
   answer("MPI         {}, {} GPU memory\n", Session::library_version(),
          Session::takes_gpu_memory() ? "reads" : "does not read");
   answer("oneDNN      {}\n", onednn_version());

@@ -14,9 +14,9 @@ class WatchedDevice final : public HostWait {
  public:
   // Both must outlive it.
   WatchedDevice(Queue& queue, Pollers& pollers) : queue_(queue), pollers_(pollers) {
-    queue_.add_host_wait(*this);
+    queue_.host_waits().add(*this);
   }
-  ~WatchedDevice() override { queue_.drop_host_wait(*this); }
+  ~WatchedDevice() override { queue_.host_waits().drop(*this); }
   WatchedDevice(const WatchedDevice&) = delete;
   WatchedDevice& operator=(const WatchedDevice&) = delete;
 

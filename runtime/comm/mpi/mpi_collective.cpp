@@ -141,6 +141,20 @@ void MpiCollective::broadcast(std::span<double> values, int root) {
   broadcast_bytes(values.data(), values.size_bytes(), root);
 }
 
+void MpiCollective::give(double value, int to) {
+  RequestHandle request;
+  PENSTOCK_MPI(MPI_Isend(&value, 1, MPI_DOUBLE, to, 0, comm_.get(), request.address()), name_);
+  wait_for(request);
+}
+
+double MpiCollective::take(int from) {
+  double value = 0.0;
+  RequestHandle request;
+  PENSTOCK_MPI(MPI_Irecv(&value, 1, MPI_DOUBLE, from, 0, comm_.get(), request.address()), name_);
+  wait_for(request);
+  return value;
+}
+
 void MpiCollective::broadcast_bytes(void* data, size_t size_bytes, int root) {
   RequestHandle request;
   PENSTOCK_MPI(MPI_Ibcast(data, mpi_count(size_bytes, name_), MPI_BYTE, root, comm_.get(),

@@ -1,6 +1,7 @@
 #include "runtime/data/images/pixels.h"
 
 #include <algorithm>
+#include <array>
 
 namespace penstock {
 namespace {
@@ -39,6 +40,12 @@ bool fits(int64_t height, int64_t width, int64_t held_bytes, size_t file_bytes) 
 std::string too_many_pixels(int64_t height, int64_t width) {
   return std::to_string(height) + " x " + std::to_string(width) +
          " pixels are too many for a photograph, or for a file of this size";
+}
+
+bool is_png(std::span<const uint8_t> bytes) {
+  constexpr std::array<uint8_t, 8> kSignature = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
+  return bytes.size() >= kSignature.size() &&
+         std::equal(kSignature.begin(), kSignature.end(), bytes.begin());
 }
 
 Pixels fitted(Pixels image, int64_t height, int64_t width) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,9 @@ struct Pixels {
 // claims an image of hundreds of megabytes was made to fill our memory.
 [[nodiscard]] bool fits(int64_t height, int64_t width, int64_t held_bytes, size_t file_bytes);
 [[nodiscard]] std::string too_many_pixels(int64_t height, int64_t width);  // says so
+
+// Whether these bytes of a file begin as every PNG does.
+[[nodiscard]] bool is_png(std::span<const uint8_t> bytes);
 
 // The largest middle part with the proportions asked for, resampled bilinearly in integers, so that
 // every machine computes the same bytes. An image of the right size is returned as it is.

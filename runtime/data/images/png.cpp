@@ -31,10 +31,6 @@ struct PngDecoder {
 
 }  // namespace
 
-bool is_png(std::span<const uint8_t> bytes) {
-  return bytes.size() >= 8 && png_sig_cmp(bytes.data(), 0, 8) == 0;
-}
-
 Pixels decode_png(std::span<const uint8_t> png, int64_t channels, const std::string& name) {
   if (channels != 1 && channels != 3) fail_internal("a PNG is decoded to 1 or 3 channels");
   PngDecoder decoder(png);

@@ -9,9 +9,6 @@
 
 namespace penstock {
 
-// Whether the bytes begin as every PNG does.
-[[nodiscard]] bool is_png(std::span<const uint8_t> bytes);
-
 // Decodes to 1 (grey) or 3 (sRGB) channels of 8 bits, in full; what is transparent lies on black.
 // Throws Error(Data) naming `name` and the byte for what libpng cannot read. Its warnings are let
 // pass: they are of colour profiles and the like, and damaged pixels are an error.

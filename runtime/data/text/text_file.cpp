@@ -1,8 +1,4 @@
-// libarchive does the reading: its "raw" format is one entry with the decompressed bytes.
 #include "runtime/data/text/text_file.h"
-
-#include <archive.h>
-#include <archive_entry.h>
 
 #include <algorithm>
 #include <array>
@@ -13,27 +9,11 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kInflateBytes = size_t{1} << 16;
-
 std::string_view without_return(std::string_view line) {
   return line.ends_with('\r') ? line.substr(0, line.size() - 1) : line;
 }
 
 }  // namespace
-
-void read_pieces_of_file(const std::string& path,
-                         const std::function<void(std::string_view bytes)>& take,
-                         int64_t unpack_limit) {
-  PackedFile file(path, PackedFile::Holds::Bytes, unpack_limit);
-  archive_entry* entry = nullptr;
-  const int status = archive_read_next_header(file.handle(), &entry);
-  if (status == ARCHIVE_EOF) return;
-  if (status < ARCHIVE_WARN) file.fail();
-  std::vector<uint8_t> buffer(kInflateBytes);
-  for (size_t got = file.read(buffer); got > 0; got = file.read(buffer)) {
-    take({reinterpret_cast<const char*>(buffer.data()), got});
-  }
-}
 
 std::vector<uint8_t> read_whole_file(const std::string& path, int64_t unpack_limit) {
   std::vector<uint8_t> all;

@@ -13,14 +13,19 @@ function readTrace(text) {
   const events = Array.isArray(json) ? json : json?.traceEvents;
   if (!Array.isArray(events)) throw new Error('This file holds no trace: it has no "traceEvents".');
   const processes = new Map();
-  const process = (pid) => processes.get(pid) ?? processes.set(pid, { name: `process ${pid}`, ranks: new Map() }).get(pid);
+  const process = (pid) => processes.get(pid) ?? processes.set(pid, { name: `process ${pid}`, rankOf: new Map(), ranks: new Map() }).get(pid);
   const rank = (event) => {
-    const { ranks } = process(event.pid);
-    return ranks.get(event.tid) ?? ranks.set(event.tid, { name: `rank ${event.tid}`, boxes: [] }).get(event.tid);
+    const { rankOf, ranks } = process(event.pid);
+    const number = rankOf.get(event.tid) ?? event.tid;
+    return ranks.get(number) ?? ranks.set(number, { name: `rank ${number}`, boxes: [] }).get(number);
   };
   for (const event of events) {
     if (event.ph === 'M' && event.name === 'process_name') process(event.pid).name = event.args.name;
-    if (event.ph === 'M' && event.name === 'thread_name') rank(event).name = event.args.name;
+    if (event.ph === 'M' && event.name === 'thread_name') {
+      // A rank has a thread for each of its streams; they say which rank's they are.
+      if (event.args.rank !== undefined) process(event.pid).rankOf.set(event.tid, event.args.rank);
+      rank(event).name = event.args.rank_name ?? event.args.name;
+    }
     if (event.ph === 'X') rank(event).boxes.push(boxOf(event));
   }
   const found = [...processes.values()].map(({ name, ranks }) => ({ name, ranks: [...ranks].sort(([a], [b]) => a - b).map(([, lane]) => lane) }));
@@ -43,7 +48,9 @@ function stepOf({ name, ranks }, step) {
   const all = chosen.flatMap((lane) => lane.boxes);
   if (all.length === 0) return null;
   const first = all.reduce((least, box) => Math.min(least, box.start), Infinity);
-  const lanes = chosen.map((lane) => ({ name: lane.name, boxes: lane.boxes.map((box) => ({ ...box, start: box.start - first, end: box.end - first })) }));
+  // Sums over replicas run beside the rest, which is drawn over them.
+  const sumsFirst = (boxes) => [...boxes].sort((a, b) => b.text.startsWith('RED') - a.text.startsWith('RED'));
+  const lanes = chosen.map((lane) => ({ name: lane.name, boxes: sumsFirst(lane.boxes).map((box) => ({ ...box, start: box.start - first, end: box.end - first })) }));
   const makespan = all.reduce((most, box) => Math.max(most, box.end), 0) - first;
   const busy = all.filter((box) => box.cat === 'compute').reduce((sum, box) => sum + box.end - box.start, 0);
   return { name, lanes, makespan, busy: makespan > 0 ? busy / (makespan * lanes.length) : 0 };

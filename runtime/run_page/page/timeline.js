@@ -14,13 +14,19 @@ function laneName(name) {
   return /^rank \d+/.exec(name)?.[0] ?? name;
 }
 
+// Sums over replicas run beside the rest, which is drawn over them.
+function sumsFirst(boxes) {
+  const isSum = (box) => box.text.startsWith('RED');
+  return [...boxes.filter(isSum), ...boxes.filter((box) => !isSum(box))];
+}
+
 // The lanes of a rank stand together, in the order of the parts (measured first).
 function lanesOfStep(parts) {
   const ranks = most(parts.map((part) => part.ranks.length));
   const lanes = [];
   for (let rank = 0; rank < ranks; ++rank) {
     parts.forEach((part, i) => lanes.push({ name: i === 0 ? laneName(part.ranks[rank]?.name ?? '') : '',
-      what: `${part.ranks[rank]?.name ?? ''}, ${part.name}`, boxes: (part.ranks[rank]?.boxes ?? []).map(spanOf) }));
+      what: `${part.ranks[rank]?.name ?? ''}, ${part.name}`, boxes: sumsFirst((part.ranks[rank]?.boxes ?? []).map(spanOf)) }));
   }
   return lanes;
 }
@@ -74,7 +80,10 @@ function prepareTimeline(timeline) {
   notes.push('trace.json opens in Perfetto (ui.perfetto.dev).');
   document.getElementById('timeline-note').textContent = notes.join(' ');
   document.getElementById('under').textContent = 'Point at an instruction, or touch it, for its times.';
-  const draw = () => drawStep(timeline.steps[Number(choice.value)]);
+  const draw = () => {
+    drawStep(timeline.steps[Number(choice.value)]);
+    drawMemory(timeline.steps[Number(choice.value)]);
+  };
   choice.onchange = draw;
   return draw;
 }

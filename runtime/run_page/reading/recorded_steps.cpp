@@ -64,6 +64,10 @@ std::optional<RecordedSpan> span_of(const json& event, const json& args, const s
   if (args.contains("micro_batch")) {
     span.instruction.micro_batch = small_number(args, "micro_batch", where);
   }
+  if (args.contains("bytes")) {
+    span.bytes = static_cast<int64_t>(
+        std::min<uint64_t>(json_count(args, "bytes", where), std::numeric_limits<int64_t>::max()));
+  }
   if (is_message(*op)) span.instruction.peer = number_behind(span.name, "<>");
   return span;
 }
@@ -77,19 +81,30 @@ void TraceReader::add(std::string_view line, const std::string& where) {
   const std::string kind = json_text(event, "ph", where);
   if (kind != "M" && kind != "X") return;
   Process& process = processes_[small_number(event, "pid", where)];
-  const int rank = small_number(event, "tid", where);
+  const int thread = small_number(event, "tid", where);
   const auto args = event.find("args");
   if (args == event.end() || !args->is_object()) return;
   if (kind == "M") {
     const std::string what = json_text(event, "name", where);
     if (what == "process_name") process.name = json_text(*args, "name", where);
-    if (what == "thread_name") process.rank_names[rank] = json_text(*args, "name", where);
+    if (what == "thread_name") name_thread(process, thread, *args, where);
   } else if (args->contains("op")) {
+    const auto known = process.rank_of_thread.find(thread);
+    const int rank = known == process.rank_of_thread.end() ? thread : known->second;
     const int64_t step = args->contains("step") ? small_number(*args, "step", where) : 0;
     if (auto span = span_of(event, *args, where)) {
       process.steps[step][rank].push_back(std::move(*span));
     }
   }
+}
+
+// A rank has a thread for each of its streams; they say which rank's they are.
+void TraceReader::name_thread(Process& process, int thread, const json& args,
+                              const std::string& where) {
+  const bool streams = args.contains("rank");
+  const int rank = streams ? small_number(args, "rank", where) : thread;
+  process.rank_of_thread[thread] = rank;
+  process.rank_names[rank] = json_text(args, streams ? "rank_name" : "name", where);
 }
 
 std::vector<RecordedStep> TraceReader::finish() {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,7 @@ struct RecordedSpan {
   Instruction instruction = {};  // its peer only where the name tells one
   std::string name;              // "F0.3"
   double start_ms = 0, end_ms = 0;
+  int64_t bytes = -1;  // in use on its device after it; -1: the trace does not tell
 };
 
 struct RecordedRank {
@@ -45,9 +47,13 @@ class TraceReader {
  private:
   struct Process {
     std::string name;
+    std::map<int, int> rank_of_thread;  // where the threads say it; else a thread is a rank
     std::map<int, std::string> rank_names;
     std::map<int64_t, std::map<int, std::vector<RecordedSpan>>> steps;  // by step, by rank
   };
+  static void name_thread(Process& process, int thread, const nlohmann::json& args,
+                          const std::string& where);
+
   std::map<int, Process> processes_;  // by pid
 };
 

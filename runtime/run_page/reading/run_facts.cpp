@@ -86,7 +86,7 @@ void add_ranks(const RunFiles& files, RunFacts& facts) {
 void add_figures(const RunFiles& files, RunFacts& facts) {
   const json& summary = *files.summary;
   facts.from_summary = true;
-  facts.attempt = count_in(files, summary, "attempt").value_or(1);
+  facts.attempt = facts.summary_attempt = count_in(files, summary, "attempt").value_or(1);
   facts.stopped = text_in(files, summary, "stopped");
   facts.loss = figure_in(files, summary, "final_loss");
   facts.eval_loss = figure_below(files, "final_eval", "loss");

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <filesystem>
 
 #include "kernels/error.h"
@@ -98,7 +99,7 @@ RunFiles read_run_files(const std::string& directory) {
   if (!fs::exists(metrics)) {
     fail_input(metrics + " does not exist: " + directory + " is not the directory of a run");
   }
-  RunFiles files{.directory = directory};
+  RunFiles files{.directory = directory, .read_at_s = static_cast<int64_t>(std::time(nullptr))};
   // Before the rest: a run that ends meanwhile is shown as running, and not as one that failed.
   files.holder = living_holder(directory);
   files.last_write_s = change_of_file(metrics);

@@ -28,7 +28,8 @@ struct RunFiles {
   RunState state = RunState::Ended;
   std::string holder = {};    // host and process of a run that goes on
   int64_t attempts = 0;       // begun
-  int64_t last_write_s = 0;   // metrics.jsonl's time of change, seconds since 1970
+  int64_t read_at_s = 0;      // when this was read, seconds since 1970
+  int64_t last_write_s = 0;   // metrics.jsonl's time of change, likewise
   History history = {};       // of metrics.jsonl
   bool torn_line = false;     // the file ended in the middle of a line, which was passed over
   std::string run_toml = {};  // empty where there is none

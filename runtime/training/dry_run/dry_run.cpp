@@ -88,14 +88,14 @@ std::span<const Batch> DryRun::next_batches(int64_t step) {
 }
 
 void DryRun::take_step(int64_t number) {
+  recorder_.begin_step(number, pipeline_.training(), station_.network.world());
   const auto start = DryClock::now();
   report_.begin_step();
   step_->begin(number, next_batches(number));
-  recorder_.begin_step(number, pipeline_.training(), station_.network.world());
   const StepRecord record = step_->run();
-  recorder_.end_step(number, pipeline_.training());
   const double step_ms = 1e3 * dry_seconds_since(start);
   report_.end_step(step_ms, record.tokens, pipeline_.training());
+  recorder_.end_step(number, pipeline_.training());
   say("dry run, step " + std::to_string(number) + " of " + std::to_string(config_.run.steps) +
       ": " + milliseconds_text(step_ms) + ", predicted " + milliseconds_text(predicted_ms_));
 }
@@ -109,8 +109,8 @@ RunSummary DryRun::to_the_end() {
   }
   pipeline_.drain();
   if (!recorder_.empty()) {
-    std::vector<TracedStep> steps = recorder_.gather(station_.network.world());
-    if (station_.session.rank() == 0) traced_ = &report_.traced(std::move(steps));
+    RecordedTrace recorded = recorder_.gather();
+    if (station_.session.rank() == 0) traced_ = &report_.traced(std::move(recorded));
   }
   RunSummary summary = report_.summary(0.0, dry_seconds_since(start), batches_->waits());
   summary.dry_run = true;

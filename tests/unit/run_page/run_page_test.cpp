@@ -82,6 +82,36 @@ TEST(RunPage, AnEarlierAttemptsSummaryIsNotTakenForTheLast) {
   EXPECT_FALSE(facts.from_summary);
 }
 
+// The last attempt failed before it could tell its memory and bubble: what is shown says whose it
+// is.
+TEST(RunPage, FiguresOfAnEarlierAttemptSayWhoseTheyAre) {
+  RunFiles files = finished_run();
+  EXPECT_THAT(run_page(files),
+              AllOf(Not(HasSubstr("class=\"older\"")), Not(HasSubstr("of attempt 1"))));
+  files.attempts = 2;
+  files.state = RunState::Ended;
+  files.history.steps.push_back({.step = 4, .attempt = 2, .loss = 0.5, .step_ms = 40});
+  const std::string html = run_page(files);
+  EXPECT_THAT(html, AllOf(HasSubstr("predicted 13.3 %; of attempt 1<"),
+                          HasSubstr("predicted 9.00 MiB; of attempt 1<")));
+  for (const std::string section : {"timeline", "memory", "ranks"}) {
+    const size_t at = html.find("<section id=\"" + section + "\"");
+    EXPECT_NE(html.substr(at, 200).find("class=\"older\">Of attempt 1: attempt 2"),
+              std::string::npos)
+        << section;
+  }
+}
+
+TEST(RunPage, SaysWhenItWasMadeAndFollowsARunThatGoesOn) {
+  RunFiles files = finished_run();
+  files.read_at_s = 1'700'000'000;
+  EXPECT_THAT(run_page(files, 10), AllOf(HasSubstr("Made at 2023-11-14 22:13:20 UTC"),
+                                         Not(HasSubstr("http-equiv=\"refresh\""))));
+  files.state = RunState::Running;
+  EXPECT_THAT(run_page(files, 10), HasSubstr("http-equiv=\"refresh\" content=\"10\""));
+  EXPECT_THAT(run_page(files), Not(HasSubstr("http-equiv=\"refresh\"")));
+}
+
 TEST(RunPage, WhatStandsInFilesStaysText) {
   RunFiles files = finished_run();
   const std::string hostile = "</script><script>alert(1)</script><img src=x onerror=alert(2)>";

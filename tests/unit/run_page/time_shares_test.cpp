@@ -80,6 +80,20 @@ TEST(TimeSharesOf, AStepAddUpToItsLengthBesideSums) {
   EXPECT_NEAR(shares.ranks[1].reduction, 0, 1e-6);
 }
 
+// What is left of the sums after the last backward of all is nobody's but theirs, on every rank:
+// the optimizer waits for all.
+TEST(TimeSharesOf, TheEndOfTheSumsIsNotTheOptimizers) {
+  Timeline timeline = small_step();
+  timeline.rank[1].insert(timeline.rank[1].begin() + 2,
+                          span(Op::ReduceGradients, 1, 4.9, 12.25, -1));
+  const StepShares shares = time_shares(small_trace(timeline)[0].processes.at(0));
+  for (const TimeShares& rank : shares.ranks) {
+    EXPECT_NEAR(rank.reduction, 0.25, 1e-6);
+    EXPECT_NEAR(rank.optimizer, 0.75, 1e-6);
+    EXPECT_NEAR(rank.total(), 13, 1e-6);
+  }
+}
+
 TEST(TimeSharesOf, ReplicasAreKeptApart) {
   Trace trace{.processes = {{.name = "measured",
                              .rank_names = {"rank 0 (position 0, replica 0)",

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 namespace penstock {
@@ -34,7 +35,7 @@ TEST(TraceJson, IsChromeTraceEvents) {
   EXPECT_EQ(trace["displayTimeUnit"], "ms");
   EXPECT_EQ(trace["otherData"]["schedule"], "1f1b");
   EXPECT_EQ(event(trace, "F1.0", 0, 7),
-            Json::parse(R"({"ph":"X","name":"F1.0","cat":"compute","pid":0,"tid":1,"ts":1500.0,
+            Json::parse(R"({"ph":"X","name":"F1.0","cat":"compute","pid":0,"tid":5,"ts":1500.0,
                 "dur":1000.0,"args":{"op":"F","stage":1,"micro_batch":0,"step":7}})"));
   EXPECT_EQ(event(trace, "RA1.0", 0, 7)["cat"], "communication");
   EXPECT_EQ(event(trace, "OPT", 0, 7)["cat"], "update");
@@ -58,8 +59,61 @@ TEST(TraceJson, ProcessesAndThreadsHaveNames) {
   for (const Json& e : trace["traceEvents"]) {
     if (e["ph"] == "M" && e["args"].contains("name")) names.push_back(e["args"]["name"]);
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"measured", "rank 0 on a", "rank 1", "predicted",
-                                             "rank 0", "rank 1"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"measured", "rank 0 on a compute", "rank 1 compute",
+                                             "rank 1 receive", "rank 1 update", "predicted",
+                                             "rank 0 compute", "rank 1 compute", "rank 1 receive",
+                                             "rank 1 update"}));
+  for (const Json& e : trace["traceEvents"]) {
+    if (e["name"] != "thread_name" || e["args"]["name"] != "rank 0 on a compute") continue;
+    EXPECT_EQ(e["args"]["rank"], 0);
+    EXPECT_EQ(e["args"]["rank_name"], "rank 0 on a");
+    EXPECT_EQ(e["args"]["stream"], "compute");
+  }
+}
+
+// The ends of arrows by their id: kind, thread and time.
+std::map<int, std::map<std::string, Json>> flows_in(const Json& trace) {
+  std::map<int, std::map<std::string, Json>> flows;
+  for (const Json& e : trace["traceEvents"]) {
+    if (e["ph"] == "s" || e["ph"] == "f") flows[e["id"]][e["ph"]] = e;
+  }
+  return flows;
+}
+
+// From the beginning of the send to the end of the wait for it. A send that took no time has no
+// slice; its arrow starts from the end of what was computed before.
+TEST(TraceJson, ArrowsLeadFromSendsToReceives) {
+  Timeline timeline = two_ranks();
+  const auto first = flows_in(Json::parse(
+      trace_json({.processes = {{.name = "predicted", .steps = {{.timeline = timeline}}}}})));
+  ASSERT_EQ(first.size(), 1U);
+  EXPECT_EQ(first.at(1).at("s")["tid"], 0);
+  EXPECT_NEAR(first.at(1).at("s")["ts"].get<double>(), 1000, 2);
+  EXPECT_EQ(first.at(1).at("f")["tid"], 6);
+  EXPECT_NEAR(first.at(1).at("f")["ts"].get<double>(), 1500, 2);
+  EXPECT_EQ(first.at(1).at("f")["bp"], "e");
+
+  timeline.rank[0][1].end = 0.0012;  // and now it does
+  const auto then = flows_in(Json::parse(
+      trace_json({.processes = {{.name = "measured", .steps = {{.timeline = timeline}}}}})));
+  EXPECT_EQ(then.at(1).at("s")["tid"], 2);
+  EXPECT_NEAR(then.at(1).at("s")["ts"].get<double>(), 1000, 1);
+}
+
+// Two replicas send the same micro-batches: each to its own. Ids go on through the whole file.
+TEST(TraceJson, ArrowsStayInTheirReplicaAndHaveIdsOfTheirOwn) {
+  Timeline timeline = two_ranks();
+  for (size_t rank : {0, 1}) timeline.rank.push_back(timeline.rank[rank]);
+  const TracedProcess process{
+      .replicas = {0, 0, 1, 1},
+      .steps = {{.step = 1, .timeline = timeline}, {.step = 2, .start = 1, .timeline = timeline}}};
+  const auto flows = flows_in(Json::parse(trace_json({.processes = {process, process}})));
+  ASSERT_EQ(flows.size(), 8U);
+  for (const auto& [id, ends] : flows) {
+    EXPECT_EQ(ends.at("s")["pid"], ends.at("f")["pid"]);
+    EXPECT_EQ(ends.at("s")["tid"].get<int>() / 10, ends.at("f")["tid"].get<int>() / 10) << id;
+    EXPECT_LT(ends.at("s")["ts"], ends.at("f")["ts"]);
+  }
 }
 
 TEST(TraceJson, StepsFollowOneAnotherInTheirUnit) {

@@ -1,0 +1,32 @@
+// kernels/cuda/queue/host_waits.h -- how the host waits for the device where it has something else
+// to look after meanwhile.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+namespace penstock {
+
+// Asks `ended` again and again until that is true. May throw instead.
+class HostWait {
+ public:
+  virtual ~HostWait() = default;
+  virtual void until(const std::function<bool()>& ended) = 0;
+};
+
+// The waits that somebody has asked for. The one added last is used; with none of them the host
+// waits in the driver, where it sees nothing and waits for ever.
+class HostWaits {
+ public:
+  // It must be dropped before it is gone.
+  void add(HostWait& wait) { all_.push_back(&wait); }
+  void drop(const HostWait& wait) { std::erase(all_, &wait); }
+  [[nodiscard]] bool any() const { return !all_.empty(); }
+  // There must be one.
+  void until(const std::function<bool()>& ended) { all_.back()->until(ended); }
+
+ private:
+  std::vector<HostWait*> all_;
+};
+
+}  // namespace penstock

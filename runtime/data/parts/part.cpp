@@ -1,0 +1,13 @@
+#include "runtime/data/parts/part.h"
+
+#include "kernels/error.h"
+
+namespace penstock {
+
+void fail_without(const Part& part, const std::string& wanted) {
+  fail_resource(wanted + " needs " + part.name +
+                ", and this program was built without it: install it (" + part.debian +
+                " in Debian), configure with -D" + part.option + "=ON and build again");
+}
+
+}  // namespace penstock

@@ -1,0 +1,69 @@
+// A build without the optional parts: this program has what stands for them in their place. The
+// sentence says what to install, and plain text is read as ever.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+#include "kernels/error.h"
+#include "runtime/data/images/archive.h"
+#include "runtime/data/images/jpeg.h"
+#include "runtime/data/images/png.h"
+#include "runtime/data/parts/part.h"
+#include "runtime/data/text/pieces.h"
+#include "runtime/data/text/text_file.h"
+
+namespace penstock {
+namespace {
+
+std::string refusal(const std::function<void()>& use) {
+  try {
+    use();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Resource);
+    return error.what();
+  }
+  return "nothing was refused";
+}
+
+std::string made(const std::string& name, const std::string& contents) {
+  const std::string path = testing::TempDir() + "penstock_parts_" + name;
+  std::ofstream(path, std::ios::binary) << contents;
+  return path;
+}
+
+TEST(PartsLeftOut, SayWhatToInstall) {
+  EXPECT_EQ(refusal([] { (void)Pieces("a.model"); }),
+            "the vocabulary a.model needs SentencePiece, and this program was built without it: "
+            "install it (libsentencepiece-dev in Debian), configure with "
+            "-DPENSTOCK_SENTENCEPIECE=ON and build again");
+  EXPECT_THAT(refusal([] { (void)train_pieces({}, {.size = 80}); }),
+              testing::StartsWith("a vocabulary of 80 word pieces needs SentencePiece, and"));
+  EXPECT_THAT(refusal([] { (void)decode_png({}, 3, "a.png"); }),
+              testing::AllOf(testing::StartsWith("the PNG a.png needs libpng, and"),
+                             testing::HasSubstr("-DPENSTOCK_PNG=ON")));
+  EXPECT_THAT(refusal([] { (void)decode_jpeg({}, 3, 1, 1, "a.jpg"); }),
+              testing::AllOf(testing::StartsWith("the JPEG a.jpg needs libjpeg, and"),
+                             testing::HasSubstr("-DPENSTOCK_JPEG=ON")));
+  const std::string tar = made("a.tar", "contents");
+  EXPECT_THAT(refusal([&] { const ArchiveWalk walk(tar); }),
+              testing::AllOf(testing::StartsWith("the packed file " + tar + " needs libarchive"),
+                             testing::HasSubstr("-DPENSTOCK_ARCHIVE=ON")));
+}
+
+TEST(PartsLeftOut, PlainTextIsReadAndPackedTextRefused) {
+  std::string text;
+  for (int i = 0; i < 30'000; ++i) text += "line " + std::to_string(i) + "\n";
+  const std::string plain = made("plain", text);
+  const std::vector<uint8_t> read = read_whole_file(plain);
+  EXPECT_TRUE(std::equal(text.begin(), text.end(), read.begin(), read.end()));
+  EXPECT_TRUE(read_whole_file(made("empty", "")).empty());
+  const std::string packed = made("packed", "\x1f\x8b and so on");
+  EXPECT_THAT(refusal([&] { (void)read_whole_file(packed); }),
+              testing::StartsWith("the packed file " + packed + " needs libarchive"));
+}
+
+}  // namespace
+}  // namespace penstock
