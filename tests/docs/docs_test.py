@@ -179,6 +179,8 @@ def main():
         for page in PAGES:
             check_links(page)
             for language, text in blocks(page):
+                if named := re.match(r"# ([\w.]+\.toml)\n", text):  # for the blocks after it
+                    (folder / named[1]).write_text(text, encoding="utf-8")
                 if text.startswith("$ penstock"):
                     check_output(page, text, folder)
                 elif language == "sh":
