@@ -46,7 +46,7 @@ void linear(benchmark::State& state) {
   for ([[maybe_unused]] auto round : state) {
     if (pass == Pass::Forward) device().dense().linear_forward(y, x, w, &bias, Fused::Relu);
     if (pass == Pass::Input) device().dense().linear_backward_input(x, y, w);
-    if (pass == Pass::Weight) device().dense().linear_backward_weight(dw, &bias, x, y);
+    if (pass == Pass::Weight) device().dense().linear_backward_weight(dw, &bias, x, y, true);
   }
   report(state, 2.0 * static_cast<double>(rows * in * out));
 }
@@ -65,7 +65,7 @@ void conv3x3(benchmark::State& state) {
   for ([[maybe_unused]] auto round : state) {
     if (pass == Pass::Forward) ops.conv2d_forward(y, x, w, nullptr, window, 1, Fused::None);
     if (pass == Pass::Input) ops.conv2d_backward_input(x, y, w, window, 1);
-    if (pass == Pass::Weight) ops.conv2d_backward_weight(dw, nullptr, x, y, window, 1);
+    if (pass == Pass::Weight) ops.conv2d_backward_weight(dw, nullptr, x, y, window, 1, true);
   }
   report(state, 2.0 * 9.0 * static_cast<double>(8 * size * size * channels * channels));
 }

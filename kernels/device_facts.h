@@ -24,6 +24,9 @@ class DeviceFacts {
   [[nodiscard]] virtual bool host_addressable() const = 0;
   // False when tensors have no contents (kernels/counting): values need not be made for it.
   [[nodiscard]] virtual bool holds_values() const { return true; }
+  // Whether weight gradients that the first micro-batch of a step overwrites are faster than zeros
+  // to which all are added: large ones save two passes over them, small ones are filled one by one.
+  [[nodiscard]] virtual bool overwrites_gradients() const { return false; }
 
   // Kernel-library primitives (plans, descriptors) made since the start; flat in the steady state.
   [[nodiscard]] virtual int64_t primitives_created() const = 0;

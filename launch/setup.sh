@@ -15,8 +15,8 @@ usage: launch/setup.sh [PRESET] [--program | --target NAME...] [--cuda] [--page]
                     its tests, which emulate one. Of preset release; without a toolkit nothing happens
                     (where there is one, the headers of NVIDIA's cudnn-frontend are fetched by pip, for fused attention,
                     as they are for preset cuda and where there is a GPU; CUDNN_FRONTEND_ROOT says where they are already)
-  --page            also install emscripten, for the sliders of `penstock schedule --format html`, and chromium, which
-                    tests them, where apt-get has them: some 380 MB to fetch, 1.8 GB on disk; nothing else needs them
+  --page            also install emscripten, which lets the sliders of `penstock schedule --format html` reach further, and
+                    chromium, which tests them, where apt-get has them: some 380 MB to fetch, 1.8 GB on disk; nothing else needs them
   --slurm           also install Slurm (7 packages, 20 MB to fetch), for the test of launch/batch/slurm.sh, which starts one
                     of its own; without it that test is skipped
   --tools           also install clang-format and clang-tidy, for launch/check.sh
@@ -147,7 +147,7 @@ install_extras() {
 install_all_extras() {
   [ "$with_page" = no ] ||
     install_extras "what only the sliders of \`penstock schedule --format html\` and their tests need" \
-      "the page has no sliders, or its tests are skipped" "${page[@]}"
+      "the page is for 8 ranks and 32 micro-batches, or its tests are skipped" "${page[@]}"
   [ "$with_slurm" = no ] ||
     install_extras "a Slurm, which only the test of launch/batch/slurm.sh starts" "that test is skipped" "${slurm[@]}"
 }

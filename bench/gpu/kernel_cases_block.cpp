@@ -84,10 +84,10 @@ void add_products(Cases& cases, const Extents& e) {
        }});
   count_product(cases.back(), e);
   cases.push_back(one<Linear>("linear w -> h, backward, weight", inner, [](Linear& l) {
-    l.device.dense().linear_backward_weight(l.dw, nullptr, l.x, l.y);
+    l.device.dense().linear_backward_weight(l.dw, nullptr, l.x, l.y, true);
   }));
   cases.push_back(one<Linear>("linear w -> h, backward, weight and bias", inner, [](Linear& l) {
-    l.device.dense().linear_backward_weight(l.dw, &l.dbias, l.x, l.y);
+    l.device.dense().linear_backward_weight(l.dw, &l.dbias, l.x, l.y, true);
   }));
   cases.push_back(one<Linear>("bias gradient of h alone", inner, [](Linear& l) {
     l.device.pointwise().add_broadcast_backward(l.dbias, l.y);

@@ -36,7 +36,7 @@ void add_convolution(Cases& cases, const std::string& name, const Extents& e, in
     c.device.image().conv2d_backward_input(c.dx, c.y, c.w, c.window, c.groups);
   }));
   cases.push_back(one<Convolution>(name + ", backward, weight", make, [](Convolution& c) {
-    c.device.image().conv2d_backward_weight(c.dw, nullptr, c.x, c.y, c.window, c.groups);
+    c.device.image().conv2d_backward_weight(c.dw, nullptr, c.x, c.y, c.window, c.groups, true);
   }));
 }
 

@@ -27,9 +27,10 @@ class CountingDense final : public DenseOps {
     const double weight = tally_.read(w, g.dtype(), FilterUse::InputGradient);
     tally_.product(flops(dx, w.shape()), g.dtype(), {&dx, &g}, weight);
   }
-  void linear_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x,
-                              const Tensor& g) override {
-    tally_.product(flops(x, dw.shape()), x.dtype(), {&dw, &dw, &x, &g});
+  void linear_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
+                              bool accumulate) override {
+    const Tensor* sum = accumulate ? &dw : nullptr;
+    tally_.product(flops(x, dw.shape()), x.dtype(), {&dw, sum, &x, &g});
     if (dbias == nullptr) return;
     const Tensor partial = tally_.bias_scratch(g);
     tally_.pass(elements(g), {&g, dbias, dbias});
@@ -72,23 +73,28 @@ class CountingImage final : public ImageOps {
   explicit CountingImage(Tally& tally) : tally_(tally) {}
 
   void conv2d_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias,
-                      const Window& /*window*/, int groups, Fused /*f*/) override {
-    const double weight = tally_.read(w, x.dtype(), FilterUse::Forward, groups);
+                      const Window& window, int groups, Fused /*f*/) override {
+    const FilterUse use = is_linear(window, groups) ? FilterUse::Product : FilterUse::Forward;
+    const double weight = tally_.read(w, x.dtype(), use, groups);
     tally_.product(flops(y, w.shape()), x.dtype(), {&y, &x, bias}, weight);
   }
-  void conv2d_backward_input(Tensor& dx, const Tensor& g, Weight& w, const Window& /*window*/,
+  void conv2d_backward_input(Tensor& dx, const Tensor& g, Weight& w, const Window& window,
                              int groups) override {
-    const double weight = tally_.read(w, g.dtype(), FilterUse::InputGradient, groups);
+    const FilterUse use = is_linear(window, groups) ? FilterUse::Product : FilterUse::InputGradient;
+    const double weight = tally_.read(w, g.dtype(), use, groups);
     tally_.product(flops(g, w.shape()), g.dtype(), {&dx, &g}, weight);
   }
   void conv2d_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
-                              const Window& /*window*/, int groups) override {
+                              const Window& window, int groups, bool accumulate) override {
     {
-      const Tensor between =
-          tally_.scratch(packed_elements(dw.shape(), groups, DType::F32, FilterUse::WeightGradient,
-                                         tally_.model().filter_block),
-                         DType::F32);
-      tally_.product(flops(g, dw.shape()), x.dtype(), {&dw, &dw, &x, &g});
+      Tensor between;
+      if (!is_linear(window, groups)) {
+        const int64_t elements = packed_elements(
+            dw.shape(), groups, DType::F32, FilterUse::WeightGradient, tally_.model().filter_block);
+        between = tally_.scratch(elements, DType::F32);
+      }
+      const Tensor* sum = accumulate ? &dw : nullptr;
+      tally_.product(flops(g, dw.shape()), x.dtype(), {&dw, sum, &x, &g});
     }
     if (dbias == nullptr) return;
     const Tensor partial = tally_.bias_scratch(g);

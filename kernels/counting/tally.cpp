@@ -46,7 +46,8 @@ void Tally::pass(double flops, Operands operands) {
 }
 
 double Tally::read(Weight& weight, DType dtype, FilterUse use, int groups) {
-  const bool packs = model_.packs_filters && weight.shape().rank() == 4;
+  const bool packs =
+      model_.packs_filters && weight.shape().rank() == 4 && use != FilterUse::Product;
   if (model_.emulates_bf16) dtype = DType::F32;
   if (!packs && dtype == DType::F32) return static_cast<double>(weight.value().size_bytes());
   const uint64_t key = packs && use == FilterUse::InputGradient ? 2 : 1;

@@ -36,6 +36,7 @@ class CpuDevice final : public Device {
   }
   [[nodiscard]] bool native_bf16() const override { return dnn_.native_bf16(); }
   [[nodiscard]] bool host_addressable() const override { return true; }
+  [[nodiscard]] bool overwrites_gradients() const override { return true; }
   void synchronize() override {}  // every op has ended when it returns
   void copy_from_host(Tensor& to, const void* from, size_t size_bytes) override {
     std::memcpy(to.raw(), from, size_bytes);

@@ -2,20 +2,13 @@
 #include "kernels/checks.h"
 #include "kernels/cpu/bias_gradient.h"
 #include "kernels/cpu/families.h"
+#include "kernels/cpu/linear_plans.h"
 #include "kernels/cpu/onednn/onednn.h"
 
 namespace penstock {
 namespace {
 
 using Strides = std::array<int64_t, 4>;
-
-Strides rows_of(int64_t columns) {
-  return {0, 0, columns, 1};
-}
-
-Strides transposed_rows_of(int64_t columns) {
-  return {0, 0, 1, columns};
-}
 
 [[noreturn]] void misfit(const char* op, const Tensor& a, const Tensor& b, const Tensor& c) {
   fail_internal(std::string(op) + ": " + a.shape().text() + " " + name_of(a.dtype()) + ", " +
@@ -41,17 +34,9 @@ class CpuDenseOps final : public DenseOps {
     require_bias("linear forward", bias, w.shape()[0]);
     const int64_t out = w.shape()[0];
     const int64_t in = w.shape()[1];
-    const MatmulPlan plan{.m = rows,
-                          .n = out,
-                          .k = in,
-                          .a = rows_of(in),
-                          .b = transposed_rows_of(in),
-                          .c = rows_of(out),
-                          .a_type = x.dtype(),
-                          .b_type = x.dtype(),
-                          .c_type = x.dtype(),
-                          .bias = bias != nullptr,
-                          .fused = f};
+    MatmulPlan plan = linear_forward_plan({rows, in, out, x.dtype()});
+    plan.bias = bias != nullptr;
+    plan.fused = f;
     context_.dnn.matmul(plan, y.raw(), x.raw(), w, bias != nullptr ? bias->data<float>() : nullptr);
   }
 
@@ -59,34 +44,17 @@ class CpuDenseOps final : public DenseOps {
     const int64_t rows = linear_rows("linear backward input", dx, g, w.value());
     const int64_t out = w.shape()[0];
     const int64_t in = w.shape()[1];
-    const MatmulPlan plan{.m = rows,
-                          .n = in,
-                          .k = out,
-                          .a = rows_of(out),
-                          .b = rows_of(in),
-                          .c = rows_of(in),
-                          .a_type = g.dtype(),
-                          .b_type = g.dtype(),
-                          .c_type = g.dtype()};
+    const MatmulPlan plan = linear_input_plan({rows, in, out, g.dtype()});
     context_.dnn.matmul(plan, dx.raw(), g.raw(), w);
   }
 
-  void linear_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x,
-                              const Tensor& g) override {
+  void linear_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
+                              bool accumulate) override {
     const int64_t rows = linear_rows("linear backward weight", x, g, dw);
     require_bias("linear backward weight", dbias, dw.dim(0));
     const int64_t out = dw.dim(0);
     const int64_t in = dw.dim(1);
-    const MatmulPlan plan{.m = out,
-                          .n = in,
-                          .k = rows,
-                          .a = transposed_rows_of(out),
-                          .b = rows_of(in),
-                          .c = rows_of(in),
-                          .a_type = g.dtype(),
-                          .b_type = x.dtype(),
-                          .c_type = DType::F32,
-                          .accumulate = true};
+    const MatmulPlan plan = linear_weight_plan({rows, in, out, x.dtype()}, accumulate);
     context_.dnn.matmul(plan, dw.raw(), g.raw(), x.raw());
     if (dbias != nullptr) add_column_sums(context_, dbias->data<float>(), g, rows, out);
   }

@@ -2,6 +2,7 @@
 #include "kernels/checks.h"
 #include "kernels/cpu/bias_gradient.h"
 #include "kernels/cpu/families.h"
+#include "kernels/cpu/linear_plans.h"
 #include "kernels/cpu/onednn/onednn.h"
 #include "kernels/cpu/pool.h"
 
@@ -34,6 +35,14 @@ ConvolutionPlan convolution(const Tensor& x, const Tensor& y, const Tensor& w, c
           .type = x.dtype()};
 }
 
+// As products, 1 x 1 convolutions need no filters in the library's layouts.
+bool is_product(const ConvolutionPlan& plan) {
+  return is_linear(plan.window, plan.groups);
+}
+LinearExtents extents(const ConvolutionPlan& plan) {
+  return {plan.n * plan.h * plan.w, plan.in, plan.out, plan.type};
+}
+
 void check_pooling(const Tensor& x, const Tensor& y, const Tensor* chosen, const Window& window) {
   const bool fits = x.dtype() == y.dtype() &&
                     y.shape() == window_output(x.shape(), window, x.shape().back()) &&
@@ -57,19 +66,34 @@ class CpuImageOps final : public ImageOps {
     require_bias("convolution forward", bias, plan.out);
     plan.bias = bias != nullptr;
     plan.fused = f;
-    context_.dnn.convolution_forward(plan, y.raw(), x.raw(), w,
-                                     bias != nullptr ? bias->data<float>() : nullptr);
+    const float* added = bias != nullptr ? bias->data<float>() : nullptr;
+    if (!is_product(plan)) {
+      return context_.dnn.convolution_forward(plan, y.raw(), x.raw(), w, added);
+    }
+    MatmulPlan product = linear_forward_plan(extents(plan));
+    product.bias = plan.bias;
+    product.fused = f;
+    context_.dnn.matmul(product, y.raw(), x.raw(), w, added);
   }
   void conv2d_backward_input(Tensor& dx, const Tensor& g, Weight& w, const Window& window,
                              int groups) override {
     const ConvolutionPlan plan = convolution(dx, g, w.value(), window, groups);
+    if (is_product(plan)) {
+      return context_.dnn.matmul(linear_input_plan(extents(plan)), dx.raw(), g.raw(), w);
+    }
     context_.dnn.convolution_backward_input(plan, dx.raw(), g.raw(), w);
   }
   void conv2d_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
-                              const Window& window, int groups) override {
+                              const Window& window, int groups, bool accumulate) override {
     const ConvolutionPlan plan = convolution(x, g, dw, window, groups);
     require_bias("convolution backward weight", dbias, plan.out);
-    context_.dnn.convolution_backward_weight(plan, dw.data<float>(), x.raw(), g.raw());
+    if (is_product(plan)) {
+      context_.dnn.matmul(linear_weight_plan(extents(plan), accumulate), dw.raw(), g.raw(),
+                          x.raw());
+    } else {
+      context_.dnn.convolution_backward_weight(plan, dw.data<float>(), x.raw(), g.raw(),
+                                               accumulate);
+    }
     if (dbias != nullptr) {
       add_column_sums(context_, dbias->data<float>(), g, plan.n * plan.out_h * plan.out_w,
                       plan.out);

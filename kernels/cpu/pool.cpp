@@ -22,11 +22,16 @@ Range covered(int64_t at, int kernel, int stride, int before, int64_t extent) {
   return {std::max<int64_t>(start, 0), std::min(start + kernel, extent)};
 }
 
+// A division takes longer than a vector of a pixel does, and most strides need none.
+int64_t quotient(int64_t at, int stride) {
+  return stride == 1 ? at : stride == 2 ? at >> 1 : at / stride;
+}
+
 // The windows of [0, windows) that cover position `at`.
 Range covering(int64_t at, int kernel, int stride, int before, int64_t windows) {
   const int64_t past = at + before - kernel + 1;  // the first window starts here or later
-  return {past <= 0 ? 0 : (past + stride - 1) / stride,
-          std::min((at + before) / stride + 1, windows)};
+  return {past <= 0 ? 0 : quotient(past + stride - 1, stride),
+          std::min(quotient(at + before, stride) + 1, windows)};
 }
 
 // How many channels are done at a time: N times sixteen, or, for N = 0, all of fewer than sixteen.

@@ -22,9 +22,10 @@ class DenseOps {
                               Fused f) = 0;
   // dx[r, in] = g[r, out] w. g is the gradient before f, see PointwiseOps::fused_backward.
   virtual void linear_backward_input(Tensor& dx, const Tensor& g, Weight& w) = 0;
-  // dw[out, in] += g^T x;  dbias[out] += column sums of g (null: none). dw and dbias are fp32.
-  virtual void linear_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x,
-                                      const Tensor& g) = 0;
+  // dw[out, in] = (accumulate ? dw : 0) + g^T x;  dbias[out] += column sums of g (null: none). dw
+  // and dbias are fp32.
+  virtual void linear_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
+                                      bool accumulate) = 0;
 
   // Two products with a function that is differentiated from its input, in one pass: what today's
   // devices do for some functions, types and shapes. False, and nothing done, where this one does

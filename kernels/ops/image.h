@@ -20,6 +20,11 @@ struct Window {
 // fit.
 [[nodiscard]] Shape window_output(const Shape& input, const Window& window, int64_t channels);
 
+// A filter of one pixel that comes past every one: a linear layer over pixels.
+[[nodiscard]] inline bool is_linear(const Window& window, int64_t groups) {
+  return window == Window{} && groups == 1;
+}
+
 enum class Pool : uint8_t { Max, Average };  // the average leaves padding out of its count
 
 class ImageOps {
@@ -32,9 +37,9 @@ class ImageOps {
                               const Window& window, int groups, Fused f) = 0;
   virtual void conv2d_backward_input(Tensor& dx, const Tensor& g, Weight& w, const Window& window,
                                      int groups) = 0;
-  // dw += ..., dbias += sums of g over n, h, w (null: none). Both fp32.
+  // dw = (accumulate ? dw : 0) + ..., dbias += sums of g over n, h, w (null: none). Both fp32.
   virtual void conv2d_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
-                                      const Window& window, int groups) = 0;
+                                      const Window& window, int groups, bool accumulate) = 0;
 
   // `chosen` (I32, shape of y) receives for Pool::Max the position of the maximum inside its window
   // (first one wins); null when no backward will follow, and for Pool::Average.

@@ -14,8 +14,8 @@ class ConvNode final : public ProductNode {
     device.image().conv2d_backward_input(dx, g, weight, window_, groups_);
   }
   void differentiate_weight(Device& device, Tensor& dw, Tensor* dbias, const Tensor& x,
-                            const Tensor& g) override {
-    device.image().conv2d_backward_weight(dw, dbias, x, g, window_, groups_);
+                            const Tensor& g, bool accumulate) override {
+    device.image().conv2d_backward_weight(dw, dbias, x, g, window_, groups_, accumulate);
   }
 
   Window window_;

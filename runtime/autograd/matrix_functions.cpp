@@ -14,8 +14,8 @@ class LinearNode : public ProductNode {
 
  private:
   void differentiate_weight(Device& device, Tensor& dw, Tensor* dbias, const Tensor& x,
-                            const Tensor& g) override {
-    device.dense().linear_backward_weight(dw, dbias, x, g);
+                            const Tensor& g, bool accumulate) override {
+    device.dense().linear_backward_weight(dw, dbias, x, g, accumulate);
   }
 };
 

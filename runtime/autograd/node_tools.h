@@ -20,10 +20,16 @@ namespace penstock {
 [[nodiscard]] inline bool any_trained(const Parameter* a, const Parameter* b = nullptr) {
   return (a != nullptr && !a->frozen) || (b != nullptr && !b->frozen);
 }
+// The gradient of a parameter that is trained, to add to.
+[[nodiscard]] inline Tensor& summed_gradient(Tape& tape, Parameter& parameter) {
+  if (parameter.stale) tape.device().pointwise().fill(parameter.gradient, 0.0F);
+  parameter.stale = false;
+  return parameter.gradient;
+}
 // What a weight half that gives the gradients of several parameters at once adds into: the
 // parameter's own, or, of a frozen one, a tensor that is thrown away.
-[[nodiscard]] inline Tensor gradient_of(Tape& tape, const Parameter& parameter) {
-  if (!parameter.frozen) return parameter.gradient;
+[[nodiscard]] inline Tensor gradient_of(Tape& tape, Parameter& parameter) {
+  if (!parameter.frozen) return summed_gradient(tape, parameter);
   return tape.device().zeros(parameter.shape, DType::F32, Purpose::Activations);
 }
 

@@ -136,8 +136,12 @@ class BatchNormNode final : public Node {
     if (!parameters_) return;
     const int64_t channels = gamma_.elements();
     PointwiseOps& ops = tape.device().pointwise();
-    if (!gamma_.frozen) ops.accumulate(gamma_.gradient, parameters_.view(0, {channels}));
-    if (!beta_.frozen) ops.accumulate(beta_.gradient, parameters_.view(channels, {channels}));
+    if (!gamma_.frozen) {
+      ops.accumulate(summed_gradient(tape, gamma_), parameters_.view(0, {channels}));
+    }
+    if (!beta_.frozen) {
+      ops.accumulate(summed_gradient(tape, beta_), parameters_.view(channels, {channels}));
+    }
   }
   [[nodiscard]] bool has_weights() const override { return any_trained(&gamma_, &beta_); }
 

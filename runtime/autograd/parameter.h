@@ -31,6 +31,9 @@ struct Parameter {
   ParameterKind kind = ParameterKind::Matrix;
   Weight weight;    // fp32; empty until the stage allocates it (inspect never does)
   Tensor gradient;  // fp32, same shape: a view into the stage's one gradient buffer
+  // The gradient is the last step's: what comes first in this one overwrites it, which takes the
+  // place of adding to zeros. Who cannot overwrite sets it to zero first (node_tools.h).
+  bool stale = false;
   // Several layers hold it (Press & Wolf 2017, "Using the Output Embedding"). Each has a gradient
   // of its own, so that the engine can add them in layer order wherever the layers are.
   bool tied = false;

@@ -122,7 +122,7 @@ class AddTableNode final : public Node {
   }
   void weight_gradient(Tape& tape) override {
     if (!g_ || table_.frozen) return;
-    Tensor used = table_.gradient.view(0, {rows_, table_.shape[1]});
+    Tensor used = summed_gradient(tape, table_).view(0, {rows_, table_.shape[1]});
     tape.device().pointwise().add_broadcast_backward(used, g_);
   }
   [[nodiscard]] bool has_weights() const override { return any_trained(&table_); }

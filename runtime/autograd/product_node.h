@@ -33,9 +33,11 @@ class ProductNode : public Node {
   void weight_gradient(Tape& tape) final {
     if (!g_ || !has_weights()) return;
     if (source_ != nullptr) x_ = source_->recompute(tape);
+    const bool accumulate = !weight_.stale;
+    weight_.stale = false;
     Tensor dw = gradient_of(tape, weight_);
-    differentiate_weight(tape.device(), dw, any_trained(bias_) ? &bias_->gradient : nullptr, x_,
-                         g_);
+    Tensor* dbias = any_trained(bias_) ? &summed_gradient(tape, *bias_) : nullptr;
+    differentiate_weight(tape.device(), dw, dbias, x_, g_, accumulate);
   }
   // The weight half first: then x is gone before its gradient is there.
   void backward(Tape& tape) final {
@@ -50,9 +52,9 @@ class ProductNode : public Node {
  protected:
   // dx = ...; g is the gradient before f.
   virtual void differentiate_input(Device& device, Tensor& dx, const Tensor& g, Weight& weight) = 0;
-  // dw += ..., dbias += ... (null: no bias)
+  // dw = (accumulate ? dw : 0) + ..., dbias += ... (null: no bias)
   virtual void differentiate_weight(Device& device, Tensor& dw, Tensor* dbias, const Tensor& x,
-                                    const Tensor& g) = 0;
+                                    const Tensor& g, bool accumulate) = 0;
 
  private:
   // That of y, then that before f.

@@ -57,7 +57,8 @@ class EmbeddingNode final : public Node {
       : ids_(std::move(ids)), table_(table), y_slot_(y_slot) {}
   void input_gradient(Tape& tape) override { g_ = tape.take_gradient(y_slot_); }
   void weight_gradient(Tape& tape) override {
-    if (g_) tape.device().token().embedding_backward(table_.gradient, ids_, g_);
+    if (!g_) return;
+    tape.device().token().embedding_backward(summed_gradient(tape, table_), ids_, g_);
   }
   [[nodiscard]] bool has_weights() const override { return true; }
 

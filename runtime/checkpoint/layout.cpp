@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "kernels/error.h"
-#include "runtime/checkpoint/file.h"
 #include "runtime/checkpoint/manifest.h"
+#include "runtime/files/input_file.h"
 
 namespace penstock {
 namespace {
@@ -22,7 +22,7 @@ constexpr std::string_view kPrefix = "step-";
 constexpr std::string_view kPartial = ".partial";
 constexpr std::string_view kReplaced = ".replaced";
 constexpr const char* kLatestNext = ".latest.next";
-constexpr uint64_t kMaximumStateBytes = uint64_t{64} << 20;
+constexpr int64_t kMaximumStateBytes = int64_t{64} << 20;
 
 std::string partial_path(const std::string& root, int64_t step) {
   return root + "/." + step_name(step) + std::string(kPartial);
@@ -174,7 +174,7 @@ bool is_checkpoint_of(const std::string& path, const std::string& run) {
   if (!is_complete(path)) return false;
   try {
     const std::string file = path + "/" + kStateFile;
-    return parse_state(read_text(file, kMaximumStateBytes), file).run == run;
+    return parse_state(read_text(file, kMaximumStateBytes, FileOwner::Run), file).run == run;
   } catch (const Error&) {  // damaged: nobody's
     return false;
   }

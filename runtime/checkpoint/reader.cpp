@@ -5,12 +5,13 @@
 #include <utility>
 
 #include "kernels/error.h"
-#include "runtime/checkpoint/json.h"
+#include "runtime/files/input_file.h"
+#include "runtime/files/json.h"
 
 namespace penstock {
 namespace {
 
-constexpr uint64_t kMaximumDocumentBytes = uint64_t{64} << 20;  // an index of a million tensors
+constexpr int64_t kMaximumDocumentBytes = int64_t{64} << 20;  // an index of a million tensors
 constexpr size_t kMostOpenFiles = 64;  // of the thousands that a process may have
 
 }  // namespace
@@ -18,7 +19,7 @@ constexpr size_t kMostOpenFiles = 64;  // of the thousands that a process may ha
 CheckpointReader::CheckpointReader(std::string directory, ShardCheck check)
     : directory_(std::move(directory)), check_(check) {
   const std::string path = path_of(kManifestFile);
-  manifest_ = parse_manifest(read_text(path, kMaximumDocumentBytes), path);
+  manifest_ = parse_manifest(read_text(path, kMaximumDocumentBytes, FileOwner::Run), path);
   state_ = parse_state(read_document(kStateFile), path_of(kStateFile));
   model_ = read_index("model");
   if (manifest_.files.contains(index_file("optimizer"))) optimizer_ = read_index("optimizer");
@@ -26,7 +27,7 @@ CheckpointReader::CheckpointReader(std::string directory, ShardCheck check)
 
 std::string CheckpointReader::read_document(const std::string& file) const {
   verify(file);
-  return read_text(path_of(file), kMaximumDocumentBytes);
+  return read_text(path_of(file), kMaximumDocumentBytes, FileOwner::Run);
 }
 
 ShardIndex CheckpointReader::read_index(const std::string& part) {

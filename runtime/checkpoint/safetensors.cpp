@@ -5,7 +5,7 @@
 #include <bit>
 
 #include "kernels/error.h"
-#include "runtime/checkpoint/json.h"
+#include "runtime/files/json.h"
 
 namespace penstock {
 namespace {
@@ -58,14 +58,15 @@ class Writer {
 };
 
 uint64_t read_header_length(const InputFile& file) {
-  if (file.size_bytes() < kLengthBytes) {
+  const auto size = static_cast<uint64_t>(file.size_bytes());
+  if (size < kLengthBytes) {
     fail_data(file.path() + ", byte 0: it is too short for a safetensors file");
   }
   std::array<unsigned char, kLengthBytes> bytes{};
   file.read(0, bytes.data(), bytes.size());
   uint64_t length = 0;
   for (size_t i = kLengthBytes; i-- > 0;) length = length << 8 | bytes[i];
-  if (length > kMaximumHeaderBytes || length > file.size_bytes() - kLengthBytes) {
+  if (length > kMaximumHeaderBytes || length > size - kLengthBytes) {
     fail_data(file.path() + ", byte 0: it claims a header of " + std::to_string(length) +
               " bytes: it is damaged or not a safetensors file");
   }
@@ -95,11 +96,12 @@ FileDigest write_safetensors(const std::string& path, std::span<const NamedTenso
   return writer.finish();
 }
 
-SafetensorsFile::SafetensorsFile(const std::string& path) : file_(path) {
+SafetensorsFile::SafetensorsFile(const std::string& path) : file_(path, FileOwner::Run) {
   std::string text(read_header_length(file_), '\0');
   file_.read(kLengthBytes, text.data(), text.size());
   data_begin_ = kLengthBytes + text.size();
-  header_ = parse_safetensors_header(text, file_.size_bytes() - data_begin_, path);
+  header_ =
+      parse_safetensors_header(text, static_cast<uint64_t>(file_.size_bytes()) - data_begin_, path);
   for (size_t i = 0; i < header_.tensors.size(); ++i) index_[header_.tensors[i].name] = i;
 }
 

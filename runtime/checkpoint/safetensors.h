@@ -10,6 +10,7 @@
 #include "kernels/device.h"
 #include "runtime/checkpoint/file.h"
 #include "runtime/checkpoint/safetensors_header.h"
+#include "runtime/files/input_file.h"
 
 namespace penstock {
 

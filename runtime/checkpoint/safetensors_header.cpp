@@ -9,8 +9,8 @@
 
 #include "kernels/checked.h"
 #include "kernels/error.h"
-#include "runtime/checkpoint/json.h"
-#include "runtime/checkpoint/json_events.h"
+#include "runtime/files/json.h"
+#include "runtime/files/json_events.h"
 
 namespace penstock {
 namespace {

@@ -67,6 +67,7 @@ struct RunConfig {
   int64_t eval_batch = 0;             // samples of one evaluation micro-batch; 0: micro_batch_size
   int64_t log_every = 10;             // steps between plain log lines
   int64_t trace = 2;                  // steps recorded in trace.json
+  bool tensorboard = false;           // its scalars as event files, too
   bool dry_run = false;               // everything but the arithmetic, which takes modelled times
   std::string dry_run_model = "cpu";  // of that device: device_model_named()
 };

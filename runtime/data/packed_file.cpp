@@ -7,7 +7,7 @@
 
 #include "kernels/checked.h"
 #include "kernels/error.h"
-#include "runtime/data/text/byte_file.h"
+#include "runtime/files/input_file.h"
 
 namespace penstock {
 namespace {
@@ -27,7 +27,7 @@ int64_t most_unpacked(int64_t file_bytes, int64_t times) {
 PackedFile::PackedFile(const std::string& path, Holds holds, int64_t unpack_limit)
     : path_(path),
       unpack_limit_(unpack_limit),
-      most_bytes_(most_unpacked(ByteFile(path).size_bytes(), unpack_limit)),
+      most_bytes_(most_unpacked(InputFile(path).size_bytes(), unpack_limit)),
       archive_(archive_read_new(), &archive_read_free) {
   if (archive_ == nullptr) fail_resource("no memory to open " + path);
   const auto add = [&](int (*support)(archive*)) {

@@ -7,6 +7,7 @@
 
 #include "runtime/drawing/json.h"
 #include "runtime/drawing/page_parts.h"
+#include "runtime/drawing/program_grid.h"
 
 namespace penstock {
 namespace {
@@ -20,23 +21,21 @@ std::string inside_script(std::string json) {
   return json;
 }
 
-std::string data_of(const ScheduleAnswer& answer) {
-  return inside_script("{\"settings\":" + settings_json(answer.settings) + ",\"answer\":" +
-                       answer_json(answer) + ",\"schedules\":" + schedules_json() + "}");
+std::string data_of(const ScheduleAnswer& answer, bool with_grid) {
+  return inside_script("{\"settings\":" + settings_json(answer.settings) +
+                       ",\"answer\":" + answer_json(answer) + ",\"schedules\":" + schedules_json() +
+                       ",\"grid\":" + (with_grid ? program_grid_json() : "null") + "}");
 }
 
 }  // namespace
 
-bool page_is_live() {
-  return !kPageEngine.empty();
-}
-
-std::string page(const ScheduleAnswer& answer) {
-  const std::string data = data_of(answer);
+std::string page(const ScheduleAnswer& answer, bool with_library) {
+  const std::string_view engine = with_library ? kPageEngine : std::string_view();
+  const std::string data = data_of(answer, engine.empty());
   const std::array<std::pair<std::string_view, std::string_view>, 4> places = {{
       {"{{style}}", kPageStyle},
       {"{{data}}", data},
-      {"{{engine}}", kPageEngine},
+      {"{{engine}}", engine},
       {"{{script}}", kPageScript},
   }};
   std::string out;

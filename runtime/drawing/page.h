@@ -1,9 +1,10 @@
 // runtime/drawing/page.h -- the page that explains a schedule: one file of HTML that asks the
 // network for nothing.
 //
-// It begins with the given answer drawn. Where the build found emscripten (PENSTOCK_PAGE), this
-// room and runtime/schedule travel inside as WebAssembly, and the page asks them again whenever a
-// slider moves; else it shows the one answer and says so. Either way it opens traces
+// It begins with the given answer drawn, and answers anew whenever a slider moves. Where the build
+// found emscripten (PENSTOCK_PAGE), this room and runtime/schedule travel inside as WebAssembly. In
+// every other installation the programs of all schedules travel inside, up to the sizes of
+// program_grid.h, and the page works out their times. Either way it opens traces
 // (runtime/telemetry/trace_json.h). Its parts are the files in page/.
 #pragma once
 
@@ -13,9 +14,7 @@
 
 namespace penstock {
 
-[[nodiscard]] std::string page(const ScheduleAnswer& answer);
-
-// Is the library inside?
-[[nodiscard]] bool page_is_live();
+// Without the library, where that is not wanted or the build has none, the page holds programs.
+[[nodiscard]] std::string page(const ScheduleAnswer& answer, bool with_library = true);
 
 }  // namespace penstock

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/error.h"
+#include "kernels/profiler.h"
 
 namespace penstock {
 namespace {
@@ -86,6 +87,7 @@ void Executor::list_tasks(const std::vector<Instruction>& program, const Edges& 
   for (const Instruction& instruction : program) {
     Task& task = tasks_.emplace_back();
     task.instruction = instruction;
+    task.name = text(instruction);
     if (instruction.stage >= 0) task.held = &held_stages_[static_cast<size_t>(instruction.stage)];
     task.keep_tape = !recomputed.contains({instruction.stage, instruction.micro_batch});
     const Op op = instruction.op;
@@ -129,9 +131,11 @@ void Executor::run_program(const StepInput& input) {
       // A pass that is looked at is not one that can be replayed.
       const bool computes =
           (is_compute(op) || op == Op::OptimizerStep) && input.pass.probe == nullptr;
+      begin_profiler_range(tasks_[i].name.c_str());
       if (computes) parts_.device->begin_section(parts_.first_section + static_cast<int64_t>(i));
       execute(tasks_[i], input);
       if (computes) parts_.device->end_section();
+      end_profiler_range();
       fields_.after(i);
       clock_->mark(i + 1);
       diary_.end(i);

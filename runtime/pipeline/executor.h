@@ -82,6 +82,7 @@ class Executor {
   // An instruction with what it acts on.
   struct Task {
     Instruction instruction;
+    std::string name;            // text(instruction), for profilers
     HeldStage* held = nullptr;   // null: of no stage
     Channel* channel = nullptr;  // of a message
     bool keep_tape = true;       // of a forward: no Recompute will come

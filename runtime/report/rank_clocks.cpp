@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <string>
 #include <system_error>
+
+#include "runtime/files/proc.h"
 
 namespace penstock {
 namespace {
@@ -20,9 +21,8 @@ constexpr double kNoMore = -1.0;  // no time, but the end of the questions
 // Equal on ranks that share a monotonic clock. Where the kernel does not tell, a rank shares its
 // clock with none.
 std::string clock_identity(int rank) {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string boot;
-  if (!(file >> boot)) return "rank " + std::to_string(rank);
+  const std::string boot = system_line("/proc/sys/kernel/random/boot_id");
+  if (boot.empty()) return "rank " + std::to_string(rank);
   std::error_code unknown;  // a kernel without time namespaces
   return boot + " " + std::filesystem::read_symlink("/proc/self/ns/time", unknown).string();
 }

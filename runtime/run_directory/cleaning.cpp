@@ -4,10 +4,12 @@
 
 #include <filesystem>
 #include <system_error>
+#include <vector>
 
 #include "kernels/error.h"
 #include "runtime/checkpoint/layout.h"
 #include "runtime/checkpoint/manifest.h"
+#include "runtime/files/input_file.h"
 #include "runtime/run_directory/names.h"
 
 namespace penstock {
@@ -15,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kMostManifestBytes = uint64_t{64} << 20;
+constexpr int64_t kMostManifestBytes = int64_t{64} << 20;
 
 [[noreturn]] void fail_removing(const fs::path& path, const std::error_code& error) {
   fail_resource(fmt::format("{}: cannot be removed: {}", path.string(), error.message()));
@@ -43,7 +45,8 @@ void remove_checkpoint(const fs::path& path) {
   const fs::path file = path / kManifestFile;
   Manifest manifest;
   try {
-    manifest = parse_manifest(read_text(file.string(), kMostManifestBytes), file.string());
+    manifest =
+        parse_manifest(read_text(file.string(), kMostManifestBytes, FileOwner::Run), file.string());
   } catch (const Error&) {
     // Damaged: without its manifest the rest is no checkpoint any more, and stays.
   }
@@ -51,6 +54,19 @@ void remove_checkpoint(const fs::path& path) {
   remove_one(file);
   for (const auto& [name, digest] : manifest.files) remove_one(path / name);
   remove_if_empty(path);
+}
+
+// Those that we wrote: others may have put theirs beside them.
+void remove_event_files(const fs::path& folder) {
+  std::error_code none;
+  std::vector<fs::path> ours;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, none)) {
+    const std::string name = entry.path().filename().string();
+    const bool is_ours = name.starts_with("events.out.tfevents.") && name.ends_with(".penstock");
+    if (is_ours) ours.push_back(entry.path());
+  }
+  for (const fs::path& path : ours) remove_one(path);
+  remove_if_empty(folder);
 }
 
 }  // namespace
@@ -64,6 +80,7 @@ void remove_run(const std::string& directory) {
   const fs::path pointer = folder / kCheckpointFolder / "latest";
   if (fs::symlink_status(pointer, error).type() != fs::file_type::directory) remove_one(pointer);
   remove_if_empty(folder / kCheckpointFolder);
+  remove_event_files(folder / kEventFolder);
   for (const char* file : kResultFiles) remove_one(folder / file);
   remove_one(folder / kLogFile);
   remove_one(folder / kIdentityFile);

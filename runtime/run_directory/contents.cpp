@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "kernels/error.h"
 #include "runtime/checkpoint/layout.h"
 #include "runtime/checkpoint/manifest.h"
+#include "runtime/files/input_file.h"
 #include "runtime/run_directory/names.h"
 
 namespace penstock {
@@ -14,18 +14,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kMostDocumentBytes = uint64_t{64} << 20;
+constexpr int64_t kMostDocumentBytes = int64_t{64} << 20;
+constexpr int64_t kMostRunFileBytes = int64_t{16} << 20;
 
 bool was_written_by_us(const fs::path& run_file) {
-  std::ifstream stream(run_file);
-  std::string first;
-  return std::getline(stream, first) && first == kEffectiveHeader;
+  try {
+    const std::string text = read_text(run_file, kMostRunFileBytes, FileOwner::User);
+    return text.substr(0, text.find('\n')) == kEffectiveHeader;
+  } catch (const Error&) {  // what cannot be read is not ours to replace
+    return false;
+  }
 }
 
 // Sizes only: checksums are compared when shards are read.
 std::string missing_in(const std::string& path) {
   const std::string file = path + "/" + kManifestFile;
-  const Manifest manifest = parse_manifest(read_text(file, kMostDocumentBytes), file);
+  const Manifest manifest =
+      parse_manifest(read_text(file, kMostDocumentBytes, FileOwner::Run), file);
   for (const auto& [name, digest] : manifest.files) {
     std::error_code error;
     const uintmax_t bytes = fs::file_size(fs::path(path) / name, error);
@@ -44,7 +49,8 @@ KeptCheckpoint look_at_checkpoint(const std::string& path) {
   KeptCheckpoint checkpoint{.path = path};
   try {
     const std::string file = path + "/" + kStateFile;
-    const CheckpointState state = parse_state(read_text(file, kMostDocumentBytes), file);
+    const CheckpointState state =
+        parse_state(read_text(file, kMostDocumentBytes, FileOwner::Run), file);
     checkpoint.step = state.step;
     checkpoint.run = state.run;
     checkpoint.trouble = missing_in(path);

@@ -7,16 +7,16 @@
 #include <random>
 
 #include "kernels/error.h"
-#include "runtime/checkpoint/file.h"
-#include "runtime/checkpoint/json.h"
+#include "runtime/files/draft_file.h"
+#include "runtime/files/input_file.h"
+#include "runtime/files/json.h"
 #include "runtime/run_directory/names.h"
-#include "runtime/telemetry/output_file.h"
 
 namespace penstock {
 namespace {
 
 constexpr uint64_t kIdentityFormat = 1;
-constexpr uint64_t kMostIdentityBytes = 1 << 16;
+constexpr int64_t kMostIdentityBytes = 1 << 16;
 
 int64_t count_in(const nlohmann::json& parent, const char* key, const std::string& file) {
   constexpr auto kMost = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
@@ -51,7 +51,7 @@ std::optional<RunIdentity> read_identity(const std::string& directory) {
   std::error_code error;
   if (!std::filesystem::exists(file, error)) return std::nullopt;
   try {
-    return parse_identity(read_text(file, kMostIdentityBytes), file);
+    return parse_identity(read_text(file, kMostIdentityBytes, FileOwner::Run), file);
   } catch (const Error& refusal) {
     if (refusal.kind() != ErrorKind::Input) throw;
     fail_data(refusal.what());

@@ -6,45 +6,27 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <sstream>
 #include <vector>
+
+#include "runtime/files/proc.h"
 
 namespace penstock {
 namespace {
 
-std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
-// The fields of /proc/<process>/stat from the state on: the name before them may hold anything.
-std::vector<std::string> process_fields(int64_t process) {
-  const std::string line = first_line(fmt::format("/proc/{}/stat", process));
-  const size_t end = line.rfind(')');
-  if (end == std::string::npos) return {};
-  std::istringstream words(line.substr(end + 1));
-  return {std::istream_iterator<std::string>(words), {}};
-}
-
 // In clock ticks since the boot; 0: there is none, or it has ended and waits for its parent.
 int64_t start_of(int64_t process) {
   const std::vector<std::string> fields = process_fields(process);
-  constexpr size_t kState = 0;
-  constexpr size_t kStart = 19;  // field 22 of proc(5)
-  if (fields.size() <= kStart || fields[kState] == "Z" || fields[kState] == "X") return 0;
-  return std::strtoll(fields[kStart].c_str(), nullptr, 10);
+  if (fields.size() <= kProcessStart) return 0;
+  if (fields[kProcessState] == "Z" || fields[kProcessState] == "X") return 0;
+  return std::strtoll(fields[kProcessStart].c_str(), nullptr, 10);
 }
 
 std::string machine() {
   std::error_code error;
   const auto processes = std::filesystem::read_symlink("/proc/self/ns/pid", error);
-  return first_line("/proc/sys/kernel/random/boot_id") + " " + processes.string();
+  return system_line("/proc/sys/kernel/random/boot_id") + " " + processes.string();
 }
 
 std::string random_token() {

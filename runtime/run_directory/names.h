@@ -4,6 +4,7 @@
 //   run.toml       the effective configuration, itself a run file; paths in it are relative to it
 //   run.lock       who writes here now
 //   log.txt, metrics.jsonl               appended to by every attempt
+//   tensorboard/events.out.tfevents.*    one of every attempt, where they are asked for
 //   summary.json, trace.json             of the latest attempt that wrote one
 //   pieces-*.model the vocabulary of word pieces
 //   checkpoints/step-*, and checkpoints/before-attempt-*/step-*: set aside by going on from an
@@ -22,6 +23,7 @@ inline constexpr const char* kMetricsFile = "metrics.jsonl";
 inline constexpr const char* kLogFile = "log.txt";
 inline constexpr const char* kStopFile = "stop";
 inline constexpr const char* kCheckpointFolder = "checkpoints";
+inline constexpr const char* kEventFolder = "tensorboard";
 // What a run is there for, beside its checkpoints.
 inline constexpr std::array<const char*, 4> kResultFiles = {kMetricsFile, "summary.json",
                                                             "trace.json", "report.html"};

@@ -7,10 +7,10 @@
 
 #include "kernels/error.h"
 #include "runtime/checkpoint/manifest.h"
+#include "runtime/files/draft_file.h"
 #include "runtime/run_directory/cleaning.h"
 #include "runtime/run_directory/names.h"
 #include "runtime/run_directory/numbered.h"
-#include "runtime/telemetry/output_file.h"
 
 namespace penstock {
 namespace {

@@ -43,7 +43,7 @@ void Stage::begin_step() {
     of_micro_batch.loss.reset();
     of_micro_batch.auxiliary.clear();
   }
-  device_.pointwise().fill(weights_.gradients(), 0.0F);
+  weights_.begin_step(device_);
   for (StepSums& sums : weights_.set().declared().step_sums) {
     sums.rows = 0.0;  // a step before that was left out has not been ended
     sums.remembered.clear();
@@ -89,6 +89,7 @@ void Stage::release_stash(int index) {
 Tape& Stage::take_tape() {
   if (spare_tapes_.empty()) {
     const auto part_done = [this](size_t layer) {
+      weights_.complete_gradients(layer, device_);
       if (probed_ != nullptr) show_gradients(layer);
       weights_.buckets().layer_done(layer);
     };

@@ -78,7 +78,7 @@ class Stage {
   void backward_weight(const MicroBatch& batch);
 
   // ---- once per step
-  void begin_step();            // gradients and step sums to zero; the losses of the last step go
+  void begin_step();            // sums begin at zero; the losses of the last step go
   void end_step(int replicas);  // folds the step sums into the layers' buffers
 
   // ---- what there is to read

@@ -37,22 +37,45 @@ void StageWeights::allocate(uint64_t seed, Device& device) {
   table_->bind();
 }
 
+// One past the last of its parameters.
+size_t StageWeights::end_of_layer(size_t layer) const {
+  return layer + 1 < first_parameter_.size() ? first_parameter_[layer + 1]
+                                             : set_.declared().parameters.size();
+}
+
+void StageWeights::begin_step(Device& device) {
+  const bool stale = device.overwrites_gradients() && !in_pairs_;
+  for (Parameter& parameter : set_.declared().parameters) {
+    parameter.stale = stale && !parameter.frozen;
+  }
+  const int64_t first = stale ? first_sum_ : 0;
+  Tensor zero = gradients_.view(first, {gradients_.elements() - first});
+  device.pointwise().fill(zero, 0.0F);
+}
+
+void StageWeights::complete_gradients(size_t layer, Device& device) {
+  std::deque<Parameter>& all = set_.declared().parameters;
+  for (size_t i = first_parameter_[layer]; i < end_of_layer(layer); ++i) {
+    if (!all[i].stale) continue;
+    device.pointwise().fill(all[i].gradient, 0.0F);
+    all[i].stale = false;
+  }
+}
+
 std::vector<const Parameter*> StageWeights::parameters_of(size_t layer) const {
   const std::deque<Parameter>& all = set_.declared().parameters;
-  const size_t end = layer + 1 < first_parameter_.size() ? first_parameter_[layer + 1] : all.size();
   std::vector<const Parameter*> some;
-  for (size_t i = first_parameter_[layer]; i < end; ++i) {
+  for (size_t i = first_parameter_[layer]; i < end_of_layer(layer); ++i) {
     if (!all[i].frozen) some.push_back(&all[i]);
   }
   return some;
 }
 
 void StageWeights::add_in_pairs(int micro_batches, Device& device) {
-  int64_t behind = 0;
-  for (const StepSums& sums : set_.declared().step_sums) behind += padded(sums.shape.elements());
-  const int64_t first = gradients_.elements() - behind;
-  gradient_sum_ = PairwiseSum(gradients_.view(0, {first}), micro_batches, device);
-  forward_sum_ = PairwiseSum(gradients_.view(first, {behind}), micro_batches, device);
+  const int64_t behind = gradients_.elements() - first_sum_;
+  gradient_sum_ = PairwiseSum(gradients_.view(0, {first_sum_}), micro_batches, device);
+  forward_sum_ = PairwiseSum(gradients_.view(first_sum_, {behind}), micro_batches, device);
+  in_pairs_ = true;
 }
 
 void StageWeights::begin_reduction(GradientBuckets::Start start) {
@@ -89,6 +112,7 @@ void StageWeights::allocate_gradients(Device& device) {
     if (!parameter.frozen) total += padded(parameter.elements());
   }
   starts.push_back(total);
+  first_sum_ = total;
   int64_t at = total;
   for (const StepSums& step_sums : set_.declared().step_sums)
     total += padded(step_sums.shape.elements());

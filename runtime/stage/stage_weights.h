@@ -27,6 +27,13 @@ class StageWeights {
   // After allocate(): the micro-batches of a step, that many, are added up in pairs.
   void add_in_pairs(int micro_batches, Device& device);
 
+  // Gradients and the step sums behind them begin at zero. Where the device has it so, gradients
+  // are not filled but marked stale: the first micro-batch overwrites what it can. Not those that
+  // are added in pairs, of which every micro-batch begins anew.
+  void begin_step(Device& device);
+  // The weight half of a micro-batch has come past this layer: what it left stale is zero.
+  void complete_gradients(size_t layer, Device& device);
+
   // For layers, which ask by slot.
   [[nodiscard]] ParameterSet& set() { return set_; }
   [[nodiscard]] const ParameterSet& set() const { return set_; }
@@ -48,11 +55,14 @@ class StageWeights {
  private:
   void allocate_weights(uint64_t seed, Device& device);
   void allocate_gradients(Device& device);
+  [[nodiscard]] size_t end_of_layer(size_t layer) const;
 
   ParameterSet set_;
   std::optional<StateTable> table_;      // of the set, once the layers have declared
   std::vector<size_t> first_parameter_;  // by layer
   Tensor values_, gradients_;
+  int64_t first_sum_ = 0;  // where in gradients_ the step sums begin
+  bool in_pairs_ = false;
   GradientBuckets buckets_;
   PairwiseSum gradient_sum_, forward_sum_;
 };

@@ -60,24 +60,13 @@ LineFile::LineFile(std::string path, TornLine torn)
 }
 
 void LineFile::write_line(const std::string& line) {
-  const bool written = std::fwrite(line.data(), 1, line.size(), file_.get()) == line.size() &&
-                       std::fputc('\n', file_.get()) != EOF && std::fflush(file_.get()) == 0;
-  if (!written) fail("be written", path_);
+  write(line + "\n");
 }
 
-void replace_file(const std::string& path, const std::string& text) {
-  const std::string draft = path + ".new";
-  std::FILE* file = std::fopen(draft.c_str(), "wbe");
-  if (file == nullptr) fail("be created", draft);
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size() &&
-                       std::fflush(file) == 0 && fsync(fileno(file)) == 0;
-  const int reason = errno;
-  const bool closed = std::fclose(file) == 0;
-  if (!written || !closed) {
-    if (!written) errno = reason;
-    fail("be written", draft);
-  }
-  if (std::rename(draft.c_str(), path.c_str()) != 0) fail("be replaced", path);
+void LineFile::write(const std::string& bytes) {
+  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) == bytes.size() &&
+                       std::fflush(file_.get()) == 0;
+  if (!written) fail("be written", path_);
 }
 
 }  // namespace penstock

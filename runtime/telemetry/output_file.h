@@ -1,4 +1,5 @@
-// runtime/telemetry/output_file.h -- files of the run directory, with every write checked.
+// runtime/telemetry/output_file.h -- files of the run directory that grow, with every write
+// checked.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,7 @@ class LineFile {
  public:
   explicit LineFile(std::string path, TornLine torn = TornLine::IsEnded);
   void write_line(const std::string& line);
+  void write(const std::string& bytes);  // likewise, as they are
 
  private:
   struct Close {
@@ -29,8 +31,5 @@ class LineFile {
   std::string path_;
   std::unique_ptr<std::FILE, Close> file_;
 };
-
-// The whole file or the one that was there before, never a part. Throws Error(Resource).
-void replace_file(const std::string& path, const std::string& text);
 
 }  // namespace penstock

@@ -2,24 +2,74 @@
 // closing_table and json_records.
 #include "runtime/telemetry/reporter.h"
 
+#include <chrono>
+#include <optional>
 #include <utility>
+#include <vector>
 
+#include "runtime/files/draft_file.h"
 #include "runtime/telemetry/closing_table.h"
+#include "runtime/telemetry/formats/event_file.h"
 #include "runtime/telemetry/json_records.h"
 #include "runtime/telemetry/live_line.h"
 #include "runtime/telemetry/output_file.h"
+#include "runtime/telemetry/units.h"
 
 namespace penstock {
+
+namespace {
+
+std::vector<EventScalar> scalars_of(const StepRecord& record, bool tokens) {
+  const double per_count = 1e3 / record.step_ms;
+  std::vector<EventScalar> scalars = {
+      {"train/loss", record.loss},
+      {"train/gradient_norm", record.grad_norm},
+      {"train/learning_rate", record.learning_rate},
+      {"train/samples_per_s", static_cast<double>(record.samples) * per_count},
+      {"train/step_ms", record.step_ms},
+  };
+  if (tokens) {
+    scalars.push_back({"train/tokens_per_s", static_cast<double>(record.tokens) * per_count});
+  }
+  if (record.accuracy) scalars.push_back({"train/accuracy", *record.accuracy});
+  if (record.auxiliary_loss) scalars.push_back({"train/auxiliary_loss", *record.auxiliary_loss});
+  if (record.speed) scalars.push_back({"train/mfu", record.speed->mfu});
+  return scalars;
+}
+
+std::vector<EventScalar> scalars_of(const EvalRecord& record) {
+  std::vector<EventScalar> scalars = {{"eval/loss", record.loss}};
+  if (record.accuracy) scalars.push_back({"eval/accuracy", *record.accuracy});
+  return scalars;
+}
+
+}  // namespace
 
 struct Reporter::State {
   explicit State(Options given)
       : options(std::move(given)),
         metrics(options.directory + "/metrics.jsonl", TornLine::IsRemoved),
-        log(options.directory + "/log.txt", TornLine::IsEnded) {}
+        log(options.directory + "/log.txt", TornLine::IsEnded) {
+    if (options.tensorboard) events.emplace(event_file_path(options.directory, options.attempt));
+  }
 
   void say(const std::string& lines) {
     log.write_line(lines);
     terminal.print(lines);
+  }
+  // Of what is said while the run goes on.
+  [[nodiscard]] std::string timed(const std::string& line) const {
+    return has_begun ? time_of_day_text() + " " + line : line;
+  }
+  // " | 2 min 49 s left" once a minute, and soon after the beginning; else "".
+  std::string left_text(int64_t step) {
+    const auto now = std::chrono::steady_clock::now();
+    const double left_s =
+        1e-3 * clock.average_ms() * static_cast<double>(options.total_steps - step);
+    const bool due = !said_left || now - *said_left >= std::chrono::minutes(1);
+    if (!due || !(left_s > 0.0)) return "";
+    said_left = now;
+    return " | " + seconds_text(left_s) + " left";
   }
   [[nodiscard]] bool is_logged(int64_t step) const {
     return step == 1 || step == options.total_steps || step % options.log_every == 0;
@@ -28,8 +78,11 @@ struct Reporter::State {
   Options options;
   LineFile metrics;
   LineFile log;
+  std::optional<EventFile> events;
   Terminal terminal;
   StepClock clock;
+  bool has_begun = false;  // a step has been taken
+  std::optional<std::chrono::steady_clock::time_point> said_left = {};
 };
 
 Reporter::Reporter(Options options) : state_(std::make_unique<State>(std::move(options))) {
@@ -38,7 +91,7 @@ Reporter::Reporter(Options options) : state_(std::make_unique<State>(std::move(o
 Reporter::~Reporter() = default;
 
 void Reporter::note(const std::string& line) {
-  state_->say(line);
+  state_->say(state_->timed(line));
 }
 
 void Reporter::note(const std::string& shown, const std::string& logged) {
@@ -51,10 +104,17 @@ void Reporter::step(const StepRecord& record) {
   StepRecord numbered = record;
   numbered.attempt = s.options.attempt;
   s.metrics.write_line(json_line(numbered, s.options.tokens));
+  if (s.events) {
+    if (!s.has_begun && record.step > 1) s.events->restart(record.step);
+    s.events->add(record.step, scalars_of(record, s.options.tokens));
+  }
   s.clock.add(record);
+  s.has_begun = true;
   const double average_ms = s.clock.average_ms();
   if (s.is_logged(record.step)) {
-    const std::string line = step_text(record, s.options.total_steps, average_ms, s.options.tokens);
+    const std::string line =
+        s.timed(step_text(record, s.options.total_steps, average_ms, s.options.tokens)) +
+        s.left_text(record.step);
     s.log.write_line(line);
     if (!s.terminal.live()) s.terminal.print(line);
   }
@@ -68,7 +128,8 @@ void Reporter::evaluated(const EvalRecord& record) {
   EvalRecord numbered = record;
   numbered.attempt = state_->options.attempt;
   state_->metrics.write_line(json_line(numbered));
-  state_->say(eval_text(record));
+  if (state_->events) state_->events->add(record.step, scalars_of(record));
+  state_->say(state_->timed(eval_text(record)));
 }
 
 void Reporter::traced(const Trace& trace) {

@@ -16,17 +16,19 @@ class Reporter {
     std::string directory;  // the run directory, must exist
     int64_t attempt = 1;    // of the run; what earlier ones have written stays
     int64_t total_steps = 0;
-    int64_t log_every = 10;  // steps between plain lines
-    bool tokens = false;     // rates in tokens/s beside samples/s
+    int64_t log_every = 10;    // steps between plain lines
+    bool tokens = false;       // rates in tokens/s beside samples/s
+    bool tensorboard = false;  // an event file beside metrics.jsonl, see formats/event_file.h
   };
   explicit Reporter(Options options);
   ~Reporter();
   Reporter(const Reporter&) = delete;
   Reporter& operator=(const Reporter&) = delete;
 
-  void note(const std::string& line);  // a plain line to the terminal and the log file
+  // A plain line to the terminal and the log file, with the time of day once steps are taken.
+  void note(const std::string& line);
   void note(const std::string& shown, const std::string& logged);  // likewise, one for each
-  void step(const StepRecord& record);                             // metrics.jsonl, live line
+  void step(const StepRecord& record);  // metrics.jsonl, live line, event file
   void evaluated(const EvalRecord& record);
   void traced(const Trace& trace);           // trace.json
   void finished(const RunSummary& summary);  // summary.json, closing table

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "runtime/telemetry/trace_flows.h"
+#include "runtime/telemetry/formats/trace_flows.h"
 
 namespace penstock {
 namespace {
@@ -153,20 +153,23 @@ class StepWriter {
   [[nodiscard]] double time(const TracedStep& step, double units) const {
     return 1e6 * step.start + microseconds_per_unit_ * units;
   }
-  // Inside of the slice, where viewers look for the slice that an end is of: early in a send, which
-  // may be interrupted once the message is on its way, else late, as a message is there at the end
-  // of the wait for it.
+  // A nanosecond inside of the slice, where viewers look for the slice that an end is of: at the
+  // beginning of a send, which may be interrupted once the message is on its way, else at the end,
+  // as a message is there at the end of the wait for it.
   [[nodiscard]] Json end_of_flow(const char* kind, const char* what, int64_t id,
                                  const TracedStep& step, size_t rank, size_t index) const {
     const TimedInstruction& span = step.timeline.rank[rank][index];
-    const double share = is_send(span.instruction.op) ? 0.001 : 0.999;
+    constexpr double kInside_us = 1e-3;
+    const double begin = time(step, span.start);
+    const double end = time(step, span.end);
+    const double inside = std::min(kInside_us, 1e-3 * (end - begin));
     return {{"ph", kind},
             {"name", what},
             {"cat", "message"},
             {"id", id},
             {"pid", pid_},
             {"tid", thread_of(rank, stream_of(span.instruction.op))},
-            {"ts", time(step, span.start + share * (span.end - span.start))}};
+            {"ts", is_send(span.instruction.op) ? begin + inside : end - inside}};
   }
 
   Events& events_;

@@ -46,7 +46,7 @@ struct Trace {
 //   counters "rank 3 memory", the same bytes as a curve
 //   threads  their names' args hold rank, rank_name and stream ("compute") beside the name
 //   flows    name activation or gradient, cat message, id from 1 on, each once in the file; the
-//            ends lie inside of the slices that they join (trace_flows.h)
+//            ends lie inside of the slices that they join (formats/trace_flows.h)
 void write_trace(std::ostream& out, const Trace& trace);
 [[nodiscard]] std::string trace_json(const Trace& trace);
 

@@ -1,6 +1,7 @@
 // runtime/telemetry/units.cpp -- see units.h.
 #include "runtime/telemetry/units.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -55,6 +56,10 @@ std::string milliseconds_text(double ms) {
 
 std::string percent_text(double share) {
   return fmt::format("{:.1f} %", 100 * share);
+}
+
+std::string time_of_day_text() {
+  return fmt::format("{:%H:%M:%S}", fmt::localtime(std::time(nullptr)));
 }
 
 }  // namespace penstock

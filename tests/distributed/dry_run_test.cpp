@@ -42,8 +42,11 @@ std::map<int, std::vector<std::string>> instructions(const std::string& trace_fi
   for (const Json& e : json.at("traceEvents")) {
     if (e["name"] == "process_name" && e["args"]["name"] == "measured") measured = e["pid"];
   }
+  std::map<int, int> rank_of_thread;
   for (const Json& e : json.at("traceEvents")) {
-    if (e["ph"] == "X" && e["pid"] == measured) ranks[e["tid"]].push_back(e["name"]);
+    if (e["pid"] != measured) continue;
+    if (e["name"] == "thread_name") rank_of_thread[e["tid"]] = e["args"]["rank"];
+    if (e["ph"] == "X") ranks[rank_of_thread.at(e["tid"])].push_back(e["name"]);
   }
   return ranks;
 }

@@ -90,8 +90,10 @@ TEST_P(GpuDense, LinearBackwardWeightAdds) {
     for (const bool with_bias : {false, true}) {
       Twin dw = random({e.out, e.in}, DType::F32, 3);
       Twin dbias = random({e.out}, DType::F32, 4);
-      gpu().dense().linear_backward_weight(dw.gpu, with_bias ? &dbias.gpu : nullptr, x.gpu, g.gpu);
-      cpu().dense().linear_backward_weight(dw.cpu, with_bias ? &dbias.cpu : nullptr, x.cpu, g.cpu);
+      gpu().dense().linear_backward_weight(dw.gpu, with_bias ? &dbias.gpu : nullptr, x.gpu, g.gpu,
+                                           true);
+      cpu().dense().linear_backward_weight(dw.cpu, with_bias ? &dbias.cpu : nullptr, x.cpu, g.cpu,
+                                           true);
       expect_close(dw, "dw of " + text(e));
       expect_close(dbias, "dbias of " + text(e));
     }
@@ -171,7 +173,7 @@ TEST_P(GpuDense, PlansAreMadeOncePerShapeAndRepeatThemselves) {
     Twin dbias = from_values(std::vector<double>(16, 0.0), {16}, DType::F32);
     gpu().dense().linear_forward(y.gpu, x.gpu, w.on_gpu, &bias.gpu, Fused::Relu);
     gpu().dense().linear_backward_input(dx.gpu, g.gpu, w.on_gpu);
-    gpu().dense().linear_backward_weight(dw.gpu, &dbias.gpu, x.gpu, g.gpu);
+    gpu().dense().linear_backward_weight(dw.gpu, &dbias.gpu, x.gpu, g.gpu, true);
     return std::vector<Tensor>{y.gpu, dx.gpu, dw.gpu, dbias.gpu};
   };
   run();

@@ -135,8 +135,10 @@ TEST_P(GpuConvolution, BackwardWeightAdds) {
     const Twin g = random(output(c), type_, 2);
     Twin dw = random(filter(c), DType::F32, 3);
     Twin dbias = random({c.out}, DType::F32, 4);
-    gpu().image().conv2d_backward_weight(dw.gpu, &dbias.gpu, x.gpu, g.gpu, c.window, c.groups);
-    cpu().image().conv2d_backward_weight(dw.cpu, &dbias.cpu, x.cpu, g.cpu, c.window, c.groups);
+    gpu().image().conv2d_backward_weight(dw.gpu, &dbias.gpu, x.gpu, g.gpu, c.window, c.groups,
+                                         true);
+    cpu().image().conv2d_backward_weight(dw.cpu, &dbias.cpu, x.cpu, g.cpu, c.window, c.groups,
+                                         true);
     // The filter's gradient passes through the type of the images.
     expect_close(dw, tolerance_of(type_), std::string("dw of ") + c.name);
     expect_close(dbias, std::string("dbias of ") + c.name);
@@ -172,7 +174,7 @@ TEST_P(GpuConvolution, PlansAreMadeOncePerShapeAndRepeatThemselves) {
       Twin dw = random(filter(c), DType::F32, 4);
       gpu().image().conv2d_forward(y.gpu, x.gpu, weight, nullptr, c.window, c.groups, Fused::None);
       gpu().image().conv2d_backward_input(dx.gpu, g.gpu, weight, c.window, c.groups);
-      gpu().image().conv2d_backward_weight(dw.gpu, nullptr, x.gpu, g.gpu, c.window, c.groups);
+      gpu().image().conv2d_backward_weight(dw.gpu, nullptr, x.gpu, g.gpu, c.window, c.groups, true);
       return std::vector<Tensor>{y.gpu, dx.gpu, dw.gpu};
     };
     run();

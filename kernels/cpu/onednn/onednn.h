@@ -70,10 +70,10 @@ class OneDnn {
   void convolution_forward(const ConvolutionPlan& plan, void* y, const void* x, Weight& w,
                            const float* bias);
   // These two ignore plan.bias and plan.fused, which must be left at their defaults. The gradient
-  // of the weight has the layout of its value and is added to dw.
+  // of the weight has the layout of its value; it is added to dw, or overwrites it.
   void convolution_backward_input(const ConvolutionPlan& plan, void* dx, const void* g, Weight& w);
   void convolution_backward_weight(const ConvolutionPlan& plan, float* dw, const void* x,
-                                   const void* g);
+                                   const void* g, bool accumulate);
   void activation_forward(void* y, const void* x, int64_t elements, DType type, Activation f);
   void activation_backward(void* dx, const void* g, const void* x, int64_t elements, DType type,
                            Activation f);

@@ -1,5 +1,7 @@
 // kernels/cpu/onednn/onednn_convolution.cpp -- the door's convolutions. Images are channels-last
 // and plain, which costs the library little and saves every reorder of an activation.
+#include <algorithm>
+
 #include "kernels/cpu/onednn/onednn_state.h"
 
 namespace penstock {
@@ -106,19 +108,24 @@ AddedPrimitive make_backward_weight(OneDnn::State& state, const ConvolutionPlan&
         dnnl_api::convolution_backward_weights(state.engine, l.x, l.any_dweight, l.y, l.sliding,
                                                describe_forward(state, plan, l), new_attributes());
     const dnnl_api::Desc between = desc.diff_weights_desc();
+    const auto unpack = [&](const dnnl::primitive_attr& attributes) -> Prepared {
+      const dnnl::reorder::primitive_desc reorder(state.engine, between, state.engine, l.weight,
+                                                  attributes);
+      return {state,
+              std::type_identity<dnnl::reorder>{},
+              reorder,
+              {{DNNL_ARG_DST, l.weight}, {DNNL_ARG_SRC, between}}};
+    };
     dnnl::post_ops sum;
     sum.append_sum(1.0F);
     dnnl::primitive_attr adding = new_attributes();
     adding.set_post_ops(sum);
-    const dnnl::reorder::primitive_desc add(state.engine, between, state.engine, l.weight, adding);
     return {{state,
              std::type_identity<dnnl::convolution_backward_weights>{},
              desc,
              {{DNNL_ARG_DIFF_WEIGHTS, between}, {DNNL_ARG_SRC, l.x}, {DNNL_ARG_DIFF_DST, l.y}}},
-            {state,
-             std::type_identity<dnnl::reorder>{},
-             add,
-             {{DNNL_ARG_DST, l.weight}, {DNNL_ARG_SRC, between}}},
+            unpack(new_attributes()),
+            unpack(adding),
             static_cast<int64_t>(between.get_size())};
   } catch (const dnnl::error& error) {
     fail_library("the weight gradient of " + text(plan), error);
@@ -198,19 +205,24 @@ void OneDnn::convolution_backward_input(const ConvolutionPlan& plan, void* dx, c
 }
 
 void OneDnn::convolution_backward_weight(const ConvolutionPlan& plan, float* dw, const void* x,
-                                         const void* g) {
-  if (plan.n == 0) return;
+                                         const void* g, bool accumulate) {
+  if (plan.n == 0) {
+    const Window& w = plan.window;
+    const int64_t elements = plan.out * (plan.in / plan.groups) * w.kernel_h * w.kernel_w;
+    if (!accumulate) std::fill_n(dw, elements, 0.0F);
+    return;
+  }
   if (must_emulate(*state_, plan)) {
     const Tensor wide_x = widened(*state_, x, x_elements(plan));
     const Tensor wide_g = widened(*state_, g, y_elements(plan));
-    convolution_backward_weight(widened(plan), dw, wide_x.raw(), wide_g.raw());
+    convolution_backward_weight(widened(plan), dw, wide_x.raw(), wide_g.raw(), accumulate);
     return;
   }
   AddedPrimitive& entry =
       state_->entry(state_->convolutions_backward_weight, plan, make_backward_weight);
   const Tensor between = state_->scratch(entry.size_bytes, DType::U8);
   entry.primitive.run(*state_, {between.raw(), x, g});
-  entry.add.run(*state_, {dw, between.raw()});
+  (accumulate ? entry.add : entry.write).run(*state_, {dw, between.raw()});
 }
 
 }  // namespace penstock

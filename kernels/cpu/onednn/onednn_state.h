@@ -88,10 +88,10 @@ struct PackedPrimitive {
   Packing packing;
 };
 
-// A weight gradient lands in the layout the library likes, and is added from there.
+// A weight gradient lands in the layout the library likes, and is written or added from there.
 struct AddedPrimitive {
   Prepared primitive;
-  Prepared add;
+  Prepared write, add;
   int64_t size_bytes;  // of the gradient in between
 };
 

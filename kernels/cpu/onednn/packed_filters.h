@@ -13,7 +13,12 @@
 
 namespace penstock {
 
-enum class FilterUse : uint8_t { Forward, InputGradient, WeightGradient };
+enum class FilterUse : uint8_t {
+  Forward,
+  InputGradient,
+  WeightGradient,
+  Product,  // by a matrix product: not packed
+};
 
 // `filter` is [out, in / groups, kernel_h, kernel_w], `block` 8 or 16.
 [[nodiscard]] inline int64_t packed_elements(const Shape& filter, int64_t groups, DType dtype,

@@ -57,8 +57,8 @@ class CudaDense final : public DenseOps {
                       {.c = dx.raw(), .a = g.raw(), .b = weight.raw()});
   }
 
-  void linear_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x,
-                              const Tensor& g) override {
+  void linear_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
+                              bool accumulate) override {
     const int64_t rows = linear_rows("linear backward weight", x, g, dw);
     require_bias("linear backward weight", dbias, dw.dim(0));
     Product product{.m = dw.dim(0),
@@ -67,7 +67,7 @@ class CudaDense final : public DenseOps {
                     .transpose_a = true,
                     .operand_type = g.dtype(),
                     .result_type = DType::F32,
-                    .accumulate = true};
+                    .accumulate = accumulate};
     if (dbias != nullptr) product.epilogue = granted(product, Epilogue::RowSums);
     const bool fused = product.epilogue == Epilogue::RowSums;
     const Tensor sums = fused ? context_.scratch({product.m}, DType::F32) : Tensor();

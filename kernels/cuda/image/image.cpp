@@ -101,9 +101,10 @@ class CudaImage final : public ImageOps {
   }
 
   void conv2d_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
-                              const Window& window, int groups) override {
+                              const Window& window, int groups, bool accumulate) override {
     check_convolution(x, g, dw, window, groups);
     require_bias("convolution backward weight", dbias, g.shape().back());
+    if (!accumulate) pointwise_->fill(dw, 0.0F);
     if (g.elements() == 0) return;
     const Convolution convolution = describe(Pass::BackwardWeight, x, g, window, groups);
     if (taken(convolution, window)) {

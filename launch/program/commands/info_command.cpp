@@ -3,7 +3,7 @@
 #include <dnnl.h>
 #include <fmt/format.h>
 
-#include <fstream>
+#include <sstream>
 
 #include "launch/program/commands/commands.h"
 #include "launch/program/device_choice.h"
@@ -14,12 +14,13 @@
 #include "launch/version.h"
 #include "runtime/blueprint/programs.h"
 #include "runtime/comm/cuda_versions.h"
+#include "runtime/files/proc.h"
 
 namespace penstock {
 namespace {
 
 std::string processor_name() {
-  std::ifstream file("/proc/cpuinfo");
+  std::istringstream file(system_text("/proc/cpuinfo"));
   for (std::string line; std::getline(file, line);) {
     const size_t colon = line.find(": ");
     if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);

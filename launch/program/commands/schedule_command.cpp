@@ -13,12 +13,13 @@
 
 #include "kernels/error.h"
 #include "launch/program/help/flag.h"
-#include "launch/program/options/bounded_text.h"
+#include "launch/program/options/settings.h"
 #include "runtime/drawing/answer.h"
 #include "runtime/drawing/json.h"
 #include "runtime/drawing/page.h"
 #include "runtime/drawing/svg.h"
 #include "runtime/drawing/terminal.h"
+#include "runtime/files/input_file.h"
 #include "runtime/schedule/generators/known_schedules.h"
 #include "runtime/schedule/text/csv.h"
 #include "runtime/telemetry/trace_json.h"
@@ -86,7 +87,7 @@ bool is_file(const std::string& schedule) {
 
 // From then on the schedule is called by the name of the file alone.
 void read_csv(ScheduleSettings& settings) {
-  settings.csv = bounded_text(settings.schedule, "schedule file", kMostScheduleBytes);
+  settings.csv = read_text(settings.schedule, kMostScheduleBytes, FileOwner::User);
   settings.schedule = std::filesystem::path(settings.schedule).filename();
 }
 

@@ -102,7 +102,8 @@ std::unique_ptr<Reporter> begin(Collective& world, const Config& config, Destina
                                                      .attempt = to.directory->attempt().number,
                                                      .total_steps = config.run.steps,
                                                      .log_every = config.run.log_every,
-                                                     .tokens = reads_tokens(config.data)});
+                                                     .tokens = reads_tokens(config.data),
+                                                     .tensorboard = config.run.tensorboard});
     for (const std::string& note : notes) {
       if (!note.empty()) reporter->note(note);
     }

@@ -11,9 +11,10 @@
 
 #include "kernels/error.h"
 #include "kernels/suggest.h"
-#include "launch/program/options/bounded_text.h"
 #include "launch/program/options/layer_list.h"
+#include "launch/program/options/shortened.h"
 #include "launch/program/options/toml_value.h"
+#include "runtime/files/input_file.h"
 #include "runtime/run_directory/names.h"
 
 namespace penstock {
@@ -113,8 +114,8 @@ void parse_run_file(const std::string& text, const std::string& name, Settings& 
 
 void read_run_file(const std::filesystem::path& path, Settings& settings) {
   settings.run_file = path;
-  constexpr size_t kMostBytes = size_t{1} << 20;  // a run file is a page
-  parse_run_file(bounded_text(path, "run file", kMostBytes), path.string(), settings);
+  constexpr int64_t kMostBytes = int64_t{1} << 20;  // a run file is a page
+  parse_run_file(read_text(path.string(), kMostBytes, FileOwner::User), path.string(), settings);
 }
 
 std::string write_run_file(const Config& config) {

@@ -13,9 +13,10 @@
 
 #include "kernels/error.h"
 #include "kernels/suggest.h"
-#include "launch/program/options/bounded_text.h"
+#include "launch/program/options/shortened.h"
 #include "runtime/data/tokens/token_shards.h"
 #include "runtime/data/translation/language_pair.h"
+#include "runtime/files/input_file.h"
 #include "runtime/run_directory/names.h"
 #include "runtime/schedule/text/csv.h"
 
@@ -182,7 +183,7 @@ void settle_schedule(Settings& settings) {
   if (!pipeline.schedule.ends_with(".csv")) return;
   const fs::path path = found(settings, "pipeline.schedule", pipeline.schedule);
   pipeline.schedule = path.string();
-  pipeline.schedule_csv = bounded_text(path, "schedule file", kMostScheduleBytes);
+  pipeline.schedule_csv = read_text(path, kMostScheduleBytes, FileOwner::User);
   try {
     const Schedule schedule = parse_csv(pipeline.schedule_csv, pipeline.schedule);
     if (!settings.given("pipeline.stages")) pipeline.stages = schedule.stages;

@@ -12,6 +12,8 @@
 
 namespace penstock {
 
+inline constexpr int64_t kMostScheduleBytes = int64_t{128} << 20;  // of a CSV: 2^24 instructions
+
 struct Settings {
   Config config;
   std::filesystem::path run_file;              // as given by the user; empty: none

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/error.h"
-#include "launch/program/options/bounded_text.h"
+#include "launch/program/options/shortened.h"
 #include "launch/program/options/layer_list.h"
 #include "launch/program/options/toml_nesting.h"
 

@@ -17,7 +17,7 @@
 #include "runtime/blueprint/layout.h"
 #include "runtime/costs/layer_costs.h"
 #include "runtime/costs/link_times.h"
-#include "runtime/telemetry/output_file.h"
+#include "runtime/files/draft_file.h"
 #include "runtime/training/data_source.h"
 
 namespace penstock {

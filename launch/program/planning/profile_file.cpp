@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/error.h"
-#include "launch/program/options/bounded_text.h"
 #include "launch/program/planning/link_table.h"
-#include "runtime/checkpoint/json.h"
+#include "runtime/files/input_file.h"
+#include "runtime/files/json.h"
 #include "runtime/telemetry/units.h"
 
 namespace penstock {
@@ -159,13 +159,13 @@ LinkTimes read_link(const Object& object) {
           .receiver_copies = object.flag("receiver_copies")};
 }
 
-constexpr size_t kMostProfileBytes = size_t{16} << 20;
+constexpr int64_t kMostProfileBytes = int64_t{16} << 20;
 
 nlohmann::json parsed(const std::string& path) {
-  const std::string text = bounded_text(path, "profile", kMostProfileBytes);
   try {
-    return parse_json(text, path);
+    return read_json_file(path, kMostProfileBytes, FileOwner::User);
   } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Input) throw;
     fail_input(fmt::format("{}; make the profile again with penstock profile", error.what()));
   }
 }

@@ -11,9 +11,9 @@
 
 #include "kernels/counting/pacing_device.h"
 #include "launch/program/output.h"
+#include "runtime/files/draft_file.h"
 #include "runtime/telemetry/closing_table.h"
 #include "runtime/telemetry/json_records.h"
-#include "runtime/telemetry/output_file.h"
 #include "runtime/telemetry/trace_json.h"
 #include "runtime/training/dry_run/dry_run.h"
 

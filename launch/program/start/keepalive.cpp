@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <sstream>
+
+#include "runtime/files/proc.h"
 
 namespace penstock {
 namespace {
@@ -53,9 +53,7 @@ Parameters parameters_here(const Environment& environment) {
   const char* home = environment("HOME");
   const std::string own = home == nullptr ? "" : std::string(home) + "/.openmpi/mca-params.conf";
   for (const std::string& path : {std::string("/etc/openmpi/openmpi-mca-params.conf"), own}) {
-    std::ifstream file(path);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    for (auto& [name, value] : read_parameters(text)) all[name] = value;
+    for (auto& [name, value] : read_parameters(system_text(path))) all[name] = value;
   }
   for (const Setting& setting : kSettings) {
     const std::string name = std::string("OMPI_MCA_") + setting.name;

@@ -7,12 +7,11 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <vector>
 
 #include "kernels/error.h"
+#include "runtime/files/proc.h"
 
 namespace penstock {
 namespace {
@@ -51,27 +50,19 @@ struct ProcessFacts {
   std::vector<std::string> environment;
 };
 std::optional<ProcessFacts> facts_of(int64_t process) {
-  const std::string folder = fmt::format("/proc/{}/", process);
-  std::ifstream stat(folder + "stat");
-  std::string line;
-  if (!std::getline(stat, line) || line.rfind(')') == std::string::npos) return std::nullopt;
-  std::istringstream words(line.substr(line.rfind(')') + 1));
-  const std::vector<std::string> fields{std::istream_iterator<std::string>(words), {}};
-  constexpr size_t kParent = 1;
-  constexpr size_t kStart = 19;  // field 22 of proc(5)
-  if (fields.size() <= kStart) return std::nullopt;
+  const std::vector<std::string> fields = process_fields(process);
+  if (fields.size() <= kProcessStart) return std::nullopt;
   ProcessFacts facts;
-  facts.parent = std::atoll(fields[kParent].c_str());
-  facts.started_s = std::atof(fields[kStart].c_str()) / static_cast<double>(sysconf(_SC_CLK_TCK));
-  std::ifstream environment(folder + "environ", std::ios::binary);
+  facts.parent = std::atoll(fields[kProcessParent].c_str());
+  facts.started_s =
+      std::atof(fields[kProcessStart].c_str()) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  std::istringstream environment(system_text(fmt::format("/proc/{}/environ", process)));
   for (std::string one; std::getline(environment, one, '\0');) facts.environment.push_back(one);
   return facts;
 }
 
 WallTime boot_time() {
-  std::ifstream uptime("/proc/uptime");
-  double seconds = 0.0;
-  uptime >> seconds;
+  const double seconds = std::atof(system_line("/proc/uptime").c_str());
   return after(std::chrono::system_clock::now(), Seconds(-seconds));
 }
 

@@ -3,10 +3,12 @@
 #include <array>
 #include <chrono>
 #include <ctime>
-#include <fstream>
 #include <future>
 #include <memory>
 #include <thread>
+
+#include "kernels/error.h"
+#include "runtime/files/draft_file.h"
 
 namespace penstock {
 namespace {
@@ -28,10 +30,12 @@ std::string leave_hang_file(const std::string& folder, const std::string& text) 
   const auto done = std::make_shared<std::promise<bool>>();
   std::future<bool> written = done->get_future();
   std::thread([done, path, text] {
-    std::ofstream file(path);
-    file << text;
-    file.close();
-    done->set_value(file.good());
+    try {
+      replace_file(path, text);
+      done->set_value(true);
+    } catch (const Error&) {
+      done->set_value(false);
+    }
   }).detach();
   const bool soon = written.wait_for(std::chrono::seconds(1)) == std::future_status::ready;
   return soon && written.get() ? path : "";

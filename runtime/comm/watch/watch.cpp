@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <fstream>
 #include <limits>
 #include <mutex>
 #include <optional>
@@ -20,6 +19,7 @@
 #include "runtime/comm/watch/shared_pages.h"
 #include "runtime/comm/watch/silence.h"
 #include "runtime/comm/watch/watch_mail.h"
+#include "runtime/files/proc.h"
 
 namespace penstock {
 namespace {
@@ -54,13 +54,8 @@ CommHandle group_of_host(const Session& session, bool alone) {
 
 // True where /proc says so; a process that nobody can see is not stopped.
 bool is_stopped(int process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  std::string text;
-  std::getline(file, text);
-  const size_t name_ends = text.rfind(')');
-  if (name_ends == std::string::npos || name_ends + 2 >= text.size()) return false;
-  const char state = text[name_ends + 2];
-  return state == 'T' || state == 't';
+  const std::vector<std::string> fields = process_fields(process);
+  return !fields.empty() && (fields[kProcessState] == "T" || fields[kProcessState] == "t");
 }
 
 // A host of which no rank has said anything.

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "kernels/error.h"
-#include "runtime/data/text/byte_file.h"
+#include "runtime/files/input_file.h"
 
 namespace penstock {
 namespace {
@@ -21,7 +21,7 @@ constexpr const char* kTooLarge = "it is larger than 256 MiB, so no photograph";
 
 ArchiveWalk::ArchiveWalk(const std::string& path, int64_t unpack_limit)
     : file_(path, PackedFile::Holds::Tar, unpack_limit),
-      file_bytes_(ByteFile(path).size_bytes()),
+      file_bytes_(InputFile(path).size_bytes()),
       buffer_(kReadBytes) {}
 
 archive_entry* ArchiveWalk::next_entry() {

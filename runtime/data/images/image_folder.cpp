@@ -28,7 +28,7 @@ bool is_image_name(const std::string& path) {
 }
 
 void list_archive(ImageFolder& folder, int64_t unpack_limit, ImageBytes bytes) {
-  folder.archive = std::make_shared<ByteFile>(folder.path);
+  folder.archive = std::make_shared<InputFile>(folder.path);
   ArchiveWalk walk(folder.path, unpack_limit);
   while (walk.next()) {
     if (!is_image_name(walk.name())) continue;
@@ -108,7 +108,8 @@ std::string ImageFolder::name_of(const ImageFile& file) const {
 }
 
 std::vector<uint8_t> ImageFolder::load(const ImageFile& file) const {
-  if (!archive) return ByteFile((fs::path(path) / file.name).string()).read_all(kLargestImageBytes);
+  if (!archive)
+    return InputFile((fs::path(path) / file.name).string()).read_all(kLargestImageBytes);
   if (is_compressed) {
     const auto begin = held.begin() + file.offset;
     return {begin, begin + file.size_bytes};

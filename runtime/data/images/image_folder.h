@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/data/config.h"
-#include "runtime/data/text/byte_file.h"
+#include "runtime/files/input_file.h"
 
 namespace penstock {
 
@@ -27,7 +27,7 @@ struct ImageFolder {
   std::string path;
   // An archive as it was opened; null for a folder. A plain tar is read by ranges. A compressed one
   // cannot be: `held` has the bytes of its images, one after another.
-  std::shared_ptr<const ByteFile> archive;
+  std::shared_ptr<const InputFile> archive;
   bool is_compressed = false;
   std::vector<uint8_t> held;
   std::vector<std::string> classes;  // sorted by bytes; a label is a place in this list

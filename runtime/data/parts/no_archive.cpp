@@ -4,8 +4,8 @@
 
 #include "runtime/data/images/archive.h"
 #include "runtime/data/parts/part.h"
-#include "runtime/data/text/byte_file.h"
 #include "runtime/data/text/text_file.h"
+#include "runtime/files/input_file.h"
 
 namespace penstock {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 
 PackedFile::PackedFile(const std::string& path, Holds /*holds*/, int64_t /*unpack_limit*/)
     : archive_(nullptr, nullptr) {
-  (void)ByteFile(path);  // that there is no such file comes first
+  (void)InputFile(path);  // that there is no such file comes first
   fail_without_archives(path);
 }
 
@@ -27,7 +27,7 @@ void read_pieces_of_file(const std::string& path,
                          int64_t /*unpack_limit*/) {
   constexpr int64_t kPlainBytes = int64_t{1} << 16;
   if (is_compressed(path)) fail_without_archives(path);
-  const ByteFile file(path);
+  const InputFile file(path);
   std::vector<uint8_t> buffer(static_cast<size_t>(std::min(kPlainBytes, file.size_bytes())));
   for (int64_t at = 0; at < file.size_bytes(); at += kPlainBytes) {
     const std::span piece =

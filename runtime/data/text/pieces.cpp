@@ -8,8 +8,8 @@
 #include <unordered_map>
 
 #include "kernels/error.h"
-#include "runtime/data/text/byte_file.h"
 #include "runtime/data/text/piece_model.h"
+#include "runtime/files/input_file.h"
 
 namespace penstock {
 
@@ -63,7 +63,7 @@ std::string joined(const std::vector<std::string>& words) {
 Pieces::Pieces(const std::string& path) : path_(path), processor_(std::make_unique<Processor>()) {
   auto& model = processor_->model;
   constexpr int64_t kMostModelBytes = int64_t{64} << 20;  // a vocabulary of a million pieces
-  const std::vector<uint8_t> bytes = ByteFile(path).read_all(kMostModelBytes);
+  const std::vector<uint8_t> bytes = InputFile(path).read_all(kMostModelBytes);
   check_piece_model(bytes, path);
   const std::string_view proto(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (bytes.empty() || !loads(model, proto)) {

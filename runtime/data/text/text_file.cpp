@@ -4,7 +4,7 @@
 #include <array>
 
 #include "kernels/error.h"
-#include "runtime/data/text/byte_file.h"
+#include "runtime/files/input_file.h"
 
 namespace penstock {
 namespace {
@@ -49,7 +49,7 @@ void for_each_line(const std::string& path, const std::function<void(std::string
 }
 
 bool is_compressed(const std::string& path) {
-  const ByteFile file(path);
+  const InputFile file(path);
   std::array<uint8_t, 6> first{};
   const auto known = static_cast<size_t>(std::min<int64_t>(file.size_bytes(), 6));
   file.read(0, std::span(first).first(known));

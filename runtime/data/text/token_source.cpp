@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "kernels/error.h"
-#include "runtime/data/text/byte_file.h"
 #include "runtime/data/text/packed_tokens.h"
 #include "runtime/data/text/text_file.h"
 #include "runtime/data/tokens/file_tokens.h"
 #include "runtime/data/tokens/llmc_tokens.h"
 #include "runtime/data/tokens/megatron_tokens.h"
+#include "runtime/files/input_file.h"
 
 namespace penstock {
 namespace {
@@ -60,7 +60,8 @@ std::optional<int64_t> npy_length(const std::string& shape) {
   return length;
 }
 
-std::shared_ptr<const TokenSource> open_npy(std::shared_ptr<const ByteFile> file, uint8_t version) {
+std::shared_ptr<const TokenSource> open_npy(std::shared_ptr<const InputFile> file,
+                                            uint8_t version) {
   constexpr int64_t kLongestHeader = 1 << 16;  // one axis takes 128 bytes
   const std::string& path = file->path();
   if (version < 1 || version > 3) no_token_file(path, 6, "its version is not known");
@@ -85,7 +86,7 @@ std::shared_ptr<const TokenSource> open_npy(std::shared_ptr<const ByteFile> file
   return std::make_shared<FileTokens>(std::move(file), fixed + header_bytes, *size, width, "token");
 }
 
-TokenFile open_plain(std::shared_ptr<const ByteFile> file) {
+TokenFile open_plain(std::shared_ptr<const InputFile> file) {
   const std::string& path = file->path();
   constexpr int64_t kHeader = 32;
   std::array<uint8_t, kHeader> header{};
@@ -111,7 +112,7 @@ TokenFile open_plain(std::shared_ptr<const ByteFile> file) {
 
 std::shared_ptr<const TokenSource> open_bytes(const std::string& path, int64_t unpack_limit) {
   if (!is_compressed(path)) {
-    auto file = std::make_shared<const ByteFile>(path);
+    auto file = std::make_shared<const InputFile>(path);
     const int64_t size = file->size_bytes();
     return std::make_shared<FileTokens>(std::move(file), 0, size, 1, "byte");
   }
@@ -124,7 +125,7 @@ std::shared_ptr<const TokenSource> tokens_in_memory(const std::string& path, Pac
 }
 
 TokenFile open_token_file(const std::string& path) {
-  auto file = std::make_shared<const ByteFile>(path);
+  auto file = std::make_shared<const InputFile>(path);
   std::array<uint8_t, 8> first{};
   if (file->size_bytes() < 8) no_token_file(path, file->size_bytes(), "it is cut off");
   file->read(0, first);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -14,6 +13,7 @@
 #include "runtime/data/text/text.h"
 #include "runtime/data/text/text_file.h"
 #include "runtime/data/translation/language_pair.h"
+#include "runtime/files/draft_file.h"
 
 namespace penstock {
 namespace {
@@ -76,19 +76,6 @@ std::string fingerprint(const std::vector<std::string>& lines, const PieceTraini
   return text;
 }
 
-// Complete or absent: written under another name first.
-void write_file(const fs::path& path, const std::string& bytes) {
-  const fs::path unfinished = path.string() + ".part";
-  std::ofstream file(unfinished, std::ios::binary);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  std::error_code error;
-  if (file) fs::rename(unfinished, path, error);
-  if (!file || error) {
-    fail_resource("cannot write the vocabulary " + path.string() + ": is the disk full?");
-  }
-}
-
 }  // namespace
 
 bool uses_pieces(const DataConfig& config) {
@@ -107,7 +94,7 @@ std::string provide_vocabulary(const DataConfig& config, const std::string& fold
   if (lines.empty()) fail_input("there is no text to train a vocabulary on: is data.train empty?");
   const fs::path path = fs::path(folder) / ("pieces-" + fingerprint(lines, how) + ".model");
   std::error_code error;
-  if (!fs::exists(path, error)) write_file(path, train_pieces(lines, how));
+  if (!fs::exists(path, error)) replace_file(path, train_pieces(lines, how));
   return path.string();
 }
 

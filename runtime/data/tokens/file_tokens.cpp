@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-FileTokens::FileTokens(std::shared_ptr<const ByteFile> file, int64_t offset, int64_t size,
+FileTokens::FileTokens(std::shared_ptr<const InputFile> file, int64_t offset, int64_t size,
                        size_t width, std::string unit, std::string text)
     : file_(std::move(file)),
       offset_(offset),
@@ -55,7 +55,7 @@ uint64_t unsigned_of(std::span<const uint8_t> bytes) {
   return value;
 }
 
-void check_room(const ByteFile& file, int64_t begin, uint64_t tokens, size_t width, Room room) {
+void check_room(const InputFile& file, int64_t begin, uint64_t tokens, size_t width, Room room) {
   const auto bytes = static_cast<uint64_t>(file.size_bytes() - begin);
   if (tokens > bytes / width) {
     no_token_file(file.path(), file.size_bytes(), "it is shorter than its header says");

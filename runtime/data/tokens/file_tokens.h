@@ -1,7 +1,7 @@
 // runtime/data/tokens/file_tokens.h -- FileTokens: numbers of one width that lie end to end in a
 // file, and what the readers of token files have in common.
 //
-// Read by position (ByteFile says why it is no memory map); the ranks of a host share the pages
+// Read by position (InputFile says why it is no memory map); the ranks of a host share the pages
 // that the system keeps of the file, and none keeps a copy.
 #pragma once
 
@@ -10,8 +10,8 @@
 #include <span>
 #include <string>
 
-#include "runtime/data/text/byte_file.h"
 #include "runtime/data/text/token_source.h"
+#include "runtime/files/input_file.h"
 
 namespace penstock {
 
@@ -19,7 +19,7 @@ class FileTokens final : public TokenSource {
  public:
   // `size` little-endian numbers of `width` bytes (1, 2 or 4) from byte `offset` on, which are
   // there. `text`: what they were made of, named in messages instead of the file; may be empty.
-  FileTokens(std::shared_ptr<const ByteFile> file, int64_t offset, int64_t size, size_t width,
+  FileTokens(std::shared_ptr<const InputFile> file, int64_t offset, int64_t size, size_t width,
              std::string unit, std::string text = {});
 
   [[nodiscard]] const std::string& path() const override {
@@ -33,7 +33,7 @@ class FileTokens final : public TokenSource {
  private:
   [[nodiscard]] int32_t token(const uint8_t* bytes, int64_t index) const;
 
-  std::shared_ptr<const ByteFile> file_;
+  std::shared_ptr<const InputFile> file_;
   int64_t offset_, size_;
   size_t width_;
   std::string unit_, text_;
@@ -48,6 +48,6 @@ class FileTokens final : public TokenSource {
 // Throws unless `tokens` of that width lie between byte `begin` and the end of the file, and, where
 // that is asked for, nothing else.
 enum class Room : uint8_t { AtLeast, Exactly };
-void check_room(const ByteFile& file, int64_t begin, uint64_t tokens, size_t width, Room room);
+void check_room(const InputFile& file, int64_t begin, uint64_t tokens, size_t width, Room room);
 
 }  // namespace penstock

@@ -28,7 +28,7 @@ bool is_llmc(std::span<const uint8_t> first) {
   return llmc_kind(first) != nullptr;
 }
 
-std::shared_ptr<const TokenSource> open_llmc(std::shared_ptr<const ByteFile> file) {
+std::shared_ptr<const TokenSource> open_llmc(std::shared_ptr<const InputFile> file) {
   const std::string& path = file->path();
   if (file->size_bytes() < kLlmcHeader) no_token_file(path, file->size_bytes(), "it is cut off");
   std::array<uint8_t, 12> header{};

@@ -8,14 +8,14 @@
 #include <memory>
 #include <span>
 
-#include "runtime/data/text/byte_file.h"
 #include "runtime/data/text/token_source.h"
+#include "runtime/files/input_file.h"
 
 namespace penstock {
 
 // Whether a file that begins with these (4 bytes at least) is one, as far as the magic number goes.
 [[nodiscard]] bool is_llmc(std::span<const uint8_t> first);
 // Throws Error(Data) naming file and byte where it is another version, cut off, or too long.
-[[nodiscard]] std::shared_ptr<const TokenSource> open_llmc(std::shared_ptr<const ByteFile> file);
+[[nodiscard]] std::shared_ptr<const TokenSource> open_llmc(std::shared_ptr<const InputFile> file);
 
 }  // namespace penstock

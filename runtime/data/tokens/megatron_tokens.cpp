@@ -30,7 +30,7 @@ struct MegatronIndex {
   [[nodiscard]] int64_t documents() const { return places() + 8 * sequences; }
 };
 
-MegatronIndex read_header(const ByteFile& file) {
+MegatronIndex read_header(const InputFile& file) {
   const std::string& path = file.path();
   if (file.size_bytes() < kMegatronHeader) no_token_file(path, file.size_bytes(), "it is cut off");
   std::array<uint8_t, kMegatronHeader> header{};
@@ -64,7 +64,7 @@ MegatronIndex read_header(const ByteFile& file) {
 }
 
 // The tokens of all sequences, which must lie end to end from the first byte of the other file on.
-uint64_t total_tokens(const ByteFile& file, const MegatronIndex& index) {
+uint64_t total_tokens(const InputFile& file, const MegatronIndex& index) {
   constexpr int64_t kAtOnce = 4096;
   std::vector<uint8_t> lengths(static_cast<size_t>(4 * kAtOnce));
   std::vector<uint8_t> places(static_cast<size_t>(8 * kAtOnce));
@@ -104,10 +104,10 @@ std::string megatron_data_of(const std::string& index) {
 
 std::shared_ptr<const TokenSource> open_megatron(const std::string& index,
                                                  const std::string& data) {
-  const ByteFile file(index);
+  const InputFile file(index);
   const MegatronIndex header = read_header(file);
   const uint64_t tokens = total_tokens(file, header);
-  auto bytes = std::make_shared<const ByteFile>(data);
+  auto bytes = std::make_shared<const InputFile>(data);
   check_room(*bytes, 0, tokens, header.width, Room::Exactly);
   return std::make_shared<FileTokens>(std::move(bytes), 0, static_cast<int64_t>(tokens),
                                       header.width, "token");

@@ -8,7 +8,6 @@
 #include <bit>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <optional>
 #include <span>
@@ -20,6 +19,7 @@
 #include "runtime/data/text/text_file.h"
 #include "runtime/data/text/vocabulary.h"
 #include "runtime/data/tokens/file_tokens.h"
+#include "runtime/files/draft_file.h"
 
 namespace penstock {
 namespace {
@@ -51,7 +51,7 @@ class Sum {
     sum_ = mix(mix(sum_ ^ word) + bytes.size());
   }
   // Of `bytes` from byte 0 of the file on.
-  void add(const ByteFile& file, int64_t bytes) {
+  void add(const InputFile& file, int64_t bytes) {
     std::vector<uint8_t> buffer(size_t{1} << 18);  // a multiple of 8
     for (int64_t at = 0; at < bytes; at += static_cast<int64_t>(buffer.size())) {
       const auto n = static_cast<size_t>(std::min<int64_t>(bytes - at, std::ssize(buffer)));
@@ -71,8 +71,8 @@ std::span<const uint8_t> bytes_of_numbers(std::span<const T> values) {
   return {reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes()};
 }
 
-uint64_t key_of(const ByteFile& text, const std::string& vocabulary, TextForm form) {
-  const ByteFile model(vocabulary);
+uint64_t key_of(const InputFile& text, const std::string& vocabulary, TextForm form) {
+  const InputFile model(vocabulary);
   Sum sum(kCacheFormat);
   sum.add(static_cast<uint64_t>(form));
   sum.add(static_cast<uint64_t>(model.size_bytes()));
@@ -115,7 +115,7 @@ CutText cut(const std::string& path, const DataConfig& config, const Pieces& voc
 
 std::optional<TextInPieces> read_kept(const std::string& file_path, const std::string& text_path,
                                       uint64_t key, int64_t vocabulary, TextForm form) {
-  const auto file = std::make_shared<const ByteFile>(file_path);
+  const auto file = std::make_shared<const InputFile>(file_path);
   const auto size = static_cast<uint64_t>(file->size_bytes());
   if (size < static_cast<uint64_t>(kTokensBegin + kFooterBytes)) return std::nullopt;
   std::array<uint64_t, 4> header{};  // magic; version and width; tokens; vocabulary
@@ -158,45 +158,41 @@ std::optional<TextInPieces> kept(const std::string& file_path, const std::string
   }
 }
 
-// False where it cannot be written.
-bool keep(const std::string& file_path, const CutText& text, uint64_t key, int64_t vocabulary) {
-  // Nobody else's: other ranks, also of other hosts, may be writing the same.
+// A name that is nobody else's: other ranks, also of other hosts, may be writing the same.
+std::string own_suffix() {
   static std::atomic<int> attempts = 0;
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
-  const std::string unfinished = file_path + ".part-" + host.data() + "-" +
-                                 std::to_string(::getpid()) + "-" + std::to_string(attempts++);
+  return std::string(".part-") + host.data() + "-" + std::to_string(::getpid()) + "-" +
+         std::to_string(attempts++);
+}
+
+// False where it cannot be written.
+bool keep(const std::string& file_path, const CutText& text, uint64_t key, int64_t vocabulary) {
   const std::array<uint64_t, 4> header = {std::bit_cast<uint64_t>(kHeaderMagic),
                                           uint64_t{text.tokens.width()} << 32 | 1,
                                           text.tokens.size(), static_cast<uint64_t>(vocabulary)};
   const std::array<uint64_t, 3> footer = {std::bit_cast<uint64_t>(kFooterMagic), key,
                                           text.starts.size()};
-  std::error_code error;
   try {
-    std::ofstream file(unfinished, std::ios::binary | std::ios::trunc);
+    DraftFile file(file_path, own_suffix());
     const auto write = [&](std::span<const uint8_t> bytes) {
-      file.write(reinterpret_cast<const char*>(bytes.data()),
-                 static_cast<std::streamsize>(bytes.size()));
+      file.write(bytes.data(), bytes.size());
     };
     write(bytes_of_numbers<uint64_t>(header));
     write(text.tokens.bytes());
     write(bytes_of_numbers<uint32_t>(text.starts));
     write(bytes_of_numbers<uint64_t>(footer));
-    if (!file.flush()) throw Error(ErrorKind::Resource, "no room");
-    const ByteFile written(unfinished);
+    const InputFile written(file.draft());
     Sum sum(kCacheFormat);
     sum.add(written, written.size_bytes());
     const std::array<uint64_t, 1> last = {sum.value()};
     write(bytes_of_numbers<uint64_t>(last));
-    file.close();
-    if (file) {
-      fs::rename(unfinished, file_path, error);
-      if (!error) return true;
-    }
+    file.commit();
+    return true;
   } catch (const Error&) {  // of a folder that cannot be written, or a disk that is full
+    return false;
   }
-  fs::remove(unfinished, error);
-  return false;
 }
 
 TextInPieces in_memory(const std::string& path, CutText text) {
@@ -210,7 +206,7 @@ TextInPieces in_memory(const std::string& path, CutText text) {
 
 TextInPieces text_in_pieces(const std::string& path, const DataConfig& config,
                             const Pieces& vocabulary, TextForm form) {
-  const ByteFile text(path);
+  const InputFile text(path);
   if (config.cache_folder.empty() || text.size_bytes() < config.cache_least_bytes) {
     return in_memory(path, cut(path, config, vocabulary, form));
   }

@@ -37,7 +37,7 @@ bool is_of_a_pair(const std::string& path) {
   if (!path.ends_with(".bin") || !is_file(fs::path(path).replace_extension(".idx").string())) {
     return false;
   }
-  const ByteFile file(path);
+  const InputFile file(path);
   std::array<uint8_t, 4> first{};
   if (file.size_bytes() < 4) return true;
   file.read(0, first);

@@ -12,14 +12,14 @@ if (data.settings.csv !== '') {
 }
 const menuEntry = (name) => data.schedules.find((schedule) => schedule.name === name);
 
-let answerTo = null;  // the library, once it runs
+let answerTo = null;  // the library or what stands in for it, once it runs
 let state = initialState(data.settings, menuEntry(data.settings.schedule));
 let shown = null;     // what is drawn: {answer, lanes, other: {answer, lanes} or null, until}
 let share = 0.5;      // of the time shown, where the cursor stands
 let followed = -1;
 let player = 0;
 
-// Without the library there is the one answer that came with the page.
+// Before that there is the one answer that came with the page.
 function answerFor(name) {
   return answerTo ? answerTo(settingsOf(state, menuEntry(name))) : data.answer;
 }
@@ -217,12 +217,19 @@ function listenToFiles() {
   });
 }
 
+// To the sizes that are in the page; what it was made for may be larger.
+function limitSliders(grid) {
+  for (const id of ['ranks', 'micro_batches', 'chunks']) element(id).max = Math.max(grid[id], state[id]);
+}
+
 async function start() {
   fillMenus();
   update();
   listenToTime();
   listenToFiles();
   answerTo = await startEngine().catch(() => null);
+  if (answerTo === null && data.grid !== null) answerTo = startPrograms(data.grid, data.settings, data.answer);
+  if (data.grid !== null) limitSliders(data.grid);
   element('frozen').hidden = answerTo !== null;
   document.body.classList.toggle('live', answerTo !== null);
   for (const id of CONTROLS) element(id).disabled = answerTo === null;

@@ -4,28 +4,28 @@
 #include <filesystem>
 
 #include "kernels/error.h"
-#include "runtime/checkpoint/file.h"
+#include "runtime/files/input_file.h"
 
 namespace penstock {
 namespace {
 
-constexpr size_t kBlockBytes = size_t{1} << 20;
+constexpr int64_t kBlockBytes = int64_t{1} << 20;
 constexpr size_t kLongestLine = size_t{1} << 20;
 
 }  // namespace
 
 bool read_lines(const std::string& path,
                 const std::function<void(std::string_view line, const std::string& where)>& take) {
-  const InputFile file(path);
+  const InputFile file(path, FileOwner::Run);
   std::string unread;
   int64_t number = 0;
-  for (uint64_t offset = 0; offset < file.size_bytes();) {
+  for (int64_t offset = 0; offset < file.size_bytes();) {
     const auto size =
-        static_cast<size_t>(std::min<uint64_t>(kBlockBytes, file.size_bytes() - offset));
+        static_cast<size_t>(std::min<int64_t>(kBlockBytes, file.size_bytes() - offset));
     const size_t held = unread.size();
     unread.resize(held + size);
     file.read(offset, unread.data() + held, size);
-    offset += size;
+    offset += static_cast<int64_t>(size);
     size_t begin = 0;
     for (size_t end = unread.find('\n', held); end != std::string::npos;
          end = unread.find('\n', begin)) {
@@ -42,10 +42,10 @@ bool read_lines(const std::string& path,
 }
 
 std::vector<std::string> last_lines(const std::string& path, size_t most) {
-  constexpr uint64_t kTail = 64 << 10;
+  constexpr int64_t kTail = 64 << 10;
   if (!std::filesystem::exists(path)) return {};
-  const InputFile file(path);
-  const uint64_t size = std::min(file.size_bytes(), kTail);
+  const InputFile file(path, FileOwner::Run);
+  const int64_t size = std::min(file.size_bytes(), kTail);
   std::string text(static_cast<size_t>(size), '\0');
   file.read(file.size_bytes() - size, text.data(), text.size());
   std::vector<std::string> lines;

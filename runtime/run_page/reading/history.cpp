@@ -5,7 +5,7 @@
 #include <map>
 
 #include "kernels/error.h"
-#include "runtime/checkpoint/json.h"
+#include "runtime/files/json.h"
 
 namespace penstock {
 namespace {

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "kernels/error.h"
-#include "runtime/checkpoint/json.h"
+#include "runtime/files/json.h"
 
 namespace penstock {
 namespace {

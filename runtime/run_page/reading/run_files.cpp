@@ -9,8 +9,8 @@
 #include <filesystem>
 
 #include "kernels/error.h"
-#include "runtime/checkpoint/file.h"
-#include "runtime/checkpoint/json.h"
+#include "runtime/files/input_file.h"
+#include "runtime/files/json.h"
 #include "runtime/run_directory/identity.h"
 #include "runtime/run_directory/lock_file.h"
 #include "runtime/run_directory/names.h"
@@ -22,9 +22,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kMostSummaryBytes = 256 << 20;
-constexpr uint64_t kMostRunFileBytes = 1 << 20;
-constexpr uint64_t kMostTraceBytes = 64 << 20;  // half a million instructions
+constexpr int64_t kMostSummaryBytes = 256 << 20;
+constexpr int64_t kMostRunFileBytes = 1 << 20;
+constexpr int64_t kMostTraceBytes = 64 << 20;  // half a million instructions
 constexpr size_t kLogLines = 40;
 
 int64_t change_of_file(const std::string& path) {
@@ -34,11 +34,11 @@ int64_t change_of_file(const std::string& path) {
 
 void read_trace(const std::string& path, RunFiles& files) {
   if (!fs::exists(path)) return;
-  const uint64_t size = InputFile(path).size_bytes();
+  const int64_t size = InputFile(path, FileOwner::Run).size_bytes();
   if (size > kMostTraceBytes) {
     files.trace_note = fmt::format(
         "trace.json has {}, too much for this page: open it in Perfetto (ui.perfetto.dev)",
-        bytes_text(static_cast<int64_t>(size)));
+        bytes_text(size));
     return;
   }
   TraceReader reader;
@@ -101,7 +101,7 @@ RunFiles read_run_files(const std::string& directory) {
   files.history = history.finish();
   const std::string summary = directory + "/summary.json";
   if (fs::exists(summary)) {
-    files.summary = parse_json(read_text(summary, kMostSummaryBytes), summary);
+    files.summary = read_json_file(summary, kMostSummaryBytes, FileOwner::Run);
   }
   if (const auto identity = read_identity(directory)) files.attempts = identity->attempts;
   for (const AttemptSpan& span : files.history.attempts) {
@@ -109,7 +109,7 @@ RunFiles read_run_files(const std::string& directory) {
   }
   if (files.summary) files.attempts = std::max(files.attempts, summarised_attempt(*files.summary));
   const std::string run_file = directory + "/" + kRunFile;
-  if (fs::exists(run_file)) files.run_toml = read_text(run_file, kMostRunFileBytes);
+  if (fs::exists(run_file)) files.run_toml = read_text(run_file, kMostRunFileBytes, FileOwner::Run);
   read_trace(directory + "/trace.json", files);
   files.log = last_lines(directory + "/" + kLogFile, kLogLines);
   files.state = state_of(files);

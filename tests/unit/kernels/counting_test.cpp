@@ -56,7 +56,7 @@ std::vector<CountedOp> dense_cases() {
        [](Device& d, DType t) -> Op {
          return [&d, x = zeros(d, {300, 70}, t), g = zeros(d, {300, 90}, t),
                  dw = zeros(d, {90, 70})]() mutable {
-           d.dense().linear_backward_weight(dw, nullptr, x, g);
+           d.dense().linear_backward_weight(dw, nullptr, x, g, true);
          };
        }},
       {"matmul",
@@ -96,7 +96,7 @@ std::vector<CountedOp> other_cases() {
        [](Device& d, DType t) -> Op {
          return [&d, x = zeros(d, {3, 10, 10, 20}, t), g = zeros(d, {3, 10, 10, 24}, t),
                  dw = zeros(d, {24, 20, 3, 3})]() mutable {
-           d.image().conv2d_backward_weight(dw, nullptr, x, g, kThree, 1);
+           d.image().conv2d_backward_weight(dw, nullptr, x, g, kThree, 1, true);
          };
        }},
       {"activation forward",

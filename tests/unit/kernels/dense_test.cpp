@@ -107,7 +107,7 @@ TEST_P(Dense, LinearBackwardWeightAddsToBothGradients) {
     Tensor dbias = random(rig_, {e.out}, 6);
     const Doubles dw_before = values(dw);
     const Doubles dbias_before = values(dbias);
-    ops_->linear_backward_weight(dw, &dbias, x, g);
+    ops_->linear_backward_weight(dw, &dbias, x, g, true);
     auto of_weight = [&](const Doubles& at) { return linear(values(x), at, values(bias), e); };
     auto of_bias = [&](const Doubles& at) { return linear(values(x), values(w), at, e); };
     EXPECT_LE(gradient_error(dw, of_weight, w, g, dw_before), tolerance_) << e.rows << " rows";
@@ -116,7 +116,7 @@ TEST_P(Dense, LinearBackwardWeightAddsToBothGradients) {
     const Tensor once = dw;
     Tensor twice = rig_.empty(dw.shape());
     std::memcpy(twice.raw(), once.raw(), once.size_bytes());
-    ops_->linear_backward_weight(twice, nullptr, x, g);  // and without a bias
+    ops_->linear_backward_weight(twice, nullptr, x, g, true);  // and without a bias
     Doubles expected = values(once);
     for (size_t i = 0; i < expected.size(); ++i) expected[i] += expected[i] - dw_before[i];
     EXPECT_LE(error(twice, expected), tolerance_);
@@ -163,7 +163,7 @@ TEST_P(Dense, NothingInNothingOut) {
   Tensor dbias = random(rig_, {4}, 3);
   const Doubles dw_before = values(dw);
   const Doubles dbias_before = values(dbias);
-  ops_->linear_backward_weight(dw, &dbias, x, y);
+  ops_->linear_backward_weight(dw, &dbias, x, y, true);
   EXPECT_EQ(values(dw), dw_before);
   EXPECT_EQ(values(dbias), dbias_before);
 
@@ -191,7 +191,7 @@ TEST_P(Dense, RepeatsToTheBitAtAnyAddress) {
     Tensor dbias = shifted({e.out}, 7, DType::F32);
     ops_->linear_forward(y, x, w, &bias, Fused::Tanh);
     ops_->linear_backward_input(dx, y, w);
-    ops_->linear_backward_weight(dw, &dbias, x, y);
+    ops_->linear_backward_weight(dw, &dbias, x, y, true);
     return std::array<Tensor, 4>{y, dx, dw, dbias};
   };
   const auto first = run(0);
@@ -223,6 +223,18 @@ TEST_P(Dense, FusingChangesNoBit) {
   }
 }
 
+TEST_P(Dense, WeightGradientsOverwriteWhereToldTo) {
+  for (const int64_t rows : {37, 0}) {
+    const Tensor x = random(rig_, {rows, 129}, 1, type_);
+    const Tensor g = random(rig_, {rows, 65}, 2, type_);
+    Tensor added = filled(rig_, {65, 129}, DType::F32, 0.0);
+    Tensor written = poisoned(rig_, {65, 129});
+    ops_->linear_backward_weight(added, nullptr, x, g, true);
+    ops_->linear_backward_weight(written, nullptr, x, g, false);
+    EXPECT_EQ(values(written), values(added));
+  }
+}
+
 TEST_P(Dense, SteadyStateCreatesAndAllocatesNothing) {
   const Tensor x = random(rig_, {37, 129}, 1, type_);
   Weight w(random_weight(rig_, {65, 129}, 2, type_));
@@ -233,7 +245,7 @@ TEST_P(Dense, SteadyStateCreatesAndAllocatesNothing) {
   auto step = [&] {
     ops_->linear_forward(y, x, w, &dbias, Fused::Relu);
     ops_->linear_backward_input(dx, y, w);
-    ops_->linear_backward_weight(dw, &dbias, x, y);
+    ops_->linear_backward_weight(dw, &dbias, x, y, true);
     w.changed();
   };
   step();
@@ -286,10 +298,10 @@ TEST_P(Dense, MisfitsAreRefused) {
   Tensor dw = filled(rig_, {4, 3}, DType::F32, 0.0);
   Tensor bias = filled(rig_, {4}, DType::F32, 0.0);
   EXPECT_NO_THROW(ops_->linear_forward(y, x, w, &bias, Fused::None));
-  EXPECT_NO_THROW(ops_->linear_backward_weight(dw, &bias, x, y));
+  EXPECT_NO_THROW(ops_->linear_backward_weight(dw, &bias, x, y, true));
   for (Tensor other : {rig_.empty({3}), rig_.empty({5}), rig_.empty({4}, DType::BF16)}) {
     EXPECT_THROW(ops_->linear_forward(y, x, w, &other, Fused::None), Error);
-    EXPECT_THROW(ops_->linear_backward_weight(dw, &other, x, y), Error);
+    EXPECT_THROW(ops_->linear_backward_weight(dw, &other, x, y, true), Error);
   }
   Tensor c = rig_.empty({1, 2, 2}, type_);
   const Tensor a = rig_.empty({1, 2, 3}, type_);
@@ -305,7 +317,7 @@ TEST(BiasGradient, DoesNotDependOnTheNumberOfThreads) {
     Tensor dw = filled(rig, {100, 8}, DType::F32, 0.0);
     Tensor dbias = random(rig, {100}, 3);
     EXPECT_EQ(rig.context.threads, threads);
-    cpu_dense_ops(rig.context)->linear_backward_weight(dw, &dbias, x, g);
+    cpu_dense_ops(rig.context)->linear_backward_weight(dw, &dbias, x, g, true);
     return dbias;
   };
   Rig one(1), three(3);

@@ -155,11 +155,26 @@ TEST_P(Image, ConvolutionBackwardWeightAddsToBothGradients) {
     Tensor dbias = random(rig_, {c.out}, 6);
     const Doubles dw_before = values(dw);
     const Doubles dbias_before = values(dbias);
-    ops_->conv2d_backward_weight(dw, &dbias, x, g, c.window, c.groups);
+    ops_->conv2d_backward_weight(dw, &dbias, x, g, c.window, c.groups, true);
     auto of_weight = [&](const Doubles& v) { return convolve(c, values(x), v, values(bias)); };
     auto of_bias = [&](const Doubles& v) { return convolve(c, values(x), values(w), v); };
     EXPECT_LE(gradient_error(dw, of_weight, w, g, dw_before, 24), tolerance_) << c.name;
     EXPECT_LE(gradient_error(dbias, of_bias, bias, g, dbias_before, 8), tolerance_) << c.name;
+  }
+}
+
+TEST_P(Image, WeightGradientsOverwriteWhereToldTo) {
+  for (Convolved c : cases()) {
+    for (const bool empty : {false, true}) {
+      if (empty) c.x[0] = 0;
+      const Tensor x = random(rig_, c.x, 1, type_);
+      const Tensor g = random(rig_, output(c), 2, type_);
+      Tensor added = filled(rig_, filter(c), DType::F32, 0.0);
+      Tensor written = poisoned(rig_, filter(c));
+      ops_->conv2d_backward_weight(added, nullptr, x, g, c.window, c.groups, true);
+      ops_->conv2d_backward_weight(written, nullptr, x, g, c.window, c.groups, false);
+      EXPECT_EQ(values(written), values(added)) << c.name;
+    }
   }
 }
 
@@ -202,7 +217,7 @@ TEST_P(Image, ConvolutionsRepeatToTheBitAtAnyAddress) {
       Tensor dbias = shifted({c.out}, 7, DType::F32);
       ops_->conv2d_forward(y, x, w, &bias, c.window, c.groups, Fused::Relu);
       ops_->conv2d_backward_input(dx, y, w, c.window, c.groups);
-      ops_->conv2d_backward_weight(dw, &dbias, x, y, c.window, c.groups);
+      ops_->conv2d_backward_weight(dw, &dbias, x, y, c.window, c.groups, true);
       return std::array<Tensor, 4>{y, dx, dw, dbias};
     };
     const auto first = run(0);
@@ -225,7 +240,7 @@ TEST_P(Image, SteadyStateCreatesAndAllocatesNothing) {
   auto step = [&] {
     ops_->conv2d_forward(y, x, w, &bias, c.window, c.groups, Fused::Relu);
     ops_->conv2d_backward_input(dx, y, w, c.window, c.groups);
-    ops_->conv2d_backward_weight(dw, &dbias, x, y, c.window, c.groups);
+    ops_->conv2d_backward_weight(dw, &dbias, x, y, c.window, c.groups, true);
     w.changed();
   };
   step();
@@ -270,7 +285,7 @@ TEST_P(Image, NoImagesNoHarm) {
   const Doubles before = values(dw);
   ops_->conv2d_forward(y, x, w, nullptr, window, 1, Fused::None);
   ops_->conv2d_backward_input(dx, y, w, window, 1);
-  ops_->conv2d_backward_weight(dw, &dbias, x, y, window, 1);
+  ops_->conv2d_backward_weight(dw, &dbias, x, y, window, 1, true);
   ops_->pool2d_forward(y, &chosen, x, window, Pool::Max);
   ops_->pool2d_backward(dx, y, &chosen, window, Pool::Max);
   ops_->global_average_forward(mean, x);
@@ -404,7 +419,7 @@ TEST_P(Image, MisfitsAreRefused) {
   for (const int64_t size : {5, 7}) {
     Tensor bias = filled(rig_, {size}, DType::F32, 0.0);
     EXPECT_THROW(ops_->conv2d_forward(y, x, w, &bias, window, 1, Fused::None), Error);
-    EXPECT_THROW(ops_->conv2d_backward_weight(dw, &bias, x, y, window, 1), Error);
+    EXPECT_THROW(ops_->conv2d_backward_weight(dw, &bias, x, y, window, 1, true), Error);
   }
   Tensor small = rig_.empty({1, 4, 5, 6}, type_);
   EXPECT_THROW(ops_->conv2d_forward(small, x, w, nullptr, window, 1, Fused::None), Error);

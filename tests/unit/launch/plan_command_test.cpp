@@ -182,7 +182,7 @@ TEST_F(PlanCommand, RefusesAScheduleOfItsOwn) {
 
 TEST_F(PlanCommand, RefusesProfilesThatAreNotOfThisNetwork) {
   EXPECT_THAT(refusal({"--ranks", "2", "--profile", "no/such.json"}),
-              HasSubstr("no/such.json: the profile cannot be read"));
+              HasSubstr("cannot open no/such.json: No such file"));
   Profile other = profile();
   other.costs.layers[2].name = "blocks.other";
   EXPECT_THAT(refusal({"--ranks", "2", "--profile", file_of(other)}),

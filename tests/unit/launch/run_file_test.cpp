@@ -85,11 +85,9 @@ TEST(RunFile, AnUnreadableFileSaysWhy) {
     });
   };
   const std::string missing = folder.path() / "none.toml";
-  EXPECT_EQ(read_error(missing), missing +
-                                     ": the run file cannot be read: No such file or "
-                                     "directory");
-  EXPECT_THAT(read_error(folder.path()), HasSubstr("is a directory"));
-  EXPECT_THAT(read_error("/dev/zero"), HasSubstr("larger than 1 MiB"));
+  EXPECT_EQ(read_error(missing), "cannot open " + missing + ": No such file or directory");
+  EXPECT_THAT(read_error(folder.path()), HasSubstr("it is not a regular file"));
+  EXPECT_THAT(read_error("/dev/zero"), HasSubstr("it is not a regular file"));
 }
 
 // 400 KB of "a.a.a" are tables in tables, which toml++ takes apart one within the other: the stack

@@ -124,8 +124,8 @@ TEST(ScheduleCommand, RefusesWhatMakesNoSense) {
   EXPECT_THAT(refusal({"run.toml"}), HasSubstr("takes no argument like 'run.toml'"));
   EXPECT_THAT(refusal({"--latency", "-1"}), HasSubstr("--latency"));
   EXPECT_THAT(refusal({"--micro-batches", "0"}), HasSubstr("0"));
-  EXPECT_THAT(refusal({"--schedule", "no/such.csv"}), HasSubstr("cannot be read"));
-  EXPECT_THAT(refusal({"--schedule", "."}), HasSubstr("is a directory"));
+  EXPECT_THAT(refusal({"--schedule", "no/such.csv"}), HasSubstr("cannot open no/such.csv"));
+  EXPECT_THAT(refusal({"--schedule", "."}), HasSubstr("not a regular file"));
   const Folder folder;
   const std::string broken = folder.write("broken.csv", "F0.0,B0.0\nF1.0,B1.1\n");
   EXPECT_THAT(refusal({"--schedule", broken}), HasSubstr("broken.csv"));

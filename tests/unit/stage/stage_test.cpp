@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <memory>
 
@@ -122,6 +124,35 @@ std::vector<float> gpipe_step(RecomputeMode mode, bool halves) {
 
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+// The first micro-batch overwrites what it can instead of adding to zeros; what it does not reach
+// is zero all the same.
+TEST(Stage, NothingOfTheLastStepIsLeftInTheGradients) {
+  for (const bool halves : {false, true}) {
+    Middle middle(RecomputeMode::None, 2);
+    const auto gradients_of_a_step = [&](bool reached) {
+      for (int m = 0; m < 2; ++m) middle.forward(m);
+      for (int m = 0; m < 2 && reached; ++m) middle.backward(m, halves);
+      for (int m = 0; m < 2 && !reached; ++m) {
+        (void)middle.stage().backward(middle.micro_batch(m), {Tensor()});
+      }
+      const auto gradients = middle.stage().weights().gradients().span<float>();
+      return std::vector<float>(gradients.begin(), gradients.end());
+    };
+    const auto begin_poisoned = [&] {
+      middle.stage().begin_step();
+      for (Parameter& p : middle.stage().weights().set().declared().parameters) {
+        EXPECT_TRUE(p.stale) << p.name;
+        std::ranges::fill(p.gradient.span<float>(), std::numeric_limits<float>::quiet_NaN());
+      }
+    };
+    const std::vector<float> first = gradients_of_a_step(true);
+    begin_poisoned();
+    EXPECT_TRUE(same_bits(gradients_of_a_step(true), first));
+    begin_poisoned();
+    EXPECT_EQ(gradients_of_a_step(false), std::vector<float>(first.size(), 0.0F));
+  }
 }
 
 TEST(Stage, RecomputeModesAndHalvesGiveTheSameBits) {

@@ -1,9 +1,12 @@
-#include "runtime/checkpoint/json.h"
+#include "runtime/files/json.h"
 
 #include <set>
 #include <vector>
 
 #include "kernels/error.h"
+#include "runtime/files/counting_iterator.h"
+#include "runtime/files/input_file.h"
+#include "runtime/files/json_events.h"
 
 namespace penstock {
 namespace {
@@ -15,22 +18,26 @@ constexpr int64_t kMaximumValues = 1'000'000;  // each takes a hundred bytes of 
 
 class Guard {
  public:
-  explicit Guard(const std::string& where) : where_(where) {}
+  // `byte`: how far the text has been read.
+  Guard(const std::string& where, const uint64_t& byte) : where_(where), byte_(byte) {}
 
   // nlohmann's callback; `value` is the key when a key was read.
   bool operator()(int depth, json::parse_event_t event, const json& value) {
-    if (depth > kMaximumDepth) fail_data(where_ + ": JSON nested too deeply");
-    if (++values_ > kMaximumValues) fail_data(where_ + ": more values than such a file may have");
+    if (depth > kMaximumDepth) fail("JSON nested too deeply");
+    if (++values_ > kMaximumValues) fail("more values than such a file may have");
     if (event == json::parse_event_t::object_start) keys_.emplace_back();
     if (event == json::parse_event_t::object_end) keys_.pop_back();
     if (event == json::parse_event_t::key && !keys_.back().insert(value).second) {
-      fail_data(where_ + ": the key " + quoted(value.get<std::string>()) + " is there twice");
+      fail("the key " + quoted(value.get<std::string>()) + " is there twice");
     }
     return true;
   }
 
  private:
+  [[noreturn]] void fail(const std::string& what) const { fail_at(where_, byte_, what); }
+
   const std::string& where_;
+  const uint64_t& byte_;
   int64_t values_ = 0;
   std::vector<std::set<std::string>> keys_;  // of the objects that are open
 };
@@ -50,15 +57,25 @@ std::string quoted(const std::string& name) {
 }
 
 json parse_json(std::string_view text, const std::string& where) {
-  Guard guard(where);
+  uint64_t byte = 0;
+  Guard guard(where, byte);
   json document;
   try {
-    document = json::parse(text, std::ref(guard));
+    document = json::parse(CountingIterator(text.data(), &byte),
+                           CountingIterator(text.data() + text.size(), &byte), std::ref(guard));
+  } catch (const json::parse_error& error) {
+    // "[json.exception.parse_error.101] parse error at line 1, column 5: ...": from "parse" on.
+    const std::string why = error.what();
+    fail_at(where, error.byte, "bad JSON: " + why.substr(why.find("] ") + 2));
   } catch (const json::exception& error) {
-    fail_data(where + ": bad JSON: " + error.what());
+    fail_at(where, byte, std::string("bad JSON: ") + error.what());
   }
   if (!document.is_object()) fail_data(where + ": not a JSON object");
   return document;
+}
+
+json read_json_file(const std::string& path, int64_t most_bytes, FileOwner owner) {
+  return parse_json(read_text(path, most_bytes, owner), path);
 }
 
 const json& json_object(const json& parent, const char* key, const std::string& where) {

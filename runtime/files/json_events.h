@@ -1,4 +1,4 @@
-// runtime/checkpoint/json_events.h -- a JSON document told value by value instead of built: reading
+// runtime/files/json_events.h -- a JSON document told value by value instead of built: reading
 // takes memory for what the reader keeps, however large the document and whatever is in it.
 #pragma once
 

@@ -1,5 +1,5 @@
-// runtime/telemetry/trace_flows.h -- which instruction of a timeline a message comes from, and
-// which one it goes to: the arrows of a trace. Pure.
+// runtime/telemetry/formats/trace_flows.h -- which instruction of a timeline a message comes from,
+// and which one it goes to: the arrows of a trace. Pure.
 #pragma once
 
 #include <cstddef>

@@ -1,16 +1,23 @@
-// runtime/checkpoint/json.h -- JSON from files that nobody vouches for.
+// runtime/files/json.h -- JSON from files that nobody vouches for.
 #pragma once
 
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
+#include "runtime/files/input_file.h"
+
 namespace penstock {
 
 // The document, which must be an object. Refuses what nlohmann-json lets pass: duplicate keys (two
 // readers could see two different files), deep nesting and millions of values. For documents of a
-// page; larger ones are told value by value (json_events.h). Throws Error(Data) naming `where`.
+// page; larger ones are told value by value (json_events.h). Throws Error(Data) naming `where` and
+// the byte.
 [[nodiscard]] nlohmann::json parse_json(std::string_view text, const std::string& where);
+
+// Of a file: throws as read_text() does as well.
+[[nodiscard]] nlohmann::json read_json_file(const std::string& path, int64_t most_bytes,
+                                            FileOwner owner);
 
 // A name from such a file, for a message of one line: in quotes, control characters escaped, a
 // long one cut.

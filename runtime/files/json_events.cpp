@@ -1,46 +1,17 @@
 // nlohmann-json does the reading, through its SAX interface.
-#include "runtime/checkpoint/json_events.h"
+#include "runtime/files/json_events.h"
 
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "kernels/error.h"
-#include "runtime/checkpoint/json.h"
+#include "runtime/files/counting_iterator.h"
+#include "runtime/files/json.h"
 
 namespace penstock {
 namespace {
 
 using nlohmann::json;
-
-// The characters, and how many of them have been read.
-class CountingIterator {
- public:
-  using iterator_category = std::input_iterator_tag;
-  using value_type = char;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const char*;
-  using reference = const char&;
-
-  CountingIterator(const char* at, uint64_t* count) : at_(at), count_(count) {}
-  reference operator*() const { return *at_; }
-  CountingIterator& operator++() {
-    ++at_;
-    ++*count_;
-    return *this;
-  }
-  CountingIterator operator++(int) {
-    const CountingIterator before = *this;
-    ++*this;
-    return before;
-  }
-  bool operator==(const CountingIterator& other) const { return at_ == other.at_; }
-  bool operator!=(const CountingIterator& other) const { return at_ != other.at_; }
-
- private:
-  const char* at_;
-  uint64_t* count_;
-};
 
 // nlohmann's events, with the place of each.
 class Teller {

@@ -1,4 +1,4 @@
-#include "runtime/telemetry/trace_flows.h"
+#include "runtime/telemetry/formats/trace_flows.h"
 
 #include <map>
 #include <optional>

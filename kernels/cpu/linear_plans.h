@@ -1,0 +1,54 @@
+// kernels/cpu/linear_plans.h -- the three products of y[rows, out] = x[rows, in] w[out, in]^T, all
+// dense: of linear layers, and of 1 x 1 convolutions, whose pixels are the rows. Pure.
+#pragma once
+
+#include "kernels/cpu/onednn/onednn.h"
+
+namespace penstock {
+
+struct LinearExtents {
+  int64_t rows, in, out;
+  DType type;  // of x, y and their gradients
+};
+
+// y = x w^T
+[[nodiscard]] inline MatmulPlan linear_forward_plan(const LinearExtents& e) {
+  return {.m = e.rows,
+          .n = e.out,
+          .k = e.in,
+          .a = {0, 0, e.in, 1},
+          .b = {0, 0, 1, e.in},
+          .c = {0, 0, e.out, 1},
+          .a_type = e.type,
+          .b_type = e.type,
+          .c_type = e.type};
+}
+
+// dx = g w
+[[nodiscard]] inline MatmulPlan linear_input_plan(const LinearExtents& e) {
+  return {.m = e.rows,
+          .n = e.in,
+          .k = e.out,
+          .a = {0, 0, e.out, 1},
+          .b = {0, 0, e.in, 1},
+          .c = {0, 0, e.in, 1},
+          .a_type = e.type,
+          .b_type = e.type,
+          .c_type = e.type};
+}
+
+// dw = g^T x, or += where told to accumulate; fp32
+[[nodiscard]] inline MatmulPlan linear_weight_plan(const LinearExtents& e, bool accumulate) {
+  return {.m = e.out,
+          .n = e.in,
+          .k = e.rows,
+          .a = {0, 0, 1, e.out},
+          .b = {0, 0, e.in, 1},
+          .c = {0, 0, e.in, 1},
+          .a_type = e.type,
+          .b_type = e.type,
+          .c_type = DType::F32,
+          .accumulate = accumulate};
+}
+
+}  // namespace penstock

@@ -1,0 +1,13 @@
+// kernels/profiler.h -- ranges with names in the timeline of a profiler that is attached from
+// outside. With the CUDA backend they are NVTX's, which Nsight Systems shows above the kernels that
+// were launched within them; without it there is none. Where no profiler is attached a call is a
+// test of a pointer.
+#pragma once
+
+namespace penstock {
+
+// Of this thread; ranges nest. The name is copied.
+void begin_profiler_range(const char* name);
+void end_profiler_range();
+
+}  // namespace penstock

@@ -1,0 +1,10 @@
+// launch/program/options/shortened.h -- what somebody wrote, for a message.
+#pragma once
+
+#include <string>
+
+namespace penstock {
+
+[[nodiscard]] std::string shortened(std::string text);  // its first 60 bytes
+
+}  // namespace penstock

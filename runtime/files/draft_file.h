@@ -1,0 +1,35 @@
+// runtime/files/draft_file.h -- the one writer of files that are read while, or after, they are
+// written again: the whole new file stands there, or the one before, never a part.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "runtime/files/descriptor.h"
+
+namespace penstock {
+
+// A file that has another name until commit(). One that is not committed is removed.
+class DraftFile {
+ public:
+  // `suffix`: the other name's. Where several processes may write the same file, it is one's own.
+  // Throws Error(Resource), as all of these do, naming file and reason.
+  explicit DraftFile(std::string path, const std::string& suffix = ".new");
+  ~DraftFile();
+  DraftFile(const DraftFile&) = delete;
+  DraftFile& operator=(const DraftFile&) = delete;
+
+  [[nodiscard]] const std::string& draft() const { return draft_; }  // what it is called until then
+  void write(const void* data, size_t size_bytes);
+  // Returns once the bytes are on disk under the file's own name; nothing may be written after.
+  void commit();
+
+ private:
+  std::string path_, draft_;
+  Descriptor descriptor_;
+};
+
+void replace_file(const std::string& path, std::string_view text);
+
+}  // namespace penstock

@@ -1,0 +1,105 @@
+// The room of files: whose a file is decides what an error is; a file that is written anew is never
+// found half; JSON that two readers could read differently is refused, with its place.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+#include "kernels/error.h"
+#include "runtime/files/draft_file.h"
+#include "runtime/files/input_file.h"
+#include "runtime/files/json.h"
+#include "runtime/files/proc.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class Files : public testing::Test {
+ protected:
+  Files() { fs::create_directory(folder_); }
+  ~Files() override { fs::remove_all(folder_); }
+  [[nodiscard]] std::string at(const std::string& name) const { return folder_ + "/" + name; }
+  [[nodiscard]] std::string made(const std::string& name, const std::string& text) const {
+    std::ofstream(at(name), std::ios::binary) << text;
+    return at(name);
+  }
+  [[nodiscard]] static std::string text_of(const std::string& path) {
+    return read_text(path, 1 << 20, FileOwner::User);
+  }
+
+ private:
+  std::string folder_ = testing::TempDir() + "penstock_files_" + std::to_string(getpid());
+};
+
+std::string refused(ErrorKind kind, const std::function<void()>& use) {
+  try {
+    use();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind) << error.what();
+    return error.what();
+  }
+  return "nothing was refused";
+}
+
+TEST_F(Files, OfAUserMayBeLinksAndOfARunMayNot) {
+  const std::string file = made("file", "text");
+  fs::create_symlink(file, at("link"));
+  EXPECT_EQ(read_text(at("link"), 4, FileOwner::User), "text");
+  EXPECT_THAT(refused(ErrorKind::Data, [&] { (void)read_text(at("link"), 4, FileOwner::Run); }),
+              HasSubstr("link is a symbolic link"));
+  for (const auto& [owner, kind] : {std::pair(FileOwner::User, ErrorKind::Input),
+                                    std::pair(FileOwner::Run, ErrorKind::Data)}) {
+    const auto read = [&, owner = owner](const std::string& path) {
+      return [&, path, owner] { (void)read_text(path, 3, owner); };
+    };
+    EXPECT_THAT(refused(kind, read(at("none"))), HasSubstr(at("none")));
+    EXPECT_THAT(refused(kind, read(at("."))), HasSubstr("not a regular file"));
+    EXPECT_THAT(refused(kind, read(file)), HasSubstr("has 4 bytes, more than the 3"));
+  }
+}
+
+TEST_F(Files, AreReplacedWholeOrNotAtAll) {
+  const std::string file = made("file", "before");
+  {
+    DraftFile draft(file);
+    draft.write("half", 4);
+    EXPECT_EQ(text_of(file), "before");
+  }
+  EXPECT_FALSE(fs::exists(file + ".new")) << "what was not committed is removed";
+  EXPECT_EQ(text_of(file), "before");
+  replace_file(file, "after");
+  EXPECT_EQ(text_of(file), "after");
+  EXPECT_THAT(refused(ErrorKind::Resource, [&] { replace_file(at("none/file"), "x"); }),
+              HasSubstr("none/file.new: No such file"));
+}
+
+TEST_F(Files, OfJsonAreReadOneWayOrRefusedWithTheirPlace) {
+  const auto refusal = [&](const std::string& text) {
+    const std::string file = made("a.json", text);
+    return refused(ErrorKind::Data, [&] { (void)read_json_file(file, 1000, FileOwner::Run); });
+  };
+  EXPECT_EQ(read_json_file(made("good.json", R"({"a": 1})"), 1000, FileOwner::Run)["a"], 1);
+  EXPECT_THAT(refusal(R"({"a": 1, "a": 2})"),
+              HasSubstr(R"(a.json, byte 12: the key "a" is there twice)"));
+  EXPECT_THAT(refusal("{\"a\":\n tru}"), HasSubstr("a.json, byte 11: bad JSON: parse error at "
+                                                   "line 2, column 5"));
+  EXPECT_THAT(refusal(R"({"a":[[[[[[[[[[1]]]]]]]]]]})"), HasSubstr("nested too deeply"));
+  EXPECT_THAT(refusal("[1]"), HasSubstr("a.json: not a JSON object"));
+}
+
+TEST(Proc, TellsOfThisProcess) {
+  const std::vector<std::string> fields = process_fields(getpid());
+  ASSERT_GT(fields.size(), kProcessStart);
+  EXPECT_EQ(fields[kProcessParent], std::to_string(getppid()));
+  EXPECT_TRUE(process_fields(0).empty());
+  EXPECT_TRUE(system_text("/proc/none").empty());
+}
+
+}  // namespace
+}  // namespace penstock
