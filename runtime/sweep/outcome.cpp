@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/error.h"
-#include "runtime/checkpoint/file.h"
+#include "runtime/files/input_file.h"
 #include "runtime/run_directory/names.h"
 #include "runtime/run_page/reading/run_facts.h"
 #include "runtime/run_page/reading/run_files.h"
@@ -46,8 +46,8 @@ std::optional<double> median_tokens(const History& history, int64_t warmup) {
 }
 
 std::string first_line_of(const std::string& path) {
-  constexpr uint64_t kMostBytes = 1 << 16;
-  const std::string text = read_text(path, kMostBytes);
+  constexpr int64_t kMostBytes = 1 << 16;
+  const std::string text = read_text(path, kMostBytes, FileOwner::Run);
   return text.substr(0, text.find('\n'));
 }
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/error.h"
-#include "runtime/checkpoint/json.h"
+#include "runtime/files/json.h"
 
 namespace penstock {
 namespace {

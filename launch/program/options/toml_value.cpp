@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "kernels/error.h"
-#include "launch/program/options/shortened.h"
 #include "launch/program/options/layer_list.h"
+#include "launch/program/options/shortened.h"
 #include "launch/program/options/toml_nesting.h"
 
 namespace penstock {

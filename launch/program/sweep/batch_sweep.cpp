@@ -5,13 +5,12 @@
 #include <filesystem>
 
 #include "kernels/error.h"
-#include "launch/program/options/bounded_text.h"
 #include "launch/program/output.h"
 #include "launch/program/sweep/child.h"
 #include "launch/program/sweep/launch_words.h"
-#include "runtime/checkpoint/file.h"
+#include "runtime/files/draft_file.h"
+#include "runtime/files/input_file.h"
 #include "runtime/sweep/outcome.h"
-#include "runtime/telemetry/output_file.h"
 
 namespace penstock {
 namespace {
@@ -23,7 +22,7 @@ std::string submitted(const SweepFile& sweep, const SweepPoint& point,
                       const std::string& directory) {
   constexpr int kMostMs = 120'000;
   constexpr size_t kMostSaid = 400;
-  constexpr uint64_t kMostBytes = 1 << 16;
+  constexpr int64_t kMostBytes = 1 << 16;
   const std::string script = directory + "/" + kJobScript;
   std::vector<std::string> words = point_words(sweep.submit, sweep, point);
   const bool by_input = words.back() == "<";
@@ -36,7 +35,8 @@ std::string submitted(const SweepFile& sweep, const SweepPoint& point,
   fs::remove(said);
   Child child(words, said, by_input ? script : "/dev/null");
   const bool ended = child.ends_within(kMostMs);
-  std::string text = one_line(read_text(said, kMostBytes)).substr(0, kMostSaid);
+  std::string text =
+      one_line(read_text(said, kMostBytes, FileOwner::Run)).substr(0, kMostSaid);
   if (!ended || child.exit_code() != 0) {
     fail_resource(
         fmt::format("{}: '{}' does not take it: {}; submit by the same sweep again when "
@@ -57,8 +57,8 @@ bool is_wanted(const Outcome& outcome, bool again) {
 
 void submit_points(const SweepFile& sweep, const SweepRecord& record, const std::string& directory,
                    bool again) {
-  constexpr size_t kMostBytes = size_t{1} << 20;
-  const std::string script = bounded_text(sweep.script, "job script", kMostBytes);
+  constexpr int64_t kMostBytes = int64_t{1} << 20;
+  const std::string script = read_text(sweep.script, kMostBytes, FileOwner::User);
   for (const SweepPoint& point : record.points) {
     if (!is_wanted(outcome_of(directory, point, record.warmup), again)) continue;
     const std::string folder =

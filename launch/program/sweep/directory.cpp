@@ -7,10 +7,10 @@
 
 #include "kernels/error.h"
 #include "launch/program/options/run_file.h"
-#include "runtime/checkpoint/file.h"
+#include "runtime/files/draft_file.h"
+#include "runtime/files/input_file.h"
 #include "runtime/sweep/curves.h"
 #include "runtime/sweep/table.h"
-#include "runtime/telemetry/output_file.h"
 
 namespace penstock {
 namespace {
@@ -95,10 +95,10 @@ void SweepDirectory::write_down(const DrawnSweep& sweep) const {
 }
 
 SweepRecord read_sweep(const std::string& directory) {
-  constexpr uint64_t kMostBytes = 16 << 20;
+  constexpr int64_t kMostBytes = 16 << 20;
   const std::string file = directory + "/" + kSweepFile;
   if (!fs::exists(file)) fail_input(file + " does not exist: the sweep has not begun");
-  return parse_record(read_text(file, kMostBytes), file);
+  return parse_record(read_text(file, kMostBytes, FileOwner::Run), file);
 }
 
 std::vector<ScalingRow> rows_of(const std::string& directory, const SweepRecord& record) {

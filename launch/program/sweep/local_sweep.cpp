@@ -13,10 +13,10 @@
 #include "launch/program/sweep/child.h"
 #include "launch/program/sweep/directory.h"
 #include "launch/program/sweep/launch_words.h"
-#include "runtime/checkpoint/file.h"
+#include "runtime/files/draft_file.h"
+#include "runtime/files/input_file.h"
 #include "runtime/run_directory/lock_file.h"
 #include "runtime/run_directory/names.h"
-#include "runtime/telemetry/output_file.h"
 #include "runtime/telemetry/units.h"
 
 namespace penstock {
@@ -51,7 +51,7 @@ uint64_t size_of(const std::string& file) {
 // What was printed from there on, at most the last 64 KiB of it.
 std::string printed_since(const std::string& file, uint64_t begin) {
   constexpr uint64_t kMost = 64 << 10;
-  const InputFile output(file);
+  const InputFile output(file, FileOwner::Run);
   const uint64_t end = output.size_bytes();
   begin = std::max(begin, end > kMost ? end - kMost : 0);
   std::string text(static_cast<size_t>(end - begin), '\0');

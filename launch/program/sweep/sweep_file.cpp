@@ -7,11 +7,12 @@
 
 #include "kernels/error.h"
 #include "kernels/suggest.h"
-#include "launch/program/options/bounded_text.h"
 #include "launch/program/options/layer_list.h"
 #include "launch/program/options/settings.h"
+#include "launch/program/options/shortened.h"
 #include "launch/program/options/toml_value.h"
 #include "launch/program/sweep/sweep_section.h"
+#include "runtime/files/input_file.h"
 
 namespace penstock {
 namespace {
@@ -151,8 +152,8 @@ SweepFile parse_sweep_file(const std::string& text, const std::string& name) {
 }
 
 SweepFile read_sweep_file(const fs::path& path) {
-  constexpr size_t kMostBytes = size_t{1} << 20;  // such a file is a page
-  return parse_sweep_file(bounded_text(path, "sweep file", kMostBytes), path.string());
+  constexpr int64_t kMostBytes = int64_t{1} << 20;  // such a file is a page
+  return parse_sweep_file(read_text(path, kMostBytes, FileOwner::User), path.string());
 }
 
 }  // namespace penstock

@@ -9,8 +9,8 @@
 
 #include "kernels/error.h"
 #include "kernels/suggest.h"
-#include "launch/program/options/bounded_text.h"
 #include "launch/program/options/layer_list.h"
+#include "launch/program/options/shortened.h"
 #include "launch/program/options/toml_value.h"
 
 namespace penstock {
