@@ -7,7 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <fstream>
+#include <iterator>
 #include <sstream>
 #include <thread>
 
@@ -138,6 +141,30 @@ TEST_F(SweepRuns, ADisturbedSweepEndsWithTheTableOfAnUndisturbedOne) {
     const std::string last = std::string("/points/") + point + "/checkpoints/step-00001500";
     EXPECT_EQ(read_checkpoint(rough + last), read_checkpoint(calm + last)) << point;
   }
+}
+
+// Whose command line names that directory: launchers and ranks.
+size_t processes_of(const std::string& directory) {
+  size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream in(entry.path() / "cmdline");
+    const std::string line((std::istreambuf_iterator<char>(in)), {});
+    if (line.find(directory) != std::string::npos) ++count;
+  }
+  return count;
+}
+
+// They would train for ever.
+TEST_F(SweepRuns, AKilledSweepTakesItsRanksWithIt) {
+  const std::string file =
+      scratch_.write("endless.toml", "[sweep]\nrun = \"run.toml\"\nlauncher = \"" PENSTOCK_MPIEXEC
+                                     " -q --bind-to none -n {ranks}\"\n[set]\nsteps = 100000000\n");
+  const std::string out = scratch_.path("endless");
+  EXPECT_EQ(run(file, out, "k1-d1-m2-1f1b", SIGKILL).exit_code, 128 + SIGKILL);
+  for (int i = 0; i < 1000 && processes_of(out) > 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_EQ(processes_of(out), 0U);
 }
 
 }  // namespace

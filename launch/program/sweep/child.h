@@ -29,7 +29,7 @@ class Child {
  private:
   pid_t process_ = -1;
   bool ended_ = false;
-  int exit_code_ = -1;
+  int exit_code_ = 1;
 };
 
 }  // namespace penstock

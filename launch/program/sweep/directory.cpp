@@ -111,7 +111,7 @@ std::vector<ScalingRow> rows_of(const std::string& directory, const SweepRecord&
 
 std::string write_results(const std::string& directory, const SweepRecord& record) {
   const std::vector<ScalingRow> rows = rows_of(directory, record);
-  const std::string table = table_markdown(rows);
+  std::string table = table_markdown(rows);
   replace_file(directory + "/table.csv", table_csv(rows));
   replace_file(directory + "/table.md", table);
   for (const SweepPlot& plot : sweep_plots(rows, about(record))) {
