@@ -175,6 +175,7 @@ def main():
         folder = Path(name)
         toml = [text for language, text in blocks(SOURCE / "README.md") if language == "toml"]
         (folder / "run.toml").write_text(toml[0], encoding="utf-8")
+        (folder / "text.txt").write_text("what walkthrough.md learns\n" * 1000, encoding="utf-8")
         shutil.copy(SOURCE / "launch/examples/mlp.toml", folder)
         for page in PAGES:
             check_links(page)
