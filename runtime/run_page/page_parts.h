@@ -6,7 +6,8 @@
 
 namespace penstock {
 
-extern const std::string_view kReportFrame;   // HTML with {{refresh}} {{title}} {{style}} {{body}} {{data}} ...
+extern const std::string_view
+    kReportFrame;  // HTML with {{refresh}} {{title}} {{style}} {{body}} {{data}} ...
 extern const std::string_view kReportStyle;   // CSS
 extern const std::string_view kReportScript;  // JavaScript
 

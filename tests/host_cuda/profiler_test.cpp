@@ -24,15 +24,19 @@ TEST(Profiler, HearsOfEveryInstructionByTheNameThatTheTraceGivesIt) {
                                         "[model]\nkind = \"mlp\"\nhidden_layers = [8]\nimage = [1, "
                                         "4, 4]\n[data]\nkind = \"synthetic\"\n[pipeline]\n"
                                         "micro_batches = 3\n[checkpoint]\nlast = false\n[run]\n"
-                                        "steps = 2\nthreads = 1\n") +
+                                        "steps = 4\ntrace = 2\nthreads = 1\n") +
                           " --device cuda --out " + out);
   unsetenv("NVTX_INJECTION64_PATH");
   ASSERT_EQ(job.exit_code, 0) << job.output;
-  std::vector<std::string> expected = {"domain penstock"};
-  for (const Json& event : Json::parse(read_file(out + "/trace.json"))["traceEvents"]) {
+  // Steps 3 and 4 are recorded, and steps 1 and 2 were no others.
+  std::vector<std::string> steps;
+  const Json trace = Json::parse(read_file(out + "/trace.json"));
+  for (const Json& event : trace["traceEvents"]) {
     if (event["ph"] != "X" || event["pid"] != 0) continue;
-    expected.insert(expected.end(), {event["name"], "end"});
+    steps.insert(steps.end(), {event["name"], "end"});
   }
+  std::vector<std::string> expected = {"domain penstock"};
+  for (int half = 0; half < 2; ++half) expected.insert(expected.end(), steps.begin(), steps.end());
   std::vector<std::string> heard;
   std::istringstream lines(read_file(scratch.path("heard")));
   for (std::string line; std::getline(lines, line);) heard.push_back(line);

@@ -43,7 +43,8 @@ RUNS = [
 ]
 
 
-MOST_ERROR_US = 1000
+# Quiet, it is 15 to 45 us; where other tests run, an answer may wait for a core. The clocks are 5,000 s apart.
+MOST_ERROR_US = 100e3
 
 
 def check_clocks(hosts, folder, count):

@@ -62,7 +62,7 @@ class Job:
         for words in ("exit code 75: queued again", "start 2: 4 ranks", "resumed after step"):
             assert words in log, f"no '{words}' in:\n{log}"
         self.slurm.run(penstock, "inspect", self.out, undisturbed)
-        stopped = [line for line in log.splitlines() if line.startswith("stopped after step")]
+        stopped = [line for line in log.splitlines() if " stopped after step" in line]
         print(f"{self.launcher}: {stopped[0].partition(', with')[0]}; the same weights at the end, to the bit")
 
 

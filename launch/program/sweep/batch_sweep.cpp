@@ -35,8 +35,7 @@ std::string submitted(const SweepFile& sweep, const SweepPoint& point,
   fs::remove(said);
   Child child(words, said, by_input ? script : "/dev/null");
   const bool ended = child.ends_within(kMostMs);
-  std::string text =
-      one_line(read_text(said, kMostBytes, FileOwner::Run)).substr(0, kMostSaid);
+  std::string text = one_line(read_text(said, kMostBytes, FileOwner::Run)).substr(0, kMostSaid);
   if (!ended || child.exit_code() != 0) {
     fail_resource(
         fmt::format("{}: '{}' does not take it: {}; submit by the same sweep again when "

@@ -53,8 +53,8 @@ TEST_F(Files, OfAUserMayBeLinksAndOfARunMayNot) {
   EXPECT_EQ(read_text(at("link"), 4, FileOwner::User), "text");
   EXPECT_THAT(refused(ErrorKind::Data, [&] { (void)read_text(at("link"), 4, FileOwner::Run); }),
               HasSubstr("link is a symbolic link"));
-  for (const auto& [owner, kind] : {std::pair(FileOwner::User, ErrorKind::Input),
-                                    std::pair(FileOwner::Run, ErrorKind::Data)}) {
+  for (const auto& [owner, kind] :
+       {std::pair(FileOwner::User, ErrorKind::Input), std::pair(FileOwner::Run, ErrorKind::Data)}) {
     const auto read = [&, owner = owner](const std::string& path) {
       return [&, path, owner] { (void)read_text(path, 3, owner); };
     };
