@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <sstream>
 
 #include "kernels/error.h"
+#include "runtime/comm/agreement.h"
 
 namespace penstock {
 namespace {
@@ -32,22 +32,6 @@ DataFacts facts_of(const Datasets& datasets) {
   return facts;
 }
 
-std::string encode(const DataFacts& facts) {
-  std::ostringstream out;
-  out << facts.vocabulary << ' ' << facts.classes << ' ' << facts.targets_per_sample << ' '
-      << facts.training_samples << ' ' << facts.validation_samples;
-  return out.str();
-}
-
-DataFacts decode(const std::string& text) {
-  std::istringstream in(text);
-  DataFacts facts;
-  in >> facts.vocabulary >> facts.classes >> facts.targets_per_sample >> facts.training_samples >>
-      facts.validation_samples;
-  if (!in) fail_internal("rank 0 sent data facts that cannot be read: '" + text + "'");
-  return facts;
-}
-
 // On the rank that reads, which may be any, and from its reading thread: one write keeps the line
 // whole among those of others.
 void warn_of_damage(const std::string& line) {
@@ -61,23 +45,11 @@ DataSource::DataSource(const Config& config, const ModelMaker& models, Collectiv
     : config_(config),
       shape_(on_every_rank([&] { return sample_shape(config.model, models.input(config.model)); })),
       host_(host_memory_source()) {
-  // The first character says whether the rest is facts ('+') or a refusal (the digit of its kind).
-  std::string message;
-  if (world.rank() == 0) {
-    try {
-      datasets_ = open_datasets(config.data, shape_, config.run.seed, warn_of_damage);
-      note_ = datasets_.note;
-      message = '+';
-      message += encode(facts_of(datasets_));
-    } catch (const Error& error) {
-      message = std::to_string(error.exit_code()) + error.what();
-    }
-  }
-  message = world.broadcast(message, 0);
-  if (message.at(0) != '+') {
-    throw Error(static_cast<ErrorKind>(message[0] - '0'), message.substr(1), ErrorScope::EveryRank);
-  }
-  facts_ = decode(message.substr(1));
+  facts_ = numbers_of_first_rank<DataFacts>(world, [&] {
+    datasets_ = open_datasets(config.data, shape_, config.run.seed, warn_of_damage);
+    note_ = datasets_.note;
+    return facts_of(datasets_);
+  });
 }
 
 int64_t DataSource::mini_batch() const {

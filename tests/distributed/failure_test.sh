@@ -40,7 +40,7 @@ case $how in
   hang|mail)  # mpirun gives a process that it ends a second, and one that is stopped takes it
     [ $code -eq 4 ] || fail "exit code $code, expected 4"
     if [ "$how" = hang ]; then
-      grep -q "penstock: rank 1 .* is stopped by a signal; it is in Forward(1, 5) for 0.[3-9] s" "$log" || fail "the stopped rank is not named"
+      grep -q "penstock: rank 1 .* is stopped by a signal; it is in Forward(1, 5) for [01][.][0-9] s" "$log" || fail "the stopped rank is not named"
     else
       grep -q "penstock: rank 1 .* does not answer" "$log" || fail "the rank that does not answer is not named"
     fi
