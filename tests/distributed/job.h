@@ -57,6 +57,22 @@ class Scratch {
   std::filesystem::path root_;
 };
 
+// The beginning of a run file: a network that takes a millisecond a step. [run] and what else a
+// test wants follow.
+inline const std::string kTinyTransformer = R"([model]
+kind = "transformer-lm"
+layers = 2
+width = 16
+heads = 2
+context = 8
+vocabulary = 20
+[data]
+kind = "synthetic"
+[pipeline]
+micro_batches = 2
+micro_batch_size = 2
+)";
+
 // What a run leaves that must not depend on the cluster.
 struct Trajectory {
   std::vector<double> losses, gradient_norms;  // by step, from metrics.jsonl

@@ -21,19 +21,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr const char* kSmall = R"([model]
-kind = "transformer-lm"
-layers = 2
-width = 16
-heads = 2
-context = 8
-vocabulary = 20
-[data]
-kind = "synthetic"
-[pipeline]
-micro_batches = 2
-micro_batch_size = 2
-[run]
+const std::string kSmall = kTinyTransformer + R"([run]
 steps = 8
 threads = 1
 )";

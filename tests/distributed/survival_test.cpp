@@ -23,19 +23,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* kSurvivor = R"([model]
-kind = "transformer-lm"
-layers = 2
-width = 16
-heads = 2
-context = 8
-vocabulary = 20
-[data]
-kind = "synthetic"
-[pipeline]
-micro_batches = 2
-micro_batch_size = 2
-[run]
+const std::string kSurvivor = kTinyTransformer + R"([run]
 steps = 20
 threads = 1
 )";

@@ -23,19 +23,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* kSweptRun = R"([model]
-kind = "transformer-lm"
-layers = 2
-width = 16
-heads = 2
-context = 8
-vocabulary = 20
-[data]
-kind = "synthetic"
-[pipeline]
-micro_batches = 2
-micro_batch_size = 2
-[checkpoint]
+const std::string kSweptRun = kTinyTransformer + R"([checkpoint]
 every = 500
 [run]
 steps = 1500

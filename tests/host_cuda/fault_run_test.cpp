@@ -14,19 +14,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* kFaultedRun = R"([model]
-kind = "transformer-lm"
-layers = 2
-width = 16
-heads = 2
-context = 8
-vocabulary = 20
-[data]
-kind = "synthetic"
-[pipeline]
-micro_batches = 2
-micro_batch_size = 2
-[run]
+const std::string kFaultedRun = kTinyTransformer + R"([run]
 steps = 3
 threads = 1
 )";
