@@ -11,6 +11,7 @@
 #include "launch/program/device_choice.h"
 #include "launch/program/failure.h"
 #include "launch/program/output.h"
+#include "launch/program/processor/measured_speed.h"
 #include "launch/program/runs/dry_run.h"
 #include "launch/program/runs/kept_run.h"
 #include "launch/program/runs/planned_run.h"
@@ -148,6 +149,16 @@ struct Preparation {
   Grid grid;
 };
 
+// Collective. Of the processor, where rank 0 computes on it, or a dry run stands for it.
+ProcessorSpeed speed_for(Collective& world, const Session& session, const ThreadPlan& threads,
+                         const DeviceChoice& choice, const RunConfig& config) {
+  const bool reckons =
+      config.dry_run ? config.dry_run_model == "cpu" : choice.ranks.front().gpu.empty();
+  if (!reckons || !config.measure_processor) return {};
+  const int cores = session.rank() == 0 ? threads.ranks.front().host_cores : 0;
+  return speed_of_ranks(world, session, threads.threads, cores);
+}
+
 // Collective. Nothing where nothing is left to train.
 std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
                                    const ModelMaker& models) {
@@ -172,8 +183,10 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
     made.choice = without_gpus(std::move(made.choice));
     config.pipeline.link = "auto";
   }
+  const ProcessorSpeed speed = speed_for(world, session, made.threads, made.choice, config.run);
   agree(world, fmt::format("rank {} (host {})", session.rank(), session.host()), [&] {
-    made.device = open_device(made.choice, made.threads.threads, config.run, session.local_ranks());
+    made.device =
+        open_device(made.choice, made.threads.threads, config.run, session.local_ranks(), speed);
   });
   const int64_t bytes =
       memory_of_rank(made.choice, session.rank(), session.local_ranks(), *made.device);
