@@ -15,6 +15,7 @@
 #include "runtime/data/text/text_file.h"
 #include "runtime/data/text/token_source.h"
 #include "runtime/data/tokens/megatron_tokens.h"
+#include "runtime/hub/config_json.h"
 #include "runtime/schedule/text/csv.h"
 #include "target.h"
 
@@ -48,6 +49,13 @@ void read_manifest(const std::string& bytes, const std::string& path) {
 
 void read_state(const std::string& bytes, const std::string& path) {
   (void)parse_state(bytes, path);
+}
+
+void read_hub(const std::string& bytes, const std::string& path) {
+  const ModelConfig model = parse_hub_config(bytes, path).model;
+  if (model.layers < 1 || model.heads % model.kv_heads != 0 || model.head_width < 1) {
+    throw std::logic_error("a network that cannot be");
+  }
 }
 
 void read_settings(const std::string& /*bytes*/, const std::string& path) {
@@ -142,7 +150,7 @@ const std::string kByKey = R"(["']|line \d|not a JSON object|format \d|nested|mo
 }  // namespace
 
 std::span<const FuzzTarget> fuzz_targets() {
-  static const std::array<FuzzTarget, 14> kTargets = {{
+  static const std::array<FuzzTarget, 15> kTargets = {{
       {"safetensors",
        read_safetensors,
        {"\"shape\":[", "\"dtype\":\"F4\"", "\"data_offsets\":[0,0]", "__metadata__", "{", "}", "[",
@@ -152,6 +160,11 @@ std::span<const FuzzTarget> fuzz_targets() {
       {"index", read_index, kJsonWords, "is missing"},
       {"manifest", read_manifest, kJsonWords, kByKey},
       {"state", read_state, kJsonWords, kByKey},
+      {"hub_config",
+       read_hub,
+       {"null", "true", "-1", "0", "1e999", "\"llama\"", "\"qwen3\"", "\"rope_scaling\":{}",
+        "\"layer_types\":[]", "18446744073709551616", "[[[[[[[[[["},
+       kByKey},
       {"run_file",
        read_settings,
        {"[", "]", "{", "}", "'''", "\"\"\"", ".", " = ", "\n[model]\n", "[[model.layers]]", "inf",
