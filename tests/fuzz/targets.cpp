@@ -16,6 +16,7 @@
 #include "runtime/data/text/token_source.h"
 #include "runtime/data/tokens/megatron_tokens.h"
 #include "runtime/data/words/byte_pairs.h"
+#include "runtime/hub/config_json.h"
 #include "runtime/schedule/text/csv.h"
 #include "target.h"
 
@@ -49,6 +50,13 @@ void read_manifest(const std::string& bytes, const std::string& path) {
 
 void read_state(const std::string& bytes, const std::string& path) {
   (void)parse_state(bytes, path);
+}
+
+void read_hub(const std::string& bytes, const std::string& path) {
+  const ModelConfig model = parse_hub_config(bytes, path).model;
+  if (model.layers < 1 || model.heads % model.kv_heads != 0 || model.head_width < 1) {
+    throw std::logic_error("a network that cannot be");
+  }
 }
 
 void read_settings(const std::string& /*bytes*/, const std::string& path) {
@@ -164,6 +172,11 @@ std::span<const FuzzTarget> fuzz_targets() {
       {"index", read_index, kJsonWords, "is missing"},
       {"manifest", read_manifest, kJsonWords, kByKey},
       {"state", read_state, kJsonWords, kByKey},
+      {"hub_config",
+       read_hub,
+       {"null", "true", "-1", "0", "1e999", "\"llama\"", "\"qwen3\"", "\"rope_scaling\":{}",
+        "\"layer_types\":[]", "18446744073709551616", "[[[[[[[[[["},
+       kByKey},
       {"run_file",
        read_settings,
        {"[", "]", "{", "}", "'''", "\"\"\"", ".", " = ", "\n[model]\n", "[[model.layers]]", "inf",
