@@ -237,11 +237,13 @@ class CountingUpdate final : public UpdateOps {
       tally_.pass(3 * elements(t.weight), {&t.average, &t.average, &t.weight});
     }
   }
-  void sum_of_squares(Tensor& results, std::span<const Tensor> all) override {
-    const Tensor result = results.reshaped({results.elements()});
-    for (size_t i = 0; i < all.size(); ++i) {
-      const Tensor one = result.view(static_cast<int64_t>(i), {1});
-      tally_.pass(2 * elements(all[i]), {&one, &all[i]});
+  void squares_by_block(Tensor& results, std::span<const Tensor> all) override {
+    int64_t at = 0;
+    for (const Tensor& x : all) {
+      const int64_t blocks = squares_blocks(x.elements());
+      const Tensor sums = results.view(at, {blocks});
+      tally_.pass(2 * elements(x), {&sums, &x});
+      at += blocks;
     }
   }
 

@@ -21,16 +21,16 @@ class CountingDense final : public DenseOps {
   void linear_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias,
                       Fused /*f*/) override {
     const double weight = tally_.read(w, x.dtype(), FilterUse::Forward);
-    tally_.product(flops(x, w.shape()), x.dtype(), {&y, &x, bias}, weight);
+    tally_.product(ProductKind::Linear, flops(x, w.shape()), x.dtype(), {&y, &x, bias}, weight);
   }
   void linear_backward_input(Tensor& dx, const Tensor& g, Weight& w) override {
     const double weight = tally_.read(w, g.dtype(), FilterUse::InputGradient);
-    tally_.product(flops(dx, w.shape()), g.dtype(), {&dx, &g}, weight);
+    tally_.product(ProductKind::Linear, flops(dx, w.shape()), g.dtype(), {&dx, &g}, weight);
   }
   void linear_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
                               bool accumulate) override {
     const Tensor* sum = accumulate ? &dw : nullptr;
-    tally_.product(flops(x, dw.shape()), x.dtype(), {&dw, sum, &x, &g});
+    tally_.product(ProductKind::Linear, flops(x, dw.shape()), x.dtype(), {&dw, sum, &x, &g});
     if (dbias == nullptr) return;
     const Tensor partial = tally_.bias_scratch(g);
     tally_.pass(elements(g), {&g, dbias, dbias});
@@ -39,20 +39,22 @@ class CountingDense final : public DenseOps {
                                const Tensor* bias, Activation f) override {
     if (bias == nullptr || !fuses(f, y)) return false;
     const double weight = tally_.read(w, x.dtype(), FilterUse::Forward);
-    tally_.product(flops(x, w.shape()), x.dtype(), {&y, &pre, &x, bias}, weight);
+    tally_.product(ProductKind::Linear, flops(x, w.shape()), x.dtype(), {&y, &pre, &x, bias},
+                   weight);
     return true;
   }
   bool fused_linear_activation_backward(Tensor& dpre, const Tensor& g, Weight& w, const Tensor& pre,
                                         Activation f) override {
     if (!fuses(f, dpre)) return false;
     const double weight = tally_.read(w, g.dtype(), FilterUse::InputGradient);
-    tally_.product(flops(dpre, w.shape()), g.dtype(), {&dpre, &g, &pre}, weight);
+    tally_.product(ProductKind::Linear, flops(dpre, w.shape()), g.dtype(), {&dpre, &g, &pre},
+                   weight);
     return true;
   }
   void matmul(Tensor& c, const Tensor& a, const Tensor& b, bool transpose_a, bool /*transpose_b*/,
               bool accumulate) override {
     const auto k = static_cast<double>(transpose_a ? a.dim(1) : a.dim(2));
-    tally_.product(2 * elements(c) * k, a.dtype(), {&c, &a, &b},
+    tally_.product(ProductKind::Linear, 2 * elements(c) * k, a.dtype(), {&c, &a, &b},
                    accumulate ? static_cast<double>(c.size_bytes()) : 0);
   }
 
@@ -76,13 +78,13 @@ class CountingImage final : public ImageOps {
                       const Window& window, int groups, Fused /*f*/) override {
     const FilterUse use = is_linear(window, groups) ? FilterUse::Product : FilterUse::Forward;
     const double weight = tally_.read(w, x.dtype(), use, groups);
-    tally_.product(flops(y, w.shape()), x.dtype(), {&y, &x, bias}, weight);
+    tally_.product(kind_of(window, groups), flops(y, w.shape()), x.dtype(), {&y, &x, bias}, weight);
   }
   void conv2d_backward_input(Tensor& dx, const Tensor& g, Weight& w, const Window& window,
                              int groups) override {
     const FilterUse use = is_linear(window, groups) ? FilterUse::Product : FilterUse::InputGradient;
     const double weight = tally_.read(w, g.dtype(), use, groups);
-    tally_.product(flops(g, w.shape()), g.dtype(), {&dx, &g}, weight);
+    tally_.product(kind_of(window, groups), flops(g, w.shape()), g.dtype(), {&dx, &g}, weight);
   }
   void conv2d_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
                               const Window& window, int groups, bool accumulate) override {
@@ -94,7 +96,7 @@ class CountingImage final : public ImageOps {
         between = tally_.scratch(elements, DType::F32);
       }
       const Tensor* sum = accumulate ? &dw : nullptr;
-      tally_.product(flops(g, dw.shape()), x.dtype(), {&dw, sum, &x, &g});
+      tally_.product(kind_of(window, groups), flops(g, dw.shape()), x.dtype(), {&dw, sum, &x, &g});
     }
     if (dbias == nullptr) return;
     const Tensor partial = tally_.bias_scratch(g);
@@ -117,6 +119,9 @@ class CountingImage final : public ImageOps {
   }
 
  private:
+  static ProductKind kind_of(const Window& window, int groups) {
+    return is_linear(window, groups) ? ProductKind::Linear : ProductKind::Convolution;
+  }
   // Every output is a sum over a window of the input channels of its group.
   static double flops(const Tensor& y, const Shape& weight) {
     return 2 * elements(y) * static_cast<double>(weight[1] * weight[2] * weight[3]);
@@ -144,7 +149,8 @@ class CountingAttention final : public AttentionOps {
                          const AttentionOptions& options) override {
     const AttentionSizes sizes = attention_sizes("attention_forward", q, k, v, mask, options);
     const Scratch scratch(tally_, sizes, q.dtype(), mask, options, false);
-    tally_.product_as_is(2 * product(sizes, options) + kSoftmax * scores(sizes, options), q.dtype(),
+    tally_.product_as_is(ProductKind::Attention,
+                         2 * product(sizes, options) + kSoftmax * scores(sizes, options), q.dtype(),
                          {&out, &logsumexp, &q, &k, &v, mask.key_lengths, mask.starts});
   }
   // Five: the scores again, the gradients of probabilities, values, queries and keys.
@@ -156,7 +162,8 @@ class CountingAttention final : public AttentionOps {
     const Scratch scratch(tally_, sizes, q.dtype(), mask, options, true);
     const Tensor workspace = fused_workspace(sizes, q.dtype(), mask, options);
     tally_.product_as_is(
-        5 * product(sizes, options) + kSoftmax * scores(sizes, options), q.dtype(),
+        ProductKind::Attention, 5 * product(sizes, options) + kSoftmax * scores(sizes, options),
+        q.dtype(),
         {&dq, &dk, &dv, &g, &q, &k, &v, &out, &logsumexp, mask.key_lengths, mask.starts});
   }
 

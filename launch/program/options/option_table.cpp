@@ -100,6 +100,7 @@ void add_model(std::vector<Option>& table) {
   using M = ModelConfig;
   Rows rows(table, "model", &Config::model);
   rows.add("kind", &M::kind, "NAME", one_of({"transformer-lm", "decoder", "transformer-nmt", "amoebanet-d", "amoebanet-b", "resnet", "unet", "mlp", "sequential", "own"}), "the network; own: one that a program brings");
+  rows.add("from", &M::from, "DIR", any(), "a Hugging Face folder (config.json, safetensors): the keys of this section follow from it, but for dropout and a shorter context, and its weights are what training starts from");
   rows.add("layers", &M::layers, "N", between(1, 1e6), "transformers, mlp: blocks; amoebanet: normal cells, 3n; unet: levels; sequential: a list of tables, [[model.layers]]");
   rows.add("decoder_layers", &M::decoder_layers, "N", between(0, 1e6), "transformer-nmt: blocks of the decoder; 0: layers");
   rows.add("width", &M::width, "N", between(0, 1e6), "transformers: per position, 0: 128; resnet: first channels, 0: by form");
@@ -195,6 +196,7 @@ void add_optimizer(std::vector<Option>& table) {
   rows.add("epsilon", &O::epsilon, "X", above(0), "keeps divisions finite");
   rows.add("freeze", "freeze", &O::freeze, "PATTERN,..", any(), "parameters that keep their weights, by name: 'blocks.*'").repeats = true;
   rows.add("moving_average", &O::moving_average, "X", share(), "decay of the averaged weights used in evaluation; 0: off");
+  rows.add("sharded", &O::sharded, "NAME", one_of({"auto", "true", "false"}), "each replica keeps the optimizer's state, and the averages, of its share of the weights alone; auto: where D > 1. The same bits, the same checkpoints");
 }
 
 void add_pipeline(std::vector<Option>& table) {
@@ -213,6 +215,7 @@ void add_pipeline(std::vector<Option>& table) {
   rows.add("profile", &P::profile, "PATH", any(), "times measured by penstock profile, for split, auto and predictions; empty: counted");
   rows.add("placement", "placement", &P::placement, "NAME", one_of({"stages", "replicas"}), "which neighbours share a node");
   rows.add("reduction", "reduction", &P::reduction, "NAME", one_of({"fast", "exact"}), "exact: gradients of micro-batches are added up in pairs, to the same bits for every D; M must be a power of two if D > 1; takes log2 M times their memory");
+  rows.add("wire", "wire", &P::wire, "TYPE", one_of({"full", "bf16"}), "of activations and gradients between ranks. bf16: those in fp32 travel in half the bytes, rounded to 8 significant bits, so that results depend on where the network is cut; of a bf16 run, and of sums over replicas, nothing changes");
   rows.add("link", "link", &P::link, "NAME", one_of({"auto", "nccl", "mpi-staged", "mpi-cuda", "mpi"}), "by what tensors travel between ranks; auto: nccl where every rank has a GPU of its own");
 }
 
@@ -252,7 +255,8 @@ void add_run(std::vector<Option>& table) {
   rows.add("threads", "threads", &R::threads, "N", between(0, 4096), "per rank; 0: the host's cores shared by its ranks");
   rows.add("bind", &R::bind, "HOW", one_of({"auto", "none", "split"}), "of ranks to cores, with memory beside them. auto: where the launcher gave a rank cores of its own; split: cores that ranks share are divided, which wants a host without other jobs; none: never. Changes no result");
   rows.add("precision", "precision", &R::precision, "NAME", one_of({"fp32", "bf16"}), "of the computation; weights are kept in fp32");
-  rows.add("peak_tflops", &R::peak_tflops, "X", between(0, 1e9), "what mfu is a share of, TFLOP/s of a rank; 0: the published dense peak of the device, else what its clock says");
+  rows.add("peak_tflops", &R::peak_tflops, "X", between(0, 1e9), "what mfu is a share of, TFLOP/s of a rank; 0: the published dense peak of a GPU, else what its clock says; of a processor what was measured");
+  rows.add("measure_processor", &R::measure_processor, "", any(), "measure what this processor does, once, half a second, kept in the user's cache: for forecasts and mfu without a profile; false: take what is usual");
   rows.add("eval_every", "eval-every", &R::eval_every, "N", between(0, 1e15), "steps; 0: only at the end");
   rows.add("eval_batch", &R::eval_batch, "N", between(0, kMostSamples), "samples of an evaluation micro-batch; 0: micro_batch_size");
   rows.add("log_every", "log-every", &R::log_every, "N", between(1, 1e15), "steps between plain log lines");
