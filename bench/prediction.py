@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Predicted beside measured: profiles six runs of two ranks on this machine, trains each several times,
-and prints step times and peak memory beside what `penstock plan` would have said. A benchmark: prints, asserts nothing.
+"""Predicted beside measured: runs of two ranks on this machine, each trained several times with a profile of its
+layers and without one (from what the program has measured of the processor), and the step times and peak memory that
+the program said beforehand. A benchmark: prints, asserts nothing.
 
-usage: bench/prediction.py [--penstock PATH] [--runs 5] [--steps 40]
+usage: bench/prediction.py [--penstock PATH] [--runs 5] [--steps 40] [--only PART OF A NAME]
 """
 import argparse
 import json
@@ -38,19 +39,25 @@ micro_batches = 8
 threads = 1
 """
 
+LM = TRANSFORMER.format(layers=4, width=256, heads=4, context=128)
+DEEP = TRANSFORMER.format(layers=6, width=256, heads=4, context=64)
+
 # name, network, options of both profile and train, options of train
 RUNS = [
-    ("gpipe, recompute", TRANSFORMER.format(layers=4, width=256, heads=4, context=128),
-     "--micro-batch-size 4", "--schedule gpipe --recompute stage"),
-    ("1f1b, kept", TRANSFORMER.format(layers=4, width=256, heads=4, context=128),
-     "--micro-batch-size 4", "--schedule 1f1b --recompute none"),
+    ("gpipe, recompute", LM, "--micro-batch-size 4", "--schedule gpipe --recompute stage"),
+    ("1f1b", LM, "--micro-batch-size 4", "--schedule 1f1b --recompute none"),
+    ("1f1b-deep", LM, "--micro-batch-size 4", "--schedule 1f1b-deep --recompute none"),
+    ("interleaved-1f1b", DEEP, "--micro-batch-size 8", "--schedule interleaved-1f1b --stages 4 --recompute none"),
+    ("looped-bfs", DEEP, "--micro-batch-size 8", "--schedule looped-bfs --stages 4 --recompute none"),
+    ("zb-h1", LM, "--micro-batch-size 4", "--schedule zb-h1 --recompute none"),
+    ("zb-h2", LM, "--micro-batch-size 4", "--schedule zb-h2 --recompute none"),
+    ("zb-v", DEEP, "--micro-batch-size 8", "--schedule zb-v --stages 4 --recompute none"),
+    ("dualpipev", DEEP, "--micro-batch-size 8", "--schedule dualpipev --stages 4 --recompute none"),
+    ("two replicas", LM, "--micro-batch-size 4", "--stages 1 --replicas 2 --micro-batches 4 --recompute none"),
     ("zb-h1, bf16", TRANSFORMER.format(layers=6, width=384, heads=6, context=128),
      "--micro-batch-size 2 --precision bf16", "--schedule zb-h1 --recompute none"),
-    ("interleaved, 4 stages", TRANSFORMER.format(layers=6, width=256, heads=4, context=64),
-     "--micro-batch-size 8", "--schedule interleaved-1f1b --stages 4 --recompute none"),
     ("ResNet-20, by layer", RESNET, "--micro-batch-size 8", "--schedule 1f1b --recompute layer"),
-    ("uneven 2 + 7 layers", TRANSFORMER.format(layers=6, width=256, heads=4, context=128),
-     "--micro-batch-size 2", "--schedule 1f1b --recompute stage --split 2,7"),
+    ("uneven 2 + 5 layers", LM, "--micro-batch-size 2", "--schedule 1f1b --recompute stage --split 2,5"),
 ]
 
 
@@ -70,20 +77,26 @@ def train_once(penstock, run_file, options, scratch):
 
 
 def measure(penstock, run, runs, steps, scratch):
+    """Predicted and measured step times, by whether there was a profile, and the ranks' peak memory."""
     _, network, shared, own = run
     run_file = scratch / "run.toml"
     run_file.write_text(network + COMMON)
-    predicted, measured = [], []
-    # Profile and run take turns, so that both see the machine as it is.
+    options = [*shared.split(), *own.split(), "--steps", str(steps)]
+    pairs = {"counted": [], "profiled": []}
+    # All take turns, so that each sees the machine as it is.
     for _ in range(runs):
         profile = scratch / "profile.json"
         mpirun(penstock, ["profile", str(run_file), "--profile-out", str(profile), *shared.split()])
-        options = [*shared.split(), *own.split(), "--steps", str(steps), "--pipeline.profile", str(profile)]
-        summary = train_once(penstock, run_file, options, scratch)
-        predicted.append(summary["step_ms"]["predicted"])
-        measured.append(summary["step_ms"]["median"])
+        for basis, more in (("counted", []), ("profiled", ["--pipeline.profile", str(profile)])):
+            summary = train_once(penstock, run_file, [*options, *more], scratch)
+            pairs[basis].append((summary["step_ms"]["predicted"], summary["step_ms"]["median"]))
     peaks = [(rank["predicted_peak_bytes"], rank["peak_bytes"]["total"]) for rank in summary["ranks_detail"]]
-    return predicted, measured, peaks
+    return pairs, peaks
+
+
+def ratio_text(pairs):
+    ratios = [predicted / measured for predicted, measured in pairs]
+    return f"{statistics.median(ratios):6.3f} {min(ratios):6.3f}-{max(ratios):.3f}"
 
 
 def main():
@@ -92,16 +105,16 @@ def main():
     parser.add_argument("--penstock", default=str(root / "build/release/bin/penstock"))
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--steps", type=int, default=40)
+    parser.add_argument("--only", default="")
     options = parser.parse_args()
-    print(f"{'2 ranks':24} {'predicted ms':>12} {'measured ms':>12} {'ratio':>6} {'spread':>13}   peak bytes, predicted / measured")
-    for run in RUNS:
+    print(f"{'2 ranks, predicted / measured':29} {'measured ms':>12}   {'counted':>6} {'spread':>12}   {'profiled':>6} {'spread':>11}   "
+          "peak bytes, predicted / measured")
+    for run in (run for run in RUNS if options.only in run[0]):
         with tempfile.TemporaryDirectory() as scratch:
-            predicted, measured, peaks = measure(options.penstock, run, options.runs, options.steps, pathlib.Path(scratch))
-        ratios = [p / m for p, m in zip(predicted, measured)]
+            pairs, peaks = measure(options.penstock, run, options.runs, options.steps, pathlib.Path(scratch))
+        milliseconds = statistics.median(measured for _, measured in pairs["counted"] + pairs["profiled"])
         memory = ", ".join(f"{p / 2**20:.1f} / {m / 2**20:.1f} MiB ({p / m - 1:+.1%})" for p, m in peaks)
-        print(f"{run[0]:24} {statistics.median(predicted):12.2f} {statistics.median(measured):12.2f} "
-              f"{statistics.median(predicted) / statistics.median(measured):6.3f} "
-              f"{min(ratios):6.3f}-{max(ratios):.3f}   {memory}", flush=True)
+        print(f"{run[0]:29} {milliseconds:12.2f}   {ratio_text(pairs['counted'])}   {ratio_text(pairs['profiled'])}   {memory}", flush=True)
 
 
 if __name__ == "__main__":

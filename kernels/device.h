@@ -48,8 +48,10 @@ enum class Bf16 : uint8_t {
 };
 
 // The CPU backend with that many OpenMP threads (>= 1) for every op. The calling thread, which is
-// the one to use it, and its OpenMP threads compute without denormal numbers from here on.
-[[nodiscard]] std::unique_ptr<Device> make_cpu_device(int threads, Bf16 bf16 = Bf16::Auto);
+// the one to use it, and its OpenMP threads compute without denormal numbers from here on. `speed`
+// is what its model() says.
+[[nodiscard]] std::unique_ptr<Device> make_cpu_device(int threads, Bf16 bf16 = Bf16::Auto,
+                                                      const ProcessorSpeed& speed = {});
 
 // One line per accelerator that the CUDA backend can use; empty without one (or without the
 // backend).

@@ -19,11 +19,15 @@ constexpr double kGiga = 1e9;
 // and what a kernel's launch costs from a queue that is never empty.
 DeviceModel accelerator(const char* name, double fp32_tera, double bf16_tera, double giga_bytes_s,
                         int64_t gibibytes) {
+  constexpr double kReached = 0.6;
+  const auto products = [](double tera) {
+    return ProductSpeed{
+        .peak = tera * kTera, .linear = kReached, .attention = kReached, .convolution = kReached};
+  };
   return {.name = name,
-          .matmul_flops_fp32 = fp32_tera * kTera,
-          .matmul_flops_bf16 = bf16_tera * kTera,
+          .fp32 = products(fp32_tera),
+          .bf16 = products(bf16_tera),
           .peak_from = std::string("published for ") + name,
-          .matmul_efficiency = 0.6,
           .memory_bytes_per_s = giga_bytes_s * kGiga,
           .memory_efficiency = 0.8,
           .op_overhead_s = 5e-6,
@@ -76,27 +80,35 @@ const PublishedPeak* published_peak(std::string_view device_name) {
   return found == kParts.end() ? nullptr : &found->peak;
 }
 
-// Measured with kernels/cpu on two cores of a server with AVX-512 and its bf16 products: nothing is
-// left to take off. The cores share the memory's bandwidth.
-DeviceModel cpu_model(const Processor& processor, int threads) {
+// What is usual was measured with kernels/cpu on two cores of a server with AVX-512 and its bf16
+// products: nothing is left to take off. The cores share the memory's bandwidth.
+DeviceModel cpu_model(const Processor& processor, int threads, const ProcessorSpeed& speed) {
   if (threads < 1) fail_input("a device model needs at least 1 thread");
   const double fp32 = (processor.avx512 ? 268 : 134) * kGiga * threads;
-  return {.name = "cpu",
-          .matmul_flops_fp32 = fp32,
-          .matmul_flops_bf16 = processor.bf16 ? 524 * kGiga * threads : fp32,
-          .peak_from = "a usual core's, x " + std::to_string(threads),
-          .memory_bytes_per_s = 33 * kGiga,
-          .op_overhead_s = 2e-6,
-          .memory_bytes = 16 * kGiB,
-          .packs_filters = true,
-          .filter_block = processor.avx512 ? 16 : 8,
-          .emulates_bf16 = !processor.bf16,
-          .threads = threads};
+  DeviceModel model{.name = "cpu",
+                    .fp32 = {.peak = fp32},
+                    .bf16 = {.peak = processor.bf16 ? 524 * kGiga * threads : fp32},
+                    .peak_from = "a usual core's, x " + std::to_string(threads),
+                    .memory_bytes_per_s = 33 * kGiga,
+                    .op_overhead_s = 2e-6,
+                    .memory_bytes = 16 * kGiB,
+                    .packs_filters = true,
+                    .filter_block = processor.avx512 ? 16 : 8,
+                    .emulates_bf16 = !processor.bf16,
+                    .threads = threads};
+  if (!speed.known()) return model;
+  model.fp32 = speed.fp32;
+  model.bf16 = speed.bf16;
+  model.peak_from = "measured on this processor";
+  model.pass_flops = speed.pass_flops;
+  model.memory_bytes_per_s = speed.memory_bytes_per_s;
+  model.op_overhead_s = speed.op_overhead_s;
+  return model;
 }
 
-DeviceModel device_model_named(const std::string& name, int threads) {
+DeviceModel device_model_named(const std::string& name, int threads, const ProcessorSpeed& speed) {
   if (threads < 1) fail_input("a device model needs at least 1 thread");
-  if (name == "cpu") return cpu_model(processor_at_hand(), threads);
+  if (name == "cpu") return cpu_model(processor_at_hand(), threads, speed);
   std::string known;
   for (const DeviceModel& model : accelerators()) {
     if (model.name == name) return model;

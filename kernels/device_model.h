@@ -17,14 +17,40 @@ struct Processor {
   bool avx512 = true;  // else 256-bit vectors: half the speed, filters in blocks of 8 channels
 };
 
-// Public peak figures, and the share of them that well-written kernels reach. An op takes
+enum class ProductKind : uint8_t { Linear, Attention, Convolution };
+
+// Matrix products of numbers of one type.
+struct ProductSpeed {
+  double peak = 0;  // FLOP/s
+  // The shares of it that products of the usual sizes reach, by what they are for.
+  double linear = 1, attention = 1, convolution = 1;
+
+  [[nodiscard]] double rate(ProductKind kind) const {
+    return peak * (kind == ProductKind::Linear      ? linear
+                   : kind == ProductKind::Attention ? attention
+                                                    : convolution);
+  }
+};
+
+// What the cores of one rank were seen to do (kernels/cpu/processor_speed.h), in place of what is
+// usual. Plain numbers, so that files and other ranks can have them.
+struct ProcessorSpeed {
+  ProductSpeed fp32, bf16;
+  double pass_flops = 0;          // operations/s in functions of elements that the cache holds
+  double memory_bytes_per_s = 0;  // read or written
+  double op_overhead_s = 0;
+
+  [[nodiscard]] bool known() const { return fp32.peak > 0; }
+};
+
+// Peak figures, and the share of them that well-written kernels reach. An op takes
 //   max(FLOPs / rate, bytes / bandwidth) + overhead      (Williams et al. 2009, the roofline).
 struct DeviceModel {
   std::string name;
-  double matmul_flops_fp32 = 0;  // FLOP/s of products of fp32 numbers
-  double matmul_flops_bf16 = 0;
-  std::string peak_from;         // where those come from: "published for H100 SXM"
-  double matmul_efficiency = 1;  // the share of those that is reached
+  ProductSpeed fp32, bf16;
+  std::string peak_from;  // where their peaks come from: "published for H100 SXM"
+  // Operations/s in functions of elements. 0: as many as in linear products of fp32 numbers.
+  double pass_flops = 0;
   double memory_bytes_per_s = 0;
   double memory_efficiency = 1;
   double op_overhead_s = 0;  // to start an op
@@ -48,13 +74,12 @@ struct DeviceModel {
   // cuBLASLt does: DenseOps::fused_linear_activation. Both its argument and its result are kept.
   bool fuses_gelu = false;
 
-  // The peak that reached FLOP/s are a share of.
-  [[nodiscard]] double matmul_peak(DType dtype) const {
-    return dtype == DType::BF16 ? matmul_flops_bf16 : matmul_flops_fp32;
+  // Of products of numbers of that type.
+  [[nodiscard]] const ProductSpeed& products(DType dtype) const {
+    return dtype == DType::BF16 ? bf16 : fp32;
   }
-  // FLOP/s that products of numbers of that type reach.
-  [[nodiscard]] double matmul_rate(DType dtype) const {
-    return matmul_efficiency * matmul_peak(dtype);
+  [[nodiscard]] double pass_rate() const {
+    return pass_flops > 0 ? pass_flops : fp32.rate(ProductKind::Linear);
   }
   [[nodiscard]] double memory_rate() const { return memory_efficiency * memory_bytes_per_s; }
 };
@@ -68,12 +93,15 @@ struct PublishedPeak {
 // boards run at other clocks (PCIe, NVL), and for a slice of one (MIG).
 [[nodiscard]] const PublishedPeak* published_peak(std::string_view device_name);
 
-// kernels/cpu on such a processor; the rate grows with `threads` (>= 1).
-[[nodiscard]] DeviceModel cpu_model(const Processor& processor, int threads = 1);
+// kernels/cpu on such a processor: as `speed` says, which is that of so many threads (>= 1); where
+// it is not known, what is usual, which grows with the threads.
+[[nodiscard]] DeviceModel cpu_model(const Processor& processor, int threads = 1,
+                                    const ProcessorSpeed& speed = {});
 
 // h200 | h100 | a100 | v100-16gb | v100-32gb | p100 | tpu-v2 | tpu-v3 (one core each) | cpu, which
-// is cpu_model() of the processor at hand: ranks on several kinds of machines get different
-// answers. Throws Error(Input) listing these names.
-[[nodiscard]] DeviceModel device_model_named(const std::string& name, int threads = 1);
+// is cpu_model() of the processor at hand, with `speed`: ranks on several kinds of machines get
+// different answers. Throws Error(Input) listing these names.
+[[nodiscard]] DeviceModel device_model_named(const std::string& name, int threads = 1,
+                                             const ProcessorSpeed& speed = {});
 
 }  // namespace penstock

@@ -52,7 +52,7 @@ class Server {
   [[nodiscard]] Json about() const {
     const DeviceModel model = device_.model();
     return {{"device", device_.description()},
-            {"bf16_flops", model.matmul_flops_bf16},
+            {"bf16_flops", model.bf16.peak},
             {"memory_bytes", model.memory_bytes}};
   }
   void set_up(const Json& request) {

@@ -74,7 +74,7 @@ void count(const KernelCase& kernel, const DeviceModel& model, Row& row) {
 class Table {
  public:
   Table(const DeviceModel& model, const std::string& device)
-      : peak_flops_(model.matmul_flops_bf16) {
+      : peak_flops_(model.bf16.peak) {
     fmt::print("{}; peak of bf16 products {:.1f} TFLOP/s\n", device, peak_flops_ / 1e12);
     fmt::print("{:48} {:>10} {:>9} {:>8} {:>9} {:>8}\n", "op", "ms", "GB/s", "of copy", "TFLOP/s",
                "of peak");
@@ -100,7 +100,7 @@ class Table {
 
 void write_json(const std::string& path, const Device& device, const std::vector<Row>& rows) {
   nlohmann::json document = {{"device", device.description()},
-                             {"bf16_flops", device.model().matmul_flops_bf16},
+                             {"bf16_flops", device.model().bf16.peak},
                              {"choices", device.library_choices()}};
   for (const Row& row : rows) {
     document["rows"].push_back(

@@ -26,7 +26,8 @@ void Tally::add(double flops, double rate, double bytes) {
   if (spent_) spent_(seconds);
 }
 
-void Tally::product(double flops, DType dtype, Operands operands, double more_bytes) {
+void Tally::product(ProductKind kind, double flops, DType dtype, Operands operands,
+                    double more_bytes) {
   std::vector<Tensor> wide;  // all at once
   for (const Tensor* operand : operands) {
     if (operand == nullptr) continue;
@@ -34,15 +35,16 @@ void Tally::product(double flops, DType dtype, Operands operands, double more_by
     // The product moves twice the bytes of what was widened.
     if (wide.back()) more_bytes += static_cast<double>(operand->size_bytes());
   }
-  product_as_is(flops, dtype, operands, more_bytes);
+  product_as_is(kind, flops, dtype, operands, more_bytes);
 }
 
-void Tally::product_as_is(double flops, DType dtype, Operands operands, double more_bytes) {
-  add(flops, model_.matmul_rate(dtype), bytes_of(operands) + more_bytes);
+void Tally::product_as_is(ProductKind kind, double flops, DType dtype, Operands operands,
+                          double more_bytes) {
+  add(flops, model_.products(dtype).rate(kind), bytes_of(operands) + more_bytes);
 }
 
 void Tally::pass(double flops, Operands operands) {
-  add(flops, model_.matmul_rate(DType::F32), bytes_of(operands));
+  add(flops, model_.pass_rate(), bytes_of(operands));
 }
 
 double Tally::read(Weight& weight, DType dtype, FilterUse use, int groups) {
@@ -85,7 +87,7 @@ Tensor Tally::widened(const Tensor& tensor) {
 
 void Tally::convert(double elements) {
   constexpr double kBoth = 2 + 4;  // bytes of a number in the two types
-  add(0, model_.matmul_rate(DType::F32), kBoth * elements);
+  add(0, model_.pass_rate(), kBoth * elements);
 }
 
 Tensor Tally::bias_scratch(const Tensor& g) {

@@ -27,9 +27,11 @@ class Tally {
 
   // Matrix products of numbers of that type. `more_bytes` come on top of the operands: a weight, or
   // what is added to. Where bf16 is emulated all operands of that type are widened at once.
-  void product(double flops, DType dtype, Operands operands, double more_bytes = 0);
+  void product(ProductKind kind, double flops, DType dtype, Operands operands,
+               double more_bytes = 0);
   // The same, where what is widened was counted before.
-  void product_as_is(double flops, DType dtype, Operands operands, double more_bytes = 0);
+  void product_as_is(ProductKind kind, double flops, DType dtype, Operands operands,
+                     double more_bytes = 0);
   // One pass over the operands, so many operations in all.
   void pass(double flops, Operands operands);
 

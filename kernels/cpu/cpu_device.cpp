@@ -10,8 +10,9 @@ namespace {
 
 class CpuDevice final : public Device {
  public:
-  CpuDevice(int threads, Bf16 bf16)
-      : memory_(host_memory_source()),
+  CpuDevice(int threads, Bf16 bf16, const ProcessorSpeed& speed)
+      : speed_(speed),
+        memory_(host_memory_source()),
         dnn_(threads, memory_, bf16),
         context_{threads, memory_, dnn_},
         dense_(cpu_dense_ops(context_)),
@@ -32,7 +33,7 @@ class CpuDevice final : public Device {
   [[nodiscard]] DeviceModel model() const override {
     Processor processor = processor_at_hand();
     processor.bf16 = dnn_.native_bf16();
-    return cpu_model(processor, context_.threads);
+    return cpu_model(processor, context_.threads, speed_);
   }
   [[nodiscard]] bool native_bf16() const override { return dnn_.native_bf16(); }
   [[nodiscard]] bool host_addressable() const override { return true; }
@@ -57,6 +58,7 @@ class CpuDevice final : public Device {
   Memory& memory() override { return memory_; }
 
  private:
+  ProcessorSpeed speed_;
   Memory memory_;  // first in, last out: the families hold scratch tensors
   OneDnn dnn_;
   CpuContext context_;
@@ -72,9 +74,9 @@ class CpuDevice final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> make_cpu_device(int threads, Bf16 bf16) {
+std::unique_ptr<Device> make_cpu_device(int threads, Bf16 bf16, const ProcessorSpeed& speed) {
   if (threads < 1) fail_input("run.threads must be at least 1");
-  return std::make_unique<CpuDevice>(threads, bf16);
+  return std::make_unique<CpuDevice>(threads, bf16, speed);
 }
 
 }  // namespace penstock

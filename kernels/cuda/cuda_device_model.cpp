@@ -54,14 +54,14 @@ DeviceModel cuda_device_model(const cudaDeviceProp& properties, int ordinal, int
       1e3 * kilohertz * properties.multiProcessorCount;  // of all multiprocessors in a second
   for (const Generation& generation : kGenerations) {
     if (compute < generation.compute) continue;
-    model.matmul_flops_fp32 = cycles * generation.fp32;
-    model.matmul_flops_bf16 = cycles * generation.bf16;
+    model.fp32.peak = cycles * generation.fp32;
+    model.bf16.peak = cycles * generation.bf16;
     break;
   }
   model.peak_from = clock_text(properties.multiProcessorCount, kilohertz);
   if (const PublishedPeak* published = published_peak(properties.name); published != nullptr) {
-    model.matmul_flops_fp32 = published->fp32;
-    model.matmul_flops_bf16 = published->bf16;
+    model.fp32.peak = published->fp32;
+    model.bf16.peak = published->bf16;
     model.peak_from = std::string("published for ") + published->part;
   }
   // Two transfers in a cycle of the memory clock.

@@ -154,12 +154,13 @@ std::string fallback_note(const DeviceChoice& choice, const std::string& wish) {
 }
 
 std::unique_ptr<Device> open_device(const DeviceChoice& choice, int threads,
-                                    const RunConfig& config, int local_ranks) {
+                                    const RunConfig& config, int local_ranks,
+                                    const ProcessorSpeed& speed) {
   if (config.dry_run) {
-    return make_pacing_device(device_model_named(config.dry_run_model, threads),
+    return make_pacing_device(device_model_named(config.dry_run_model, threads, speed),
                               computing_nap(local_ranks));
   }
-  if (choice.gpu < 0) return make_cpu_device(threads);
+  if (choice.gpu < 0) return make_cpu_device(threads, Bf16::Auto, speed);
   return make_cuda_device(choice.gpu, config.graphs, config.spare_processors);
 }
 

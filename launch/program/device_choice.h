@@ -61,9 +61,10 @@ void refuse_mixture(const DeviceChoice& choice, const Grid& grid);
 // The same, of this host and build.
 [[nodiscard]] std::string fallback_note(const DeviceChoice& choice, const std::string& wish);
 
-// The model of one for a dry run, one of so many on its host. Throws Error(Resource) where there is
-// no such GPU.
+// The model of one for a dry run, one of so many on its host. `speed` is what a processor's
+// forecasts reckon with. Throws Error(Resource) where there is no such GPU.
 [[nodiscard]] std::unique_ptr<Device> open_device(const DeviceChoice& choice, int threads,
-                                                  const RunConfig& config, int local_ranks = 1);
+                                                  const RunConfig& config, int local_ranks = 1,
+                                                  const ProcessorSpeed& speed = {});
 
 }  // namespace penstock

@@ -79,6 +79,12 @@ ThreadPlan plan_threads(int asked, const std::vector<RankCores>& ranks,
     plan.warning =
         fmt::format("run.threads = {}, but a rank on {} is bound to {} of {} cores: {}", asked,
                     poorest->host, bound, poorest->host_cores, cure_for_binding(starter));
+  } else if (plan.threads * local > poorest->host_cores && fair == 1 && plan.threads == 1) {
+    plan.warning = fmt::format(
+        "{} ranks share {} cores on {}: forecasts are for ranks that have cores of their own, and "
+        "steps take about {:.2g} times as long",
+        local, poorest->host_cores, poorest->host,
+        static_cast<double>(local) / static_cast<double>(poorest->host_cores));
   } else if (asked > fair) {
     plan.warning = fmt::format(
         "run.threads = {}, but {} ranks share {} cores on {}: more than {} threads each will wait "

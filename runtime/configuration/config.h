@@ -27,6 +27,7 @@ struct PipelineConfig {
   std::string profile;              // file of measured costs; empty: counted
   std::string placement = "stages";  // stages | replicas
   std::string reduction = "fast";    // fast | exact: the same sums of gradients for every D
+  std::string wire = "full";         // full | bf16: of fp32 tensors between ranks
   std::string link = "auto";         // auto | nccl | mpi-staged | mpi-cuda | mpi (plan_links())
 };
 
@@ -62,6 +63,7 @@ struct RunConfig {
   int threads = 0;                    // per rank; 0: the host's cores shared by its ranks
   std::string bind = "auto";          // to cores: auto | none | split
   std::string precision = "fp32";     // fp32 | bf16
+  bool measure_processor = true;      // for forecasts and mfu; else they take what is usual
   double peak_tflops = 0;             // what mfu is a share of; 0: what is known of the device
   int64_t eval_every = 0;             // steps; 0: only at the end, when there is validation data
   int64_t eval_batch = 0;             // samples of one evaluation micro-batch; 0: micro_batch_size

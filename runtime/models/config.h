@@ -21,27 +21,46 @@ struct LayerConfig {
 };
 
 struct ModelConfig {
-  // transformer-lm | transformer-nmt | amoebanet-d | amoebanet-b | resnet | unet | mlp | sequential
+  // transformer-lm | decoder | transformer-nmt | amoebanet-d | amoebanet-b | resnet | unet | mlp |
+  // sequential
   std::string kind = "transformer-lm";
-  // transformer-lm, transformer-nmt
+  // A Hugging Face folder that says all of a decoder, and has the weights it starts from; empty: no
+  // such folder
+  std::string from = {};
+  // transformer-lm, transformer-nmt, decoder
   int64_t layers = 4;          // transformer-nmt: of the encoder
   int64_t decoder_layers = 0;  // transformer-nmt; 0: as many as the encoder has
   int64_t width = 0;           // 0: 128; resnet: channels of the first blocks, 16 (cifar) or 64
   int64_t heads = 4;
-  int64_t head_width = 0;  // transformer-nmt; 0: 64
+  int64_t head_width = 0;  // transformer-nmt, 0: 64; decoder, 0: width / heads
   int64_t hidden = 0;      // feed-forward width, 0: 4 x width
   int64_t context = 64;
   int64_t vocabulary = 0;                // 0: what the data has
   std::string activation = "relu";       // relu | gelu | gelu-tanh | silu
-  std::string positions = "sinusoidal";  // sinusoidal | learned
-  bool attention_bias = true;
-  bool bias = true;  // feed-forward, softmax
+  std::string positions = "sinusoidal";  // sinusoidal | learned; decoder: also rotary | none
+  bool attention_bias = true;            // decoder: of queries, keys and values alone
+  bool bias = true;                      // feed-forward, softmax (which has none in a decoder)
   bool final_norm = true;
   bool tied_embedding = false;     // the softmax matrix is the embedding table
   bool depth_scaled_init = false;  // feed-forward layers scaled down by depth (gpipe.md 3.2)
   double dropout = 0.0;
   double label_smoothing = 0.0;
   double logit_clip = 0.0;  // 0 = off
+  // decoder: what the families of published language models differ in
+  int64_t kv_heads = 0;        // heads of keys and values, a divisor of `heads`; 0: heads
+  bool gated = false;          // feed-forward: out(activation(gate(x)) * in(x))
+  std::string norm = "layer";  // layer | rms
+  double rotary_base = 10000.0;
+  std::string rotary_scaling = "none";  // none | linear | llama3
+  double rotary_factor = 1.0;           // linear, llama3: places are divided by it
+  double rotary_low = 1.0;              // llama3: low_freq_factor
+  double rotary_high = 4.0;             // llama3: high_freq_factor
+  int64_t rotary_original = 8192;       // llama3: positions of the model that was extended
+  bool output_bias = true;              // of the layer that ends attention
+  bool query_key_norm = false;          // RMS norm over each head of queries and keys
+  int64_t window = 0;   // a position sees itself and the window - 1 before it; 0: all before it
+  bool packed = false;  // no key of its own: rows hold several samples (data.packed), "starts" says
+                        // where each begins
   // resnet
   int64_t depth = 20;          // CIFAR form: 6n+2; ImageNet form: 18, 34, 50, 101, 152
   std::string form = "cifar";  // cifar | imagenet
@@ -52,8 +71,8 @@ struct ModelConfig {
   double drop_path = 0.0;         // share of a cell's operations left out, by sample
   int64_t drop_path_ramp = 0;     // steps over which drop_path grows from 0
   // amoebanet, resnet, unet: batch norm
-  double norm_decay = 0.9;  // of the moving averages
-  double norm_epsilon = 1e-5;
+  double norm_decay = 0.9;     // of the moving averages
+  double norm_epsilon = 1e-5;  // decoder: of all its norms
   bool norm_replicas = false;  // batch norm over the micro-batches of one index of all replicas
   // amoebanet, resnet, unet, mlp, sequential: the input
   std::vector<int64_t> image = {3, 32, 32};  // [channels, height, width]

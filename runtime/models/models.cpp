@@ -44,7 +44,7 @@ ModelInput input_of(const ModelConfig& config) {
   if (config.kind == "transformer-nmt") {
     return {"source_tokens", {config.context}, DType::I32, true};
   }
-  if (config.kind == "transformer-lm" ||
+  if (config.kind == "transformer-lm" || config.kind == "decoder" ||
       (config.kind == "sequential" && starts_with_embedding(config))) {
     return {"tokens", {config.context}, DType::I32, true};
   }
@@ -61,8 +61,8 @@ Sequential build_model(const ModelConfig& config, int64_t vocabulary, int64_t cl
     fail_input("model.classes is not known from the data: give it, at least 2");
   }
   Sequential model;
-  if (config.kind == "transformer-lm") {
-    model = transformer_lm(config, tokens);
+  if (config.kind == "transformer-lm" || config.kind == "decoder") {
+    model = decoder(config, tokens);
   } else if (config.kind == "transformer-nmt") {
     model = transformer_nmt(config, tokens);
   } else if (is_amoebanet(config)) {
@@ -80,10 +80,11 @@ Sequential build_model(const ModelConfig& config, int64_t vocabulary, int64_t cl
         "model.kind is own, but this program brings no network of its own: see "
         "launch/examples/own_network.cpp");
   } else {
-    fail_input("unknown model.kind '" + config.kind +
-               "'; known are transformer-lm, transformer-nmt, amoebanet-d, amoebanet-b, resnet, "
-               "unet, mlp and "
-               "sequential");
+    fail_input(
+        "unknown model.kind '" + config.kind +
+        "'; known are transformer-lm, decoder, transformer-nmt, amoebanet-d, amoebanet-b, resnet, "
+        "unet, mlp and "
+        "sequential");
   }
   model.inputs = {input_of(config).field};
   return model;

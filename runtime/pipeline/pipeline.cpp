@@ -69,7 +69,8 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
 
   const int window =
       std::max(message_window(programs.training), message_window(programs.evaluation));
-  links_ = std::make_unique<Links>(network, programs.training, window, device);
+  links_ = std::make_unique<Links>(network, programs.training, window,
+                                   config.pipeline.wire == "bf16", device);
   if (replicas_ > 1) reduce_ = network.reduce_group(device);
   if (replicas_ > 1 && config.model.norm_replicas) {
     exchange_ = std::make_unique<ReplicaExchange>(network.replicas());

@@ -196,6 +196,8 @@ PipelineCosts step_costs(const Arrangement& candidate, const Schedule& schedule,
                          const ModelCosts& costs, const Cluster& cluster) {
   PipelineCosts times = pipeline_costs(candidate, schedule, stages_of(candidate, costs), cluster);
   add_skips(candidate, schedule, costs, times);
+  for (double& bytes : times.boundary_bytes) bytes *= costs.wire_share;
+  for (double& bytes : times.skip_bytes) bytes *= costs.wire_share;
   return times;
 }
 

@@ -49,7 +49,7 @@ std::optional<Speed> speed_of(double step_flops, double step_ms, int ranks,
                               const DeviceModel& device, const RunConfig& config) {
   const bool told = config.peak_tflops > 0.0;
   const DType dtype = config.precision == "bf16" ? DType::BF16 : DType::F32;
-  const double peak = told ? 1e12 * config.peak_tflops : device.matmul_peak(dtype);
+  const double peak = told ? 1e12 * config.peak_tflops : device.products(dtype).peak;
   if (!(step_flops > 0.0 && step_ms > 0.0 && peak > 0.0)) return std::nullopt;
   const double rate = step_flops / static_cast<double>(ranks) / (1e-3 * step_ms);
   return Speed{.tflops = 1e-12 * rate,

@@ -303,6 +303,31 @@ TEST_F(Program, LeavesWhatItPromises) {
   EXPECT_EQ(read_trajectory(out).losses, read_trajectory(again).losses);
 }
 
+// What forecasts and mfu reckon with is measured by the first run and read by the next.
+TEST_F(Program, TheProcessorIsMeasuredOnce) {
+  namespace fs = std::filesystem;
+  const auto speed_of_run = [&](const std::string& more) {
+    const JobResult job = run_words("env XDG_CACHE_HOME=" + scratch_.path("cache") + " " +
+                                        penstock_program() + " " + train(more),
+                                    60);
+    EXPECT_EQ(job.exit_code, 0) << job.output;
+    std::ifstream summary(scratch_.path("run/summary.json"));
+    return nlohmann::json::parse(summary);
+  };
+  const nlohmann::json usual = speed_of_run("--run.measure_processor false");
+  EXPECT_EQ(usual["peak_from"], "a usual core's, x 1");
+  EXPECT_FALSE(fs::exists(scratch_.path("cache")));
+
+  const nlohmann::json first = speed_of_run("");
+  EXPECT_EQ(first["peak_from"], "measured on this processor");
+  const fs::path file = fs::directory_iterator(scratch_.path("cache/penstock"))->path();
+  nlohmann::json kept = nlohmann::json::parse(std::ifstream(file));
+  EXPECT_DOUBLE_EQ(first["peak_tflops"], 1e-12 * kept["fp32"]["peak"].get<double>());
+  kept["fp32"]["peak"] = 5e12;
+  std::ofstream(file) << kept;
+  EXPECT_EQ(speed_of_run("")["peak_tflops"], 5.0);
+}
+
 TEST_F(Program, CheckpointsByTheClock) {
   const std::string out = scratch_.path("run");
   const JobResult job = run_penstock(

@@ -3,30 +3,19 @@
 #include <dnnl.h>
 #include <fmt/format.h>
 
-#include <sstream>
-
 #include "launch/program/commands/commands.h"
 #include "launch/program/device_choice.h"
 #include "launch/program/failure.h"
 #include "launch/program/output.h"
+#include "launch/program/processor/measured_speed.h"
 #include "launch/program/setup.h"
 #include "launch/program/start/machine.h"
 #include "launch/version.h"
 #include "runtime/blueprint/programs.h"
 #include "runtime/comm/cuda_versions.h"
-#include "runtime/files/proc.h"
 
 namespace penstock {
 namespace {
-
-std::string processor_name() {
-  std::istringstream file(system_text("/proc/cpuinfo"));
-  for (std::string line; std::getline(file, line);) {
-    const size_t colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "unknown";
-}
 
 std::string onednn_version() {
   const dnnl_version_t* version = dnnl_version();
@@ -43,6 +32,23 @@ std::string rank_line(const Session& session, const DeviceChoice& choice, int th
     device = "no device: " + current_failure().what;
   }
   return fmt::format("  rank {}  host {}  {}", session.rank(), session.host(), device);
+}
+
+// What forecasts of a run here reckon with.
+void print_speed(const ProcessorSpeed& speed, int threads) {
+  if (!speed.known()) return;
+  constexpr double kGiga = 1e-9;
+  const auto products = [&](const char* name, const ProductSpeed& of) {
+    answer(
+        "            {} products {:.0f} GFLOP/s; of that linear layers {:.0f} %, attention "
+        "{:.0f} %, convolutions {:.0f} %\n",
+        name, kGiga * of.peak, 100 * of.linear, 100 * of.attention, 100 * of.convolution);
+  };
+  answer("speed       measured, of a rank's {} thread{}\n", threads, threads == 1 ? "" : "s");
+  products("fp32", speed.fp32);
+  products("bf16", speed.bf16);
+  answer("            memory {:.0f} GB/s, {:.1f} us for an op with nothing to do\n",
+         kGiga * speed.memory_bytes_per_s, 1e6 * speed.op_overhead_s);
 }
 
 void print_cuda() {
@@ -107,11 +113,16 @@ int info_command(Session& session, const Arguments& arguments, const ModelMaker&
   const DeviceChoice choice = choose_device(world, session, config.run.device);
   const std::vector<std::string> ranks =
       world.gather_text(rank_line(session, choice, plan.threads, config.run));
-  if (session.rank() != 0) return 0;
   const RankCores cores = Machine().own_cores(session.host());
+  ProcessorSpeed speed;
+  if (config.run.measure_processor) {
+    speed = speed_of_ranks(world, session, plan.threads, cores.host_cores);
+  }
+  if (session.rank() != 0) return 0;
   print_versions();
   answer("processor   {}, {} cores, {} for rank 0\n", processor_name(), cores.host_cores,
          cores.cores.size());
+  print_speed(speed, plan.threads);
   answer("ranks       {}, by {}\n", session.ranks(), network->description());
   for (const std::string& rank : ranks) {
     answer("{}\n", rank);

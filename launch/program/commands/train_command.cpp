@@ -10,7 +10,9 @@
 #include "launch/program/commands/commands.h"
 #include "launch/program/device_choice.h"
 #include "launch/program/failure.h"
+#include "launch/program/hub/folder_run.h"
 #include "launch/program/output.h"
+#include "launch/program/processor/measured_speed.h"
 #include "launch/program/runs/dry_run.h"
 #include "launch/program/runs/kept_run.h"
 #include "launch/program/runs/planned_run.h"
@@ -95,6 +97,7 @@ std::unique_ptr<Reporter> begin(Collective& world, const Config& config, Destina
       (void)refuse_other_run(to.resume_from, config, kept_run_file(config));
     }
     const std::vector<std::string> more = to.directory->begin(kept_run_file(config));
+    keep_model_folder(config, to.path);
     notes.insert(notes.begin(), more.begin(), more.end());
     notes.insert(notes.begin(), attempt_note(*to.directory));
     reporter =
@@ -148,6 +151,16 @@ struct Preparation {
   Grid grid;
 };
 
+// Collective. Of the processor, where rank 0 computes on it, or a dry run stands for it.
+ProcessorSpeed speed_for(Collective& world, const Session& session, const ThreadPlan& threads,
+                         const DeviceChoice& choice, const RunConfig& config) {
+  const bool reckons =
+      config.dry_run ? config.dry_run_model == "cpu" : choice.ranks.front().gpu.empty();
+  if (!reckons || !config.measure_processor) return {};
+  const int cores = session.rank() == 0 ? threads.ranks.front().host_cores : 0;
+  return speed_of_ranks(world, session, threads.threads, cores);
+}
+
 // Collective. Nothing where nothing is left to train.
 std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
                                    const ModelMaker& models) {
@@ -162,6 +175,7 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
   if (!config.run.dry_run && nothing_is_left(world, config, made.to)) return std::nullopt;
   refuse_hidden_folder(world, session, made.to.path);
   config.run.out = made.to.path;
+  if (made.to.resume_from.empty()) check_model_folder(world, config, models);
   config = with_vocabulary(world, config, made.to.path);
   made.threads = shared_threads(world, session, config.run);
   config.run.threads = made.threads.threads;
@@ -172,8 +186,10 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
     made.choice = without_gpus(std::move(made.choice));
     config.pipeline.link = "auto";
   }
+  const ProcessorSpeed speed = speed_for(world, session, made.threads, made.choice, config.run);
   agree(world, fmt::format("rank {} (host {})", session.rank(), session.host()), [&] {
-    made.device = open_device(made.choice, made.threads.threads, config.run, session.local_ranks());
+    made.device =
+        open_device(made.choice, made.threads.threads, config.run, session.local_ranks(), speed);
   });
   const int64_t bytes =
       memory_of_rank(made.choice, session.rank(), session.local_ranks(), *made.device);

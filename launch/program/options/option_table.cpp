@@ -99,25 +99,38 @@ class Rows {
 void add_model(std::vector<Option>& table) {
   using M = ModelConfig;
   Rows rows(table, "model", &Config::model);
-  rows.add("kind", &M::kind, "NAME", one_of({"transformer-lm", "transformer-nmt", "amoebanet-d", "amoebanet-b", "resnet", "unet", "mlp", "sequential", "own"}), "the network; own: one that a program brings");
+  rows.add("kind", &M::kind, "NAME", one_of({"transformer-lm", "decoder", "transformer-nmt", "amoebanet-d", "amoebanet-b", "resnet", "unet", "mlp", "sequential", "own"}), "the network; own: one that a program brings");
+  rows.add("from", &M::from, "DIR", any(), "a Hugging Face folder (config.json, safetensors): the keys of this section follow from it, but for dropout and a shorter context, and its weights are what training starts from");
   rows.add("layers", &M::layers, "N", between(1, 1e6), "transformers, mlp: blocks; amoebanet: normal cells, 3n; unet: levels; sequential: a list of tables, [[model.layers]]");
   rows.add("decoder_layers", &M::decoder_layers, "N", between(0, 1e6), "transformer-nmt: blocks of the decoder; 0: layers");
   rows.add("width", &M::width, "N", between(0, 1e6), "transformers: per position, 0: 128; resnet: first channels, 0: by form");
   rows.add("heads", &M::heads, "N", between(1, 1e6), "transformers: attention heads; transformer-lm: a divisor of width");
-  rows.add("head_width", &M::head_width, "N", between(0, 1e6), "transformer-nmt: of an attention head, 0: 64");
+  rows.add("head_width", &M::head_width, "N", between(0, 1e6), "of an attention head; transformer-nmt, 0: 64; decoder, 0: width / heads");
   rows.add("hidden", &M::hidden, "N", between(0, 1e7), "feed-forward width; 0: 4 x width");
   rows.add("context", &M::context, "N", between(1, 1e7), "transformers: sequence length");
   rows.add("vocabulary", &M::vocabulary, "N", between(0, 1e9), "transformers: tokens; 0: what the data has");
   rows.add("activation", &M::activation, "NAME", one_of({"relu", "gelu", "gelu-tanh", "silu"}), "of the feed-forward layers");
-  rows.add("positions", &M::positions, "NAME", one_of({"sinusoidal", "learned"}), "transformers: position embedding");
-  rows.add("attention_bias", &M::attention_bias, "", any(), "transformers: biases in attention");
-  rows.add("bias", &M::bias, "", any(), "biases in feed-forward layers and softmax");
-  rows.add("final_norm", &M::final_norm, "", any(), "transformers: layer norm at the end of encoder and decoder");
+  rows.add("positions", &M::positions, "NAME", one_of({"sinusoidal", "learned", "rotary", "none"}), "transformers: position embedding; decoder: also rotary, and none");
+  rows.add("attention_bias", &M::attention_bias, "", any(), "transformers: biases in attention; decoder: of queries, keys and values");
+  rows.add("bias", &M::bias, "", any(), "biases in feed-forward layers and softmax (which has none in a decoder)");
+  rows.add("final_norm", &M::final_norm, "", any(), "transformers: a norm at the end of encoder and decoder");
   rows.add("tied_embedding", &M::tied_embedding, "", any(), "transformers: the softmax matrix is the embedding table, one parameter");
   rows.add("depth_scaled_init", &M::depth_scaled_init, "", any(), "scale feed-forward weights down by depth");
   rows.add("dropout", &M::dropout, "P", share(), "share of activations set to zero in training");
   rows.add("label_smoothing", &M::label_smoothing, "P", share(), "share of the target spread over all classes");
   rows.add("logit_clip", &M::logit_clip, "X", at_least(0), "bound on the logits; 0: none");
+  rows.add("kv_heads", &M::kv_heads, "N", between(0, 1e6), "decoder: heads of keys and values, a divisor of heads; 0: heads");
+  rows.add("gated", &M::gated, "", any(), "decoder: feed-forward layers are out(activation(gate(x)) * in(x))");
+  rows.add("norm", &M::norm, "NAME", one_of({"layer", "rms"}), "decoder: what its norms are");
+  rows.add("rotary_base", &M::rotary_base, "X", above(1), "decoder: of rotary positions");
+  rows.add("rotary_scaling", &M::rotary_scaling, "NAME", one_of({"none", "linear", "llama3"}), "decoder: how rotary positions reach past the context they were trained for");
+  rows.add("rotary_factor", &M::rotary_factor, "X", at_least(1), "decoder: places are divided by it (llama3: of low frequencies)");
+  rows.add("rotary_low", &M::rotary_low, "X", above(0), "decoder: llama3's low_freq_factor");
+  rows.add("rotary_high", &M::rotary_high, "X", above(0), "decoder: llama3's high_freq_factor, above rotary_low");
+  rows.add("rotary_original", &M::rotary_original, "N", between(1, 1e9), "decoder: llama3's original_max_position_embeddings");
+  rows.add("output_bias", &M::output_bias, "", any(), "decoder: a bias in the layer that ends attention");
+  rows.add("query_key_norm", &M::query_key_norm, "", any(), "decoder: RMS norm over each head of queries and keys");
+  rows.add("window", &M::window, "N", between(0, 1e7), "decoder: a position sees itself and the window - 1 before it; 0: all before it");
   rows.add("depth", &M::depth, "N", between(1, 1e5), "resnet: 6n+2 (cifar); 18, 34, 50, 101 or 152 (imagenet)");
   rows.add("form", &M::form, "NAME", one_of({"cifar", "imagenet"}), "resnet: for small or for large images");
   rows.add("filters", &M::filters, "N", between(1, 1e6), "amoebanet: of the first third of its cells, a multiple of 8; unet: of the first level");
@@ -126,7 +139,7 @@ void add_model(std::vector<Option>& table) {
   rows.add("drop_path", &M::drop_path, "P", share(), "amoebanet: share of a cell's operations left out in training, by sample");
   rows.add("drop_path_ramp", &M::drop_path_ramp, "N", between(0, 1e15), "amoebanet: steps over which drop_path grows from 0");
   rows.add("norm_decay", &M::norm_decay, "X", share(), "amoebanet, resnet, unet: of the moving averages of batch norm");
-  rows.add("norm_epsilon", &M::norm_epsilon, "X", above(0), "amoebanet, resnet, unet: of batch norm");
+  rows.add("norm_epsilon", &M::norm_epsilon, "X", above(0), "amoebanet, resnet, unet: of batch norm; decoder: of its norms");
   rows.add("norm_replicas", &M::norm_replicas, "", any(), "batch norm normalises over the micro-batches of one index of all replicas, as if they were one");
   rows.add("image", &M::image, "C,H,W", between(1, 1e6), "amoebanet, resnet, unet, mlp, sequential: channels, height, width");
   rows.add("input", &M::input, "N,..", between(1, 1e9), "mlp, sequential: features; empty: an image");
@@ -202,6 +215,7 @@ void add_pipeline(std::vector<Option>& table) {
   rows.add("profile", &P::profile, "PATH", any(), "times measured by penstock profile, for split, auto and predictions; empty: counted");
   rows.add("placement", "placement", &P::placement, "NAME", one_of({"stages", "replicas"}), "which neighbours share a node");
   rows.add("reduction", "reduction", &P::reduction, "NAME", one_of({"fast", "exact"}), "exact: gradients of micro-batches are added up in pairs, to the same bits for every D; M must be a power of two if D > 1; takes log2 M times their memory");
+  rows.add("wire", "wire", &P::wire, "TYPE", one_of({"full", "bf16"}), "of activations and gradients between ranks. bf16: those in fp32 travel in half the bytes, rounded to 8 significant bits, so that results depend on where the network is cut; of a bf16 run, and of sums over replicas, nothing changes");
   rows.add("link", "link", &P::link, "NAME", one_of({"auto", "nccl", "mpi-staged", "mpi-cuda", "mpi"}), "by what tensors travel between ranks; auto: nccl where every rank has a GPU of its own");
 }
 
@@ -241,7 +255,8 @@ void add_run(std::vector<Option>& table) {
   rows.add("threads", "threads", &R::threads, "N", between(0, 4096), "per rank; 0: the host's cores shared by its ranks");
   rows.add("bind", &R::bind, "HOW", one_of({"auto", "none", "split"}), "of ranks to cores, with memory beside them. auto: where the launcher gave a rank cores of its own; split: cores that ranks share are divided, which wants a host without other jobs; none: never. Changes no result");
   rows.add("precision", "precision", &R::precision, "NAME", one_of({"fp32", "bf16"}), "of the computation; weights are kept in fp32");
-  rows.add("peak_tflops", &R::peak_tflops, "X", between(0, 1e9), "what mfu is a share of, TFLOP/s of a rank; 0: the published dense peak of the device, else what its clock says");
+  rows.add("peak_tflops", &R::peak_tflops, "X", between(0, 1e9), "what mfu is a share of, TFLOP/s of a rank; 0: the published dense peak of a GPU, else what its clock says; of a processor what was measured");
+  rows.add("measure_processor", &R::measure_processor, "", any(), "measure what this processor does, once, half a second, kept in the user's cache: for forecasts and mfu without a profile; false: take what is usual");
   rows.add("eval_every", "eval-every", &R::eval_every, "N", between(0, 1e15), "steps; 0: only at the end");
   rows.add("eval_batch", &R::eval_batch, "N", between(0, kMostSamples), "samples of an evaluation micro-batch; 0: micro_batch_size");
   rows.add("log_every", "log-every", &R::log_every, "N", between(1, 1e15), "steps between plain log lines");

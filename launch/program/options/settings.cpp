@@ -13,6 +13,7 @@
 
 #include "kernels/error.h"
 #include "kernels/suggest.h"
+#include "launch/program/hub/model_section.h"
 #include "launch/program/options/shortened.h"
 #include "runtime/data/tokens/token_shards.h"
 #include "runtime/data/translation/language_pair.h"
@@ -193,6 +194,13 @@ void settle_schedule(Settings& settings) {
   }
 }
 
+void settle_model_folder(Settings& settings) {
+  std::string& from = settings.config.model.from;
+  if (from.empty()) return;
+  from = found(settings, "model.from", from).string();
+  settle_model(settings);
+}
+
 // The source of a run may be gone when the run's own file is read again, to evaluate it: whether it
 // is there is asked when it is needed.
 void settle_init(Settings& settings) {
@@ -269,6 +277,7 @@ void assign(Settings& settings, const Option& option, const OptionValue& value,
 }
 
 void complete(Settings& settings, DataRead read) {
+  settle_model_folder(settings);
   settle_schedule(settings);
   settle_profile(settings, read);
   settle_init(settings);

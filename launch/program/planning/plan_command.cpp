@@ -12,17 +12,20 @@
 #include "kernels/device_model.h"
 #include "kernels/error.h"
 #include "launch/program/help/flag.h"
+#include "launch/program/hub/folder_run.h"
 #include "launch/program/options/command_line.h"
 #include "launch/program/planning/plan_json.h"
 #include "launch/program/planning/plan_replay.h"
 #include "launch/program/planning/plan_table.h"
 #include "launch/program/planning/profile_file.h"
+#include "launch/program/processor/measured_speed.h"
 #include "launch/program/runs/kept_run.h"
 #include "launch/program/runs/planned_run.h"
 #include "runtime/blueprint/layout.h"
 #include "runtime/blueprint/plan_request.h"
 #include "runtime/costs/interconnects.h"
 #include "runtime/data/text/vocabulary.h"
+#include "runtime/hub/weights.h"
 
 namespace penstock {
 namespace {
@@ -98,6 +101,13 @@ PlanOptions plan_options(const std::vector<std::string>& arguments) {
   return request;
 }
 
+// Of this machine's processor, where the plan is for it.
+ProcessorSpeed speed_for(const PlanOptions& request, const RunConfig& config, int threads) {
+  if (request.device != "cpu" || !config.measure_processor) return {};
+  const int each = ranks_of_a_node(request);
+  return speed_for_ranks(each > 0 ? std::min(each, request.ranks) : request.ranks, threads);
+}
+
 Cluster described(const PlanOptions& request, const DeviceModel& device, const Profile* profile) {
   Cluster cluster = cluster_of(device, profile);
   cluster.ranks_per_node = ranks_of_a_node(request);
@@ -143,7 +153,8 @@ std::string plan_text(const std::vector<std::string>& arguments, const ModelMake
   if (!request.profile.empty()) profile = read_profile(request.profile);
   const Profile* known = profile ? &*profile : nullptr;
   const int threads = known != nullptr ? known->threads : std::max(1, config.run.threads);
-  const DeviceModel device = device_model_named(request.device, threads);
+  const DeviceModel device =
+      device_model_named(request.device, threads, speed_for(request, config.run, threads));
 
   const ModelInput input = models.input(config.model);
   // Networks for data that do not tell must say themselves.
@@ -151,6 +162,8 @@ std::string plan_text(const std::vector<std::string>& arguments, const ModelMake
   const auto model =
       std::make_shared<Sequential>(models.build(config.model, vocabulary, config.model.classes));
   check_model(*model, input, config.pipeline.micro_batch_size);
+  // Of a model that has not been downloaded yet, config.json will do.
+  if (has_hub_weights(config.model.from)) check_model_folder(config, models);
 
   PlanRequest asked = plan_request(config, request.ranks, described(request, device, known),
                                    costs_by_size(config, model, input, device, known));

@@ -8,6 +8,7 @@
 #include "kernels/error.h"
 #include "launch/program/planning/plan_command.h"
 #include "launch/program/planning/profile_file.h"
+#include "launch/program/processor/measured_speed.h"
 #include "launch/program/runs/planned_run.h"
 #include "runtime/blueprint/blueprint.h"
 #include "runtime/blueprint/forecast.h"
@@ -42,7 +43,10 @@ DeviceModel PointForecaster::device_for(const Config& config, const Profile* pro
     const int here = sweep_.ranks_per_node > 0 ? std::min(ranks, sweep_.ranks_per_node) : ranks;
     threads = static_cast<int>(std::thread::hardware_concurrency()) / here;
   }
-  return device_model_named(sweep_.device, std::max(1, threads));
+  threads = std::max(1, threads);
+  const bool measures = sweep_.device == "cpu" && config.run.measure_processor;
+  return device_model_named(sweep_.device, threads,
+                            measures ? speed_for_ranks(ranks, threads) : ProcessorSpeed{});
 }
 
 // As a run with a profile settles it when it starts.

@@ -377,10 +377,10 @@ TEST(LayerCosts, LeaveAStageOfTheSameLayersAlone) {
 }
 
 TEST(DeviceModels, AreKnownByName) {
-  EXPECT_GT(device_model_named("h100").matmul_rate(DType::BF16),
-            device_model_named("a100").matmul_rate(DType::BF16));
-  EXPECT_EQ(device_model_named("cpu", 2).matmul_rate(DType::F32),
-            2 * device_model_named("cpu").matmul_rate(DType::F32));
+  EXPECT_GT(device_model_named("h100").products(DType::BF16).rate(ProductKind::Linear),
+            device_model_named("a100").products(DType::BF16).rate(ProductKind::Linear));
+  EXPECT_EQ(device_model_named("cpu", 2).products(DType::F32).rate(ProductKind::Linear),
+            2 * device_model_named("cpu").products(DType::F32).rate(ProductKind::Linear));
   EXPECT_EQ(device_model_named("tpu-v2").memory_bytes, int64_t{8} << 30);
   EXPECT_THAT(message_of([] { (void)device_model_named("h1000"); }),
               HasSubstr("unknown device model 'h1000'; known are h200, h100, a100, v100-16gb"));

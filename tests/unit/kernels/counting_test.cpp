@@ -155,9 +155,9 @@ TEST(Counting, EmulatedAttentionTakesWhatIsCounted) {
                 dq = zeros(d, shape, t), dk = zeros(d, shape, t), dv = zeros(d, shape, t),
                 sums = zeros(d, {2, 4, 300})]() mutable {
           if (backward) {
-            d.attention().attention_backward(dq, dk, dv, g, q, k, v, out, sums, nullptr, options);
+            d.attention().attention_backward(dq, dk, dv, g, q, k, v, out, sums, {}, options);
           } else {
-            d.attention().attention_forward(out, sums, q, k, v, nullptr, options);
+            d.attention().attention_forward(out, sums, q, k, v, {}, options);
           }
         };
       };
@@ -275,13 +275,15 @@ TEST(Counting, ModelsAreOfTheProcessorAtHand) {
   EXPECT_EQ(model.emulates_bf16, !device->native_bf16());
   EXPECT_EQ(model.emulates_bf16, named.emulates_bf16);
   EXPECT_EQ(model.filter_block, named.filter_block);
-  EXPECT_EQ(model.matmul_rate(DType::BF16), named.matmul_rate(DType::BF16));
+  EXPECT_EQ(model.products(DType::BF16).rate(ProductKind::Linear),
+            named.products(DType::BF16).rate(ProductKind::Linear));
   EXPECT_EQ(make_counting_device(model)->native_bf16(), device->native_bf16());
 
   const auto older = make_cpu_device(2, Bf16::Emulate);
   EXPECT_FALSE(older->native_bf16());
   EXPECT_TRUE(older->model().emulates_bf16);
-  EXPECT_EQ(older->model().matmul_rate(DType::BF16), model.matmul_rate(DType::F32));
+  EXPECT_EQ(older->model().products(DType::BF16).rate(ProductKind::Linear),
+            model.products(DType::F32).rate(ProductKind::Linear));
   EXPECT_FALSE(make_counting_device(older->model())->native_bf16());
 }
 
@@ -289,9 +291,12 @@ TEST(Counting, ModelsOfProcessorsDiffer) {
   const DeviceModel avx2 = cpu_model({.bf16 = false, .avx512 = false}, 3);
   EXPECT_EQ(avx2.filter_block, 8);
   EXPECT_EQ(cpu_model({}).filter_block, 16);
-  EXPECT_EQ(avx2.matmul_rate(DType::BF16), avx2.matmul_rate(DType::F32));
-  EXPECT_LT(avx2.matmul_rate(DType::F32), cpu_model({}, 3).matmul_rate(DType::F32));
-  EXPECT_GT(cpu_model({}).matmul_rate(DType::BF16), cpu_model({}).matmul_rate(DType::F32));
+  EXPECT_EQ(avx2.products(DType::BF16).rate(ProductKind::Linear),
+            avx2.products(DType::F32).rate(ProductKind::Linear));
+  EXPECT_LT(avx2.products(DType::F32).rate(ProductKind::Linear),
+            cpu_model({}, 3).products(DType::F32).rate(ProductKind::Linear));
+  EXPECT_GT(cpu_model({}).products(DType::BF16).rate(ProductKind::Linear),
+            cpu_model({}).products(DType::F32).rate(ProductKind::Linear));
   EXPECT_THROW((void)cpu_model({}, 0), Error);
 }
 

@@ -36,11 +36,11 @@ TEST(PublishedPeaks, AreNotGuessedForOtherBoards) {
 }
 
 TEST(PublishedPeaks, AreThoseOfTheNamedModels) {
-  EXPECT_DOUBLE_EQ(device_model_named("h100").matmul_peak(DType::BF16),
+  EXPECT_DOUBLE_EQ(device_model_named("h100").products(DType::BF16).peak,
                    published_peak("NVIDIA H100 80GB HBM3")->bf16);
-  EXPECT_DOUBLE_EQ(device_model_named("h200").matmul_peak(DType::F32),
+  EXPECT_DOUBLE_EQ(device_model_named("h200").products(DType::F32).peak,
                    published_peak("NVIDIA H200")->fp32);
-  EXPECT_DOUBLE_EQ(device_model_named("a100").matmul_peak(DType::BF16),
+  EXPECT_DOUBLE_EQ(device_model_named("a100").products(DType::BF16).peak,
                    published_peak("NVIDIA A100-SXM4-80GB")->bf16);
   EXPECT_EQ(device_model_named("a100").peak_from, "published for a100");
 }

@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 DeviceModel slow() {
   DeviceModel model;
   model.name = "snail";
-  model.matmul_flops_fp32 = model.matmul_flops_bf16 = 1e18;
+  model.fp32.peak = model.bf16.peak = 1e18;
   model.memory_bytes_per_s = 4e6;
   model.memory_bytes = int64_t{1} << 40;
   model.own_memory = true;

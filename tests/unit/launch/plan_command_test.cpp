@@ -29,6 +29,8 @@ kind = "synthetic"
 [pipeline]
 micro_batches = 4
 micro_batch_size = 2
+[run]
+measure_processor = false
 )";
 
 class PlanCommand : public testing::Test {

@@ -58,6 +58,14 @@ TEST(Threads, AskingForMoreThanThereIsIsNamed) {
   EXPECT_THAT(plan_threads(4, {rank("a", 2, {0, 1})}).warning, HasSubstr("share 2 cores on a"));
 }
 
+TEST(Threads, MoreRanksThanCoresAreSaidAloud) {
+  const std::vector<RankCores> four(4, rank("a", 2, {0, 1}));
+  EXPECT_EQ(plan_threads(0, four).warning,
+            "4 ranks share 2 cores on a: forecasts are for ranks that have cores of their own, and "
+            "steps take about 2 times as long");
+  EXPECT_EQ(plan_threads(1, four).warning, plan_threads(0, four).warning);
+}
+
 TEST(Threads, CoresSurviveBeingSent) {
   const RankCores cores = rank("host-7", 12, {0, 5, 11});
   const RankCores back = parse_rank_cores(text_of(cores));

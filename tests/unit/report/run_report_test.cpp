@@ -43,8 +43,8 @@ RunConfig in_precision(const char* precision, double peak_tflops = 0) {
 
 TEST(Speed, IsOfEachRankAndOfThePeakOfItsPrecision) {
   DeviceModel device;
-  device.matmul_flops_fp32 = 50e12;
-  device.matmul_flops_bf16 = 800e12;
+  device.fp32.peak = 50e12;
+  device.bf16.peak = 800e12;
   device.peak_from = "a data sheet";
   // 4 ranks do 80 TFLOP in 100 ms.
   const auto fp32 = speed_of(80e12, 100.0, 4, device, in_precision("fp32"));
@@ -62,7 +62,7 @@ TEST(Speed, IsOfEachRankAndOfThePeakOfItsPrecision) {
 
 TEST(Speed, IsOfThePeakThatIsAskedFor) {
   DeviceModel device;
-  device.matmul_flops_bf16 = 800e12;
+  device.bf16.peak = 800e12;
   const auto speed = speed_of(80e12, 100.0, 4, device, in_precision("bf16", 400.0));
   ASSERT_TRUE(speed);
   EXPECT_DOUBLE_EQ(speed->mfu, 0.5);

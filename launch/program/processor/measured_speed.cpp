@@ -1,0 +1,81 @@
+#include "launch/program/processor/measured_speed.h"
+
+#include <fmt/format.h>
+#include <oneapi/dnnl/dnnl.h>
+
+#include <algorithm>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "kernels/cpu/processor_speed.h"
+#include "launch/program/processor/speed_file.h"
+#include "launch/program/start/build_id.h"
+#include "runtime/comm/agreement.h"
+#include "runtime/files/proc.h"
+
+namespace penstock {
+namespace {
+
+// More ranks than have cores of their own would measure how they are in each other's way.
+int side_by_side(int ranks, int threads, int cores) {
+  return std::clamp(cores / std::max(threads, 1), 1, std::max(ranks, 1));
+}
+
+std::string key_of(int threads, int together) {
+  return fmt::format("{}; {}; build {}; threads {}; ranks {}", processor_name(),
+                     dnnl_cpu_isa2str(dnnl_get_effective_cpu_isa()), build_id(), threads, together);
+}
+
+}  // namespace
+
+std::string processor_name() {
+  std::istringstream file(system_text("/proc/cpuinfo"));
+  for (std::string line; std::getline(file, line);) {
+    const size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
+ProcessorSpeed speed_of_ranks(Collective& world, const Session& session, int threads,
+                              int host_cores) {
+  struct Known {
+    ProcessorSpeed speed;
+    int together = 1;
+  };
+  const auto known = numbers_of_first_rank<Known>(world, [&] {
+    const int together = side_by_side(session.local_ranks(), threads, host_cores);
+    const auto kept = read_speed(cache_folder(), key_of(threads, together));
+    return Known{.speed = kept.value_or(ProcessorSpeed{}), .together = together};
+  });
+  if (known.speed.known()) return known.speed;
+  ProcessorSpeed measured;
+  world.barrier();
+  if (session.local_rank() < known.together) measured = measure_processor(threads);
+  world.barrier();  // a rank that waits must not be in the way of one that measures
+  return numbers_of_first_rank<ProcessorSpeed>(world, [&] {
+    write_speed(cache_folder(), key_of(threads, known.together), measured);
+    return measured;
+  });
+}
+
+ProcessorSpeed speed_for_ranks(int ranks, int threads) {
+  const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  const int together = side_by_side(ranks, threads, cores);
+  const std::string key = key_of(threads, together);
+  if (const auto known = read_speed(cache_folder(), key)) return *known;
+  std::vector<ProcessorSpeed> measured(static_cast<size_t>(together));
+  {
+    std::vector<std::jthread> ranks_of_host;
+    for (ProcessorSpeed& each : measured) {
+      ranks_of_host.emplace_back([&each, threads] { each = measure_processor(threads); });
+    }
+  }
+  write_speed(cache_folder(), key, measured.front());
+  return measured.front();
+}
+
+}  // namespace penstock

@@ -1,0 +1,75 @@
+// What was measured of a processor is kept, and what is damaged or of another processor is not
+// taken.
+#include "launch/program/processor/speed_file.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/unit/launch/helpers.h"
+
+namespace penstock {
+namespace {
+
+const ProcessorSpeed kSpeed{
+    .fp32 = {.peak = 100e9, .linear = 0.5, .attention = 0.25, .convolution = 0.2},
+    .bf16 = {.peak = 300e9, .linear = 0.4, .attention = 0.3, .convolution = 0.1},
+    .pass_flops = 7e9,
+    .memory_bytes_per_s = 11e9,
+    .op_overhead_s = 1e-6};
+
+class SpeedFile : public ::testing::Test {
+ protected:
+  // The only file there.
+  [[nodiscard]] std::filesystem::path file() const {
+    return std::filesystem::directory_iterator(folder_)->path();
+  }
+
+  Folder directory_;
+  std::string folder_ = (directory_.path() / "cache" / "penstock").string();
+};
+
+TEST_F(SpeedFile, GivesBackWhatWasWritten) {
+  EXPECT_FALSE(read_speed(folder_, "a processor").has_value());
+  write_speed(folder_, "a processor", kSpeed);
+  const auto speed = read_speed(folder_, "a processor");
+  ASSERT_TRUE(speed.has_value());
+  EXPECT_EQ(speed->fp32.attention, 0.25);
+  EXPECT_EQ(speed->bf16.peak, 300e9);
+  EXPECT_EQ(speed->pass_flops, 7e9);
+  EXPECT_EQ(speed->memory_bytes_per_s, 11e9);
+  EXPECT_EQ(speed->op_overhead_s, 1e-6);
+  EXPECT_FALSE(read_speed(folder_, "another processor").has_value());
+}
+
+TEST_F(SpeedFile, OfAnotherKeyUnderItsNameIsNotTaken) {
+  write_speed(folder_, "another processor", kSpeed);
+  const std::filesystem::path other = file();
+  write_speed(folder_, "a processor", kSpeed);
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+    if (entry.path() == other) continue;
+    std::filesystem::copy_file(other, entry.path(),
+                               std::filesystem::copy_options::overwrite_existing);
+  }
+  EXPECT_FALSE(read_speed(folder_, "a processor").has_value());
+}
+
+TEST_F(SpeedFile, ThatIsDamagedIsNotTaken) {
+  for (const char* text : {"", "{", "[]", R"({"key": "a processor"})",
+                           R"({"key": "a processor", "fp32": {"peak": -1}})"}) {
+    write_speed(folder_, "a processor", kSpeed);
+    std::ofstream(file()) << text;
+    EXPECT_FALSE(read_speed(folder_, "a processor").has_value()) << text;
+  }
+}
+
+TEST_F(SpeedFile, MayBeImpossibleToWrite) {
+  std::ofstream(directory_.path() / "file") << "in the way";
+  write_speed((directory_.path() / "file").string(), "a processor", kSpeed);
+  write_speed("", "a processor", kSpeed);
+  EXPECT_FALSE(read_speed("", "a processor").has_value());
+}
+
+}  // namespace
+}  // namespace penstock
