@@ -3,7 +3,8 @@
 set(PENSTOCK_PARTS_BUILT)  # names, in the order of the table
 set(PENSTOCK_PARTS_LEFT_OUT)
 
-# penstock_part(PART NAME FOUND_BY DEBIAN): looks for the library NAME by find_package(FOUND_BY); DEBIAN is its package there.
+# penstock_part(PART NAME FOUND_BY DEBIAN [COMPONENTS ...]): looks for the library NAME by find_package(FOUND_BY), which may want
+# components; DEBIAN is its package there.
 function(penstock_part part name package debian)
   set(PENSTOCK_${part} AUTO CACHE STRING "Build with ${name}: AUTO (where it is found), ON or OFF")
   set_property(CACHE PENSTOCK_${part} PROPERTY STRINGS AUTO ON OFF)
@@ -13,7 +14,7 @@ function(penstock_part part name package debian)
   endif()
   set(built OFF)
   if(NOT wanted STREQUAL "OFF")
-    find_package(${package} QUIET GLOBAL)
+    find_package(${package} QUIET GLOBAL ${ARGN})
     set(built ${${package}_FOUND})
   endif()
   if(built)
@@ -35,6 +36,8 @@ penstock_part(SENTENCEPIECE SentencePiece SentencePiece libsentencepiece-dev)
 penstock_part(ARCHIVE libarchive LibArchive libarchive-dev)
 penstock_part(JPEG libjpeg JPEG libjpeg-dev)
 penstock_part(PNG libpng PNG libpng-dev)
+penstock_part(PCRE2 PCRE2 PCRE2 libpcre2-dev)
+penstock_part(ICU ICU ICU libicu-dev COMPONENTS uc)
 
 if(PENSTOCK_PARTS_LEFT_OUT)
   # setup.sh shows this line, so it is one.

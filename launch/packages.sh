@@ -7,6 +7,7 @@ libraries=(
   libdnnl-dev ocl-icd-opencl-dev  # the latter because oneDNN's CMake package asks for it
   libboost-program-options-dev libtomlplusplus-dev nlohmann-json3-dev libfmt-dev
   libhwloc-dev libarchive-dev libjpeg-dev libpng-dev libxxhash-dev libsentencepiece-dev
+  libpcre2-dev libicu-dev
 )
 test_libraries=(libgtest-dev libgmock-dev)           # the tests alone
 test_tools=(python3 iproute2)                        # likewise: they kill ranks, read checkpoints, and make hosts of namespaces

@@ -38,9 +38,12 @@ CostsBySize costs_by_size(const Config& config, std::shared_ptr<const Sequential
                           const ModelInput& input, const DeviceModel& device,
                           const Profile* profile) {
   const DType dtype = config.run.precision == "bf16" ? DType::BF16 : DType::F32;
+  const double share = dtype == DType::F32 && config.pipeline.wire == "bf16" ? 0.5 : 1.0;
   const auto counted = [model = std::move(model), input, dtype, optimizer = config.optimizer,
-                        device](int64_t batch) {
-    return counted_costs(*model, input, batch, dtype, optimizer, device);
+                        device, share](int64_t batch) {
+    ModelCosts costs = counted_costs(*model, input, batch, dtype, optimizer, device);
+    costs.wire_share = share;
+    return costs;
   };
   if (profile == nullptr) return counted;
   const ModelCosts at_profile = counted(profile->costs.micro_batch_size);
@@ -57,6 +60,7 @@ PlanRequest plan_request(const Config& config, int ranks, const Cluster& cluster
   request.mini_batch =
       int64_t{pipeline.replicas} * pipeline.micro_batches * pipeline.micro_batch_size;
   request.exact = pipeline.reduction == "exact";
+  request.shared = config.optimizer.sharded != "false";
   request.cluster = cluster;
   request.cluster.placement = pipeline.placement;
   request.costs = std::move(costs);

@@ -27,6 +27,7 @@ struct PipelineConfig {
   std::string profile;              // file of measured costs; empty: counted
   std::string placement = "stages";  // stages | replicas
   std::string reduction = "fast";    // fast | exact: the same sums of gradients for every D
+  std::string wire = "full";         // full | bf16: of fp32 tensors between ranks
   std::string link = "auto";         // auto | nccl | mpi-staged | mpi-cuda | mpi (plan_links())
 };
 

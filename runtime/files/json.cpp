@@ -14,17 +14,17 @@ namespace {
 using nlohmann::json;
 
 constexpr int kMaximumDepth = 8;
-constexpr int64_t kMaximumValues = 1'000'000;  // each takes a hundred bytes of ours
 
 class Guard {
  public:
   // `byte`: how far the text has been read.
-  Guard(const std::string& where, const uint64_t& byte) : where_(where), byte_(byte) {}
+  Guard(const std::string& where, const uint64_t& byte, int64_t most_values)
+      : where_(where), byte_(byte), most_values_(most_values) {}
 
   // nlohmann's callback; `value` is the key when a key was read.
   bool operator()(int depth, json::parse_event_t event, const json& value) {
     if (depth > kMaximumDepth) fail("JSON nested too deeply");
-    if (++values_ > kMaximumValues) fail("more values than such a file may have");
+    if (++values_ > most_values_) fail("more values than such a file may have");
     if (event == json::parse_event_t::object_start) keys_.emplace_back();
     if (event == json::parse_event_t::object_end) keys_.pop_back();
     if (event == json::parse_event_t::key && !keys_.back().insert(value).second) {
@@ -38,6 +38,7 @@ class Guard {
 
   const std::string& where_;
   const uint64_t& byte_;
+  int64_t most_values_;
   int64_t values_ = 0;
   std::vector<std::set<std::string>> keys_;  // of the objects that are open
 };
@@ -56,9 +57,9 @@ std::string quoted(const std::string& name) {
   return json(shown).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-json parse_json(std::string_view text, const std::string& where) {
+json parse_json(std::string_view text, const std::string& where, int64_t most_values) {
   uint64_t byte = 0;
-  Guard guard(where, byte);
+  Guard guard(where, byte, most_values);
   json document;
   try {
     document = json::parse(CountingIterator(text.data(), &byte),

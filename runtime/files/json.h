@@ -1,6 +1,7 @@
 // runtime/files/json.h -- JSON from files that nobody vouches for.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -10,10 +11,12 @@
 namespace penstock {
 
 // The document, which must be an object. Refuses what nlohmann-json lets pass: duplicate keys (two
-// readers could see two different files), deep nesting and millions of values. For documents of a
-// page; larger ones are told value by value (json_events.h). Throws Error(Data) naming `where` and
-// the byte.
-[[nodiscard]] nlohmann::json parse_json(std::string_view text, const std::string& where);
+// readers could see two different files), deep nesting and more than `most_values` values, each of
+// which takes a hundred bytes. For documents of a page; larger ones are told value by value
+// (json_events.h). Throws Error(Data) naming `where` and the byte.
+inline constexpr int64_t kMostJsonValues = 1'000'000;
+[[nodiscard]] nlohmann::json parse_json(std::string_view text, const std::string& where,
+                                        int64_t most_values = kMostJsonValues);
 
 // Of a file: throws as read_text() does as well.
 [[nodiscard]] nlohmann::json read_json_file(const std::string& path, int64_t most_bytes,

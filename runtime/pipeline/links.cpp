@@ -4,7 +4,7 @@
 
 namespace penstock {
 
-Links::Links(Network& network, const Schedule& schedule, int window, Device& device) {
+Links::Links(Network& network, const Schedule& schedule, int window, bool narrow, Device& device) {
   const Edges between(schedule);
   std::vector<DirectedEdge> wires;
   std::vector<int> edge_of_wire;
@@ -21,12 +21,22 @@ Links::Links(Network& network, const Schedule& schedule, int window, Device& dev
   ends_ = network.connect(wires, device);
   links_.resize(static_cast<size_t>(between.count()));
   for (size_t w = 0; w < wires.size(); ++w) {
+    SendLink* send = ends_.send[w].get();
+    ReceiveLink* receive = ends_.receive[w].get();
+    if (narrow && send != nullptr) {
+      send = narrow_senders_.emplace_back(std::make_unique<NarrowSendLink>(*send, device)).get();
+    }
+    if (narrow && receive != nullptr) {
+      receive =
+          narrow_receivers_.emplace_back(std::make_unique<NarrowReceiveLink>(*receive, device))
+              .get();
+    }
     const bool forward = wires[w].direction == Direction::Activation;
     EdgeLinks& links = links_[static_cast<size_t>(edge_of_wire[w])];
-    (forward ? links.send_activation : links.send_gradient) = ends_.send[w].get();
-    (forward ? links.receive_activation : links.receive_gradient) = ends_.receive[w].get();
-    if (ends_.send[w]) senders_.push_back(ends_.send[w].get());
-    if (ends_.receive[w]) receivers_.push_back(ends_.receive[w].get());
+    (forward ? links.send_activation : links.send_gradient) = send;
+    (forward ? links.receive_activation : links.receive_gradient) = receive;
+    if (send != nullptr) senders_.push_back(send);
+    if (receive != nullptr) receivers_.push_back(receive);
   }
 }
 

@@ -1,9 +1,11 @@
 // runtime/pipeline/links.h -- the links of one rank to the stages that its own hand something to.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "runtime/comm/network.h"
+#include "runtime/pipeline/narrow_links.h"
 #include "runtime/schedule/schedule.h"
 
 namespace penstock {
@@ -20,8 +22,8 @@ struct EdgeLinks {
 class Links {
  public:
   // Collective over the pipeline: the same schedule on every rank. `window` is that of
-  // DirectedEdge.
-  Links(Network& network, const Schedule& schedule, int window, Device& device);
+  // DirectedEdge. `narrow`: tensors travel as narrow_links.h says.
+  Links(Network& network, const Schedule& schedule, int window, bool narrow, Device& device);
 
   [[nodiscard]] const EdgeLinks& of(int edge) const { return links_[static_cast<size_t>(edge)]; }
   void progress();
@@ -29,7 +31,9 @@ class Links {
   void drain();      // until everything sent has left
 
  private:
-  Network::Ends ends_;
+  Network::Ends ends_;  // in front of which stand these, where tensors travel narrow
+  std::vector<std::unique_ptr<NarrowSendLink>> narrow_senders_;
+  std::vector<std::unique_ptr<NarrowReceiveLink>> narrow_receivers_;
   std::vector<EdgeLinks> links_;  // by edge
   std::vector<SendLink*> senders_;
   std::vector<ReceiveLink*> receivers_;

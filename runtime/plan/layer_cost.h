@@ -63,6 +63,7 @@ struct ModelCosts {
   int64_t micro_batch_size = 1;
   std::vector<LayerCost> layers;
   std::vector<LayerSkip> skips = {};
+  double wire_share = 1;  // of a boundary's bytes, what a message between ranks has (pipeline.wire)
 };
 
 }  // namespace penstock

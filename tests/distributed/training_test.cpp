@@ -142,6 +142,24 @@ TEST(Translation, CutsAnywhereIntoTheSameBits) {
   }
 }
 
+// What travels in half the bytes is rounded where the network is cut, and nowhere else.
+TEST(Wire, NarrowGivesOneResultForOneCut) {
+  const Scratch scratch("wire");
+  const std::string run_file = write_run_file(scratch, kNetworks[1]);
+  const std::string wire = "--wire bf16 --steps 4 --schedule ";
+  const Trajectory full = train(scratch, run_file, 1, "--steps 4");
+  expect_same_bits(full, train(scratch, run_file, 1, wire + "gpipe"), "one rank");
+  const Trajectory cut = train(scratch, run_file, 2, wire + "gpipe --stages 2 --recompute none");
+  EXPECT_NE(full.losses, cut.losses);
+  for (size_t step = 0; step < full.losses.size(); ++step) {
+    EXPECT_NEAR(full.losses[step], cut.losses[step], 0.01 * full.losses[step]);
+  }
+  for (const char* options :
+       {"1f1b --stages 2 --recompute stage", "zb-h1 --stages 2 --recompute layer"}) {
+    expect_same_bits(cut, train(scratch, run_file, 2, wire + options), options);
+  }
+}
+
 // 4 MB of gradients a layer, so that a stage has several buckets, which are summed while the
 // backward goes on: none is forgotten, and with as many replicas the bits are the same again.
 TEST(Replicas, AddUpBucketByBucketTheSameBits) {

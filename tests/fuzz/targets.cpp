@@ -15,6 +15,7 @@
 #include "runtime/data/text/text_file.h"
 #include "runtime/data/text/token_source.h"
 #include "runtime/data/tokens/megatron_tokens.h"
+#include "runtime/data/words/byte_pairs.h"
 #include "runtime/hub/config_json.h"
 #include "runtime/schedule/text/csv.h"
 #include "target.h"
@@ -119,6 +120,17 @@ void read_vocabulary(const std::string& /*bytes*/, const std::string& path) {
   (void)pieces.unknown_in(text);
 }
 
+void read_tokenizer(const std::string& /*bytes*/, const std::string& path) {
+  const BytePairs pairs(read_tokenizer_json(path));
+  const std::string text =
+      "It's 1234  caf\xc3\xa9 cafe\xcc\x81, \xf0\x9f\x98\x80 \xff\n\n<|im_end|> <mask> x";
+  const std::vector<int32_t> ids = pairs.encode(text);
+  for (const int32_t id : ids) {
+    if (id < 0 || id >= pairs.size()) throw std::logic_error("an id outside of the vocabulary");
+  }
+  (void)pairs.decode(ids, true);
+}
+
 void read_text(const std::string& /*bytes*/, const std::string& path) {
   size_t bytes = 0;
   for_each_line(path, [&](std::string_view line) { bytes += line.size(); });
@@ -201,6 +213,12 @@ std::span<const FuzzTarget> fuzz_targets() {
        read_vocabulary,
        {"<unk>", "</s>", "\xff\xff\xff\xff\x0f", "nmt_nfkc"},
        "all of its|has no piece"},
+      {"tokenizer",
+       read_tokenizer,
+       {"\"type\":\"Split\"", "\"type\":\"ByteLevel\"", "\"behavior\":\"Removed\"", "(a*)*b",
+        "\\\\p{L}", "{65535}", "(?=", "\"normalized\":true", "null", "16777215", "[", "]", "{",
+        "}"},
+       R"(["']|byte \d|merge \d|id|empty|is not supported|no object|not a JSON object|more values)"},
       {"text",
        read_text,
        {"\n", "\r\n", "\x1f\x8b\x08", "\x28\xb5\x2f\xfd", "BZh9", std::string("\xfd") + "7zXZ"}},

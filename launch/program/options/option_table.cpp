@@ -196,6 +196,7 @@ void add_optimizer(std::vector<Option>& table) {
   rows.add("epsilon", &O::epsilon, "X", above(0), "keeps divisions finite");
   rows.add("freeze", "freeze", &O::freeze, "PATTERN,..", any(), "parameters that keep their weights, by name: 'blocks.*'").repeats = true;
   rows.add("moving_average", &O::moving_average, "X", share(), "decay of the averaged weights used in evaluation; 0: off");
+  rows.add("sharded", &O::sharded, "NAME", one_of({"auto", "true", "false"}), "each replica keeps the optimizer's state, and the averages, of its share of the weights alone; auto: where D > 1. The same bits, the same checkpoints");
 }
 
 void add_pipeline(std::vector<Option>& table) {
@@ -214,6 +215,7 @@ void add_pipeline(std::vector<Option>& table) {
   rows.add("profile", &P::profile, "PATH", any(), "times measured by penstock profile, for split, auto and predictions; empty: counted");
   rows.add("placement", "placement", &P::placement, "NAME", one_of({"stages", "replicas"}), "which neighbours share a node");
   rows.add("reduction", "reduction", &P::reduction, "NAME", one_of({"fast", "exact"}), "exact: gradients of micro-batches are added up in pairs, to the same bits for every D; M must be a power of two if D > 1; takes log2 M times their memory");
+  rows.add("wire", "wire", &P::wire, "TYPE", one_of({"full", "bf16"}), "of activations and gradients between ranks. bf16: those in fp32 travel in half the bytes, rounded to 8 significant bits, so that results depend on where the network is cut; of a bf16 run, and of sums over replicas, nothing changes");
   rows.add("link", "link", &P::link, "NAME", one_of({"auto", "nccl", "mpi-staged", "mpi-cuda", "mpi"}), "by what tensors travel between ranks; auto: nccl where every rank has a GPU of its own");
 }
 

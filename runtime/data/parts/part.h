@@ -18,6 +18,8 @@ inline constexpr Part kSentencePiece{"SentencePiece", "libsentencepiece-dev",
 inline constexpr Part kLibarchive{"libarchive", "libarchive-dev", "PENSTOCK_ARCHIVE"};
 inline constexpr Part kLibjpeg{"libjpeg", "libjpeg-dev", "PENSTOCK_JPEG"};
 inline constexpr Part kLibpng{"libpng", "libpng-dev", "PENSTOCK_PNG"};
+inline constexpr Part kPcre2{"PCRE2", "libpcre2-dev", "PENSTOCK_PCRE2"};
+inline constexpr Part kIcu{"ICU", "libicu-dev", "PENSTOCK_ICU"};
 
 // Throws Error(Resource): "`wanted` needs libpng, and this program was built without it: ...".
 [[noreturn]] void fail_without(const Part& part, const std::string& wanted);

@@ -13,6 +13,11 @@
 
 namespace penstock {
 
+// Tokens that are no text; -1 where a vocabulary has none.
+struct SpecialIds {
+  int32_t begin = -1, end = -1, padding = -1;
+};
+
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
@@ -22,6 +27,15 @@ class Tokenizer {
   [[nodiscard]] virtual std::string decode(std::span<const int32_t> ids) const = 0;
   // What a text begins after: the end of a line, or what comes closest.
   [[nodiscard]] virtual int32_t start() const = 0;
+  [[nodiscard]] virtual SpecialIds special() const { return {}; }
+  // A text from its beginning to its end, with what the vocabulary's maker puts around it.
+  [[nodiscard]] virtual std::vector<int32_t> encode_whole(std::string_view text) const {
+    return encode(text);
+  }
+  // For people: special tokens leave no trace.
+  [[nodiscard]] virtual std::string decode_shown(std::span<const int32_t> ids) const {
+    return decode(ids);
+  }
 };
 
 // Of the data that a network with that vocabulary was trained on; word pieces as data.vocabulary

@@ -144,6 +144,22 @@ TEST_F(Costs, AProfileCorrectsTimesAndLeavesMemory) {
   }
 }
 
+// Half of what crosses a boundary, where it is not half already.
+TEST_F(Costs, ANarrowWireHalvesMessages) {
+  const auto bytes = [&] {
+    const ModelCosts costs = by_size(nullptr)(2);
+    const int rest = static_cast<int>(costs.layers.size()) - 3;
+    const Arrangement arrangement{.stages = 2, .micro_batch_size = 2, .split = {3, rest}};
+    return step_costs(arrangement, schedule_of(arrangement, {}), costs, Cluster{}).boundary_bytes;
+  };
+  const std::vector<double> full = bytes();
+  config_.pipeline.wire = "bf16";
+  ASSERT_EQ(full.size(), 1U);
+  EXPECT_EQ(bytes()[0], full[0] / 2);
+  config_.run.precision = "bf16";
+  EXPECT_EQ(bytes()[0], full[0] / 2) << "as large as in a run of bf16";
+}
+
 TEST_F(Costs, AProfileOfAnotherNetworkIsRefused) {
   Profile other = profile_of(4);
   other.costs.layers[1].parameters += 1;

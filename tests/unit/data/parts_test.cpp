@@ -14,6 +14,8 @@
 #include "runtime/data/parts/part.h"
 #include "runtime/data/text/pieces.h"
 #include "runtime/data/text/text_file.h"
+#include "runtime/data/words/expression.h"
+#include "runtime/data/words/normal_form.h"
 
 namespace penstock {
 namespace {
@@ -47,6 +49,13 @@ TEST(PartsLeftOut, SayWhatToInstall) {
   EXPECT_THAT(refusal([] { (void)decode_jpeg({}, 3, 1, 1, "a.jpg"); }),
               testing::AllOf(testing::StartsWith("the JPEG a.jpg needs libjpeg, and"),
                              testing::HasSubstr("-DPENSTOCK_JPEG=ON")));
+  EXPECT_THAT(refusal([] { (void)Expression("a+", "tokenizer.json"); }),
+              testing::AllOf(testing::StartsWith("the tokenizer tokenizer.json needs PCRE2, and"),
+                             testing::HasSubstr("-DPENSTOCK_PCRE2=ON")));
+  std::string storage;
+  EXPECT_THAT(refusal([&] { (void)composed_form("\xc3\xa9", storage); }),
+              testing::AllOf(testing::StartsWith("a tokenizer with the normalizer NFC needs ICU"),
+                             testing::HasSubstr("libicu-dev")));
   const std::string tar = made("a.tar", "contents");
   EXPECT_THAT(refusal([&] { const ArchiveWalk walk(tar); }),
               testing::AllOf(testing::StartsWith("the packed file " + tar + " needs libarchive"),

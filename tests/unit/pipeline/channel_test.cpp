@@ -8,6 +8,8 @@
 #include <deque>
 #include <memory>
 
+#include "runtime/pipeline/narrow_links.h"
+
 namespace penstock {
 namespace {
 
@@ -35,7 +37,10 @@ class Received final : public ReceiveLink {
     ++expected_;
     most_expected = std::max(most_expected, expected_);
     ++all_expected;
-    for (const TensorSpec& each : specs) asked.push_back(each.shape.elements());
+    for (const TensorSpec& each : specs) {
+      asked.push_back(each.shape.elements());
+      types.push_back(each.dtype);
+    }
   }
   [[nodiscard]] int expected() const override { return expected_; }
   void receive(std::span<Tensor> message) override {
@@ -47,6 +52,7 @@ class Received final : public ReceiveLink {
   void progress() override {}
   std::deque<std::vector<Tensor>> arriving;
   std::vector<int64_t> asked;
+  std::vector<DType> types;
   int most_expected = 0, all_expected = 0;
 
  private:
@@ -134,6 +140,31 @@ TEST_F(Channels, AnnounceTheNextMessageWhenOneHasCome) {
   EXPECT_THAT(in_.asked, ElementsAre(2, 2, 2, 2, 2, 2));
   channel.begin(0);
   EXPECT_EQ(in_.all_expected, 3) << "nothing is announced that does not come";
+}
+
+// 1 + 2^-9 has one bit more than bf16 holds, 1 + 2^-7 all that it holds.
+TEST_F(Channels, MayBeNarrow) {
+  NarrowSendLink send(out_, *device_);
+  Tensor whole = device_->zeros({3}, DType::I32, Purpose::Activations);
+  const std::vector<Tensor> message = {tensor(1 + 0x1p-7F), tensor(1 + 0x1p-9F), whole};
+  send.send(message);
+  ASSERT_EQ(out_.messages.size(), 1U);
+  const std::vector<Tensor>& sent = out_.messages[0];
+  EXPECT_EQ(sent[0].dtype(), DType::BF16);
+  EXPECT_EQ(sent[2].raw(), whole.raw()) << "of another type, sent as it is";
+
+  NarrowReceiveLink receive(in_, *device_);
+  const TensorSpec two{Shape{2}, DType::F32};
+  const std::vector<TensorSpec> specs = {two, two, {Shape{3}, DType::I32}};
+  receive.expect(specs);
+  EXPECT_EQ(in_.types, (std::vector{DType::BF16, DType::BF16, DType::I32}));
+  in_.arriving.push_back(sent);
+  std::vector<Tensor> received(3);
+  receive.receive(received);
+  EXPECT_EQ(received[0].dtype(), DType::F32);
+  EXPECT_EQ(value_of(received[0]), 1 + 0x1p-7F);
+  EXPECT_EQ(value_of(received[1]), 1.0F);
+  EXPECT_EQ(received[2].raw(), whole.raw());
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ class Rank {
         device_(make_cpu_device(1)),
         network_(wires, rank),
         links_(network_, blueprint_.programs.training, message_window(blueprint_.programs.training),
-               *device_) {
+               false, *device_) {
     const Layout& layout = blueprint_.layout;
     std::vector<Stage*> by_index(static_cast<size_t>(layout.stages), nullptr);
     for (int s = 0; s < layout.stages; ++s) {

@@ -20,6 +20,8 @@ class Penstock(CMakePackage, CudaPackage):
     variant("archive", default=True, description="Compressed text and archives of images")
     variant("jpeg", default=True, description="JPEG images")
     variant("png", default=True, description="PNG images")
+    variant("pcre2", default=True, description="Tokenizers of Hugging Face's folders (tokenizer.json)")
+    variant("icu", default=True, description="Those that normalise their text (NFC: Qwen)")
 
     conflicts("cuda_arch=none", when="+cuda", msg="say which GPUs: cuda_arch=80,90")
     conflicts("%gcc@:11", msg="C++20 as it is used here needs GCC 12 or later")
@@ -44,6 +46,8 @@ class Penstock(CMakePackage, CudaPackage):
     depends_on("libarchive@3.6:", when="+archive")
     depends_on("jpeg", when="+jpeg")
     depends_on("libpng@1.6:", when="+png")
+    depends_on("pcre2@10.40: +jit", when="+pcre2")
+    depends_on("icu4c@60:", when="+icu")
 
     def cmake_args(self):
         args = [
@@ -55,6 +59,8 @@ class Penstock(CMakePackage, CudaPackage):
             self.define_from_variant("PENSTOCK_ARCHIVE", "archive"),
             self.define_from_variant("PENSTOCK_JPEG", "jpeg"),
             self.define_from_variant("PENSTOCK_PNG", "png"),
+            self.define_from_variant("PENSTOCK_PCRE2", "pcre2"),
+            self.define_from_variant("PENSTOCK_ICU", "icu"),
         ]
         if self.spec.satisfies("+cuda"):
             args += [

@@ -1,0 +1,27 @@
+// runtime/data/parts/no_expression.cpp -- stands for words/expression.cpp in a build without PCRE2.
+#include "runtime/data/parts/part.h"
+#include "runtime/data/words/expression.h"
+
+namespace penstock {
+
+struct Expression::Compiled {};
+
+Expression::Expression(const std::string& /*pattern*/, const std::string& where) {
+  fail_without(kPcre2, "the tokenizer " + where);
+}
+
+Expression Expression::word_character(const std::string& where) {
+  fail_without(kPcre2, "the tokenizer " + where);
+}
+
+// There is no object of the class to ask for these.
+Expression::~Expression() = default;
+Expression::Expression(Expression&&) noexcept = default;
+Expression& Expression::operator=(Expression&&) noexcept = default;
+
+void Expression::for_each_match(std::string_view /*text*/,
+                                const std::function<void(size_t, size_t)>& /*take*/) const {
+  fail_without(kPcre2, "a tokenizer");
+}
+
+}  // namespace penstock

@@ -1,0 +1,39 @@
+// runtime/data/words/expression.h -- Expression: a regular expression of a tokenizer, which is
+// PCRE2 behind our errors.
+//
+// Files of tokenizers hold expressions for another library (Oniguruma), and the two read some of
+// them differently: `^`, `.`, `\h`, nested classes. What both read alike is let through, the rest
+// refused by name (syntax.h).
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace penstock {
+
+class Expression {
+ public:
+  // Throws Error(Input) for what is not supported, Error(Data) for what is no expression; `where`
+  // names the file.
+  Expression(const std::string& pattern, const std::string& where);
+  // One character of a word: a letter, mark, digit, connector or joiner.
+  [[nodiscard]] static Expression word_character(const std::string& where);
+  ~Expression();
+  Expression(Expression&&) noexcept;
+  Expression& operator=(Expression&&) noexcept;
+
+  // Bytes [begin, end) of what matches, from left to right, without overlap and never empty. `text`
+  // is valid UTF-8. Thread safe. Throws Error(Data) where the search takes too long.
+  void for_each_match(std::string_view text,
+                      const std::function<void(size_t begin, size_t end)>& take) const;
+
+ private:
+  struct Compiled;
+  Expression() = default;
+  std::unique_ptr<Compiled> compiled_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,162 @@
+#include "runtime/data/words/hub_tokenizer.h"
+
+#include <filesystem>
+#include <unordered_map>
+#include <utility>
+
+#include "kernels/error.h"
+#include "runtime/data/text/pieces.h"
+#include "runtime/data/words/byte_pairs.h"
+#include "runtime/data/words/folder_settings.h"
+#include "runtime/files/json.h"
+
+namespace penstock {
+namespace {
+
+// The id of a token that the folder names; -1 where it names none.
+template <class Vocabulary>
+int32_t named_id(const Vocabulary& vocabulary, const std::string& token, const std::string& where) {
+  if (token.empty()) return -1;
+  if (const std::optional<int32_t> id = vocabulary.find(token)) return *id;
+  fail_data(where + ": the vocabulary has no token " + penstock::quoted(token));
+}
+
+template <class Vocabulary>
+SpecialIds special_ids(const Vocabulary& vocabulary, const FolderSettings& settings) {
+  return {.begin = named_id(vocabulary, settings.begin, settings.path),
+          .end = named_id(vocabulary, settings.end, settings.path),
+          .padding = named_id(vocabulary, settings.padding, settings.path)};
+}
+
+int32_t start_of(const SpecialIds& special) {
+  if (special.begin >= 0) return special.begin;
+  return special.end >= 0 ? special.end : 0;
+}
+
+class FolderOfBytePairs final : public Tokenizer {
+ public:
+  FolderOfBytePairs(const std::string& file, const FolderSettings& settings)
+      : pairs_(read_tokenizer_json(file)), special_(special_ids(pairs_, settings)) {}
+  [[nodiscard]] int64_t size() const override { return pairs_.size(); }
+  [[nodiscard]] std::vector<int32_t> encode(std::string_view text) const override {
+    return pairs_.encode(text);
+  }
+  [[nodiscard]] std::vector<int32_t> encode_whole(std::string_view text) const override {
+    std::vector<int32_t> ids = pairs_.begin();
+    const std::vector<int32_t> inside = pairs_.encode(text);
+    ids.insert(ids.end(), inside.begin(), inside.end());
+    ids.insert(ids.end(), pairs_.end().begin(), pairs_.end().end());
+    return ids;
+  }
+  [[nodiscard]] std::string decode(std::span<const int32_t> ids) const override {
+    return pairs_.decode(ids, false);
+  }
+  [[nodiscard]] std::string decode_shown(std::span<const int32_t> ids) const override {
+    return pairs_.decode(ids, true);
+  }
+  [[nodiscard]] int32_t start() const override { return start_of(special_); }
+  [[nodiscard]] SpecialIds special() const override { return special_; }
+
+ private:
+  BytePairs pairs_;
+  SpecialIds special_;
+};
+
+// Pieces, and the tokens that the folder adds to them or finds in texts: <s> and its like.
+class FolderOfPieces final : public Tokenizer {
+ public:
+  FolderOfPieces(const std::string& file, FolderSettings settings)
+      : pieces_(file), size_(pieces_.size()), settings_(std::move(settings)) {
+    if (settings_.added.empty()) {
+      for (const char* token : {"<unk>", "<s>", "</s>"}) {
+        const std::optional<int32_t> id = pieces_.find(token);
+        if (id) settings_.added.push_back({.id = *id, .content = token, .special = true});
+      }
+    }
+    for (const AddedToken& token : settings_.added) {
+      size_ = std::max(size_, int64_t{token.id} + 1);
+      ids_.emplace(token.content, token.id);
+      texts_.emplace(token.id, token);
+    }
+    special_ = special_ids(*this, settings_);
+    if (special_.begin < 0) special_.begin = pieces_.find("<s>").value_or(-1);
+    if (special_.end < 0) special_.end = pieces_.end();
+    added_.emplace(settings_.added, file);
+  }
+  [[nodiscard]] int64_t size() const override { return size_; }
+  [[nodiscard]] std::optional<int32_t> find(const std::string& token) const {
+    const auto found = ids_.find(token);
+    return found == ids_.end() ? pieces_.find(token) : std::optional(found->second);
+  }
+  // A space goes before each stretch between such tokens, as before the whole.
+  [[nodiscard]] std::vector<int32_t> encode(std::string_view text) const override {
+    std::string storage;
+    std::vector<int32_t> ids;
+    const std::string_view valid = valid_utf8(text, storage);
+    added_->for_each_part(valid, [&](std::string_view part, std::optional<int32_t> id) {
+      if (id) return ids.push_back(*id);
+      const std::vector<int32_t> inside = pieces_.encode(part);
+      ids.insert(ids.end(), inside.begin(), inside.end());
+    });
+    return ids;
+  }
+  [[nodiscard]] std::vector<int32_t> encode_whole(std::string_view text) const override {
+    std::vector<int32_t> ids = encode(text);
+    if (settings_.add_begin.value_or(true) && special_.begin >= 0) {
+      ids.insert(ids.begin(), special_.begin);
+    }
+    if (settings_.add_end.value_or(false) && special_.end >= 0) ids.push_back(special_.end);
+    return ids;
+  }
+  [[nodiscard]] std::string decode(std::span<const int32_t> ids) const override {
+    return decoded(ids, false);
+  }
+  [[nodiscard]] std::string decode_shown(std::span<const int32_t> ids) const override {
+    return decoded(ids, true);
+  }
+  [[nodiscard]] int32_t start() const override { return start_of(special_); }
+  [[nodiscard]] SpecialIds special() const override { return special_; }
+
+ private:
+  [[nodiscard]] std::string decoded(std::span<const int32_t> ids, bool hide) const {
+    std::string text;
+    size_t done = 0;
+    for (size_t i = 0; i < ids.size(); ++i) {
+      const auto token = texts_.find(ids[i]);
+      if (token == texts_.end()) continue;
+      text += pieces_.decode(ids.subspan(done, i - done));
+      if (!(hide && token->second.special)) text += token->second.content;
+      done = i + 1;
+    }
+    return text + pieces_.decode(ids.subspan(done));
+  }
+
+  Pieces pieces_;
+  int64_t size_;
+  FolderSettings settings_;
+  SpecialIds special_;
+  std::unordered_map<std::string, int32_t> ids_;   // of added tokens
+  std::unordered_map<int32_t, AddedToken> texts_;  // likewise
+  std::optional<AddedTokens> added_;
+};
+
+}  // namespace
+
+std::string hub_tokenizer_file(const std::string& folder) {
+  std::string json = file_in(folder, "tokenizer.json");
+  std::string model = file_in(folder, "tokenizer.model");
+  if (json.empty() && model.empty()) {
+    fail_input(folder + " has no tokenizer: neither tokenizer.json nor tokenizer.model is there");
+  }
+  if (json.empty() || (!model.empty() && !is_byte_level(json))) return model;
+  return json;
+}
+
+std::unique_ptr<Tokenizer> open_hub_tokenizer(const std::string& folder) {
+  const std::string file = hub_tokenizer_file(folder);
+  FolderSettings settings = read_folder_settings(folder);
+  if (file.ends_with(".json")) return std::make_unique<FolderOfBytePairs>(file, settings);
+  return std::make_unique<FolderOfPieces>(file, std::move(settings));
+}
+
+}  // namespace penstock

@@ -1,0 +1,19 @@
+// runtime/data/words/hub_tokenizer.h -- the tokenizer of a folder as Hugging Face has them: what
+// its tokenizer.json (byte-level vocabularies) or tokenizer.model (SentencePiece) gives.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/data/text/tokenizer.h"
+
+namespace penstock {
+
+// Throws Error(Input) where the folder has neither file, or needs what is not supported;
+// Error(Data) where a file is damaged; Error(Resource) where this build lacks a part.
+[[nodiscard]] std::unique_ptr<Tokenizer> open_hub_tokenizer(const std::string& folder);
+
+// The file that the ids depend on. Throws Error(Input) where there is none.
+[[nodiscard]] std::string hub_tokenizer_file(const std::string& folder);
+
+}  // namespace penstock

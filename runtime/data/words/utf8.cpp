@@ -1,0 +1,98 @@
+// The well-formed sequences are those of table 3-7 of the Unicode standard.
+#include "runtime/data/words/utf8.h"
+
+#include <cstdint>
+#include <cstring>
+
+namespace penstock {
+namespace {
+
+// What may follow a first byte: how many bytes there are in all, and the range of the second.
+struct Lead {
+  size_t bytes;
+  uint8_t low = 0x80, high = 0xBF;
+};
+
+Lead lead_of(uint8_t first) {
+  if (first < 0x80) return {1};
+  if (first >= 0xC2 && first <= 0xDF) return {2};
+  if (first == 0xE0) return {3, 0xA0, 0xBF};
+  if (first == 0xED) return {3, 0x80, 0x9F};
+  if (first >= 0xE1 && first <= 0xEF) return {3};
+  if (first == 0xF0) return {4, 0x90, 0xBF};
+  if (first >= 0xF1 && first <= 0xF3) return {4};
+  if (first == 0xF4) return {4, 0x80, 0x8F};
+  return {0};
+}
+
+// The first byte that is not ASCII, from `at` on.
+size_t skip_ascii(std::string_view text, size_t at) {
+  for (; at + 8 <= text.size(); at += 8) {
+    uint64_t word = 0;
+    std::memcpy(&word, text.data() + at, 8);
+    if ((word & 0x8080808080808080U) != 0) break;
+  }
+  while (at < text.size() && static_cast<uint8_t>(text[at]) < 0x80) ++at;
+  return at;
+}
+
+}  // namespace
+
+size_t character_bytes(std::string_view text, size_t at, size_t& bad) {
+  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
+  const Lead lead = lead_of(byte(at));
+  bad = 1;
+  if (lead.bytes <= 1) return lead.bytes;
+  if (at + 1 >= text.size() || byte(at + 1) < lead.low || byte(at + 1) > lead.high) return 0;
+  for (bad = 2; bad < lead.bytes; ++bad) {
+    if (at + bad >= text.size() || (byte(at + bad) & 0xC0U) != 0x80U) return 0;
+  }
+  return lead.bytes;
+}
+
+std::string_view valid_utf8(std::string_view bytes, std::string& storage) {
+  bool copied = false;
+  size_t kept = 0;  // bytes before are valid, or in `storage`
+  for (size_t at = skip_ascii(bytes, 0); at < bytes.size(); at = skip_ascii(bytes, at)) {
+    size_t bad = 0;
+    if (const size_t n = character_bytes(bytes, at, bad); n > 0) {
+      at += n;
+      continue;
+    }
+    if (!copied) storage.clear();
+    copied = true;
+    storage.append(bytes.substr(kept, at - kept)).append("\xEF\xBF\xBD");
+    at += bad;
+    kept = at;
+  }
+  if (!copied) return bytes;
+  storage.append(bytes.substr(kept));
+  return storage;
+}
+
+void append_utf8(std::string& text, char32_t code) {
+  const auto put = [&](uint32_t byte) { text += static_cast<char>(byte); };
+  if (code < 0x80) return put(code);
+  if (code < 0x800) {
+    put(0xC0U | code >> 6);
+  } else if (code < 0x10000) {
+    put(0xE0U | code >> 12);
+    put(0x80U | (code >> 6 & 0x3FU));
+  } else {
+    put(0xF0U | code >> 18);
+    put(0x80U | (code >> 12 & 0x3FU));
+    put(0x80U | (code >> 6 & 0x3FU));
+  }
+  put(0x80U | (code & 0x3FU));
+}
+
+Utf8Character utf8_at(std::string_view text, size_t at) {
+  const auto first = static_cast<uint8_t>(text[at]);
+  if (first < 0x80) return {first, 1};
+  const size_t n = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  char32_t code = first & (0x7FU >> n);
+  for (size_t i = 1; i < n; ++i) code = code << 6 | (static_cast<uint8_t>(text[at + i]) & 0x3FU);
+  return {code, n};
+}
+
+}  // namespace penstock

@@ -1,0 +1,197 @@
+// Ids of tokenizer.json: those that the `tokenizers` package gave (tests/python/tokenizers_test.py
+// wrote lines.json, and compares a million lines where the package is installed).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "runtime/data/text/pieces.h"
+#include "runtime/data/words/byte_alphabet.h"
+#include "runtime/data/words/byte_pairs.h"
+#include "runtime/data/words/hub_tokenizer.h"
+#include "runtime/data/words/syntax.h"
+#include "runtime/data/words/utf8.h"
+#include "runtime/files/json.h"
+#include "tests/unit/data/fixtures.h"
+
+namespace penstock::test {
+namespace {
+
+using nlohmann::json;
+
+const std::string kGoldens = PENSTOCK_WORDS;
+
+std::string unhex(const std::string& hex) {
+  std::string bytes;
+  for (size_t i = 0; i + 1 < hex.size(); i += 2) {
+    bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
+  }
+  return bytes;
+}
+
+TEST(Words, HaveTheIdsOfTheTokenizersPackage) {
+  const json goldens = read_json_file(kGoldens + "/lines.json", 1 << 20, FileOwner::User);
+  ASSERT_GT(goldens["lines"].size(), 100U);
+  for (const char* family : {"gpt2", "llama3", "qwen"}) {
+    const auto tokenizer = open_hub_tokenizer(kGoldens + "/" + family);
+    for (const json& line : goldens["lines"]) {
+      const std::string text = unhex(line["hex"]);
+      EXPECT_EQ(tokenizer->encode_whole(text), line[family].get<std::vector<int32_t>>())
+          << family << ": " << text;
+    }
+  }
+}
+
+TEST(Words, ComeBackAsTheyWere) {
+  const auto tokenizer = open_hub_tokenizer(kGoldens + "/llama3");
+  const std::string text = "It's 12345 caf\xc3\xa9s, \xf0\x9f\x98\x80\n\n  <|eot_id|> ok";
+  EXPECT_EQ(tokenizer->decode(tokenizer->encode(text)), text);
+  EXPECT_EQ(tokenizer->decode_shown(tokenizer->encode(text)),
+            "It's 12345 caf\xc3\xa9s, \xf0\x9f\x98\x80\n\n   ok");
+  const std::vector<int32_t> strange = {-1, 1 << 30};
+  EXPECT_EQ(tokenizer->decode(strange), "");
+}
+
+TEST(Words, BytesThatAreNoTextAreReplacedAsInPython) {
+  std::string storage;
+  EXPECT_EQ(valid_utf8("plain \xc3\xa9", storage), "plain \xc3\xa9");
+  const std::string sign = "\xEF\xBF\xBD";
+  EXPECT_EQ(valid_utf8("a\xff", storage), "a" + sign);
+  EXPECT_EQ(valid_utf8("\xe2\x82z\xf0\x9f\x98", storage), sign + "z" + sign) << "cut off: one each";
+  EXPECT_EQ(valid_utf8("\xed\xa0\x80", storage), sign + sign + sign) << "a surrogate: each byte";
+  EXPECT_EQ(valid_utf8("\xc0\x80|\xf4\x90\x80\x80", storage),
+            sign + sign + "|" + sign + sign + sign + sign);
+}
+
+TEST(Words, EveryByteHasACharacterAndBack) {
+  for (int byte = 0; byte < 256; ++byte) {
+    std::string word;
+    append_utf8(word, character_of_byte(static_cast<uint8_t>(byte)));
+    EXPECT_EQ(bytes_of_word(word), std::string(1, static_cast<char>(byte)));
+  }
+  EXPECT_EQ(bytes_of_word("\xe4\xb8\xad"), std::nullopt);
+}
+
+// Short words and long ones are merged by two ways that must agree.
+TEST(Words, TheQueueOfMergesGivesWhatLookingAtAllPairsGives) {
+  std::mt19937 random(3);
+  Merges merges;
+  std::vector<std::string> words = {"a", "b", "c", "d"};
+  const auto id_of = [&](const std::string& word) {
+    const auto found = std::ranges::find(words, word);
+    if (found == words.end()) words.push_back(word);
+    return static_cast<int32_t>(std::ranges::find(words, word) - words.begin());
+  };
+  for (int rule = 0; rule < 60; ++rule) {
+    const auto left = static_cast<int32_t>(random() % words.size());
+    const auto right = static_cast<int32_t>(random() % words.size());
+    merges.add(left, right,
+               id_of(words[static_cast<size_t>(left)] + words[static_cast<size_t>(right)]));
+  }
+  for (int trial = 0; trial < 300; ++trial) {
+    // A separator that no rule knows: both halves are merged alone, in a row they take the queue.
+    std::vector<int32_t> all, apart;
+    for (int part = 0; part < 4; ++part) {
+      std::vector<int32_t> word(10);
+      for (int32_t& symbol : word) symbol = static_cast<int32_t>(random() % 4);
+      all.insert(all.end(), word.begin(), word.end());
+      merges.apply(word);
+      apart.insert(apart.end(), word.begin(), word.end());
+      all.push_back(-7);
+      apart.push_back(-7);
+    }
+    merges.apply(all);
+    EXPECT_EQ(all, apart);
+  }
+}
+
+// A tokenizer.json of the goldens, changed.
+class ChangedTokenizers : public testing::Test {
+ protected:
+  json file_ = read_json_file(kGoldens + "/llama3/tokenizer.json", 1 << 20, FileOwner::User);
+  TempFolder folder_;
+
+  void expect_refused(ErrorKind kind, const std::vector<std::string>& parts) {
+    write_file(folder_ / "tokenizer.json", file_.dump());
+    std::vector<std::string> all = parts;
+    all.push_back("tokenizer.json");
+    expect_error(kind, all, [&] { (void)open_hub_tokenizer(folder_ / ""); });
+  }
+};
+
+TEST_F(ChangedTokenizers, RefuseByNameWhatIsNotSupported) {
+  const json whole = file_;
+  const auto refused = [&](const char* place, const json& value, const std::string& name) {
+    file_ = whole;
+    file_[json::json_pointer(place)] = value;
+    expect_refused(ErrorKind::Input, {name, "is not supported"});
+  };
+  refused("/normalizer", {{"type", "Lowercase"}}, "the normalizer \"Lowercase\"");
+  refused("/pre_tokenizer", {{"type", "Metaspace"}}, "the pre-tokenizer \"Metaspace\"");
+  refused("/pre_tokenizer", nullptr, "a pre-tokenizer that does not end with ByteLevel");
+  refused("/pre_tokenizer/pretokenizers/0/behavior", "MergedWithNext", "MergedWithNext");
+  refused("/model/type", "WordPiece", "the model \"WordPiece\"");
+  refused("/model/dropout", 0.1, "model.dropout");
+  refused("/model/end_of_word_suffix", "</w>", "model.end_of_word_suffix");
+  refused("/post_processor", {{"type", "BertProcessing"}}, "the post-processor \"BertProcessing\"");
+  refused("/decoder", {{"type", "WordPiece"}}, "the decoder \"WordPiece\"");
+  refused("/truncation", {{"max_length", 5}}, "truncation");
+  for (const char* pattern : {"^a", ".", "\\h+", "[a[b]]", "\\p{Han}", "a{2}+", "(?<n>a)", "a$",
+                              "[[:alpha:]]", "\\w", "(*UCP)a", "[a&&b]"}) {
+    EXPECT_THROW((void)pcre2_form(pattern, "t"), Error) << pattern;
+  }
+}
+
+TEST_F(ChangedTokenizers, RefuseWhatDoesNotFitTogether) {
+  const json whole = file_;
+  file_["model"]["merges"].push_back({"zz", "qq"});
+  expect_refused(ErrorKind::Data, {"the merge of", "zz"});
+  file_ = whole;
+  file_["added_tokens"][0]["id"] = 9000;
+  expect_refused(ErrorKind::Data, {"<|begin_of_text|>", "9000"});
+  file_ = whole;
+  file_["model"]["vocab"]["zz"] = 0;
+  expect_refused(ErrorKind::Data, {"id 0 has two words"});
+  file_ = whole;
+  file_["model"]["vocab"].erase("a");
+  expect_refused(ErrorKind::Input, {"the byte 97"});
+  file_ = whole;
+  write_file(folder_ / "tokenizer_config.json", R"({"eos_token": "<|nobody|>"})");
+  write_file(folder_ / "tokenizer.json", file_.dump());
+  expect_error(ErrorKind::Data, {"<|nobody|>"}, [&] { (void)open_hub_tokenizer(folder_ / ""); });
+  const TempFolder empty;
+  expect_error(ErrorKind::Input, {"has no tokenizer"},
+               [&] { (void)open_hub_tokenizer(empty / ""); });
+}
+
+TEST_F(ChangedTokenizers, SayWhichTokensAreSpecial) {
+  write_file(folder_ / "tokenizer.json", file_.dump());
+  write_file(folder_ / "tokenizer_config.json",
+             R"({"bos_token": "<|begin_of_text|>", "eos_token": {"content": "<|eot_id|>"}})");
+  const auto tokenizer = open_hub_tokenizer(folder_ / "");
+  EXPECT_EQ(tokenizer->special().begin, 406);
+  EXPECT_EQ(tokenizer->special().end, 410);
+  EXPECT_EQ(tokenizer->special().padding, -1);
+  EXPECT_EQ(tokenizer->start(), 406);
+  EXPECT_EQ(tokenizer->size(), 411);
+}
+
+// A folder with a SentencePiece model, as Llama 2 has it: what the model gives, after <s>.
+TEST(PiecesOfAFolder, BeginWithTheirToken) {
+  const TempFolder folder;
+  const std::vector<std::string> lines = sentences(5, 400);
+  write_file(folder / "tokenizer.model", train_pieces(lines, {.size = 310, .lossless = true}));
+  const auto tokenizer = open_hub_tokenizer(folder / "");
+  const Pieces pieces(folder / "tokenizer.model");
+  std::vector<int32_t> wanted = pieces.encode(lines[0]);
+  EXPECT_EQ(tokenizer->encode(lines[0]), wanted);
+  wanted.insert(wanted.begin(), pieces.begin());
+  EXPECT_EQ(tokenizer->encode_whole(lines[0]), wanted);
+  EXPECT_EQ(tokenizer->encode("<s>" + lines[0]), wanted) << "found in the text as well";
+  EXPECT_EQ(tokenizer->decode_shown(wanted), lines[0]);
+}
+
+}  // namespace
+}  // namespace penstock::test
