@@ -10,7 +10,7 @@ namespace penstock {
 namespace {
 
 using Ids = std::vector<int32_t>;
-constexpr int64_t kContext = 12;
+constexpr int64_t kRow = 12;
 const std::vector<Ids> kSamples = {{1, 2, 3, 4, 5}, {6, 7, 8}, {9, 2}};  // and two of padding
 
 // The loss of rows of samples, summed, and its gradient in every parameter.
@@ -32,14 +32,14 @@ Answer answer_of(const ModelConfig& config, const std::vector<std::vector<Ids>>&
       tokens.insert(tokens.end(), sample.begin(), sample.end());
       for (const int32_t word : sample) labels.push_back((word * 3 + 1) % 11);
     }
-    while (tokens.size() < static_cast<size_t>(row + kContext)) {
+    while (tokens.size() < static_cast<size_t>(row + kRow)) {
       starts.push_back(static_cast<int32_t>(tokens.size()) - row);
       tokens.push_back(0);
       labels.push_back(-1);
     }
   }
   const auto field = [&](const Ids& values) {
-    Tensor tensor = device->empty({std::ssize(rows), kContext}, DType::I32, Purpose::Activations);
+    Tensor tensor = device->empty({std::ssize(rows), kRow}, DType::I32, Purpose::Activations);
     std::ranges::copy(values, tensor.data<int32_t>());
     return tensor;
   };
@@ -63,7 +63,7 @@ class Packed : public testing::TestWithParam<const char*> {};
 TEST_P(Packed, SamplesGiveTheLossAndTheGradientsThatTheyGiveAlone) {
   ModelConfig config = transformer_config();
   config.kind = "decoder";
-  config.context = kContext;
+  config.context = kRow;
   config.positions = GetParam();
   config.kv_heads = 1;
   config.packed = true;
