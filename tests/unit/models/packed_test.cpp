@@ -9,39 +9,37 @@
 namespace penstock {
 namespace {
 
-constexpr int64_t kPackedContext = 12;
-const std::vector<std::vector<int32_t>> kPackedSamples = {
-    {1, 2, 3, 4, 5}, {6, 7, 8}, {9, 2}};  // and two of padding
+using Ids = std::vector<int32_t>;
+constexpr int64_t kRow = 12;
+const std::vector<Ids> kSamples = {{1, 2, 3, 4, 5}, {6, 7, 8}, {9, 2}};  // and two of padding
 
 // The loss of rows of samples, summed, and its gradient in every parameter.
-struct PackedAnswer {
+struct Answer {
   double loss = 0.0;
   std::map<std::string, std::vector<float>> gradients;
 };
 
-PackedAnswer answer_of(const ModelConfig& config,
-                       const std::vector<std::vector<std::vector<int32_t>>>& rows) {
+Answer answer_of(const ModelConfig& config, const std::vector<std::vector<Ids>>& rows) {
   const auto device = make_cpu_device(1);
   const Sequential model = build_model(config, 0, 0);
   Stage stage(model.layers, RecomputeMode::None, 1, DType::F32, *device, {.first = true});
   stage.allocate(3);
-  std::vector<int32_t> tokens, labels, starts;
-  for (const std::vector<std::vector<int32_t>>& samples : rows) {
+  Ids tokens, labels, starts;
+  for (const std::vector<Ids>& samples : rows) {
     const auto row = static_cast<int32_t>(tokens.size());
-    for (const std::vector<int32_t>& sample : samples) {
+    for (const Ids& sample : samples) {
       starts.insert(starts.end(), sample.size(), static_cast<int32_t>(tokens.size()) - row);
       tokens.insert(tokens.end(), sample.begin(), sample.end());
       for (const int32_t word : sample) labels.push_back((word * 3 + 1) % 11);
     }
-    while (tokens.size() < static_cast<size_t>(row + kPackedContext)) {
+    while (tokens.size() < static_cast<size_t>(row + kRow)) {
       starts.push_back(static_cast<int32_t>(tokens.size()) - row);
       tokens.push_back(0);
       labels.push_back(-1);
     }
   }
-  const auto field = [&](const std::vector<int32_t>& values) {
-    Tensor tensor =
-        device->empty({std::ssize(rows), kPackedContext}, DType::I32, Purpose::Activations);
+  const auto field = [&](const Ids& values) {
+    Tensor tensor = device->empty({std::ssize(rows), kRow}, DType::I32, Purpose::Activations);
     std::ranges::copy(values, tensor.data<int32_t>());
     return tensor;
   };
@@ -51,7 +49,7 @@ PackedAnswer answer_of(const ModelConfig& config,
   stage.begin_step();
   (void)stage.forward(batch, {field(tokens)}, true);
   (void)stage.backward(batch, {});
-  PackedAnswer answer;
+  Answer answer;
   answer.loss = stage.losses(0).loss.data<double>()[0];
   for (const StateEntry* entry : with_gradients(stage)) {
     const std::span<const float> values = entry->gradient.span<const float>();
@@ -65,15 +63,14 @@ class Packed : public testing::TestWithParam<const char*> {};
 TEST_P(Packed, SamplesGiveTheLossAndTheGradientsThatTheyGiveAlone) {
   ModelConfig config = transformer_config();
   config.kind = "decoder";
-  config.context = kPackedContext;
+  config.context = kRow;
   config.positions = GetParam();
   config.kv_heads = 1;
   config.packed = true;
   for (const int64_t window : {0, 3}) {
     config.window = window;
-    const PackedAnswer together = answer_of(config, {kPackedSamples});
-    const PackedAnswer alone =
-        answer_of(config, {{kPackedSamples[0]}, {kPackedSamples[1]}, {kPackedSamples[2]}});
+    const Answer together = answer_of(config, {kSamples});
+    const Answer alone = answer_of(config, {{kSamples[0]}, {kSamples[1]}, {kSamples[2]}});
     EXPECT_NEAR(together.loss, alone.loss, 1e-5 * alone.loss);
     for (const auto& [name, expected] : alone.gradients) {
       float largest = 1e-3F;
@@ -84,9 +81,8 @@ TEST_P(Packed, SamplesGiveTheLossAndTheGradientsThatTheyGiveAlone) {
       }
     }
     // And it is the mask that does it: one long sample is another thing.
-    std::vector<int32_t> glued;
-    for (const std::vector<int32_t>& sample : kPackedSamples)
-      glued.insert(glued.end(), sample.begin(), sample.end());
+    Ids glued;
+    for (const Ids& sample : kSamples) glued.insert(glued.end(), sample.begin(), sample.end());
     EXPECT_GT(std::abs(answer_of(config, {{glued}}).loss - alone.loss), 1e-3);
   }
 }
