@@ -66,7 +66,7 @@ class SavedRun : public testing::TestWithParam<std::tuple<const char*, bool>> {
   // to its statistics.
   void give_states() {
     for (StateEntry* entry : pipeline_->state()) {
-      if (entry->gradient) entry->states.push_back({"exp_avg", entry->gradient});
+      if (entry->gradient) entry->states.push_back({"exp_avg", entry->own_part(entry->gradient)});
       if (!entry->is_parameter()) entry->average = entry->value;
     }
   }
@@ -133,7 +133,7 @@ TEST_P(SavedRun, ComesBackToTheBit) {
     before.emplace_back(values.begin(), values.end());
     if (!entry->gradient) continue;
     device_->pointwise().fill(entry->gradient, 0.25F);
-    entry->average = entry->gradient;  // other than the weight
+    entry->average = entry->own_part(entry->gradient);  // other than the weight
   }
   EXPECT_EQ(written(saver.request({.step = 1})).warning, "");
   for (StateEntry* entry : pipeline_->state()) device_->pointwise().fill(entry->value, -1.0F);

@@ -58,6 +58,20 @@ void Snapshot::make_room(const std::vector<Shard>& shards, const std::vector<int
   on_its_way_.resize(largest);
 }
 
+namespace {
+
+// What a replica gives the others must be as long as they expect.
+void check_part(const PlacedTensor& tensor, int replica) {
+  if (!tensor.is_part()) return;
+  const auto r = static_cast<size_t>(replica);
+  const int64_t expected = tensor.cuts.at(r + 1) - tensor.cuts[r];
+  if (tensor.named.tensor.elements() == expected) return;
+  fail_internal(tensor.named.name + " has " + std::to_string(tensor.named.tensor.elements()) +
+                " elements here, and its part has " + std::to_string(expected));
+}
+
+}  // namespace
+
 void Snapshot::assemble(std::vector<Shard>& shards, const std::vector<int>& writers, int replica,
                         Collective& replicas) {
   device_.synchronize();
@@ -65,6 +79,7 @@ void Snapshot::assemble(std::vector<Shard>& shards, const std::vector<int>& writ
   for (size_t i = 0; i < shards.size(); ++i) {
     for (PlacedTensor& tensor : shards[i].tensors) {
       const bool is_written_here = writers[i] == replica;
+      check_part(tensor, replica);
       if (!tensor.is_part()) {
         number += is_written_here ? 1 : 0;
       } else if (is_written_here) {

@@ -15,7 +15,10 @@ OptionValue another_value(const Option& option) {
   OptionValue value = default_of(option);
   if (auto* flag = std::get_if<bool>(&value)) *flag = !*flag;
   if (auto* integer = std::get_if<int64_t>(&value)) *integer += 7;
-  if (auto* number = std::get_if<double>(&value)) *number = *number / 3 + 1.0 / 7;
+  if (auto* number = std::get_if<double>(&value)) {
+    *number = *number / 3 + 1.0 / 7;
+    if (!is_allowed(option, value)) std::get<double>(value) += 1;  // of what is at least 1
+  }
   if (auto* text = std::get_if<std::string>(&value)) {
     const auto& choices = option.limits.choices;
     *text = choices.empty() ? "a \"quoted\\ text\"\t'\n\x01 \xC3\xA9" : choices.back();
