@@ -145,7 +145,7 @@ TEST_P(Reduce, SharesSumsOutWhereverTheCutsAre) {
   const std::vector<float> expected = sum_in_pairs(0, ranks_, kElements);
   const Tensor between = buffer(1000);
   std::vector<Tensor> kept;  // or the next one could have the address of these cuts
-  for (const int64_t first : {int64_t{0}, int64_t{4096}, kElements / 2, kElements}) {
+  for (const int64_t first : {int64_t{4096}, kElements}) {
     std::vector<int64_t> cuts = {0};
     for (int r = 1; r < ranks_; ++r) cuts.push_back(first + (kElements - first) / 3 * (r - 1));
     for (int64_t& cut : cuts) cut = std::min(cut, kElements);
