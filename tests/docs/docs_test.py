@@ -177,6 +177,8 @@ def main():
         (folder / "run.toml").write_text(toml[0], encoding="utf-8")
         (folder / "text.txt").write_text("what walkthrough.md learns\n" * 1000, encoding="utf-8")
         shutil.copy(SOURCE / "launch/examples/mlp.toml", folder)
+        (folder / "qwen").mkdir()  # what hub.md downloads, but for the weights
+        shutil.copy(SOURCE / "tests/docs/qwen_config.json", folder / "qwen/config.json")
         for page in PAGES:
             check_links(page)
             for language, text in blocks(page):

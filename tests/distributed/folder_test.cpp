@@ -1,0 +1,89 @@
+// Runs that start from a Hugging Face folder and end in one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/distributed/job.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr const char* kRunFile = R"([model]
+from = "published"
+context = 12
+[data]
+kind = "synthetic"
+[pipeline]
+micro_batches = 2
+micro_batch_size = 2
+[run]
+steps = 2
+threads = 1
+trace = 0
+)";
+
+class FolderRuns : public testing::Test {
+ protected:
+  void SetUp() override {
+    fs::copy(std::string(PENSTOCK_SOURCE) + "/tests/unit/hub/goldens/qwen3", published_);
+    run_file_ = scratch_.write("run.toml", kRunFile);
+  }
+  std::string train(int ranks, const std::string& out, const std::string& options = "") {
+    const JobResult job =
+        run_penstock(ranks, "train " + run_file_ + " --stages " + std::to_string(ranks) +
+                                " --out " + scratch_.path(out) + " " + options);
+    EXPECT_EQ(job.exit_code, 0) << job.output;
+    return scratch_.path(out);
+  }
+  JobResult alone(const std::string& command) { return run_alone(command); }
+
+  Scratch scratch_{"folders"};
+  std::string published_ = scratch_.path("published");
+  std::string run_file_;
+};
+
+// Also where the folder is gone: the run has kept all but its weights.
+TEST_F(FolderRuns, HaveTheSameBitsForEveryKAndGoOnWithoutTheFolder) {
+  const std::string one = train(1, "one", "--steps 4");
+  const std::string two = train(2, "two");
+  EXPECT_TRUE(fs::exists(two + "/folder/config.json"));
+  EXPECT_FALSE(fs::exists(two + "/folder/model.safetensors.index.json"));
+  fs::rename(published_, published_ + "-elsewhere");
+  run_file_ = two + "/run.toml";
+  (void)train(2, "two", "--steps 4 --resume auto");
+  const JobResult same = alone("inspect " + one + " " + two);
+  EXPECT_EQ(same.exit_code, 0) << same.output;
+
+  const JobResult fresh = alone("train " + run_file_ + " --stages 1 --out " + scratch_.path("new"));
+  EXPECT_EQ(fresh.exit_code, 2) << fresh.output;
+  EXPECT_THAT(fresh.output, AllOf(HasSubstr(published_), HasSubstr("--model.from")));
+
+  const JobResult exported = alone("export " + two + " " + scratch_.path("out"));
+  EXPECT_EQ(exported.exit_code, 0) << exported.output;
+  const std::string evaluate = " --model.context 12 --data.kind synthetic";
+  const JobResult used =
+      alone("eval --model.from " + scratch_.path("out") + evaluate + " --data.validation 0.01");
+  EXPECT_EQ(used.exit_code, 0) << used.output;
+  EXPECT_THAT(used.output, HasSubstr(scratch_.path("out") + ": "));
+}
+
+TEST_F(FolderRuns, RefuseAFolderBeforeAnythingIsWritten) {
+  const std::string start = "train " + run_file_ + " --out " + scratch_.path("run") + " ";
+  const JobResult other = alone(start + "--model.layers 3");
+  EXPECT_EQ(other.exit_code, 2) << other.output;
+  EXPECT_THAT(other.output, AllOf(HasSubstr("--model.layers"), HasSubstr("is 3, but 2 in")));
+  const JobResult longer = alone(start + "--model.context 65");
+  EXPECT_EQ(longer.exit_code, 2) << longer.output;
+  fs::remove(published_ + "/model-00002-of-00002.safetensors");
+  const JobResult half = alone(start);
+  EXPECT_EQ(half.exit_code, 5) << half.output;
+  EXPECT_THAT(half.output,
+              HasSubstr("model-00002-of-00002.safetensors, which the folder does not"));
+  EXPECT_FALSE(fs::exists(scratch_.path("run") + "/run.toml"));
+}
+
+}  // namespace
+}  // namespace penstock
