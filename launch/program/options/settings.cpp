@@ -14,6 +14,7 @@
 #include "kernels/error.h"
 #include "kernels/suggest.h"
 #include "launch/program/options/shortened.h"
+#include "runtime/data/text/vocabulary.h"
 #include "runtime/data/tokens/token_shards.h"
 #include "runtime/data/translation/language_pair.h"
 #include "runtime/files/input_file.h"
@@ -228,6 +229,13 @@ void settle_run_directory(Settings& settings) {
   out = folder.empty() ? "." : folder.string();
 }
 
+// Lines of JSON have no other tokenizer than a folder's, and packed rows are the network's matter.
+void settle_tuning(Settings& settings) {
+  DataConfig& data = settings.config.data;
+  if (data.kind == "jsonl") data.tokenizer = "folder";
+  settings.config.model.packed = packs_rows(data);
+}
+
 void check_layers(const Settings& settings) {
   const ModelConfig& model = settings.config.model;
   const bool sequential = model.kind == "sequential";
@@ -274,6 +282,7 @@ void complete(Settings& settings, DataRead read) {
   settle_init(settings);
   settle_mini_batch(settings);
   check_layers(settings);
+  settle_tuning(settings);
   settle_data_paths(settings, read);
   settle_run_directory(settings);
 }
