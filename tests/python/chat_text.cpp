@@ -1,5 +1,6 @@
-// tests/python/chat_text.cpp -- conversations as the chat template of a folder writes them, for tests
-// that compare them with transformers: `chat_text FOLDER < conversations.json`. On standard input
+// tests/python/chat_text.cpp -- conversations as the chat template of a folder writes them, for
+// tests that compare them with transformers: `chat_text FOLDER < conversations.json`. On standard
+// input
 // {"conversations": [{"messages": [...], "prompt": false}, ...]}; on standard output, for each, a
 // line of JSON: {"text": ...} or {"error": ...}.
 #include <cstdio>

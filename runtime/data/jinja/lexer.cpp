@@ -62,8 +62,12 @@ class Lexer {
     fail_data(where_ + ", line " + std::to_string(line()) + ": " + what);
   }
   [[nodiscard]] size_t line() const {
-    const auto read = static_cast<size_t>(rest_.data() - text_.data());
-    return 1 + static_cast<size_t>(std::count(text_.begin(), text_.begin() + read, '\n'));
+    const size_t read = text_.size() - rest_.size();
+    const auto begin = text_.begin();
+    line_ += static_cast<size_t>(std::count(begin + static_cast<std::ptrdiff_t>(counted_),
+                                            begin + static_cast<std::ptrdiff_t>(read), '\n'));
+    counted_ = read;
+    return line_;
   }
   void push(Token::Kind kind, std::string text) {
     tokens_.push_back({kind, std::move(text), line()});
@@ -201,6 +205,7 @@ class Lexer {
   std::string_view rest_;
   const std::string& where_;
   bool line_begins_ = true;
+  mutable size_t counted_ = 0, line_ = 1;  // bytes whose newlines are counted, and the line there
   std::vector<Token> tokens_;
 };
 

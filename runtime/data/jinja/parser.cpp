@@ -357,8 +357,8 @@ class Parser {
 }  // namespace
 
 std::unique_ptr<Node> parse_template(std::string_view text, const std::string& where) {
-  constexpr size_t kLongest = size_t{1} << 20;
-  if (text.size() > kLongest) fail_input(where + ": the chat template is longer than 1 MiB");
+  constexpr size_t kLongest = size_t{1} << 18;
+  if (text.size() > kLongest) fail_input(where + ": the chat template is longer than 256 KiB");
   return Parser(text, where).run();
 }
 

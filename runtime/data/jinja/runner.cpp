@@ -13,7 +13,7 @@ namespace {
 
 using Kind = Node::Kind;
 
-constexpr int64_t kMostSteps = 2'000'000;
+constexpr int64_t kMostSteps = 500'000;
 constexpr size_t kMostText = size_t{64} << 20;
 
 // What a statement tells the loop around it.
