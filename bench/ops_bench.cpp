@@ -89,12 +89,12 @@ void attention(benchmark::State& state) {
   options.heads = static_cast<int>(heads);
   options.causal = true;
   AttentionOps& ops = device().attention();
-  ops.attention_forward(out, logsumexp, q, k, v, nullptr, options);
+  ops.attention_forward(out, logsumexp, q, k, v, {}, options);
   for ([[maybe_unused]] auto round : state) {
     if (backward) {
-      ops.attention_backward(dq, dk, dv, v, q, k, v, out, logsumexp, nullptr, options);
+      ops.attention_backward(dq, dk, dv, v, q, k, v, out, logsumexp, {}, options);
     } else {
-      ops.attention_forward(out, logsumexp, q, k, v, nullptr, options);
+      ops.attention_forward(out, logsumexp, q, k, v, {}, options);
     }
   }
   // Two products forward, five backward; causal halves them.

@@ -38,7 +38,7 @@ int measure(const Session& session) {
   Stage stage(layers, RecomputeMode::None, kMicroBatches, DType::F32, *device, {.first = true});
   stage.allocate(1);
   constexpr int kWindow = 1;
-  Links links(*network, schedule, kWindow, *device);
+  Links links(*network, schedule, kWindow, false, *device);
   Executor executor(schedule, 0,
                     {.stages = {&stage},
                      .traffic = {.boundaries = {{{{1, 16}, DType::F32}}}, .skips = {}},

@@ -63,7 +63,7 @@ std::vector<std::string> attention_paths(Device& device, const Extents& extents)
     options.causal = true;
     options.dropout = dropout;
     lines.push_back(std::string("attention, causal") + (dropout > 0.0F ? ", dropout: " : ": ") +
-                    text_of(device.attention().path(q, q, nullptr, options)));
+                    text_of(device.attention().path(q, q, {}, options)));
   }
   return lines;
 }

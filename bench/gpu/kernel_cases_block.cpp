@@ -114,16 +114,16 @@ void add_attention(Cases& cases, const Extents& e) {
                 device.empty({e.batch, e.heads, e.sequence}, kF32, Purpose::Workspace), some(),
                 some(), some(), some()});
       device.attention().attention_forward(heads->out, heads->sums, heads->q, heads->k, heads->v,
-                                           nullptr, options);
+                                           {}, options);
       return heads;
     };
   };
   const auto forward = [](Heads& h) {
-    h.device.attention().attention_forward(h.out, h.sums, h.q, h.k, h.v, nullptr, h.options);
+    h.device.attention().attention_forward(h.out, h.sums, h.q, h.k, h.v, {}, h.options);
   };
   const auto backward = [](Heads& h) {
-    h.device.attention().attention_backward(h.dq, h.dk, h.dv, h.g, h.q, h.k, h.v, h.out, h.sums,
-                                            nullptr, h.options);
+    h.device.attention().attention_backward(h.dq, h.dk, h.dv, h.g, h.q, h.k, h.v, h.out, h.sums, {},
+                                            h.options);
   };
   for (const float dropout : {0.0F, 0.1F}) {
     const std::string how = dropout > 0.0F ? ", dropout" : "";

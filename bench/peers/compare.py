@@ -88,6 +88,9 @@ def arguments_of():
     parser.add_argument("--seconds", type=float, default=0.5, help="of a turn")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
     parser.add_argument("--modes", default="eager,compiled", type=lambda text: text.split(","))
+    parser.add_argument(
+        "--allocators", default="plain,tuned", type=lambda text: text.split(","), help="of the peer's memory (program.py)"
+    )
     parser.add_argument("--json", type=Path, help="also as one JSON object a line")
     arguments = parser.parse_args()
     arguments.mpirun = ["mpirun", "--oversubscribe", "--bind-to", "none"]
@@ -99,7 +102,7 @@ def main():
     floors = Floors(arguments)
     rates = floors.rates
     print(
-        f"One core: {rates['fp32']:.0f} GFLOP/s fp32, {rates['bf16']:.0f} bf16, copy {rates['copy']:.0f} GB/s "
+        f"{rates['processor']}, one core: {rates['fp32']:.0f} GFLOP/s fp32, {rates['bf16']:.0f} bf16, copy {rates['copy']:.0f} GB/s "
         f"(this run); {arguments.clock} seconds a step, {arguments.rounds} rounds\n"
     )
     print("| row | ours ms | peer ms | peer / ours | spread | floor ms | share of floor | MiB ours / peer |")

@@ -1,7 +1,8 @@
 """One process, one thread: a training step of PyTorch, eager or compiled.
 
 Its argument is a row of compare.py as JSON. Micro-batches are accumulated; bf16 is autocast over
-fp32 weights, which is what our precision = "bf16" is.
+fp32 weights, which is what our precision = "bf16" is. One autocast stands around all micro-batches of
+a step, so that each weight is narrowed once, as ours are. The loss is compiled with the network.
 """
 
 import json
@@ -15,6 +16,17 @@ import meter
 import networks
 
 
+class Training(nn.Module):
+    """The network and its loss, which a compiler is to see together."""
+
+    def __init__(self, model, micro_batches):
+        super().__init__()
+        self.model, self.micro_batches = model, micro_batches
+
+    def forward(self, inputs, labels):
+        return F.cross_entropy(self.model(inputs), labels) / self.micro_batches
+
+
 def main():
     spec = json.loads(sys.argv[1])
     torch.set_num_threads(spec.get("threads", 1))
@@ -25,11 +37,12 @@ def main():
     if spec["network"] != "transformer":
         model = model.to(memory_format=torch.channels_last)
     optimizer = networks.make_optimizer(spec, model.parameters())
+    micro_batches = spec["micro_batches"]
+    training = Training(model, micro_batches)
     if spec["mode"] == "compiled":
         # A compiler that measures kernels would do no better here: products go to oneDNN or MKL.
-        model = torch.compile(model)
+        training = torch.compile(training)
     generator = torch.Generator().manual_seed(2)
-    micro_batches = spec["micro_batches"]
     narrow = spec["precision"] == "bf16"
     last = [0.0]
 
@@ -39,11 +52,10 @@ def main():
             networks.make_batch(spec, spec["micro_batch_size"], generator)
             for _ in range(micro_batches)
         ]
-        for inputs, labels in batches:
-            with torch.autocast("cpu", torch.bfloat16, enabled=narrow):
-                logits = model(inputs)
-                loss = F.cross_entropy(logits, labels) / micro_batches
-            loss.backward()
+        with torch.autocast("cpu", torch.bfloat16, enabled=narrow):
+            for inputs, labels in batches:
+                loss = training(inputs, labels)
+                loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
         last[0] = loss.item() * micro_batches

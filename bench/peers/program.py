@@ -9,13 +9,26 @@ from pathlib import Path
 import specs
 
 HERE = Path(__file__).resolve().parent
+
+# What a peer's memory comes from; the fastest counts. Ours keeps its memory, in huge pages. The tuned one gives glibc's both:
+# huge pages, and nothing returned to the system between steps.
+ALLOCATORS = {
+    "plain": {},
+    "tuned": {
+        "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=33554432:"
+        "glibc.malloc.trim_threshold=8589934592:glibc.malloc.top_pad=67108864"
+    },
+}
+# One core for a program of one rank: readers of data and compilers find no second one.
+ONE_CORE = ["taskset", "-c", str(min(os.sched_getaffinity(0)))]
+
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "TORCH_CPP_LOG_LEVEL": "ERROR"}
 
 
 class Program:
     """One that answers "measure N" (step_bench.cpp, meter.py)."""
 
-    def __init__(self, name, command, clock):
+    def __init__(self, name, command, clock, environment=None):
         self.name, self.clock = name, clock
         self.process = subprocess.Popen(
             command,
@@ -23,7 +36,7 @@ class Program:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env=ENVIRONMENT,
+            env=ENVIRONMENT | (environment or {}),
         )
         self.seconds, self.rss, self.steps = [], 0.0, 1
 
@@ -82,6 +95,8 @@ def ours(arguments, spec, options, ranks, mpirun=None):
     command = [str(arguments.bin / "step_bench"), *flags(specs.options(spec) | options)]
     if ranks > 1:
         command = [*(mpirun or arguments.mpirun), "-n", str(ranks), *command]
+    else:
+        command = [*ONE_CORE, *command]
     return Program("ours", command, arguments.clock)
 
 
@@ -89,9 +104,16 @@ def peers(arguments, row):
     python = str(arguments.peers / "bin" / "python")
     script = str(HERE / ("two_ranks.py" if row.ranks > 1 else "one_rank.py"))
     spec = row.spec | {"parameters": parameters(arguments, row.spec)}
+    first = [] if row.ranks > 1 else ONE_CORE
     return [
-        Program(mode, [python, script, json.dumps(spec | {"mode": mode})], arguments.clock)
+        Program(
+            mode if allocator == "plain" else f"{mode}, {allocator} malloc",
+            [*first, python, script, json.dumps(spec | {"mode": mode})],
+            arguments.clock,
+            ALLOCATORS[allocator],
+        )
         for mode in arguments.modes
+        for allocator in arguments.allocators
     ]
 
 

@@ -8,6 +8,8 @@ namespace {
 // FLOPs per element, to the nearest handful.
 constexpr double kNormForward = 7;  // two sums, centre, scale, affine
 constexpr double kNormBackward = 12;
+constexpr double kRmsForward = 4;  // a sum of squares, scale, weight
+constexpr double kRmsBackward = 8;
 constexpr double kSmooth = 8;  // an exp or a tanh and what is around it
 constexpr double kCrossEntropy = 5;
 
@@ -30,6 +32,19 @@ class CountingNorm final : public NormOps {
   void layer_norm_backward_weight(Tensor& dgamma, Tensor& dbeta, const Tensor& g, const Tensor& x,
                                   const Tensor& mean, const Tensor& rstd) override {
     tally_.pass(4 * elements(x), {&dgamma, &dgamma, &dbeta, &dbeta, &g, &x, &mean, &rstd});
+  }
+
+  void rms_norm_forward(Tensor& y, Tensor& rstd, const Tensor& x, const Tensor& gamma,
+                        float /*epsilon*/) override {
+    tally_.pass(kRmsForward * elements(x), {&y, &rstd, &x, &gamma});
+  }
+  void rms_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x, const Tensor& rstd,
+                               const Tensor& gamma) override {
+    tally_.pass(kRmsBackward * elements(x), {&dx, &g, &x, &rstd, &gamma});
+  }
+  void rms_norm_backward_weight(Tensor& dgamma, const Tensor& g, const Tensor& x,
+                                const Tensor& rstd) override {
+    tally_.pass(3 * elements(x), {&dgamma, &dgamma, &g, &x, &rstd});
   }
 
   // The statistics are a pass of their own over x, so are the sums of the gradients.
@@ -91,6 +106,22 @@ class CountingPointwise final : public PointwiseOps {
     tally_.pass(flops, {&wide_g, &wide_g, &wide_x});
     tally_.convert(elements(dx));
   }
+  // One pass on devices that fuse; the CPU's is one for each of what it is made of.
+  void gated_forward(Tensor& y, const Tensor& gate, const Tensor& x, Activation f) override {
+    if (!in_parts()) return tally_.pass((cost_of(f) + 1) * elements(y), {&y, &gate, &x});
+    activation_forward(y, gate, f);
+    multiply(y, y, x);
+  }
+  void gated_backward(Tensor& dgate, Tensor& dx, const Tensor& g, const Tensor& gate,
+                      const Tensor& x, Activation f) override {
+    if (!in_parts()) {
+      return tally_.pass((2 * cost_of(f) + 2) * elements(dx), {&dgate, &dx, &g, &gate, &x});
+    }
+    activation_forward(dx, gate, f);
+    multiply(dx, dx, g);
+    multiply(dgate, g, x);
+    activation_backward(dgate, dgate, gate, f);
+  }
   void fused_backward(Tensor& dx, const Tensor& g, const Tensor& y, Fused /*f*/) override {
     tally_.pass(3 * elements(dx), {&dx, &g, &y});
   }
@@ -122,6 +153,7 @@ class CountingPointwise final : public PointwiseOps {
   void copy(Tensor& y, const Tensor& x) override { tally_.pass(0, {&y, &x}); }
 
  private:
+  [[nodiscard]] bool in_parts() const { return tally_.model().packs_filters; }
   static double cost_of(Activation f) { return f == Activation::Relu ? 1 : kSmooth; }
   Tally& tally_;
 };
@@ -157,6 +189,9 @@ class CountingToken final : public TokenOps {
   }
   void embedding_backward(Tensor& /*dtable*/, const Tensor& ids, const Tensor& g) override {
     tally_.pass(elements(g), {&g, &g, &g, &ids});
+  }
+  void packed_places(Tensor& places, const Tensor& starts) override {
+    tally_.pass(elements(starts), {&places, &starts});
   }
   void cross_entropy_forward(Tensor& result, Tensor& logsumexp, const Tensor& logits,
                              const Tensor& labels,
@@ -202,11 +237,13 @@ class CountingUpdate final : public UpdateOps {
       tally_.pass(3 * elements(t.weight), {&t.average, &t.average, &t.weight});
     }
   }
-  void sum_of_squares(Tensor& results, std::span<const Tensor> all) override {
-    const Tensor result = results.reshaped({results.elements()});
-    for (size_t i = 0; i < all.size(); ++i) {
-      const Tensor one = result.view(static_cast<int64_t>(i), {1});
-      tally_.pass(2 * elements(all[i]), {&one, &all[i]});
+  void squares_by_block(Tensor& results, std::span<const Tensor> all) override {
+    int64_t at = 0;
+    for (const Tensor& x : all) {
+      const int64_t blocks = squares_blocks(x.elements());
+      const Tensor sums = results.view(at, {blocks});
+      tally_.pass(2 * elements(x), {&sums, &x});
+      at += blocks;
     }
   }
 

@@ -139,25 +139,32 @@ class CountingAttention final : public AttentionOps {
   void softmax_backward(Tensor& dx, const Tensor& g, const Tensor& y) override {
     tally_.pass(kSoftmax * elements(y), {&dx, &g, &y});
   }
+  void rotary(Tensor& y, const Tensor& x, const Tensor& table, const Tensor* places,
+              bool /*back*/) override {
+    tally_.pass(3 * elements(x), {&y, &x, &table, places});
+  }
   // Two products with the T x T matrix, which never reaches the memory.
   void attention_forward(Tensor& out, Tensor& logsumexp, const Tensor& q, const Tensor& k,
-                         const Tensor& v, const Tensor* key_lengths,
+                         const Tensor& v, const AttentionMask& mask,
                          const AttentionOptions& options) override {
-    const Scratch scratch(tally_, q, k, options, false);
+    const AttentionSizes sizes = attention_sizes("attention_forward", q, k, v, mask, options);
+    const Scratch scratch(tally_, sizes, q.dtype(), mask, options, false);
     tally_.product_as_is(ProductKind::Attention,
-                         2 * product(q, k, options) + kSoftmax * scores(q, k, options), q.dtype(),
-                         {&out, &logsumexp, &q, &k, &v, key_lengths});
+                         2 * product(sizes, options) + kSoftmax * scores(sizes, options), q.dtype(),
+                         {&out, &logsumexp, &q, &k, &v, mask.key_lengths, mask.starts});
   }
   // Five: the scores again, the gradients of probabilities, values, queries and keys.
   void attention_backward(Tensor& dq, Tensor& dk, Tensor& dv, const Tensor& g, const Tensor& q,
                           const Tensor& k, const Tensor& v, const Tensor& out,
-                          const Tensor& logsumexp, const Tensor* key_lengths,
+                          const Tensor& logsumexp, const AttentionMask& mask,
                           const AttentionOptions& options) override {
-    const Scratch scratch(tally_, q, k, options, true);
-    const Tensor workspace = fused_workspace(q, k, key_lengths, options);
-    tally_.product_as_is(ProductKind::Attention,
-                         5 * product(q, k, options) + kSoftmax * scores(q, k, options), q.dtype(),
-                         {&dq, &dk, &dv, &g, &q, &k, &v, &out, &logsumexp, key_lengths});
+    const AttentionSizes sizes = attention_sizes("attention_backward", q, k, v, mask, options);
+    const Scratch scratch(tally_, sizes, q.dtype(), mask, options, true);
+    const Tensor workspace = fused_workspace(sizes, q.dtype(), mask, options);
+    tally_.product_as_is(
+        ProductKind::Attention, 5 * product(sizes, options) + kSoftmax * scores(sizes, options),
+        q.dtype(),
+        {&dq, &dk, &dv, &g, &q, &k, &v, &out, &logsumexp, mask.key_lengths, mask.starts});
   }
 
  private:
@@ -167,20 +174,20 @@ class CountingAttention final : public AttentionOps {
   // and fp32 sums of the key gradients where those are narrow. Where bf16 is emulated, the operands
   // of their products in fp32 as well, and the passes over those.
   struct Scratch {
-    Scratch(Tally& tally, const Tensor& q, const Tensor& k, const AttentionOptions& options,
-            bool backward) {
-      const int64_t depth = q.dim(2) / options.heads;
-      const AttentionSizes sizes{q.dim(0), q.dim(1), k.dim(1), options.heads, depth};
-      const AttentionGrid grid = attention_grid(sizes, tally.model().threads);
-      const bool narrow = q.dtype() != DType::F32;
+    Scratch(Tally& tally, const AttentionSizes& sizes, DType dtype, const AttentionMask& mask,
+            const AttentionOptions& options, bool backward) {
+      const AttentionGrid grid =
+          attention_grid(sizes, options.causal, mask.starts != nullptr, tally.model().threads);
+      const bool narrow = dtype != DType::F32;
       const int blocks = backward ? 2 : 1;
       wide = tally.scratch(blocks * grid.block_elements(), DType::F32);
-      if (narrow) narrowed = tally.scratch(blocks * grid.block_elements(), q.dtype());
+      if (narrow) narrowed = tally.scratch(blocks * grid.block_elements(), dtype);
       if (narrow && backward) {
-        sums = tally.scratch(2 * grid.samples * grid.heads * sizes.keys * depth, DType::F32);
+        sums = tally.scratch(2 * grid.samples * grid.heads * sizes.keys * sizes.depth, DType::F32);
       }
       if (!narrow || !tally.model().emulates_bf16) return;
-      const AttentionWidening widening = attention_widening(sizes, grid, options.causal, backward);
+      const AttentionWidening widening =
+          attention_widening(sizes, grid, attention_view(sizes, options), backward);
       for (const int64_t operand : {widening.block, widening.keys, widening.queries}) {
         widened.push_back(tally.scratch(operand, DType::F32));
       }
@@ -192,28 +199,35 @@ class CountingAttention final : public AttentionOps {
 
   // What kernels/cuda/attention/cudnn_attention.cpp takes for a piece of a backward; nothing where
   // it does not take the call.
-  [[nodiscard]] Tensor fused_workspace(const Tensor& q, const Tensor& k, const Tensor* key_lengths,
-                                       const AttentionOptions& options) {
-    const bool fused = tally_.model().fuses_attention && q.dtype() == DType::BF16 &&
-                       options.dropout == 0.0F && key_lengths == nullptr &&
-                       q.dim(2) / options.heads % 8 == 0 && q.elements() > 0 && k.elements() > 0;
+  [[nodiscard]] Tensor fused_workspace(const AttentionSizes& sizes, DType dtype,
+                                       const AttentionMask& mask, const AttentionOptions& options) {
+    const bool plain = options.dropout == 0.0F && options.window == 0 &&
+                       mask.key_lengths == nullptr && mask.starts == nullptr && sizes.group() == 1;
+    const bool fused = tally_.model().fuses_attention && dtype == DType::BF16 && plain &&
+                       sizes.depth % 8 == 0 && sizes.batch * sizes.queries * sizes.depth > 0 &&
+                       sizes.keys > 0;
     if (!fused) return {};
     const AttentionCut cut =
-        cut_attention(q.dim(0), options.heads, {}, [&](int64_t samples, int64_t heads) {
-          return hopper_workspace_bytes(samples, heads, q.dim(1), k.dim(1));
+        cut_attention(sizes.batch, sizes.heads, {}, [&](int64_t samples, int64_t heads) {
+          return hopper_workspace_bytes(samples, heads, sizes.queries, sizes.keys);
         });
     return cut.possible() ? tally_.workspace(cut.workspace_bytes) : Tensor{};
   }
 
-  // Scores that are computed: half of them under a causal mask.
-  static double scores(const Tensor& q, const Tensor& k, const AttentionOptions& options) {
-    const auto all =
-        static_cast<double>(q.dim(0) * options.heads) * static_cast<double>(q.dim(1) * k.dim(1));
-    return options.causal ? all / 2 : all;
+  // Scores that are computed: half of them under a causal mask, and no more than a window's.
+  static double scores(const AttentionSizes& sizes, const AttentionOptions& options) {
+    const auto queries = static_cast<double>(sizes.queries);
+    const auto keys = static_cast<double>(sizes.keys);
+    const double rows = static_cast<double>(sizes.batch * sizes.heads) * queries;
+    double seen = options.causal ? keys / 2 : keys;
+    if (options.window > 0 && options.window < sizes.keys) {
+      const auto window = static_cast<double>(options.window);
+      seen = options.causal ? window * (1 - window / (2 * keys)) : window;
+    }
+    return rows * seen;
   }
-  static double product(const Tensor& q, const Tensor& k, const AttentionOptions& options) {
-    const int64_t depth = q.dim(2) / options.heads;
-    return 2 * scores(q, k, options) * static_cast<double>(depth);
+  static double product(const AttentionSizes& sizes, const AttentionOptions& options) {
+    return 2 * scores(sizes, options) * static_cast<double>(sizes.depth);
   }
 
   Tally& tally_;

@@ -1,13 +1,13 @@
-// kernels/cpu/norm.cpp -- layer norm (Ba et al. 2016) and batch norm (Ioffe and Szegedy 2015) as
-// vectorised loops. oneDNN has both, but its layer norm is scalar, and its batch norm does not give
-// the per-channel sums that whole mini-batch statistics are made of.
+// kernels/cpu/norm.cpp -- batch norm (Ioffe and Szegedy 2015) as vectorised loops; the norms of
+// rows are in row_norm.cpp. oneDNN has a batch norm, but it does not give the per-channel sums that
+// whole mini-batch statistics are made of.
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "kernels/cpu/loops/column_sums.h"
-#include "kernels/cpu/loops/layer_norm_rows.h"
 #include "kernels/cpu/loops/loops.h"
+#include "kernels/cpu/row_norm.h"
 
 namespace penstock {
 namespace {
@@ -41,66 +41,44 @@ class CpuNorm final : public NormOps {
  public:
   explicit CpuNorm(CpuContext& context) : context_(context) {}
 
+  // The qualified names are the functions of row_norm.h, not these members.
   void layer_norm_forward(Tensor& y, Tensor& mean, Tensor& rstd, const Tensor& x,
                           const Tensor& gamma, const Tensor& beta, float epsilon) override {
     constexpr const char* kOp = "layer_norm_forward";
     check_rows(kOp, y, x, mean, rstd, gamma);
     require_alike(kOp, gamma, beta);
-    const int64_t width = x.shape().back();
-    with_element_type(x.dtype(), kOp, [&]<class T>(T) {
-      for_ranges(context_, x.shape().rows(), width, [&](int64_t first, int64_t last) {
-        for (int64_t row = first; row < last; ++row) {
-          const T* from = x.data<T>() + row * width;
-          const RowStatistics s = row_statistics(from, width, epsilon);
-          mean.data<float>()[row] = s.mean;
-          rstd.data<float>()[row] = s.rstd;
-          layer_norm_row(y.data<T>() + row * width, from, s, gamma.data<float>(),
-                         beta.data<float>(), width);
-        }
-      });
-    });
+    penstock::layer_norm_forward(context_, y, mean, rstd, x, gamma, beta, epsilon);
   }
-
   void layer_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x, const Tensor& mean,
                                  const Tensor& rstd, const Tensor& gamma) override {
     constexpr const char* kOp = "layer_norm_backward_input";
     check_rows(kOp, dx, x, mean, rstd, gamma);
     require_alike(kOp, g, x);
-    const int64_t width = x.shape().back();
-    with_element_type(x.dtype(), kOp, [&]<class T>(T) {
-      for_ranges(context_, x.shape().rows(), width, [&](int64_t first, int64_t last) {
-        for (int64_t row = first; row < last; ++row) {
-          const RowStatistics s{mean.data<float>()[row], rstd.data<float>()[row]};
-          layer_norm_backward_row(dx.data<T>() + row * width, g.data<T>() + row * width,
-                                  x.data<T>() + row * width, s, gamma.data<float>(), width);
-        }
-      });
-    });
+    penstock::layer_norm_backward_input(context_, dx, g, x, mean, rstd, gamma);
   }
-
   void layer_norm_backward_weight(Tensor& dgamma, Tensor& dbeta, const Tensor& g, const Tensor& x,
                                   const Tensor& mean, const Tensor& rstd) override {
     constexpr const char* kOp = "layer_norm_backward_weight";
     check_rows(kOp, g, x, mean, rstd, dgamma);
     require_alike(kOp, dgamma, dbeta);
-    const int64_t width = x.shape().back();
-    const Tensor sums = scratch(context_, 2 * width, DType::F64);
-    with_element_type(x.dtype(), kOp, [&]<class T>(T) {
-      const T* from = x.data<T>();
-      const T* gradient = g.data<T>();
-      const auto* mu = mean.data<float>();
-      const auto* scale = rstd.data<float>();
-      column_sums<2>(context_, plain_rows(x.elements(), width), sums.data<double>(),
-                     [=](int64_t row, int64_t /*column*/, int64_t i) {
-                       const auto gi = static_cast<float>(gradient[i]);
-                       const float n = (static_cast<float>(from[i]) - mu[row]) * scale[row];
-                       return std::array<float, 2>{gi * n, gi};
-                     });
-    });
-    for (int64_t c = 0; c < width; ++c) {
-      dgamma.data<float>()[c] += static_cast<float>(sums.data<double>()[c]);
-      dbeta.data<float>()[c] += static_cast<float>(sums.data<double>()[width + c]);
-    }
+    penstock::layer_norm_backward_weight(context_, dgamma, dbeta, g, x, mean, rstd);
+  }
+  void rms_norm_forward(Tensor& y, Tensor& rstd, const Tensor& x, const Tensor& gamma,
+                        float epsilon) override {
+    check_rows("rms_norm_forward", y, x, rstd, rstd, gamma);
+    penstock::rms_norm_forward(context_, y, rstd, x, gamma, epsilon);
+  }
+  void rms_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x, const Tensor& rstd,
+                               const Tensor& gamma) override {
+    constexpr const char* kOp = "rms_norm_backward_input";
+    check_rows(kOp, dx, x, rstd, rstd, gamma);
+    require_alike(kOp, g, x);
+    penstock::rms_norm_backward_input(context_, dx, g, x, rstd, gamma);
+  }
+  void rms_norm_backward_weight(Tensor& dgamma, const Tensor& g, const Tensor& x,
+                                const Tensor& rstd) override {
+    check_rows("rms_norm_backward_weight", g, x, rstd, rstd, dgamma);
+    penstock::rms_norm_backward_weight(context_, dgamma, g, x, rstd);
   }
 
   void batch_norm_forward(Tensor& y, Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,

@@ -122,6 +122,19 @@ class CpuPointwise final : public PointwiseOps {
     require_alike("activation_backward", g, x);
     context_.dnn.activation_backward(dx.raw(), g.raw(), x.raw(), x.elements(), x.dtype(), f);
   }
+  void gated_forward(Tensor& y, const Tensor& gate, const Tensor& x, Activation f) override {
+    require_alike("gated_forward", gate, x);
+    activation_forward(y, gate, f);
+    multiply(y, y, x);
+  }
+  void gated_backward(Tensor& dgate, Tensor& dx, const Tensor& g, const Tensor& gate,
+                      const Tensor& x, Activation f) override {
+    require_alike("gated_backward", gate, x);
+    activation_forward(dx, gate, f);
+    multiply(dx, dx, g);
+    multiply(dgate, g, x);
+    activation_backward(dgate, dgate, gate, f);
+  }
   void fused_backward(Tensor& dx, const Tensor& g, const Tensor& y, Fused f) override {
     switch (f) {
       case Fused::None:

@@ -121,12 +121,12 @@ Ops attention_layer(Device& device, DType dtype) {
   auto data = std::make_shared<AttentionData>(device, dtype, Shape{4, 128, 256}, options.heads);
   AttentionOps& attention = device.attention();
   return {[&attention, options, data] {
-            attention.attention_forward(data->out, data->logsumexp, data->q, data->k, data->v,
-                                        nullptr, options);
+            attention.attention_forward(data->out, data->logsumexp, data->q, data->k, data->v, {},
+                                        options);
           },
           [&attention, options, data] {
             attention.attention_backward(data->dq, data->dk, data->dv, data->g, data->q, data->k,
-                                         data->v, data->out, data->logsumexp, nullptr, options);
+                                         data->v, data->out, data->logsumexp, {}, options);
           }};
 }
 

@@ -145,6 +145,14 @@ class CpuToken final : public TokenOps {
     });
   }
 
+  void packed_places(Tensor& places, const Tensor& starts) override {
+    require_alike("packed_places", places, starts);
+    const int64_t time = starts.shape().back();
+    for (int64_t i = 0; i < starts.elements(); ++i) {
+      places.data<int32_t>()[i] = static_cast<int32_t>(i % time) - starts.data<int32_t>()[i];
+    }
+  }
+
   void cross_entropy_forward(Tensor& result, Tensor& logsumexp, const Tensor& logits,
                              const Tensor& labels, const CrossEntropyOptions& options) override {
     const int64_t rows = labels.elements();

@@ -28,9 +28,15 @@ class CpuUpdate final : public UpdateOps {
       });
     }
   }
-  void sum_of_squares(Tensor& results, std::span<const Tensor> all) override {
-    require_elements("sum_of_squares", results, static_cast<int64_t>(all.size()));
-    for (size_t i = 0; i < all.size(); ++i) results.data<double>()[i] = sum_of_squares_of(all[i]);
+  void squares_by_block(Tensor& results, std::span<const Tensor> all) override {
+    int64_t blocks = 0;
+    for (const Tensor& x : all) blocks += squares_blocks(x.elements());
+    require_elements("squares_by_block", results, blocks);
+    auto* sums = results.data<double>();
+    for (const Tensor& x : all) {
+      squares_of(x, sums);
+      sums += squares_blocks(x.elements());
+    }
   }
 
  private:
@@ -107,28 +113,22 @@ class CpuUpdate final : public UpdateOps {
     });
   }
 
-  [[nodiscard]] double sum_of_squares_of(const Tensor& x) {
-    constexpr int64_t kBlock = 4096;
+  void squares_of(const Tensor& x, double* sums) {
     const int64_t elements = x.elements();
-    const int64_t blocks = (elements + kBlock - 1) / kBlock;
-    const Tensor partial = scratch(context_, blocks, DType::F64);
-    auto* sums = partial.data<double>();
-    with_element_type(x.dtype(), "sum_of_squares", [&]<class T>(T) {
+    with_element_type(x.dtype(), "squares_by_block", [&]<class T>(T) {
       const T* from = x.data<T>();
-      for_ranges(context_, blocks, kBlock, [=](int64_t first, int64_t last) {
-        for (int64_t block = first; block < last; ++block) {
-          const T* start = from + block * kBlock;
-          const int64_t count = std::min(kBlock, elements - block * kBlock);
-          sums[block] = simd_sum<double>(count, [start](int64_t i) {
-            const double element = static_cast<float>(start[i]);
-            return element * element;
+      for_ranges(
+          context_, squares_blocks(elements), kSquaresBlock, [=](int64_t first, int64_t last) {
+            for (int64_t block = first; block < last; ++block) {
+              const T* start = from + block * kSquaresBlock;
+              const int64_t count = std::min(kSquaresBlock, elements - block * kSquaresBlock);
+              sums[block] = simd_sum<double>(count, [start](int64_t i) {
+                const double element = static_cast<float>(start[i]);
+                return element * element;
+              });
+            }
           });
-        }
-      });
     });
-    double total = 0.0;
-    for (int64_t block = 0; block < blocks; ++block) total += sums[block];
-    return total;
   }
 
   // f(weight, gradient, index) for every element.

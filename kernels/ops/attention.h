@@ -1,6 +1,6 @@
-// kernels/ops/attention.h -- softmax, and multi-head scaled dot-product attention (Vaswani et al.
-// 2017) in blocks, so that no T x T matrix is ever held for more than a block of rows (Dao et al.
-// 2022).
+// kernels/ops/attention.h -- softmax, rotary positions, and multi-head scaled dot-product attention
+// (Vaswani et al. 2017) in blocks, so that no T x T matrix is ever held for more than a block of
+// rows (Dao et al. 2022).
 #pragma once
 
 #include "kernels/ops/attention_path.h"
@@ -10,10 +10,24 @@
 namespace penstock {
 
 struct AttentionOptions {
-  int heads = 1;
+  int heads = 1;          // of queries
   bool causal = false;    // row i sees columns 0 .. i (with Tq == Tk)
   float dropout = 0.0F;   // on the probabilities, element index ((b * heads + h) * Tq + i) * Tk + j
   RandomStream stream{};  // for dropout, as in PointwiseOps::dropout
+  // Of keys and values, a divisor of heads; 0: heads. Query head h asks head h / (heads / kv_heads)
+  // (grouped queries, Ainslie et al. 2023).
+  int kv_heads = 0;
+  // > 0: row i sees the columns from i - window + 1 on; where rows are not causal, each sees the
+  // last `window` of the keys that its sample has.
+  int64_t window = 0;
+};
+
+// What is masked sample by sample; null: nothing.
+struct AttentionMask {
+  const Tensor* key_lengths = nullptr;  // I32 [b]: columns >= the length are masked
+  // I32 [b, Tq], of causal rows: row i sees the columns from starts[b, i] <= i on. They do not fall
+  // along a row.
+  const Tensor* starts = nullptr;
 };
 
 class AttentionOps {
@@ -24,21 +38,29 @@ class AttentionOps {
   virtual void softmax_forward(Tensor& y, const Tensor& x) = 0;
   virtual void softmax_backward(Tensor& dx, const Tensor& g, const Tensor& y) = 0;
 
-  // out[b, Tq, heads * d] from q[b, Tq, heads * d], k and v[b, Tk, heads * d], scale 1 / sqrt(d).
-  // key_lengths (I32 [b], may be null): columns >= the length are masked. A row that sees nothing
-  // gives zeros. logsumexp[b, heads, Tq] (fp32) is written for the backward.
+  // Rotary positions (Su et al. 2021) of heads side by side: x and y are [b, t, heads * d]; element
+  // c < d / 2 of a head and element c + d / 2 are turned as a pair by the angle whose cosine and
+  // sine are table[place, c] and table[place, c + d / 2]. table is fp32 [places, d], and has every
+  // place. `places` (I32 [b, t]) says where each position is; null: position i is at place i.
+  // `back` turns the other way, which is the gradient. y may be x.
+  virtual void rotary(Tensor& y, const Tensor& x, const Tensor& table, const Tensor* places,
+                      bool back) = 0;
+
+  // out[b, Tq, heads * d] from q[b, Tq, heads * d], k and v[b, Tk, kv_heads * d], scale
+  // 1 / sqrt(d). A row that sees nothing gives zeros. logsumexp[b, heads, Tq] (fp32) is written for
+  // the backward.
   virtual void attention_forward(Tensor& out, Tensor& logsumexp, const Tensor& q, const Tensor& k,
-                                 const Tensor& v, const Tensor* key_lengths,
+                                 const Tensor& v, const AttentionMask& mask,
                                  const AttentionOptions& options) = 0;
   // dq, dk, dv are overwritten.
   virtual void attention_backward(Tensor& dq, Tensor& dk, Tensor& dv, const Tensor& g,
                                   const Tensor& q, const Tensor& k, const Tensor& v,
                                   const Tensor& out, const Tensor& logsumexp,
-                                  const Tensor* key_lengths, const AttentionOptions& options) = 0;
+                                  const AttentionMask& mask, const AttentionOptions& options) = 0;
 
   // How such calls, forward and backward alike, are computed here.
   [[nodiscard]] virtual AttentionPath path(const Tensor& /*q*/, const Tensor& /*k*/,
-                                           const Tensor* /*key_lengths*/,
+                                           const AttentionMask& /*mask*/,
                                            const AttentionOptions& /*options*/) {
     return {};
   }

@@ -1,5 +1,5 @@
-// kernels/ops/norm.h -- layer norm (over the last axis) and batch norm (over all axes but the
-// last). Statistics and affine parameters are fp32; x, y and gradients are fp32 or bf16.
+// kernels/ops/norm.h -- layer norm and RMS norm (over the last axis), and batch norm (over all axes
+// but the last). Statistics and affine parameters are fp32; x, y and gradients are fp32 or bf16.
 #pragma once
 
 #include "kernels/ops/norm_sums.h"
@@ -21,6 +21,16 @@ class NormOps {
   virtual void layer_norm_backward_weight(Tensor& dgamma, Tensor& dbeta, const Tensor& g,
                                           const Tensor& x, const Tensor& mean,
                                           const Tensor& rstd) = 0;
+
+  // y = x rstd gamma with rstd = 1 / sqrt(mean(x^2) + epsilon), per row (Zhang and Sennrich 2019).
+  // Writes rstd[r] for the backward halves.
+  virtual void rms_norm_forward(Tensor& y, Tensor& rstd, const Tensor& x, const Tensor& gamma,
+                                float epsilon) = 0;
+  virtual void rms_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x,
+                                       const Tensor& rstd, const Tensor& gamma) = 0;
+  // dgamma += ...
+  virtual void rms_norm_backward_weight(Tensor& dgamma, const Tensor& g, const Tensor& x,
+                                        const Tensor& rstd) = 0;
 
   // Normalises with the statistics of this micro-batch and writes them: mean[c], rstd[c] (biased
   // variance), and sums[kNormSums, c] of x and x^2 (GPipe 2.2: the moving averages are made from

@@ -17,6 +17,10 @@ class PointwiseOps {
   virtual void activation_forward(Tensor& y, const Tensor& x, Activation f) = 0;  // y may be x
   virtual void activation_backward(Tensor& dx, const Tensor& g, const Tensor& x,
                                    Activation f) = 0;  // from the input; dx may be g
+  // y = f(gate) x, and the gradients of both (Dauphin et al. 2017, Shazeer 2020). y may be gate.
+  virtual void gated_forward(Tensor& y, const Tensor& gate, const Tensor& x, Activation f) = 0;
+  virtual void gated_backward(Tensor& dgate, Tensor& dx, const Tensor& g, const Tensor& gate,
+                              const Tensor& x, Activation f) = 0;
   // dx = g f'(.) from the OUTPUT y of a fused function; dx may be g.
   virtual void fused_backward(Tensor& dx, const Tensor& g, const Tensor& y, Fused f) = 0;
 

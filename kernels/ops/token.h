@@ -20,6 +20,10 @@ class TokenOps {
   // dtable[ids[r], :] += g[r, :], in ascending r for each row of the table.
   virtual void embedding_backward(Tensor& dtable, const Tensor& ids, const Tensor& g) = 0;
 
+  // places[b, i] = i - starts[b, i], I32 [b, t]: where position i is in its own sample, of those
+  // that a row packs.
+  virtual void packed_places(Tensor& places, const Tensor& starts) = 0;
+
   // logits[r, classes], labels[r]; labels < 0 are ignored; a label >= classes throws Error(Input).
   // result (F64 [3]) = sum of losses (smoothed), number of rows whose largest logit (unclipped, the
   // first of equals) is the label, number of rows counted. logsumexp[r] (fp32) is written for the

@@ -41,6 +41,12 @@ struct AverageTensors {
   Tensor average, weight;  // the weight is not changed
 };
 
+// What squares_by_block() makes one number of.
+inline constexpr int64_t kSquaresBlock = 4096;
+[[nodiscard]] constexpr int64_t squares_blocks(int64_t elements) {
+  return (elements + kSquaresBlock - 1) / kSquaresBlock;
+}
+
 class UpdateOps {
  public:
   virtual ~UpdateOps() = default;
@@ -54,9 +60,10 @@ class UpdateOps {
   virtual void adam(std::span<const AdamTensors> all, const AdamStep& step) = 0;
   // average = decay average + (1 - decay) w
   virtual void moving_average(std::span<const AverageTensors> all, float decay) = 0;
-  // results (F64, one a tensor): the sum of squares of each, summed in an order that depends on its
-  // size alone.
-  virtual void sum_of_squares(Tensor& results, std::span<const Tensor> all) = 0;
+  // Of each tensor in turn, the sums of the squares of its elements, kSquaresBlock by
+  // kSquaresBlock, to `results` (F64, squares_blocks() of each). Whoever adds a tensor's up, in
+  // order, has the same bits as one who was brought some of them by other ranks.
+  virtual void squares_by_block(Tensor& results, std::span<const Tensor> all) = 0;
 };
 
 }  // namespace penstock

@@ -35,6 +35,7 @@ namespace penstock {
 // ---- norms
 [[nodiscard]] Variable layer_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& beta,
                                   float epsilon);
+[[nodiscard]] Variable rms_norm(Tape& tape, const Variable& x, Parameter& gamma, float epsilon);
 // `sums` [kNormSums, c] receives the micro-batch's sums of x and x^2 (overwritten).
 [[nodiscard]] Variable batch_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& beta,
                                   float epsilon, Tensor& sums);
@@ -55,6 +56,8 @@ struct BatchStatistics {
 
 // ---- element by element
 [[nodiscard]] Variable activation(Tape& tape, const Variable& x, Activation f);
+// f(gate) x
+[[nodiscard]] Variable gated(Tape& tape, const Variable& gate, const Variable& x, Activation f);
 [[nodiscard]] Variable add(Tape& tape, const Variable& a, const Variable& b);
 [[nodiscard]] Variable multiply(Tape& tape, const Variable& a, const Variable& b);
 [[nodiscard]] Variable scale(Tape& tape, const Variable& x, float factor);
@@ -81,8 +84,11 @@ struct BatchStatistics {
 // ---- attention and tokens
 [[nodiscard]] Variable softmax(Tape& tape, const Variable& x);
 [[nodiscard]] Variable attention(Tape& tape, const Variable& q, const Variable& k,
-                                 const Variable& v, const Tensor* key_lengths,
+                                 const Variable& v, const AttentionMask& mask,
                                  const AttentionOptions& options);
+// table and places as in AttentionOps::rotary; both must stay as they are until the backward.
+[[nodiscard]] Variable rotary(Tape& tape, const Variable& x, const Tensor& table,
+                              const Tensor* places);
 [[nodiscard]] Variable embedding(Tape& tape, const Tensor& ids, Parameter& table, DType dtype);
 
 // A loss ends a tape: it needs no incoming gradient. `scale` multiplies the gradient that it starts

@@ -54,6 +54,45 @@ class LayerNormNode final : public Node, public Recomputable {
   Parameter& beta_;
 };
 
+class RmsNormNode final : public Node, public Recomputable {
+ public:
+  RmsNormNode(const Variable& x, int y_slot, Tensor rstd, Parameter& gamma, float epsilon)
+      : epsilon_(epsilon),
+        x_(x.value),
+        rstd_(std::move(rstd)),
+        x_slot_(x.slot),
+        y_slot_(y_slot),
+        gamma_(gamma) {}
+  // One result for all who ask, as of a layer norm.
+  Tensor recompute(Tape& tape) override {
+    if (!again_) {
+      again_ = new_like(tape, x_);
+      tape.device().norm().rms_norm_forward(again_, rstd_, x_, gamma_.weight.value(), epsilon_);
+    }
+    return again_;
+  }
+  void input_gradient(Tape& tape) override {
+    again_.reset();
+    g_ = tape.take_gradient(y_slot_);
+    if (!g_ || x_slot_ < 0) return;
+    Tensor dx = new_like(tape, x_);
+    tape.device().norm().rms_norm_backward_input(dx, g_, x_, rstd_, gamma_.weight.value());
+    tape.give_gradient(x_slot_, std::move(dx));
+  }
+  void weight_gradient(Tape& tape) override {
+    again_.reset();
+    if (!g_ || !any_trained(&gamma_)) return;
+    tape.device().norm().rms_norm_backward_weight(summed_gradient(tape, gamma_), g_, x_, rstd_);
+  }
+  [[nodiscard]] bool has_weights() const override { return relied_on() || any_trained(&gamma_); }
+
+ private:
+  float epsilon_;
+  Tensor x_, rstd_, g_, again_;
+  int x_slot_, y_slot_;
+  Parameter& gamma_;
+};
+
 std::vector<float> on_host(Device& device, const Tensor& t) {
   std::vector<float> values(static_cast<size_t>(t.elements()));
   device.copy_to_host(values.data(), t, t.size_bytes());
@@ -191,6 +230,15 @@ Variable layer_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& 
     y.source =
         &tape.add<LayerNormNode>(x, y.slot, std::move(mean), std::move(rstd), gamma, beta, epsilon);
   }
+  return y;
+}
+
+Variable rms_norm(Tape& tape, const Variable& x, Parameter& gamma, float epsilon) {
+  Tensor value = new_like(tape, x.value);
+  Tensor rstd = new_tensor(tape, {x.shape().rows()}, DType::F32);
+  tape.device().norm().rms_norm_forward(value, rstd, x.value, gamma.weight.value(), epsilon);
+  Variable y = tape.output(std::move(value), x.tracked() || any_trained(&gamma));
+  if (y.tracked()) y.source = &tape.add<RmsNormNode>(x, y.slot, std::move(rstd), gamma, epsilon);
   return y;
 }
 

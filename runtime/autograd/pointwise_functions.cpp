@@ -27,6 +27,32 @@ class ActivationNode final : public Node, public Recomputable {
   Activation f_;
 };
 
+class GatedNode final : public Node, public Recomputable {
+ public:
+  GatedNode(Variable gate, Variable x, int y_slot, Activation f)
+      : gate_(std::move(gate)), x_(std::move(x)), y_slot_(y_slot), f_(f) {}
+  void input_gradient(Tape& tape) override {
+    const Tensor g = tape.take_gradient(y_slot_);
+    if (!g) return;
+    Tensor dgate = new_like(tape, g);
+    Tensor dx = new_like(tape, g);
+    tape.device().pointwise().gated_backward(dgate, dx, g, gate_.value, x_.value, f_);
+    if (gate_.tracked()) tape.give_gradient(gate_.slot, std::move(dgate));
+    if (x_.tracked()) tape.give_gradient(x_.slot, std::move(dx));
+  }
+  [[nodiscard]] bool has_weights() const override { return relied_on(); }
+  Tensor recompute(Tape& tape) override {
+    Tensor y = new_like(tape, x_.value);
+    tape.device().pointwise().gated_forward(y, gate_.value, x_.value, f_);
+    return y;
+  }
+
+ private:
+  Variable gate_, x_;
+  int y_slot_;
+  Activation f_;
+};
+
 // A ReLU's derivative can be read off its output, which the next layer mostly keeps as its input:
 // so its own input may go.
 class ReluNode final : public Node {
@@ -183,6 +209,14 @@ Variable activation(Tape& tape, const Variable& x, Activation f) {
   } else {
     y.source = &tape.add<ActivationNode>(x, y.slot, f);
   }
+  return y;
+}
+
+Variable gated(Tape& tape, const Variable& gate, const Variable& x, Activation f) {
+  Tensor value = new_like(tape, x.value);
+  tape.device().pointwise().gated_forward(value, gate.value, x.value, f);
+  Variable y = tape.output(std::move(value), gate.tracked() || x.tracked());
+  if (y.tracked()) y.source = &tape.add<GatedNode>(gate, x, y.slot, f);
   return y;
 }
 

@@ -1,55 +1,8 @@
-// Attention, softmax, embedding, and the loss.
+// Embedding, and the loss.
 #include "runtime/autograd/node_tools.h"
 
 namespace penstock {
 namespace {
-
-class SoftmaxNode final : public Node {
- public:
-  SoftmaxNode(int x_slot, const Variable& y) : y_(y.value), x_slot_(x_slot), y_slot_(y.slot) {}
-  void input_gradient(Tape& tape) override {
-    const Tensor g = tape.take_gradient(y_slot_);
-    if (!g) return;
-    Tensor dx = new_like(tape, y_);
-    tape.device().attention().softmax_backward(dx, g, y_);
-    tape.give_gradient(x_slot_, std::move(dx));
-  }
-
- private:
-  Tensor y_;
-  int x_slot_, y_slot_;
-};
-
-class AttentionNode final : public Node {
- public:
-  AttentionNode(const Variable& q, const Variable& k, const Variable& v, const Variable& out,
-                Tensor logsumexp, const Tensor* key_lengths, const AttentionOptions& options)
-      : q_(q),
-        k_(k),
-        v_(v),
-        out_(out),
-        logsumexp_(std::move(logsumexp)),
-        key_lengths_(key_lengths != nullptr ? *key_lengths : Tensor()),
-        options_(options) {}
-  void input_gradient(Tape& tape) override {
-    const Tensor g = tape.take_gradient(out_.slot);
-    if (!g) return;
-    Tensor dq = new_like(tape, q_.value);
-    Tensor dk = new_like(tape, k_.value);
-    Tensor dv = new_like(tape, v_.value);
-    tape.device().attention().attention_backward(dq, dk, dv, g, q_.value, k_.value, v_.value,
-                                                 out_.value, logsumexp_,
-                                                 key_lengths_ ? &key_lengths_ : nullptr, options_);
-    if (q_.tracked()) tape.give_gradient(q_.slot, std::move(dq));
-    if (k_.tracked()) tape.give_gradient(k_.slot, std::move(dk));
-    if (v_.tracked()) tape.give_gradient(v_.slot, std::move(dv));
-  }
-
- private:
-  Variable q_, k_, v_, out_;
-  Tensor logsumexp_, key_lengths_;
-  AttentionOptions options_;
-};
 
 class EmbeddingNode final : public Node {
  public:
@@ -92,27 +45,6 @@ class CrossEntropyNode final : public Node {
 };
 
 }  // namespace
-
-Variable softmax(Tape& tape, const Variable& x) {
-  Tensor value = new_like(tape, x.value);
-  tape.device().attention().softmax_forward(value, x.value);
-  Variable y = tape.output(std::move(value), x.tracked());
-  if (y.tracked()) tape.add<SoftmaxNode>(x.slot, y);
-  return y;
-}
-
-Variable attention(Tape& tape, const Variable& q, const Variable& k, const Variable& v,
-                   const Tensor* key_lengths, const AttentionOptions& options) {
-  Tensor value = new_like(tape, q.value);
-  Tensor logsumexp = new_tensor(tape, {q.shape()[0], options.heads, q.shape()[1]}, DType::F32);
-  tape.device().attention().attention_forward(value, logsumexp, q.value, k.value, v.value,
-                                              key_lengths, options);
-  Variable out = tape.output(std::move(value), q.tracked() || k.tracked() || v.tracked());
-  if (out.tracked()) {
-    tape.add<AttentionNode>(q, k, v, out, std::move(logsumexp), key_lengths, options);
-  }
-  return out;
-}
 
 Variable embedding(Tape& tape, const Tensor& ids, Parameter& table, DType dtype) {
   Shape shape = ids.shape();

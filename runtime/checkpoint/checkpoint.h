@@ -25,6 +25,8 @@
 
 namespace penstock {
 
+class Collective;  // runtime/comm/network.h
+
 // Which checkpoints of a run stay when a new one is complete: the new one, the newest before it,
 // and milestones.
 struct Retention {
@@ -36,6 +38,16 @@ struct Retention {
 struct PlacedTensor {
   NamedTensor named;
   int64_t layer = 0;  // of the whole network
+  // Where replicas share a tensor out: its shape, and replica r has elements [cuts[r], cuts[r + 1])
+  // of it, which `named` then is, 1-d. No cuts: every replica has all of it.
+  Shape whole = {};
+  std::vector<int64_t> cuts = {};
+
+  [[nodiscard]] bool is_part() const { return !cuts.empty(); }
+  [[nodiscard]] Shape shape() const { return is_part() ? whole : named.tensor.shape(); }
+  [[nodiscard]] uint64_t size_bytes() const {
+    return static_cast<uint64_t>(shape().elements()) * size_of(named.tensor.dtype());
+  }
 };
 
 struct CheckpointRequest {
@@ -43,10 +55,11 @@ struct CheckpointRequest {
   Retention retention = {};
   CheckpointState state = {};
   // What this rank holds: every name on one stage only, and there on every replica with the same
-  // bits. The replicas write a share each.
+  // bits, or shared out. The replicas write a share each, whole tensors all the same.
   std::vector<PlacedTensor> model = {};
   std::vector<PlacedTensor> optimizer = {};
   int replica = 0, replicas = 1;
+  Collective* between_replicas = nullptr;  // of this stage; may be null where nothing is shared out
 };
 
 struct CheckpointResult {

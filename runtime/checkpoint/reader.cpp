@@ -112,6 +112,11 @@ void CheckpointReader::read(const std::string& name, uint64_t first, std::span<s
   shard_of(name).read(name, first, to);
 }
 
+void CheckpointReader::read_part(const std::string& name, const Shape& whole, int64_t first,
+                                 Tensor& to, Device& device) {
+  shard_of(name).read_part(name, whole, first, to, device);
+}
+
 void CheckpointReader::read(const std::string& name, Tensor& to, Device& device) {
   shard_of(name).read(name, to, device);
 }

@@ -44,6 +44,8 @@ class CheckpointReader {
   void read(const std::string& name, std::span<std::byte> to);
   void read(const std::string& name, Tensor& to, Device& device);
   void read(const std::string& name, uint64_t first, std::span<std::byte> to);
+  void read_part(const std::string& name, const Shape& whole, int64_t first, Tensor& to,
+                 Device& device);
 
   // Compares size and checksum of every file, or of every parts-th in the order of their names,
   // `part` being the first: among as many ranks each file is read by one.

@@ -134,14 +134,23 @@ void SafetensorsFile::read(const std::string& name, uint64_t first, std::span<st
 }
 
 void SafetensorsFile::read(const std::string& name, Tensor& to, Device& device) const {
+  read_part(name, to.shape(), 0, to, device);
+}
+
+void SafetensorsFile::read_part(const std::string& name, const Shape& whole, int64_t first,
+                                Tensor& to, Device& device) const {
   const TensorInfo& tensor = get(name);
-  const TensorInfo wanted = describe({name, to});
-  if (tensor.dtype != wanted.dtype || tensor.shape != wanted.shape) {
+  const std::string dtype = safetensors_dtype(to.dtype());
+  const std::vector<int64_t> shape(whole.extents().begin(), whole.extents().end());
+  if (tensor.dtype != dtype || tensor.shape != shape) {
     fail_input(path() + ": tensor " + quoted(name) + " is " + tensor.dtype + " " +
-               brackets(tensor.shape) + " but the model needs " + wanted.dtype + " " +
-               brackets(wanted.shape));
+               brackets(tensor.shape) + " but the model needs " + dtype + " " + brackets(shape));
   }
-  uint64_t at = data_begin_ + tensor.begin;
+  if (first < 0 || first + to.elements() > whole.elements()) {
+    fail_internal("a read leaves the tensor " + quoted(name) + " of " + path());
+  }
+  uint64_t at = data_begin_ + tensor.begin + static_cast<uint64_t>(first) * size_of(to.dtype());
+  if (to.elements() == 0) return;
   if (device.host_addressable()) return file_.read(at, to.raw(), to.size_bytes());
   std::vector<std::byte> buffer(std::min<size_t>(kCopyBytes, to.size_bytes()));
   for_each_piece(to, [&](Tensor& piece) {

@@ -42,6 +42,9 @@ class SafetensorsFile {
   // tensor when there is none, or its dtype or shape (or size) is another one.
   void read(const std::string& name, std::span<std::byte> to) const;
   void read(const std::string& name, Tensor& to, Device& device) const;
+  // Of a tensor of that shape the elements from `first` on.
+  void read_part(const std::string& name, const Shape& whole, int64_t first, Tensor& to,
+                 Device& device) const;
   // A part of its bytes, from `first` on.
   void read(const std::string& name, uint64_t first, std::span<std::byte> to) const;
 

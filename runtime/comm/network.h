@@ -82,6 +82,13 @@ class ReduceGroup {
   // all members get the same bits. All members start the same buffers in the same order. The buffer
   // must not be touched until finish().
   virtual void start(const Tensor& buffer) = 0;
+  // The two halves of that, for members that share the sums out: member r has elements
+  // [cuts[r], cuts[r + 1]) of such a buffer, the same cuts on all members and for the run, the
+  // first 0, the last its size. scatter() starts summing: each gets the sum of its own elements, to
+  // the bits of start(); what the others' then hold is not said. gather() starts giving all
+  // members each one's own, in place.
+  virtual void scatter(const Tensor& buffer, std::span<const int64_t> cuts) = 0;
+  virtual void gather(const Tensor& buffer, std::span<const int64_t> cuts) = 0;
   virtual void progress() = 0;
   virtual void finish() = 0;  // waits for everything started
 };
@@ -107,9 +114,9 @@ class Collective {
   [[nodiscard]] virtual std::vector<std::string> gather_text(const std::string& mine) = 0;
   [[nodiscard]] virtual std::string broadcast(const std::string& text, int root) = 0;
   virtual void broadcast(std::span<double> values, int root) = 0;  // in place, as many everywhere
-  // One number to another member, which takes it. `take` waits, `give` until it is under way.
-  virtual void give(double value, int to) = 0;
-  [[nodiscard]] virtual double take(int from) = 0;
+  // Bytes to another member, which takes as many. `take` waits, `give` until they are under way.
+  virtual void give(std::span<const std::byte> bytes, int to) = 0;
+  virtual void take(std::span<std::byte> bytes, int from) = 0;
 };
 
 enum class Direction : uint8_t { Activation, Gradient };

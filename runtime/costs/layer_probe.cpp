@@ -146,8 +146,9 @@ LayerProbe::LayerProbe(const std::unique_ptr<Layer>& layer, const Shapes& inputs
     average_ = std::make_unique<WeightAverage>(setup.optimizer.moving_average);
     average_->allocate(state, device);
   }
-  const auto parameters = static_cast<int64_t>(gradients_in(state).size());
-  squares_ = device.empty({parameters}, DType::F64, Purpose::Workspace);
+  int64_t blocks = 0;
+  for (const Tensor& gradient : gradients_in(state)) blocks += squares_blocks(gradient.elements());
+  squares_ = device.empty({blocks}, DType::F64, Purpose::Workspace);
   const DType entering = place.first ? setup.input.dtype : setup.dtype;
   for (const Shape& shape : inputs) input_patterns_.push_back(pattern(shape, entering, device));
   for (const Shape& shape : layer->infer(inputs)) {
@@ -187,7 +188,7 @@ void LayerProbe::run() {
 void LayerProbe::update() {
   stage_.begin_step();
   const Tensors gradients = gradients_in(stage_.weights().state());
-  device_.update().sum_of_squares(squares_, {gradients.data(), gradients.size()});
+  device_.update().squares_by_block(squares_, {gradients.data(), gradients.size()});
   optimizer_->step(0.0, 1.0);
   if (average_) average_->update(batch_.pass.step);
   stage_.end_step(1);

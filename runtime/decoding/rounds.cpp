@@ -34,7 +34,8 @@ Rounds::Rounds(const Config& config, Pipeline& pipeline, const Sequential& model
       logits_(static_cast<size_t>(micro_batches_)) {
   if (classifier_ == nullptr) fail_internal("words are chosen by a classifier, and there is none");
   const bool caches =
-      cache && (config.model.kind == "transformer-lm" || config.model.kind == "transformer-nmt");
+      cache && (config.model.kind == "transformer-lm" || config.model.kind == "decoder" ||
+                config.model.kind == "transformer-nmt");
   if (caches) count_cache();
   whole_ = make_form(false, pipeline.reads().fields);
   if (caches) prepare_cache();
@@ -124,7 +125,8 @@ void Rounds::fill(Form& form, const Share& share) const {
         if (name == kPlaces) {  // all different, also those of nothing
           field[at] = static_cast<int32_t>(j * context_) + std::max(seen - 1, 0);
         }
-        if (row == nullptr || name == "labels" || name == kPlaces) continue;
+        // A row holds one sample, which starts at 0.
+        if (row == nullptr || name == "labels" || name == "starts" || name == kPlaces) continue;
         if (name == "source_lengths") {
           field[at] = static_cast<int32_t>(row->source.size());
         } else if (name == kPositions) {

@@ -24,6 +24,9 @@ struct ModelConfig {
   // transformer-lm | decoder | transformer-nmt | amoebanet-d | amoebanet-b | resnet | unet | mlp |
   // sequential
   std::string kind = "transformer-lm";
+  // A Hugging Face folder that says all of a decoder, and has the weights it starts from; empty: no
+  // such folder
+  std::string from = {};
   // transformer-lm, transformer-nmt, decoder
   int64_t layers = 4;          // transformer-nmt: of the encoder
   int64_t decoder_layers = 0;  // transformer-nmt; 0: as many as the encoder has

@@ -61,10 +61,8 @@ Sequential build_model(const ModelConfig& config, int64_t vocabulary, int64_t cl
     fail_input("model.classes is not known from the data: give it, at least 2");
   }
   Sequential model;
-  if (config.kind == "transformer-lm") {
-    model = transformer_lm(config, tokens);
-  } else if (config.kind == "decoder") {
-    fail_input("model.kind decoder is not built yet");
+  if (config.kind == "transformer-lm" || config.kind == "decoder") {
+    model = decoder(config, tokens);
   } else if (config.kind == "transformer-nmt") {
     model = transformer_nmt(config, tokens);
   } else if (is_amoebanet(config)) {

@@ -36,7 +36,8 @@ struct ModelMaker {
 [[nodiscard]] ModelMaker with_own_model(const ModelMaker& own);
 
 // ---- the builders, one .cpp each
-[[nodiscard]] Sequential transformer_lm(const ModelConfig& config, int64_t vocabulary);
+// transformer-lm and decoder
+[[nodiscard]] Sequential decoder(const ModelConfig& config, int64_t vocabulary);
 [[nodiscard]] Sequential transformer_nmt(const ModelConfig& config, int64_t vocabulary);
 // amoebanet-d and amoebanet-b
 [[nodiscard]] Sequential amoebanet(const ModelConfig& config, int64_t classes);

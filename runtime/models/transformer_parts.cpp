@@ -13,11 +13,49 @@ Embedding::Positions positions_of(const ModelConfig& config) {
   if (config.positions == "learned") return Embedding::Positions::Learned;
   if (config.positions == "sinusoidal") return Embedding::Positions::Sinusoidal;
   if (config.positions == "none") return Embedding::Positions::None;
+  if (config.positions == "rotary" && config.kind == "decoder") return Embedding::Positions::None;
   fail_input("unknown model.positions '" + config.positions +
-             "'; known are sinusoidal, learned and none");
+             "'; known are sinusoidal, learned and none, and rotary in a decoder");
+}
+
+RotaryOptions rotary_of(const ModelConfig& config) {
+  using Scaling = RotaryOptions::Scaling;
+  RotaryOptions rotary{.base = config.rotary_base,
+                       .factor = config.rotary_factor,
+                       .low = config.rotary_low,
+                       .high = config.rotary_high,
+                       .original = config.rotary_original};
+  if (config.rotary_scaling == "linear") {
+    rotary.scaling = Scaling::Linear;
+  } else if (config.rotary_scaling == "llama3") {
+    rotary.scaling = Scaling::Llama3;
+    if (rotary.high <= rotary.low) fail_input("model.rotary_high must be above model.rotary_low");
+  } else if (config.rotary_scaling != "none") {
+    fail_input("unknown model.rotary_scaling '" + config.rotary_scaling +
+               "'; known are none, linear and llama3");
+  }
+  return rotary;
 }
 
 }  // namespace
+
+BlockStyle style_of(const ModelConfig& config) {
+  BlockStyle style;
+  if (config.kind != "decoder") return style;
+  if (config.norm != "layer" && config.norm != "rms") {
+    fail_input("unknown model.norm '" + config.norm + "'; known are layer and rms");
+  }
+  style.rms = config.norm == "rms";
+  style.epsilon = static_cast<float>(config.norm_epsilon);
+  style.gated = config.gated;
+  style.kv_heads = config.kv_heads;
+  style.output_bias = config.output_bias;
+  if (config.positions == "rotary") style.rotary = rotary_of(config);
+  if (config.query_key_norm) style.query_key_norm = style.epsilon;
+  style.window = config.window;
+  if (config.packed) style.starts = "starts";
+  return style;
+}
 
 TransformerWidths widths_of(const ModelConfig& config) {
   TransformerWidths widths;
@@ -26,6 +64,8 @@ TransformerWidths widths_of(const ModelConfig& config) {
   // GPipe's translation models widen their attention with the heads (gpipe.md 3.2).
   if (config.kind == "transformer-nmt") {
     widths.head_width = config.head_width > 0 ? config.head_width : 64;
+  } else if (config.kind == "decoder") {
+    widths.head_width = config.head_width;
   }
   return widths;
 }
@@ -38,12 +78,21 @@ DepthFactors depth_factors(const ModelConfig& config, int64_t blocks, int64_t br
   return factors;
 }
 
-Layers branch(const std::string& norm, int64_t width, std::unique_ptr<Layer> body, double dropout) {
+std::unique_ptr<Layer> norm_part(const ModelConfig& config, const std::string& name) {
+  const BlockStyle style = style_of(config);
+  const int64_t width = widths_of(config).width;
+  if (style.rms) return std::make_unique<RmsNorm>(name, width, style.epsilon);
+  return std::make_unique<LayerNorm>(name, width, style.epsilon);
+}
+
+Layers branch(const ModelConfig& config, const std::string& norm, std::unique_ptr<Layer> body) {
   Layers layers;
-  layers.push_back(std::make_unique<LayerNorm>(norm, width));
+  layers.push_back(norm_part(config, norm));
   const std::string body_name = body->name();
   layers.push_back(std::move(body));
-  if (dropout > 0.0) layers.push_back(std::make_unique<Dropout>(body_name + ".dropout", dropout));
+  if (config.dropout > 0.0) {
+    layers.push_back(std::make_unique<Dropout>(body_name + ".dropout", config.dropout));
+  }
   return layers;
 }
 
@@ -51,6 +100,7 @@ std::unique_ptr<Layer> self_attention_part(const ModelConfig& config, const std:
                                            bool causal, const std::string& key_lengths,
                                            const DepthFactors& factors) {
   const TransformerWidths widths = widths_of(config);
+  const BlockStyle style = style_of(config);
   auto attention = std::make_unique<SelfAttention>(
       name + ".attention", SelfAttention::Options{.width = widths.width,
                                                   .heads = config.heads,
@@ -59,10 +109,16 @@ std::unique_ptr<Layer> self_attention_part(const ModelConfig& config, const std:
                                                   .bias = config.attention_bias,
                                                   .dropout = config.dropout,
                                                   .out_init_factor = factors.residual,
-                                                  .key_lengths = key_lengths});
-  return std::make_unique<Residual>(
-      name + ".residual1",
-      branch(name + ".norm1", widths.width, std::move(attention), config.dropout));
+                                                  .key_lengths = key_lengths,
+                                                  .output_bias = style.output_bias,
+                                                  .kv_heads = style.kv_heads,
+                                                  .rotary = style.rotary,
+                                                  .context = config.context,
+                                                  .query_key_norm = style.query_key_norm,
+                                                  .window = style.window,
+                                                  .starts = style.starts});
+  return std::make_unique<Residual>(name + ".residual1",
+                                    branch(config, name + ".norm1", std::move(attention)));
 }
 
 std::unique_ptr<Layer> feed_forward_part(const ModelConfig& config, const std::string& name,
@@ -70,18 +126,21 @@ std::unique_ptr<Layer> feed_forward_part(const ModelConfig& config, const std::s
   const TransformerWidths widths = widths_of(config);
   const auto activation = activation_named(config.activation);
   if (!activation) fail_input("model.activation must not be none in a " + config.kind);
-  auto body = std::make_unique<FeedForward>(
-      name + ".feed_forward",
-      FeedForward::Options{.width = widths.width,
-                           .hidden = widths.hidden,
-                           .bias = config.bias,
-                           .activation = *activation,
-                           .in_init_factor = factors.feed_forward,
-                           .out_init_factor = factors.feed_forward * factors.residual});
+  const FeedForward::Options options{.width = widths.width,
+                                     .hidden = widths.hidden,
+                                     .bias = config.bias,
+                                     .activation = *activation,
+                                     .in_init_factor = factors.feed_forward,
+                                     .out_init_factor = factors.feed_forward * factors.residual};
+  std::unique_ptr<Layer> body;
+  if (style_of(config).gated) {
+    body = std::make_unique<GatedFeedForward>(name + ".feed_forward", options);
+  } else {
+    body = std::make_unique<FeedForward>(name + ".feed_forward", options);
+  }
   const std::string digit = std::to_string(number);
-  return std::make_unique<Residual>(
-      name + ".residual" + digit,
-      branch(name + ".norm" + digit, widths.width, std::move(body), config.dropout));
+  return std::make_unique<Residual>(name + ".residual" + digit,
+                                    branch(config, name + ".norm" + digit, std::move(body)));
 }
 
 Embedding::Options embedding_options(const ModelConfig& config, int64_t vocabulary) {
@@ -89,7 +148,8 @@ Embedding::Options embedding_options(const ModelConfig& config, int64_t vocabula
   Embedding::Options table = {.vocabulary = vocabulary,
                               .width = widths_of(config).width,
                               .context = config.context,
-                              .positions = positions_of(config)};
+                              .positions = positions_of(config),
+                              .starts = style_of(config).starts};
   if (config.tied_embedding || config.kind == "transformer-nmt") {
     table.shared = "embedding.token.weight";
   }
@@ -116,7 +176,7 @@ std::unique_ptr<Layer> classifier_part(const ModelConfig& config, int64_t vocabu
       "classifier", ClassifierLoss::Options{
                         .width = widths_of(config).width,
                         .classes = vocabulary,
-                        .bias = config.bias,
+                        .bias = config.bias && config.kind != "decoder",
                         .labels = "labels",
                         .loss = {.label_smoothing = static_cast<float>(config.label_smoothing),
                                  .clip = static_cast<float>(config.logit_clip)},

@@ -1,8 +1,9 @@
-// runtime/models/transformer_parts.h -- what both Transformers are made of: pre-norm branches
+// runtime/models/transformer_parts.h -- what all Transformers are made of: pre-norm branches
 // (Vaswani et al. 2017 with the norm before the body), embeddings, the classifier.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "runtime/layers/container.h"
@@ -12,6 +13,21 @@
 #include "runtime/models/config.h"
 
 namespace penstock {
+
+// What the keys of model.kind = "decoder" say; in other Transformers, what has always been.
+struct BlockStyle {
+  bool rms = false;  // norms, else layer norms
+  float epsilon = 1e-5F;
+  bool gated = false;  // feed-forward
+  int64_t kv_heads = 0;
+  std::optional<bool> output_bias = std::nullopt;
+  std::optional<RotaryOptions> rotary = std::nullopt;
+  std::optional<float> query_key_norm = std::nullopt;
+  int64_t window = 0;
+  std::string starts = {};  // the batch field of packed rows
+};
+// Throws Error(Input) naming keys that do not fit each other.
+[[nodiscard]] BlockStyle style_of(const ModelConfig& config);
 
 struct TransformerWidths {
   int64_t width = 0, hidden = 0;
@@ -30,8 +46,10 @@ struct DepthFactors {
                                          int64_t branches_per_block);
 
 // [norm, body, dropout]: what is added to the stream.
-[[nodiscard]] Layers branch(const std::string& norm, int64_t width, std::unique_ptr<Layer> body,
-                            double dropout);
+[[nodiscard]] Layers branch(const ModelConfig& config, const std::string& norm,
+                            std::unique_ptr<Layer> body);
+// The norm of that style over the width.
+[[nodiscard]] std::unique_ptr<Layer> norm_part(const ModelConfig& config, const std::string& name);
 
 // "<name>.residual1": x + attention(norm1(x)). `key_lengths` as in AttentionLayerOptions.
 [[nodiscard]] std::unique_ptr<Layer> self_attention_part(const ModelConfig& config,

@@ -25,10 +25,12 @@ void WeightAverage::allocate(StateRange range, Device& device) {
   for (StateEntry* entry : range) {
     if (!entry->trained) continue;
     if (!entry->value) fail_internal("the weight average got " + entry->name + " before its value");
-    entry->average = device.empty(entry->value.shape(), DType::F32, Purpose::Optimizer);
-    device.pointwise().copy(entry->average, entry->value);
+    const Tensor value = entry->own_part(entry->value);
+    entry->average = device.empty(value.shape(), DType::F32, Purpose::Optimizer);
+    device.pointwise().copy(entry->average, value);
+    if (value.elements() == 0) continue;
     entries_.push_back(entry);
-    largest = std::max(largest, entry->elements());
+    largest = std::max(largest, value.elements());
   }
   spare_ = device.empty({std::min(largest, kSwapElements)}, DType::F32, Purpose::Optimizer);
 }
@@ -36,7 +38,9 @@ void WeightAverage::allocate(StateRange range, Device& device) {
 void WeightAverage::update(int64_t step) {
   if (swapped_) fail_internal("the weight average was updated while it stands in for the weights");
   const auto decay = static_cast<float>(average_decay(decay_, step));
-  for (const StateEntry* entry : entries_) list_.push_back({entry->average, entry->value});
+  for (const StateEntry* entry : entries_) {
+    list_.push_back({entry->average, entry->own_part(entry->value)});
+  }
   device_->update().moving_average(list_, decay);
   list_.clear();
 }
@@ -54,9 +58,10 @@ void WeightAverage::swap_out() {
 void WeightAverage::exchange() {
   PointwiseOps& ops = device_->pointwise();
   for (StateEntry* entry : entries_) {
-    for (int64_t first = 0; first < entry->elements(); first += spare_.elements()) {
-      const Shape piece{std::min(spare_.elements(), entry->elements() - first)};
-      Tensor ours = entry->value.view(first, piece);
+    const Tensor value = entry->own_part(entry->value);
+    for (int64_t first = 0; first < value.elements(); first += spare_.elements()) {
+      const Shape piece{std::min(spare_.elements(), value.elements() - first)};
+      Tensor ours = value.view(first, piece);
       Tensor theirs = entry->average.view(first, piece);
       Tensor spare = spare_.view(0, piece);
       ops.copy(spare, ours);

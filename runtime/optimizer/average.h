@@ -23,7 +23,8 @@ class WeightAverage {
 
   // Gives what is trained, by gradients or not, its average (Purpose::Optimizer), equal to the
   // value now: a norm's statistics are of the activations that the last weights make, so with the
-  // weights' averages go their own. Entries and device must outlive this object. Once; the values
+  // weights' averages go their own. Where replicas share (StateEntry::cuts), each has the averages
+  // of the elements that it updates. Entries and device must outlive this object. Once; the values
   // must exist.
   void allocate(StateRange range, Device& device);
 
@@ -33,6 +34,7 @@ class WeightAverage {
 
   // Exchanges the elements of weights and statistics with those of their averages: after swap_in
   // they hold the averages, after swap_out their own values again, to the bit. Strictly in turn.
+  // Where replicas share, each its own elements: the others' are to be gathered after either.
   void swap_in();
   void swap_out();
 

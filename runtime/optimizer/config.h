@@ -26,6 +26,11 @@ struct OptimizerConfig {
   double epsilon = 1e-8;
   std::vector<std::string> freeze = {};  // patterns of names: these parameters keep their weights
   double moving_average = 0.0;  // decay of the averaged weights used in evaluation, 0 = off
+  // auto | true | false: each replica keeps the state of its share of the weights and updates
+  // those; auto: where there are several.
+  std::string sharded = "auto";
+
+  [[nodiscard]] bool is_shared_by(int replicas) const { return replicas > 1 && sharded != "false"; }
 };
 
 }  // namespace penstock

@@ -15,7 +15,8 @@ class Sgd final : public Optimizer {
  private:
   void update(UpdateOps& ops, StateRange entries, float learning_rate, float scale) override {
     for (const StateEntry* e : entries) {
-      list_.push_back({e->value, state_of(*e, 0), e->gradient, decay_of(*e)});
+      list_.push_back(
+          {e->own_part(e->value), state_of(*e, 0), e->own_part(e->gradient), decay_of(*e)});
     }
     ops.sgd(list_, {.learning_rate = learning_rate,
                     .momentum = static_cast<float>(config().momentum),
@@ -39,7 +40,8 @@ class RmsProp final : public Optimizer {
  private:
   void update(UpdateOps& ops, StateRange entries, float learning_rate, float scale) override {
     for (const StateEntry* e : entries) {
-      list_.push_back({e->value, state_of(*e, 0), state_of(*e, 1), e->gradient, decay_of(*e)});
+      list_.push_back({e->own_part(e->value), state_of(*e, 0), state_of(*e, 1),
+                       e->own_part(e->gradient), decay_of(*e)});
     }
     ops.rmsprop(list_, {.learning_rate = learning_rate,
                         .decay = static_cast<float>(config().rms_decay),
@@ -60,7 +62,8 @@ class Adam final : public Optimizer {
  private:
   void update(UpdateOps& ops, StateRange entries, float learning_rate, float scale) override {
     for (const StateEntry* e : entries) {
-      list_.push_back({e->value, state_of(*e, 0), state_of(*e, 1), e->gradient, decay_of(*e)});
+      list_.push_back({e->own_part(e->value), state_of(*e, 0), state_of(*e, 1),
+                       e->own_part(e->gradient), decay_of(*e)});
     }
     ops.adam(list_, {.learning_rate = learning_rate,
                      .beta1 = static_cast<float>(config().beta1),

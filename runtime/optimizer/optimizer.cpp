@@ -45,12 +45,13 @@ void Optimizer::allocate(StateRange range, Device& device) {
     }
     entry->decayed = !is_spared_decay(*entry, config_);
     entry->states.clear();
+    const Shape shape = entry->own_part(entry->value).shape();
     for (const Slot& slot : slots_) {
-      Tensor state = device.empty(entry->value.shape(), DType::F32, Purpose::Optimizer);
+      Tensor state = device.empty(shape, DType::F32, Purpose::Optimizer);
       device.pointwise().fill(state, slot.first);
       entry->states.push_back({slot.name, std::move(state)});
     }
-    entries_.push_back(entry);
+    if (shape.elements() > 0) entries_.push_back(entry);
   }
 }
 

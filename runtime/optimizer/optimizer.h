@@ -28,12 +28,13 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  // Gives what has a gradient its states (Purpose::Optimizer, at their first values) and says
-  // whether it is decayed. Entries and device must outlive this object. Once; weights and gradients
-  // must exist.
+  // Gives what has a gradient its states (Purpose::Optimizer, at their first values), where
+  // replicas share (StateEntry::cuts) those of this one's elements, and says whether it is decayed.
+  // Entries and device must outlive this object. Once; weights and gradients must exist.
   void allocate(StateRange range, Device& device);
 
-  // Updates every parameter in the given order from its gradient times gradient_scale.
+  // Updates every parameter, or this replica's elements of it, in the given order from its gradient
+  // times gradient_scale. Every rule treats each element by itself.
   // Allocates no tensors.
   void step(double learning_rate, double gradient_scale);
 
@@ -64,7 +65,7 @@ class Optimizer {
  private:
   OptimizerConfig config_;
   Slots slots_;
-  std::vector<StateEntry*> entries_;  // of the range, what has a gradient
+  std::vector<StateEntry*> entries_;  // of the range, what has a gradient and is updated here
   Device* device_ = nullptr;
   int64_t steps_ = 0;
 };

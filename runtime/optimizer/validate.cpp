@@ -51,6 +51,9 @@ bool is_share(double value) {
 
 void validate(const OptimizerConfig& c) {
   one_of("kind", c.kind, kKinds);
+  if (c.sharded != "auto" && c.sharded != "true" && c.sharded != "false") {
+    fail_input("optimizer.sharded is \"" + c.sharded + "\": use one of auto, true, false");
+  }
   require(c.learning_rate > 0.0 && std::isfinite(c.learning_rate), "learning_rate", c.learning_rate,
           "a finite number above 0");
   validate_schedule(c);

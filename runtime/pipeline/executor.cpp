@@ -182,7 +182,9 @@ void Executor::execute(const Task& task, const StepInput& input) {
     case Op::ReduceGradients:
       if (parts_.reduce != nullptr && input.pass.probe == nullptr) {
         task.held->stage->weights().begin_reduction(
-            [group = parts_.reduce](const Tensor& bucket) { group->start(bucket); });
+            [group = parts_.reduce](const Tensor& part, std::span<const int64_t> cuts) {
+              cuts.empty() ? group->start(part) : group->scatter(part, cuts);
+            });
       }
       return;
     case Op::OptimizerStep:

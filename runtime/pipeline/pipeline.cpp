@@ -49,6 +49,7 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
                    Network& network, Device& device)
     : blueprint_(blueprint),
       replicas_(grid.replicas),
+      shares_updates_(config.optimizer.is_shared_by(grid.replicas)),
       device_(device),
       dtype_(dtype_named(config.run.precision)),
       evaluation_batch_(config.run.eval_batch > 0 ? config.run.eval_batch
@@ -59,6 +60,10 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
   Traffic passing = traffic(model, layout, input, config.pipeline.micro_batch_size, dtype_);
   check_agreement(fingerprint(model, layout, passing), network.world());
   make_stages(config, device);
+  if (shares_updates_) {
+    const int replica = network.replicas().rank();
+    for (auto& stage : stages_) stage->weights().share(replicas_, replica);
+  }
   list_state();
   reads_ = {fields(), holds_loss() ? targets.name : ""};
 
@@ -191,6 +196,19 @@ void Pipeline::reserve_for_messages() {
 void Pipeline::begin_step() {
   for (auto& stage : stages_) stage->begin_step();
   device_.memory().order_cache();  // when the last step's tensors have gone
+}
+
+void Pipeline::spread_weights() {
+  if (!shares_updates_) return;
+  for (auto& stage : stages_) {
+    stage->weights().each_shared_value([this](const Tensor& values, std::span<const int64_t> cuts) {
+      reduce_->gather(values, cuts);
+    });
+  }
+  reduce_->finish();
+  for (StateEntry* entry : state_) {
+    if (entry->is_shared()) entry->changed();
+  }
 }
 
 void Pipeline::end_step() {

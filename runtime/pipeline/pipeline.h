@@ -45,6 +45,9 @@ class Pipeline {
 
   void begin_step();
   void end_step();  // after the replicas' sums, before the next begin_step()
+  // Where replicas share the updates out: gives every replica the weights that the others have
+  // changed. Collective over the replicas, after the weights were. Else does nothing.
+  void spread_weights();
   void drain() { links_->drain(); }
   // After the first steps: spare memory for messages that a slow neighbour leaves in flight longer
   // than it did so far, so that the steady state asks the system for nothing.
@@ -74,6 +77,7 @@ class Pipeline {
   const Blueprint& blueprint_;
   int position_ = 0;
   int replicas_ = 1;
+  bool shares_updates_ = false;
   Device& device_;
   std::vector<std::unique_ptr<Stage>> stages_;  // held here, ascending
   std::vector<Stage*> stages_by_index_;         // all; null where held elsewhere

@@ -33,6 +33,7 @@ void TiedGradients::find_holders(const Layout& layout, const std::vector<int>& r
     if (tied.frozen) continue;
     Tie& tie = ties_.emplace_back();
     std::map<int, size_t> seen;  // holders, by stage
+    const StateEntry* here = nullptr;
     for (size_t layer : tied.layers) {
       const int s = layout.stage_of(layer);
       Holder& holder = tie.emplace_back();
@@ -43,6 +44,13 @@ void TiedGradients::find_holders(const Layout& layout, const std::vector<int>& r
       const StateRange state = stage->weights().state();
       const auto entry = std::ranges::find(state, tied.name, &StateEntry::name);
       holder.here = (*entry)->holders.at(seen[s]++);
+      here = *entry;
+    }
+    // The cuts of a tied parameter are the same on all stages.
+    if (here == nullptr || !here->is_shared()) continue;
+    for (Holder& holder : tie) {
+      holder.first = here->own_first();
+      holder.shape = {here->own_elements()};
     }
   }
 }
@@ -90,6 +98,7 @@ void TiedGradients::find_routes() {
     }
   }
   for (Route& route : routes_) {
+    std::erase_if(route.holders, [](const Holder* h) { return h->shape.elements() == 0; });
     for (const Holder* holder : route.holders) route.specs.push_back({holder->shape, DType::F32});
   }
 }
@@ -97,20 +106,24 @@ void TiedGradients::find_routes() {
 void TiedGradients::add_up() {
   for (Tie& tie : ties_) {
     for (Holder& holder : tie) {
-      if (holder.here != nullptr) holder.gradient = holder.here->gradient;
+      if (holder.here == nullptr) continue;
+      holder.gradient = holder.here->gradient.view(holder.first, holder.shape);
     }
   }
   exchange();
-  for (Tie& tie : ties_) fold(tie);
+  for (Tie& tie : ties_) {
+    if (tie.front().shape.elements() > 0) fold(tie);
+  }
 }
 
 void TiedGradients::exchange() {
+  const auto receives = [&](size_t r) { return ends_.receive[r] && !routes_[r].specs.empty(); };
   for (size_t r = 0; r < routes_.size(); ++r) {
-    if (ends_.receive[r]) ends_.receive[r]->expect(routes_[r].specs);
+    if (receives(r)) ends_.receive[r]->expect(routes_[r].specs);
   }
   Tensors message;
   for (size_t r = 0; r < routes_.size(); ++r) {
-    if (!ends_.send[r]) continue;
+    if (!ends_.send[r] || routes_[r].specs.empty()) continue;
     message.clear();
     for (const Holder* holder : routes_[r].holders) message.push_back(holder->gradient);
     ends_.send[r]->send({message.data(), message.size()});
@@ -119,7 +132,7 @@ void TiedGradients::exchange() {
     if (end) end->hand_over();
   }
   for (size_t r = 0; r < routes_.size(); ++r) {
-    if (!ends_.receive[r]) continue;
+    if (!receives(r)) continue;
     message.clear();
     message.resize(routes_[r].holders.size());
     ends_.receive[r]->receive({message.data(), message.size()});
@@ -143,7 +156,9 @@ void TiedGradients::fold(Tie& tie) {
     ops.copy(sum, tie.front().gradient);
     for (size_t i = 1; i < tie.size(); ++i) ops.accumulate(sum, tie[i].gradient);
     for (Holder& holder : tie) {
-      if (mine(holder)) ops.copy(holder.here->gradient, sum);
+      if (!mine(holder)) continue;
+      Tensor own = holder.here->gradient.view(holder.first, holder.shape);
+      ops.copy(own, sum);
     }
   }
   for (Holder& holder : tie) holder.gradient.reset();

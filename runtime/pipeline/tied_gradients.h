@@ -25,13 +25,15 @@ class TiedGradients {
                 const std::vector<Stage*>& stages, Network& network, Device& device);
 
   // Once all gradients of the step are there, replicas' sums included: the gradients in the tables
-  // of the stages become the sums over all holders. Waits for messages.
+  // of the stages become the sums over all holders. Waits for messages. Where replicas share the
+  // updates out, that is so of the elements that this one updates, and nothing is said of others.
   void add_up();
 
  private:
   struct Holder {
     int rank = 0;
-    Shape shape;
+    int64_t first = 0;          // of the elements that are added up here
+    Shape shape;                // of those: the whole, or 1-d where replicas share
     Parameter* here = nullptr;  // null on other ranks
     Tensor gradient;            // during add_up()
   };

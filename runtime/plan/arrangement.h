@@ -23,6 +23,7 @@ struct Arrangement {
   std::string recompute = "stage";  // none | stage | layer
   std::vector<int> split = {};      // layers per stage; empty: to be chosen
   bool exact = false;               // pipeline.reduction: gradients are added up in pairs
+  bool shared = false;              // optimizer.sharded: replicas share updates and their state out
 
   [[nodiscard]] int ranks() const { return stages / chunks; }  // of one pipeline
   // Tensors as large as the gradients: those, and sums that wait for their other half
@@ -30,6 +31,8 @@ struct Arrangement {
   [[nodiscard]] int gradient_copies() const {
     return exact ? 1 + std::bit_width(static_cast<unsigned>(micro_batches - 1)) : 1;
   }
+  // Of the updates of a stage and of the optimizer's state, what one replica has.
+  [[nodiscard]] double update_share() const { return shared ? 1.0 / replicas : 1.0; }
   // In pairs every replica adds up a whole branch of the tree.
   [[nodiscard]] bool can_be_added() const {
     return !exact || replicas == 1 || std::has_single_bit(static_cast<unsigned>(micro_batches));

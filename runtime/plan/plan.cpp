@@ -79,7 +79,8 @@ class Planner {
                                     .replicas = replicas,
                                     .micro_batches = micro_batches,
                                     .micro_batch_size = b,
-                                    .exact = request_.exact};
+                                    .exact = request_.exact,
+                                    .shared = request_.shared};
         if (candidate.can_be_added()) list_schedules(candidate);
       }
     }
@@ -123,6 +124,7 @@ class Planner {
       if (candidate.recompute == "layer" && layer.differentiated) work += layer.forward_s;
       update += layer.update_s;
     }
+    update *= candidate.update_share();
     return (candidate.micro_batches * work + update) / candidate.ranks();
   }
 
@@ -223,7 +225,7 @@ class Planner {
           std::min(times.backward, times.backward_input + times.backward_weight);
       double& rank = work[schedule.rank_of_stage[s]];
       rank += candidate.micro_batches * (times.forward + backward);
-      for (const LayerCost& layer : layers) rank += layer.update_s;
+      for (const LayerCost& layer : layers) rank += layer.update_s * candidate.update_share();
       rest = rest.subspan(layers.size());
     }
     return *std::max_element(work.begin(), work.end());

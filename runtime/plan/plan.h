@@ -25,6 +25,7 @@ struct PlanRequest {
   std::optional<std::string> schedule, recompute;
   std::vector<int> split;  // empty: chosen
   bool exact = false;      // Arrangement::exact
+  bool shared = false;     // Arrangement::shared
 
   // So many of the fastest must be simulated; what cannot be one of them may be left out.
   int wanted = 20;

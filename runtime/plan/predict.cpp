@@ -2,6 +2,7 @@
 #include "runtime/plan/predict.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <span>
@@ -90,6 +91,7 @@ PipelineCosts pipeline_costs(const Arrangement& candidate, const Schedule& sched
   costs.within_node = cluster.within_node;
   costs.between_nodes = cluster.between_nodes;
   costs.replicas = candidate.replicas;
+  costs.updates_are_shared = candidate.shared;
   costs.update.assign(schedule.ranks, 0.0);
   const bool halves = runs(schedule, Op::BackwardWeight);
   for (int s = 0; s < schedule.stages; ++s) {
@@ -99,7 +101,7 @@ PipelineCosts pipeline_costs(const Arrangement& candidate, const Schedule& sched
     }
     costs.reduce.push_back(gradient_buckets(stages[s], candidate.recompute, halves, kBucketBytes));
     for (const LayerCost& layer : stages[s]) {
-      costs.update[schedule.rank_of_stage[s]] += layer.update_s;
+      costs.update[schedule.rank_of_stage[s]] += layer.update_s * candidate.update_share();
     }
   }
   return costs;
@@ -158,6 +160,8 @@ std::vector<RankMemory> memory_of(const Arrangement& candidate, const Schedule& 
   const std::vector<int64_t> activations =
       curve != nullptr ? peak_bytes(*curve) : peak_bytes(schedule, of_stage, skipped, rules);
   for (int r = 0; r < schedule.ranks; ++r) {
+    const double own = static_cast<double>(memory[r].optimizer) * candidate.update_share();
+    memory[r].optimizer = static_cast<int64_t>(std::ceil(own));
     memory[r].activations = activations[r];
     memory[r].workspace += data_bytes(schedule, stages, r);
     memory[r].communication = kReduceScratch * (candidate.replicas - 1) / candidate.replicas;

@@ -7,7 +7,7 @@ namespace penstock {
 
 GroupSums::GroupSums(const Job& job)
     : job_(job),
-      moved_(2.0 * (job.costs.replicas - 1) / job.costs.replicas),
+      moved_(halves_before_update(job.costs) * half_sum_share(job.costs)),
       groups_(job.costs.reduce.size()),
       free_at_(static_cast<size_t>(job.ranks()), 0.0) {
   for (size_t stage = 0; stage < groups_.size(); ++stage) {
@@ -91,13 +91,30 @@ std::optional<double> GroupSums::advance(int stage, double now, Ports& ports) {
   group.moved += slice;
   if (group.moved < all) return done;
   group.moved = 0;
-  const double end = done + 2 * group.link->latency;
+  const double end = done + halves_before_update(job_.costs) * group.link->latency;
   for (int replica = 0; replica < job_.costs.replicas; ++replica) {
     free_at_[rank_of(stage, replica)] = end;
   }
   end_ = std::max(end_, end);
   if (++group.next == group.ready.size()) return std::nullopt;
   return earliest(group, stage);
+}
+
+double GroupSums::spread(double now, Ports& ports) const {
+  double end = now;
+  const std::vector<double> bytes = spread_bytes(job_.costs, job_.schedule);
+  std::vector<bool> done(bytes.size(), false);  // by position: its stages go one after another
+  for (int stage = 0; stage < std::ssize(groups_); ++stage) {
+    const auto position =
+        static_cast<size_t>(job_.schedule.rank_of_stage[static_cast<size_t>(stage)]);
+    if (bytes[position] == 0 || done[position]) continue;
+    done[position] = true;
+    const Group& group = groups_[static_cast<size_t>(stage)];
+    double here = move_slice(group, stage, now, bytes[position], ports) + group.link->latency;
+    if (group.link->receiver_copies) here += bytes[position] * group.link->seconds_per_byte;
+    end = std::max(end, here);
+  }
+  return end;
 }
 
 }  // namespace penstock

@@ -23,6 +23,8 @@ class GroupSums {
   // At the moment at which the next bucket of the stage begins, or its next slice. Returns that of
   // what comes after it, if anything, or the same moment's, where another group has kept a member.
   [[nodiscard]] std::optional<double> advance(int stage, double now, Ports& ports);
+  // Where updates are shared: when all have the weights that others had ready at `now`.
+  [[nodiscard]] double spread(double now, Ports& ports) const;
   // When the last sum of all groups has ended.
   [[nodiscard]] double end() const { return end_; }
 

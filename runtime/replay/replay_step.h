@@ -9,7 +9,8 @@
 //   sums       a bucket begins when the last of its group has completed it and the bucket before
 //              is done; every member moves 2 (D-1)/D of the bytes, and of those the part for
 //              members on other nodes passes its card, out and in
-//   update     when all gradients of all ranks of the job are there
+//   update     when all gradients of all ranks of the job are there; where replicas share it out,
+//              sums move (D-1)/D before it, and the weights as much after it
 //
 // A discrete-event simulation: ranks run ahead by themselves, but what passes a card waits until
 // nothing else can come before it.

@@ -220,8 +220,8 @@ void StepWalk::compute(int number, const RankStep& step) {
   }
 }
 
-ReplayedStep StepWalk::ended() const {
-  ReplayedStep step{.last_compute_s = last_compute_, .busiest_card_s = ports_.busiest()};
+ReplayedStep StepWalk::ended() {
+  ReplayedStep step{.last_compute_s = last_compute_};
   double all_there = sums_.end();
   for (int number = 0; number < std::ssize(ranks_); ++number) {
     const Rank& rank = ranks_[static_cast<size_t>(number)];
@@ -234,7 +234,8 @@ ReplayedStep StepWalk::ended() const {
   }
   double update = 0;
   for (const double seconds : job_.costs.update) update = std::max(update, seconds);
-  step.step_s = all_there + update;
+  step.step_s = sums_.spread(all_there + update, ports_);
+  step.busiest_card_s = ports_.busiest();
   return step;
 }
 

@@ -84,7 +84,7 @@ class StepWalk {
   void move_slice(int number, double now);
   void take_turn(const Turn& turn);
   void queue(Turn turn);
-  [[nodiscard]] ReplayedStep ended() const;
+  [[nodiscard]] ReplayedStep ended();
 
   const Job& job_;
   const int positions_;

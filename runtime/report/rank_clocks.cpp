@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 #include <set>
+#include <span>
 #include <string>
 #include <system_error>
 
@@ -25,6 +26,16 @@ std::string clock_identity(int rank) {
   if (boot.empty()) return "rank " + std::to_string(rank);
   std::error_code unknown;  // a kernel without time namespaces
   return boot + " " + std::filesystem::read_symlink("/proc/self/ns/time", unknown).string();
+}
+
+void give(Collective& world, double number, int to) {
+  world.give(std::as_bytes(std::span(&number, 1)), to);
+}
+
+double take(Collective& world, int from) {
+  double number = 0.0;
+  world.take(std::as_writable_bytes(std::span(&number, 1)), from);
+  return number;
 }
 
 }  // namespace
@@ -65,16 +76,16 @@ ClockReading RankClocks::ask(int rank) {
          (trips.size() < kMostTrips && read_clock(trips).error > kGoodError_s)) {
     RoundTrip& trip = trips.emplace_back();
     trip.sent = monotonic_seconds();
-    world_.give(trip.sent, rank);
-    trip.answered = world_.take(rank);
+    give(world_, trip.sent, rank);
+    trip.answered = take(world_, rank);
     trip.received = monotonic_seconds();
   }
-  world_.give(kNoMore, rank);
+  give(world_, kNoMore, rank);
   return read_clock(trips);
 }
 
 void RankClocks::answer() {
-  while (world_.take(0) != kNoMore) world_.give(monotonic_seconds(), 0);
+  while (take(world_, 0) != kNoMore) give(world_, monotonic_seconds(), 0);
 }
 
 const OtherClock& RankClocks::of_rank(int rank) const {

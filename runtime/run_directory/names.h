@@ -7,6 +7,7 @@
 //   tensorboard/events.out.tfevents.*    one of every attempt, where they are asked for
 //   summary.json, trace.json             of the latest attempt that wrote one
 //   pieces-*.model the vocabulary of word pieces
+//   folder/        of a Hugging Face folder that the network came from all but the weights
 //   checkpoints/step-*, and checkpoints/before-attempt-*/step-*: set aside by going on from an
 //                  earlier step
 //   stop           asks the run to stop: made by people

@@ -1,5 +1,6 @@
 #include "runtime/stage/stage_weights.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/configuration/name_patterns.h"
@@ -78,11 +79,75 @@ void StageWeights::add_in_pairs(int micro_batches, Device& device) {
   in_pairs_ = true;
 }
 
-void StageWeights::begin_reduction(GradientBuckets::Start start) {
-  buckets_.begin([this, start = std::move(start)](const Tensor& bucket) {
+void StageWeights::begin_reduction(WithPart start) {
+  buckets_.begin([this, start = std::move(start), next = size_t{0}](const Tensor& bucket) mutable {
     gradient_sum_.finish(bucket);
-    start(bucket);
+    if (shared_.empty()) return start(bucket, {});
+    for (const Part& part : shared_[next++]) start(part.gradients, part.cuts);
   });
+}
+
+void StageWeights::each_shared_value(const WithPart& visit) const {
+  for (const std::vector<Part>& parts : shared_) {
+    for (const Part& part : parts) {
+      if (part.values) visit(part.values, part.cuts);
+    }
+  }
+}
+
+// What follows the layers' gradients, the step sums, everybody wants whole.
+void StageWeights::share(int replicas, int replica) {
+  ShareCutter cutter(replicas);
+  size_t last = set_.declared().parameters.size();
+  for (const GradientBuckets::Bucket& bucket : buckets_.buckets()) {
+    const size_t first = first_parameter_[bucket.first_layer];
+    const std::vector<Stretch> stretches = cutter.cut(places_of(first, last));
+    say_in_table(stretches, replica);
+    std::vector<Part>& parts = shared_.emplace_back();
+    for (const Stretch& stretch : stretches) {
+      const Shape shape{stretch.elements};
+      const bool held = stretch.value >= 0;
+      parts.push_back({gradients_.view(stretch.gradient, shape),
+                       held ? values_.view(stretch.value, shape) : Tensor(), stretch.cuts});
+    }
+    const int64_t behind = gradients_.elements() - first_sum_;
+    if (shared_.size() == 1 && behind > 0) {
+      parts.push_back({gradients_.view(first_sum_, {behind}), Tensor(), {}});
+    }
+    last = first;
+  }
+}
+
+// Of the parameters [first, last) that are trained.
+std::vector<ParameterPlace> StageWeights::places_of(size_t first, size_t last) const {
+  const std::deque<Parameter>& all = set_.declared().parameters;
+  std::vector<ParameterPlace> places;
+  for (size_t i = first; i < last; ++i) {
+    const Parameter& p = all[i];
+    if (p.frozen) continue;
+    places.push_back(
+        {.gradient = p.gradient.data<float>() - gradients_.data<float>(),
+         .value = p.first == nullptr ? p.weight.value().data<float>() - values_.data<float>() : -1,
+         .elements = p.elements(),
+         .room = padded(p.elements()),
+         .tied = p.tied || p.first != nullptr});
+  }
+  return places;
+}
+
+void StageWeights::say_in_table(const std::vector<Stretch>& stretches, int replica) {
+  for (StateEntry* entry : state()) {
+    if (!entry->gradient) continue;
+    const int64_t at = entry->gradient.data<float>() - gradients_.data<float>();
+    for (const Stretch& stretch : stretches) {
+      if (at < stretch.gradient || at >= stretch.gradient + stretch.elements) continue;
+      entry->replica = replica;
+      for (const int64_t cut : stretch.cuts) {
+        entry->cuts.push_back(
+            std::clamp<int64_t>(cut - (at - stretch.gradient), 0, entry->elements()));
+      }
+    }
+  }
 }
 
 void StageWeights::allocate_weights(uint64_t seed, Device& device) {

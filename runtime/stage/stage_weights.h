@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,6 +13,7 @@
 #include "runtime/layers/layer.h"
 #include "runtime/stage/gradient_buckets.h"
 #include "runtime/stage/pairwise_sum.h"
+#include "runtime/stage/shares.h"
 #include "runtime/stage/state_table.h"
 
 namespace penstock {
@@ -45,9 +47,17 @@ class StageWeights {
   // has none.
   [[nodiscard]] Tensor& gradients() { return gradients_; }
   [[nodiscard]] GradientBuckets& buckets() { return buckets_; }
-  // The next weight gradient is the last of the step: `start` is called with each bucket of
-  // gradients() as soon as it is complete.
-  void begin_reduction(GradientBuckets::Start start);
+  // Once, after allocate(): that many replicas share the updates out (shares.h), this being one of
+  // them. Says so in the table.
+  void share(int replicas, int replica);
+  // A part of one of the two vectors. With `cuts`, one more than there are replicas, replica r has
+  // elements [cuts[r], cuts[r + 1]) of it; without, everyone has all of it.
+  using WithPart = std::function<void(const Tensor& part, std::span<const int64_t> cuts)>;
+  // The next weight gradient is the last of the step: `start` is called with the parts of each
+  // bucket of gradients() as soon as it is complete.
+  void begin_reduction(WithPart start);
+  // The values that are shared, part by part: what each replica has updated, all others want.
+  void each_shared_value(const WithPart& visit) const;
   // Of the gradients, and of the step sums behind them, which forwards complete.
   [[nodiscard]] PairwiseSum& gradient_sum() { return gradient_sum_; }
   [[nodiscard]] PairwiseSum& forward_sum() { return forward_sum_; }
@@ -55,6 +65,13 @@ class StageWeights {
  private:
   void allocate_weights(uint64_t seed, Device& device);
   void allocate_gradients(Device& device);
+  // A part of the gradients that is added up in one go, and the values that it changes.
+  struct Part {
+    Tensor gradients, values;  // the latter empty where an earlier layer has them
+    std::vector<int64_t> cuts;
+  };
+  [[nodiscard]] std::vector<ParameterPlace> places_of(size_t first, size_t last) const;
+  void say_in_table(const std::vector<Stretch>& stretches, int replica);
   [[nodiscard]] size_t end_of_layer(size_t layer) const;
 
   ParameterSet set_;
@@ -64,6 +81,7 @@ class StageWeights {
   int64_t first_sum_ = 0;  // where in gradients_ the step sums begin
   bool in_pairs_ = false;
   GradientBuckets buckets_;
+  std::vector<std::vector<Part>> shared_;  // by bucket; empty: not shared
   PairwiseSum gradient_sum_, forward_sum_;
 };
 

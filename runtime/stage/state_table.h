@@ -27,7 +27,7 @@ enum class StateKind : uint8_t {
 struct StateSlot {
   std::string name;  // as PyTorch calls it: exp_avg, exp_avg_sq, momentum_buffer, square_avg;
                      // or average
-  Tensor tensor;     // fp32, of the value's shape
+  Tensor tensor;     // fp32, of the value's shape; where replicas share, StateEntry::own_part()'s
 };
 
 struct StateEntry {
@@ -50,7 +50,24 @@ struct StateEntry {
   bool tied = false;     // layers of other stages may hold it too
   bool owned = true;     // no earlier stage holds it: this one counts it and writes it to files
 
+  // Where replicas share the updates out: replica r makes that of elements [cuts[r], cuts[r + 1]),
+  // and keeps states and averages of those alone, as 1-d tensors. Empty: everyone makes all of it.
+  std::vector<int64_t> cuts;
+  int replica = 0;  // this one
+
   [[nodiscard]] bool is_parameter() const { return buffer == nullptr; }
+  [[nodiscard]] bool is_shared() const { return !cuts.empty(); }
+  // Of the elements, those that are updated here.
+  [[nodiscard]] int64_t own_first() const {
+    return is_shared() ? cuts[static_cast<size_t>(replica)] : 0;
+  }
+  [[nodiscard]] int64_t own_elements() const {
+    return is_shared() ? cuts[static_cast<size_t>(replica) + 1] - own_first() : elements();
+  }
+  // What this replica updates of the value, of its gradient, or of a holder's.
+  [[nodiscard]] Tensor own_part(const Tensor& whole) const {
+    return is_shared() ? whole.view(own_first(), {own_elements()}) : whole;
+  }
   [[nodiscard]] int64_t elements() const {
     return is_parameter() ? holders.front()->elements() : buffer->shape.elements();
   }

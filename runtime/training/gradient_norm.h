@@ -1,7 +1,9 @@
 // runtime/training/gradient_norm.h -- GradientNorm: the norm of the whole network's gradient, of
 // which every rank of a pipeline holds a part.
 //
-// Each rank squares and adds up its own parameters' gradients, one number a parameter. Those go to
+// Each rank squares and adds up its own parameters' gradients, one number a parameter; replicas
+// that share the updates out square what each updates and tell one another, a number for every few
+// thousand elements. The parameters' go to
 // the pipeline's first rank, which adds them in layer order, wherever each came from: the number of
 // stages and the schedule change no bit. The one number that comes of it goes to all.
 #pragma once
@@ -18,7 +20,9 @@ class GradientNorm {
   // Collective over `pipeline_ranks`, the ranks of this pipeline: agrees on who brings what, so
   // that compute() takes no memory. The pipeline's weights must be there. All arguments must
   // outlive this.
-  GradientNorm(const Pipeline& pipeline, Collective& pipeline_ranks, Device& device);
+  // `replicas`: the ranks that hold the same stages, for those that share.
+  GradientNorm(const Pipeline& pipeline, Collective& pipeline_ranks, Collective& replicas,
+               Device& device);
 
   // Collective, likewise, once the gradients of a step are complete, replicas' sums and tied
   // parameters' included. The same bits on every rank. Frozen parameters count nothing, a tied one
@@ -26,13 +30,21 @@ class GradientNorm {
   [[nodiscard]] double compute();
 
  private:
+  void list_blocks(const std::vector<const StateEntry*>& entries);
   void agree(const std::vector<int64_t>& places);
+  void add_blocks();
 
   Collective& ranks_;
+  Collective& replicas_;
   Device& device_;
-  Tensors gradients_;         // of what this rank owns and trains: references
-  Tensor squares_;            // F64, one for each
-  std::vector<double> here_;  // the same on the host
+  bool is_shared_ = false;
+  Tensors gradients_;           // of what this rank owns, trains and updates: references
+  Tensor squares_;              // F64, their squares_by_block()
+  std::vector<double> own_;     // the same on the host
+  std::vector<double> of_all_;  // of all replicas, one after another; none where nothing is shared
+  std::vector<size_t> block_at_;   // of the blocks of all parameters in order, the place in there
+  std::vector<size_t> block_end_;  // by parameter, in block_at_
+  std::vector<double> here_;       // sums by parameter
   // On the pipeline's first rank:
   std::vector<int> counts_;       // numbers that each rank brings
   std::vector<double> gathered_;  // the numbers, rank by rank

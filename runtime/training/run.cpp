@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "runtime/report/outlook.h"
+#include "runtime/training/checkpoints/from_folder.h"
 #include "runtime/training/checkpoints/transfer.h"
 #include "runtime/training/evaluation.h"
 
@@ -39,7 +40,7 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
       report_(config_, station, pipeline_, std::move(forecast_)),
       trace_(config_.run.trace, resumed_.progress.step + RunReport::kWarmUpSteps + 1,
              config_.run.steps) {
-  if (resumed_.checkpoint.empty() && !config_.init.from.empty()) start_from_another();
+  if (resumed_.checkpoint.empty()) start_from_elsewhere();
   note_frozen();
   step_.emplace(config_, pipeline_, station_, [this] { return vote(); });
   step_->continue_from(resumed_.progress);
@@ -100,6 +101,14 @@ RunSummary Run::to_the_end() {
 
 void Run::note(const std::string& line) {
   if (reporter_ != nullptr) reporter_->note(line);
+}
+
+void Run::start_from_elsewhere() {
+  if (!config_.model.from.empty()) {
+    load_folder(config_.model, pipeline_, station_.device);
+    note("weights from " + config_.model.from);
+  }
+  if (!config_.init.from.empty()) start_from_another();
 }
 
 void Run::start_from_another() {

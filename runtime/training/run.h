@@ -59,6 +59,7 @@ class Run {
 
  private:
   void note(const std::string& line);
+  void start_from_elsewhere();
   void start_from_another();
   void go_on();
   void note_frozen();

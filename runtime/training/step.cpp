@@ -16,7 +16,7 @@ Step::Step(const Config& config, Pipeline& pipeline, const Station& station, Ask
       network_(station.network),
       device_(station.device),
       ask_(std::move(ask)),
-      norm_(pipeline, station.network.pipeline(), station.device),
+      norm_(pipeline, station.network.pipeline(), station.network.replicas(), station.device),
       optimizer_(on_every_rank([&] { return make_optimizer(config.optimizer); })) {
   optimizer_->allocate(pipeline.state(), device_);
   if (config.optimizer.moving_average > 0.0) {
@@ -75,6 +75,7 @@ void Step::update() {
                    clip_scale(record_.grad_norm, config_.optimizer.clip_norm));
   pipeline_.end_step();
   if (average_) average_->update(record_.step);
+  pipeline_.spread_weights();
 }
 
 std::string Step::why_left_out() {
@@ -84,9 +85,12 @@ std::string Step::why_left_out() {
 }
 
 void Step::with_averages(const std::function<void()>& work) {
-  if (average_) average_->swap_in();
+  if (!average_) return work();
+  average_->swap_in();
+  pipeline_.spread_weights();
   work();
-  if (average_) average_->swap_out();
+  average_->swap_out();
+  pipeline_.spread_weights();
 }
 
 }  // namespace penstock

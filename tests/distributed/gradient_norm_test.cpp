@@ -55,14 +55,8 @@ class Counting final : public Collective {
     numbers += values.size();
     real_.broadcast(values, root);
   }
-  void give(double value, int to) override {
-    ++numbers;
-    real_.give(value, to);
-  }
-  [[nodiscard]] double take(int from) override {
-    ++numbers;
-    return real_.take(from);
-  }
+  void give(std::span<const std::byte> bytes, int to) override { real_.give(bytes, to); }
+  void take(std::span<std::byte> bytes, int from) override { real_.take(bytes, from); }
 
   size_t numbers = 0;  // doubles
   int texts = 0;       // what takes memory and is for the beginning only
@@ -128,12 +122,15 @@ class Norm : public testing::TestWithParam<const char*> {
       const std::vector<float> values = gradient_named(tensor.name, tensor.shape.elements());
       Tensor gradient = device_.empty(tensor.shape, DType::F32, Purpose::Workspace);
       device_.copy_from_host(gradient, values.data(), values.size() * sizeof(float));
-      Tensor square = device_.empty({1}, DType::F64, Purpose::Workspace);
-      device_.update().sum_of_squares(square, {&gradient, 1});
-      sum += square.data<double>()[0];
+      Tensor squares =
+          device_.empty({squares_blocks(gradient.elements())}, DType::F64, Purpose::Workspace);
+      device_.update().squares_by_block(squares, {&gradient, 1});
+      double square = 0.0;
+      for (const double block : squares.span<double>()) square += block;
+      sum += square;
       double in_order = 0.0;
       for (const float x : values) in_order += double{x} * double{x};
-      EXPECT_NEAR(square.data<double>()[0], in_order, 1e-12 * in_order) << tensor.name;
+      EXPECT_NEAR(square, in_order, 1e-12 * in_order) << tensor.name;
     }
     return std::sqrt(sum);
   }
@@ -145,7 +142,7 @@ class Norm : public testing::TestWithParam<const char*> {
 
 TEST_P(Norm, IsThatOfOneRankToTheBit) {
   set_gradients();
-  GradientNorm norm(pipeline_, network_->pipeline(), device_);
+  GradientNorm norm(pipeline_, network_->pipeline(), network_->replicas(), device_);
   const double expected = plain_norm();
   EXPECT_GT(expected, 1.0);
   EXPECT_EQ(norm.compute(), expected);
@@ -156,7 +153,7 @@ TEST_P(Norm, IsThatOfOneRankToTheBit) {
 // 1,663 layers on 128 ranks moved 27 MB a rank.
 TEST_P(Norm, SendsWhatARankOwnsAndTheResult) {
   Counting ranks(network_->pipeline());
-  GradientNorm norm(pipeline_, ranks, device_);
+  GradientNorm norm(pipeline_, ranks, network_->replicas(), device_);
   EXPECT_EQ(ranks.numbers, 0U);
   const int texts = ranks.texts;
   (void)norm.compute();
@@ -176,7 +173,7 @@ TEST_P(Norm, IsNotANumberWhereAGradientIsNone) {
     device_.pointwise().fill(entry->gradient, std::nanf(""));
     break;
   }
-  GradientNorm norm(pipeline_, network_->pipeline(), device_);
+  GradientNorm norm(pipeline_, network_->pipeline(), network_->replicas(), device_);
   EXPECT_TRUE(std::isnan(norm.compute()));
 }
 

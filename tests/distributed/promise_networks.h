@@ -37,17 +37,27 @@ label_smoothing = 0.1
 logit_clip = 4.0
 tied_embedding = true
 )"},
-    // One parameter at both ends of the pipeline.
-    {"tied_transformer", R"([model]
-kind = "transformer-lm"
-layers = 6
+    // One parameter at both ends of the pipeline, and all that published language models have;
+    // stages begin within blocks, too.
+    {"tied_decoder", R"([model]
+kind = "decoder"
+layers = 3
 width = 32
 heads = 4
+kv_heads = 2
 hidden = 48
-context = 11
+context = 19
 vocabulary = 50
 dropout = 0.2
-positions = "learned"
+activation = "silu"
+gated = true
+norm = "rms"
+positions = "rotary"
+query_key_norm = true
+window = 7
+attention_bias = true
+output_bias = false
+bias = false
 tied_embedding = true
 )"},
     {"resnet", R"([model]

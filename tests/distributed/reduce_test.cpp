@@ -139,10 +139,47 @@ TEST_P(Reduce, AddsInPairsWhereverAnElementLies) {
   }
 }
 
+// By halves: what each member has of the sum, and then everybody.
+TEST_P(Reduce, SharesSumsOutWhereverTheCutsAre) {
+  constexpr int64_t kElements = 1400003;
+  const std::vector<float> expected = sum_in_pairs(0, ranks_, kElements);
+  const Tensor between = buffer(1000);
+  std::vector<Tensor> kept;  // or the next one could have the address of these cuts
+  for (const int64_t first : {int64_t{4096}, kElements}) {
+    std::vector<int64_t> cuts = {0};
+    for (int r = 1; r < ranks_; ++r) cuts.push_back(first + (kElements - first) / 3 * (r - 1));
+    for (int64_t& cut : cuts) cut = std::min(cut, kElements);
+    cuts.push_back(kElements);
+    Tensor shared = kept.emplace_back(buffer(kElements));
+    const std::vector<float> mine = random_numbers(rank_, kElements);
+    device_.copy_from_host(shared, mine.data(), shared.size_bytes());
+    fill(between);
+    group_->start(between);
+    group_->scatter(shared, cuts);
+    group_->finish();
+    const auto begin = static_cast<size_t>(cuts[static_cast<size_t>(rank_)]);
+    const auto end = static_cast<size_t>(cuts[static_cast<size_t>(rank_) + 1]);
+    std::vector<float> values = values_of<float>(device_, shared);
+    ASSERT_EQ(std::memcmp(values.data() + begin, expected.data() + begin, (end - begin) * 4), 0)
+        << "cut at " << first;
+    group_->gather(shared, cuts);
+    group_->finish();
+    values = values_of<float>(device_, shared);
+    ASSERT_EQ(std::memcmp(values.data(), expected.data(), expected.size() * 4), 0)
+        << "gathered, cut at " << first;
+  }
+}
+
 TEST_P(Reduce, SteadyStateMakesNoRequestsAndNoMemory) {
   const std::vector<Tensor> buffers = {buffer(1500000), buffer(100)};
+  std::vector<int64_t> cuts(static_cast<size_t>(ranks_), 0);
+  cuts.push_back(1500000);
   const auto step = [&] {
     for (const Tensor& tensor : buffers) group_->start(tensor);
+    group_->finish();
+    group_->scatter(buffers[0], cuts);
+    group_->finish();
+    group_->gather(buffers[0], cuts);
     group_->finish();
   };
   step();

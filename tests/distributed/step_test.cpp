@@ -52,7 +52,7 @@ TEST_P(StepOf, DividesTheLossByItsTargets) {
   const double targets = static_cast<double>(source.mini_batch() * kContext);
 
   // The sum over all targets, as it is without a scale.
-  GradientNorm norm(pipeline, network->pipeline(), *device);
+  GradientNorm norm(pipeline, network->pipeline(), network->replicas(), *device);
   StepInput undivided;
   undivided.pass.seed = config_.run.seed;
   undivided.pass.step = 1;

@@ -18,6 +18,7 @@
 #include "runtime/data/tokens/megatron_tokens.h"
 #include "runtime/data/tuning/chat_template.h"
 #include "runtime/data/words/byte_pairs.h"
+#include "runtime/hub/config_json.h"
 #include "runtime/schedule/text/csv.h"
 #include "target.h"
 
@@ -51,6 +52,13 @@ void read_manifest(const std::string& bytes, const std::string& path) {
 
 void read_state(const std::string& bytes, const std::string& path) {
   (void)parse_state(bytes, path);
+}
+
+void read_hub(const std::string& bytes, const std::string& path) {
+  const ModelConfig model = parse_hub_config(bytes, path).model;
+  if (model.layers < 1 || model.heads % model.kv_heads != 0 || model.head_width < 1) {
+    throw std::logic_error("a network that cannot be");
+  }
 }
 
 void read_settings(const std::string& /*bytes*/, const std::string& path) {
@@ -165,7 +173,7 @@ const std::string kByKey = R"(["']|line \d|not a JSON object|format \d|nested|mo
 }  // namespace
 
 std::span<const FuzzTarget> fuzz_targets() {
-  static const std::array<FuzzTarget, 16> kTargets = {{
+  static const std::array<FuzzTarget, 17> kTargets = {{
       {"safetensors",
        read_safetensors,
        {"\"shape\":[", "\"dtype\":\"F4\"", "\"data_offsets\":[0,0]", "__metadata__", "{", "}", "[",
@@ -175,6 +183,11 @@ std::span<const FuzzTarget> fuzz_targets() {
       {"index", read_index, kJsonWords, "is missing"},
       {"manifest", read_manifest, kJsonWords, kByKey},
       {"state", read_state, kJsonWords, kByKey},
+      {"hub_config",
+       read_hub,
+       {"null", "true", "-1", "0", "1e999", "\"llama\"", "\"qwen3\"", "\"rope_scaling\":{}",
+        "\"layer_types\":[]", "18446744073709551616", "[[[[[[[[[["},
+       kByKey},
       {"run_file",
        read_settings,
        {"[", "]", "{", "}", "'''", "\"\"\"", ".", " = ", "\n[model]\n", "[[model.layers]]", "inf",

@@ -12,6 +12,9 @@ struct Case {
   bool causal = false;
   float dropout = 0.0F;
   std::vector<double> lengths{};
+  int kv_heads = 0;  // 0: heads
+  int64_t window = 0;
+  std::vector<double> starts{};  // of the batch's only row: where its samples begin
 };
 
 const std::vector<Case>& cases() {
@@ -27,6 +30,12 @@ const std::vector<Case>& cases() {
       {"causal lengths", 2, 70, 70, 1, 32, true, 0.0F, {70, 9}},
       {"dropout", 2, 17, 68, 2, 16, false, 0.25F},
       {"dropout over odd rows", 1, 67, 67, 2, 24, true, 0.5F, {61}},
+      {"grouped queries", 2, 70, 70, 4, 16, true, 0.25F, {}, 2},
+      {"grouped queries of one head of keys", 1, 5, 90, 4, 8, false, 0.0F, {33}, 1},
+      {"a window", 1, 200, 200, 1, 32, true, 0.0F, {}, 0, 70},
+      {"a window of one position's past", 2, 1, 150, 2, 16, false, 0.0F, {150, 20}, 1, 40},
+      {"packed samples", 1, 200, 200, 2, 16, true, 0.1F, {}, 1, 0, {0, 64, 70, 190}},
+      {"a window over packed samples", 1, 150, 150, 1, 16, true, 0.0F, {}, 0, 30, {0, 80}},
   };
   return all;
 }
@@ -36,7 +45,12 @@ RandomStream stream() {
 }
 
 AttentionOptions options(const Case& c) {
-  return {.heads = c.heads, .causal = c.causal, .dropout = c.dropout, .stream = stream()};
+  return {.heads = c.heads,
+          .causal = c.causal,
+          .dropout = c.dropout,
+          .stream = stream(),
+          .kv_heads = c.kv_heads,
+          .window = c.window};
 }
 
 class GpuAttention : public GpuFloatTest {
@@ -48,18 +62,30 @@ PENSTOCK_FLOAT_TYPES(GpuAttention);
 struct Inputs {
   Inputs(const Case& c, DType type)
       : q(random({c.batch, c.queries, c.heads * c.depth}, type, 1, -2.0, 2.0)),
-        k(random({c.batch, c.keys, c.heads * c.depth}, type, 2, -2.0, 2.0)),
-        v(random({c.batch, c.keys, c.heads * c.depth}, type, 3)),
+        k(random({c.batch, c.keys, asked(c) * c.depth}, type, 2, -2.0, 2.0)),
+        v(random({c.batch, c.keys, asked(c) * c.depth}, type, 3)),
         g(random({c.batch, c.queries, c.heads * c.depth}, type, 4)) {
     if (!c.lengths.empty()) {
       lengths = from_values(c.lengths, {c.batch}, DType::I32);
-      gpu_lengths = &lengths.gpu;
-      cpu_lengths = &lengths.cpu;
     }
+    if (c.starts.empty()) return;
+    std::vector<double> of_positions;
+    for (size_t at = 0; std::ssize(of_positions) < c.queries;) {
+      if (at + 1 < c.starts.size() && c.starts[at + 1] == static_cast<double>(of_positions.size()))
+        ++at;
+      of_positions.push_back(c.starts[at]);
+    }
+    starts = from_values(of_positions, {c.batch, c.queries}, DType::I32);
   }
-  Twin q, k, v, g, lengths;
-  const Tensor* gpu_lengths = nullptr;
-  const Tensor* cpu_lengths = nullptr;
+  [[nodiscard]] AttentionMask gpu() const { return mask(lengths.gpu, starts.gpu); }
+  [[nodiscard]] AttentionMask cpu() const { return mask(lengths.cpu, starts.cpu); }
+  Twin q, k, v, g, lengths, starts;
+
+ private:
+  static int64_t asked(const Case& c) { return c.kv_heads > 0 ? c.kv_heads : c.heads; }
+  static AttentionMask mask(const Tensor& lengths, const Tensor& starts) {
+    return {lengths ? &lengths : nullptr, starts ? &starts : nullptr};
+  }
 };
 
 TEST_P(GpuAttention, ForwardAndBackward) {
@@ -67,19 +93,19 @@ TEST_P(GpuAttention, ForwardAndBackward) {
     const Inputs in(c, type_);
     Twin out = poisoned(in.q.gpu.shape(), type_);
     Twin sums = poisoned({c.batch, c.heads, c.queries}, DType::F32);
-    gpu().attention().attention_forward(out.gpu, sums.gpu, in.q.gpu, in.k.gpu, in.v.gpu,
-                                        in.gpu_lengths, options(c));
-    cpu().attention().attention_forward(out.cpu, sums.cpu, in.q.cpu, in.k.cpu, in.v.cpu,
-                                        in.cpu_lengths, options(c));
+    gpu().attention().attention_forward(out.gpu, sums.gpu, in.q.gpu, in.k.gpu, in.v.gpu, in.gpu(),
+                                        options(c));
+    cpu().attention().attention_forward(out.cpu, sums.cpu, in.q.cpu, in.k.cpu, in.v.cpu, in.cpu(),
+                                        options(c));
     expect_close(out, std::string("out, ") + c.name);
     expect_close(sums, tolerance_of(type_), std::string("logsumexp, ") + c.name);
     Twin dq = poisoned(in.q.gpu.shape(), type_);
     Twin dk = poisoned(in.k.gpu.shape(), type_);
     Twin dv = poisoned(in.v.gpu.shape(), type_);
     gpu().attention().attention_backward(dq.gpu, dk.gpu, dv.gpu, in.g.gpu, in.q.gpu, in.k.gpu,
-                                         in.v.gpu, out.gpu, sums.gpu, in.gpu_lengths, options(c));
+                                         in.v.gpu, out.gpu, sums.gpu, in.gpu(), options(c));
     cpu().attention().attention_backward(dq.cpu, dk.cpu, dv.cpu, in.g.cpu, in.q.cpu, in.k.cpu,
-                                         in.v.cpu, out.cpu, sums.cpu, in.cpu_lengths, options(c));
+                                         in.v.cpu, out.cpu, sums.cpu, in.cpu(), options(c));
     expect_close(dq, std::string("dq, ") + c.name);
     expect_close(dk, std::string("dk, ") + c.name);
     expect_close(dv, std::string("dv, ") + c.name);
@@ -96,10 +122,10 @@ TEST_P(GpuAttention, RepeatsItself) {
         Twin dq = poisoned(in.q.gpu.shape(), type_);
         Twin dk = poisoned(in.k.gpu.shape(), type_);
         Twin dv = poisoned(in.v.gpu.shape(), type_);
-        gpu().attention().attention_forward(out.gpu, sums.gpu, in.q.gpu, in.k.gpu, in.v.gpu,
-                                            nullptr, options(c));
+        gpu().attention().attention_forward(out.gpu, sums.gpu, in.q.gpu, in.k.gpu, in.v.gpu, {},
+                                            options(c));
         gpu().attention().attention_backward(dq.gpu, dk.gpu, dv.gpu, in.g.gpu, in.q.gpu, in.k.gpu,
-                                             in.v.gpu, out.gpu, sums.gpu, nullptr, options(c));
+                                             in.v.gpu, out.gpu, sums.gpu, {}, options(c));
         return std::vector<Tensor>{out.gpu, sums.gpu, dq.gpu, dk.gpu, dv.gpu};
       },
       c.name);
@@ -113,9 +139,23 @@ TEST_P(GpuAttention, RowsNeedNotBeAligned) {
   Twin out = poisoned(shape, type_, 1);
   Twin sums = poisoned({1, 2, 20}, DType::F32);
   const AttentionOptions how{.heads = 2};
-  gpu().attention().attention_forward(out.gpu, sums.gpu, q.gpu, k.gpu, v.gpu, nullptr, how);
-  cpu().attention().attention_forward(out.cpu, sums.cpu, q.cpu, k.cpu, v.cpu, nullptr, how);
+  gpu().attention().attention_forward(out.gpu, sums.gpu, q.gpu, k.gpu, v.gpu, {}, how);
+  cpu().attention().attention_forward(out.cpu, sums.cpu, q.cpu, k.cpu, v.cpu, {}, how);
   expect_close(out, "out");
+}
+
+TEST_P(GpuAttention, Rotary) {
+  const Twin table = random({40, 16}, DType::F32, 2);
+  const Twin places = from_values({39, 0, 7, 7, 1, 20}, {2, 3}, DType::I32);
+  for (const bool back : {false, true}) {
+    for (const bool placed : {false, true}) {
+      const Twin x = random({2, 3, 48}, type_, 1, -2.0, 2.0, 1);
+      Twin y = poisoned({2, 3, 48}, type_, 1);
+      gpu().attention().rotary(y.gpu, x.gpu, table.gpu, placed ? &places.gpu : nullptr, back);
+      cpu().attention().rotary(y.cpu, x.cpu, table.cpu, placed ? &places.cpu : nullptr, back);
+      expect_close(y, "y");
+    }
+  }
 }
 
 TEST_P(GpuAttention, Softmax) {
@@ -139,9 +179,8 @@ TEST_F(GpuTest, HeadsThatAreTooWideAreRefused) {
   const Twin x = random({1, 4, 136}, DType::F32, 1);
   Twin out = poisoned({1, 4, 136}, DType::F32);
   Twin sums = poisoned({1, 1, 4}, DType::F32);
-  EXPECT_THROW(
-      gpu().attention().attention_forward(out.gpu, sums.gpu, x.gpu, x.gpu, x.gpu, nullptr, {}),
-      Error);
+  EXPECT_THROW(gpu().attention().attention_forward(out.gpu, sums.gpu, x.gpu, x.gpu, x.gpu, {}, {}),
+               Error);
 }
 
 }  // namespace

@@ -54,9 +54,9 @@ Outcome compute(const Problem& p, const Inputs& in, int64_t shift = 0) {
   Twin dv = result();
   Twin sums = poisoned({p.batch, p.heads, p.positions}, DType::F32, shift);
   AttentionOps& ops = gpu().attention();
-  ops.attention_forward(out.gpu, sums.gpu, q.gpu, k.gpu, v.gpu, nullptr, p.options());
-  ops.attention_backward(dq.gpu, dk.gpu, dv.gpu, g.gpu, q.gpu, k.gpu, v.gpu, out.gpu, sums.gpu,
-                         nullptr, p.options());
+  ops.attention_forward(out.gpu, sums.gpu, q.gpu, k.gpu, v.gpu, {}, p.options());
+  ops.attention_backward(dq.gpu, dk.gpu, dv.gpu, g.gpu, q.gpu, k.gpu, v.gpu, out.gpu, sums.gpu, {},
+                         p.options());
   const auto read = [](const Twin& t) { return values_of(gpu(), t.gpu); };
   return {read(out), read(sums), read(dq), read(dk), read(dv)};
 }
@@ -66,7 +66,7 @@ AttentionPath path_of(const Problem& p, DType type = DType::BF16, float dropout 
   const Tensor q = gpu().empty(p.shape(), type, Purpose::Activations);
   AttentionOptions options = p.options();
   options.dropout = dropout;
-  return gpu().attention().path(q, q, lengths, options);
+  return gpu().attention().path(q, q, {lengths}, options);
 }
 
 // A head of a sample, of a tensor [batch, positions, heads * depth].
@@ -141,8 +141,7 @@ TEST_F(FusedAttention, ItsWorkspaceIsForecast) {
         device.zeros({1, kSmall.heads, kSmall.positions}, DType::F32, Purpose::Activations);
     const int64_t before = device.memory().use().current_of(Purpose::Workspace);
     device.memory().reset_peaks();
-    device.attention().attention_backward(dq, dk, dv, q, q, q, q, q, sums, nullptr,
-                                          kSmall.options());
+    device.attention().attention_backward(dq, dk, dv, q, q, q, q, q, sums, {}, kSmall.options());
     device.synchronize();
     return static_cast<double>(device.memory().use().peak_of(Purpose::Workspace) - before);
   };
@@ -171,7 +170,7 @@ TEST_F(GpuTest, ThePathOfAttentionIsToldWithItsReason) {
     EXPECT_EQ(path_of(kSmall, DType::BF16, 0.0F, &lengths.gpu).why, "key lengths");
   }
   EXPECT_NE(path_of(kSmall).fused, path_of(kSmall).why.size() > 0);
-  EXPECT_EQ(text_of(cpu().attention().path({}, {}, nullptr, {})), "our own kernels");
+  EXPECT_EQ(text_of(cpu().attention().path({}, {}, {}, {})), "our own kernels");
 }
 
 }  // namespace

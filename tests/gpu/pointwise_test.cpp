@@ -51,6 +51,27 @@ TEST_P(GpuPointwise, Activations) {
   });
 }
 
+TEST_P(GpuPointwise, GatedActivations) {
+  for_sizes([&](int64_t size, int64_t shift) {
+    const Twin gate = random({size}, type_, 1, size == 1 ? 0.5 : -8.0, 8.0, shift);
+    const Twin x = random({size}, type_, 2, 0.5, 1.0, shift);
+    const Twin g = random({size}, type_, 3, 0.5, 1.0, shift);
+    for (const Activation f : kActivations) {
+      const std::string what = "gated activation " + std::to_string(static_cast<int>(f));
+      Twin y = poisoned({size}, type_, shift);
+      gpu_.gated_forward(y.gpu, gate.gpu, x.gpu, f);
+      cpu_.gated_forward(y.cpu, gate.cpu, x.cpu, f);
+      expect_close(y, what);
+      Twin dgate = poisoned({size}, type_, shift);
+      Twin dx = poisoned({size}, type_, shift);
+      gpu_.gated_backward(dgate.gpu, dx.gpu, g.gpu, gate.gpu, x.gpu, f);
+      cpu_.gated_backward(dgate.cpu, dx.cpu, g.cpu, gate.cpu, x.cpu, f);
+      expect_close(dgate, what + ", of the gate");
+      expect_close(dx, what + ", of what goes through");
+    }
+  });
+}
+
 TEST_P(GpuPointwise, ActivationsAtTheEndsOfTheirRange) {
   const std::vector<double> ends{0.0,  -0.0,  1e-3, -1e-3, -3.0, -5.5, -8.0,
                                  20.0, -20.0, 90.0, -90.0, 1e4,  -1e4};

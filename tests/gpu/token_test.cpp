@@ -40,6 +40,15 @@ TEST_P(GpuToken, EmbeddingForward) {
 }
 
 // In ascending order of positions, as the CPU: fp32 sums are equal to the bit.
+TEST_P(GpuToken, PlacesInPackedRows) {
+  const Twin starts = from_values({0, 0, 2, 3, 0, 1, 1, 1}, {2, 4}, DType::I32);
+  Twin places = from_values(std::vector<double>(8, -1.0), {2, 4}, DType::I32);
+  gpu().token().packed_places(places.gpu, starts.gpu);
+  cpu().token().packed_places(places.cpu, starts.cpu);
+  expect_close(places.gpu, {0, 1, 0, 0, 0, 0, 1, 2}, 0.0, "places on the GPU");
+  expect_close(places, "places");
+}
+
 TEST_P(GpuToken, EmbeddingBackwardAddsInOrder) {
   struct Case {
     int64_t count, rows, width;

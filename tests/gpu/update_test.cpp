@@ -130,15 +130,17 @@ TEST_F(GpuUpdate, SumsOfSquares) {
   for (const size_t count : kCounts) {
     const auto [on_gpu, on_cpu] = list(count, [](const Tensor&, const Tensor&, const Tensor&,
                                                  const Tensor& g, float) { return g; });
-    Twin sums = poisoned({static_cast<int64_t>(count)}, DType::F64);
-    gpu_.sum_of_squares(sums.gpu, on_gpu);
-    cpu_.sum_of_squares(sums.cpu, on_cpu);
+    int64_t blocks = 0;
+    for (const Tensor& t : on_cpu) blocks += squares_blocks(t.elements());
+    Twin sums = poisoned({blocks}, DType::F64);
+    gpu_.squares_by_block(sums.gpu, on_gpu);
+    cpu_.squares_by_block(sums.cpu, on_cpu);
     expect_close(sums, 1e-12, "sums of " + std::to_string(count));
     if (count == 0) continue;
-    // Alone, and at another address, a tensor's sum is the same to the bit.
+    // Alone, and at another address, a tensor's sums are the same to the bit.
     const Twin moved = random({kSizes[6]}, DType::F32, 74, -1.0, 1.0, 3);
-    Twin again = poisoned({1}, DType::F64);
-    gpu_.sum_of_squares(again.gpu, {&moved.gpu, 1});
+    Twin again = poisoned({squares_blocks(kSizes[6])}, DType::F64);
+    gpu_.squares_by_block(again.gpu, {&moved.gpu, 1});
     EXPECT_EQ(values_of(gpu(), again.gpu)[0], values_of(gpu(), sums.gpu)[0]);
   }
 }

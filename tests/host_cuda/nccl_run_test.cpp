@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "tests/distributed/job.h"
+#include "tests/distributed/promise.h"
 
 namespace penstock {
 namespace {
@@ -60,6 +60,10 @@ class NcclRuns : public testing::Test {
   [[nodiscard]] std::string arguments(const std::string& options) const {
     return "train " + scratch_.write("run.toml", kRunFile) + " --overwrite --out " +
            scratch_.path("run") + " --checkpoint.last false --link nccl " + options;
+  }
+  // To the last checkpoint.
+  [[nodiscard]] Trajectory train_there(int ranks, const std::string& options) const {
+    return penstock::train(scratch_, scratch_.write("run.toml", kRunFile), ranks, options);
   }
   Scratch scratch_{"nccl_runs"};
 };
@@ -114,6 +118,20 @@ TEST_F(NcclRuns, NormsOverReplicasReachTheEnd) {
         train(4, "--stages 4 --replicas 2 --model.norm_replicas true --schedule " + schedule);
     EXPECT_EQ(job.exit_code, 0) << schedule << "\n" << job.output;
     std::filesystem::remove_all(scratch_.path("run"));
+  }
+}
+
+// Replicas that share the updates out (optimizer.sharded): by NCCL, and through host memory.
+TEST_F(NcclRuns, SharedUpdatesHaveTheBitsOfUnsharedOnes) {
+  const std::string rest =
+      "--model.width 8 --optimizer.clip_norm 0.5 --optimizer.moving_average 0.9";
+  for (const std::string how : {"--link nccl --replicas 3", "--link mpi-staged --replicas 2"}) {
+    const int ranks = how.back() - '0';
+    const Setting devices("PENSTOCK_HOST_CUDA_DEVICES", std::to_string(ranks));
+    const auto trained = [&](const std::string& sharded) {
+      return train_there(ranks, how + " --optimizer.sharded " + sharded + " " + rest);
+    };
+    expect_same_bits(trained("false"), trained("true"), how);
   }
 }
 

@@ -34,12 +34,22 @@ void softmax_backward_row(T* dx, const T* g, const T* y, int64_t width) {
   }
 }
 
-// p[0 .. visible) = the dropped-out probabilities of the scores s, p[visible .. keys) = 0. Returns
-// the logsumexp of the scores. p may be s. `element` is the dropout index of p[0].
+// The keys [begin, end) of a row that its query sees.
+struct SeenKeys {
+  int64_t begin, end;
+};
+
+// p = the dropped-out probabilities of the scores s of what is seen, and 0 of the other `keys`.
+// Returns the logsumexp of the scores. p may be s. `element` is the dropout index of p[0].
 template <class T>
-float probabilities_row(T* p, float* s, int64_t visible, int64_t keys, const RandomMask& mask,
+float probabilities_row(T* p, float* s, SeenKeys seen, int64_t keys, const RandomMask& mask,
                         int64_t element) {
-  std::fill(p + visible, p + keys, static_cast<T>(0.0F));
+  std::fill(p, p + seen.begin, static_cast<T>(0.0F));
+  std::fill(p + seen.end, p + keys, static_cast<T>(0.0F));
+  const int64_t visible = seen.end - seen.begin;
+  p += seen.begin;
+  s += seen.begin;
+  element += seen.begin;
   if (visible == 0) return -std::numeric_limits<float>::infinity();
   const float top = simd_max(visible, [s](int64_t j) { return s[j]; });
   const float sum = simd_sum(visible, [s, top](int64_t j) {
@@ -65,13 +75,21 @@ float probabilities_row(T* p, float* s, int64_t visible, int64_t keys, const Ran
 }
 
 // With P = e^(s - logsumexp) and the dropout factors M: p = M P and ds = scale P (M dp - dot),
-// where dot = rowsum(g out); both 0 from `visible` on. p may be s, and ds may be dp.
+// where dot = rowsum(g out); both 0 where nothing is seen. p may be s, and ds may be dp.
 template <class T>
 void score_gradients_row(T* p, T* ds, const float* s, const float* dp, float logsumexp, float dot,
-                         float scale, int64_t visible, int64_t keys, const RandomMask& mask,
+                         float scale, SeenKeys seen, int64_t keys, const RandomMask& mask,
                          int64_t element) {
-  std::fill(p + visible, p + keys, static_cast<T>(0.0F));
-  std::fill(ds + visible, ds + keys, static_cast<T>(0.0F));
+  for (T* row : {p, ds}) {
+    std::fill(row, row + seen.begin, static_cast<T>(0.0F));
+    std::fill(row + seen.end, row + keys, static_cast<T>(0.0F));
+  }
+  const int64_t visible = seen.end - seen.begin;
+  p += seen.begin;
+  ds += seen.begin;
+  s += seen.begin;
+  dp += seen.begin;
+  element += seen.begin;
   if (!mask.active()) {
 #pragma GCC ivdep
     for (int64_t j = 0; j < visible; ++j) {

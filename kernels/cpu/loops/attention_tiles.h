@@ -1,30 +1,31 @@
 // kernels/cpu/loops/attention_tiles.h -- how attention is cut into tiles, and the strides of a
-// tile's matrix products. Pure arithmetic; the mathematics is in attention.cpp.
+// tile's matrix products. Pure arithmetic; the mathematics is in tiled_attention.h.
 //
-// q, k, v and out are [batch, T, heads * depth]: the heads of one position lie side by side, so a
-// head's matrix has rows of stride heads * depth. The T x T matrices of a tile (scores,
-// probabilities) are dense blocks [samples, heads, rows, stride] in scratch memory.
+// q and out are [batch, T, heads * depth], k and v [batch, T, kv_heads * depth]: the heads of one
+// position lie side by side, so a head's matrix has rows of stride heads * depth. The T x T
+// matrices of a tile (scores, probabilities) are dense blocks [samples, heads, rows, stride] in
+// scratch memory.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 
+#include "kernels/ops/attention_shape.h"
+
 namespace penstock {
 
-struct AttentionSizes {
-  int64_t batch, queries, keys, heads, depth;
-  [[nodiscard]] int64_t width() const { return heads * depth; }
-};
-
-// Some query rows of some heads of some samples, against the keys 0 .. keys - 1.
+// Some query rows of some heads of some samples, against the keys that any of them sees. Of grouped
+// queries a tile has one member of each group, so that its heads of queries and of keys advance
+// together.
 struct AttentionTile {
   int64_t sample, samples;
-  int64_t head, heads;
+  int64_t kv_head, heads;  // of keys, the first; how many
+  int64_t member;          // of each group: query head = (kv_head + i) * group + member
   int64_t row, rows;
-  int64_t keys;
-  int64_t stride;  // elements between two rows of a score block
-  bool first;      // no earlier tile adds to the key gradients of these heads; it sees all keys
+  int64_t key, keys;
+  int64_t stride;    // elements between two rows of a score block
+  bool first, last;  // the first that adds to the key gradients of these heads, the last
 
   [[nodiscard]] int64_t lines() const { return samples * heads * rows; }
   [[nodiscard]] int64_t block_elements() const { return lines() * stride; }
@@ -36,8 +37,12 @@ using TileStrides = std::array<int64_t, 4>;
 [[nodiscard]] inline TileStrides transposed(const TileStrides& s) {
   return {s[0], s[1], s[3], s[2]};
 }
-[[nodiscard]] inline TileStrides interleaved_strides(const AttentionSizes& s, int64_t positions) {
-  return {positions * s.width(), s.depth, s.width(), 1};
+// Of q and out; of k and v.
+[[nodiscard]] inline TileStrides query_strides(const AttentionSizes& s) {
+  return {s.queries * s.width(), s.group() * s.depth, s.width(), 1};
+}
+[[nodiscard]] inline TileStrides key_strides(const AttentionSizes& s) {
+  return {s.keys * s.kv_width(), s.depth, s.kv_width(), 1};
 }
 [[nodiscard]] inline TileStrides block_strides(const AttentionTile& tile) {
   return {tile.heads * tile.rows * tile.stride, tile.rows * tile.stride, tile.stride, 1};
@@ -48,7 +53,7 @@ using TileStrides = std::array<int64_t, 4>;
 // thread's cache holds beside what a backward needs of the same size. Always whole divisors, so
 // that a run has few distinct product shapes.
 struct AttentionGrid {
-  int64_t samples, heads, rows, stride;
+  int64_t samples, heads, rows, stride;  // heads: of keys
   [[nodiscard]] int64_t block_elements() const { return samples * heads * rows * stride; }
 };
 
@@ -59,39 +64,61 @@ struct AttentionGrid {
   return 1;
 }
 
-[[nodiscard]] inline AttentionGrid attention_grid(const AttentionSizes& s, int threads) {
+// Causal rows are cut in four at least, so that no more than 1.25 times the scores that are seen
+// are computed. Packed rows see different keys in each sample: a tile has one sample then.
+[[nodiscard]] inline AttentionGrid attention_grid(const AttentionSizes& s, bool causal, bool packed,
+                                                  int threads) {
   constexpr int64_t kBlockRows = 128;
   constexpr int64_t kTileElements = int64_t{128} << 10;  // a thread's: half of a MiB
   constexpr int64_t kLine = 16;                          // rows of scores start at cache lines
   const int64_t budget = kTileElements * threads;
+  const auto whole_lines = [](int64_t n) { return (n + kLine - 1) / kLine * kLine; };
   AttentionGrid grid{};
-  grid.rows = std::min(kBlockRows, s.queries);
-  grid.stride = (s.keys + kLine - 1) / kLine * kLine;
+  const int64_t rows =
+      causal ? std::clamp(whole_lines(s.queries / 4), kLine, kBlockRows) : kBlockRows;
+  grid.rows = std::min(rows, s.queries);
+  grid.stride = whole_lines(s.keys);
   const int64_t matrix = std::max<int64_t>(grid.rows * grid.stride, 1);
-  grid.heads = largest_divisor(s.heads, budget / matrix);
-  const bool whole = grid.heads == s.heads && grid.rows == s.queries;
-  grid.samples = whole ? largest_divisor(s.batch, budget / (matrix * grid.heads)) : 1;
+  grid.heads = largest_divisor(s.kv_heads, budget / matrix);
+  const bool all_heads = grid.heads == s.kv_heads && !packed;
+  grid.samples = all_heads ? largest_divisor(s.batch, budget / (matrix * grid.heads)) : 1;
   return grid;
 }
 
-// f(tile) for all tiles. Query blocks go from last to first: under a causal mask only the last one
-// sees all keys, and it may then overwrite the key gradients where the others add.
+// The first key that any query of the rows from `row` on sees in these samples, rounded down so
+// that a run has few distinct product shapes.
+[[nodiscard]] inline int64_t first_key(const AttentionView& view, int64_t sample, int64_t samples,
+                                       int64_t row) {
+  constexpr int64_t kStep = 64;
+  if (view.from_the_first()) return 0;
+  int64_t first = view.keys;
+  for (int64_t i = sample; i < sample + samples; ++i) first = std::min(first, view.begin(i, row));
+  return first / kStep * kStep;
+}
+
+// f(tile) for all tiles. Query blocks go from last to first: under a causal mask the last one sees
+// the last keys, and it may then overwrite the key gradients where the others add.
 template <class F>
-void for_tiles(const AttentionSizes& s, const AttentionGrid& grid, bool causal, const F& f) {
+void for_tiles(const AttentionSizes& s, const AttentionGrid& grid, const AttentionView& view,
+               const F& f) {
   const int64_t blocks = (s.queries + grid.rows - 1) / grid.rows;
   for (int64_t sample = 0; sample < s.batch; sample += grid.samples) {
-    for (int64_t head = 0; head < s.heads; head += grid.heads) {
-      for (int64_t block = blocks - 1; block >= 0; --block) {
+    for (int64_t head = 0; head < s.kv_heads; head += grid.heads) {
+      for (int64_t i = 0; i < s.group() * blocks; ++i) {
+        const int64_t block = blocks - 1 - i % blocks;
         AttentionTile tile{};
         tile.sample = sample;
         tile.samples = grid.samples;
-        tile.head = head;
+        tile.kv_head = head;
         tile.heads = grid.heads;
+        tile.member = i / blocks;
         tile.row = block * grid.rows;
         tile.rows = std::min(grid.rows, s.queries - tile.row);
-        tile.keys = causal ? tile.row + tile.rows : s.keys;
+        tile.key = first_key(view, sample, grid.samples, tile.row);
+        tile.keys = (view.causal ? tile.row + tile.rows : s.keys) - tile.key;
         tile.stride = grid.stride;
-        tile.first = block == blocks - 1;
+        tile.first = i == 0;
+        tile.last = i + 1 == s.group() * blocks;
         f(tile);
       }
     }
@@ -108,13 +135,15 @@ struct AttentionWidening {
 // Forward: scores = q k^T (fp32), out = p v. Backward: those scores, dp = g v^T (fp32),
 // dv += p^T g and dk += ds^T q (fp32), dq = ds k.
 [[nodiscard]] inline AttentionWidening attention_widening(const AttentionSizes& s,
-                                                          const AttentionGrid& grid, bool causal,
+                                                          const AttentionGrid& grid,
+                                                          const AttentionView& view,
                                                           bool backward) {
   AttentionWidening widening;
   AttentionSizes some = s;  // all heads and samples have tiles like these
   some.batch = grid.samples;
-  some.heads = grid.heads;
-  for_tiles(some, grid, causal, [&](const AttentionTile& tile) {
+  some.kv_heads = grid.heads;
+  some.heads = grid.heads * s.group();
+  for_tiles(some, grid, view, [&](const AttentionTile& tile) {
     const int64_t matrices = tile.samples * tile.heads;
     const int64_t block = matrices * tile.rows * tile.keys;
     const int64_t keys = matrices * tile.keys * s.depth;
@@ -127,7 +156,7 @@ struct AttentionWidening {
     widening.all += static_cast<double>(backward ? 3 * (block + keys) + 5 * queries
                                                  : block + 2 * (keys + queries));
   });
-  const int64_t repeats = (s.batch / grid.samples) * (s.heads / grid.heads);
+  const int64_t repeats = (s.batch / grid.samples) * (s.kv_heads / grid.heads);
   widening.all *= static_cast<double>(repeats);
   return widening;
 }

@@ -1,5 +1,5 @@
-// kernels/cpu/loops/layer_norm_rows.h -- layer norm of one row, forward and backward, as vectorised
-// loops.
+// kernels/cpu/loops/layer_norm_rows.h -- layer norm and RMS norm of one row, forward and backward,
+// as vectorised loops.
 #pragma once
 
 #include <cmath>
@@ -47,6 +47,35 @@ void layer_norm_backward_row(T* dx, const T* g, const T* x, RowStatistics s, con
 #pragma GCC ivdep
   for (int64_t i = 0; i < width; ++i) {
     dx[i] = static_cast<T>(s.rstd * (h_at(i) - mean_h - n_at(i) * mean_hn));
+  }
+}
+
+// Returns rstd.
+template <class T>
+float rms_norm_row(T* y, const T* x, const float* gamma, int64_t width, float epsilon) {
+  const float squares = simd_sum(width, [x](int64_t i) {
+    const auto element = static_cast<float>(x[i]);
+    return element * element;
+  });
+  const float rstd = 1.0F / std::sqrt(squares / static_cast<float>(width) + epsilon);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < width; ++i) {
+    y[i] = static_cast<T>(static_cast<float>(x[i]) * rstd * gamma[i]);
+  }
+  return rstd;
+}
+
+// With h = g gamma and n = x rstd: dx = rstd (h - n mean(h n)).
+template <class T>
+void rms_norm_backward_row(T* dx, const T* g, const T* x, float rstd, const float* gamma,
+                           int64_t width) {
+  const auto h_at = [g, gamma](int64_t i) { return static_cast<float>(g[i]) * gamma[i]; };
+  const auto n_at = [x, rstd](int64_t i) { return static_cast<float>(x[i]) * rstd; };
+  const float mean_hn = simd_sum(width, [&h_at, &n_at](int64_t i) { return h_at(i) * n_at(i); }) /
+                        static_cast<float>(width);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < width; ++i) {
+    dx[i] = static_cast<T>(rstd * (h_at(i) - n_at(i) * mean_hn));
   }
 }
 

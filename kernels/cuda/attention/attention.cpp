@@ -1,35 +1,25 @@
-// kernels/cuda/attention/attention.cpp -- softmax, and multi-head attention: cuDNN's where it takes
-// the call, our own blocked kernels (attention_call.h) everywhere else.
+// kernels/cuda/attention/attention.cpp -- softmax, rotary positions, and multi-head attention:
+// cuDNN's where it takes the call, our own blocked kernels (attention_call.h) everywhere else.
 #include <algorithm>
 #include <cmath>
 
 #include "kernels/checks.h"
 #include "kernels/cuda/attention/cudnn_attention.h"
+#include "kernels/cuda/attention/rotary.h"
 #include "kernels/cuda/families/softmax.h"
 
 namespace penstock {
 namespace {
 
-void check(const char* op, const Tensor& q, const Tensor& k, const Tensor& v,
-           const Tensor* key_lengths, const AttentionOptions& options) {
-  require_alike(op, k, v);
-  const bool fits = q.shape().rank() == 3 && k.shape().rank() == 3 && q.dim(0) == k.dim(0) &&
-                    q.dim(2) == k.dim(2) && q.dtype() == k.dtype() && options.heads > 0 &&
-                    q.dim(2) % options.heads == 0 && (!options.causal || q.dim(1) == k.dim(1));
-  if (!fits) {
-    fail_internal(std::string(op) + ": queries " + q.shape().text() + " and keys " +
-                  k.shape().text() + " do not fit each other and " + std::to_string(options.heads) +
-                  " heads");
-  }
-  if (!(options.dropout >= 0.0F && options.dropout < 1.0F)) {
-    fail_input("a dropout rate is " + std::to_string(options.dropout) + "; give one in [0, 1)");
-  }
-  if (q.dim(2) / options.heads > kDeepest) {
-    fail_input("attention heads are " + std::to_string(q.dim(2) / options.heads) +
+AttentionSizes checked(const char* op, const Tensor& q, const Tensor& k, const Tensor& v,
+                       const AttentionMask& mask, const AttentionOptions& options) {
+  const AttentionSizes sizes = attention_sizes(op, q, k, v, mask, options);
+  if (sizes.depth > kDeepest) {
+    fail_input("attention heads are " + std::to_string(sizes.depth) +
                " wide; on a CUDA device they are at most " + std::to_string(kDeepest) +
                ": use more heads, or --device cpu");
   }
-  if (key_lengths != nullptr) require_elements(op, *key_lengths, q.dim(0));
+  return sizes;
 }
 
 // Whether every row of a head starts at a multiple of 16 bytes.
@@ -41,21 +31,26 @@ bool rows_are_aligned(int64_t depth, std::initializer_list<const Tensor*> tensor
          });
 }
 
-AttentionCall describe(const Tensor& q, const Tensor& k, const Tensor* key_lengths,
+AttentionCall describe(const AttentionSizes& sizes, const AttentionMask& mask,
                        const AttentionOptions& options) {
-  const auto depth = static_cast<int32_t>(q.dim(2) / options.heads);
-  return {.batch = static_cast<int32_t>(q.dim(0)),
-          .queries = static_cast<int32_t>(q.dim(1)),
-          .keys = static_cast<int32_t>(k.dim(1)),
-          .heads = options.heads,
-          .depth = depth,
+  const auto numbers = [](const Tensor* tensor) {
+    return tensor == nullptr ? nullptr : tensor->data<int32_t>();
+  };
+  return {.batch = static_cast<int32_t>(sizes.batch),
+          .queries = static_cast<int32_t>(sizes.queries),
+          .keys = static_cast<int32_t>(sizes.keys),
+          .heads = static_cast<int32_t>(sizes.heads),
+          .kv_heads = static_cast<int32_t>(sizes.kv_heads),
+          .depth = static_cast<int32_t>(sizes.depth),
           .causal = options.causal ? 1 : 0,
+          .window = static_cast<int32_t>(std::min<int64_t>(options.window, sizes.keys)),
           .wide = 0,
-          .scale = 1.0F / std::sqrt(static_cast<float>(depth)),
+          .scale = 1.0F / std::sqrt(static_cast<float>(sizes.depth)),
           .rate = options.dropout,
           .keep = 1.0F / (1.0F - options.dropout),
           .stream = options.stream,
-          .lengths = key_lengths == nullptr ? nullptr : key_lengths->data<int32_t>()};
+          .lengths = numbers(mask.key_lengths),
+          .starts = numbers(mask.starts)};
 }
 
 class CudaAttention final : public AttentionOps {
@@ -74,15 +69,21 @@ class CudaAttention final : public AttentionOps {
     penstock::softmax_backward(context_, dx, g, y);
   }
 
+  void rotary(Tensor& y, const Tensor& x, const Tensor& table, const Tensor* places,
+              bool back) override {
+    const RotarySizes sizes = rotary_sizes("rotary", y, x, table, places);
+    penstock::rotary(context_, y, x, table, places, sizes, back);
+  }
+
   void attention_forward(Tensor& out, Tensor& logsumexp, const Tensor& q, const Tensor& k,
-                         const Tensor& v, const Tensor* key_lengths,
+                         const Tensor& v, const AttentionMask& mask,
                          const AttentionOptions& options) override {
     constexpr const char* kOp = "attention_forward";
-    check(kOp, q, k, v, key_lengths, options);
+    const AttentionSizes sizes = checked(kOp, q, k, v, mask, options);
     require_alike(kOp, out, q);
     require_elements(kOp, logsumexp, q.dim(0) * options.heads * q.dim(1));
     if (out.elements() == 0) return;
-    AttentionCall call = describe(q, k, key_lengths, options);
+    AttentionCall call = describe(sizes, mask, options);
     call.wide = rows_are_aligned(call.depth, {&q, &k, &v, &out}) ? 1 : 0;
     const AttentionInputs in{q.raw(), k.raw(), v.raw()};
     auto* const sums = logsumexp.data<float>();
@@ -95,15 +96,15 @@ class CudaAttention final : public AttentionOps {
 
   void attention_backward(Tensor& dq, Tensor& dk, Tensor& dv, const Tensor& g, const Tensor& q,
                           const Tensor& k, const Tensor& v, const Tensor& out,
-                          const Tensor& logsumexp, const Tensor* key_lengths,
+                          const Tensor& logsumexp, const AttentionMask& mask,
                           const AttentionOptions& options) override {
     constexpr const char* kOp = "attention_backward";
-    check(kOp, q, k, v, key_lengths, options);
+    const AttentionSizes sizes = checked(kOp, q, k, v, mask, options);
     for (const Tensor& t : {dq, g, out}) require_alike(kOp, t, q);
     for (const Tensor& t : {dk, dv}) require_alike(kOp, t, k);
     require_elements(kOp, logsumexp, q.dim(0) * options.heads * q.dim(1));
     if (q.elements() + k.elements() == 0) return;
-    AttentionCall call = describe(q, k, key_lengths, options);
+    AttentionCall call = describe(sizes, mask, options);
     call.wide = rows_are_aligned(call.depth, {&q, &k, &v, &out, &g, &dq, &dk, &dv}) ? 1 : 0;
     const AttentionInputs in{q.raw(), k.raw(), v.raw()};
     const AttentionResults results{g.raw(), out.raw(), logsumexp.data<float>()};
@@ -115,10 +116,10 @@ class CudaAttention final : public AttentionOps {
     }
   }
 
-  [[nodiscard]] AttentionPath path(const Tensor& q, const Tensor& k, const Tensor* key_lengths,
+  [[nodiscard]] AttentionPath path(const Tensor& q, const Tensor& k, const AttentionMask& mask,
                                    const AttentionOptions& options) override {
-    check("attention", q, k, k, key_lengths, options);
-    return library_.path(describe(q, k, key_lengths, options), q.dtype());
+    const AttentionSizes sizes = checked("attention", q, k, k, mask, options);
+    return library_.path(describe(sizes, mask, options), q.dtype());
   }
 
  private:

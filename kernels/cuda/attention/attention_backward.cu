@@ -4,6 +4,8 @@
 namespace penstock {
 namespace {
 
+constexpr float kUnseen = std::numeric_limits<float>::infinity();
+
 // A block of positions of one head with two resident tiles (`own`: keys and values, or queries and
 // the gradients of the output), and tiles of the other two that it walks over. Scores have a row
 // for each position of the block.
@@ -14,12 +16,13 @@ struct BackwardBlock {
   using G = Tiling<T, kDepth, kOther>;
   static constexpr uint32_t kRowBytes = kOther * sizeof(float);  // one number per other position
   static constexpr uint32_t kSharedBytes =
-      2 * G::kOwnBytes + 2 * G::kOtherBytes + G::kScoreBytes + G::kOperandBytes + 2 * kRowBytes;
+      2 * G::kOwnBytes + 2 * G::kOtherBytes + G::kScoreBytes + G::kOperandBytes + 4 * kRowBytes;
   static_assert(G::kStagingBytes <= 2 * G::kOwnBytes && kScores <= 32);
 
   const AttentionCall& call;
   T *own_a, *own_b, *other_a, *other_b;  // in shared memory
   float *other_logsumexp, *other_dot;    // where the others are queries
+  SeenRange* other_seen;                 // by them
   float* scores;                         // the warp's own, as is
   T* operand;
   int block_first, first;  // position of the block, of the warp
@@ -34,12 +37,23 @@ struct BackwardBlock {
     other_b = shared.next<T>(G::kOtherBytes);
     other_logsumexp = shared.next<float>(kRowBytes);
     other_dot = shared.next<float>(kRowBytes);
+    other_seen = shared.next<SeenRange>(2 * kRowBytes);
     scores = shared.next<float>(G::kScoreBytes) + warp * kStripRows * G::kScoreStride;
     operand = operand_of<G, T>(scores, shared);
     block_first = static_cast<int>(blockIdx.x) * G::kRows;
     first = block_first + warp * kStripRows;
   }
   __device__ int position() const { return first + lane.row; }
+  // Of the others that are queries, from `begin` on, of a head. All threads call.
+  __device__ void load_rows(int begin, int head, const float* logsumexp, const float* dot) const {
+    for (int i = static_cast<int>(threadIdx.x); i < kOther; i += G::kThreads) {
+      const int64_t row = head_among_all(call, head) * call.queries + begin + i;
+      const bool inside = begin + i < call.queries;
+      other_logsumexp[i] = inside ? logsumexp[row] : kUnseen;
+      other_dot[i] = inside ? dot[row] : 0.0F;
+      other_seen[i] = seen_keys(call, begin + i);
+    }
+  }
   // Of the lane's i-th score.
   __device__ int column(int i) const { return lane.half * kScores + i; }
   __device__ float score(int i) const { return scores[lane.row * G::kScoreStride + column(i)]; }
@@ -94,14 +108,10 @@ struct BackwardBlock {
   }
 };
 
-constexpr float kUnseen = std::numeric_limits<float>::infinity();
 constexpr uint32_t kAll = ~uint32_t{0};
 
-__device__ int64_t head_of_block(const AttentionCall& call) {
-  return int64_t{blockIdx.z} * call.heads + blockIdx.y;
-}
-
-// dk and dv of a block of keys, over the queries in ascending order.
+// dk and dv of a block of keys, over the heads that ask them and over the queries, both in
+// ascending order.
 template <class T, int kDepth>
 __global__ void __launch_bounds__(BackwardBlock<T, kDepth>::G::kThreads)
     attention_backward_keys_kernel(AttentionCall call, T* dk, T* dv, const T* q, const T* k,
@@ -111,48 +121,45 @@ __global__ void __launch_bounds__(BackwardBlock<T, kDepth>::G::kThreads)
   using G = typename Block::G;
   constexpr int kQueries = Block::kOther;
   Block block(call);
-  load_tile<G::kRows, G>(block.own_a, HeadMatrix<const T>(k, call.keys, call), block.block_first,
-                         call);
-  load_tile<G::kRows, G>(block.own_b, HeadMatrix<const T>(v, call.keys, call), block.block_first,
-                         call);
+  const int kv_head = static_cast<int>(blockIdx.y);
+  load_tile<G::kRows, G>(block.own_a, of_keys(k, call, kv_head), block.block_first, call);
+  load_tile<G::kRows, G>(block.own_b, of_keys(v, call, kv_head), block.block_first, call);
   const int key = block.position();
-  const bool exists = key < keys_of_sample(call);
   Strip<T, kDepth> dk_sum;
   Strip<T, kDepth> dv_sum;
+  const int group = call.heads / call.kv_heads;
   const int first_seeing = call.causal != 0 ? block.block_first / kQueries * kQueries : 0;
-  for (int begin = first_seeing; begin < call.queries; begin += kQueries) {
-    __syncthreads();
-    load_tile<kQueries, G>(block.other_a, HeadMatrix<const T>(q, call.queries, call), begin, call);
-    load_tile<kQueries, G>(block.other_b, HeadMatrix<const T>(g, call.queries, call), begin, call);
-    for (int i = static_cast<int>(threadIdx.x); i < kQueries; i += G::kThreads) {
-      const int64_t row = head_of_block(call) * call.queries + begin + i;
-      const bool inside = begin + i < call.queries;
-      block.other_logsumexp[i] = inside ? logsumexp[row] : kUnseen;
-      block.other_dot[i] = inside ? dot[row] : 0.0F;
-    }
-    __syncthreads();
-    float p[Block::kScores];
-    block.multiply(block.own_a, block.other_a);
-    block.take_probabilities(p, [&](int c) {
-      const bool seen = exists && (call.causal == 0 || key <= begin + c);
-      return seen ? block.other_logsumexp[c] : kUnseen;
-    });
-    uint32_t kept = kAll;
-    if (call.rate > 0.0F) {
-      for (int i = 0; i < Block::kScores; ++i) {
-        const uint64_t element = first_element(call, begin + block.column(i)) + key;
-        if (dropout_factor(call, element) == 0.0F) kept &= ~(1U << i);
+  for (int head = kv_head * group; head < (kv_head + 1) * group; ++head) {
+    for (int begin = first_seeing; begin < call.queries; begin += kQueries) {
+      // No later query sees what the first one of these has left behind.
+      if (seen_keys(call, begin).begin >= block.block_first + G::kRows) break;
+      __syncthreads();
+      load_tile<kQueries, G>(block.other_a, of_queries(q, call, head), begin, call);
+      load_tile<kQueries, G>(block.other_b, of_queries(g, call, head), begin, call);
+      block.load_rows(begin, head, logsumexp, dot);
+      __syncthreads();
+      float p[Block::kScores];
+      block.multiply(block.own_a, block.other_a);
+      block.take_probabilities(p, [&](int c) {
+        return block.other_seen[c].has(key) ? block.other_logsumexp[c] : kUnseen;
+      });
+      uint32_t kept = kAll;
+      if (call.rate > 0.0F) {
+        for (int i = 0; i < Block::kScores; ++i) {
+          const uint64_t element = first_element(call, head, begin + block.column(i)) + key;
+          if (dropout_factor(call, element) == 0.0F) kept &= ~(1U << i);
+        }
       }
+      block.put_probabilities(p, kept);
+      block.add_product(dv_sum, block.other_b);
+      block.multiply(block.own_b, block.other_b);
+      block.put_gradients(p, kept, [&](int c) { return block.other_dot[c]; });
+      block.add_product(dk_sum, block.other_a);
     }
-    block.put_probabilities(p, kept);
-    block.add_product(dv_sum, block.other_b);
-    block.multiply(block.own_b, block.other_b);
-    block.put_gradients(p, kept, [&](int c) { return block.other_dot[c]; });
-    block.add_product(dk_sum, block.other_a);
   }
   __syncthreads();
-  block.store_out(HeadMatrix<T>(dk, call.keys, call), dk_sum);
-  block.store_out(HeadMatrix<T>(dv, call.keys, call), dv_sum);
+  block.store_out(of_keys(dk, call, kv_head), dk_sum);
+  block.store_out(of_keys(dv, call, kv_head), dv_sum);
 }
 
 // dq of a block of queries, over the keys in ascending order.
@@ -164,31 +171,30 @@ __global__ void __launch_bounds__(BackwardBlock<T, kDepth>::G::kThreads)
   using G = typename Block::G;
   constexpr int kKeys = Block::kOther;
   Block block(call);
-  load_tile<G::kRows, G>(block.own_a, HeadMatrix<const T>(q, call.queries, call), block.block_first,
-                         call);
-  load_tile<G::kRows, G>(block.own_b, HeadMatrix<const T>(g, call.queries, call), block.block_first,
-                         call);
+  const int head = static_cast<int>(blockIdx.y);
+  const int kv_head = asked_by(call, head);
+  load_tile<G::kRows, G>(block.own_a, of_queries(q, call, head), block.block_first, call);
+  load_tile<G::kRows, G>(block.own_b, of_queries(g, call, head), block.block_first, call);
   const int query = block.position();
-  const int visible = visible_keys(call, query);
+  const SeenRange seen = seen_keys(call, query);
   const bool exists = query < call.queries;
-  const int64_t row = head_of_block(call) * call.queries + query;
+  const int64_t row = head_among_all(call, head) * call.queries + query;
   const float row_logsumexp = exists ? logsumexp[row] : kUnseen;
   const float row_dot = exists ? dot[row] : 0.0F;
-  const int all = keys_of_sample(call);
-  const int end = call.causal != 0 ? min(all, block.block_first + G::kRows) : all;
+  const SeenRange range = seen_by_block(call, block.block_first, G::kRows, kKeys);
   Strip<T, kDepth> dq_sum;
-  for (int begin = 0; begin < end; begin += kKeys) {
+  for (int begin = range.begin; begin < range.end; begin += kKeys) {
     __syncthreads();
-    load_tile<kKeys, G>(block.other_a, HeadMatrix<const T>(k, call.keys, call), begin, call);
-    load_tile<kKeys, G>(block.other_b, HeadMatrix<const T>(v, call.keys, call), begin, call);
+    load_tile<kKeys, G>(block.other_a, of_keys(k, call, kv_head), begin, call);
+    load_tile<kKeys, G>(block.other_b, of_keys(v, call, kv_head), begin, call);
     __syncthreads();
     float p[Block::kScores];
     block.multiply(block.own_a, block.other_a);
     block.take_probabilities(p,
-                             [&](int c) { return begin + c < visible ? row_logsumexp : kUnseen; });
+                             [&](int c) { return seen.has(begin + c) ? row_logsumexp : kUnseen; });
     uint32_t kept = kAll;
     if (call.rate > 0.0F) {
-      const uint64_t element = first_element(call, query) + begin + block.column(0);
+      const uint64_t element = first_element(call, head, query) + begin + block.column(0);
       for (int i = 0; i < Block::kScores; i += 4) {
         const Floats<4> factors = dropout_factors(call, element + i);
         for (int e = 0; e < 4; ++e) {
@@ -201,7 +207,7 @@ __global__ void __launch_bounds__(BackwardBlock<T, kDepth>::G::kThreads)
     block.add_product(dq_sum, block.other_a);
   }
   __syncthreads();
-  block.store_out(HeadMatrix<T>(dq, call.queries, call), dq_sum);
+  block.store_out(of_queries(dq, call, head), dq_sum);
 }
 
 // dot[sample, head, query] = the sum of g out over the head: a warp to each.
@@ -242,13 +248,15 @@ void blocked_attention_backward(CudaContext& context, const AttentionCall& call,
                                   .block = {kWarp, kDotsPerBlock}};
     launch(context.queue, &attention_dot_kernel<T>, a_warp_each, call, dot.data<float>(), g,
            static_cast<const T*>(results.out), dots);
-    launch_tiled(context, &attention_backward_keys_kernel<T, kDepth>,
-                 tiles_of(call.keys, G::kRows, G::kThreads, Block::kSharedBytes, call), call,
-                 static_cast<T*>(gradients.dk), static_cast<T*>(gradients.dv), q, k, v, g,
-                 results.logsumexp, dot.data<float>());
-    launch_tiled(context, &attention_backward_queries_kernel<T, kDepth>,
-                 tiles_of(call.queries, G::kRows, G::kThreads, Block::kSharedBytes, call), call,
-                 static_cast<T*>(gradients.dq), q, k, v, g, results.logsumexp, dot.data<float>());
+    launch_tiled(
+        context, &attention_backward_keys_kernel<T, kDepth>,
+        tiles_of(call.keys, call.kv_heads, G::kRows, G::kThreads, Block::kSharedBytes, call), call,
+        static_cast<T*>(gradients.dk), static_cast<T*>(gradients.dv), q, k, v, g, results.logsumexp,
+        dot.data<float>());
+    launch_tiled(
+        context, &attention_backward_queries_kernel<T, kDepth>,
+        tiles_of(call.queries, call.heads, G::kRows, G::kThreads, Block::kSharedBytes, call), call,
+        static_cast<T*>(gradients.dq), q, k, v, g, results.logsumexp, dot.data<float>());
   });
 }
 

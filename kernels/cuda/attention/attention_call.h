@@ -14,14 +14,16 @@ namespace penstock {
 
 // Passed to kernels by value; no padding.
 struct AttentionCall {
-  int32_t batch, queries, keys, heads, depth;
+  int32_t batch, queries, keys, heads, kv_heads, depth;
   int32_t causal;  // 0 or 1
+  int32_t window;  // keys that a query sees; 0: all
   int32_t wide;    // 0 or 1: rows can be read 16 bytes at a time
   float scale;     // of the scores
   float rate;      // of the dropout; 0 for none
   float keep;      // what is kept is multiplied with this
   RandomStream stream;
   const int32_t* lengths;  // of the keys, per sample, or null
+  const int32_t* starts;   // the first key, per sample and query, or null
 };
 
 // The widest head that the kernels take.

@@ -18,8 +18,8 @@ struct ForwardBlock {
   T* operand;
   int block_first, first;  // query of the block, of the warp
   ScoreLane lane;
-  int visible;  // keys that this lane's query sees
-  int end;      // no query of the block sees a key from here on
+  SeenRange seen;   // by this lane's query
+  SeenRange range;  // by any query of the block
 
   __device__ explicit ForwardBlock(const AttentionCall& c) : call(c) {
     SharedPieces shared;
@@ -32,10 +32,11 @@ struct ForwardBlock {
     // The last queries of a causal mask see the most keys: they start first.
     block_first = static_cast<int>(gridDim.x - 1 - blockIdx.x) * G::kRows;
     first = block_first + warp * kStripRows;
-    visible = visible_keys(call, query());
-    end = min(keys_of_sample(call), call.causal != 0 ? block_first + G::kRows : call.keys);
+    seen = seen_keys(call, query());
+    range = seen_by_block(call, block_first, G::kRows, kKeys);
   }
   __device__ int query() const { return first + lane.row; }
+  __device__ int head() const { return static_cast<int>(blockIdx.y); }
 
   // The tile of keys from `begin` on, and the warp's scores of it.
   __device__ void multiply_scores() {
@@ -60,7 +61,7 @@ struct ForwardBlock {
   __device__ float logsumexp(const HeadMatrix<const T>& keys) {
     float top = -std::numeric_limits<float>::infinity();
     float sum = 0.0F;
-    for (int begin = 0; begin < end; begin += kKeys) {
+    for (int begin = range.begin; begin < range.end; begin += kKeys) {
       __syncthreads();  // the tile before has been used
       load_tile<kKeys, G>(key_tile, keys, begin, call);
       __syncthreads();
@@ -68,14 +69,14 @@ struct ForwardBlock {
       float tile_top = top;
       each_four([&](int c, const Floats<4>& s) {
         for (int i = 0; i < 4; ++i) {
-          if (begin + c + i < visible) tile_top = fmaxf(tile_top, s[i]);
+          if (seen.has(begin + c + i)) tile_top = fmaxf(tile_top, s[i]);
         }
       });
       if (tile_top > top) sum *= exponential<T>(top - tile_top);
       top = tile_top;
       each_four([&](int c, const Floats<4>& s) {
         for (int i = 0; i < 4; ++i) {
-          if (begin + c + i < visible) sum += exponential<T>(s[i] - top);
+          if (seen.has(begin + c + i)) sum += exponential<T>(s[i] - top);
         }
       });
     }
@@ -92,8 +93,8 @@ struct ForwardBlock {
   __device__ Strip<T, kDepth> mix(const HeadMatrix<const T>& keys,
                                   const HeadMatrix<const T>& values, float logsumexp) {
     Strip<T, kDepth> mixed;
-    const uint64_t element = first_element(call, query());
-    for (int begin = 0; begin < end; begin += kKeys) {
+    const uint64_t element = first_element(call, head(), query());
+    for (int begin = range.begin; begin < range.end; begin += kKeys) {
       __syncthreads();
       load_tile<kKeys, G>(key_tile, keys, begin, call);
       load_tile<kKeys, G>(value_tile, values, begin, call);
@@ -102,7 +103,7 @@ struct ForwardBlock {
       each_four([&](int c, const Floats<4>& s) {
         Floats<4> p;
         for (int i = 0; i < 4; ++i) {
-          p[i] = begin + c + i < visible ? exponential<T>(s[i] - logsumexp) : 0.0F;
+          p[i] = seen.has(begin + c + i) ? exponential<T>(s[i] - logsumexp) : 0.0F;
         }
         if (call.rate > 0.0F) {
           const Floats<4> factors = dropout_factors(call, element + begin + c);
@@ -124,18 +125,17 @@ __global__ void __launch_bounds__(ForwardBlock<T, kDepth>::G::kThreads)
                              const T* v) {
   using G = typename ForwardBlock<T, kDepth>::G;
   ForwardBlock<T, kDepth> block(call);
-  const HeadMatrix<const T> keys(k, call.keys, call);
-  load_tile<G::kRows, G>(block.queries, HeadMatrix<const T>(q, call.queries, call),
-                         block.block_first, call);
+  const int kv_head = asked_by(call, block.head());
+  const HeadMatrix<const T> keys = of_keys(k, call, kv_head);
+  load_tile<G::kRows, G>(block.queries, of_queries(q, call, block.head()), block.block_first, call);
   const float row_logsumexp = block.logsumexp(keys);
   if (block.lane.half == 0 && block.query() < call.queries) {
-    const int64_t head = int64_t{blockIdx.z} * call.heads + blockIdx.y;
-    logsumexp[head * call.queries + block.query()] = row_logsumexp;
+    logsumexp[head_among_all(call, block.head()) * call.queries + block.query()] = row_logsumexp;
   }
-  const auto mixed = block.mix(keys, HeadMatrix<const T>(v, call.keys, call), row_logsumexp);
+  const auto mixed = block.mix(keys, of_keys(v, call, kv_head), row_logsumexp);
   __syncthreads();  // the tiles have been used, and become the way out
   auto* staging = reinterpret_cast<float*>(block.key_tile);
-  store_strip<G>(HeadMatrix<T>(out, call.queries, call), block.first, mixed,
+  store_strip<G>(of_queries(out, call, block.head()), block.first, mixed,
                  staging + (block.first - block.block_first) * G::kStagingStride, call);
 }
 
@@ -146,10 +146,11 @@ void blocked_attention_forward(CudaContext& context, const AttentionCall& call, 
   with_tiling(type, call.depth, [&]<class T, int kDepth>() {
     using Block = ForwardBlock<T, kDepth>;
     using G = typename Block::G;
-    launch_tiled(context, &attention_forward_kernel<T, kDepth>,
-                 tiles_of(call.queries, G::kRows, G::kThreads, Block::kSharedBytes, call), call,
-                 static_cast<T*>(out), logsumexp, static_cast<const T*>(in.q),
-                 static_cast<const T*>(in.k), static_cast<const T*>(in.v));
+    launch_tiled(
+        context, &attention_forward_kernel<T, kDepth>,
+        tiles_of(call.queries, call.heads, G::kRows, G::kThreads, Block::kSharedBytes, call), call,
+        static_cast<T*>(out), logsumexp, static_cast<const T*>(in.q), static_cast<const T*>(in.k),
+        static_cast<const T*>(in.v));
   });
 }
 

@@ -49,18 +49,32 @@ class SharedPieces {
   char* at_;
 };
 
-// A head's matrix [extent, depth] in a tensor [batch, extent, heads * depth].
+// A head's matrix [extent, depth] in a tensor [batch, extent, heads * depth], of this block's
+// sample.
 template <class T>
 struct HeadMatrix {
   T* first;
   int extent;
   int64_t stride;  // elements between two positions
 
-  __device__ HeadMatrix(T* tensor, int positions, const AttentionCall& call)
-      : first(tensor + (int64_t{blockIdx.z} * positions * call.heads + blockIdx.y) * call.depth),
+  __device__ HeadMatrix(T* tensor, int positions, int heads, int head, int depth)
+      : first(tensor + (int64_t{blockIdx.z} * positions * heads + head) * depth),
         extent(positions),
-        stride(int64_t{call.heads} * call.depth) {}
+        stride(int64_t{heads} * depth) {}
 };
+// Of q, out and their gradients; of k, v and theirs.
+template <class T>
+__device__ HeadMatrix<T> of_queries(T* tensor, const AttentionCall& call, int head) {
+  return {tensor, call.queries, call.heads, head, call.depth};
+}
+template <class T>
+__device__ HeadMatrix<T> of_keys(T* tensor, const AttentionCall& call, int kv_head) {
+  return {tensor, call.keys, call.kv_heads, kv_head, call.depth};
+}
+// The head of keys that a head of queries asks.
+__device__ inline int asked_by(const AttentionCall& call, int head) {
+  return head / (call.heads / call.kv_heads);
+}
 
 // tile[i] = positions begin + i, 0 <= i < kCount, zeros beyond the matrix. All threads call.
 template <int kCount, class G, class T>
@@ -114,10 +128,28 @@ __device__ inline int keys_of_sample(const AttentionCall& call) {
   return max(0, min(call.lengths[blockIdx.z], call.keys));
 }
 
-__device__ inline int visible_keys(const AttentionCall& call, int query) {
-  if (query >= call.queries) return 0;
+// A query sees the keys [begin, end).
+struct SeenRange {
+  int begin, end;
+  [[nodiscard]] __device__ bool has(int key) const { return key >= begin && key < end; }
+};
+__device__ inline SeenRange seen_keys(const AttentionCall& call, int query) {
+  if (query >= call.queries) return {0, 0};
   const int all = keys_of_sample(call);
-  return call.causal != 0 ? min(query + 1, all) : all;
+  const int end = call.causal != 0 ? min(query + 1, all) : all;
+  int begin = call.window > 0 ? (call.causal != 0 ? query + 1 : end) - call.window : 0;
+  if (call.starts != nullptr) {
+    begin = max(begin, call.starts[int64_t{blockIdx.z} * call.queries + query]);
+  }
+  return {min(max(begin, 0), end), end};
+}
+// What any query of [first, first + count) sees, from a multiple of `step` on: neither end falls
+// from query to query.
+__device__ inline SeenRange seen_by_block(const AttentionCall& call, int first, int count,
+                                          int step) {
+  const int begin = seen_keys(call, first).begin;
+  const int all = keys_of_sample(call);
+  return {begin / step * step, call.causal != 0 ? min(all, first + count) : all};
 }
 
 // The warp's scores once they are elements to multiply with: fp32 ones stay where they are.
@@ -131,10 +163,13 @@ __device__ T* operand_of(float* scores, SharedPieces& shared) {
   }
 }
 
-// The dropout index of (query, key 0) of this block's head.
-__device__ inline uint64_t first_element(const AttentionCall& call, int query) {
-  const uint64_t head = uint64_t{blockIdx.z} * call.heads + blockIdx.y;
-  return (head * call.queries + query) * call.keys;
+// Head of queries `head` of this block's sample, among all.
+__device__ inline int64_t head_among_all(const AttentionCall& call, int head) {
+  return int64_t{blockIdx.z} * call.heads + head;
+}
+// The dropout index of (query, key 0).
+__device__ inline uint64_t first_element(const AttentionCall& call, int head, int query) {
+  return static_cast<uint64_t>((head_among_all(call, head) * call.queries + query) * call.keys);
 }
 __device__ inline float dropout_factor(const AttentionCall& call, uint32_t word) {
   return uniform_of(word) >= call.rate ? call.keep : 0.0F;
@@ -176,9 +211,9 @@ void launch_tiled(CudaContext& context, void (*kernel)(P...), const LaunchShape&
   launch(context.queue, kernel, shape, arguments...);
 }
 
-inline LaunchShape tiles_of(int positions, int rows, int threads, uint32_t shared_bytes,
+inline LaunchShape tiles_of(int positions, int heads, int rows, int threads, uint32_t shared_bytes,
                             const AttentionCall& call) {
-  return {.grid = {blocks_for(positions, rows), static_cast<uint32_t>(call.heads),
+  return {.grid = {blocks_for(positions, rows), static_cast<uint32_t>(heads),
                    static_cast<uint32_t>(call.batch)},
           .block = {static_cast<uint32_t>(threads), 1, 1},
           .shared_bytes = shared_bytes};

@@ -81,6 +81,9 @@ const char* CudnnAttention::ruled_out(const AttentionCall& call, DType type) con
   if (type != DType::BF16) return "elements are not bf16";
   if (call.rate > 0.0F) return "dropout";
   if (call.lengths != nullptr) return "key lengths";
+  if (call.starts != nullptr) return "packed rows";
+  if (call.window > 0) return "a window";
+  if (call.kv_heads != call.heads) return "grouped queries";
   if (call.depth * kElement % kAlignment != 0) return "the elements of a head are no multiple of 8";
   if (call.batch == 0 || call.queries == 0 || call.keys == 0) return "there is nothing to compute";
   return nullptr;

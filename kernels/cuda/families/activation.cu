@@ -60,51 +60,100 @@ struct Backward {
 };
 
 template <class F>
-void forward(CudaContext& context, Tensor& y, const Tensor& x) {
-  with_element_type(x.dtype(), "activation_forward", [&]<class T>(T) {
-    launch_elementwise(context, MapOne<F, T, T>{y.data<T>(), x.data<T>()}, x.elements());
-  });
-}
+struct Gated {
+  static __device__ float of(float gate, float x) { return F::of(gate) * x; }
+};
 
-template <class F>
-void backward(CudaContext& context, Tensor& dx, const Tensor& g, const Tensor& x) {
-  with_element_type(x.dtype(), "activation_backward", [&]<class T>(T) {
-    const MapTwo<Backward<F>, T, T, T> body{dx.data<T>(), g.data<T>(), x.data<T>()};
-    launch_elementwise(context, body, x.elements());
-  });
+// dgate = g x f'(gate), dx = g f(gate)
+template <class F, class T>
+struct GatedBackward {
+  static constexpr int kWide = kGroup<T>;
+  T* dgate;
+  T* dx;
+  const T* g;
+  const T* gate;
+  const T* x;
+  [[nodiscard]] bool aligned() const {
+    return is_aligned<kWide>(dgate) && is_aligned<kWide>(dx) && is_aligned<kWide>(g) &&
+           is_aligned<kWide>(gate) && is_aligned<kWide>(x);
+  }
+  template <int N>
+  struct In {
+    Floats<N> g, gate, x;
+  };
+  template <int N>
+  __device__ In<N> load(int64_t i) const {
+    return {penstock::load<N>(g + i), penstock::load<N>(gate + i), penstock::load<N>(x + i)};
+  }
+  template <int N>
+  __device__ void finish(int64_t i, const In<N>& in) const {
+    Floats<N> of_gate;
+    Floats<N> of_x;
+    for (int k = 0; k < N; ++k) {
+      of_gate[k] = in.g[k] * in.x[k] * F::slope(in.gate[k]);
+      of_x[k] = in.g[k] * F::of(in.gate[k]);
+    }
+    store<N>(dgate + i, of_gate);
+    store<N>(dx + i, of_x);
+  }
+};
+
+// visit(F{}) with the function.
+template <class Visit>
+void with_function(Activation f, const Visit& visit) {
+  switch (f) {
+    case Activation::Relu:
+      return visit(Relu{});
+    case Activation::Gelu:
+      return visit(Gelu{});
+    case Activation::GeluTanh:
+      return visit(GeluTanh{});
+    case Activation::Silu:
+      return visit(Silu{});
+    case Activation::Tanh:
+      return visit(Tanh{});
+  }
 }
 
 }  // namespace
 
 void activation_forward(CudaContext& context, Tensor& y, const Tensor& x, Activation f) {
-  switch (f) {
-    case Activation::Relu:
-      return forward<Relu>(context, y, x);
-    case Activation::Gelu:
-      return forward<Gelu>(context, y, x);
-    case Activation::GeluTanh:
-      return forward<GeluTanh>(context, y, x);
-    case Activation::Silu:
-      return forward<Silu>(context, y, x);
-    case Activation::Tanh:
-      return forward<Tanh>(context, y, x);
-  }
+  with_function(f, [&]<class F>(F) {
+    with_element_type(x.dtype(), "activation_forward", [&]<class T>(T) {
+      launch_elementwise(context, MapOne<F, T, T>{y.data<T>(), x.data<T>()}, x.elements());
+    });
+  });
 }
 
 void activation_backward(CudaContext& context, Tensor& dx, const Tensor& g, const Tensor& x,
                          Activation f) {
-  switch (f) {
-    case Activation::Relu:
-      return backward<Relu>(context, dx, g, x);
-    case Activation::Gelu:
-      return backward<Gelu>(context, dx, g, x);
-    case Activation::GeluTanh:
-      return backward<GeluTanh>(context, dx, g, x);
-    case Activation::Silu:
-      return backward<Silu>(context, dx, g, x);
-    case Activation::Tanh:
-      return backward<Tanh>(context, dx, g, x);
-  }
+  with_function(f, [&]<class F>(F) {
+    with_element_type(x.dtype(), "activation_backward", [&]<class T>(T) {
+      const MapTwo<Backward<F>, T, T, T> body{dx.data<T>(), g.data<T>(), x.data<T>()};
+      launch_elementwise(context, body, x.elements());
+    });
+  });
+}
+
+void gated_forward(CudaContext& context, Tensor& y, const Tensor& gate, const Tensor& x,
+                   Activation f) {
+  with_function(f, [&]<class F>(F) {
+    with_element_type(x.dtype(), "gated_forward", [&]<class T>(T) {
+      const MapTwo<Gated<F>, T, T, T> body{y.data<T>(), gate.data<T>(), x.data<T>()};
+      launch_elementwise(context, body, x.elements());
+    });
+  });
+}
+
+void gated_backward(CudaContext& context, Tensor& dgate, Tensor& dx, const Tensor& g,
+                    const Tensor& gate, const Tensor& x, Activation f) {
+  with_function(f, [&]<class F>(F) {
+    with_element_type(x.dtype(), "gated_backward", [&]<class T>(T) {
+      const GatedBackward<F, T> body{dgate.data<T>(), dx.data<T>(), g.data<T>(), gate.data<T>(),
+                                     x.data<T>()};
+      launch_elementwise(context, body, x.elements());
+    });
+  });
 }
 
 }  // namespace penstock

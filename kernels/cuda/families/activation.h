@@ -10,4 +10,9 @@ void activation_forward(CudaContext& context, Tensor& y, const Tensor& x, Activa
 void activation_backward(CudaContext& context, Tensor& dx, const Tensor& g, const Tensor& x,
                          Activation f);
 
+void gated_forward(CudaContext& context, Tensor& y, const Tensor& gate, const Tensor& x,
+                   Activation f);
+void gated_backward(CudaContext& context, Tensor& dgate, Tensor& dx, const Tensor& g,
+                    const Tensor& gate, const Tensor& x, Activation f);
+
 }  // namespace penstock

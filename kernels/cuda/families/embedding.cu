@@ -36,6 +36,13 @@ __global__ void __launch_bounds__(kWarp* kRowsPerBlock)
   }
 }
 
+constexpr int kPlaceThreads = 256;
+__global__ void __launch_bounds__(kPlaceThreads)
+    places_kernel(int32_t* places, const int32_t* starts, int64_t count, int64_t time) {
+  const int64_t i = int64_t{blockIdx.x} * kPlaceThreads + static_cast<int64_t>(threadIdx.x);
+  if (i < count) places[i] = static_cast<int32_t>(i % time) - starts[i];
+}
+
 constexpr int kChunk = 512;
 
 // The ids of each chunk and their positions, sorted: the place of an id is how many come before it.
@@ -178,6 +185,14 @@ void embedding_backward(CudaContext& context, Tensor& dtable, const Tensor& ids,
     const bool wide = width % 4 == 0 && is_aligned<4>(to) && is_aligned<4>(g.data<T>());
     wide ? run.template operator()<4>() : run.template operator()<1>();
   });
+}
+
+void packed_places(CudaContext& context, Tensor& places, const Tensor& starts) {
+  const int64_t count = starts.elements();
+  if (count == 0) return;
+  const LaunchShape shape{.grid = {blocks_for(count, kPlaceThreads)}, .block = {kPlaceThreads}};
+  launch(context.queue, &places_kernel, shape, places.data<int32_t>(),
+         static_cast<const int32_t*>(starts.data<int32_t>()), count, starts.shape().back());
 }
 
 }  // namespace penstock

@@ -1,5 +1,6 @@
-// kernels/cuda/families/layer_norm.cu -- layer norm (Ba et al. 2016). Bound by memory: a row is
-// read once and stays in registers while its mean, then the squares around it, are summed.
+// kernels/cuda/families/layer_norm.cu -- layer norm (Ba et al. 2016), and RMS norm (Zhang and
+// Sennrich 2019), which is the same around zero. Bound by memory: a row is read once and stays in
+// registers while its mean, then the squares around it, are summed.
 #include "kernels/checks.h"
 #include "kernels/cuda/families/layer_norm.h"
 #include "kernels/cuda/loops/column_sums.h"
@@ -11,11 +12,11 @@ namespace {
 constexpr int kHeld = 4;  // groups of 16 bytes that a thread keeps of each tensor
 
 struct Statistics {
-  float* mean;
+  float* mean;  // not read or written by an RMS norm, which has neither mean nor beta
   float* rstd;
 };
 
-template <class T, int N, bool kAligned, int kThreads>
+template <class T, int N, bool kAligned, int kThreads, bool kCentred>
 __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kThreads)
     forward_kernel(T* y, Statistics statistics, const T* x, const float* gamma, const float* beta,
                    int64_t rows, int64_t width, float epsilon) {
@@ -30,11 +31,14 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
   HeldRow<N, kThreads, kHeld> held;
   held.read(groups, x_at);
 
-  float sum = 0.0F;
-  held.each(groups, x_at, [&sum](int64_t /*group*/, const Floats<N>& v) {
-    for (int k = 0; k < N; ++k) sum += v[k];
-  });
-  const float mean = row_reduce<kThreads>(sum, parts, Plus{}) / count;
+  float mean = 0.0F;
+  if constexpr (kCentred) {
+    float sum = 0.0F;
+    held.each(groups, x_at, [&sum](int64_t /*group*/, const Floats<N>& v) {
+      for (int k = 0; k < N; ++k) sum += v[k];
+    });
+    mean = row_reduce<kThreads>(sum, parts, Plus{}) / count;
+  }
   float squares = 0.0F;
   held.each(groups, x_at, [&squares, mean](int64_t /*group*/, const Floats<N>& v) {
     for (int k = 0; k < N; ++k) squares += (v[k] - mean) * (v[k] - mean);
@@ -43,19 +47,24 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
   const float rstd = 1.0F / sqrtf(variance + epsilon);
   held.each(groups, x_at, [=](int64_t group, const Floats<N>& v) {
     const Floats<N> scale = load<N, kAligned>(gamma + group * N);
-    const Floats<N> shift = load<N, kAligned>(beta + group * N);
     Floats<N> out;
-    for (int k = 0; k < N; ++k) out[k] = (v[k] - mean) * rstd * scale[k] + shift[k];
+    if constexpr (kCentred) {
+      const Floats<N> shift = load<N, kAligned>(beta + group * N);
+      for (int k = 0; k < N; ++k) out[k] = (v[k] - mean) * rstd * scale[k] + shift[k];
+    } else {
+      for (int k = 0; k < N; ++k) out[k] = v[k] * rstd * scale[k];
+    }
     store<N, kAligned>(to + group * N, out);
   });
   if (threadIdx.x == 0) {
-    statistics.mean[row] = mean;
+    if constexpr (kCentred) statistics.mean[row] = mean;
     statistics.rstd[row] = rstd;
   }
 }
 
-// With h = g gamma and n = the normalised x: dx = rstd (h - mean(h) - n mean(h n)).
-template <class T, int N, bool kAligned, int kThreads>
+// With h = g gamma and n = the normalised x: dx = rstd (h - mean(h) - n mean(h n)), without mean(h)
+// where the mean was not taken away.
+template <class T, int N, bool kAligned, int kThreads, bool kCentred>
 __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kThreads)
     backward_kernel(T* dx, const T* g, const T* x, Statistics statistics, const float* gamma,
                     int64_t rows, int64_t width) {
@@ -64,7 +73,7 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
   if (row >= rows) return;
   const int64_t groups = width / N;
   const auto count = static_cast<float>(width);
-  const float mean = statistics.mean[row];
+  const float mean = kCentred ? statistics.mean[row] : 0.0F;
   const float rstd = statistics.rstd[row];
   const T* from = x + row * width;
   const T* gradient = g + row * width;
@@ -106,7 +115,7 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
   });
   sums = row_reduce<kThreads>(sums, parts,
                               [](float2 a, float2 b) { return make_float2(a.x + b.x, a.y + b.y); });
-  const float mean_h = sums.x / count;
+  const float mean_h = kCentred ? sums.x / count : 0.0F;
   const float mean_hn = sums.y / count;
   each([=](int64_t group, const Floats<N>& n, const Floats<N>& h) {
     Floats<N> out;
@@ -176,34 +185,61 @@ struct AddTotals {
   }
 };
 
-}  // namespace
+// dgamma of an RMS norm: the sums over the rows of g x rstd.
+template <class T>
+struct ScaleGradient {
+  static constexpr int kWide = kGroup<T>;
+  static constexpr int kTerms = 1;
+  static constexpr bool kByRow = true;
+  const T* g;
+  const T* x;
+  const float* rstd;
+  [[nodiscard]] bool aligned() const { return is_aligned<kWide>(g) && is_aligned<kWide>(x); }
+  template <int N>
+  __device__ NoColumns columns(int64_t /*j*/, int64_t /*columns*/) const {
+    return {};
+  }
+  template <int N, bool kAligned>
+  __device__ void add(Floats<N> (&sums)[1], int64_t row, int64_t i, NoColumns /*c*/) const {
+    const Floats<N> gradient = load<N, kAligned>(g + i);
+    const Floats<N> from = load<N, kAligned>(x + i);
+    const float scale = rstd[row];
+    for (int k = 0; k < N; ++k) sums[0][k] += gradient[k] * (from[k] * scale);
+  }
+};
+struct AddScaleTotals {
+  float* dgamma;
+  __device__ void operator()(int64_t column, const double (&totals)[1]) const {
+    dgamma[column] += static_cast<float>(totals[0]);
+  }
+};
 
-void layer_norm_forward(CudaContext& context, Tensor& y, Tensor& mean, Tensor& rstd,
-                        const Tensor& x, const Tensor& gamma, const Tensor& beta, float epsilon) {
+// beta is null where the norm is not centred.
+template <bool kCentred>
+void norm_forward(CudaContext& context, const char* op, Tensor& y, const Statistics& statistics,
+                  const Tensor& x, const Tensor& gamma, const float* shift, float epsilon) {
   const int64_t width = x.shape().back();
   const int64_t rows = x.shape().rows();
-  const Statistics statistics{mean.data<float>(), rstd.data<float>()};
-  with_element_type(x.dtype(), "layer_norm_forward", [&]<class T>(T) {
+  with_element_type(x.dtype(), op, [&]<class T>(T) {
     constexpr int kWide = kGroup<T>;
     T* to = y.data<T>();
     const T* from = x.data<T>();
     const auto* scale = gamma.data<float>();
-    const auto* shift = beta.data<float>();
     const bool aligned = is_aligned<kWide>(to) && is_aligned<kWide>(from) && is_aligned<4>(scale) &&
                          is_aligned<4>(shift);
     by_width<T>(width, aligned, [&]<int N, bool kAligned, int kThreads>() {
-      launch(context.queue, &forward_kernel<T, N, kAligned, kThreads>, row_shape<kThreads>(rows),
-             to, statistics, from, scale, shift, rows, width, epsilon);
+      launch(context.queue, &forward_kernel<T, N, kAligned, kThreads, kCentred>,
+             row_shape<kThreads>(rows), to, statistics, from, scale, shift, rows, width, epsilon);
     });
   });
 }
 
-void layer_norm_backward_input(CudaContext& context, Tensor& dx, const Tensor& g, const Tensor& x,
-                               const Tensor& mean, const Tensor& rstd, const Tensor& gamma) {
+template <bool kCentred>
+void norm_backward_input(CudaContext& context, const char* op, Tensor& dx, const Tensor& g,
+                         const Tensor& x, const Statistics& statistics, const Tensor& gamma) {
   const int64_t width = x.shape().back();
   const int64_t rows = x.shape().rows();
-  const Statistics statistics{mean.data<float>(), rstd.data<float>()};
-  with_element_type(x.dtype(), "layer_norm_backward_input", [&]<class T>(T) {
+  with_element_type(x.dtype(), op, [&]<class T>(T) {
     constexpr int kWide = kGroup<T>;
     T* to = dx.data<T>();
     const T* gradient = g.data<T>();
@@ -212,9 +248,44 @@ void layer_norm_backward_input(CudaContext& context, Tensor& dx, const Tensor& g
     const bool aligned = is_aligned<kWide>(to) && is_aligned<kWide>(gradient) &&
                          is_aligned<kWide>(from) && is_aligned<4>(scale);
     by_width<T>(width, aligned, [&]<int N, bool kAligned, int kThreads>() {
-      launch(context.queue, &backward_kernel<T, N, kAligned, kThreads>, row_shape<kThreads>(rows),
-             to, gradient, from, statistics, scale, rows, width);
+      launch(context.queue, &backward_kernel<T, N, kAligned, kThreads, kCentred>,
+             row_shape<kThreads>(rows), to, gradient, from, statistics, scale, rows, width);
     });
+  });
+}
+
+}  // namespace
+
+void layer_norm_forward(CudaContext& context, Tensor& y, Tensor& mean, Tensor& rstd,
+                        const Tensor& x, const Tensor& gamma, const Tensor& beta, float epsilon) {
+  norm_forward<true>(context, "layer_norm_forward", y, {mean.data<float>(), rstd.data<float>()}, x,
+                     gamma, beta.data<float>(), epsilon);
+}
+
+void layer_norm_backward_input(CudaContext& context, Tensor& dx, const Tensor& g, const Tensor& x,
+                               const Tensor& mean, const Tensor& rstd, const Tensor& gamma) {
+  norm_backward_input<true>(context, "layer_norm_backward_input", dx, g, x,
+                            {mean.data<float>(), rstd.data<float>()}, gamma);
+}
+
+void rms_norm_forward(CudaContext& context, Tensor& y, Tensor& rstd, const Tensor& x,
+                      const Tensor& gamma, float epsilon) {
+  norm_forward<false>(context, "rms_norm_forward", y, {nullptr, rstd.data<float>()}, x, gamma,
+                      nullptr, epsilon);
+}
+
+void rms_norm_backward_input(CudaContext& context, Tensor& dx, const Tensor& g, const Tensor& x,
+                             const Tensor& rstd, const Tensor& gamma) {
+  norm_backward_input<false>(context, "rms_norm_backward_input", dx, g, x,
+                             {nullptr, rstd.data<float>()}, gamma);
+}
+
+void rms_norm_backward_weight(CudaContext& context, Tensor& dgamma, const Tensor& g,
+                              const Tensor& x, const Tensor& rstd) {
+  const AddScaleTotals finish{dgamma.data<float>()};
+  with_element_type(x.dtype(), "rms_norm_backward_weight", [&]<class T>(T) {
+    const ScaleGradient<T> body{g.data<T>(), x.data<T>(), rstd.data<float>()};
+    launch_column_sums(context, body, finish, x.elements(), x.shape().back());
   });
 }
 

@@ -1,4 +1,5 @@
-// kernels/cuda/families/layer_norm.h -- the layer norms of the norm family, in a file of their own.
+// kernels/cuda/families/layer_norm.h -- layer norm and RMS norm of the norm family, in a file of
+// their own.
 // Shapes are the caller's to check.
 #pragma once
 
@@ -13,5 +14,12 @@ void layer_norm_backward_input(CudaContext& context, Tensor& dx, const Tensor& g
 void layer_norm_backward_weight(CudaContext& context, Tensor& dgamma, Tensor& dbeta,
                                 const Tensor& g, const Tensor& x, const Tensor& mean,
                                 const Tensor& rstd);
+
+void rms_norm_forward(CudaContext& context, Tensor& y, Tensor& rstd, const Tensor& x,
+                      const Tensor& gamma, float epsilon);
+void rms_norm_backward_input(CudaContext& context, Tensor& dx, const Tensor& g, const Tensor& x,
+                             const Tensor& rstd, const Tensor& gamma);
+void rms_norm_backward_weight(CudaContext& context, Tensor& dgamma, const Tensor& g,
+                              const Tensor& x, const Tensor& rstd);
 
 }  // namespace penstock

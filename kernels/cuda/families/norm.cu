@@ -160,6 +160,23 @@ class CudaNorm final : public NormOps {
     penstock::layer_norm_backward_weight(context_, dgamma, dbeta, g, x, mean, rstd);
   }
 
+  void rms_norm_forward(Tensor& y, Tensor& rstd, const Tensor& x, const Tensor& gamma,
+                        float epsilon) override {
+    check_rows("rms_norm_forward", y, x, rstd, rstd, gamma);
+    penstock::rms_norm_forward(context_, y, rstd, x, gamma, epsilon);
+  }
+  void rms_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x, const Tensor& rstd,
+                               const Tensor& gamma) override {
+    check_rows("rms_norm_backward_input", dx, x, rstd, rstd, gamma);
+    require_alike("rms_norm_backward_input", g, x);
+    penstock::rms_norm_backward_input(context_, dx, g, x, rstd, gamma);
+  }
+  void rms_norm_backward_weight(Tensor& dgamma, const Tensor& g, const Tensor& x,
+                                const Tensor& rstd) override {
+    check_rows("rms_norm_backward_weight", g, x, rstd, rstd, dgamma);
+    penstock::rms_norm_backward_weight(context_, dgamma, g, x, rstd);
+  }
+
   void batch_norm_forward(Tensor& y, Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
                           const Tensor& gamma, const Tensor& beta, float epsilon) override {
     constexpr const char* kOp = "batch_norm_forward";

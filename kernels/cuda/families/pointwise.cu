@@ -194,6 +194,16 @@ class CudaPointwise final : public PointwiseOps {
     require_alike("activation_backward", g, x);
     penstock::activation_backward(context_, dx, g, x, f);
   }
+  void gated_forward(Tensor& y, const Tensor& gate, const Tensor& x, Activation f) override {
+    require_alike("gated_forward", y, x);
+    require_alike("gated_forward", gate, x);
+    penstock::gated_forward(context_, y, gate, x, f);
+  }
+  void gated_backward(Tensor& dgate, Tensor& dx, const Tensor& g, const Tensor& gate,
+                      const Tensor& x, Activation f) override {
+    for (const Tensor& t : {dgate, dx, g, gate}) require_alike("gated_backward", t, x);
+    penstock::gated_backward(context_, dgate, dx, g, gate, x, f);
+  }
   void fused_backward(Tensor& dx, const Tensor& g, const Tensor& y, Fused f) override {
     switch (f) {
       case Fused::None:

@@ -18,6 +18,10 @@ class CudaToken final : public TokenOps {
     require_elements("embedding_backward", g, ids.elements() * dtable.dim(1));
     penstock::embedding_backward(context_, dtable, ids, g);
   }
+  void packed_places(Tensor& places, const Tensor& starts) override {
+    require_alike("packed_places", places, starts);
+    penstock::packed_places(context_, places, starts);
+  }
   void cross_entropy_forward(Tensor& result, Tensor& logsumexp, const Tensor& logits,
                              const Tensor& labels, const CrossEntropyOptions& options) override {
     check_rows("cross_entropy_forward", logits, labels, logsumexp);

@@ -9,6 +9,8 @@ namespace penstock {
 void embedding_forward(CudaContext& context, Tensor& y, const Tensor& ids, const Tensor& table);
 void embedding_backward(CudaContext& context, Tensor& dtable, const Tensor& ids, const Tensor& g);
 
+void packed_places(CudaContext& context, Tensor& places, const Tensor& starts);
+
 void cross_entropy_forward(CudaContext& context, Tensor& result, Tensor& logsumexp,
                            const Tensor& logits, const Tensor& labels,
                            const CrossEntropyOptions& options);

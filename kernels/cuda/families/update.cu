@@ -135,16 +135,6 @@ __device__ void square_piece(double* partial, const TensorRow& row, int64_t piec
   if (threadIdx.x == 0) partial[row.first_piece + piece] = sum;
 }
 
-// All pieces of a tensor, in the same manner.
-__device__ void total_pieces(double* result, const double* partial, const TensorRow& row) {
-  __shared__ double parts[kThreads / kWarp];
-  const int64_t count = (row.elements + kPiece - 1) / kPiece;
-  double sum = 0.0;
-  for (int64_t i = threadIdx.x; i < count; i += kThreads) sum += partial[row.first_piece + i];
-  sum = row_reduce<kThreads>(sum, parts, Plus{});
-  if (threadIdx.x == 0) *result = sum;
-}
-
 __global__ void __launch_bounds__(kThreads)
     square_list_kernel(double* partial, const TensorRow* rows, const Piece* pieces) {
   const Piece piece = pieces[blockIdx.x];
@@ -153,15 +143,6 @@ __global__ void __launch_bounds__(kThreads)
 __global__ void __launch_bounds__(kThreads) square_one_kernel(double* partial, TensorRow row) {
   square_piece(partial, row, blockIdx.x);
 }
-__global__ void __launch_bounds__(kThreads)
-    total_list_kernel(double* results, const double* partial, const TensorRow* rows) {
-  total_pieces(results + blockIdx.x, partial, rows[blockIdx.x]);
-}
-__global__ void __launch_bounds__(kThreads)
-    total_one_kernel(double* result, const double* partial, TensorRow row) {
-  total_pieces(result, partial, row);
-}
-
 LaunchShape blocks(int64_t count) {
   return {.grid = {static_cast<uint32_t>(count)}, .block = {kThreads}};
 }
@@ -246,25 +227,19 @@ class CudaUpdate final : public UpdateOps {
     update(Average{decay});
   }
 
-  void sum_of_squares(Tensor& results, std::span<const Tensor> all) override {
-    require_elements("sum_of_squares", results, static_cast<int64_t>(all.size()));
-    if (all.empty()) return;
-    make_rows(all, [](const Tensor& x) { return row_of("sum_of_squares", {}, {}, {}, x, 0.0F); });
+  void squares_by_block(Tensor& results, std::span<const Tensor> all) override {
+    static_assert(kPiece == kSquaresBlock);
+    make_rows(all, [](const Tensor& x) { return row_of("squares_by_block", {}, {}, {}, x, 0.0F); });
+    int64_t pieces = 0;
+    for (const TensorRow& row : rows_) pieces += row.pieces();
+    require_elements("squares_by_block", results, pieces);
+    if (pieces == 0) return;
     auto* to = results.data<double>();
     if (rows_.size() == 1) {
-      const Tensor scratch = context_.scratch({rows_[0].pieces()}, DType::F64);
-      auto* partial = scratch.data<double>();
-      launch(context_.queue, &square_one_kernel, blocks(rows_[0].pieces()), partial, rows_[0]);
-      launch(context_.queue, &total_one_kernel, blocks(1), to, partial, rows_[0]);
-      return;
+      return launch(context_.queue, &square_one_kernel, blocks(pieces), to, rows_[0]);
     }
     const TensorTable table = tables_.of(rows_);
-    const Tensor scratch = context_.scratch({table.count}, DType::F64);
-    auto* partial = scratch.data<double>();
-    launch(context_.queue, &square_list_kernel, blocks(table.count), partial, table.rows,
-           table.pieces);
-    launch(context_.queue, &total_list_kernel, blocks(static_cast<int64_t>(all.size())), to,
-           partial, table.rows);
+    launch(context_.queue, &square_list_kernel, blocks(table.count), to, table.rows, table.pieces);
   }
 
  private:

@@ -7,6 +7,7 @@
 #include "launch/program/commands/report_command.h"
 #include "launch/program/commands/schedule_command.h"
 #include "launch/program/help/help.h"
+#include "launch/program/hub/export_command.h"
 #include "launch/program/inspect/inspect_command.h"
 #include "launch/program/output.h"
 #include "launch/program/planning/plan_command.h"
@@ -30,6 +31,11 @@ int answer_inspect(const Arguments& arguments, const ModelMaker& models) {
   return found.exit_code;
 }
 
+int answer_export(const Arguments& arguments, const ModelMaker& /*models*/) {
+  write_answer(export_text(arguments));
+  return 0;
+}
+
 int answer_report(const Arguments& arguments, const ModelMaker& /*models*/) {
   write_answer(report_text(arguments));
   return 0;
@@ -48,6 +54,7 @@ constexpr Command kCommands[] = {
     {plan_form, plan_command_options, nullptr, answer_plan},
     {profile_form, profile_command_options, profile_command},
     {sweep_form, sweep_command_options, nullptr, sweep_command},
+    {export_form, export_command_options, nullptr, answer_export},
     {report_form, report_command_options, nullptr, answer_report},
     {inspect_form, inspect_command_options, nullptr, answer_inspect},
     {schedule_form, schedule_command_options, nullptr, answer_schedule},

@@ -10,6 +10,7 @@
 #include "launch/program/commands/commands.h"
 #include "launch/program/device_choice.h"
 #include "launch/program/failure.h"
+#include "launch/program/hub/folder_run.h"
 #include "launch/program/output.h"
 #include "launch/program/processor/measured_speed.h"
 #include "launch/program/runs/dry_run.h"
@@ -96,6 +97,7 @@ std::unique_ptr<Reporter> begin(Collective& world, const Config& config, Destina
       (void)refuse_other_run(to.resume_from, config, kept_run_file(config));
     }
     const std::vector<std::string> more = to.directory->begin(kept_run_file(config));
+    keep_model_folder(config, to.path);
     notes.insert(notes.begin(), more.begin(), more.end());
     notes.insert(notes.begin(), attempt_note(*to.directory));
     reporter =
@@ -173,6 +175,7 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
   if (!config.run.dry_run && nothing_is_left(world, config, made.to)) return std::nullopt;
   refuse_hidden_folder(world, session, made.to.path);
   config.run.out = made.to.path;
+  if (made.to.resume_from.empty()) check_model_folder(world, config, models);
   config = with_vocabulary(world, config, made.to.path);
   made.threads = shared_threads(world, session, config.run);
   config.run.threads = made.threads.threads;

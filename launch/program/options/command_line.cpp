@@ -199,7 +199,10 @@ Settings read_settings(const std::vector<std::string>& arguments, bool required,
     fail_input(
         fmt::format("one run file at a time, not '{}' and '{}'", run_files[0], run_files[1]));
   }
-  if (run_files.empty() && required) {
+  const bool has_network =
+      std::any_of(parsed.begin(), parsed.end(),
+                  [](const po::option& argument) { return argument.string_key == "model.from"; });
+  if (run_files.empty() && required && !has_network) {
     fail_input("no run file given: penstock COMMAND RUNFILE.toml [--section.key value ...]");
   }
   Settings settings;

@@ -13,6 +13,7 @@
 
 #include "kernels/error.h"
 #include "kernels/suggest.h"
+#include "launch/program/hub/model_section.h"
 #include "launch/program/options/shortened.h"
 #include "runtime/data/text/vocabulary.h"
 #include "runtime/data/tokens/token_shards.h"
@@ -194,6 +195,13 @@ void settle_schedule(Settings& settings) {
   }
 }
 
+void settle_model_folder(Settings& settings) {
+  std::string& from = settings.config.model.from;
+  if (from.empty()) return;
+  from = found(settings, "model.from", from).string();
+  settle_model(settings);
+}
+
 // The source of a run may be gone when the run's own file is read again, to evaluate it: whether it
 // is there is asked when it is needed.
 void settle_init(Settings& settings) {
@@ -229,10 +237,15 @@ void settle_run_directory(Settings& settings) {
   out = folder.empty() ? "." : folder.string();
 }
 
-// Lines of JSON have no other tokenizer than a folder's, and packed rows are the network's matter.
+// Lines of JSON have no other tokenizer than a folder's, the model's own unless another is named;
+// and packed rows are the network's matter.
 void settle_tuning(Settings& settings) {
   DataConfig& data = settings.config.data;
-  if (data.kind == "jsonl") data.tokenizer = "folder";
+  const std::string& from = settings.config.model.from;
+  const bool folder_is_meant =
+      data.kind == "text" && !from.empty() && !settings.given("data.tokenizer");
+  if (data.kind == "jsonl" || folder_is_meant) data.tokenizer = "folder";
+  if (uses_folder(data) && data.vocabulary.empty()) data.vocabulary = from;
   settings.config.model.packed = packs_rows(data);
 }
 
@@ -277,6 +290,7 @@ void assign(Settings& settings, const Option& option, const OptionValue& value,
 }
 
 void complete(Settings& settings, DataRead read) {
+  settle_model_folder(settings);
   settle_schedule(settings);
   settle_profile(settings, read);
   settle_init(settings);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -43,6 +44,10 @@ std::optional<OptionValue> value_of(const toml::node& node, const Option& option
   } else if (std::holds_alternative<std::string>(type)) {
     if (const auto* text = node.as_string()) return text->get();
     if (option.accepts_number && node.is_number()) return text_of(*node.value<double>());
+    // auto | true | false
+    const auto* flag = node.as_boolean();
+    const std::string word = flag != nullptr && flag->get() ? "true" : "false";
+    if (flag != nullptr && std::ranges::count(option.limits.choices, word) > 0) return word;
   } else if (std::holds_alternative<std::vector<int64_t>>(type)) {
     return list_of<int64_t>(node);
   } else if (std::holds_alternative<std::vector<double>>(type)) {

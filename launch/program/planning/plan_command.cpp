@@ -12,6 +12,7 @@
 #include "kernels/device_model.h"
 #include "kernels/error.h"
 #include "launch/program/help/flag.h"
+#include "launch/program/hub/folder_run.h"
 #include "launch/program/options/command_line.h"
 #include "launch/program/planning/plan_json.h"
 #include "launch/program/planning/plan_replay.h"
@@ -24,6 +25,7 @@
 #include "runtime/blueprint/plan_request.h"
 #include "runtime/costs/interconnects.h"
 #include "runtime/data/text/vocabulary.h"
+#include "runtime/hub/weights.h"
 
 namespace penstock {
 namespace {
@@ -160,6 +162,8 @@ std::string plan_text(const std::vector<std::string>& arguments, const ModelMake
   const auto model =
       std::make_shared<Sequential>(models.build(config.model, vocabulary, config.model.classes));
   check_model(*model, input, config.pipeline.micro_batch_size);
+  // Of a model that has not been downloaded yet, config.json will do.
+  if (has_hub_weights(config.model.from)) check_model_folder(config, models);
 
   PlanRequest asked = plan_request(config, request.ranks, described(request, device, known),
                                    costs_by_size(config, model, input, device, known));

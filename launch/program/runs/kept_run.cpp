@@ -6,6 +6,7 @@
 #include "kernels/error.h"
 #include "launch/program/options/run_file.h"
 #include "runtime/data/text/vocabulary.h"
+#include "runtime/hub/kept_folder.h"
 #include "runtime/run_directory/contents.h"
 #include "runtime/run_directory/identity.h"
 #include "runtime/run_directory/names.h"
@@ -39,7 +40,10 @@ std::string kept_vocabulary(const fs::path& directory) {
 
 std::string kept_run_file(const Config& config) {
   Config kept = config;
-  kept.data.vocabulary = inside(config.data.vocabulary, config.run.out);
+  // The model's own tokenizer is that of the kept folder.
+  const bool follows = uses_folder(config.data) && config.data.vocabulary == config.model.from;
+  kept.data.vocabulary = follows ? "" : inside(config.data.vocabulary, config.run.out);
+  if (!kept.model.from.empty() && !kept.run.out.empty()) kept.model.from = kKeptFolder;
   const RunConfig defaults;
   kept.run.out = defaults.out;
   kept.run.resume = defaults.resume;

@@ -9,7 +9,8 @@
 namespace penstock {
 
 // The run file for the run directory config.run.out, and for its checkpoints: a vocabulary in the
-// directory is relative to it, and what was said of one attempt only is left out.
+// directory, and what is kept of the folder model.from, is relative to it, and what was said of one
+// attempt only is left out.
 [[nodiscard]] std::string kept_run_file(const Config& config);
 
 // With the sizes that the data gave the network (vocabulary, classes), as run.json in run.out has

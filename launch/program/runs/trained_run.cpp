@@ -8,12 +8,14 @@
 
 #include "launch/program/device_choice.h"
 #include "launch/program/failure.h"
+#include "launch/program/hub/folder_run.h"
 #include "launch/program/runs/kept_run.h"
 #include "launch/program/setup.h"
 #include "launch/program/start/data_places.h"
 #include "runtime/checkpoint/reader.h"
 #include "runtime/data/text/vocabulary.h"
 #include "runtime/run_directory/contents.h"
+#include "runtime/training/checkpoints/from_folder.h"
 #include "runtime/training/checkpoints/trained_weights.h"
 
 namespace penstock {
@@ -50,19 +52,34 @@ std::string readable(const std::string& named, const std::string& run_directory)
   return path;
 }
 
+// Whether the weights are those of a Hugging Face folder as it was published: the command line
+// names it, and no checkpoint.
+bool is_folder_itself(Collective& world, const Settings& settings, const std::string& checkpoint) {
+  const std::string answer = on_first_rank(world, [&]() -> std::string {
+    if (!settings.place_of("model.from").starts_with("--")) return "";
+    if (checkpoint.empty()) return "folder";
+    fail_input("--model.from names weights, and so does --checkpoint: leave one out");
+  });
+  return !answer.empty();
+}
+
 }  // namespace
 
 TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelMaker& models,
                        bool with_data, const CountTexts& count, int width) {
   DeviceChoice choice;
+  bool uses_folder = false;
   {
     // Rank 0 may read what a person types, who takes the time that it takes.
     const std::unique_ptr<Network> all =
         starting_network(session, count ? std::chrono::milliseconds(0) : kWaitLimit);
     Collective& world = all->world();
     const DataRead read = with_data ? DataRead::Validation : DataRead::Nothing;
-    const Config asked = shared_config(world, options.rest, true, nullptr, read);
-    config = share(world, [&] { return with_kept(asked, options.checkpoint); });
+    Settings settings;
+    const Config asked = shared_config(world, options.rest, true, &settings, read);
+    uses_folder = is_folder_itself(world, settings, options.checkpoint);
+    config =
+        uses_folder ? asked : share(world, [&] { return with_kept(asked, options.checkpoint); });
     config.run.dry_run = false;  // of what was trained
     const ThreadPlan plan = shared_threads(world, session, config.run);
     config.run.threads = plan.threads;
@@ -71,7 +88,13 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
     refuse_sharing(choice, config.run);
     agree(world, fmt::format("rank {} (host {})", session.rank(), session.host()),
           [&] { device = open_device(choice, plan.threads, config.run); });
-    checkpoint = on_first_rank(world, [&] { return readable(options.checkpoint, config.run.out); });
+    if (uses_folder) {
+      check_model_folder(world, config, models);
+      checkpoint = config.model.from;
+    } else {
+      checkpoint =
+          on_first_rank(world, [&] { return readable(options.checkpoint, config.run.out); });
+    }
     grid = grid_of(config, session.ranks(), session.started_by());
     if (count) spare_micro_batches(config, counted_on_first_rank(world, count), width);
   }
@@ -88,8 +111,10 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
     refuse_missing_data(network->world(), session, grid, config.data, *blueprint);
     source->open(pipeline->reads().fields);
   }
-  agree(network->world(), name_of_rank(session, grid),
-        [&] { load_weights(checkpoint, *pipeline, *device); });
+  agree(network->world(), name_of_rank(session, grid), [&] {
+    if (uses_folder) return load_folder(config.model, *pipeline, *device);
+    load_weights(checkpoint, *pipeline, *device);
+  });
 }
 
 void TrainedRun::use(const Session& session, const std::function<void()>& work) const {

@@ -29,7 +29,7 @@ struct TrainedRun {
 
   Config config;
   Grid grid;
-  std::string checkpoint;
+  std::string checkpoint;  // or the Hugging Face folder, where that is what is used
   std::unique_ptr<Device> device;
   std::unique_ptr<Network> network;
   std::unique_ptr<DataSource> source;  // null without data

@@ -17,11 +17,18 @@ namespace {
 
 using nlohmann::json;
 
-std::vector<Shard> own_shards(const CheckpointRequest& request) {
+// Of this stage, whichever replica writes them.
+std::vector<Shard> all_shards(const CheckpointRequest& request) {
   std::vector<Shard> all = cut_shards("model", request.model);
   std::vector<Shard> more = cut_shards("optimizer", request.optimizer);
   std::move(more.begin(), more.end(), std::back_inserter(all));
-  return share_of(std::move(all), request.replica, request.replicas);
+  return all;
+}
+
+bool has_parts(const std::vector<Shard>& shards) {
+  return std::ranges::any_of(shards, [](const Shard& shard) {
+    return std::ranges::any_of(shard.tensors, &PlacedTensor::is_part);
+  });
 }
 
 // The file of every shard of every rank, as each of them listed its own: [[file, ...], ...].
@@ -33,6 +40,7 @@ json name_files(const std::vector<std::string>& lists) {
   json files = json::array();
   for (size_t rank = 0; rank < lists.size(); ++rank) {
     const json list = json::parse(lists[rank]);
+    throw_if_failed(list, "rank " + std::to_string(rank) + ": ");
     for (size_t i = 0; i < list.size(); ++i) {
       places.emplace_back(list[i][0], list[i][1], list[i][2], rank, i);
       ++totals[list[i][0]];
@@ -74,11 +82,17 @@ CheckpointWriter::~CheckpointWriter() {
 CheckpointWriter::Order CheckpointWriter::agree(const CheckpointRequest& request) {
   if (under_way()) fail_internal("a checkpoint was begun before the last one was complete");
   Order order;
-  order.shards = own_shards(request);
-  json list = json::array();
-  for (const Shard& shard : order.shards) {
-    list.push_back({shard.part, shard.layer, shard.piece});
-  }
+  std::vector<Shard> all = all_shards(request);
+  const std::vector<int> writers = writers_of(all, request.replicas);
+  const json list = attempt([&] {
+    json mine = json::array();
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (writers[i] != request.replica) continue;
+      mine.push_back({all[i].part, all[i].layer, all[i].piece});
+    }
+    snapshot_.make_room(all, writers, request.replica);
+    return mine;
+  });
   const std::vector<std::string> lists = world_.gather_text(packed(list));
   prefix_ = "cannot save checkpoint " + request.root + "/" + step_name(request.state.step) + ": ";
   std::string answer;
@@ -95,27 +109,46 @@ CheckpointWriter::Order CheckpointWriter::agree(const CheckpointRequest& request
   request_ = {.root = request.root, .retention = request.retention, .state = request.state};
   directory_ = order.directory;
   phase_ = Phase::Shards;
+  if (request.between_replicas != nullptr && has_parts(all)) {
+    order.is_in_parts = true;
+    snapshot_.assemble(all, writers, request.replica, *request.between_replicas);
+  }
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (writers[i] == request.replica) order.shards.push_back(std::move(all[i]));
+  }
   return order;
+}
+
+// False: there is no memory, which is this rank's outcome, as if it had failed to write.
+bool CheckpointWriter::takes_copies(Order& order) {
+  try {
+    snapshot_.take(order.shards);
+    return true;
+  } catch (...) {
+    const std::exception_ptr failure = std::current_exception();
+    work_.do_now([&](const auto&) -> json { std::rethrow_exception(failure); });
+    return false;
+  }
 }
 
 void CheckpointWriter::begin(const CheckpointRequest& request) {
   Order order = agree(request);
-  try {
-    snapshot_.take(order.shards);
-  } catch (...) {  // is this rank's outcome, as if it had failed to write
-    const std::exception_ptr failure = std::current_exception();
-    return work_.do_now([&](const auto&) -> json { std::rethrow_exception(failure); });
-  }
+  if (!takes_copies(order)) return;
   work_.start([order = std::move(order)](const std::stop_token& stop) {
     return write_shards(order.directory, order.shards, order.files, nullptr, stop);
   });
 }
 
 CheckpointResult CheckpointWriter::save(const CheckpointRequest& request) {
-  const Order order = agree(request);
-  work_.do_now([&](const std::stop_token& stop) {
-    return write_shards(order.directory, order.shards, order.files, &device_, stop);
-  });
+  Order order = agree(request);
+  // What was put together is in host memory, and one shard may have tensors of both kinds.
+  const bool copies = order.is_in_parts && !device_.host_addressable();
+  if (!copies || takes_copies(order)) {
+    work_.do_now([&](const std::stop_token& stop) {
+      Device* device = copies ? nullptr : &device_;
+      return write_shards(order.directory, order.shards, order.files, device, stop);
+    });
+  }
   return *finish();
 }
 

@@ -46,7 +46,8 @@ class CheckpointWriter {
   // Collective: advances until the one under way, if any, is complete.
   std::optional<CheckpointResult> finish();
 
-  // Collective: a checkpoint that is complete when this returns, without a copy of anything.
+  // Collective: a checkpoint that is complete when this returns, without a copy of anything that
+  // replicas do not share out, where the host reads the device's memory.
   CheckpointResult save(const CheckpointRequest& request);
 
   // Host memory of the copy.
@@ -58,8 +59,10 @@ class CheckpointWriter {
     std::string directory;
     std::vector<Shard> shards;
     std::vector<std::string> files;  // of the shards
+    bool is_in_parts = false;        // some of their tensors were put together from parts
   };
   [[nodiscard]] Order agree(const CheckpointRequest& request);
+  [[nodiscard]] bool takes_copies(Order& order);
   void publish();
 
   Collective& world_;

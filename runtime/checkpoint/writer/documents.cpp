@@ -59,10 +59,14 @@ json write_documents(const Completion& completion) {
 json write_shard(const std::string& directory, const std::string& file, const Shard& shard,
                  Device* device) {
   // "format" is what Hugging Face's loader asks for: names and layouts as in PyTorch.
-  const FileDigest digest =
-      write_safetensors(directory + "/" + file, shard.tensors, {{"format", "pt"}}, device);
+  std::vector<NamedTensor> tensors;
   json names = json::array();
-  for (const NamedTensor& tensor : shard.tensors) names.push_back(tensor.name);
+  for (const PlacedTensor& tensor : shard.tensors) {
+    tensors.push_back(tensor.named);
+    names.push_back(tensor.named.name);
+  }
+  const FileDigest digest =
+      write_safetensors(directory + "/" + file, tensors, {{"format", "pt"}}, device);
   return {{"part", shard.part},
           {"file", file},
           {"bytes", digest.size_bytes},

@@ -11,7 +11,7 @@ namespace penstock {
 
 uint64_t Shard::size_bytes() const {
   uint64_t total = 0;
-  for (const NamedTensor& tensor : tensors) total += tensor.tensor.size_bytes();
+  for (const PlacedTensor& tensor : tensors) total += tensor.size_bytes();
   return total;
 }
 
@@ -23,27 +23,39 @@ std::vector<Shard> cut_shards(const std::string& part, std::vector<PlacedTensor>
   std::vector<Shard> shards;
   uint64_t bytes = 0;  // in the last one
   for (PlacedTensor& tensor : tensors) {
-    const uint64_t more = tensor.named.tensor.size_bytes();
+    const uint64_t more = tensor.size_bytes();
     const bool same_layer = !shards.empty() && shards.back().layer == tensor.layer;
     if (!same_layer || bytes + more > limit_bytes) {
       shards.push_back({part, tensor.layer, same_layer ? shards.back().piece + 1 : 0, {}});
       bytes = 0;
     }
     bytes += more;
-    shards.back().tensors.push_back(std::move(tensor.named));
+    shards.back().tensors.push_back(std::move(tensor));
   }
   return shards;
 }
 
-std::vector<Shard> share_of(std::vector<Shard> shards, int replica, int replicas) {
-  std::stable_sort(shards.begin(), shards.end(),
-                   [](const Shard& a, const Shard& b) { return a.size_bytes() > b.size_bytes(); });
+std::vector<int> writers_of(const std::vector<Shard>& shards, int replicas) {
+  std::vector<size_t> order(shards.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return shards[a].size_bytes() > shards[b].size_bytes();
+  });
   std::vector<uint64_t> load(static_cast<size_t>(replicas));
-  std::vector<Shard> mine;
-  for (Shard& shard : shards) {
+  std::vector<int> writers(shards.size());
+  for (const size_t shard : order) {
     const auto least = std::min_element(load.begin(), load.end());
-    *least += shard.size_bytes();
-    if (least - load.begin() == replica) mine.push_back(std::move(shard));
+    *least += shards[shard].size_bytes();
+    writers[shard] = static_cast<int>(least - load.begin());
+  }
+  return writers;
+}
+
+std::vector<Shard> share_of(std::vector<Shard> shards, int replica, int replicas) {
+  const std::vector<int> writers = writers_of(shards, replicas);
+  std::vector<Shard> mine;
+  for (size_t i = 0; i < shards.size(); ++i) {
+    if (writers[i] == replica) mine.push_back(std::move(shards[i]));
   }
   return mine;
 }

@@ -14,7 +14,7 @@ struct Shard {
   std::string part;   // "model" | "optimizer"
   int64_t layer = 0;  // whose tensors it has
   int64_t piece = 0;  // 0 but where a layer has several
-  std::vector<NamedTensor> tensors;
+  std::vector<PlacedTensor> tensors;
   [[nodiscard]] uint64_t size_bytes() const;
 };
 
@@ -27,8 +27,10 @@ inline constexpr uint64_t kShardBytes = uint64_t{1} << 30;
                                             std::vector<PlacedTensor> tensors,
                                             uint64_t limit_bytes = kShardBytes);
 
-// Those that this replica writes. All replicas share them out alike, the largest first, each to the
-// replica that has the fewest bytes so far.
+// By shard, the replica that writes it. All replicas share them out alike, the largest first, each
+// to the replica that has the fewest bytes so far.
+[[nodiscard]] std::vector<int> writers_of(const std::vector<Shard>& shards, int replicas);
+// Those that this replica writes.
 [[nodiscard]] std::vector<Shard> share_of(std::vector<Shard> shards, int replica, int replicas);
 
 // "model-00002-of-00004.safetensors".

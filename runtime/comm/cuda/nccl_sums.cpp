@@ -7,7 +7,8 @@
 // each adds the copies of its own by a kernel of ours, and ncclAllGather spreads the sums: 2
 // (D-1)/D of the buffer sent by each, as in a ring, in steps that all members take at the same
 // time. What is left over when a slice does not divide by D, a few elements, is gathered whole and
-// added by everyone.
+// added by everyone. Members that share the sums out (scatter(), gather()) exchange segments of
+// their own elements in the same way, and spread them when asked to.
 #include <algorithm>
 #include <utility>
 
@@ -30,17 +31,13 @@ class NcclReduceGroup final : public ReduceGroup, private Poller {
   NcclReduceGroup(CommHandle members, const std::string& name, int blocks, CudaDevice& device,
                   Pollers& pollers)
       : members_(std::move(members)),
+        device_(device),
         queue_(device.queue()),
         context_("summing gradients over " + name),
         comm_(members_.get(), context_, blocks),
         entry_(pollers, *this),
         watched_(queue_, pollers) {
-    const int64_t ranks = comm_.size();
-    if (ranks > 2) {
-      const int64_t segments = (ranks - 1) * (kSliceElements / ranks);
-      const int64_t leftovers = ranks * ranks * kAligned;
-      scratch_ = device.empty({std::max(segments, leftovers)}, DType::F32, Purpose::Communication);
-    }
+    if (comm_.size() > 2) take_scratch();
     warm_up(device);
   }
 
@@ -49,11 +46,39 @@ class NcclReduceGroup final : public ReduceGroup, private Poller {
   void start(const Tensor& buffer) override {
     check_gradients(context_, buffer);
     if (size() == 1 || buffer.elements() == 0) return;
-    queue_.record(made_);
-    made_.hold_back(stream_.get());
+    begin();
     sum(buffer.data<float>(), buffer.elements());
-    last_.record(stream_.get());
-    any_ = ever_ = true;
+    end();
+  }
+  void scatter(const Tensor& buffer, std::span<const int64_t> cuts) override {
+    check_gradients(context_, buffer);
+    if (size() == 1) return;
+    if (!scratch_) take_scratch();
+    begin();
+    int64_t longest = 0;
+    for (size_t member = 0; member + 1 < cuts.size(); ++member) {
+      longest = std::max(longest, cuts[member + 1] - cuts[member]);
+    }
+    const int64_t segment = kSliceElements / size();
+    for (int64_t offset = 0; offset < longest; offset += segment) {
+      exchange(buffer.data<float>(), cuts, offset, segment);
+    }
+    end();
+  }
+  void gather(const Tensor& buffer, std::span<const int64_t> cuts) override {
+    check_gradients(context_, buffer);
+    if (size() == 1) return;
+    begin();
+    comm_.group([&](ncclComm_t comm) {
+      const Segment own = segment_of(buffer.data<float>(), cuts, comm_.rank());
+      for (int member = 0; member < size(); ++member) {
+        if (member == comm_.rank()) continue;
+        send(own, member, comm);
+        const Segment theirs = segment_of(buffer.data<float>(), cuts, member);
+        receive(theirs.data, theirs.elements, member, comm);
+      }
+    });
+    end();
   }
   void progress() override { poll(); }
   void finish() override {
@@ -63,6 +88,58 @@ class NcclReduceGroup final : public ReduceGroup, private Poller {
   }
 
  private:
+  // Some of one member's elements of a buffer.
+  struct Segment {
+    float* data = nullptr;
+    int64_t elements = 0;
+  };
+  static Segment segment_of(float* data, std::span<const int64_t> cuts, int member,
+                            int64_t offset = 0, int64_t most = INT64_MAX) {
+    const auto m = static_cast<size_t>(member);
+    const int64_t left = std::max<int64_t>(cuts[m + 1] - cuts[m] - offset, 0);
+    return {data + cuts[m] + offset, std::min(left, most)};
+  }
+  void send(const Segment& segment, int to, ncclComm_t comm) {
+    if (segment.elements == 0) return;
+    PENSTOCK_NCCL(comm_, ncclSend(segment.data, static_cast<size_t>(segment.elements), ncclFloat32,
+                                  to, comm, stream_.get()));
+  }
+  void receive(float* data, int64_t elements, int from, ncclComm_t comm) {
+    if (elements == 0) return;
+    PENSTOCK_NCCL(comm_, ncclRecv(data, static_cast<size_t>(elements), ncclFloat32, from, comm,
+                                  stream_.get()));
+  }
+
+  void take_scratch() {
+    const int64_t ranks = comm_.size();
+    const int64_t segments = (ranks - 1) * (kSliceElements / ranks);
+    const int64_t leftovers = ranks * ranks * kAligned;
+    scratch_ = device_.empty({std::max(segments, leftovers)}, DType::F32, Purpose::Communication);
+  }
+  void begin() {
+    queue_.record(made_);
+    made_.hold_back(stream_.get());
+  }
+  void end() {
+    last_.record(stream_.get());
+    any_ = ever_ = true;
+  }
+
+  // One segment of everybody's elements: my copies of theirs for their copies of mine.
+  void exchange(float* data, std::span<const int64_t> cuts, int64_t offset, int64_t most) {
+    const Segment own = segment_of(data, cuts, comm_.rank(), offset, most);
+    comm_.group([&](ncclComm_t comm) {
+      auto* copy = scratch_.data<float>();
+      for (int member = 0; member < size(); ++member) {
+        if (member == comm_.rank()) continue;
+        send(segment_of(data, cuts, member, offset, most), member, comm);
+        receive(copy, own.elements, member, comm);
+        copy += own.elements;
+      }
+    });
+    add_copies(own.data, scratch_.data<float>(), own.elements, comm_.rank(), size(), stream_.get());
+  }
+
   void sum(float* data, int64_t elements) {
     if (size() == 2) {
       comm_.group([&](ncclComm_t comm) {
@@ -116,8 +193,7 @@ class NcclReduceGroup final : public ReduceGroup, private Poller {
   void warm_up(CudaDevice& device) {
     if (size() == 1) return;
     const Tensor first = device.empty({int64_t{size()} + 1}, DType::F32, Purpose::Communication);
-    queue_.record(made_);
-    made_.hold_back(stream_.get());
+    begin();
     PENSTOCK_CUDA(cudaMemsetAsync(first.raw(), 0, first.size_bytes(), stream_.get()));
     sum(first.data<float>(), first.elements());
     comm_.settle(stream_);
@@ -129,6 +205,7 @@ class NcclReduceGroup final : public ReduceGroup, private Poller {
   }
 
   CommHandle members_;
+  CudaDevice& device_;
   Queue& queue_;
   std::string context_;
   Stream stream_{Stream::Priority::Urgent};

@@ -27,16 +27,12 @@ class StagedReduceGroup final : public ReduceGroup, private Poller {
 
   [[nodiscard]] int size() const override { return inner_->size(); }
 
-  void start(const Tensor& buffer) override {
-    inner_->check(buffer);
-    if (size() == 1) return;
-    Bucket& bucket = bucket_of(buffer);
-    queue_.record(bucket.made);
-    bucket.made.hold_back(down_.get());
-    copy(bucket.twin, bucket.buffer, down_);
-    bucket.copied.record(down_.get());
-    started_.push_back(&bucket);
-    poll();
+  void start(const Tensor& buffer) override { begin(buffer, Work::Sum, {}); }
+  void scatter(const Tensor& buffer, std::span<const int64_t> cuts) override {
+    begin(buffer, Work::Scatter, cuts);
+  }
+  void gather(const Tensor& buffer, std::span<const int64_t> cuts) override {
+    begin(buffer, Work::Gather, cuts);
   }
   void progress() override { poll(); }
 
@@ -51,11 +47,39 @@ class StagedReduceGroup final : public ReduceGroup, private Poller {
   }
 
  private:
+  enum class Work : uint8_t { Sum, Scatter, Gather };
   struct Bucket {
     Tensor buffer;  // held, so that no other tensor can appear at its address
     Tensor twin;
+    Work work = Work::Sum;  // what it was started for last
+    std::vector<int64_t> cuts = {};
     Event made, copied;
   };
+
+  void begin(const Tensor& buffer, Work work, std::span<const int64_t> cuts) {
+    inner_->check(buffer);
+    if (size() == 1) return;
+    Bucket& bucket = bucket_of(buffer);
+    bucket.work = work;
+    bucket.cuts.assign(cuts.begin(), cuts.end());
+    queue_.record(bucket.made);
+    bucket.made.hold_back(down_.get());
+    copy(bucket.twin, bucket.buffer, down_);
+    bucket.copied.record(down_.get());
+    started_.push_back(&bucket);
+    poll();
+  }
+
+  void hand_over(const Bucket& bucket) {
+    switch (bucket.work) {
+      case Work::Sum:
+        return inner_->start(bucket.twin);
+      case Work::Scatter:
+        return inner_->scatter(bucket.twin, bucket.cuts);
+      case Work::Gather:
+        return inner_->gather(bucket.twin, bucket.cuts);
+    }
+  }
 
   Bucket& bucket_of(const Tensor& buffer) {
     const auto found = buckets_.find(buffer.raw());
@@ -81,7 +105,7 @@ class StagedReduceGroup final : public ReduceGroup, private Poller {
   void poll() override {
     if (summed_ == started_.size()) return;
     while (handed_ < started_.size() && started_[handed_]->copied.passed()) {
-      inner_->start(started_[handed_++]->twin);
+      hand_over(*started_[handed_++]);
     }
     inner_->progress();
     while (summed_ < handed_ && inner_->is_done(started_[summed_]->twin)) {

@@ -7,6 +7,20 @@
 #include "runtime/comm/mpi/mpi_check.h"
 
 namespace penstock {
+namespace {
+
+// Counts of MPI are ints.
+template <class Byte>
+std::vector<std::span<Byte>> pieces_of(std::span<Byte> bytes) {
+  constexpr size_t kPiece = size_t{1} << 30;
+  std::vector<std::span<Byte>> pieces;
+  for (; !bytes.empty(); bytes = bytes.subspan(pieces.back().size())) {
+    pieces.push_back(bytes.first(std::min(bytes.size(), kPiece)));
+  }
+  return pieces;
+}
+
+}  // namespace
 
 MpiCollective::MpiCollective(CommHandle comm, std::string name, Pollers& pollers)
     : comm_(std::move(comm)), name_(std::move(name)), pollers_(pollers) {
@@ -141,18 +155,24 @@ void MpiCollective::broadcast(std::span<double> values, int root) {
   broadcast_bytes(values.data(), values.size_bytes(), root);
 }
 
-void MpiCollective::give(double value, int to) {
-  RequestHandle request;
-  PENSTOCK_MPI(MPI_Isend(&value, 1, MPI_DOUBLE, to, 0, comm_.get(), request.address()), name_);
-  wait_for(request);
+void MpiCollective::give(std::span<const std::byte> bytes, int to) {
+  for (const auto piece : pieces_of(bytes)) {
+    RequestHandle request;
+    PENSTOCK_MPI(MPI_Isend(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, to, 0,
+                           comm_.get(), request.address()),
+                 name_);
+    wait_for(request);
+  }
 }
 
-double MpiCollective::take(int from) {
-  double value = 0.0;
-  RequestHandle request;
-  PENSTOCK_MPI(MPI_Irecv(&value, 1, MPI_DOUBLE, from, 0, comm_.get(), request.address()), name_);
-  wait_for(request);
-  return value;
+void MpiCollective::take(std::span<std::byte> bytes, int from) {
+  for (const auto piece : pieces_of(bytes)) {
+    RequestHandle request;
+    PENSTOCK_MPI(MPI_Irecv(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, from, 0,
+                           comm_.get(), request.address()),
+                 name_);
+    wait_for(request);
+  }
 }
 
 void MpiCollective::broadcast_bytes(void* data, size_t size_bytes, int root) {

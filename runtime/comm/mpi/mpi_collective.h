@@ -33,8 +33,8 @@ class MpiCollective final : public Collective {
   [[nodiscard]] std::vector<std::string> gather_text(const std::string& mine) override;
   [[nodiscard]] std::string broadcast(const std::string& text, int root) override;
   void broadcast(std::span<double> values, int root) override;
-  void give(double value, int to) override;
-  [[nodiscard]] double take(int from) override;
+  void give(std::span<const std::byte> bytes, int to) override;
+  void take(std::span<std::byte> bytes, int from) override;
 
  private:
   // Waits for a request that MPI has just made.

@@ -1,7 +1,6 @@
 #include "runtime/comm/mpi/mpi_reduce.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <exception>
 #include <utility>
@@ -25,11 +24,13 @@ void check_gradients(const std::string& context, const Tensor& buffer) {
 }
 
 int64_t MpiReduceGroup::Slice::first(int member) const {
-  return std::min(member * segment, elements);
+  const auto m = static_cast<size_t>(member);
+  return std::min(plan->cuts[m] + offset, plan->cuts[m + 1]);
 }
 
 int64_t MpiReduceGroup::Slice::length(int member) const {
-  return first(member + 1) - first(member);
+  const auto m = static_cast<size_t>(member);
+  return std::min(plan->segment, plan->cuts[m + 1] - first(member));
 }
 
 MpiReduceGroup::MpiReduceGroup(CommHandle comm, const std::string& name, Memory& memory,
@@ -67,19 +68,24 @@ void MpiReduceGroup::check(const Tensor& buffer) const {
 }
 
 void MpiReduceGroup::start(const Tensor& buffer) {
+  enqueue(buffer, Work::Sum, {});
+}
+
+void MpiReduceGroup::scatter(const Tensor& buffer, std::span<const int64_t> cuts) {
+  enqueue(buffer, Work::Scatter, cuts);
+}
+
+void MpiReduceGroup::gather(const Tensor& buffer, std::span<const int64_t> cuts) {
+  enqueue(buffer, Work::Gather, cuts);
+}
+
+void MpiReduceGroup::enqueue(const Tensor& buffer, Work work, std::span<const int64_t> cuts) {
   check(buffer);
   if (others_ == 0) return;
-  auto found = plans_.find(buffer.raw());
-  if (found == plans_.end()) found = plans_.emplace(buffer.raw(), make_plan(buffer)).first;
-  Plan& plan = found->second;
-  if (plan.buffer.elements() != buffer.elements()) {
-    fail_internal(name_ + ": a buffer has changed its size from " + plan.buffer.shape().text() +
-                  " to " + buffer.shape().text());
-  }
+  Plan& plan = plan_of(buffer, work, cuts);
   size_t lane = plan.first_lane;
   plan.left = plan.slices.size();
   for (Slice& slice : plan.slices) {
-    slice.left = &plan.left;
     lanes_[lane].queue.push_back(&slice);
     if (lanes_[lane].phase == Phase::Idle) advance(lane);
     lane = (lane + 1) % kLanes;
@@ -87,8 +93,11 @@ void MpiReduceGroup::start(const Tensor& buffer) {
 }
 
 bool MpiReduceGroup::is_done(const Tensor& buffer) const {
-  const auto plan = plans_.find(buffer.raw());
-  return plan == plans_.end() || plan->second.left == 0;
+  const auto waits = [&](Work work) {
+    const auto plan = plans_.find({buffer.raw(), work});
+    return plan != plans_.end() && plan->second.left > 0;
+  };
+  return !waits(Work::Sum) && !waits(Work::Scatter) && !waits(Work::Gather);
 }
 
 void MpiReduceGroup::progress() {
@@ -113,18 +122,42 @@ void MpiReduceGroup::finish() {
   }
 }
 
-MpiReduceGroup::Plan MpiReduceGroup::make_plan(const Tensor& buffer) {
-  Plan plan{buffer, {}, next_lane_, 0};
-  const int64_t elements = buffer.elements();
-  plan.slices.reserve(static_cast<size_t>((elements + kSliceElements - 1) / kSliceElements));
-  for (int64_t first = 0; first < elements; first += kSliceElements) {
-    const int64_t length = std::min(kSliceElements, elements - first);
-    plan.slices.push_back(
-        {buffer.data<float>() + first, length, (length + size_ - 1) / size_, {}, {}, nullptr});
+MpiReduceGroup::Plan& MpiReduceGroup::plan_of(const Tensor& buffer, Work work,
+                                              std::span<const int64_t> cuts) {
+  const auto [found, added] = plans_.try_emplace({buffer.raw(), work});
+  Plan& plan = found->second;
+  if (added) {
+    plan.buffer = buffer;
+    plan.work = work;
+    plan.cuts.assign(cuts.begin(), cuts.end());
+    for (int64_t r = 0; cuts.empty() && r <= size_; ++r) {
+      plan.cuts.push_back(buffer.elements() * r / size_);
+    }
+    add_slices(plan);
+  }
+  if (plan.buffer.elements() != buffer.elements()) {
+    fail_internal(name_ + ": a buffer has changed its size from " + plan.buffer.shape().text() +
+                  " to " + buffer.shape().text());
+  }
+  if (std::ssize(plan.cuts) != size_ + 1 || plan.cuts.back() != buffer.elements()) {
+    fail_internal(name_ + ": cuts that do not fit " + buffer.shape().text());
+  }
+  return plan;
+}
+
+void MpiReduceGroup::add_slices(Plan& plan) {
+  plan.segment = (kSliceElements + size_ - 1) / size_;
+  plan.first_lane = next_lane_;
+  int64_t longest = 0;
+  for (size_t r = 0; r + 1 < plan.cuts.size(); ++r) {
+    longest = std::max(longest, plan.cuts[r + 1] - plan.cuts[r]);
+  }
+  plan.slices.reserve(static_cast<size_t>((longest + plan.segment - 1) / plan.segment));
+  for (int64_t offset = 0; offset < longest; offset += plan.segment) {
+    plan.slices.push_back({&plan, offset, {}, {}});
     make_requests(plan.slices.back(), lanes_[next_lane_], static_cast<int>(next_lane_));
     next_lane_ = (next_lane_ + 1) % kLanes;
   }
-  return plan;
 }
 
 void MpiReduceGroup::make_requests(Slice& slice, Lane& lane, int tag) {
@@ -135,21 +168,29 @@ void MpiReduceGroup::make_requests(Slice& slice, Lane& lane, int tag) {
                  name_);
     ++requests_made_;
   };
-  slice.scatter.reserve(2 * others_);
+  auto* data = slice.plan->buffer.data<float>();
+  if (slice.plan->work != Work::Gather) {
+    slice.scatter.reserve(2 * others_);
+    auto* scratch = lane.scratch.data<float>();
+    for (size_t other = 0; other < others_; ++other) {
+      make(slice.scatter, MPI_Recv_init,
+           scratch + static_cast<int64_t>(other) * slice.plan->segment, slice.length(rank_),
+           member_of(other));
+    }
+    for (size_t other = 0; other < others_; ++other) {
+      const int member = member_of(other);
+      make(slice.scatter, MPI_Send_init, data + slice.first(member), slice.length(member), member);
+    }
+  }
+  if (slice.plan->work == Work::Scatter) return;
   slice.gather.reserve(2 * others_);
-  auto* scratch = lane.scratch.data<float>();
   for (size_t other = 0; other < others_; ++other) {
     const int member = member_of(other);
-    make(slice.scatter, MPI_Recv_init, scratch + static_cast<int64_t>(other) * slice.segment,
-         slice.length(rank_), member);
-    make(slice.gather, MPI_Recv_init, slice.data + slice.first(member), slice.length(member),
-         member);
+    make(slice.gather, MPI_Recv_init, data + slice.first(member), slice.length(member), member);
   }
   for (size_t other = 0; other < others_; ++other) {
-    const int member = member_of(other);
-    make(slice.scatter, MPI_Send_init, slice.data + slice.first(member), slice.length(member),
-         member);
-    make(slice.gather, MPI_Send_init, slice.data + slice.first(rank_), slice.length(rank_), member);
+    make(slice.gather, MPI_Send_init, data + slice.first(rank_), slice.length(rank_),
+         member_of(other));
   }
 }
 
@@ -167,14 +208,17 @@ void MpiReduceGroup::advance(size_t lane_index) {
   Lane& lane = lanes_[lane_index];
   if (lane.phase == Phase::Scatter) {
     add_in_pairs(lane);
-    begin(lane_index, Phase::Gather);
-    return;
+    if (lane.slice->plan->work == Work::Sum) return begin(lane_index, Phase::Gather);
   }
-  if (lane.phase == Phase::Gather) --*lane.slice->left;
-  if (lane.phase == Phase::Idle) ++busy_lanes_;
+  if (lane.phase == Phase::Idle) {
+    ++busy_lanes_;
+  } else {
+    --lane.slice->plan->left;
+  }
   if (lane.next < lane.queue.size()) {
     lane.slice = lane.queue[lane.next++];
-    begin(lane_index, Phase::Scatter);
+    const bool gathers = lane.slice->plan->work == Work::Gather;
+    begin(lane_index, gathers ? Phase::Gather : Phase::Scatter);
   } else {
     lane.phase = Phase::Idle;
     --busy_lanes_;
@@ -185,11 +229,11 @@ void MpiReduceGroup::advance(size_t lane_index) {
 void MpiReduceGroup::add_in_pairs(const Lane& lane) const {
   const Slice& slice = *lane.slice;
   const int64_t length = slice.length(rank_);
-  float* own = slice.data + slice.first(rank_);
+  float* own = slice.plan->buffer.data<float>() + slice.first(rank_);
   auto* scratch = lane.scratch.data<float>();
   const auto copy_of = [&](int member) -> float* {
     if (member == rank_) return own;
-    return scratch + (member < rank_ ? member : member - 1) * slice.segment;
+    return scratch + (member < rank_ ? member : member - 1) * slice.plan->segment;
   };
   for (int64_t first = 0; first < length; first += kBlock) {
     const int64_t n = std::min(kBlock, length - first);

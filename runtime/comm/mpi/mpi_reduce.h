@@ -7,14 +7,19 @@
 // segment at another member, so its bits would depend on where in a buffer a parameter lies, and
 // with it on K.
 //
+// Where members share the sums out (scatter(), gather()) they take the same two steps, each by
+// itself and with cuts of their own.
+//
 // Slices pass through a few lanes, which work at the same time and keep the wire busy while another
 // lane adds. A lane is a tag and scratch memory; its slices follow one another in the same order on
 // all members, so messages match without headers.
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <span>
 #include <string>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "kernels/memory/memory.h"
@@ -36,25 +41,29 @@ class MpiReduceGroup final : public ReduceGroup, private Poller {
   ~MpiReduceGroup() override;
   [[nodiscard]] int size() const override { return size_; }
   void start(const Tensor& buffer) override;
+  void scatter(const Tensor& buffer, std::span<const int64_t> cuts) override;
+  void gather(const Tensor& buffer, std::span<const int64_t> cuts) override;
   void progress() override;
   void finish() override;
   // check_gradients(), for those who start() later.
   void check(const Tensor& buffer) const;
-  // Whether everything that was started of this buffer has been summed.
+  // Whether everything that was started of this buffer, which only one of the three verbs was
+  // called with, has arrived.
   [[nodiscard]] bool is_done(const Tensor& buffer) const;
   [[nodiscard]] const std::string& context() const { return name_; }  // for errors
 
  private:
   enum class Phase : uint8_t { Idle, Scatter, Gather };
+  enum class Work : uint8_t { Sum, Scatter, Gather };  // start() does both phases, one the others
 
-  // Up to kSliceElements of one buffer with the persistent requests of its two phases. In each,
-  // receives from the other members come first, then sends to them, both in rank order.
+  struct Plan;
+  // Of every member's elements of one buffer a segment, with the persistent requests of the phases
+  // it goes through. In each, receives from the other members come first, then sends to them, both
+  // in rank order.
   struct Slice {
-    float* data;
-    int64_t elements;
-    int64_t segment;  // elements of one member's segment; the last ones may be shorter or empty
+    Plan* plan;
+    int64_t offset;  // of the segments in each member's elements; the last may be shorter or empty
     std::vector<RequestHandle> scatter, gather;
-    size_t* left = nullptr;  // the plan's
     [[nodiscard]] int64_t first(int member) const;
     [[nodiscard]] int64_t length(int member) const;
   };
@@ -68,14 +77,19 @@ class MpiReduceGroup final : public ReduceGroup, private Poller {
   };
   struct Plan {
     Tensor buffer;  // held, so that no other tensor can appear at its address
-    std::vector<Slice> slices;
-    size_t first_lane;
-    size_t left = 0;  // slices not yet summed
+    Work work = Work::Sum;
+    std::vector<int64_t> cuts;
+    int64_t segment = 0;  // elements
+    size_t first_lane = 0;
+    std::vector<Slice> slices = {};
+    size_t left = 0;  // slices that are not done
   };
 
   void poll() override { progress(); }
   [[nodiscard]] std::string awaited() const override { return busy_lanes_ > 0 ? name_ : ""; }
-  [[nodiscard]] Plan make_plan(const Tensor& buffer);
+  void enqueue(const Tensor& buffer, Work work, std::span<const int64_t> cuts);
+  [[nodiscard]] Plan& plan_of(const Tensor& buffer, Work work, std::span<const int64_t> cuts);
+  void add_slices(Plan& plan);
   void make_requests(Slice& slice, Lane& lane, int tag);
   void begin(size_t lane, Phase phase);
   void advance(size_t lane);  // the phase under way has completed
@@ -91,8 +105,8 @@ class MpiReduceGroup final : public ReduceGroup, private Poller {
   Pollers& pollers_;
   int64_t& requests_made_;
   int rank_ = 0, size_ = 1;
-  size_t others_ = 0;                      // size_ - 1
-  std::unordered_map<void*, Plan> plans_;  // by buffer address
+  size_t others_ = 0;                             // size_ - 1
+  std::map<std::pair<void*, Work>, Plan> plans_;  // by buffer address
   std::vector<Lane> lanes_;
   size_t next_lane_ = 0;
   int busy_lanes_ = 0;

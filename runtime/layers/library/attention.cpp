@@ -1,6 +1,9 @@
 #include "runtime/layers/library/attention.h"
 
+#include <algorithm>
+
 #include "kernels/ops/layout.h"
+#include "runtime/layers/library/places.h"
 
 namespace penstock {
 namespace {
@@ -9,9 +12,17 @@ int64_t inner_width(const AttentionLayerOptions& options) {
   return options.head_width > 0 ? options.heads * options.head_width : options.width;
 }
 
-Linear::Options inwards(const AttentionLayerOptions& options) {
+int64_t head_width(const AttentionLayerOptions& options) {
+  return inner_width(options) / std::max<int64_t>(options.heads, 1);
+}
+
+int64_t kv_width(const AttentionLayerOptions& options) {
+  return options.kv_heads > 0 ? options.kv_heads * head_width(options) : inner_width(options);
+}
+
+Linear::Options inwards(const AttentionLayerOptions& options, int64_t inner) {
   return {.in = options.width,
-          .out = inner_width(options),
+          .out = inner,
           .bias = options.bias,
           .activation = std::nullopt,
           .init_factor = 1.0};
@@ -20,7 +31,7 @@ Linear::Options inwards(const AttentionLayerOptions& options) {
 Linear::Options outwards(const AttentionLayerOptions& options) {
   return {.in = inner_width(options),
           .out = options.width,
-          .bias = options.bias,
+          .bias = options.output_bias.value_or(options.bias),
           .activation = std::nullopt,
           .init_factor = options.out_init_factor};
 }
@@ -32,15 +43,28 @@ AttentionHeads::AttentionHeads(const std::string& name, const AttentionLayerOpti
     : options_(options),
       keeps_(keeps),
       name_hash_(hash_name(name)),
-      query_(name + ".query", inwards(options)),
-      key_(name + ".key", inwards(options)),
-      value_(name + ".value", inwards(options)),
-      output_(name + ".output", outwards(options)) {}
+      query_(name + ".query", inwards(options, inner_width(options))),
+      key_(name + ".key", inwards(options, kv_width(options))),
+      value_(name + ".value", inwards(options, kv_width(options))),
+      output_(name + ".output", outwards(options)) {
+  if (!options.query_key_norm) return;
+  query_norm_.emplace(name + ".query_norm", head_width(options), *options.query_key_norm);
+  key_norm_.emplace(name + ".key_norm", head_width(options), *options.query_key_norm);
+}
 
 std::string AttentionHeads::trouble() const {
   if (options_.heads < 1 || inner_width(options_) % options_.heads != 0) {
     return "width " + std::to_string(options_.width) + " is not a multiple of its " +
            std::to_string(options_.heads) + " heads: change model.width or model.heads";
+  }
+  if (options_.kv_heads < 0 || (options_.kv_heads > 0 && options_.heads % options_.kv_heads != 0)) {
+    return std::to_string(options_.heads) + " heads of queries are no multiple of " +
+           std::to_string(options_.kv_heads) +
+           " heads of keys: change model.heads or model.kv_heads";
+  }
+  if (options_.rotary && head_width(options_) % 2 != 0) {
+    return "rotary positions turn pairs, and a head is " + std::to_string(head_width(options_)) +
+           " wide: change model.head_width";
   }
   if (!(options_.dropout >= 0.0 && options_.dropout < 1.0)) return "its dropout must be in [0, 1)";
   return {};
@@ -48,23 +72,60 @@ std::string AttentionHeads::trouble() const {
 
 void AttentionHeads::declare(ParameterSet& set) const {
   for (const Linear* part : {&query_, &key_, &value_, &output_}) part->declare(set);
+  if (query_norm_) query_norm_->declare(set);
+  if (key_norm_) key_norm_->declare(set);
+  if (options_.rotary) set.add_constant(waves_);
 }
 
 std::vector<std::string> AttentionHeads::reads() const {
-  if (options_.key_lengths.empty()) return {};
-  return {options_.key_lengths};
+  std::vector<std::string> fields;
+  if (!options_.key_lengths.empty()) fields.push_back(options_.key_lengths);
+  if (!options_.starts.empty()) fields.push_back(options_.starts);
+  return fields;
 }
 
 int64_t AttentionHeads::past_width() const {
-  return keeps_ == Keeps::Nothing ? 0 : 2 * inner_width(options_);
+  return keeps_ == Keeps::Nothing ? 0 : 2 * kv_width(options_);
 }
 
 AttentionHeads::KeysValues AttentionHeads::project(Context& context, const Variable& from) const {
   // Two statements: the order on the tape must not be the compiler's choice.
   KeysValues now;
-  now.keys = key_.forward(context, {from})[0];
+  now.keys = placed(context, key_.forward(context, {from})[0], key_norm_ ? &*key_norm_ : nullptr);
   now.values = value_.forward(context, {from})[0];
   return now;
+}
+
+Variable AttentionHeads::placed(Context& context, const Variable& x, const RmsNorm* norm) const {
+  Variable y = x;
+  const int64_t depth = head_width(options_);
+  if (norm != nullptr) {
+    const Shape shape = x.shape();
+    const Variable heads = reshape(context.tape, x, {shape[0], shape[1], shape[2] / depth, depth});
+    y = reshape(context.tape, norm->forward(context, {heads})[0], shape);
+  }
+  if (!options_.rotary) return y;
+  if (context.one_position()) {
+    return rotary(context.tape, y, waves(context, options_.context), &context.field(kPositions));
+  }
+  const Tensor& table = waves(context, x.shape()[1]);
+  if (!packed(context)) return rotary(context.tape, y, table, nullptr);
+  const Tensor places = packed_places(context, options_.starts);
+  return rotary(context.tape, y, table, &places);
+}
+
+// At least that long.
+const Tensor& AttentionHeads::waves(Context& context, int64_t time) const {
+  Device& device = context.device();
+  Tensor& waves = context.owned.constant(waves_);
+  if (waves && waves.dim(0) >= time) return waves;
+  const int64_t depth = head_width(options_);
+  waves = device.empty({time, depth}, DType::F32, Purpose::Parameters);
+  if (device.holds_values()) {
+    const std::vector<float> host = rotary_table(*options_.rotary, time, depth);
+    device.copy_from_host(waves, host.data(), waves.size_bytes());
+  }
+  return waves;
 }
 
 // Whole rows are remembered; to one position its past is added.
@@ -89,23 +150,27 @@ AttentionHeads::KeysValues AttentionHeads::with_past(Context& context, const Var
 
 Variable AttentionHeads::attend(Context& context, const Variable& to, const Variable& from) const {
   const bool decoding = context.batch.decoding != nullptr && keeps_ != Keeps::Nothing;
-  const Variable q = query_.forward(context, {to})[0];
+  const Variable q =
+      placed(context, query_.forward(context, {to})[0], query_norm_ ? &*query_norm_ : nullptr);
   const KeysValues seen = decoding ? with_past(context, from) : project(context, from);
   AttentionOptions how;
   how.heads = static_cast<int>(options_.heads);
+  how.kv_heads = static_cast<int>(options_.kv_heads);
   how.causal = options_.causal;
+  how.window = options_.window;
   if (context.training() && options_.dropout > 0.0) {
     how.dropout = static_cast<float>(options_.dropout);
     how.stream = context.random(name_hash_);
   }
-  const Tensor* lengths =
-      options_.key_lengths.empty() ? nullptr : &context.field(options_.key_lengths);
+  AttentionMask mask;
+  if (!options_.key_lengths.empty()) mask.key_lengths = &context.field(options_.key_lengths);
+  if (packed(context)) mask.starts = &context.field(options_.starts);
   if (decoding && context.one_position() && keeps_ == Keeps::Growing) {
     how.causal = false;  // the one query is the last of those seen
-    lengths = &context.field(kSeen);
+    mask.key_lengths = &context.field(kSeen);
   }
   return output_.forward(context,
-                         {attention(context.tape, q, seen.keys, seen.values, lengths, how)})[0];
+                         {attention(context.tape, q, seen.keys, seen.values, mask, how)})[0];
 }
 
 SelfAttention::SelfAttention(const std::string& name, const Options& options)

@@ -1,8 +1,11 @@
 // runtime/layers/library/attention.h -- multi-head attention (Vaswani et al. 2017, 3.2) of a
-// sequence to itself, or to another one: parameters `query`, `key`, `value` and `output`.
+// sequence to itself, or to another one: parameters `query`, `key`, `value` and `output`, and of
+// norms over the heads of queries and keys `query_norm` and `key_norm`.
 #pragma once
 
 #include "runtime/layers/library/linear.h"
+#include "runtime/layers/library/norm.h"
+#include "runtime/layers/library/rotary.h"
 
 namespace penstock {
 
@@ -15,6 +18,14 @@ struct AttentionLayerOptions {
   double dropout = 0.0;  // on the attention probabilities
   double out_init_factor = 1.0;
   std::string key_lengths = {};  // batch field, one I32 per sample: later keys do not exist
+  std::optional<bool> output_bias = std::nullopt;  // as bias, where nothing is said
+  int64_t kv_heads = 0;                            // of keys and values; 0: heads
+  // Self-attention only, as the rest.
+  std::optional<RotaryOptions> rotary = std::nullopt;
+  int64_t context = 0;                                 // rotary: the longest row
+  std::optional<float> query_key_norm = std::nullopt;  // RMS norm's epsilon
+  int64_t window = 0;                                  // keys that a position sees; 0: all
+  std::string starts = {};  // batch field, I32 [b, t]: of rows that pack samples (AttentionMask)
 };
 
 // What both layers below are made of.
@@ -40,6 +51,12 @@ class AttentionHeads {
   struct KeysValues {
     Variable keys, values;
   };
+  [[nodiscard]] bool packed(const Context& context) const {
+    return !options_.starts.empty() && !context.one_position();
+  }
+  // Queries or keys as they are compared: their heads normalised, then turned by their places.
+  [[nodiscard]] Variable placed(Context& context, const Variable& x, const RmsNorm* norm) const;
+  [[nodiscard]] const Tensor& waves(Context& context, int64_t time) const;
   [[nodiscard]] KeysValues project(Context& context, const Variable& from) const;
   [[nodiscard]] KeysValues with_past(Context& context, const Variable& from) const;
 
@@ -47,6 +64,8 @@ class AttentionHeads {
   Keeps keeps_;
   uint64_t name_hash_;
   Linear query_, key_, value_, output_;
+  std::optional<RmsNorm> query_norm_, key_norm_;
+  Slot waves_;  // a constant, fp32 [places, head width]
 };
 
 class SelfAttention final : public UnaryLayer {  // [b, t, width] -> [b, t, width]

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <vector>
 
+#include "runtime/layers/library/places.h"
+
 namespace penstock {
 namespace {
 
@@ -66,6 +68,9 @@ Variable Embedding::run(Context& context, const Variable& x) const {
     rows = scale(tape, rows, std::sqrt(static_cast<float>(options_.width)));
   }
   if (context.one_position()) return add_position(context, rows);
+  if (!options_.starts.empty() && options_.positions != Positions::None) {
+    return add_places(context, rows);
+  }
   const int64_t time = x.shape()[1];
   switch (options_.positions) {
     case Positions::Learned:
@@ -88,6 +93,23 @@ Variable Embedding::add_position(Context& context, const Variable& rows) const {
   Tensor positions = device.empty(rows.shape(), context.dtype, Purpose::Activations);
   device.token().embedding_forward(positions, context.field(kPositions), table);
   return add(context.tape, rows, {positions, -1});
+}
+
+// To rows that pack samples, of which each counts its places from 0.
+Variable Embedding::add_places(Context& context, const Variable& rows) const {
+  Tape& tape = context.tape;
+  const Tensor places = packed_places(context, options_.starts);
+  if (options_.positions == Positions::Learned) {
+    return add(tape, rows, embedding(tape, places, context.parameter(position_), context.dtype));
+  }
+  Tensor positions = context.device().empty(rows.shape(), context.dtype, Purpose::Activations);
+  context.device().token().embedding_forward(positions, places, waves(context, rows.shape()[1]));
+  return add(tape, rows, {positions, -1});
+}
+
+std::vector<std::string> Embedding::reads() const {
+  if (options_.starts.empty() || options_.positions == Positions::None) return {};
+  return {options_.starts};
 }
 
 const Tensor& Embedding::waves(Context& context, int64_t time) const {

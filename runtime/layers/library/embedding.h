@@ -14,12 +14,14 @@ class Embedding final : public UnaryLayer {
     int64_t vocabulary = 0, width = 0, context = 0;  // context: the longest t
     Positions positions = Positions::Sinusoidal;
     std::string shared = {};  // the table's name where other layers hold it too
+    std::string starts = {};  // batch field, I32 [b, t], of rows that pack samples: places restart
   };
   // Of a table with these options, for those other layers.
   [[nodiscard]] static Initializer table_initializer(const Options& options);
   Embedding(std::string name, const Options& options);
   [[nodiscard]] std::string kind() const override { return "embedding"; }
   void declare(ParameterSet& set) const override;
+  [[nodiscard]] std::vector<std::string> reads() const override;
 
  protected:
   [[nodiscard]] Shape shape_of(const Shape& input) const override;
@@ -28,6 +30,7 @@ class Embedding final : public UnaryLayer {
  private:
   [[nodiscard]] const Tensor& waves(Context& context, int64_t time) const;
   [[nodiscard]] Variable add_position(Context& context, const Variable& rows) const;
+  [[nodiscard]] Variable add_places(Context& context, const Variable& rows) const;
 
   Options options_;
   Slot token_, position_;

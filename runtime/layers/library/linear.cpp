@@ -67,19 +67,31 @@ Variable Linear::run(Context& context, const Variable& x) const {
   return activation(context.tape, linear(context.tape, x, weight, bias), *options_.activation);
 }
 
+namespace {
+
+Linear::Options first_layer(const FeedForward::Options& options, std::optional<Activation> f) {
+  return {.in = options.width,
+          .out = options.hidden,
+          .bias = options.bias,
+          .activation = f,
+          .init_factor = options.in_init_factor};
+}
+
+Linear::Options last_layer(const FeedForward::Options& options) {
+  return {.in = options.hidden,
+          .out = options.width,
+          .bias = options.bias,
+          .activation = std::nullopt,
+          .init_factor = options.out_init_factor};
+}
+
+}  // namespace
+
 FeedForward::FeedForward(const std::string& name, const Options& options)
     : UnaryLayer(name),
       activation_(options.activation),
-      in_(name + ".in", {.in = options.width,
-                         .out = options.hidden,
-                         .bias = options.bias,
-                         .activation = options.activation,
-                         .init_factor = options.in_init_factor}),
-      out_(name + ".out", {.in = options.hidden,
-                           .out = options.width,
-                           .bias = options.bias,
-                           .activation = std::nullopt,
-                           .init_factor = options.out_init_factor}) {}
+      in_(name + ".in", first_layer(options, options.activation)),
+      out_(name + ".out", last_layer(options)) {}
 
 void FeedForward::declare(ParameterSet& set) const {
   in_.declare(set);
@@ -97,6 +109,27 @@ Variable FeedForward::run(Context& context, const Variable& x) const {
   return feed_forward(context.tape, x, context.parameter(in_.weight()),
                       context.parameter_if(in_.bias()), context.parameter(out_.weight()),
                       context.parameter_if(out_.bias()), activation_);
+}
+
+GatedFeedForward::GatedFeedForward(const std::string& name, const Options& options)
+    : UnaryLayer(name),
+      activation_(options.activation),
+      gate_(name + ".gate", first_layer(options, std::nullopt)),
+      in_(name + ".in", first_layer(options, std::nullopt)),
+      out_(name + ".out", last_layer(options)) {}
+
+void GatedFeedForward::declare(ParameterSet& set) const {
+  for (const Linear* part : {&gate_, &in_, &out_}) part->declare(set);
+}
+
+Shape GatedFeedForward::shape_of(const Shape& input) const {
+  return out_.infer(in_.infer({input}))[0];
+}
+
+Variable GatedFeedForward::run(Context& context, const Variable& x) const {
+  const Variable gate = gate_.forward(context, {x})[0];
+  const Variable through = in_.forward(context, {x})[0];
+  return out_.forward(context, {gated(context.tape, gate, through, activation_)})[0];
 }
 
 }  // namespace penstock

@@ -70,4 +70,21 @@ class FeedForward final : public UnaryLayer {
   Linear in_, out_;
 };
 
+// out(f(gate(x)) in(x)) (Shazeer 2020): parameters `gate`, `in` and `out`.
+class GatedFeedForward final : public UnaryLayer {
+ public:
+  using Options = FeedForward::Options;
+  GatedFeedForward(const std::string& name, const Options& options);
+  [[nodiscard]] std::string kind() const override { return "gated-feed-forward"; }
+  void declare(ParameterSet& set) const override;
+
+ protected:
+  [[nodiscard]] Shape shape_of(const Shape& input) const override;
+  Variable run(Context& context, const Variable& x) const override;
+
+ private:
+  Activation activation_;
+  Linear gate_, in_, out_;
+};
+
 }  // namespace penstock

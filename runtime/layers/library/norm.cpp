@@ -23,6 +23,24 @@ Variable LayerNorm::run(Context& context, const Variable& x) const {
   return layer_norm(context.tape, x, context.parameter(gamma_), context.parameter(beta_), epsilon_);
 }
 
+RmsNorm::RmsNorm(std::string name, int64_t width, float epsilon)
+    : UnaryLayer(std::move(name)), width_(width), epsilon_(epsilon) {}
+
+void RmsNorm::declare(ParameterSet& set) const {
+  set.add(gamma_, name() + ".weight", {width_}, {Initializer::Kind::Ones}, ParameterKind::Norm);
+}
+
+Shape RmsNorm::shape_of(const Shape& input) const {
+  if (input.rank() < 2 || input.back() != width_) {
+    misfit("expects [batch, ..., " + std::to_string(width_) + "] but is given " + input.text());
+  }
+  return input;
+}
+
+Variable RmsNorm::run(Context& context, const Variable& x) const {
+  return rms_norm(context.tape, x, context.parameter(gamma_), epsilon_);
+}
+
 BatchNorm::BatchNorm(std::string name, int64_t channels, const Options& options)
     : UnaryLayer(std::move(name)), channels_(channels), options_(options) {}
 

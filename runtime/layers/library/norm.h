@@ -1,5 +1,5 @@
-// runtime/layers/library/norm.h -- layer norm and batch norm. Parameters `weight` (gamma) and
-// `bias` (beta).
+// runtime/layers/library/norm.h -- layer norm, RMS norm and batch norm. Parameters `weight` (gamma)
+// and, but for RMS norm, `bias` (beta).
 #pragma once
 
 #include "runtime/layers/layer.h"
@@ -21,6 +21,23 @@ class LayerNorm final : public UnaryLayer {
   int64_t width_;
   float epsilon_;
   Slot gamma_, beta_;
+};
+
+// Over the last axis, around zero (Zhang and Sennrich 2019).
+class RmsNorm final : public UnaryLayer {
+ public:
+  RmsNorm(std::string name, int64_t width, float epsilon);
+  [[nodiscard]] std::string kind() const override { return "rms-norm"; }
+  void declare(ParameterSet& set) const override;
+
+ protected:
+  [[nodiscard]] Shape shape_of(const Shape& input) const override;
+  Variable run(Context& context, const Variable& x) const override;
+
+ private:
+  int64_t width_;
+  float epsilon_;
+  Slot gamma_;
 };
 
 // Over all axes but the last. Training normalises with the statistics of each micro-batch, or of

@@ -81,6 +81,26 @@ void check_costs(const PipelineCosts& costs, const Schedule& schedule) {
   check_bucket_times(costs);
 }
 
+double half_sum_share(const PipelineCosts& costs) {
+  return static_cast<double>(costs.replicas - 1) / costs.replicas;
+}
+
+int halves_before_update(const PipelineCosts& costs) {
+  return costs.updates_are_shared ? 1 : 2;
+}
+
+std::vector<double> spread_bytes(const PipelineCosts& costs, const Schedule& schedule) {
+  std::vector<double> bytes(static_cast<size_t>(schedule.ranks), 0.0);
+  if (!costs.updates_are_shared) return bytes;
+  for (size_t stage = 0; stage < costs.reduce.size(); ++stage) {
+    for (const ReduceBucket& bucket : costs.reduce[stage]) {
+      bytes[static_cast<size_t>(schedule.rank_of_stage[stage])] +=
+          half_sum_share(costs) * bucket.bytes;
+    }
+  }
+  return bytes;
+}
+
 PipelineCosts without_communication(PipelineCosts costs) {
   costs.within_node = costs.between_nodes = costs.replica_link = LinkTimes{};
   return costs;

@@ -45,6 +45,9 @@ struct PipelineCosts {
 
   int replicas = 1;
   LinkTimes replica_link = {};  // between the ranks of one reduce group
+  // Each replica updates a share of the weights: what a sum moves is halved, and after the update
+  // all get the weights that the others have changed.
+  bool updates_are_shared = false;
   // By stage, in the order they become complete; empty: nothing to sum.
   std::vector<std::vector<ReduceBucket>> reduce = {};
   // By rank: time of the OptimizerStep once all gradients are there; empty: 0
@@ -54,6 +57,16 @@ struct PipelineCosts {
 // Throws std::invalid_argument unless every list is empty (`stage` may not) or has its one entry
 // per stage, boundary, skip or rank of the schedule, and every number is finite and makes sense.
 void check_costs(const PipelineCosts& costs, const Schedule& schedule);
+
+// Of the bytes of a bucket, or of the weights, what each replica sends, and takes, in one half of a
+// sum: to the replica that adds them up, or from it to all.
+[[nodiscard]] double half_sum_share(const PipelineCosts& costs);
+// How many halves there are before the update: 2, or 1 where updates are shared.
+[[nodiscard]] int halves_before_update(const PipelineCosts& costs);
+// What passes between the replicas after it, on each rank of the schedule: 0 where there is
+// nothing.
+[[nodiscard]] std::vector<double> spread_bytes(const PipelineCosts& costs,
+                                               const Schedule& schedule);
 
 // The same step with messages and sums that take no time.
 [[nodiscard]] PipelineCosts without_communication(PipelineCosts costs);

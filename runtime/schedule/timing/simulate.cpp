@@ -198,7 +198,8 @@ class Simulation {
   // The last weight gradient of the stage has run from `start` until now.
   void reduce(RankState& state, int stage, double start) {
     const LinkTimes& link = costs_.replica_link;
-    const double share = 2.0 * (costs_.replicas - 1) / costs_.replicas;
+    const int halves = halves_before_update(costs_);
+    const double share = halves * half_sum_share(costs_);
     const auto& buckets = costs_.reduce[stage];
     const auto ready = [&](const ReduceBucket& b) {
       return start + b.ready * (state.clock - start);
@@ -207,7 +208,7 @@ class Simulation {
     reduction.start = buckets.empty() ? state.clock : std::max(state.sums_end, ready(buckets[0]));
     for (const ReduceBucket& bucket : buckets) {
       const double moving = share * bucket.bytes * link.seconds_per_byte;
-      state.sums_end = std::max(state.sums_end, ready(bucket)) + 2 * link.latency;
+      state.sums_end = std::max(state.sums_end, ready(bucket)) + halves * link.latency;
       (link.receiver_copies ? state.owed : state.sums_end) += moving;
     }
     reduction.end = std::max({reduction.start, state.sums_end, state.clock + state.owed});
@@ -228,10 +229,15 @@ class Simulation {
     for (const RankState& state : rank_) {
       all_there = std::max({all_there, state.clock + state.owed, state.sums_end});
     }
+    const std::vector<double> spread = spread_bytes(costs_, schedule_);
+    const LinkTimes& link = costs_.replica_link;
     for (int rank = 0; rank < schedule_.ranks; ++rank) {
       auto& spans = timeline_.rank[rank];
       if (spans.empty() || spans.back().instruction.op != Op::OptimizerStep) continue;
       spans.back().end = all_there + (costs_.update.empty() ? 0 : costs_.update[rank]);
+      if (spread[rank] > 0) {
+        spans.back().end += link.latency + spread[rank] * link.seconds_per_byte;
+      }
     }
   }
 

@@ -24,7 +24,13 @@ void refuse_other_data(const CheckpointState& saved, int64_t training_samples,
 void read_entry(CheckpointReader& reader, StateEntry& entry, Device& device) {
   reader.read(entry.name, entry.value, device);
   entry.changed();
-  for (StateSlot& state : kept_beside(entry)) reader.read(state.name, state.tensor, device);
+  for (StateSlot& state : kept_beside(entry)) {
+    if (entry.is_shared()) {
+      reader.read_part(state.name, entry.value.shape(), entry.own_first(), state.tensor, device);
+    } else {
+      reader.read(state.name, state.tensor, device);
+    }
+  }
 }
 
 }  // namespace

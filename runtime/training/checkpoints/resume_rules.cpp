@@ -28,6 +28,7 @@ struct RuleOf {
 constexpr RuleOf kRules[] = {
     {"model.vocabulary", Rule::FromData},
     {"model.classes", Rule::FromData},
+    {"model.from", Rule::Free},  // of the first step; what it says of the network is compared
     {"model.*", Rule::Fixed},
     {"data.train", Rule::SameFile},
     {"data.validation", Rule::SameFile},

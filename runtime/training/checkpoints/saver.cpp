@@ -18,6 +18,7 @@ CheckpointRequest Saver::request(const Progress& progress) const {
   add_tensors(request);
   request.replica = network_.replicas().rank();
   request.replicas = network_.replicas().size();
+  request.between_replicas = &network_.replicas();
   request.root = config_.run.out + "/checkpoints";
   request.retention = {config_.checkpoint.keep, config_.checkpoint.keep_every};
   request.state.step = progress.step;
@@ -45,7 +46,10 @@ void Saver::add_tensors(CheckpointRequest& request) const {
     const auto layer = static_cast<int64_t>(layout.named[entry->place].layer);
     request.model.push_back({{entry->name, entry->value}, layer});
     for (StateSlot& state : kept_beside(*entry)) {
-      request.optimizer.push_back({{std::move(state.name), std::move(state.tensor)}, layer});
+      request.optimizer.push_back({{std::move(state.name), std::move(state.tensor)},
+                                   layer,
+                                   entry->value.shape(),
+                                   entry->cuts});
     }
   }
 }

@@ -120,6 +120,44 @@ TEST_F(Gradients, LayerNorm) {
       {scattered({2, 2, 6})});
 }
 
+TEST_F(Gradients, RmsNorm) {
+  Parameter& gamma = parameter({6}, 1);
+  expect_gradients([&](Tape& t, const Variables& x) { return rms_norm(t, x[0], gamma, 1e-2F); },
+                   {scattered({2, 2, 6})});
+}
+
+// What the layers around it rely on, and compute again, is the same.
+TEST_F(Gradients, GatedAfterRmsNorm) {
+  Parameter& gamma = parameter({4}, 1);
+  Parameter& gate = parameter({5, 4}, 2);
+  Parameter& in = parameter({5, 4}, 3);
+  Parameter& out = parameter({4, 5}, 4);
+  expect_gradients(
+      [&](Tape& t, const Variables& x) {
+        const Variable normed = rms_norm(t, x[0], gamma, 1e-2F);
+        const Variable opened = linear(t, normed, gate, nullptr);
+        const Variable through = linear(t, normed, in, nullptr);
+        return linear(t, gated(t, opened, through, Activation::Silu), out, nullptr);
+      },
+      {scattered({2, 3, 4})});
+}
+
+TEST_F(Gradients, Gated) {
+  for (const Activation f : {Activation::Silu, Activation::GeluTanh}) {
+    expect_gradients([&](Tape& t, const Variables& x) { return gated(t, x[0], x[1], f); },
+                     {random({2, 7}, 1), random({2, 7}, 2)});
+  }
+}
+
+TEST_F(Gradients, Rotary) {
+  const Tensor table = random({4, 6}, 1);
+  const Tensor places = integers({2, 3}, {3, 0, 1, 2, 2, 1});
+  for (const Tensor* at : {&places, static_cast<const Tensor*>(nullptr)}) {
+    expect_gradients([&](Tape& t, const Variables& x) { return rotary(t, x[0], table, at); },
+                     {random({2, 3, 12}, 2)});
+  }
+}
+
 TEST_F(Gradients, BatchNorm) {
   Parameter& gamma = parameter({3}, 1);
   Parameter& beta = parameter({3}, 2);
@@ -203,7 +241,7 @@ TEST_F(Gradients, Attention) {
   const auto check = [&](const Tensor* key_lengths) {
     expect_gradients(
         [&](Tape& t, const Variables& x) {
-          return attention(t, x[0], x[1], x[2], key_lengths, options);
+          return attention(t, x[0], x[1], x[2], {key_lengths}, options);
         },
         qkv);
   };
@@ -213,6 +251,22 @@ TEST_F(Gradients, Attention) {
   options.dropout = 0.25F;
   options.stream = random_stream(3, 4);
   check(nullptr);
+}
+
+TEST_F(Gradients, AttentionOfGroupsWindowsAndPackedSamples) {
+  const Tensor starts = integers({2, 5}, {0, 0, 2, 2, 2, 0, 1, 1, 1, 4});
+  AttentionOptions options;
+  options.heads = 4;
+  options.kv_heads = 2;
+  options.causal = true;
+  for (const int64_t window : {0, 2}) {
+    options.window = window;
+    expect_gradients(
+        [&](Tape& t, const Variables& x) {
+          return attention(t, x[0], x[1], x[2], {.starts = &starts}, options);
+        },
+        {random({2, 5, 8}, 1), random({2, 5, 4}, 2), random({2, 5, 4}, 3)});
+  }
 }
 
 TEST_F(Gradients, Embedding) {

@@ -43,8 +43,8 @@ class ThreadCollective final : public Collective {
     return exchange(text)[static_cast<size_t>(root)];
   }
   void broadcast(std::span<double>, int) override { none(); }
-  void give(double, int) override { none(); }
-  [[nodiscard]] double take(int) override { none(); }
+  void give(std::span<const std::byte>, int) override { none(); }
+  void take(std::span<std::byte>, int) override { none(); }
 
  private:
   [[noreturn]] static void none() { fail_internal("ThreadCollective has no such operation"); }

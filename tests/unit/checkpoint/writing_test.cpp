@@ -62,7 +62,7 @@ TEST_F(Checkpoints, ALargeLayerHasSeveralShards) {
   std::vector<std::string> cut;
   for (const Shard& shard : cut_shards("model", tensors, 2 * 4 * kWidth * 4)) {
     std::string text = std::to_string(shard.layer) + "." + std::to_string(shard.piece);
-    for (const NamedTensor& tensor : shard.tensors) text += " " + tensor.name;
+    for (const PlacedTensor& tensor : shard.tensors) text += " " + tensor.named.name;
     cut.push_back(text);
   }
   EXPECT_THAT(cut, ElementsAre("0.0 a b", "0.1 c d", "0.2 large", "1.0 next"));

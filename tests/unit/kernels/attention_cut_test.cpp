@@ -141,7 +141,7 @@ TEST(AttentionCut, TheCountingDeviceTakesTheWorkspaceOfAPiece) {
     const Tensor q = tensor();
     const Tensor sums = device->empty({4, 32, 2048}, DType::F32, Purpose::Activations);
     device->memory().reset_peaks();
-    device->attention().attention_backward(dq, dk, dv, q, q, q, q, q, sums, nullptr,
+    device->attention().attention_backward(dq, dk, dv, q, q, q, q, q, sums, {},
                                            {.heads = 32, .causal = true, .dropout = dropout});
     return device->memory().use().peak_of(Purpose::Workspace);
   };

@@ -2,6 +2,7 @@
 // sizes that are no multiple of a block, and the backward against central differences.
 #include <optional>
 
+#include "kernels/cpu/loops/attention_tiles.h"
 #include "tests/unit/kernels/loops_reference.h"
 
 namespace penstock {
@@ -13,12 +14,34 @@ struct Problem {
   bool causal = false;
   float dropout = 0.0F;
   std::vector<int64_t> lengths{};  // empty: no key lengths
+  int64_t kv_heads = 0;            // 0: heads
+  int64_t window = 0;
+  std::vector<int64_t> samples{};  // lengths of those that each row packs; empty: one
 
   [[nodiscard]] Shape query_shape() const { return {batch, queries, heads * depth}; }
-  [[nodiscard]] Shape key_shape() const { return {batch, keys, heads * depth}; }
+  [[nodiscard]] Shape key_shape() const { return {batch, keys, asked() * depth}; }
+  [[nodiscard]] int64_t asked() const { return kv_heads > 0 ? kv_heads : heads; }
+  // The head of keys that a head of queries asks.
+  [[nodiscard]] int64_t asked_by(int64_t head) const { return head / (heads / asked()); }
   [[nodiscard]] Shape row_shape() const { return {batch, heads, queries}; }
   [[nodiscard]] AttentionOptions options() const {
-    return {static_cast<int>(heads), causal, dropout, random_stream(5, hash_name("attention"))};
+    return {static_cast<int>(heads),    causal, dropout, random_stream(5, hash_name("attention")),
+            static_cast<int>(kv_heads), window};
+  }
+  // Where the sample begins that a row's position is of: sample b of the batch packs the same ones,
+  // the last b positions shorter, and what is left over are samples of one.
+  [[nodiscard]] int64_t start(int64_t b, int64_t i) const {
+    int64_t first = 0;
+    for (const int64_t length : samples) {
+      const int64_t next = first + length - (first + length == queries ? b : 0);
+      if (i < next) return first;
+      first = next;
+    }
+    return samples.empty() ? 0 : i;
+  }
+  [[nodiscard]] int64_t first_seen(int64_t b, int64_t i) const {
+    const int64_t by_window = window > 0 ? (causal ? i + 1 : visible(b, i)) - window : 0;
+    return std::min(std::max(by_window, start(b, i)), visible(b, i));
   }
   // The first masked key of a query.
   [[nodiscard]] int64_t visible(int64_t b, int64_t i) const {
@@ -39,29 +62,32 @@ struct Reference {
 
 Reference attention(const Problem& p, const Numbers& q, const Numbers& k, const Numbers& v) {
   Reference r{Numbers(q.size(), 0.0), {}};
-  const int64_t width = p.heads * p.depth;
-  const auto at = [&](int64_t b, int64_t positions, int64_t i, int64_t h, int64_t c) {
-    return static_cast<size_t>((b * positions + i) * width + h * p.depth + c);
+  const auto query_at = [&](int64_t b, int64_t i, int64_t h, int64_t c) {
+    return static_cast<size_t>(((b * p.queries + i) * p.heads + h) * p.depth + c);
+  };
+  const auto key_at = [&](int64_t b, size_t j, int64_t h, int64_t c) {
+    return static_cast<size_t>(
+        ((b * p.keys + static_cast<int64_t>(j)) * p.asked() + p.asked_by(h)) * p.depth + c);
   };
   for (int64_t b = 0; b < p.batch; ++b) {
     for (int64_t h = 0; h < p.heads; ++h) {
       for (int64_t i = 0; i < p.queries; ++i) {
         Numbers e(static_cast<size_t>(p.visible(b, i)), 0.0);
         double sum = 0.0;
-        for (size_t j = 0; j < e.size(); ++j) {
+        const auto first = static_cast<size_t>(p.first_seen(b, i));
+        for (size_t j = first; j < e.size(); ++j) {
           for (int64_t c = 0; c < p.depth; ++c) {
-            e[j] += q[at(b, p.queries, i, h, c)] * k[at(b, p.keys, static_cast<int64_t>(j), h, c)];
+            e[j] += q[query_at(b, i, h, c)] * k[key_at(b, j, h, c)];
           }
           e[j] = std::exp(e[j] / std::sqrt(static_cast<double>(p.depth)));
           sum += e[j];
         }
         r.logsumexp.push_back(std::log(sum));
         const int64_t row = ((b * p.heads + h) * p.queries + i) * p.keys;
-        for (size_t j = 0; j < e.size(); ++j) {
+        for (size_t j = first; j < e.size(); ++j) {
           const double share = e[j] / sum * p.factor(row + static_cast<int64_t>(j));
           for (int64_t c = 0; c < p.depth; ++c) {
-            r.out[at(b, p.queries, i, h, c)] +=
-                share * v[at(b, p.keys, static_cast<int64_t>(j), h, c)];
+            r.out[query_at(b, i, h, c)] += share * v[key_at(b, j, h, c)];
           }
         }
       }
@@ -101,8 +127,9 @@ Slack slack_of(const Problem& p, const Numbers& q, const Numbers& k, const Numbe
       dot += g[c] * r.out[c];
       dot_slack += std::abs(g[c]) * (s.out[c] + unit * std::abs(r.out[c]));
     }
-    for (int64_t j = 0; j < p.visible(b, i); ++j) {
-      const size_t key = static_cast<size_t>(b * p.keys + j) * width + head;
+    const auto kv_head = p.asked_by(row / p.queries % p.heads);
+    for (int64_t j = p.first_seen(b, i); j < p.visible(b, i); ++j) {
+      const auto key = static_cast<size_t>((b * p.keys + j) * p.asked() + kv_head) * depth;
       double score = 0.0;
       double dp = 0.0;
       for (size_t c = 0; c < depth; ++c) {
@@ -126,7 +153,7 @@ Slack slack_of(const Problem& p, const Numbers& q, const Numbers& k, const Numbe
 // What one run of both directions reads and writes.
 struct BothWays {
   Tensor q, k, v, g;
-  std::optional<Tensor> lengths;
+  std::optional<Tensor> lengths, starts;
   Tensor out, logsumexp, dq, dk, dv;
 
   BothWays(TestCpu& cpu, const Problem& p, DType type, int64_t shift = 0)
@@ -142,10 +169,19 @@ struct BothWays {
     if (!p.lengths.empty()) {
       lengths = cpu.of(Numbers(p.lengths.begin(), p.lengths.end()), {p.batch}, DType::I32);
     }
-    const Tensor* key_lengths = lengths ? &*lengths : nullptr;
+    if (!p.samples.empty()) {
+      starts = cpu.of(Numbers(static_cast<size_t>(p.batch * p.queries)), {p.batch, p.queries},
+                      DType::I32);
+      for (int64_t r = 0; r < p.batch * p.queries; ++r) {
+        starts->data<int32_t>()[r] = static_cast<int32_t>(p.start(r / p.queries, r % p.queries));
+      }
+    }
     const auto ops = cpu_attention_ops(cpu.context);
-    ops->attention_forward(out, logsumexp, q, k, v, key_lengths, p.options());
-    ops->attention_backward(dq, dk, dv, g, q, k, v, out, logsumexp, key_lengths, p.options());
+    ops->attention_forward(out, logsumexp, q, k, v, mask(), p.options());
+    ops->attention_backward(dq, dk, dv, g, q, k, v, out, logsumexp, mask(), p.options());
+  }
+  [[nodiscard]] AttentionMask mask() const {
+    return {lengths ? &*lengths : nullptr, starts ? &*starts : nullptr};
   }
 };
 
@@ -278,6 +314,88 @@ TEST_P(AttentionTest, BackwardEverything) {
   check_backward({2, 7, 7, 2, 4, true, 0.3F, {7, 3}});
 }
 
+// Queries of a group share a head of keys; windows and packed samples begin and end within tiles.
+TEST_P(AttentionTest, Grouped) {
+  check_forward({2, 40, 40, 4, 8, true, 0.0F, {}, 2});
+  check_forward({2, 5, 33, 6, 4, false, 0.2F, {33, 7}, 2});
+  check_backward({2, 7, 7, 4, 4, true, 0.3F, {7, 3}, 2});
+  check_backward({2, 5, 9, 4, 4, false, 0.0F, {}, 1});
+}
+TEST_P(AttentionTest, Windows) {
+  check_forward({1, 300, 300, 2, 8, true, 0.0F, {}, 0, 70});
+  check_forward({2, 1, 200, 4, 8, false, 0.0F, {200, 90}, 2, 50});
+  check_backward({2, 9, 9, 2, 4, true, 0.2F, {9, 5}, 1, 3});
+  check_backward({1, 100, 100, 1, 1, true, 0.0F, {}, 0, 20});
+}
+TEST_P(AttentionTest, PackedSamples) {
+  check_forward({2, 300, 300, 2, 8, true, 0.1F, {}, 1, 0, {100, 3, 130, 67}});
+  check_forward({2, 90, 90, 2, 8, true, 0.0F, {}, 0, 12, {50, 40}});
+  check_backward({2, 12, 12, 2, 4, true, 0.2F, {}, 1, 0, {5, 3, 4}});
+  check_backward({1, 100, 100, 1, 1, true, 0.0F, {}, 0, 0, {20, 60, 20}});
+}
+
+// Of packed samples each has the numbers that it has alone.
+TEST_P(AttentionTest, PackedSamplesAreThoseAlone) {
+  const Problem packed{1, 200, 200, 2, 8, true, 0.0F, {}, 1, 0, {70, 130}};
+  const Problem alone{1, 130, 130, 2, 8, true, 0.0F, {}, 1};
+  const BothWays both(cpu_, packed, GetParam());
+  BothWays one(cpu_, alone, GetParam());
+  const auto last = [](const Tensor& t) { return t.view(70 * t.dim(2), {1, 130, t.dim(2)}); };
+  ops_->attention_forward(one.out, one.logsumexp, last(both.q), last(both.k), last(both.v), {},
+                          alone.options());
+  expect_close(last(both.out), numbers_of(one.out), 1e-5, "out");
+  ops_->attention_backward(one.dq, one.dk, one.dv, last(both.g), last(both.q), last(both.k),
+                           last(both.v), one.out, one.logsumexp, {}, alone.options());
+  expect_close(last(both.dk), numbers_of(one.dk), 1e-5, "dk");
+}
+
+// Tiles that nobody sees are not computed: at most 1.25 times what is needed, by products counted.
+TEST(AttentionTiles, SkipWhatIsMasked) {
+  const auto computed = [](int64_t time, int64_t window, std::vector<int32_t> starts) {
+    const AttentionSizes sizes{1, time, time, 4, 2, 8};
+    AttentionView view{time, time, true, window, nullptr, starts.empty() ? nullptr : starts.data()};
+    int64_t scores = 0;
+    for_tiles(sizes, attention_grid(sizes, true, !starts.empty(), 1), view,
+              [&](const AttentionTile& tile) { scores += tile.heads * tile.rows * tile.keys; });
+    return static_cast<double>(scores) / 4;
+  };
+  EXPECT_LE(computed(128, 0, {}), 1.25 * 128 * 128 / 2);
+  EXPECT_LE(computed(1024, 0, {}), 1.13 * 1024 * 1024 / 2);
+  EXPECT_LE(computed(4096, 512, {}), 1.3 * 4096 * 512);
+  std::vector<int32_t> starts(1024);
+  for (int32_t i = 0; i < 1024; ++i) starts[static_cast<size_t>(i)] = i / 256 * 256;
+  EXPECT_LE(computed(1024, 0, starts), 0.4 * 1024 * 1024 / 2);
+}
+
+TEST_P(AttentionTest, Rotary) {
+  const Shape shape{2, 3, 2 * 6};
+  const Tensor x = random(shape, 1);
+  const Tensor table = cpu_.random({5, 6}, DType::F32, 2);
+  const Tensor places = cpu_.of({4, 0, 2, 1, 1, 3}, {2, 3}, DType::I32);
+  for (const Tensor* at : {&places, static_cast<const Tensor*>(nullptr)}) {
+    for (const bool back : {false, true}) {
+      Numbers expected = numbers_of(x);
+      const Numbers of = expected;
+      const Numbers waves = numbers_of(table);
+      for (size_t i = 0; i < expected.size(); ++i) {
+        const size_t c = i % 6 % 3;
+        const size_t row = i / 12;
+        const size_t place =
+            at == nullptr ? row % 3 : static_cast<size_t>(at->data<int32_t>()[row]);
+        const double cosine = waves[place * 6 + c];
+        const double sine = (back ? -1.0 : 1.0) * waves[place * 6 + 3 + c];
+        const bool low = i % 6 < 3;
+        expected[i] = of[i] * cosine + (low ? -of[i + 3] : of[i - 3]) * sine;
+      }
+      Tensor y = poisoned(shape);
+      ops_->rotary(y, x, table, at, back);
+      expect_close(y, expected, "y");
+    }
+  }
+  Tensor y = poisoned(shape);
+  EXPECT_THROW(ops_->rotary(y, x, cpu_.random({2, 6}, DType::F32, 2), nullptr, false), Error);
+}
+
 // More than one block of queries: the key gradients are sums over blocks, in bf16 too.
 TEST_P(AttentionTest, BackwardBlocks) {
   check_backward({1, 131, 3, 1, 2});
@@ -311,9 +429,9 @@ TEST_P(AttentionTest, DropoutIsThatOfTheMatrix) {
   Tensor whole = poisoned(p.query_shape());
   Tensor dropped = poisoned(p.query_shape());
   Tensor logsumexp = cpu_.poisoned(p.row_shape(), DType::F32);
-  ops_->attention_forward(whole, logsumexp, q, q, v, nullptr, p.options());
+  ops_->attention_forward(whole, logsumexp, q, q, v, {}, p.options());
   p.dropout = 0.4F;
-  ops_->attention_forward(dropped, logsumexp, q, q, v, nullptr, p.options());
+  ops_->attention_forward(dropped, logsumexp, q, q, v, {}, p.options());
   Tensor expected = poisoned(p.query_shape());
   cpu_pointwise_ops(cpu_.context)->dropout(expected, whole, 0.4F, p.options().stream);
   // The two were rounded twice and once, of which expect_close() allows for one.
@@ -341,9 +459,9 @@ TEST_P(AttentionTest, SteadyStateMakesNothing) {
   const int64_t primitives = cpu_.dnn.primitives_created();
   const int64_t allocations = cpu_.memory.use().system_allocations;
   EXPECT_GT(primitives, 0);
-  ops_->attention_forward(run.out, run.logsumexp, run.q, run.k, run.v, &*run.lengths, p.options());
+  ops_->attention_forward(run.out, run.logsumexp, run.q, run.k, run.v, run.mask(), p.options());
   ops_->attention_backward(run.dq, run.dk, run.dv, run.g, run.q, run.k, run.v, run.out,
-                           run.logsumexp, &*run.lengths, p.options());
+                           run.logsumexp, run.mask(), p.options());
   EXPECT_EQ(cpu_.dnn.primitives_created(), primitives);
   EXPECT_EQ(cpu_.memory.use().system_allocations, allocations);
 }
@@ -355,7 +473,7 @@ TEST_P(AttentionTest, NeverHoldsAWholeScoreMatrix) {
   Tensor out = poisoned(p.query_shape());
   Tensor logsumexp = cpu_.poisoned(p.row_shape(), DType::F32);
   cpu_.memory.reset_peaks();
-  ops_->attention_forward(out, logsumexp, q, q, q, nullptr, p.options());
+  ops_->attention_forward(out, logsumexp, q, q, q, {}, p.options());
   EXPECT_LT(cpu_.memory.use().peak_of(Purpose::Workspace), int64_t{4} << 20);
 }
 
@@ -366,7 +484,7 @@ TEST_P(AttentionTest, MisfitsAreRefused) {
   Tensor out = poisoned({2, 6, 8});
   Tensor lse = cpu_.poisoned({2, 2, 6}, DType::F32);
   const auto forward = [&](const Tensor& keys, const AttentionOptions& options) {
-    ops_->attention_forward(out, lse, q, keys, keys, nullptr, options);
+    ops_->attention_forward(out, lse, q, keys, keys, {}, options);
   };
   EXPECT_NO_THROW(forward(k, {2}));
   EXPECT_THROW(forward(k, {3}), Error);

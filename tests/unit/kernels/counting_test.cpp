@@ -155,9 +155,9 @@ TEST(Counting, EmulatedAttentionTakesWhatIsCounted) {
                 dq = zeros(d, shape, t), dk = zeros(d, shape, t), dv = zeros(d, shape, t),
                 sums = zeros(d, {2, 4, 300})]() mutable {
           if (backward) {
-            d.attention().attention_backward(dq, dk, dv, g, q, k, v, out, sums, nullptr, options);
+            d.attention().attention_backward(dq, dk, dv, g, q, k, v, out, sums, {}, options);
           } else {
-            d.attention().attention_forward(out, sums, q, k, v, nullptr, options);
+            d.attention().attention_forward(out, sums, q, k, v, {}, options);
           }
         };
       };

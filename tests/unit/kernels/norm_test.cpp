@@ -129,6 +129,46 @@ TEST_P(NormTest, LayerNormBackward) {
       "dbeta");
 }
 
+TEST_P(NormTest, RmsNorm) {
+  for (const int64_t width : {1, 7, 64, 131}) {
+    const Shape shape{2, 3, width};
+    const Tensor x = random(shape, 1, -1.0, 2.0);
+    const Tensor g = random(shape, 2);
+    const Tensor gamma = affine(width, 3);
+    const auto rms_norm = [width](const Numbers& xs, const Numbers& scales, Numbers* rstds) {
+      Numbers y(xs.size());
+      const auto w = static_cast<size_t>(width);
+      for (size_t row = 0; row < xs.size(); row += w) {
+        double squares = 0.0;
+        for (size_t i = row; i < row + w; ++i) squares += xs[i] * xs[i];
+        const double rstd = 1.0 / std::sqrt(squares / static_cast<double>(w) + double{kEpsilon});
+        if (rstds != nullptr) rstds->push_back(rstd);
+        for (size_t i = 0; i < w; ++i) y[row + i] = xs[row + i] * rstd * scales[i];
+      }
+      return y;
+    };
+    const Numbers xn = numbers_of(x);
+    const Numbers gn = numbers_of(g);
+    const Numbers gamma_n = numbers_of(gamma);
+    Tensor y = poisoned(shape);
+    Tensor rstd = poisoned32({6});
+    ops_->rms_norm_forward(y, rstd, x, gamma, kEpsilon);
+    Numbers expected_rstd;
+    expect_close(y, rms_norm(xn, gamma_n, &expected_rstd), "y");
+    expect_close(rstd, expected_rstd, 1e-4, "rstd");
+    Tensor dx = poisoned(shape);
+    ops_->rms_norm_backward_input(dx, g, x, rstd, gamma);
+    const auto through_x = [&](const Numbers& v) { return dot(rms_norm(v, gamma_n, nullptr), gn); };
+    // Of one column it is a rounding error.
+    if (width > 1) expect_close(dx, central_differences(through_x, xn), "dx");
+    Tensor dgamma = affine(width, 5);
+    const Numbers start = numbers_of(dgamma);
+    ops_->rms_norm_backward_weight(dgamma, g, x, rstd);
+    const auto through_gamma = [&](const Numbers& v) { return dot(rms_norm(xn, v, nullptr), gn); };
+    expect_close(dgamma, plus(start, central_differences(through_gamma, gamma_n)), "dgamma");
+  }
+}
+
 // Long enough for several blocks of rows and threads; a wrong block border loses or doubles rows.
 TEST_P(NormTest, LayerNormWeightGradientOfManyRows) {
   const int64_t rows = 2500;

@@ -57,6 +57,41 @@ TEST_P(PointwiseTest, ActivationsAndTheirGradients) {
   }
 }
 
+TEST_P(PointwiseTest, GatedActivations) {
+  const Shape shape{5, 33};
+  const Tensor gate = random(shape, 1, -4.0, 4.0);
+  const Tensor x = random(shape, 2, -2.0, 2.0);
+  const Tensor g = random(shape, 3);
+  const Numbers gates = numbers_of(gate);
+  const Numbers xs = numbers_of(x);
+  const Numbers gs = numbers_of(g);
+  for (const Activation f : {Activation::Gelu, Activation::Silu}) {
+    Numbers y(xs.size());
+    Numbers dgate(xs.size());
+    Numbers dx(xs.size());
+    Numbers slack(xs.size());  // of what is rounded between two passes
+    for (size_t i = 0; i < xs.size(); ++i) {
+      const double of_gate = pointwise_activation(gates[i], f);
+      const double slope =
+          (pointwise_activation(gates[i] + 1e-5, f) - pointwise_activation(gates[i] - 1e-5, f)) /
+          2e-5;
+      y[i] = of_gate * xs[i];
+      dx[i] = of_gate * gs[i];
+      dgate[i] = gs[i] * xs[i] * slope;
+      slack[i] = 1.01 * reference::rounding_of(GetParam()) *
+                 std::max({std::abs(y[i]), std::abs(dx[i]), std::abs(dgate[i])});
+    }
+    Tensor result = poisoned(shape);
+    ops_->gated_forward(result, gate, x, f);
+    expect_close(result, y, kTolerance, "y", slack);
+    Tensor of_gate = poisoned(shape);
+    Tensor of_x = poisoned(shape);
+    ops_->gated_backward(of_gate, of_x, g, gate, x, f);
+    expect_close(of_gate, dgate, kTolerance, "dgate", slack);
+    expect_close(of_x, dx, kTolerance, "dx", slack);
+  }
+}
+
 TEST_P(PointwiseTest, FusedBackwardFromTheOutput) {
   const Shape shape{333};
   const Tensor x = random(shape, 1, -2.0, 2.0);

@@ -129,14 +129,54 @@ TEST_F(UpdateTest, MovingAverage) {
   expect_close(average, expected, "average");
 }
 
-TEST_F(UpdateTest, SumOfSquaresIsADoubleSum) {
+TEST_F(UpdateTest, SquaresAreDoubleSumsOfBlocks) {
   for (const int64_t size : {0, 1, 4095, 4097, 100000}) {
     const Tensor x = cpu_.random({size}, DType::F32, 1);
-    Tensor result = cpu_.poisoned({1}, DType::F64);
-    ops_->sum_of_squares(result, {&x, 1});
+    Tensor result = cpu_.poisoned({squares_blocks(size)}, DType::F64);
+    ops_->squares_by_block(result, {&x, 1});
     const Numbers xn = numbers_of(x);
-    expect_close(result, {dot(xn, xn)}, 1e-12, "sum");
+    Numbers expected;
+    for (int64_t first = 0; first < size; first += kSquaresBlock) {
+      const Numbers block(xn.begin() + first, xn.begin() + std::min(first + kSquaresBlock, size));
+      expected.push_back(dot(block, block));
+    }
+    expect_close(result, expected, 1e-12, "sums");
   }
+}
+
+// Replicas share updates out in ranges that begin at blocks; the rest of a vector's width behind
+// the last one is no block.
+TEST_F(UpdateTest, PartsThatBeginAtBlocksHaveTheBitsOfTheWhole) {
+  constexpr int64_t kMany = 18 * kSquaresBlock + 37;
+  const auto updated = [&](const std::vector<int64_t>& cuts, int threads) {
+    TestCpu cpu(threads);
+    const auto ops = cpu_update_ops(cpu.context);
+    const auto random = [&](uint64_t seed) {
+      return cpu.random({kMany}, DType::F32, seed, 0.0, 1.0);
+    };
+    const std::vector<Tensor> all = {random(1), random(2), random(3), random(4), random(5)};
+    for (size_t i = 0; i + 1 < cuts.size(); ++i) {
+      std::vector<Tensor> t;
+      for (const Tensor& whole : all) t.push_back(whole.view(cuts[i], {cuts[i + 1] - cuts[i]}));
+      ops->adam(one(AdamTensors{t[0], t[1], t[2], t[3], 0.01F}),
+                {0.1F, 0.9F, 0.99F, 1e-8F, 0.5F, true, 2});
+      ops->adam(one(AdamTensors{t[0], t[1], t[2], t[3], 0.01F}),
+                {0.1F, 0.9F, 0.99F, 1e-8F, 0.5F, false, 3});
+      ops->rmsprop(one(RmsPropTensors{t[0], t[2], t[1], t[3], 0.01F}),
+                   {0.1F, 0.9F, 0.9F, 0.1F, 0.5F});
+      ops->rmsprop(one(RmsPropTensors{t[0], t[2], {}, t[3], 0.01F}),
+                   {0.1F, 0.9F, 0.0F, 0.1F, 0.5F});
+      ops->sgd(one(SgdTensors{t[0], t[1], t[3], 0.01F}), {0.1F, 0.9F, 0.5F, true});
+      ops->sgd(one(SgdTensors{t[0], {}, t[3], 0.01F}), {0.1F, 0.0F, 0.5F, false});
+      ops->moving_average(one(AverageTensors{t[4], t[0]}), 0.9F);
+    }
+    std::vector<std::vector<float>> values;
+    for (const Tensor& t : all) values.emplace_back(t.span<float>().begin(), t.span<float>().end());
+    return values;
+  };
+  const auto whole = updated({0, kMany}, 1);
+  EXPECT_EQ(updated({0, kSquaresBlock, 17 * kSquaresBlock, 18 * kSquaresBlock, kMany}, 1), whole);
+  EXPECT_EQ(updated({0, 9 * kSquaresBlock, kMany}, 3), whole);
 }
 
 TEST_F(UpdateTest, AListIsItsMembersOneByOne) {
@@ -151,14 +191,15 @@ TEST_F(UpdateTest, AListIsItsMembersOneByOne) {
   const std::vector<AdamTensors> apart{made(5, 0.1F), made(0, 0.0F), made(1000, 0.0F)};
   ops_->adam(together, step);
   for (const AdamTensors& t : apart) ops_->adam(one(t), step);
-  Tensor squares = cpu_.poisoned({3}, DType::F64);
+  Tensor squares = cpu_.poisoned({2}, DType::F64);  // nothing has none
   const std::vector<Tensor> weights{together[0].weight, together[1].weight, together[2].weight};
-  ops_->sum_of_squares(squares, weights);
+  ops_->squares_by_block(squares, weights);
   for (size_t i = 0; i < apart.size(); ++i) {
     expect_same_bits({together[i].weight, together[i].first, together[i].second},
                      {apart[i].weight, apart[i].first, apart[i].second}, "member");
+    if (i == 1) continue;
     const Numbers w = numbers_of(apart[i].weight);
-    EXPECT_NEAR(squares.data<double>()[i], dot(w, w), 1e-9);
+    EXPECT_NEAR(squares.data<double>()[i / 2], dot(w, w), 1e-9);
   }
 }
 
@@ -169,7 +210,7 @@ TEST_F(UpdateTest, MisfittingStateIsRefused) {
   EXPECT_THROW(ops_->adam(one(AdamTensors{w, w, small, w}), {}), Error);
   EXPECT_THROW(ops_->rmsprop(one(RmsPropTensors{w, small, w, w}), {}), Error);
   EXPECT_THROW(ops_->moving_average(one(AverageTensors{w, small}), 0.5F), Error);
-  EXPECT_THROW(ops_->sum_of_squares(small, {&w, 1}), Error);
+  EXPECT_THROW(ops_->squares_by_block(small, {&w, 1}), Error);
 }
 
 TEST(Update, RepeatsToTheBit) {
@@ -186,8 +227,8 @@ TEST(Update, RepeatsToTheBit) {
     ops->adam(one(AdamTensors{w, m, v, g, 0.01F}), {0.1F, 0.9F, 0.99F, 1e-8F, 0.5F, true, 2});
     ops->rmsprop(one(RmsPropTensors{w, v, m, g, 0.01F}), {0.1F, 0.9F, 0.9F, 0.1F, 0.5F});
     ops->sgd(one(SgdTensors{w, m, g, 0.01F}), {0.1F, 0.9F, 0.5F, true});
-    Tensor sum = cpu.poisoned({1}, DType::F64, shift);
-    ops->sum_of_squares(sum, {&w, 1});
+    Tensor sum = cpu.poisoned({squares_blocks(150001)}, DType::F64, shift);
+    ops->squares_by_block(sum, {&w, 1});
     return std::vector<Tensor>{w, m, v, sum};
   });
 }

@@ -61,6 +61,86 @@ TEST(Counts, OptionsOfATransformer) {
   EXPECT_EQ(count(config), plain - 3 * (8192 + 2048) - 32000);
 }
 
+// Of the families' own configurations, against what their authors count.
+TEST(Counts, PublishedDecoders) {
+  ModelConfig gpt2;
+  gpt2.kind = "decoder";
+  gpt2.layers = 12;
+  gpt2.width = 768;
+  gpt2.heads = 12;
+  gpt2.context = 1024;
+  gpt2.vocabulary = 50257;
+  gpt2.positions = "learned";
+  gpt2.activation = "gelu-tanh";
+  gpt2.tied_embedding = true;
+  EXPECT_EQ(count(gpt2), 124'439'808);
+
+  ModelConfig llama3;  // 8B
+  llama3.kind = "decoder";
+  llama3.layers = 32;
+  llama3.width = 4096;
+  llama3.heads = 32;
+  llama3.kv_heads = 8;
+  llama3.hidden = 14336;
+  llama3.context = 8192;
+  llama3.vocabulary = 128256;
+  llama3.positions = "rotary";
+  llama3.norm = "rms";
+  llama3.gated = true;
+  llama3.activation = "silu";
+  llama3.bias = llama3.attention_bias = llama3.output_bias = false;
+  EXPECT_EQ(count(llama3), 8'030'261'248);
+
+  ModelConfig qwen = llama3;  // 2.5, 0.5B
+  qwen.layers = 24;
+  qwen.width = 896;
+  qwen.heads = 14;
+  qwen.kv_heads = 2;
+  qwen.hidden = 4864;
+  qwen.vocabulary = 151936;
+  qwen.attention_bias = qwen.tied_embedding = true;
+  EXPECT_EQ(count(qwen), 494'032'768);
+
+  qwen.layers = 28;  // 3, 0.6B: heads that are wider than their share of the width
+  qwen.width = 1024;
+  qwen.heads = 16;
+  qwen.kv_heads = 8;
+  qwen.head_width = 128;
+  qwen.hidden = 3072;
+  qwen.attention_bias = false;
+  qwen.query_key_norm = true;
+  EXPECT_EQ(count(qwen), 596'049'920);
+}
+
+TEST(Counts, WhatDoesNotFitADecoderIsNamed) {
+  ModelConfig config = transformer_config();
+  config.kind = "decoder";
+  const auto refused = [](const ModelConfig& bad, const std::string& says) {
+    try {
+      (void)build_model(bad, 0, 0);
+      ADD_FAILURE() << says;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(says));
+    }
+  };
+  ModelConfig bad = config;
+  bad.heads = 4;
+  bad.kv_heads = 3;
+  refused(bad, "model.kv_heads");
+  bad = config;
+  bad.positions = "rotary";
+  bad.head_width = 5;
+  refused(bad, "model.head_width");
+  bad.head_width = 4;
+  bad.rotary_scaling = "llama3";
+  bad.rotary_low = bad.rotary_high;
+  refused(bad, "model.rotary_high");
+  bad = config;
+  bad.kind = "transformer-lm";
+  bad.positions = "rotary";
+  refused(bad, "rotary in a decoder");
+}
+
 ModelConfig amoebanet(const std::string& kind, const std::string& stem, int64_t layers,
                       int64_t filters) {
   ModelConfig config = amoebanet_config(kind, stem);

@@ -46,6 +46,7 @@ class Network {
     set("tokens", {kRows, kContext}, padded(rows));
     set("target_tokens", {kRows, kContext}, padded(rows));
     set("labels", {kRows, kContext}, Ids(kRows * kContext, -1));
+    set("starts", {kRows, kContext}, Ids(kRows * kContext, 0));
     run(decoding);
     std::vector<std::vector<float>> all;
     for (size_t r = 0; r < rows.size(); ++r) {
@@ -158,6 +159,12 @@ class Decoded : public testing::TestWithParam<Case> {
   static ModelConfig config() {
     ModelConfig config = tiny(GetParam().kind);
     config.positions = GetParam().positions;
+    if (config.kind != "decoder") return config;
+    config.head_width = 6;
+    config.kv_heads = 1;
+    config.window = 3;
+    config.norm = "rms";
+    config.query_key_norm = config.gated = config.packed = true;
     return config;
   }
 };
@@ -226,7 +233,8 @@ TEST_P(Decoded, SaysWhatItKeeps) {
   small.heads = 4;
   // Keys and values of two layers; of a decoder's to the source as well, and 4 heads of 64 there.
   const bool translates = small.kind == std::string("transformer-nmt");
-  EXPECT_EQ(Network(small).past_bytes(), translates ? 2 * 2 * 2 * 256 * 4 : 2 * 2 * 12 * 4);
+  const int64_t width = small.kind == std::string("decoder") ? 6 : 12;  // one head of four
+  EXPECT_EQ(Network(small).past_bytes(), translates ? 2 * 2 * 2 * 256 * 4 : 2 * 2 * width * 4);
 }
 
 TEST_P(Decoded, RowsWithoutAPastAreRefused) {
@@ -235,14 +243,17 @@ TEST_P(Decoded, RowsWithoutAPastAreRefused) {
   EXPECT_THROW((void)network.one(start(), past), Error);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Kinds, Decoded,
-    testing::Values(Case{"transformer-lm", "learned"}, Case{"transformer-lm", "sinusoidal"},
-                    Case{"transformer-lm", "none"}, Case{"transformer-nmt", "sinusoidal"},
-                    Case{"transformer-nmt", "learned"}),
-    [](const auto& one) {
-      return std::string(one.param.kind).substr(12) + "_" + one.param.positions;
-    });
+INSTANTIATE_TEST_SUITE_P(Kinds, Decoded,
+                         testing::Values(Case{"transformer-lm", "learned"},
+                                         Case{"transformer-lm", "sinusoidal"},
+                                         Case{"transformer-lm", "none"},
+                                         Case{"transformer-nmt", "sinusoidal"},
+                                         Case{"transformer-nmt", "learned"},
+                                         Case{"decoder", "rotary"}, Case{"decoder", "learned"}),
+                         [](const auto& one) {
+                           const std::string kind = one.param.kind;
+                           return kind.substr(kind.find('-') + 1) + "_" + one.param.positions;
+                         });
 
 }  // namespace
 }  // namespace penstock

@@ -95,7 +95,7 @@ TEST_P(Reduction, StartsEachBucketWhenItIsComplete) {
     backward(0);
     // What a bucket held when it was started, and where.
     std::vector<std::pair<const float*, std::vector<float>>> started;
-    stage_->weights().begin_reduction([&](const Tensor& bucket) {
+    stage_->weights().begin_reduction([&](const Tensor& bucket, std::span<const int64_t>) {
       const auto values = bucket.span<float>();
       started.emplace_back(values.data(), std::vector(values.begin(), values.end()));
     });
@@ -120,7 +120,7 @@ TEST_P(Reduction, DoesNotWaitForTheFirstLayer) {
                         std::get<0>(GetParam()) == RecomputeMode::None);
   const StateEntry* first = stage_->weights().state().front();
   std::vector<bool> first_layer_empty;
-  stage_->weights().begin_reduction([&](const Tensor&) {
+  stage_->weights().begin_reduction([&](const Tensor&, std::span<const int64_t>) {
     const auto values = first->gradient.span<float>();
     first_layer_empty.push_back(
         std::all_of(values.begin(), values.end(), [](float x) { return x == 0.0F; }));

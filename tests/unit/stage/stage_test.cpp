@@ -326,7 +326,8 @@ TEST(FrozenStage, MayTrainNothingAtAll) {
       Middle middle(mode, 1, {.freeze = all, .first = true, .untrained = 2});
       middle.forward(0);
       int started = 0;
-      middle.stage().weights().begin_reduction([&started](const Tensor&) { ++started; });
+      middle.stage().weights().begin_reduction(
+          [&started](const Tensor&, std::span<const int64_t>) { ++started; });
       middle.backward(0, halves);
       EXPECT_EQ(middle.stage().weights().gradients().elements(), 0);
       EXPECT_EQ(started, 0) << "there is nothing to add up";
@@ -344,7 +345,9 @@ TEST(FrozenStage, HandsOverItsBucket) {
       middle.forward(0);
       int64_t summed = 0;
       middle.stage().weights().begin_reduction(
-          [&summed](const Tensor& bucket) { summed += bucket.elements(); });
+          [&summed](const Tensor& bucket, std::span<const int64_t>) {
+            summed += bucket.elements();
+          });
       middle.backward(0, halves);
       EXPECT_EQ(summed, middle.stage().weights().gradients().elements());
       EXPECT_GT(summed, 0);

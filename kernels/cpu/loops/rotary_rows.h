@@ -1,0 +1,26 @@
+// kernels/cpu/loops/rotary_rows.h -- one head of one position, turned by its place (Su et al.
+// 2021).
+#pragma once
+
+#include <cstdint>
+
+namespace penstock {
+
+// Elements c and c + depth / 2 as a pair; `waves` are the cosines of the place, then its sines. y
+// may be x.
+template <class T>
+void rotary_row(T* y, const T* x, const float* waves, int64_t depth, bool back) {
+  const int64_t half = depth / 2;
+  const float sign = back ? -1.0F : 1.0F;
+#pragma GCC ivdep
+  for (int64_t c = 0; c < half; ++c) {
+    const auto a = static_cast<float>(x[c]);
+    const auto b = static_cast<float>(x[c + half]);
+    const float cosine = waves[c];
+    const float sine = sign * waves[c + half];
+    y[c] = static_cast<T>(a * cosine - b * sine);
+    y[c + half] = static_cast<T>(b * cosine + a * sine);
+  }
+}
+
+}  // namespace penstock

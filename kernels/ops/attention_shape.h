@@ -1,0 +1,62 @@
+// kernels/ops/attention_shape.h -- the sizes of a call of attention, and which keys a query sees:
+// pure, shared by all devices.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/ops/attention.h"
+
+namespace penstock {
+
+struct AttentionSizes {
+  int64_t batch, queries, keys, heads, kv_heads, depth;
+  [[nodiscard]] int64_t width() const { return heads * depth; }        // of q and out
+  [[nodiscard]] int64_t kv_width() const { return kv_heads * depth; }  // of k and v
+  [[nodiscard]] int64_t group() const { return heads / kv_heads; }  // query heads to a head of keys
+};
+
+// Throws Error(Internal) where tensors, masks and options do not fit each other, Error(Input) where
+// the dropout rate is none.
+[[nodiscard]] AttentionSizes attention_sizes(const char* op, const Tensor& q, const Tensor& k,
+                                             const Tensor& v, const AttentionMask& mask,
+                                             const AttentionOptions& options);
+
+struct RotarySizes {
+  int64_t time, heads, depth;
+};
+// Throws Error(Internal) where they do not fit each other.
+[[nodiscard]] RotarySizes rotary_sizes(const char* op, const Tensor& y, const Tensor& x,
+                                       const Tensor& table, const Tensor* places);
+
+// The keys [begin, end) that a query sees. `lengths` and `starts` are the masks' numbers, or null:
+// on devices whose memory the host does not read, and where there are none.
+struct AttentionView {
+  int64_t queries = 0, keys = 0;
+  bool causal = false;
+  int64_t window = 0;
+  const int32_t* lengths = nullptr;
+  const int32_t* starts = nullptr;
+
+  [[nodiscard]] int64_t end(int64_t sample, int64_t query) const {
+    const int64_t all = causal ? query + 1 : keys;
+    return lengths == nullptr ? all : std::clamp<int64_t>(lengths[sample], 0, all);
+  }
+  // Does not fall from query to query.
+  [[nodiscard]] int64_t begin(int64_t sample, int64_t query) const {
+    const int64_t last = end(sample, query);
+    int64_t first = 0;
+    if (window > 0) first = std::max<int64_t>(0, (causal ? query + 1 : last) - window);
+    if (starts != nullptr) first = std::max<int64_t>(first, starts[sample * queries + query]);
+    return std::min(first, last);
+  }
+  // Whether every query sees all keys from the first one on.
+  [[nodiscard]] bool from_the_first() const { return window == 0 && starts == nullptr; }
+};
+
+[[nodiscard]] inline AttentionView attention_view(const AttentionSizes& sizes,
+                                                  const AttentionOptions& options) {
+  return {sizes.queries, sizes.keys, options.causal, options.window};
+}
+
+}  // namespace penstock

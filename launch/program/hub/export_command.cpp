@@ -1,0 +1,112 @@
+#include "launch/program/hub/export_command.h"
+
+#include <fmt/format.h>
+
+#include <boost/program_options.hpp>
+#include <filesystem>
+#include <optional>
+
+#include "kernels/error.h"
+#include "launch/program/planning/plan_command.h"
+#include "runtime/checkpoint/layout.h"
+#include "runtime/checkpoint/manifest.h"
+#include "runtime/hub/config_json.h"
+#include "runtime/hub/export_folder.h"
+#include "runtime/hub/kept_folder.h"
+#include "runtime/run_directory/contents.h"
+#include "runtime/run_directory/names.h"
+#include "runtime/telemetry/units.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+namespace po = boost::program_options;
+
+struct ExportOptions {
+  std::optional<int64_t> step;  // the newest checkpoint where none is named
+  std::string dtype = "fp32";
+  std::string file_size = "5GB";
+};
+
+CommandOptions export_options_into(ExportOptions& options) {
+  CommandOptions known;
+  known.add_options()(
+      "step", po::value<int64_t>()->notifier([&](int64_t n) { options.step = n; })->value_name("N"),
+      "of the checkpoint [the newest]")("dtype", po::value(&options.dtype)->value_name("fp32|bf16"),
+                                        "of the weights in the folder [fp32]")(
+      "file-size", po::value(&options.file_size)->value_name("SIZE"),
+      "most of a file of weights, unless one tensor is larger [5GB]");
+  return known;
+}
+
+// A run directory, or one of its checkpoints.
+std::string checkpoint_of(const std::string& run, const ExportOptions& options) {
+  std::error_code ignored;
+  if (fs::exists(run + "/" + kManifestFile, ignored)) {
+    if (options.step) fail_input("export: " + run + " is a checkpoint, so --step says nothing");
+    return run;
+  }
+  if (!options.step) return newest_of_run(run);
+  std::string path = run + "/" + kCheckpointFolder + "/" + step_name(*options.step);
+  if (!fs::exists(path, ignored)) fail_input("export: there is no checkpoint " + path);
+  return path;
+}
+
+// What the run has kept.
+std::string folder_of(const std::string& run, const std::string& checkpoint) {
+  const std::string directory = run == checkpoint ? run_directory_of(checkpoint) : run;
+  std::string folder = directory + "/" + kKeptFolder;
+  std::error_code ignored;
+  if (!fs::exists(folder + "/" + kConfigFile, ignored)) {
+    fail_input("export: " + directory +
+               " has no folder/config.json: only runs that started with --model.from can be "
+               "exported");
+  }
+  return folder;
+}
+
+}  // namespace
+
+std::string export_text(const std::vector<std::string>& arguments) {
+  ExportOptions options;
+  const std::vector<std::string> paths =
+      read_options(export_form(), export_options_into(options), arguments);
+  if (paths.size() != 2 || paths[0].starts_with("-") || paths[1].starts_with("-")) {
+    fail_input("export: say what and where to: penstock export RUN DIR");
+  }
+  if (options.dtype != "fp32" && options.dtype != "bf16") {
+    fail_input("export: --dtype must be fp32 or bf16, not '" + options.dtype + "'");
+  }
+  ExportRequest request;
+  request.checkpoint = checkpoint_of(paths[0], options);
+  request.folder = folder_of(paths[0], request.checkpoint);
+  request.to = paths[1];
+  request.dtype = options.dtype;
+  request.shard_bytes = static_cast<uint64_t>(parse_bytes(options.file_size));
+  const Exported done = export_folder(request);
+  return fmt::format("{}: {} tensors, {} in {} file{}, from {}\n", request.to, done.tensors,
+                     bytes_text(static_cast<int64_t>(done.size_bytes)), done.files,
+                     done.files == 1 ? "" : "s", request.checkpoint);
+}
+
+const CommandForm& export_form() {
+  static const CommandForm form{
+      .name = "export",
+      .operand = "RUN DIR",
+      .summary = "a trained network as a Hugging Face folder",
+      .about =
+          R"(Writes DIR, which must not exist: config.json, model.safetensors (or several and their index),
+generation_config.json and the files of the tokenizer, for transformers and whatever else reads such
+folders. RUN is the directory of a run that started with --model.from, or one of its checkpoints.
+Needs no ranks, and memory for one tensor.
+)"};
+  return form;
+}
+
+CommandOptions export_command_options() {
+  ExportOptions unused;
+  return export_options_into(unused);
+}
+
+}  // namespace penstock

@@ -1,0 +1,22 @@
+// launch/program/hub/folder_run.h -- runs whose network comes from a Hugging Face folder
+// (model.from).
+#pragma once
+
+#include <string>
+
+#include "runtime/comm/network.h"
+#include "runtime/configuration/config.h"
+#include "runtime/models/models.h"
+
+namespace penstock {
+
+// Whether the weights of the folder are those of the network that the configuration builds: reads
+// its headers. Nothing without model.from. Throws Error as HubWeights::check() does.
+void check_model_folder(const Config& config, const ModelMaker& models);
+// Collective; rank 0 looks.
+void check_model_folder(Collective& world, const Config& config, const ModelMaker& models);
+
+// What the run directory keeps of the folder. Nothing without model.from.
+void keep_model_folder(const Config& config, const std::string& run_directory);
+
+}  // namespace penstock

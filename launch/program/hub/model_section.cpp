@@ -1,0 +1,52 @@
+#include "launch/program/hub/model_section.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "kernels/error.h"
+#include "runtime/hub/config_json.h"
+
+namespace penstock {
+namespace {
+
+// What makes the network another one. Other keys of the section are how it is trained.
+constexpr std::array kOfTheNetwork = {
+    "kind",           "layers",       "width",          "heads",       "kv_heads",
+    "head_width",     "hidden",       "vocabulary",     "activation",  "gated",
+    "norm",           "norm_epsilon", "positions",      "rotary_base", "rotary_scaling",
+    "rotary_factor",  "rotary_low",   "rotary_high",    "bias",        "rotary_original",
+    "attention_bias", "output_bias",  "query_key_norm", "window",      "tied_embedding",
+    "final_norm",     "logit_clip"};
+
+const Option& option_of(const char* key) {
+  const Option* option = find_option(std::string("model.") + key);
+  if (option == nullptr) fail_internal(std::string("there is no key model.") + key);
+  return *option;
+}
+
+}  // namespace
+
+void settle_model(Settings& settings) {
+  ModelConfig& model = settings.config.model;
+  Config folder;
+  folder.model = read_hub_config(model.from).model;
+  for (const char* key : kOfTheNetwork) {
+    const Option& option = option_of(key);
+    const OptionValue theirs = option.get(folder);
+    if (settings.given(option.name()) && option.get(settings.config) != theirs) {
+      fail_input(fmt::format("{}: '{}' is {}, but {} in {}/config.json; leave it out",
+                             settings.place_of(option.name()), option.name(),
+                             text_of(option.get(settings.config)), text_of(theirs), model.from));
+    }
+    option.set(settings.config, theirs);
+  }
+  const int64_t most = folder.model.context;
+  if (!settings.given("model.context")) model.context = most;
+  if (model.context > most) {
+    fail_input(fmt::format("{}: 'model.context' is {}, but the network of {} has {} positions",
+                           settings.place_of("model.context"), model.context, model.from, most));
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,96 @@
+#include "runtime/hub/config_fields.h"
+
+#include <cmath>
+
+#include "kernels/error.h"
+#include "runtime/files/json.h"
+
+namespace penstock {
+namespace {
+
+using nlohmann::json;
+
+// A value from a file that nobody vouches for, on one line.
+std::string shown(const json& value) {
+  constexpr size_t kLongest = 60;
+  const std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
+  return text.size() > kLongest ? text.substr(0, kLongest) + "..." : text;
+}
+
+}  // namespace
+
+void ConfigFields::refuse(const std::string& key, const std::string& why) const {
+  fail_input(where_ + ": " + quoted(key) + " " + why);
+}
+
+const json* ConfigFields::find(const char* key) const {
+  const auto found = document_.find(key);
+  return found == document_.end() || found->is_null() ? nullptr : &*found;
+}
+
+const json* ConfigFields::take(const char* key, bool required) {
+  known_.insert(key);
+  const json* value = find(key);
+  if (value == nullptr && required) refuse(key, "is missing");
+  return value;
+}
+
+const json* ConfigFields::any(const char* key) {
+  return take(key, false);
+}
+
+int64_t ConfigFields::whole(const char* key, std::optional<int64_t> otherwise) {
+  constexpr int64_t kMost = 1'000'000'000;
+  const json* value = take(key, !otherwise);
+  if (value == nullptr) return *otherwise;
+  if (!value->is_number_unsigned() || value->get<uint64_t>() < 1 ||
+      value->get<uint64_t>() > static_cast<uint64_t>(kMost)) {
+    refuse(key, "must be a whole number from 1 to 10^9, not " + shown(*value));
+  }
+  return value->get<int64_t>();
+}
+
+double ConfigFields::number(const char* key, std::optional<double> otherwise) {
+  const json* value = take(key, !otherwise);
+  if (value == nullptr) return *otherwise;
+  if (!value->is_number() || !std::isfinite(value->get<double>()) || value->get<double>() <= 0.0) {
+    refuse(key, "must be a number above 0, not " + shown(*value));
+  }
+  return value->get<double>();
+}
+
+bool ConfigFields::flag(const char* key, std::optional<bool> otherwise) {
+  const json* value = take(key, !otherwise);
+  if (value == nullptr) return *otherwise;
+  if (!value->is_boolean()) refuse(key, "must be true or false, not " + shown(*value));
+  return value->get<bool>();
+}
+
+std::string ConfigFields::text(const char* key, std::optional<std::string> otherwise) {
+  const json* value = take(key, !otherwise);
+  if (value == nullptr) return *otherwise;
+  if (!value->is_string()) refuse(key, "must be a text, not " + shown(*value));
+  return value->get<std::string>();
+}
+
+void ConfigFields::must_be(const char* key, const json& value) {
+  const json* given = take(key, false);
+  if (given == nullptr || *given == value) return;
+  refuse(key, "is " + shown(*given) + ", which is another network than the one we build with " +
+                  shown(value) + ": this model is not supported");
+}
+
+void ConfigFields::ignore(std::span<const char* const> keys) {
+  for (const char* key : keys) known_.insert(key);
+}
+
+void ConfigFields::refuse_rest() const {
+  for (const auto& [key, value] : document_.items()) {
+    if (value.is_null() || key.starts_with("_") || known_.contains(key)) continue;
+    refuse(key,
+           "is not known, and may change what the network computes: remove it from the file "
+           "if it does not");
+  }
+}
+
+}  // namespace penstock

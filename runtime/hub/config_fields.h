@@ -1,0 +1,49 @@
+// runtime/hub/config_fields.h -- the members of a config.json, each asked for by name, so that in
+// the end it is known which of them nobody has understood.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+
+namespace penstock {
+
+// All throw Error(Input) naming `where` and the member. A member that is null counts as absent, as
+// Python's None does.
+class ConfigFields {
+ public:
+  // `document` is an object and outlives this.
+  ConfigFields(const nlohmann::json& document, std::string where)
+      : document_(document), where_(std::move(where)) {}
+
+  [[nodiscard]] bool has(const char* key) const { return find(key) != nullptr; }
+  // What `otherwise` is given for may be absent.
+  int64_t whole(const char* key, std::optional<int64_t> otherwise = {});  // 1 to 10^9
+  double number(const char* key, std::optional<double> otherwise = {});   // finite, above 0
+  bool flag(const char* key, std::optional<bool> otherwise = {});
+  std::string text(const char* key, std::optional<std::string> otherwise = {});
+  const nlohmann::json* any(const char* key);  // null when absent
+
+  // Another value would be another network than the one we can build.
+  void must_be(const char* key, const nlohmann::json& value);
+  // They change nothing, whatever they are.
+  void ignore(std::span<const char* const> keys);
+  // Of what is left the first.
+  void refuse_rest() const;
+
+  [[noreturn]] void refuse(const std::string& key, const std::string& why) const;
+  [[nodiscard]] const std::string& where() const { return where_; }
+
+ private:
+  [[nodiscard]] const nlohmann::json* find(const char* key) const;
+  const nlohmann::json* take(const char* key, bool required);
+
+  const nlohmann::json& document_;
+  std::string where_;
+  std::set<std::string> known_;
+};
+
+}  // namespace penstock

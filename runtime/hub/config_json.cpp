@@ -1,0 +1,297 @@
+#include "runtime/hub/config_json.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+#include <vector>
+
+#include "kernels/error.h"
+#include "runtime/files/json.h"
+#include "runtime/hub/config_fields.h"
+
+namespace penstock {
+namespace {
+
+using nlohmann::json;
+
+// Facts of Python, of training from scratch and of other tasks: the logits do not depend on them.
+constexpr std::array kHarmless = {
+    "architectures", "model_type", "dtype", "torch_dtype", "transformers_version", "use_cache",
+    "bos_token_id", "eos_token_id", "pad_token_id", "sep_token_id", "cls_token_id", "unk_token_id",
+    "decoder_start_token_id", "initializer_range", "id2label", "label2id", "num_labels",
+    "output_attentions", "output_hidden_states", "return_dict", "return_dict_in_generate",
+    "problem_type", "chunk_size_feed_forward", "finetuning_task", "task_specific_params",
+    "tokenizer_class", "prefix", "torchscript", "use_bfloat16", "gradient_checkpointing",
+    "attention_dropout", "attn_implementation", "pretraining_tp", "max_new_tokens", "max_length",
+    "min_length", "do_sample", "early_stopping", "num_beams", "num_beam_groups",
+    "num_return_sequences", "diversity_penalty", "temperature", "top_k", "top_p", "typical_p",
+    "repetition_penalty", "length_penalty", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size",
+    "bad_words_ids", "output_scores", "forced_bos_token_id", "forced_eos_token_id",
+    "remove_invalid_values", "exponential_decay_length_penalty", "suppress_tokens",
+    "begin_suppress_tokens", "is_decoder",
+    // GPT-2: rates of dropout, the head of other tasks, what older versions wrote
+    "attn_pdrop", "embd_pdrop", "resid_pdrop", "summary_activation", "summary_first_dropout",
+    "summary_proj_to_labels", "summary_type", "summary_use_proj", "reorder_and_upcast_attn",
+    "n_ctx"};
+
+constexpr int64_t kMostLayers = 10000;
+
+std::string activation(ConfigFields& fields, const char* key) {
+  static const std::map<std::string, std::string> kOurs = {
+      {"gelu_new", "gelu-tanh"}, {"gelu_pytorch_tanh", "gelu-tanh"},
+      {"gelu", "gelu"},          {"relu", "relu"},
+      {"silu", "silu"},          {"swish", "silu"}};
+  const std::string theirs = fields.text(key);
+  const auto found = kOurs.find(theirs);
+  if (found == kOurs.end()) {
+    fields.refuse(key, "is " + quoted(theirs) + ", which is none of gelu, gelu_new, relu and silu");
+  }
+  return found->second;
+}
+
+int64_t layers(ConfigFields& fields, const char* key) {
+  const int64_t count = fields.whole(key);
+  if (count > kMostLayers) fields.refuse(key, "is " + std::to_string(count) + ": too many layers");
+  return count;
+}
+
+void check_task(ConfigFields& fields, const json& architectures) {
+  if (!architectures.is_array()) fields.refuse("architectures", "must be a list of names");
+  for (const json& name : architectures) {
+    const std::string text = name.is_string() ? name.get<std::string>() : "?";
+    if (text.ends_with("ForCausalLM") || text.ends_with("LMHeadModel")) continue;
+    fields.refuse("architectures", "has " + quoted(text) +
+                                       ", which is no language model: only ...ForCausalLM and "
+                                       "...LMHeadModel are supported");
+  }
+}
+
+// ---- rotary positions: `rope_parameters` since transformers 5, before that `rope_theta` and
+// `rope_scaling`, which may call its type "type".
+
+void read_scaling(const json& scaling, const std::string& where, ModelConfig& model) {
+  ConfigFields fields(scaling, where);
+  if (fields.has("type") && fields.has("rope_type")) fields.must_be("type", scaling["rope_type"]);
+  const std::string type = fields.text(fields.has("rope_type") ? "rope_type" : "type", "default");
+  model.rotary_base = fields.number("rope_theta", model.rotary_base);
+  fields.must_be("partial_rotary_factor", 1.0);
+  if (type == "linear" || type == "llama3") {
+    model.rotary_scaling = type;
+    model.rotary_factor = fields.number("factor");
+    if (model.rotary_factor < 1.0) fields.refuse("factor", "must be at least 1");
+  } else if (type != "default") {
+    fields.refuse("rope_type", "is " + quoted(type) +
+                                   ": only default, linear and llama3 are "
+                                   "supported");
+  }
+  if (type == "llama3") {
+    model.rotary_low = fields.number("low_freq_factor");
+    model.rotary_high = fields.number("high_freq_factor");
+    model.rotary_original = fields.whole("original_max_position_embeddings");
+    if (model.rotary_high <= model.rotary_low) {
+      fields.refuse("high_freq_factor", "must be above low_freq_factor");
+    }
+  }
+  fields.refuse_rest();
+}
+
+void read_rotary(ConfigFields& fields, ModelConfig& model) {
+  model.positions = "rotary";
+  fields.must_be("partial_rotary_factor", 1.0);
+  model.rotary_base = fields.number("rope_theta", model.rotary_base);
+  const bool has_theta = fields.has("rope_theta");
+  const double theta = model.rotary_base;
+  for (const char* key : {"rope_scaling", "rope_parameters"}) {
+    const json* scaling = fields.any(key);
+    if (scaling == nullptr) continue;
+    if (!scaling->is_object()) fields.refuse(key, "must be an object");
+    if (model.rotary_scaling != "none") fields.refuse(key, "says again what rope_scaling does");
+    read_scaling(*scaling, fields.where() + ", " + key, model);
+  }
+  if (has_theta && model.rotary_base != theta) {
+    fields.refuse("rope_theta", "is not that of rope_parameters");
+  }
+}
+
+// ---- sliding windows: of Mistral all layers have one; of Qwen those from max_window_layers on, or
+// what layer_types says, and we have one for all layers or none.
+
+std::vector<bool> windowed_layers(ConfigFields& fields, int64_t layers) {
+  std::vector<bool> windowed(static_cast<size_t>(layers), false);
+  const int64_t most = std::numeric_limits<int32_t>::max();
+  // May be 0, unlike other counts.
+  const json* first = fields.any("max_window_layers");
+  int64_t from = most;
+  if (first != nullptr) {
+    if (!first->is_number_unsigned()) fields.refuse("max_window_layers", "must be a whole number");
+    from = static_cast<int64_t>(
+        std::min<uint64_t>(first->get<uint64_t>(), static_cast<uint64_t>(most)));
+  }
+  for (int64_t i = from; i < layers; ++i) windowed[static_cast<size_t>(i)] = true;
+  const json* types = fields.any("layer_types");
+  if (types == nullptr) return windowed;
+  if (!types->is_array() || types->size() != windowed.size()) {
+    fields.refuse("layer_types", "must name the kind of attention of each layer");
+  }
+  for (size_t i = 0; i < windowed.size(); ++i) {
+    const json& type = types->at(i);
+    if (type != "full_attention" && type != "sliding_attention") {
+      fields.refuse("layer_types", "has a kind of attention that is not supported");
+    }
+    windowed[i] = type == "sliding_attention";
+  }
+  return windowed;
+}
+
+int64_t qwen_window(ConfigFields& fields, int64_t layers) {
+  const bool used = fields.flag("use_sliding_window", false);
+  const bool given = fields.has("sliding_window");
+  const int64_t window = fields.whole("sliding_window", 1);
+  const std::vector<bool> windowed = windowed_layers(fields, layers);
+  if (!used || !given) return 0;
+  const auto count = std::count(windowed.begin(), windowed.end(), true);
+  if (count != 0 && count != layers) {
+    fields.refuse("sliding_window",
+                  "is of some layers alone (max_window_layers, layer_types): "
+                  "only one for all layers or none is supported");
+  }
+  return count == 0 ? 0 : window;
+}
+
+// ---- families
+
+ModelConfig read_gpt2(ConfigFields& fields) {
+  ModelConfig model;
+  model.layers = layers(fields, "n_layer");
+  model.width = fields.whole("n_embd");
+  model.heads = fields.whole("n_head");
+  model.kv_heads = model.heads;
+  if (model.width % model.heads != 0) fields.refuse("n_head", "does not divide n_embd");
+  model.head_width = model.width / model.heads;
+  model.hidden = fields.whole("n_inner", 4 * model.width);
+  model.context = fields.whole("n_positions");
+  model.activation = activation(fields, "activation_function");
+  model.norm = "layer";
+  model.norm_epsilon = fields.number("layer_norm_epsilon");
+  model.positions = "learned";
+  model.tied_embedding = fields.flag("tie_word_embeddings", true);
+  fields.must_be("scale_attn_weights", true);
+  fields.must_be("scale_attn_by_inverse_layer_idx", false);
+  return model;
+}
+
+// What Llama, Mistral and Qwen have in common.
+ModelConfig read_llama_like(ConfigFields& fields, bool same_heads) {
+  ModelConfig model;
+  model.layers = layers(fields, "num_hidden_layers");
+  model.width = fields.whole("hidden_size");
+  model.heads = fields.whole("num_attention_heads");
+  model.kv_heads = same_heads ? fields.whole("num_key_value_heads", model.heads)
+                              : fields.whole("num_key_value_heads");
+  if (model.heads % model.kv_heads != 0) {
+    fields.refuse("num_key_value_heads", "does not divide num_attention_heads");
+  }
+  if (!fields.has("head_dim") && model.width % model.heads != 0) {
+    fields.refuse("num_attention_heads", "does not divide hidden_size, and there is no head_dim");
+  }
+  model.head_width = fields.whole("head_dim", std::max<int64_t>(1, model.width / model.heads));
+  if (model.head_width % 2 != 0)
+    fields.refuse("head_dim", "is odd, which rotary positions cannot be");
+  model.hidden = fields.whole("intermediate_size");
+  model.context = fields.whole("max_position_embeddings");
+  model.activation = activation(fields, "hidden_act");
+  model.gated = true;
+  model.norm = "rms";
+  model.norm_epsilon = fields.number("rms_norm_eps");
+  model.tied_embedding = fields.flag("tie_word_embeddings", false);
+  model.attention_bias = model.output_bias = model.bias = false;
+  read_rotary(fields, model);
+  return model;
+}
+
+ModelConfig read_llama(ConfigFields& fields) {
+  ModelConfig model = read_llama_like(fields, true);
+  model.attention_bias = model.output_bias = fields.flag("attention_bias", false);
+  model.bias = fields.flag("mlp_bias", false);
+  return model;
+}
+
+ModelConfig read_mistral(ConfigFields& fields) {
+  ModelConfig model = read_llama_like(fields, false);
+  if (fields.any("sliding_window") != nullptr) model.window = fields.whole("sliding_window");
+  return model;
+}
+
+ModelConfig read_qwen2(ConfigFields& fields) {
+  ModelConfig model = read_llama_like(fields, false);
+  model.attention_bias = true;
+  model.window = qwen_window(fields, model.layers);
+  return model;
+}
+
+ModelConfig read_qwen3(ConfigFields& fields) {
+  // Its default is no function of the width, so it must be there.
+  if (!fields.has("head_dim")) fields.refuse("head_dim", "is missing");
+  ModelConfig model = read_llama_like(fields, false);
+  model.attention_bias = model.output_bias = fields.flag("attention_bias", false);
+  model.query_key_norm = true;
+  model.window = qwen_window(fields, model.layers);
+  return model;
+}
+
+using ReadFamily = ModelConfig (*)(ConfigFields&);
+
+ReadFamily reader_of(const std::string& family) {
+  static const std::map<std::string, ReadFamily> kFamilies = {{"gpt2", read_gpt2},
+                                                              {"llama", read_llama},
+                                                              {"mistral", read_mistral},
+                                                              {"qwen2", read_qwen2},
+                                                              {"qwen3", read_qwen3}};
+  const auto found = kFamilies.find(family);
+  return found == kFamilies.end() ? nullptr : found->second;
+}
+
+}  // namespace
+
+HubConfig parse_hub_config(std::string_view text, const std::string& where) {
+  const json document = parse_json(text, where);
+  ConfigFields fields(document, where);
+  HubConfig config;
+  const std::string family = fields.text("model_type");
+  config.family = family;
+  const ReadFamily read = reader_of(family);
+  if (read == nullptr) {
+    fields.refuse("model_type",
+                  "is " + quoted(family) + "; supported are gpt2, llama, mistral, qwen2 and qwen3");
+  }
+  if (fields.has("quantization_config")) {
+    fields.refuse("quantization_config",
+                  "says that the weights are quantised, which is not "
+                  "supported: use the folder of the original weights");
+  }
+  if (const json* architectures = fields.any("architectures")) check_task(fields, *architectures);
+  fields.must_be("is_encoder_decoder", false);
+  fields.must_be("add_cross_attention", false);
+  fields.must_be("tie_encoder_decoder", false);
+  fields.must_be("pruned_heads", json::object());
+  config.model = read(fields);
+  config.model.kind = "decoder";
+  config.model.vocabulary = fields.whole("vocab_size");
+  fields.ignore(kHarmless);
+  fields.refuse_rest();
+  return config;
+}
+
+HubConfig read_hub_config(const std::string& folder) {
+  constexpr int64_t kMostBytes = int64_t{1} << 20;
+  const std::string path = folder + "/" + kConfigFile;
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    fail_input(folder + " has no " + kConfigFile +
+               ": name a folder as Hugging Face has them, with config.json and model.safetensors");
+  }
+  return parse_hub_config(read_text(path, kMostBytes, FileOwner::User), path);
+}
+
+}  // namespace penstock

@@ -1,0 +1,76 @@
+#include "runtime/hub/kept_folder.h"
+
+#include <array>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "kernels/error.h"
+#include "runtime/checkpoint/file.h"
+#include "runtime/files/json.h"
+#include "runtime/hub/config_json.h"
+#include "runtime/hub/weights.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array kSmallFiles = {"generation_config.json",
+                                    "tokenizer.json",
+                                    "tokenizer_config.json",
+                                    "tokenizer.model",
+                                    "special_tokens_map.json",
+                                    "added_tokens.json",
+                                    "vocab.json",
+                                    "merges.txt",
+                                    "chat_template.jinja",
+                                    "chat_template.json"};
+
+void copy_one(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  if (!fs::exists(from, error)) return;
+  fs::copy_file(from, to, error);
+  if (error) {
+    fail_resource("cannot copy " + from.string() + " to " + to.string() + ": " + error.message());
+  }
+}
+
+}  // namespace
+
+void copy_small_files(const std::string& from, const std::string& to) {
+  std::error_code error;
+  fs::create_directories(to, error);
+  if (error) fail_resource("cannot make " + to + ": " + error.message());
+  for (const char* name : kSmallFiles) copy_one(fs::path(from) / name, fs::path(to) / name);
+}
+
+void keep_folder(const std::string& from, const std::string& to) {
+  std::error_code error;
+  if (fs::equivalent(from, to, error)) return;
+  const std::string draft = to + ".new";
+  fs::remove_all(draft, error);
+  copy_small_files(from, draft);
+  copy_one(fs::path(from) / kConfigFile, fs::path(draft) / kConfigFile);
+  const std::string weights = fs::absolute(weights_folder(from)).lexically_normal().string();
+  (void)write_text(draft + "/" + kOriginFile, nlohmann::json{{"weights", weights}}.dump() + "\n");
+  fs::remove_all(to, error);
+  fs::rename(draft, to, error);
+  if (error) fail_resource("cannot make " + to + ": " + error.message());
+}
+
+std::string weights_folder(const std::string& folder) {
+  constexpr int64_t kMostBytes = 1 << 16;
+  const std::string origin = folder + "/" + kOriginFile;
+  std::error_code error;
+  if (has_hub_weights(folder) || !fs::exists(origin, error)) return folder;
+  const nlohmann::json document = read_json_file(origin, kMostBytes, FileOwner::Run);
+  std::string weights = json_text(document, "weights", origin);
+  if (!fs::exists(weights, error)) {
+    fail_input("the weights that this run starts from were in " + weights +
+               ", which is gone: name the folder's new place with --model.from");
+  }
+  return weights;
+}
+
+}  // namespace penstock

@@ -1,0 +1,238 @@
+#include "runtime/hub/weights.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "kernels/error.h"
+#include "runtime/checkpoint/manifest.h"
+#include "runtime/files/json.h"
+#include "runtime/hub/numbers.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSingleFile = "model.safetensors";
+constexpr size_t kPieceBytes = size_t{4} << 20;
+constexpr size_t kMostOpenFiles = 64;  // of the thousands that a process may have
+
+bool exists(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+// Others than safetensors; the first that is there, empty where there is none.
+std::string foreign_weights(const std::string& folder) {
+  for (const char* name : {"pytorch_model.bin", "pytorch_model.bin.index.json",
+                           "consolidated.safetensors", "tf_model.h5", "flax_model.msgpack"}) {
+    if (exists(folder + "/" + name)) return name;
+  }
+  return "";
+}
+
+std::string brackets(const std::vector<int64_t>& shape) {
+  return Shape(std::span<const int64_t>(shape)).text();
+}
+
+bool fits(const TensorInfo& info, const HubPlace& place, const std::vector<int64_t>& ours) {
+  const std::vector<int64_t> wanted = shape_in(place, ours);
+  if (place.lies != Lies::FirstRows || info.shape.size() != wanted.size()) {
+    return info.shape == wanted;
+  }
+  return info.shape[0] >= wanted[0] &&
+         std::equal(wanted.begin() + 1, wanted.end(), info.shape.begin() + 1);
+}
+
+// Reads the numbers of a tensor from its `first` on, in pieces: use(floats, where they begin).
+class Numbers {
+ public:
+  Numbers(const SafetensorsFile& file, const TensorInfo& info)
+      : file_(file), info_(info), each_(number_bytes(info.dtype)) {}
+
+  // Overwrites all of `to`.
+  void read(size_t first, std::span<float> to) {
+    if (info_.dtype == "F32")
+      return file_.read(info_.name, first * each_, std::as_writable_bytes(to));
+    bytes_.resize(std::min(kPieceBytes, to.size() * each_));
+    const size_t most = kPieceBytes / each_;
+    for (size_t at = 0; at < to.size(); at += most) {
+      const auto piece = to.subspan(at, std::min(most, to.size() - at));
+      const auto raw = std::span(bytes_).first(piece.size() * each_);
+      file_.read(info_.name, (first + at) * each_, raw);
+      to_floats(info_.dtype, raw, piece);
+    }
+  }
+
+ private:
+  const SafetensorsFile& file_;
+  const TensorInfo& info_;
+  size_t each_;
+  std::vector<std::byte> bytes_;
+};
+
+// Of a matrix [rows, columns] in the file the columns from `first` on, transposed: `to` is
+// [width, rows].
+void read_transposed(Numbers& numbers, size_t columns, size_t first, size_t rows,
+                     std::span<float> to) {
+  const size_t width = to.size() / rows;
+  const size_t most = std::max<size_t>(1, kPieceBytes / sizeof(float) / columns);
+  std::vector<float> block(std::min(most, rows) * columns);
+  for (size_t row = 0; row < rows; row += most) {
+    const size_t count = std::min(most, rows - row);
+    numbers.read(row * columns, std::span(block).first(count * columns));
+    for (size_t i = 0; i < width; ++i) {
+      for (size_t j = 0; j < count; ++j) to[i * rows + row + j] = block[j * columns + first + i];
+    }
+  }
+}
+
+}  // namespace
+
+bool has_hub_weights(const std::string& folder) {
+  return exists(folder + "/" + index_file("model")) || exists(folder + "/" + kSingleFile) ||
+         !foreign_weights(folder).empty();
+}
+
+HubWeights::HubWeights(std::string folder, const HubFamily& family)
+    : folder_(std::move(folder)), family_(family) {
+  sharded_ = exists(path_of(index_file("model")));
+  if (sharded_) {
+    read_index();
+  } else {
+    read_single_file();
+  }
+}
+
+void HubWeights::read_single_file() {
+  if (!exists(path_of(kSingleFile))) {
+    const std::string other = foreign_weights(folder_);
+    fail_input(folder_ + " has " + (other.empty() ? "no weights" : other + " alone") +
+               ": what is read is model.safetensors, or model.safetensors.index.json and its "
+               "files" +
+               (other.ends_with(".bin") || other.ends_with(".json")
+                    ? "; a .bin holds programs as well as numbers: load it with transformers and "
+                      "save_pretrained() the model elsewhere"
+                    : ""));
+  }
+  auto file = std::make_unique<SafetensorsFile>(path_of(kSingleFile));
+  for (const TensorInfo& tensor : file->tensors()) files_[tensor.name] = kSingleFile;
+  open_[kSingleFile] = std::move(file);
+}
+
+void HubWeights::read_index() {
+  constexpr int64_t kMostBytes = int64_t{64} << 20;
+  const std::string path = path_of(index_file("model"));
+  files_ = parse_index(read_text(path, kMostBytes, FileOwner::User), path).weight_map;
+  std::set<std::string> missing;
+  for (const auto& [name, file] : files_) {
+    if (!missing.contains(file) && !exists(path_of(file))) missing.insert(file);
+  }
+  if (missing.empty()) return;
+  fail_data(path + " names " + *missing.begin() +
+            (missing.size() > 1 ? " and " + std::to_string(missing.size() - 1) + " more" : "") +
+            ", which the folder does not have: download it again");
+}
+
+std::string HubWeights::name_in_folder(const std::string& theirs) const {
+  if (files_.contains(theirs)) return theirs;
+  const std::string prefix = family_.prefix;
+  const std::string bare = theirs.starts_with(prefix) ? theirs.substr(prefix.size()) : theirs;
+  return files_.contains(bare) ? bare : "";
+}
+
+const SafetensorsFile& HubWeights::file_of(const std::string& theirs) {
+  const std::string& file = files_.at(theirs);
+  if (!open_.contains(file) && open_.size() >= kMostOpenFiles) open_.clear();
+  std::unique_ptr<SafetensorsFile>& entry = open_[file];
+  if (entry == nullptr) entry = std::make_unique<SafetensorsFile>(path_of(file));
+  return *entry;
+}
+
+// Each file has what the index says, and nothing else.
+void HubWeights::check_headers() {
+  if (!sharded_) return;
+  std::map<std::string, std::set<std::string>> by_file;
+  for (const auto& [name, file] : files_) by_file[file].insert(name);
+  for (auto& [file, names] : by_file) {
+    for (const TensorInfo& tensor : file_of(*names.begin()).tensors()) {
+      if (names.erase(tensor.name) == 1) continue;
+      const auto elsewhere = files_.find(tensor.name);
+      fail_data(path_of(file) + " has the tensor " + quoted(tensor.name) + ", which the index " +
+                (elsewhere == files_.end() ? "does not name" : "places in " + elsewhere->second) +
+                ": these are files of two folders; download it again");
+    }
+    if (!names.empty()) {
+      fail_data(path_of(file) + " lacks the tensor " + quoted(*names.begin()) +
+                ", which the index places there: download it again");
+    }
+  }
+}
+
+void HubWeights::check_tensor(const HubTensor& tensor, const HubPlace& place) {
+  const std::string name = name_in_folder(place.name);
+  if (name.empty()) {
+    fail_data(folder_ + " has no tensor " + quoted(place.name) +
+              ", which the network of its config.json has: are all its files there?");
+  }
+  const SafetensorsFile& file = file_of(name);
+  const TensorInfo* found = file.find(name);
+  if (found == nullptr) {
+    fail_data(file.path() + " lacks the tensor " + quoted(name) + ", which the index places there");
+  }
+  const TensorInfo& info = *found;
+  if (number_bytes(info.dtype) == 0) {
+    fail_input(file.path() + ": tensor " + quoted(name) + " is of type " + info.dtype +
+               "; F32, BF16 and F16 are read, quantised weights are not");
+  }
+  if (!fits(info, place, tensor.shape)) {
+    fail_input(file.path() + ": tensor " + quoted(name) + " is " + brackets(info.shape) +
+               ", but config.json makes it " + brackets(shape_in(place, tensor.shape)) +
+               ": do they belong together?");
+  }
+}
+
+void HubWeights::check(std::span<const HubTensor> network, bool tied) {
+  check_headers();
+  std::set<std::string> used;
+  for (const HubTensor& tensor : network) {
+    const HubPlace place = place_in(family_, tensor.name);
+    check_tensor(tensor, place);
+    used.insert(name_in_folder(place.name));
+  }
+  for (const auto& [name, file] : files_) {
+    if (used.contains(name) || is_spare(name, tied)) continue;
+    fail_input(path_of(file) + ": the network of config.json has no place for the tensor " +
+               quoted(name) + ": this model is not supported");
+  }
+}
+
+void HubWeights::read_floats(const HubPlace& place, const Shape& shape, std::span<float> to) {
+  const std::string name = name_in_folder(place.name);
+  const SafetensorsFile& file = file_of(name);
+  Numbers numbers(file, *file.find(name));
+  const auto part = static_cast<size_t>(place.part);
+  if (place.lies != Lies::Transposed) return numbers.read(part * to.size(), to);
+  const auto width = static_cast<size_t>(shape[0]);
+  read_transposed(numbers, width * static_cast<size_t>(place.parts), part * width,
+                  to.size() / width, to);
+}
+
+void HubWeights::read(const std::string& ours, Tensor& to, Device& device) {
+  const HubPlace place = place_in(family_, ours);
+  const auto extents = to.shape().extents();
+  // What was checked may have changed since, or was checked by another rank.
+  check_tensor({ours, {extents.begin(), extents.end()}}, place);
+  const auto elements = static_cast<size_t>(to.elements());
+  if (device.host_addressable()) {
+    return read_floats(place, to.shape(), {static_cast<float*>(to.raw()), elements});
+  }
+  std::vector<float> host(elements);
+  read_floats(place, to.shape(), host);
+  device.copy_from_host(to, host.data(), to.size_bytes());
+  device.synchronize();
+}
+
+}  // namespace penstock

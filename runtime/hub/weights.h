@@ -1,0 +1,61 @@
+// runtime/hub/weights.h -- the weights of a Hugging Face folder, by our names: each rank reads the
+// ranges that it needs, straight to where they belong.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/device.h"
+#include "runtime/checkpoint/safetensors.h"
+#include "runtime/hub/names.h"
+
+namespace penstock {
+
+// A tensor of the network that is to be filled.
+struct HubTensor {
+  std::string name;  // ours
+  std::vector<int64_t> shape;
+};
+
+// Throws Error: of kind Input where the folder is not one that we read, of kind Data where a file
+// of it is damaged or missing. Messages name the file, the tensor, and what to do.
+class HubWeights {
+ public:
+  // Reads the index, or the header where one file has all. `folder` has passed read_hub_config().
+  HubWeights(std::string folder, const HubFamily& family);
+
+  // Reads all headers and no numbers: every tensor is there once, has the shape and a dtype that we
+  // read, and none is left over that the network has no place for. `tied`: the network has no
+  // classifier of its own.
+  void check(std::span<const HubTensor> network, bool tied);
+
+  // Fills `to`, fp32 and row-major, which has the shape that was checked. Where the host cannot
+  // address the device's memory a copy of this one tensor is held meanwhile.
+  void read(const std::string& ours, Tensor& to, Device& device);
+
+ private:
+  [[nodiscard]] std::string path_of(const std::string& file) const { return folder_ + "/" + file; }
+  void read_index();
+  void read_single_file();
+  // As the folder has it, with the family's prefix or without; empty when it is not there.
+  [[nodiscard]] std::string name_in_folder(const std::string& theirs) const;
+  const SafetensorsFile& file_of(const std::string& theirs);
+  void check_headers();
+  void check_tensor(const HubTensor& tensor, const HubPlace& place);
+  void read_floats(const HubPlace& place, const Shape& shape, std::span<float> to);
+
+  std::string folder_;
+  const HubFamily& family_;
+  bool sharded_ = false;
+  std::map<std::string, std::string> files_;  // of each tensor, by their names
+  std::map<std::string, std::unique_ptr<SafetensorsFile>> open_;
+};
+
+// Whether the folder has weights, in whatever form.
+[[nodiscard]] bool has_hub_weights(const std::string& folder);
+
+}  // namespace penstock

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Decoders beside those of transformers: logits, gradients, and weights after 20 steps of AdamW.
+
+Builds small networks with random weights of each family (GPT-2, Llama with and without Llama 3's
+scaling, Mistral with a window, Qwen 2 and 3; tied and untied; queries in groups of 1, 2 and 4), lets
+transformers compute, writes what came out beside the weights under Penstock's names, and has
+decoder_golden_test compare. With --write DIR it leaves the files there: those of
+tests/unit/models/goldens are made so. Returns 77 where transformers or PyTorch is missing.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+try:
+    import torch
+    import transformers
+    from safetensors.torch import save_file
+except ImportError as missing:
+    print(f"skipped: {missing}; `pip install transformers torch safetensors`, "
+          "and configure with -DPENSTOCK_PYTHON=that python")
+    sys.exit(77)
+
+WIDTH, HEADS, HEAD, HIDDEN, LAYERS, VOCABULARY, CONTEXT, ROWS = 8, 4, 4, 12, 2, 23, 24, 2
+# The large epsilon: the gradient of a bias of keys is rounding alone, which AdamW would blow up.
+STEPS, RATE, DECAY, EPSILON = 20, 1e-2, 0.1, 1e-4
+
+
+def llama_like(kind, kv_heads, tied, **more):
+    config = getattr(transformers, kind + "Config")(
+        hidden_size=WIDTH, num_attention_heads=HEADS, num_key_value_heads=kv_heads, head_dim=HEAD,
+        intermediate_size=HIDDEN, num_hidden_layers=LAYERS, vocab_size=VOCABULARY,
+        max_position_embeddings=CONTEXT, tie_word_embeddings=tied, attn_implementation="eager",
+        rms_norm_eps=1e-6, use_cache=False, pad_token_id=None, bos_token_id=None, eos_token_id=None,
+        **more)
+    return getattr(transformers, kind + "ForCausalLM")(config)
+
+
+def llama_keys(kv_heads, tied, **more):
+    return {"width": WIDTH, "heads": HEADS, "kv_heads": kv_heads, "head_width": HEAD,
+            "hidden": HIDDEN, "activation": "silu", "gated": True, "norm": "rms",
+            "norm_epsilon": 1e-6, "positions": "rotary", "attention_bias": False,
+            "output_bias": False, "bias": False, "tied_embedding": tied, **more}
+
+
+def gpt2(tied):
+    return transformers.GPT2LMHeadModel(transformers.GPT2Config(
+        n_embd=2 * WIDTH, n_head=HEADS, n_layer=LAYERS, n_positions=CONTEXT, vocab_size=VOCABULARY,
+        n_inner=HIDDEN, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, use_cache=False,
+        tie_word_embeddings=tied, attn_implementation="eager", bos_token_id=None,
+        eos_token_id=None))
+
+
+def gpt2_keys(tied):
+    return {"width": 2 * WIDTH, "heads": HEADS, "hidden": HIDDEN, "activation": "gelu-tanh",
+            "positions": "learned", "norm_epsilon": 1e-5, "tied_embedding": tied}
+
+
+LLAMA3 = {"rope_type": "llama3", "rope_theta": 500000.0, "factor": 8.0, "low_freq_factor": 1.0,
+          "high_freq_factor": 4.0, "original_max_position_embeddings": 16}
+LLAMA3_KEYS = {"rotary_base": 500000.0, "rotary_scaling": "llama3", "rotary_factor": 8.0,
+               "rotary_low": 1.0, "rotary_high": 4.0, "rotary_original": 16}
+LINEAR = {"rope_type": "linear", "rope_theta": 10000.0, "factor": 2.0}
+
+# name: a model of transformers, the [model] section for Penstock
+CASES = {
+    "gpt2_tied": (lambda: gpt2(True), gpt2_keys(True)),
+    "gpt2_untied": (lambda: gpt2(False), gpt2_keys(False)),
+    "llama_groups_of_1": (lambda: llama_like("Llama", 4, False), llama_keys(4, False)),
+    "llama_linear": (lambda: llama_like("Llama", 1, True, rope_parameters=LINEAR),
+                     llama_keys(1, True, rotary_scaling="linear", rotary_factor=2.0)),
+    "llama3_groups_of_2": (lambda: llama_like("Llama", 2, True, rope_parameters=LLAMA3),
+                           llama_keys(2, True, **LLAMA3_KEYS)),
+    "mistral_groups_of_4": (lambda: llama_like("Mistral", 1, False, sliding_window=5),
+                            llama_keys(1, False, window=5)),
+    "qwen2_groups_of_2": (lambda: llama_like("Qwen2", 2, True),
+                          llama_keys(2, True, attention_bias=True)),
+    "qwen3_groups_of_2": (lambda: llama_like("Qwen3", 2, False),
+                          llama_keys(2, False, query_key_norm=True)),
+}
+
+GPT2_NAMES = {"ln_1": "norm1", "ln_2": "norm2", "attn.c_proj": "attention.output",
+              "mlp.c_fc": "feed_forward.in", "mlp.c_proj": "feed_forward.out"}
+LLAMA_NAMES = {"input_layernorm": "norm1", "post_attention_layernorm": "norm2",
+               "self_attn.q_proj": "attention.query", "self_attn.k_proj": "attention.key",
+               "self_attn.v_proj": "attention.value", "self_attn.o_proj": "attention.output",
+               "self_attn.q_norm": "attention.query_norm", "self_attn.k_norm": "attention.key_norm",
+               "mlp.gate_proj": "feed_forward.gate", "mlp.up_proj": "feed_forward.in",
+               "mlp.down_proj": "feed_forward.out"}
+OUTER_NAMES = {"transformer.wte": "embedding.token", "transformer.wpe": "embedding.position",
+               "transformer.ln_f": "norm", "model.embed_tokens": "embedding.token",
+               "model.norm": "norm", "lm_head": "classifier"}
+
+
+def ours(name, tensor):
+    """The tensor under Penstock's names, which may be several."""
+    path, _, last = name.rpartition(".")
+    if path in OUTER_NAMES:
+        return {f"{OUTER_NAMES[path]}.{last}": tensor}
+    parts = path.split(".")
+    block = f"blocks.{parts[2]}."
+    inside = ".".join(parts[3:])
+    if parts[0] != "transformer":
+        return {f"{block}{LLAMA_NAMES[inside]}.{last}": tensor}
+    turned = tensor.T if tensor.dim() == 2 else tensor  # Conv1D keeps [in, out]
+    if inside != "attn.c_attn":
+        return {f"{block}{GPT2_NAMES[inside]}.{last}": turned}
+    return {f"{block}attention.{part}.{last}": piece
+            for part, piece in zip(("query", "key", "value"), turned.chunk(3))}
+
+
+def named(model, of):
+    found = {}
+    for name, parameter in model.named_parameters():  # tied ones once
+        for own, tensor in ours(name, of(parameter).detach()).items():
+            found[own] = tensor.clone().contiguous()
+    return found
+
+
+def is_spared(name):
+    return name.endswith("bias") or "norm" in name
+
+
+def golden(make, keys, seed):
+    torch.manual_seed(seed)
+    model = make()
+    for name, parameter in model.named_parameters():  # norms and biases, too, are to matter
+        spread = 0.3 if parameter.dim() > 1 else 0.2
+        torch.nn.init.normal_(parameter, 1.0 if "norm" in name or ".ln_" in name else 0.0, spread)
+        if name.endswith("bias"):
+            torch.nn.init.normal_(parameter, 0.0, 0.2)
+    tokens = torch.randint(VOCABULARY, (ROWS, CONTEXT))
+    labels = torch.randint(VOCABULARY, (ROWS, CONTEXT))
+    labels[1, -5:] = -1
+    tensors = {"tokens": tokens.int(), "labels": labels.int()}
+    tensors |= {"weights/" + k: v for k, v in named(model, lambda p: p).items()}
+
+    # One optimizer of each kind of parameter; of fused tensors all parts are of one kind.
+    kinds = {True: [], False: []}
+    for name, parameter in model.named_parameters():
+        kinds[all(is_spared(own) for own in ours(name, parameter))].append(parameter)
+    adamw = torch.optim.AdamW([{"params": kinds[False], "weight_decay": DECAY},
+                               {"params": kinds[True], "weight_decay": 0.0}], lr=RATE, eps=EPSILON)
+    for step in range(STEPS):
+        logits = model(input_ids=tokens).logits
+        loss = torch.nn.functional.cross_entropy(
+            logits.reshape(-1, VOCABULARY), labels.reshape(-1), ignore_index=-1)
+        adamw.zero_grad()
+        loss.backward()
+        if step == 0:
+            tensors["logits"] = logits.detach().clone()
+            tensors |= {"gradients/" + k: v for k, v in named(model, lambda p: p.grad).items()}
+        adamw.step()
+    tensors |= {"after/" + k: v for k, v in named(model, lambda p: p).items()}
+    section = {"kind": "decoder", "layers": LAYERS, "context": CONTEXT, "vocabulary": VOCABULARY,
+               **keys}
+    text = "[model]\n" + "".join(
+        f"{key} = {str(value).lower() if isinstance(value, bool) else repr(value)}\n".replace("'", '"')
+        for key, value in section.items())
+    optimizer = (f'[optimizer]\nkind = "adamw"\nlearning_rate = {RATE}\n'
+                 f"weight_decay = {DECAY}\nepsilon = {EPSILON}\n")
+    return tensors, {"run": text + optimizer, "steps": str(STEPS)}
+
+
+def write_all(folder):
+    for seed, (name, (make, keys)) in enumerate(CASES.items()):
+        tensors, metadata = golden(make, keys, seed)
+        save_file(tensors, pathlib.Path(folder) / f"{name}.safetensors", metadata)
+
+
+def main():
+    torch.set_num_threads(1)
+    if len(sys.argv) == 3 and sys.argv[1] == "--write":
+        write_all(sys.argv[2])
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        write_all(folder)
+        environment = dict(os.environ, PENSTOCK_GOLDENS=folder)
+        sys.exit(subprocess.run([sys.argv[1]], env=environment, check=False).returncode)
+
+
+main()

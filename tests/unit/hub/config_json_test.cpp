@@ -1,0 +1,175 @@
+// config.json of five families: what follows from it, and what is refused by name.
+#include "runtime/hub/config_json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/hub/folders.h"
+
+namespace penstock {
+namespace {
+
+using testing::HasSubstr;
+
+ModelConfig model_of(const std::string& text) {
+  return parse_hub_config(text, "config.json").model;
+}
+std::string refused(const std::string& text) {
+  return refusal(ErrorKind::Input, [&] { (void)parse_hub_config(text, "config.json"); });
+}
+
+TEST(HubConfigs, Gpt2) {
+  const ModelConfig model = model_of(kGpt2Config);
+  EXPECT_EQ(model.kind, "decoder");
+  EXPECT_EQ(model.layers, 2);
+  EXPECT_EQ(model.width, 4);
+  EXPECT_EQ(model.kv_heads, 2);
+  EXPECT_EQ(model.head_width, 2);
+  EXPECT_EQ(model.hidden, 16);
+  EXPECT_EQ(model.context, 5);
+  EXPECT_EQ(model.vocabulary, 7);
+  EXPECT_EQ(model.activation, "gelu-tanh");
+  EXPECT_EQ(model.norm, "layer");
+  EXPECT_EQ(model.positions, "learned");
+  EXPECT_TRUE(model.tied_embedding && model.bias && model.attention_bias && model.output_bias);
+  EXPECT_FALSE(model.gated);
+  EXPECT_EQ(model.dropout, 0.0);
+}
+
+TEST(HubConfigs, Llama) {
+  const ModelConfig model = model_of(kLlamaConfig);
+  EXPECT_EQ(model.heads, 4);
+  EXPECT_EQ(model.kv_heads, 2);
+  EXPECT_EQ(model.head_width, 8);
+  EXPECT_EQ(model.activation, "silu");
+  EXPECT_TRUE(model.gated);
+  EXPECT_EQ(model.norm, "rms");
+  EXPECT_EQ(model.norm_epsilon, 1e-6);
+  EXPECT_EQ(model.positions, "rotary");
+  EXPECT_EQ(model.rotary_base, 500000.0);
+  EXPECT_EQ(model.rotary_scaling, "llama3");
+  EXPECT_EQ(model.rotary_factor, 8.0);
+  EXPECT_EQ(model.rotary_low, 1.0);
+  EXPECT_EQ(model.rotary_high, 4.0);
+  EXPECT_EQ(model.rotary_original, 32);
+  EXPECT_FALSE(model.tied_embedding || model.bias || model.attention_bias || model.output_bias);
+  const ModelConfig biased = model_of(
+      replaced(replaced(kLlamaConfig, "\"attention_bias\": false", "\"attention_bias\": true"),
+               "\"head_dim\": 8", "\"head_dim\": null"));
+  EXPECT_TRUE(biased.attention_bias && biased.output_bias && !biased.bias);
+  EXPECT_EQ(biased.head_width, 8);
+}
+
+// What older versions of transformers wrote of the same network.
+TEST(HubConfigs, OlderRotaryForms) {
+  const std::string now = model_of(kLlamaConfig).rotary_scaling;
+  std::string older = replaced(kLlamaConfig, R"("rope_parameters": {)", R"("rope_scaling": {)");
+  older = replaced(older, R"("rope_theta": 500000.0, )", "");
+  older = replaced(older, R"("vocab_size")", R"("rope_theta": 500000.0, "vocab_size")");
+  const ModelConfig model = model_of(older);
+  EXPECT_EQ(model.rotary_scaling, now);
+  EXPECT_EQ(model.rotary_base, 500000.0);
+  EXPECT_EQ(model.rotary_original, 32);
+
+  std::string linear = replaced(older, R"("rope_type": "llama3")", R"("type": "linear")");
+  for (const std::string key : {R"("high_freq_factor": 4.0, )", R"("low_freq_factor": 1.0, )"}) {
+    linear = replaced(linear, key, "");
+  }
+  // A member that this form does not have may change it.
+  EXPECT_THAT(refused(linear), HasSubstr("original_max_position_embeddings"));
+  linear = replaced(linear, R"("original_max_position_embeddings": 32,)", "");
+  EXPECT_EQ(model_of(linear).rotary_scaling, "linear");
+  EXPECT_EQ(model_of(linear).rotary_factor, 8.0);
+}
+
+const std::string kQwen =
+    replaced(replaced(kLlamaConfig, "\"llama\"", "\"qwen2\""), R"("attention_bias": false,)",
+             R"("use_sliding_window": false, "sliding_window": 16,
+ "max_window_layers": 28, "layer_types": ["full_attention", "full_attention"],)");
+
+TEST(HubConfigs, MistralAndQwen) {
+  const std::string mistral = replaced(replaced(kLlamaConfig, "\"llama\"", "\"mistral\""),
+                                       R"("attention_bias": false,)", R"("sliding_window": 16,)");
+  const std::string without_bias = replaced(mistral, R"("mlp_bias": false,)", "");
+  EXPECT_EQ(model_of(without_bias).window, 16);
+  EXPECT_EQ(
+      model_of(replaced(without_bias, "\"sliding_window\": 16", "\"sliding_window\": null")).window,
+      0);
+  const std::string qwen2 = replaced(kQwen, R"("mlp_bias": false,)", "");
+  const ModelConfig two = model_of(qwen2);
+  EXPECT_TRUE(two.attention_bias && !two.output_bias && !two.bias && !two.query_key_norm);
+  EXPECT_EQ(two.window, 0);
+  const std::string windowed =
+      replaced(qwen2, "\"use_sliding_window\": false", "\"use_sliding_window\": true");
+  EXPECT_EQ(model_of(windowed).window, 0);  // of no layer
+  const std::string all = replaced(windowed, R"(["full_attention", "full_attention"])",
+                                   R"(["sliding_attention", "sliding_attention"])");
+  EXPECT_EQ(model_of(all).window, 16);
+  EXPECT_THAT(refused(replaced(windowed, R"(["full_attention",)", R"(["sliding_attention",)")),
+              HasSubstr("sliding_window"));
+  const std::string qwen3 = replaced(replaced(qwen2, "\"qwen2\"", "\"qwen3\""), R"("use_sliding)",
+                                     R"("attention_bias": false, "use_sliding)");
+  const ModelConfig three = model_of(qwen3);
+  EXPECT_TRUE(three.query_key_norm && !three.attention_bias);
+}
+
+struct Change {
+  const char* from;
+  const char* to;
+  const char* says;
+};
+
+TEST(HubConfigs, RefuseByNameWhatChangesTheNetwork) {
+  const std::vector<Change> changes = {
+      {"\"llama\"", "\"gemma\"", "\"model_type\" is \"gemma\""},
+      {"\"llama\"", "7", "\"model_type\" must be a text"},
+      {"LlamaForCausalLM", "LlamaForSequenceClassification", "is no language model"},
+      {"\"silu\"", "\"quick_gelu\"", "\"hidden_act\" is \"quick_gelu\""},
+      {"\"llama3\"", "\"yarn\"", "config.json, rope_parameters: \"rope_type\" is \"yarn\""},
+      {"\"factor\": 8.0", "\"factor\": 0.5", "\"factor\" must be at least 1"},
+      {"\"factor\": 8.0", "\"beta_fast\": 32", "\"factor\" is missing"},
+      {"\"rope_theta\"", "\"partial_rotary_factor\": 0.5, \"rope_theta\"", "partial_rotary_factor"},
+      {"\"rope_parameters\"", "\"rope_theta\": 10000.0, \"rope_parameters\"",
+       "\"rope_theta\" is not"},
+      {"\"mlp_bias\"", "\"quantization_config\": {}, \"mlp_bias\"", "quantised"},
+      {"\"mlp_bias\"", "\"attn_logit_softcapping\": 50.0, \"mlp_bias\"",
+       "\"attn_logit_softcapping\" is not known"},
+      {"\"head_dim\": 8", "\"head_dim\": 7", "\"head_dim\" is odd"},
+      {"\"num_key_value_heads\": 2", "\"num_key_value_heads\": 3", "does not divide"},
+      {"\"hidden_size\": 32", "\"hidden_size\": 0", "\"hidden_size\" must be a whole number"},
+      {"\"hidden_size\": 32", "\"hidden_size\": 1e30", "\"hidden_size\" must be a whole number"},
+      {"\"hidden_size\": 32,", "", "\"hidden_size\" is missing"},
+      {"\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1000000", "too many layers"},
+      {"\"rms_norm_eps\": 1e-06", "\"rms_norm_eps\": 1e999", ""},
+  };
+  for (const Change& change : changes) {
+    const std::string text = replaced(kLlamaConfig, change.from, change.to);
+    if (*change.says == '\0') {
+      EXPECT_THROW((void)parse_hub_config(text, "config.json"), Error) << change.to;
+    } else {
+      EXPECT_THAT(refused(text), HasSubstr(change.says));
+    }
+  }
+  EXPECT_THAT(refused(replaced(kGpt2Config, "\"scale_attn_weights\": true",
+                               "\"scale_attn_by_inverse_layer_idx\": true")),
+              HasSubstr("\"scale_attn_by_inverse_layer_idx\" is true"));
+}
+
+TEST(HubConfigs, PassOverWhatIsNullOrPrivate) {
+  const std::string text =
+      replaced(kLlamaConfig, "\"mlp_bias\"",
+               "\"unheard_of\": null, \"_attn_implementation\": \"eager\", \"mlp_bias\"");
+  EXPECT_EQ(model_of(text).layers, 2);
+}
+
+TEST(HubConfigs, OfAFolderWithoutOne) {
+  const Temporary here;
+  const std::string said =
+      refusal(ErrorKind::Input, [&] { (void)read_hub_config(here / "nothing"); });
+  EXPECT_THAT(said, HasSubstr("nothing has no config.json"));
+  put(here / "config.json", "{\"model_type\": \"llama\",");
+  (void)refusal(ErrorKind::Data, [&] { (void)read_hub_config(here / ""); });
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,144 @@
+// Weights of a folder: every number in its place, in three dtypes, and what is wrong with a folder.
+#include "runtime/hub/weights.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/checkpoint/manifest.h"
+#include "tests/unit/hub/folders.h"
+
+namespace penstock {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class HubFolders : public testing::Test {
+ protected:
+  [[nodiscard]] HubWeights open() const { return HubWeights(folder_, hub_family("gpt2")); }
+  [[nodiscard]] std::string refused(ErrorKind kind) {
+    const std::vector<HubTensor> network = gpt2_network();
+    return refusal(kind, [&] { open().check(network, true); });
+  }
+  [[nodiscard]] std::vector<float> read(HubWeights& weights, const std::string& name,
+                                        const Shape& shape, bool addressable = true) {
+    UpdateDevice device(addressable);
+    Tensor tensor = device.empty(shape, DType::F32, Purpose::Parameters);
+    weights.read(name, tensor, device);
+    return floats_of(tensor);
+  }
+  // Two files and their index, the first with the first `count` tensors.
+  void put_shards(size_t count) {
+    const auto all = gpt2_tensors();
+    const auto middle = all.begin() + static_cast<std::ptrdiff_t>(count);
+    put_tensors(folder_ + "/one.safetensors", {all.begin(), middle});
+    put_tensors(folder_ + "/two.safetensors", {middle, all.end()}, "F32", count);
+    ShardIndex index;
+    for (size_t i = 0; i < all.size(); ++i) {
+      index.weight_map[all[i].name] = i < count ? "one.safetensors" : "two.safetensors";
+    }
+    put(folder_ + "/" + index_file("model"), encode_index(index));
+  }
+
+  Temporary here_;
+  std::string folder_ = here_ / ".";
+  std::string file_ = here_ / "model.safetensors";
+};
+
+TEST_F(HubFolders, EveryNumberInItsPlace) {
+  for (const std::string dtype : {"F32", "BF16", "F16"}) {
+    put_tensors(file_, gpt2_tensors(), dtype);
+    HubWeights weights = open();
+    const std::vector<HubTensor> network = gpt2_network();
+    weights.check(network, true);
+    // c_attn of block 0 is the 7th: [4, 12], the keys its columns 4 to 7, ours transposed.
+    for (const bool addressable : {true, false}) {
+      const std::vector<float> key =
+          read(weights, "blocks.0.attention.key.weight", {4, 4}, addressable);
+      for (int64_t out = 0; out < 4; ++out) {
+        for (int64_t in = 0; in < 4; ++in) {
+          EXPECT_EQ(key[static_cast<size_t>(4 * out + in)], number_at(6, 12 * in + 4 + out));
+        }
+      }
+    }
+    EXPECT_EQ(read(weights, "blocks.0.attention.value.bias", {4})[1], number_at(7, 9));
+    EXPECT_EQ(read(weights, "embedding.token.weight", {7, 4})[27], number_at(0, 27));
+    // A shorter context takes the first positions.
+    EXPECT_EQ(read(weights, "embedding.position.weight", {3, 4})[11], number_at(1, 11));
+  }
+}
+
+TEST_F(HubFolders, InSeveralFilesAndWithoutPrefix) {
+  put_shards(9);
+  HubWeights weights = open();
+  const std::vector<HubTensor> network = gpt2_network();
+  weights.check(network, true);
+  EXPECT_EQ(read(weights, "norm.bias", {4})[2], number_at(3, 2));
+  const size_t last = gpt2_tensors().size() - 1;
+  EXPECT_EQ(read(weights, "blocks.1.feed_forward.out.bias", {4})[2], number_at(last, 2));
+
+  // As the first folder of GPT-2 has it: bare names, and masks that nobody needs.
+  std::filesystem::remove(here_ / index_file("model"));
+  std::vector<TheirTensor> bare;
+  for (const TheirTensor& tensor : gpt2_tensors()) {
+    bare.push_back({replaced(tensor.name, "transformer.", ""), tensor.shape});
+  }
+  bare.push_back({"h.0.attn.bias", {1, 1, 5, 5}});
+  bare.push_back({"lm_head.weight", {7, 4}});
+  put_tensors(file_, bare);
+  HubWeights old = open();
+  old.check(network, true);
+  EXPECT_EQ(read(old, "norm.bias", {4})[2], number_at(3, 2));
+}
+
+TEST_F(HubFolders, RefusesFilesThatAreNotWhole) {
+  put_shards(9);
+  std::filesystem::remove(here_ / "two.safetensors");
+  EXPECT_THAT(refused(ErrorKind::Data),
+              AllOf(HasSubstr("names two.safetensors"), HasSubstr("download")));
+  put_shards(9);
+  put_tensors(here_ / "two.safetensors", {{"transformer.wte.weight", {7, 4}}});
+  EXPECT_THAT(refused(ErrorKind::Data), AllOf(HasSubstr("two.safetensors has the tensor"),
+                                              HasSubstr("places in one.safetensors")));
+  std::filesystem::remove(here_ / index_file("model"));
+  put_tensors(file_, gpt2_tensors());
+  const std::string whole = contents(file_);
+  put(file_, whole.substr(0, whole.size() - 5));
+  EXPECT_THAT(refused(ErrorKind::Data), AllOf(HasSubstr("model.safetensors"), HasSubstr("cut")));
+  // Names that a header has twice are its reader's affair: safetensors_test.
+  const std::string twice =
+      R"({"weight_map": {"a": "x", "a": "y"}, "metadata": {"total_size": 1}})";
+  put(here_ / index_file("model"), twice);
+  EXPECT_THAT(refused(ErrorKind::Data), HasSubstr("\"a\""));
+}
+
+TEST_F(HubFolders, RefusesWhatDoesNotFitConfigJson) {
+  auto tensors = gpt2_tensors();
+  tensors[2].shape = {5};
+  put_tensors(file_, tensors);
+  EXPECT_THAT(refused(ErrorKind::Input),
+              AllOf(HasSubstr("\"transformer.ln_f.weight\" is [5]"), HasSubstr("makes it [4]")));
+  tensors = gpt2_tensors();
+  tensors.pop_back();
+  put_tensors(file_, tensors);
+  EXPECT_THAT(refused(ErrorKind::Data), HasSubstr("no tensor \"transformer.h.1.mlp.c_proj.bias\""));
+  tensors = gpt2_tensors();
+  tensors.push_back({"transformer.h.2.ln_1.weight", {4}});
+  put_tensors(file_, tensors);
+  EXPECT_THAT(refused(ErrorKind::Input),
+              AllOf(HasSubstr("no place"), HasSubstr("\"transformer.h.2.ln_1.weight\"")));
+  put(file_, replaced(contents(file_), R"("F32")", R"("I32")"));
+  EXPECT_THAT(refused(ErrorKind::Input), HasSubstr("of type I32"));
+}
+
+TEST_F(HubFolders, RefusesOtherFormsByName) {
+  EXPECT_FALSE(has_hub_weights(folder_));
+  EXPECT_THAT(refused(ErrorKind::Input), HasSubstr("has no weights"));
+  put(here_ / "pytorch_model.bin", "");
+  EXPECT_TRUE(has_hub_weights(folder_));
+  EXPECT_THAT(refused(ErrorKind::Input),
+              AllOf(HasSubstr("pytorch_model.bin alone"), HasSubstr("save_pretrained")));
+}
+
+}  // namespace
+}  // namespace penstock
