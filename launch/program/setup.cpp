@@ -64,8 +64,11 @@ Config shared_config(Collective& world, const std::vector<std::string>& argument
 }
 
 Config with_vocabulary(Collective& world, const Config& config, const std::string& folder) {
-  if (!uses_pieces(config.data)) return config;
   Config complete = config;
+  if (uses_folder(config.data)) {
+    complete.data.cache_folder = std::filesystem::absolute(folder).lexically_normal().string();
+  }
+  if (!uses_pieces(config.data)) return complete;
   complete.data.vocabulary = on_first_rank(world, [&] {
     std::error_code error;
     std::filesystem::create_directories(folder, error);

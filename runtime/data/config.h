@@ -13,14 +13,18 @@ namespace penstock {
 inline constexpr int64_t kUnpackLimit = 64;
 
 struct DataConfig {
-  std::string kind = "synthetic";  // text | tokens | parallel | images | synthetic
+  std::string kind = "synthetic";  // text | tokens | jsonl | parallel | images | synthetic
   std::string train = {};          // a file, folder or archive; parallel: see language_pair.h
   std::string validation = {};     // "": none; a share like "0.1" split off the end; or a path
   bool shuffle = true;             // text: also moves the windows; off: they lie end to end
   // text, parallel: word pieces (SentencePiece)
-  std::string tokenizer = "characters";  // text: characters (bytes) | sentencepiece
-  std::string vocabulary = {};           // a .model file; empty: trained on the training text
-  int64_t vocabulary_size = 8000;        // of a trained one
+  std::string tokenizer = "characters";  // text: characters (bytes) | sentencepiece | folder
+  // a .model file, empty: trained on the training text; folder: the folder, empty: model.from
+  std::string vocabulary = {};
+  int64_t vocabulary_size = 8000;  // of a trained one
+  // jsonl
+  bool packed = true;            // several samples a row, kept apart; off: one, padded
+  std::string too_long = "cut";  // samples longer than the context: cut | leave-out
   // parallel
   std::vector<std::string> pairs = {};  // "en-de": from English to German
   double temperature = 5.0;             // of the sampling over pairs

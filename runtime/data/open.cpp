@@ -8,6 +8,7 @@
 #include "runtime/data/text/text.h"
 #include "runtime/data/translation/parallel.h"
 #include "runtime/data/translation/synthetic_pairs.h"
+#include "runtime/data/tuning/tuning_set.h"
 
 namespace penstock {
 namespace {
@@ -26,9 +27,10 @@ Datasets open_datasets(const DataConfig& config, const SampleShape& shape, uint6
   }
   const bool text = config.kind == "text" || config.kind == "tokens";
   const bool parallel = config.kind == "parallel";
-  if (!text && !parallel && config.kind != "images") {
+  const bool tuning = config.kind == "jsonl";
+  if (!text && !parallel && !tuning && config.kind != "images") {
     fail_input("data.kind = \"" + config.kind +
-               "\" is not known: it is text, tokens, parallel, images or synthetic");
+               "\" is not known: it is text, tokens, jsonl, parallel, images or synthetic");
   }
   if (config.train.empty()) {
     fail_input("data.train is missing: data.kind = \"" + config.kind + "\" needs a path");
@@ -41,6 +43,7 @@ Datasets open_datasets(const DataConfig& config, const SampleShape& shape, uint6
     fail_input("data.kind = \"" + config.kind +
                "\" needs a model that reads tokens, with model.context >= 1");
   }
+  if (tuning) return open_tuning(config, shape.context, seed);
   if (parallel) return open_parallel(config, shape.context);
   return open_text(config, shape.context);
 }

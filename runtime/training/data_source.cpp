@@ -5,6 +5,7 @@
 
 #include "kernels/error.h"
 #include "runtime/comm/agreement.h"
+#include "runtime/data/text/vocabulary.h"
 
 namespace penstock {
 namespace {
@@ -32,6 +33,14 @@ DataFacts facts_of(const Datasets& datasets) {
   return facts;
 }
 
+void check_vocabulary(const Config& config, int64_t of_data) {
+  const int64_t of_model = config.model.vocabulary;
+  if (!uses_folder(config.data) || of_model == 0 || of_data <= of_model) return;
+  fail_input("the tokenizer of " + config.data.vocabulary + " has " + std::to_string(of_data) +
+             " tokens, and the network is made for model.vocabulary = " + std::to_string(of_model) +
+             ": they do not belong together");
+}
+
 // On the rank that reads, which may be any, and from its reading thread: one write keeps the line
 // whole among those of others.
 void warn_of_damage(const std::string& line) {
@@ -45,9 +54,17 @@ DataSource::DataSource(const Config& config, const ModelMaker& models, Collectiv
     : config_(config),
       shape_(on_every_rank([&] { return sample_shape(config.model, models.input(config.model)); })),
       host_(host_memory_source()) {
+  if (packs_rows(config.data) && config.model.kind != "decoder") {
+    on_every_rank([&] {
+      fail_input("model.kind = \"" + config.model.kind +
+                 "\" does not keep apart the samples of a row: give data.packed = false, or "
+                 "model.kind = \"decoder\"");
+    });
+  }
   facts_ = numbers_of_first_rank<DataFacts>(world, [&] {
     datasets_ = open_datasets(config.data, shape_, config.run.seed, warn_of_damage);
     note_ = datasets_.note;
+    check_vocabulary(config, datasets_.vocabulary);
     return facts_of(datasets_);
   });
 }

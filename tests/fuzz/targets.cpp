@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <fstream>
 
+#include "kernels/error.h"
 #include "launch/program/options/run_file.h"
 #include "launch/program/planning/profile_file.h"
 #include "runtime/checkpoint/manifest.h"
@@ -15,6 +16,7 @@
 #include "runtime/data/text/text_file.h"
 #include "runtime/data/text/token_source.h"
 #include "runtime/data/tokens/megatron_tokens.h"
+#include "runtime/data/tuning/chat_template.h"
 #include "runtime/data/words/byte_pairs.h"
 #include "runtime/hub/config_json.h"
 #include "runtime/schedule/text/csv.h"
@@ -131,6 +133,15 @@ void read_tokenizer(const std::string& /*bytes*/, const std::string& path) {
   (void)pairs.decode(ids, true);
 }
 
+void read_chat(const std::string& bytes, const std::string& path) {
+  const auto chat = make_chat_template(bytes, {"<s>", "</s>", ""}, path);
+  try {
+    (void)chat->render({{"system", " s "}, {"user", "u"}, {"assistant", "a</think>b"}}, true);
+  } catch (const Error& error) {  // what it does with messages has no place in the file
+    if (error.kind() != ErrorKind::Input) throw;
+  }
+}
+
 void read_text(const std::string& /*bytes*/, const std::string& path) {
   size_t bytes = 0;
   for_each_line(path, [&](std::string_view line) { bytes += line.size(); });
@@ -162,7 +173,7 @@ const std::string kByKey = R"(["']|line \d|not a JSON object|format \d|nested|mo
 }  // namespace
 
 std::span<const FuzzTarget> fuzz_targets() {
-  static const std::array<FuzzTarget, 15> kTargets = {{
+  static const std::array<FuzzTarget, 17> kTargets = {{
       {"safetensors",
        read_safetensors,
        {"\"shape\":[", "\"dtype\":\"F4\"", "\"data_offsets\":[0,0]", "__metadata__", "{", "}", "[",
@@ -219,6 +230,11 @@ std::span<const FuzzTarget> fuzz_targets() {
         "\\\\p{L}", "{65535}", "(?=", "\"normalized\":true", "null", "16777215", "[", "]", "{",
         "}"},
        R"(["']|byte \d|merge \d|id|empty|is not supported|no object|not a JSON object|more values)"},
+      {"chat",
+       read_chat,
+       {"{{", "}}", "{%-", "-%}", "{#", "#}", " for m in messages ", " endfor ", " if ", " endif ",
+        "[::-1]", "[1:]", "loop.index0", "namespace(a=1)", "| trim", ".split('a')", "((((("},
+       "chat template"},
       {"text",
        read_text,
        {"\n", "\r\n", "\x1f\x8b\x08", "\x28\xb5\x2f\xfd", "BZh9", std::string("\xfd") + "7zXZ"}},

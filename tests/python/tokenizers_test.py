@@ -76,7 +76,7 @@ SPECIALS = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|begin_of_text|>", 
             " word ", "sword word_", "<|im_", "<s>", "</s>", "<unk>"]
 ODD = ["\u017f", "'\u017f", "'RE", "\u00a0", "\u3000", "\u180e", "\u200b", "\u200d", "\u0085", "\r\n", "\r", "\t", "  ", "\n\n \n", "\x00", "\ufffd",
        "\u0301", "\u212b", "\uac00", "\u1100\u1161", "\u0958", "\U0001f468\u200d\U0001f469\u200d\U0001f467", "\U0001f1e9\U0001f1ea", "\u00bd", "\u0665",
-       "\u4e2d\u6587", "\u0e01\u0e33", "\u2028", "\U00010348", "1234567", "\u2167"]
+       "\u4e2d\u6587", "\u0e01\u0e33", "\u2028", "\U00010348", "1234567", "\u2167", "q\u0301\u0eba\u0323"]
 BROKEN = [b"\xff", b"\xc3", b"\xe2\x82", b"\xed\xa0\x80", b"\xf0\x9f\x98", b"\xc0\x80", b"\xf5", b"\x80", b"\xf4\x90\x80\x80", b"\xe0\x80\xaf"]
 
 
@@ -115,7 +115,7 @@ def every_character():
     for code in range(0x110000):
         if known(code):
             c = chr(code)
-            yield f"a{c}b {c} {c}{c}1{c}'{c}  {c}\n{c}".encode("utf-8")
+            yield f"q\u0301{c}\u0323a{c}b {c} {c}{c}1{c}'{c}  {c}\n{c}".encode("utf-8")
 
 
 def ours(program, folder, texts):

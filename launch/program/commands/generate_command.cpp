@@ -30,7 +30,7 @@ class Output {
   void show(size_t sample, std::span<const int32_t> tokens, bool done) {
     if (sample > 0 && !begun_) answer("----\n");
     begun_ = true;
-    const std::string text = tokenizer_.decode(tokens.subspan(hidden_[sample / samples_]));
+    const std::string text = tokenizer_.decode_shown(tokens.subspan(hidden_[sample / samples_]));
     // The next piece may make a character of them.
     if (!done && text.ends_with(kReplacement)) return;
     write_answer(std::string_view(text).substr(std::min(written_, text.size())));
@@ -75,7 +75,7 @@ void generate_texts(const TrainedRun& run, const UseOptions& options,
   std::vector<size_t> hidden;
   (void)on_first_rank(world, [&] {
     for (const std::string& prompt : prompts) {
-      tokens.push_back(tokenizer->encode(prompt));
+      tokens.push_back(tokenizer->encode_whole(prompt));
       hidden.push_back(tokens.back().empty() ? 1 : 0);
       if (tokens.back().empty()) tokens.back().push_back(tokenizer->start());
     }

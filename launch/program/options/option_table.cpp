@@ -150,13 +150,15 @@ void add_model(std::vector<Option>& table) {
 void add_data(std::vector<Option>& table) {
   using D = DataConfig;
   Rows rows(table, "data", &Config::data);
-  rows.add("kind", &D::kind, "NAME", one_of({"text", "tokens", "parallel", "images", "synthetic"}), "what the samples are; parallel: sentences and their translations");
+  rows.add("kind", &D::kind, "NAME", one_of({"text", "tokens", "jsonl", "parallel", "images", "synthetic"}), "what the samples are; jsonl: texts, prompts with completions, or conversations, one a line; parallel: sentences and their translations");
   rows.add("train", &D::train, "PATH", any(), "a file, folder or archive; tokens: also a pattern, like train_*.bin; parallel: of both sides, with {language} (and {pair}) in the name");
   rows.add("validation", &D::validation, "SHARE|PATH", any(), "a share split off the end of train, or a path; empty: none").accepts_number = true;
   rows.add("shuffle", &D::shuffle, "", any(), "a new order in every epoch");
-  rows.add("tokenizer", &D::tokenizer, "NAME", one_of({"characters", "sentencepiece"}), "text: bytes, or word pieces");
-  rows.add("vocabulary", &D::vocabulary, "PATH", any(), "word pieces: a SentencePiece .model; empty: trained on the text");
+  rows.add("tokenizer", &D::tokenizer, "NAME", one_of({"characters", "sentencepiece", "folder"}), "text: bytes, word pieces, or what the tokenizer of a Hugging Face folder makes of it; jsonl: folder");
+  rows.add("vocabulary", &D::vocabulary, "PATH", any(), "word pieces: a SentencePiece .model; empty: trained on the text. folder: the folder; empty: model.from");
   rows.add("vocabulary_size", &D::vocabulary_size, "N", between(8, 1e7), "word pieces: how many are trained");
+  rows.add("packed", &D::packed, "", any(), "jsonl: several samples a row, which the network keeps apart; off: one, padded");
+  rows.add("too_long", &D::too_long, "NAME", one_of({"cut", "leave-out"}), "jsonl: what becomes of samples that are longer than model.context");
   rows.add("pairs", &D::pairs, "FROM-TO,..", any(), "parallel: language pairs, like en-de,en-fr");
   rows.add("temperature", &D::temperature, "T", at_least(1), "parallel: a pair of n sentences gets a share proportional to n^(1/T)");
   rows.add("longest", &D::longest, "N", between(0, 1e7), "parallel: pieces of a sentence, longer ones are left out; 0: what fits model.context");

@@ -14,6 +14,7 @@
 #include "launch/program/options/layer_list.h"
 #include "launch/program/options/shortened.h"
 #include "launch/program/options/toml_value.h"
+#include "runtime/data/text/vocabulary.h"
 #include "runtime/files/input_file.h"
 #include "runtime/run_directory/names.h"
 
@@ -110,6 +111,7 @@ void parse_run_file(const std::string& text, const std::string& name, Settings& 
       read_key(section, inner, value, name, settings);
     }
   }
+  settings.config.model.packed = packs_rows(settings.config.data);
 }
 
 void read_run_file(const std::filesystem::path& path, Settings& settings) {

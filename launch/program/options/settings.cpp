@@ -15,6 +15,7 @@
 #include "kernels/suggest.h"
 #include "launch/program/hub/model_section.h"
 #include "launch/program/options/shortened.h"
+#include "runtime/data/text/vocabulary.h"
 #include "runtime/data/tokens/token_shards.h"
 #include "runtime/data/translation/language_pair.h"
 #include "runtime/files/input_file.h"
@@ -236,6 +237,18 @@ void settle_run_directory(Settings& settings) {
   out = folder.empty() ? "." : folder.string();
 }
 
+// Lines of JSON have no other tokenizer than a folder's, the model's own unless another is named;
+// and packed rows are the network's matter.
+void settle_tuning(Settings& settings) {
+  DataConfig& data = settings.config.data;
+  const std::string& from = settings.config.model.from;
+  const bool folder_is_meant =
+      data.kind == "text" && !from.empty() && !settings.given("data.tokenizer");
+  if (data.kind == "jsonl" || folder_is_meant) data.tokenizer = "folder";
+  if (uses_folder(data) && data.vocabulary.empty()) data.vocabulary = from;
+  settings.config.model.packed = packs_rows(data);
+}
+
 void check_layers(const Settings& settings) {
   const ModelConfig& model = settings.config.model;
   const bool sequential = model.kind == "sequential";
@@ -283,6 +296,7 @@ void complete(Settings& settings, DataRead read) {
   settle_init(settings);
   settle_mini_batch(settings);
   check_layers(settings);
+  settle_tuning(settings);
   settle_data_paths(settings, read);
   settle_run_directory(settings);
 }

@@ -40,7 +40,9 @@ std::string kept_vocabulary(const fs::path& directory) {
 
 std::string kept_run_file(const Config& config) {
   Config kept = config;
-  kept.data.vocabulary = inside(config.data.vocabulary, config.run.out);
+  // The model's own tokenizer is that of the kept folder.
+  const bool follows = uses_folder(config.data) && config.data.vocabulary == config.model.from;
+  kept.data.vocabulary = follows ? "" : inside(config.data.vocabulary, config.run.out);
   if (!kept.model.from.empty() && !kept.run.out.empty()) kept.model.from = kKeptFolder;
   const RunConfig defaults;
   kept.run.out = defaults.out;

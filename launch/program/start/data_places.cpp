@@ -16,8 +16,10 @@
 #include "launch/program/failure.h"
 #include "launch/program/setup.h"
 #include "runtime/data/share.h"
+#include "runtime/data/text/vocabulary.h"
 #include "runtime/data/tokens/token_shards.h"
 #include "runtime/data/translation/language_pair.h"
+#include "runtime/data/words/hub_tokenizer.h"
 
 namespace penstock {
 namespace {
@@ -59,7 +61,9 @@ std::vector<std::string> data_files(const DataConfig& data) {
       files.push_back(corpus_path(corpus, pair, pair.target));
     }
   }
-  if (!data.vocabulary.empty()) files.push_back(data.vocabulary);
+  if (!data.vocabulary.empty()) {
+    files.push_back(uses_folder(data) ? hub_tokenizer_file(data.vocabulary) : data.vocabulary);
+  }
   return files;
 }
 

@@ -8,6 +8,7 @@
 #include "runtime/data/text/vocabulary.h"
 #include "runtime/data/tokens/token_cache.h"
 #include "runtime/data/tokens/token_shards.h"
+#include "runtime/data/words/hub_tokenizer.h"
 
 namespace penstock {
 namespace {
@@ -25,6 +26,14 @@ class Opener {
       if (config.vocabulary.empty()) fail_internal("text was opened without its vocabulary");
       pieces_ = std::make_unique<Pieces>(config.vocabulary);
       vocabulary_ = pieces_->size();
+    } else if (uses_folder(config)) {
+      if (config.vocabulary.empty()) {
+        fail_input(
+            "data.tokenizer = \"folder\" needs the folder: give model.from or "
+            "data.vocabulary");
+      }
+      tokenizer_ = open_hub_tokenizer(config.vocabulary);
+      vocabulary_ = tokenizer_->size();
     } else if (config.kind == "text") {
       vocabulary_ = kByteVocabulary;
     }
@@ -39,7 +48,8 @@ class Opener {
       vocabulary_ = std::max(vocabulary_, file.vocabulary);
       tokens = std::move(file.tokens);
     } else {
-      tokens = pieces_ ? open_in_pieces(path) : open_bytes(path, config_.unpack_limit);
+      const bool cut = pieces_ || tokenizer_;
+      tokens = cut ? open_in_pieces(path) : open_bytes(path, config_.unpack_limit);
     }
     if (tokens->size() == 0) fail_input(path + " is empty: give a file with text in it");
     return tokens;
@@ -49,7 +59,8 @@ class Opener {
 
  private:
   std::shared_ptr<const TokenSource> open_in_pieces(const std::string& path) {
-    TextInPieces text = text_in_pieces(path, config_, *pieces_, TextForm::Row);
+    TextInPieces text = tokenizer_ ? text_by_tokenizer(path, config_, *tokenizer_)
+                                   : text_in_pieces(path, config_, *pieces_, TextForm::Row);
     if (note_.empty()) note_ = text.note;
     return text.tokens;
   }
@@ -57,6 +68,7 @@ class Opener {
   const DataConfig& config_;
   std::string note_;
   std::unique_ptr<Pieces> pieces_;
+  std::unique_ptr<Tokenizer> tokenizer_;  // of a folder
   int64_t vocabulary_ = 0;
 };
 

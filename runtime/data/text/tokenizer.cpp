@@ -7,6 +7,7 @@
 #include "runtime/data/text/pieces.h"
 #include "runtime/data/text/text.h"
 #include "runtime/data/text/vocabulary.h"
+#include "runtime/data/words/hub_tokenizer.h"
 
 namespace penstock {
 namespace {
@@ -86,6 +87,7 @@ class PiecesOfLines final : public Tokenizer {
 }  // namespace
 
 std::unique_ptr<Tokenizer> open_tokenizer(const DataConfig& config, int64_t vocabulary) {
+  if (uses_folder(config)) return open_hub_tokenizer(config.vocabulary);
   if (config.kind != "text") {
     fail_input("text is made by networks that learnt from text, and data.kind is " + config.kind);
   }

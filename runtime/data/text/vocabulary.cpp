@@ -13,6 +13,7 @@
 #include "runtime/data/text/text.h"
 #include "runtime/data/text/text_file.h"
 #include "runtime/data/translation/language_pair.h"
+#include "runtime/data/words/hub_tokenizer.h"
 #include "runtime/files/draft_file.h"
 
 namespace penstock {
@@ -83,6 +84,14 @@ bool uses_pieces(const DataConfig& config) {
          (config.kind == "text" && config.tokenizer == "sentencepiece");
 }
 
+bool uses_folder(const DataConfig& config) {
+  return config.tokenizer == "folder" && (config.kind == "text" || config.kind == "jsonl");
+}
+
+bool packs_rows(const DataConfig& config) {
+  return config.kind == "jsonl" && config.packed;
+}
+
 std::string provide_vocabulary(const DataConfig& config, const std::string& folder) {
   if (!config.vocabulary.empty()) {
     (void)Pieces(config.vocabulary);  // refuses what is none
@@ -99,10 +108,14 @@ std::string provide_vocabulary(const DataConfig& config, const std::string& fold
 }
 
 bool reads_tokens(const DataConfig& config) {
-  return config.kind == "text" || config.kind == "tokens" || config.kind == "parallel";
+  return config.kind == "text" || config.kind == "tokens" || config.kind == "jsonl" ||
+         config.kind == "parallel";
 }
 
 int64_t known_vocabulary(const DataConfig& config) {
+  if (uses_folder(config)) {
+    return config.vocabulary.empty() ? 0 : open_hub_tokenizer(config.vocabulary)->size();
+  }
   if (!uses_pieces(config)) return config.kind == "text" ? kByteVocabulary : 0;
   return config.vocabulary.empty() ? config.vocabulary_size : Pieces(config.vocabulary).size();
 }

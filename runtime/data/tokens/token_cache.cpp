@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <span>
@@ -19,6 +20,8 @@
 #include "runtime/data/text/text_file.h"
 #include "runtime/data/text/vocabulary.h"
 #include "runtime/data/tokens/file_tokens.h"
+#include "runtime/data/tokens/text_parts.h"
+#include "runtime/data/words/hub_tokenizer.h"
 #include "runtime/files/draft_file.h"
 
 namespace penstock {
@@ -202,25 +205,56 @@ TextInPieces in_memory(const std::string& path, CutText text) {
   return whole;
 }
 
-}  // namespace
+// A text, and what its tokens depend on besides.
+struct TextToCut {
+  std::string path;
+  std::string vocabulary_file;
+  int64_t vocabulary;
+  TextForm form;
+  std::function<CutText()> cut;
+};
 
-TextInPieces text_in_pieces(const std::string& path, const DataConfig& config,
-                            const Pieces& vocabulary, TextForm form) {
+TextInPieces kept_or_cut(const TextToCut& wanted, const DataConfig& config) {
+  const std::string& path = wanted.path;
   const InputFile text(path);
   if (config.cache_folder.empty() || text.size_bytes() < config.cache_least_bytes) {
-    return in_memory(path, cut(path, config, vocabulary, form));
+    return in_memory(path, wanted.cut());
   }
-  const uint64_t key = key_of(text, config.vocabulary, form);
+  const uint64_t key = key_of(text, wanted.vocabulary_file, wanted.form);
   const std::string file = (fs::path(config.cache_folder) / cache_name(key)).string();
-  if (auto whole = kept(file, path, key, vocabulary.size(), form)) return std::move(*whole);
-  CutText made = cut(path, config, vocabulary, form);
-  if (keep(file, made, key, vocabulary.size())) {
-    if (auto whole = kept(file, path, key, vocabulary.size(), form)) return std::move(*whole);
+  if (auto whole = kept(file, path, key, wanted.vocabulary, wanted.form)) return std::move(*whole);
+  CutText made = wanted.cut();
+  if (keep(file, made, key, wanted.vocabulary)) {
+    if (auto whole = kept(file, path, key, wanted.vocabulary, wanted.form)) {
+      return std::move(*whole);
+    }
   }
   TextInPieces whole = in_memory(path, std::move(made));
   whole.note = "the pieces of " + path +
                " stay in the memory of every rank that reads them: " + file + " cannot be written";
   return whole;
+}
+
+}  // namespace
+
+TextInPieces text_in_pieces(const std::string& path, const DataConfig& config,
+                            const Pieces& vocabulary, TextForm form) {
+  return kept_or_cut({path, config.vocabulary, vocabulary.size(), form,
+                      [&] { return cut(path, config, vocabulary, form); }},
+                     config);
+}
+
+TextInPieces text_by_tokenizer(const std::string& path, const DataConfig& config,
+                               const Tokenizer& tokenizer) {
+  const auto cut_whole = [&] {
+    CutText text{PackedTokens(tokenizer.size()), {}};
+    const auto take = [&](std::string_view part) { text.tokens.append(tokenizer.encode(part)); };
+    for_each_text_part(path, take, config.unpack_limit);
+    return text;
+  };
+  return kept_or_cut(
+      {path, hub_tokenizer_file(config.vocabulary), tokenizer.size(), TextForm::AsItIs, cut_whole},
+      config);
 }
 
 }  // namespace penstock

@@ -22,12 +22,13 @@
 #include "runtime/data/config.h"
 #include "runtime/data/text/pieces.h"
 #include "runtime/data/text/token_source.h"
+#include "runtime/data/text/tokenizer.h"
 
 namespace penstock {
 
-// Of data.kind = "text" the row of all tokens, with a piece at the end of each line; of parallel
-// text the lines apart.
-enum class TextForm : uint8_t { Row, Lines };
+// Of data.kind = "text" the row of all tokens, with a piece at the end of each line, or, where a
+// folder's tokenizer makes them, of the text as it is; of parallel text the lines apart.
+enum class TextForm : uint8_t { Row, Lines, AsItIs };
 
 struct TextInPieces {
   std::shared_ptr<const TokenSource> tokens;
@@ -41,5 +42,9 @@ struct TextInPieces {
 // as text_file.h says, and Error(Input) for lines of more than 2^32 pieces together.
 [[nodiscard]] TextInPieces text_in_pieces(const std::string& path, const DataConfig& config,
                                           const Pieces& vocabulary, TextForm form);
+
+// The same by the tokenizer of the folder config.vocabulary. No tokens are put around it.
+[[nodiscard]] TextInPieces text_by_tokenizer(const std::string& path, const DataConfig& config,
+                                             const Tokenizer& tokenizer);
 
 }  // namespace penstock

@@ -1,0 +1,184 @@
+#include "runtime/data/tuning/tuning_set.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "kernels/error.h"
+#include "runtime/data/share.h"
+#include "runtime/data/text/text_file.h"
+#include "runtime/data/tuning/chat_template.h"
+#include "runtime/data/words/hub_tokenizer.h"
+
+namespace penstock {
+namespace {
+
+// Takes one line after the other.
+class TuningReader {
+ public:
+  TuningReader(const DataConfig& config, const TuningLines& lines, int64_t vocabulary,
+               int64_t context)
+      : config_(config), lines_(lines), context_(context), texts_{PackedTokens(2 * vocabulary)} {}
+
+  std::shared_ptr<TuningTexts> read(const std::string& path) {
+    for_each_line(
+        path, [&](std::string_view line) { take(line, path); }, config_.unpack_limit);
+    return std::make_shared<TuningTexts>(std::move(texts_));
+  }
+
+ private:
+  void take(std::string_view line, const std::string& path) {
+    ++number_;
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
+    ++texts_.lines;
+    TuningSample sample = lines_.read(line, path + ", line " + std::to_string(number_));
+    const auto most = static_cast<size_t>(context_) + 1;
+    const bool long_one = sample.ids.size() > most;
+    if (long_one) {
+      sample.ids.resize(most);
+      sample.answer.resize(most);
+    }
+    // Nothing predicts the first token.
+    const auto second = sample.answer.begin() + (sample.answer.empty() ? 0 : 1);
+    const bool counts = std::find(second, sample.answer.end(), 1) != sample.answer.end();
+    if (!counts || (long_one && config_.too_long == "leave-out")) {
+      ++texts_.left_out;
+      return;
+    }
+    if (long_one) ++texts_.cut;
+    if (sample.only_last) ++texts_.only_last;
+    for (size_t i = 0; i < sample.ids.size(); ++i) {
+      sample.ids[i] = 2 * sample.ids[i] + sample.answer[i];
+    }
+    texts_.tokens.append(sample.ids);
+    texts_.begins.push_back(static_cast<int64_t>(texts_.tokens.size()));
+    texts_.lengths.push_back(static_cast<int32_t>(sample.ids.size()) - 1);
+  }
+
+  const DataConfig& config_;
+  const TuningLines& lines_;
+  int64_t context_;
+  int64_t number_ = 0;
+  TuningTexts texts_;
+};
+
+std::string amount_of(int64_t n, const char* what) {
+  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+}
+
+// "data/train.jsonl: 1000 samples in 210 rows of 512, 96.1 % filled; 3 samples cut off at ..."
+std::string described(const std::string& path, const TuningTexts& texts, const PackedRows& rows,
+                      int64_t context) {
+  char filled[32];
+  std::snprintf(filled, sizeof filled, "%.1f", 100.0 * filled_share(rows, texts.lengths, context));
+  std::string text = path + ": " + amount_of(static_cast<int64_t>(rows.samples.size()), "sample") +
+                     " in " + amount_of(rows.size(), "row") + " of " + std::to_string(context) +
+                     ", " + filled + " % filled";
+  if (texts.cut > 0) text += "; " + amount_of(texts.cut, "sample") + " cut off at the context";
+  if (texts.left_out > 0) {
+    text += "; " + amount_of(texts.left_out, "line") + " left out, longer than the context or " +
+            "without an answer in it";
+  }
+  if (texts.only_last > 0) {
+    text += "; of " + amount_of(texts.only_last, "conversation") +
+            " only the last answer counts, for the template rewrites earlier turns";
+  }
+  return text;
+}
+
+// The samples [first, end) as rows; packed they lie in the order that the seed draws.
+PackedRows rows_of(const TuningTexts& texts, int64_t first, int64_t end, const DataConfig& config,
+                   int64_t context, uint64_t seed, bool shuffle) {
+  const auto lengths = std::span(texts.lengths)
+                           .subspan(static_cast<size_t>(first), static_cast<size_t>(end - first));
+  PackedRows rows =
+      config.packed ? pack_rows(lengths, context, seed, shuffle) : single_rows(end - first);
+  for (int64_t& sample : rows.samples) sample += first;
+  return rows;
+}
+
+}  // namespace
+
+TuningSet::TuningSet(std::shared_ptr<const TuningTexts> texts, PackedRows rows, int64_t context,
+                     bool packed)
+    : texts_(std::move(texts)),
+      rows_(std::move(rows)),
+      context_(context),
+      fields_{{"tokens", {context}, DType::I32}, {"labels", {context}, DType::I32}} {
+  if (packed) fields_.push_back({"starts", {context}, DType::I32});
+}
+
+void TuningSet::read(int64_t index, const RandomStream& /*random*/,
+                     std::span<void* const> out) const {
+  const auto field = [&](size_t i) {
+    return i < out.size() ? static_cast<int32_t*>(out[i]) : nullptr;
+  };
+  int32_t* const tokens = field(0);
+  int32_t* const labels = field(1);
+  int32_t* const starts = field(2);
+  std::vector<int32_t> sample(static_cast<size_t>(context_) + 1);
+  int64_t at = 0;
+  for (const int64_t number : rows_.row(index)) {
+    const auto s = static_cast<size_t>(number);
+    const int64_t begin = at;
+    const int64_t length = texts_->lengths[s];
+    texts_->tokens.read(static_cast<size_t>(texts_->begins[s]),
+                        std::span(sample).first(static_cast<size_t>(length) + 1));
+    for (int64_t i = 0; i < length; ++i, ++at) {
+      const int32_t next = sample[static_cast<size_t>(i) + 1];
+      if (tokens != nullptr) tokens[at] = sample[static_cast<size_t>(i)] / 2;
+      if (labels != nullptr) labels[at] = next % 2 == 1 ? next / 2 : -1;
+      if (starts != nullptr) starts[at] = static_cast<int32_t>(begin);
+    }
+  }
+  for (; at < context_; ++at) {
+    if (tokens != nullptr) tokens[at] = 0;
+    if (labels != nullptr) labels[at] = -1;
+    if (starts != nullptr) starts[at] = static_cast<int32_t>(at);
+  }
+}
+
+Datasets open_tuning(const DataConfig& config, int64_t context, uint64_t seed) {
+  if (config.tokenizer != "folder" || config.vocabulary.empty()) {
+    fail_input(
+        "data.kind = \"jsonl\" needs the tokenizer of a folder: give model.from, or "
+        "data.tokenizer = \"folder\" and the folder as data.vocabulary");
+  }
+  const auto tokenizer = open_hub_tokenizer(config.vocabulary);
+  const auto chat = open_chat_template(config.vocabulary);
+  const TuningLines lines(*tokenizer, chat.get());
+  const auto read = [&](const std::string& path) {
+    auto texts = TuningReader(config, lines, tokenizer->size(), context).read(path);
+    if (texts->lengths.empty()) {
+      fail_input(path + ": none of its " + amount_of(texts->lines, "line") +
+                 " has an answer within model.context = " + std::to_string(context));
+    }
+    return texts;
+  };
+  const auto train = read(config.train);
+  const auto share = share_of(config.validation);
+  const auto samples = static_cast<int64_t>(train->lengths.size());
+  int64_t train_end = samples;
+  if (share) train_end = static_cast<int64_t>(static_cast<double>(samples) * (1 - *share));
+  if (train_end < 1 || (share && train_end == samples)) {
+    fail_input(config.train + " has " + amount_of(samples, "sample") +
+               ", too few for data.validation = " + config.validation);
+  }
+  Datasets sets;
+  sets.vocabulary = tokenizer->size();
+  PackedRows rows = rows_of(*train, 0, train_end, config, context, seed, config.shuffle);
+  sets.note = described(config.train, *train, rows, context);
+  sets.train = std::make_shared<TuningSet>(train, std::move(rows), context, config.packed);
+  if (config.validation.empty()) return sets;
+  const auto held_out = share ? train : read(config.validation);
+  const int64_t first = share ? train_end : 0;
+  const auto end = static_cast<int64_t>(held_out->lengths.size());
+  PackedRows kept = rows_of(*held_out, first, end, config, context, seed, false);
+  if (!share) sets.note += "; " + described(config.validation, *held_out, kept, context);
+  sets.validation = std::make_shared<TuningSet>(held_out, std::move(kept), context, config.packed);
+  return sets;
+}
+
+}  // namespace penstock

@@ -1,0 +1,207 @@
+// data.kind = "jsonl": what counts, and how samples share rows.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "runtime/data/tuning/tuning_set.h"
+#include "runtime/data/words/hub_tokenizer.h"
+#include "tests/unit/data/fixtures.h"
+
+namespace penstock::test {
+namespace {
+
+const std::string kFolder = std::string(PENSTOCK_WORDS) + "/llama3";
+
+TEST(Packing, PutsEverySampleIntoOneRow) {
+  std::mt19937 random(2);
+  std::vector<int32_t> lengths(5000);
+  for (int32_t& length : lengths) length = 1 + static_cast<int32_t>(random() % 200);
+  const PackedRows rows = pack_rows(lengths, 256, 7, true);
+  std::vector<int> seen(lengths.size());
+  for (int64_t r = 0; r < rows.size(); ++r) {
+    int64_t filled = 0;
+    for (const int64_t sample : rows.row(r)) {
+      filled += lengths[static_cast<size_t>(sample)];
+      ++seen[static_cast<size_t>(sample)];
+    }
+    EXPECT_LE(filled, 256);
+  }
+  EXPECT_THAT(seen, testing::Each(1));
+  EXPECT_GT(filled_share(rows, lengths, 256), 0.97) << "of rows of one sample it is 0.39";
+  EXPECT_EQ(pack_rows(lengths, 256, 7, true).samples, rows.samples) << "the same everywhere";
+  EXPECT_NE(pack_rows(lengths, 256, 8, true).samples, rows.samples) << "another seed, other rows";
+}
+
+class Tuning : public testing::Test {
+ protected:
+  TempFolder files_;
+  DataConfig config_{.kind = "jsonl",
+                     .train = files_ / "train.jsonl",
+                     .tokenizer = "folder",
+                     .vocabulary = files_ / "folder"};
+
+  void SetUp() override {
+    write_file(files_ / "folder/tokenizer.json", read_file(kFolder + "/tokenizer.json"));
+    write_file(files_ / "folder/tokenizer_config.json",
+               R"({"bos_token": "<|begin_of_text|>", "eos_token": "<|end_of_text|>"})");
+    write_file(files_ / "folder/chat_template.jinja",
+               "{% for m in messages %}<|start_header_id|>{{ m.role }}<|end_header_id|>"
+               "{{ m.content }}<|eot_id|>{% endfor %}{% if add_generation_prompt %}"
+               "<|start_header_id|>assistant<|end_header_id|>{% endif %}");
+  }
+  Datasets open(const std::string& lines, int64_t context) {
+    write_file(config_.train, lines);
+    SampleShape shape;
+    shape.context = context;
+    return open_datasets(config_, shape, 3);
+  }
+  // What the labels of a row say, as text.
+  std::string answers(const Dataset& set, int64_t row) {
+    const auto tokenizer = open_hub_tokenizer(kFolder);
+    std::string text;
+    for (const int32_t label : read_text(set, row).labels) {
+      text += label < 0 ? "." : tokenizer->decode(std::span(&label, 1));
+    }
+    return text;
+  }
+};
+
+TEST_F(Tuning, LossIsOnTheAnswerAlone) {
+  config_.packed = false;
+  config_.shuffle = false;
+  const Datasets sets = open(
+      R"({"text": "the a"}
+{"prompt": "x the", "completion": " the z"}
+
+{"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]}
+{"prompt": "x", "choices": ["a", "b"], "answer": 1}
+{"prompt": [{"role": "user", "content": "x"}], "completion": [{"role": "assistant", "content": "w"}]}
+)",
+      40);
+  ASSERT_EQ(sets.train->size(), 5);
+  const auto said = [&](int64_t row) {
+    std::string text = answers(*sets.train, row);
+    text.erase(0, text.find_first_not_of('.'));
+    return text.substr(0, text.find_last_not_of('.') + 1);
+  };
+  EXPECT_EQ(said(0), "the a<|end_of_text|>");
+  EXPECT_EQ(said(1), " the z<|end_of_text|>");
+  EXPECT_EQ(said(2), "y<|eot_id|>");
+  EXPECT_EQ(said(3), "b<|end_of_text|>");
+  EXPECT_EQ(said(4), "w<|eot_id|>");
+  EXPECT_EQ(sets.train->fields().size(), 2U) << "a row of one sample needs no starts";
+}
+
+// A packed row holds the samples as they are alone, each with where it starts.
+TEST_F(Tuning, PackedRowsHoldTheSamplesAsTheyAreAlone) {
+  std::string lines;
+  for (int i = 0; i < 60; ++i) {
+    lines += R"({"prompt": "number )" + std::to_string(i) + R"( is", "completion": ")" +
+             std::string(static_cast<size_t>(i % 13), 'q') + "\"}\n";
+  }
+  const Datasets packed = open(lines, 64);
+  config_.packed = false;
+  config_.shuffle = false;
+  const Datasets alone = open(lines, 64);
+  EXPECT_LT(2 * packed.train->size(), alone.train->size());
+  const auto row_of = [](const Dataset& set, int64_t row) {
+    std::vector<std::vector<int32_t>> fields(set.fields().size(), std::vector<int32_t>(64, -9));
+    std::vector<void*> out;
+    for (auto& field : fields) out.push_back(field.data());
+    set.read(row, stream(0), out);
+    return fields;
+  };
+  std::vector<std::vector<int32_t>> single;  // tokens and labels up to the last label
+  for (int64_t r = 0; r < alone.train->size(); ++r) {
+    const auto fields = row_of(*alone.train, r);
+    size_t end = 64;
+    while (fields[1][end - 1] < 0) --end;
+    std::vector<int32_t> both(fields[0].begin(), fields[0].begin() + static_cast<int>(end));
+    both.insert(both.end(), fields[1].begin(), fields[1].begin() + static_cast<int>(end));
+    single.push_back(both);
+  }
+  std::vector<std::vector<int32_t>> found;
+  for (int64_t r = 0; r < packed.train->size(); ++r) {
+    const auto fields = row_of(*packed.train, r);
+    for (size_t begin = 0; begin < 64;) {
+      size_t end = begin;
+      while (end < 64 && fields[2][end] == static_cast<int32_t>(begin)) ++end;
+      ASSERT_GT(end, begin);
+      if (fields[1][end - 1] < 0) {
+        EXPECT_EQ(end, begin + 1) << "padding starts at itself";
+      } else {
+        const auto part = [&](size_t f) {
+          return std::span(fields[f]).subspan(begin, end - begin);
+        };
+        std::vector<int32_t> both(part(0).begin(), part(0).end());
+        both.insert(both.end(), part(1).begin(), part(1).end());
+        found.push_back(both);
+      }
+      begin = end;
+    }
+  }
+  EXPECT_THAT(found, testing::UnorderedElementsAreArray(single));
+}
+
+TEST_F(Tuning, LongSamplesAreCutOrLeftOutAndCounted) {
+  const std::string lines = R"({"prompt": "a", "completion": "b"}
+{"text": "a long text that goes on and on and on and on"}
+{"prompt": "a long prompt that goes on and on and on and on and on", "completion": "x"}
+)";
+  const Datasets cut = open(lines, 12);
+  EXPECT_THAT(cut.note, testing::AllOf(testing::HasSubstr("2 samples in 2 rows of 12"),
+                                       testing::HasSubstr("1 sample cut off"),
+                                       testing::HasSubstr("1 line left out")));
+  config_.too_long = "leave-out";
+  EXPECT_THAT(open(lines, 12).note, testing::AllOf(testing::HasSubstr("1 sample in 1 row"),
+                                                   testing::HasSubstr("2 lines left out")));
+}
+
+TEST_F(Tuning, LinesThatAreNoneAreNamed) {
+  const auto refused = [&](ErrorKind kind, const std::string& line, const std::string& why) {
+    expect_error(kind, {"train.jsonl, line 2", why},
+                 [&] { (void)open("{\"text\": \"a\"}\n" + line + "\n", 8); });
+  };
+  refused(ErrorKind::Data, "{\"text\": ", "bad JSON");
+  refused(ErrorKind::Data, R"({"prompt": "a"})", "neither");
+  refused(ErrorKind::Data, R"({"prompt": "a", "choices": ["b"], "answer": 1})", "answer");
+  refused(ErrorKind::Data, R"({"messages": "a"})", "no list");
+  refused(ErrorKind::Input, R"({"messages": [{"role": "user", "content": "a", "tool_calls": []}]})",
+          "tool_calls");
+  refused(ErrorKind::Data, R"({"text": 5})", "text");
+  write_file(files_ / "folder/chat_template.jinja", "{{ raise_exception('never') }}");
+  refused(ErrorKind::Input, R"({"messages": [{"role": "user", "content": "a"}]})", "never");
+  config_.vocabulary.clear();
+  expect_error(ErrorKind::Input, {"data.vocabulary"}, [&] { (void)open("{}", 8); });
+}
+
+// A text of any length becomes the same tokens as at once, by parts and from the cache.
+TEST_F(Tuning, TextsHaveTheTokensOfTheWhole) {
+  const auto tokenizer = open_hub_tokenizer(kFolder);
+  std::string text;
+  for (int i = 0; i < 30'000; ++i) {
+    text += "line " + std::to_string(i) + (i % 7 == 0 ? ".  \n\n " : "\n") + "the end\n";
+  }
+  write_file(files_ / "text.txt", text);
+  config_.kind = "text";
+  config_.train = files_ / "text.txt";
+  config_.shuffle = false;
+  config_.cache_folder = files_ / "";
+  config_.cache_least_bytes = 1;
+  SampleShape shape;
+  shape.context = 16;
+  const std::vector<int32_t> whole = tokenizer->encode(text);
+  for (int time = 0; time < 2; ++time) {
+    const Datasets sets = open_datasets(config_, shape, 3);
+    EXPECT_EQ(sets.train->size(), static_cast<int64_t>(whole.size() - 1) / 16);
+    for (const int64_t row : {int64_t{0}, sets.train->size() / 2, sets.train->size() - 1}) {
+      const std::span part = std::span(whole).subspan(static_cast<size_t>(16 * row), 16);
+      EXPECT_THAT(read_text(*sets.train, row).tokens, testing::ElementsAreArray(part));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace penstock::test
