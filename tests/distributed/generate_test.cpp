@@ -127,6 +127,20 @@ TEST_F(Generation, IsTheSameOnAnyNumberOfStages) {
   EXPECT_NE(alone.substr(0, half), alone.substr(half + 5, half)) << "samples differ";
 }
 
+// Rotary positions before the cache, one head of keys in it, and a window over it; words slide out
+// of the context too.
+TEST_F(Generation, OfADecoderIsThatOfWholeRows) {
+  learn(alphabet(100),
+        "--model.kind decoder --model.kv_heads 1 --model.positions rotary --model.norm rms "
+        "--model.gated --model.activation silu --model.window 9 --model.query_key_norm "
+        "--model.tied_embedding");
+  EXPECT_EQ(text(1, "--prompt abc --tokens 14 --temperature 0"), "abcdefghijklm\nabc\n");
+  const std::string how = "--tokens 40 --temperature 1.5 --prompt k --prompt 'ab'";
+  const std::string one = text(1, how);
+  EXPECT_EQ(text(2, "--stages 2 " + how), one);
+  EXPECT_EQ(text(2, "--stages 2 --cache off " + how), one);
+}
+
 TEST_F(Generation, WritesWordPieces) {
   // A network may have more outputs than there are pieces: those are never chosen.
   learn(babble(900),

@@ -168,6 +168,10 @@ TEST_F(GpuTest, ThePathOfAttentionIsToldWithItsReason) {
     EXPECT_EQ(path_of(kSmall, DType::BF16, 0.1F).why, "dropout");
     const Twin lengths = from_values({5}, {1}, DType::I32);
     EXPECT_EQ(path_of(kSmall, DType::BF16, 0.0F, &lengths.gpu).why, "key lengths");
+    AttentionOptions window = kSmall.options();
+    window.window = 3;
+    const Tensor q = gpu().empty(kSmall.shape(), DType::BF16, Purpose::Activations);
+    EXPECT_EQ(gpu().attention().path(q, q, {}, window).why, "a window");
   }
   EXPECT_NE(path_of(kSmall).fused, path_of(kSmall).why.size() > 0);
   EXPECT_EQ(text_of(cpu().attention().path({}, {}, {}, {})), "our own kernels");

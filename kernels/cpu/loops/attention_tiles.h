@@ -87,13 +87,15 @@ struct AttentionGrid {
 
 // The first key that any query of the rows from `row` on sees in these samples, rounded down so
 // that a run has few distinct product shapes.
-[[nodiscard]] inline int64_t first_key(const AttentionView& view, int64_t sample, int64_t samples,
-                                       int64_t row) {
-  constexpr int64_t kStep = 64;
+[[nodiscard]] inline int64_t first_key(const AttentionView& view, const AttentionGrid& grid,
+                                       int64_t sample, int64_t row) {
   if (view.from_the_first()) return 0;
+  const int64_t step = std::max<int64_t>(64, grid.rows);
   int64_t first = view.keys;
-  for (int64_t i = sample; i < sample + samples; ++i) first = std::min(first, view.begin(i, row));
-  return first / kStep * kStep;
+  for (int64_t i = sample; i < sample + grid.samples; ++i) {
+    first = std::min(first, view.begin(i, row));
+  }
+  return first / step * step;
 }
 
 // f(tile) for all tiles. Query blocks go from last to first: under a causal mask the last one sees
@@ -114,7 +116,7 @@ void for_tiles(const AttentionSizes& s, const AttentionGrid& grid, const Attenti
         tile.member = i / blocks;
         tile.row = block * grid.rows;
         tile.rows = std::min(grid.rows, s.queries - tile.row);
-        tile.key = first_key(view, sample, grid.samples, tile.row);
+        tile.key = first_key(view, grid, sample, tile.row);
         tile.keys = (view.causal ? tile.row + tile.rows : s.keys) - tile.key;
         tile.stride = grid.stride;
         tile.first = i == 0;
