@@ -41,7 +41,11 @@ std::string kept_vocabulary(const fs::path& directory) {
 std::string kept_run_file(const Config& config) {
   Config kept = config;
   kept.data.vocabulary = inside(config.data.vocabulary, config.run.out);
-  if (!kept.model.from.empty() && !kept.run.out.empty()) kept.model.from = kKeptFolder;
+  if (!kept.model.from.empty() && !kept.run.out.empty()) {
+    // The tokenizer, too, is then that of what is kept.
+    if (kept.data.vocabulary == kept.model.from) kept.data.vocabulary.clear();
+    kept.model.from = kKeptFolder;
+  }
   const RunConfig defaults;
   kept.run.out = defaults.out;
   kept.run.resume = defaults.resume;
