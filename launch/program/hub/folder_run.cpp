@@ -2,7 +2,9 @@
 
 #include <vector>
 
+#include "kernels/error.h"
 #include "runtime/comm/agreement.h"
+#include "runtime/data/text/vocabulary.h"
 #include "runtime/hub/config_json.h"
 #include "runtime/hub/kept_folder.h"
 #include "runtime/hub/weights.h"
@@ -13,6 +15,12 @@ namespace penstock {
 void check_model_folder(const Config& config, const ModelMaker& models) {
   const ModelConfig& model = config.model;
   if (model.from.empty()) return;
+  const int64_t tokens = known_vocabulary(config.data);
+  if (tokens > model.vocabulary) {
+    fail_input("the tokenizer has " + std::to_string(tokens) + " tokens, but the network of " +
+               model.from + " knows " + std::to_string(model.vocabulary) +
+               ": do they belong together?");
+  }
   const Sequential network = models.build(model, model.vocabulary, model.classes);
   ParameterSet all;
   for (const auto& layer : network.layers) layer->declare(all);
@@ -32,6 +40,14 @@ void check_model_folder(Collective& world, const Config& config, const ModelMake
     check_model_folder(config, models);
     return std::string();
   });
+}
+
+Config with_folder_text(const Config& config) {
+  Config text = config;
+  text.data.kind = "text";
+  text.data.tokenizer = "folder";
+  text.data.vocabulary = config.model.from;
+  return text;
 }
 
 void keep_model_folder(const Config& config, const std::string& run_directory) {

@@ -16,6 +16,9 @@ void check_model_folder(const Config& config, const ModelMaker& models);
 // Collective; rank 0 looks.
 void check_model_folder(Collective& world, const Config& config, const ModelMaker& models);
 
+// The same network, whose texts are what its tokenizer makes of them: for use without data.
+[[nodiscard]] Config with_folder_text(const Config& config);
+
 // What the run directory keeps of the folder. Nothing without model.from.
 void keep_model_folder(const Config& config, const std::string& run_directory);
 

@@ -78,8 +78,11 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
     Settings settings;
     const Config asked = shared_config(world, options.rest, true, &settings, read);
     uses_folder = is_folder_itself(world, settings, options.checkpoint);
-    config =
-        uses_folder ? asked : share(world, [&] { return with_kept(asked, options.checkpoint); });
+    if (uses_folder) {
+      config = with_data ? asked : with_folder_text(asked);
+    } else {
+      config = share(world, [&] { return with_kept(asked, options.checkpoint); });
+    }
     config.run.dry_run = false;  // of what was trained
     const ThreadPlan plan = shared_threads(world, session, config.run);
     config.run.threads = plan.threads;
