@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Our token ids beside those of the `tokenizers` and `sentencepiece` packages, for each family of vocabularies.
 
-usage: tokenizers_test.py TOKEN_IDS SOURCE_TREE [--lines N] [--keep DIR] [--goldens DIR]
+usage: tokenizers_test.py TOKEN_IDS SOURCE_TREE [--lines N] [--only FAMILY] [--keep DIR] [--goldens DIR]
 
 Trains small vocabularies with the packages themselves, with each family's own expression and normaliser, on the tree's text and, where it lies beside
 the tree, on shared/data. Then N lines of prose, code, emoji, odd characters and broken UTF-8, and every character of Unicode, go through both.
@@ -176,6 +176,7 @@ def main():
     parser.add_argument("tree", type=Path)
     parser.add_argument("--lines", type=int, default=3000)
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--only", help="one family")
     parser.add_argument("--goldens", type=Path)
     options = parser.parse_args()
     texts = corpus(options.tree)
@@ -188,6 +189,8 @@ def main():
         many = list(lines(texts, options.lines))
         characters = list(every_character())[:: 1 if options.lines > 100_000 else 29]
         for kind in ["gpt2", "llama3", "qwen", "prefixed"]:
+            if options.only not in (None, kind):
+                continue
             folder = place / kind
             folder.mkdir(parents=True, exist_ok=True)
             tokenizer = trained(kind, texts)
