@@ -20,6 +20,10 @@ struct SharedCase {
   const char* run_file;
 };
 
+void PrintTo(const SharedCase& shared, std::ostream* out) {
+  *out << shared.name;
+}
+
 constexpr const char* kTransformer = R"([model]
 kind = "transformer-lm"
 layers = 2

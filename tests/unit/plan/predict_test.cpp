@@ -10,6 +10,7 @@
 
 #include "runtime/plan/split.h"
 #include "runtime/plan/stage_costs.h"
+#include "runtime/replay/replay_step.h"
 
 namespace penstock {
 namespace {
@@ -146,6 +147,24 @@ TEST(Predict, NodesDecideWhichLinkAMessageTakes) {
   c.replicas = 2;  // by replicas, neighbours of a pipeline are on 4 nodes
   cluster.placement = "replicas";
   EXPECT_GE(predict(c, network(8), cluster).exposed_communication_s, 3 * 2 * 0.25);
+}
+
+// As many bytes pass as without, half of them after the update, of which each makes a fourth.
+TEST(Predict, ReplicasThatShareUpdatesHaveAFourthOfThemAndOfTheirState) {
+  Cluster cluster;
+  cluster.within_node.seconds_per_byte = 0.125;
+  Arrangement c = candidate("gpipe", "none");
+  c.replicas = 4;
+  ModelCosts costs = network(8);
+  for (LayerCost& layer : costs.layers) layer.update_s = 2;
+  const Prediction whole = predict(c, costs, cluster);
+  c.shared = true;
+  const Prediction shared = predict(c, costs, cluster);
+  EXPECT_EQ(whole.memory[0].optimizer, 80);
+  EXPECT_EQ(shared.memory[0].optimizer, 20);
+  EXPECT_EQ(whole.step_s - shared.step_s, 4 - 1);
+  EXPECT_EQ(job_of(c, costs, cluster).costs.updates_are_shared, true);
+  EXPECT_EQ(replay_step(job_of(c, costs, cluster)).step_s, shared.step_s);
 }
 
 // Pipelines of three ranks on nodes of four: replica 0 is on one node, replica 1 begins on it and
