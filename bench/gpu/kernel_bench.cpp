@@ -73,8 +73,7 @@ void count(const KernelCase& kernel, const DeviceModel& model, Row& row) {
 
 class Table {
  public:
-  Table(const DeviceModel& model, const std::string& device)
-      : peak_flops_(model.bf16.peak) {
+  Table(const DeviceModel& model, const std::string& device) : peak_flops_(model.bf16.peak) {
     fmt::print("{}; peak of bf16 products {:.1f} TFLOP/s\n", device, peak_flops_ / 1e12);
     fmt::print("{:48} {:>10} {:>9} {:>8} {:>9} {:>8}\n", "op", "ms", "GB/s", "of copy", "TFLOP/s",
                "of peak");

@@ -19,7 +19,7 @@ constexpr std::array kOfTheNetwork = {
     "attention_bias", "output_bias",  "query_key_norm", "window",      "tied_embedding",
     "final_norm",     "logit_clip"};
 
-const Option& option_of(const char* key) {
+const Option& model_option(const char* key) {
   const Option* option = find_option(std::string("model.") + key);
   if (option == nullptr) fail_internal(std::string("there is no key model.") + key);
   return *option;
@@ -47,7 +47,7 @@ void settle_model(Settings& settings) {
   Config folder;
   folder.model = read_hub_config(model.from).model;
   for (const char* key : kOfTheNetwork) {
-    const Option& option = option_of(key);
+    const Option& option = model_option(key);
     const OptionValue theirs = option.get(folder);
     if (settings.given(option.name()) && option.get(settings.config) != theirs) {
       fail_input(fmt::format("{}: '{}' is {}, but {} in {}/config.json; leave it out",

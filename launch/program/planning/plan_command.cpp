@@ -102,7 +102,7 @@ PlanOptions plan_options(const std::vector<std::string>& arguments) {
 }
 
 // Of this machine's processor, where the plan is for it.
-ProcessorSpeed speed_for(const PlanOptions& request, const RunConfig& config, int threads) {
+ProcessorSpeed planned_speed(const PlanOptions& request, const RunConfig& config, int threads) {
   if (request.device != "cpu" || !config.measure_processor) return {};
   const int each = ranks_of_a_node(request);
   return speed_for_ranks(each > 0 ? std::min(each, request.ranks) : request.ranks, threads);
@@ -154,7 +154,7 @@ std::string plan_text(const std::vector<std::string>& arguments, const ModelMake
   const Profile* known = profile ? &*profile : nullptr;
   const int threads = known != nullptr ? known->threads : std::max(1, config.run.threads);
   const DeviceModel device =
-      device_model_named(request.device, threads, speed_for(request, config.run, threads));
+      device_model_named(request.device, threads, planned_speed(request, config.run, threads));
 
   const ModelInput input = models.input(config.model);
   // Networks for data that do not tell must say themselves.

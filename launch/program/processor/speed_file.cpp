@@ -25,7 +25,7 @@ std::string path_of(const std::string& folder, const std::string& key) {
   return fmt::format("{}/processor-{:016x}.json", folder, std::hash<std::string>()(key));
 }
 
-json json_of(const ProductSpeed& speed) {
+json json_of_products(const ProductSpeed& speed) {
   return {{"peak", speed.peak},
           {"linear", speed.linear},
           {"attention", speed.attention},
@@ -76,8 +76,8 @@ std::optional<ProcessorSpeed> read_speed(const std::string& folder, const std::s
 void write_speed(const std::string& folder, const std::string& key, const ProcessorSpeed& speed) {
   if (folder.empty()) return;
   const json file = {{"key", key},
-                     {"fp32", json_of(speed.fp32)},
-                     {"bf16", json_of(speed.bf16)},
+                     {"fp32", json_of_products(speed.fp32)},
+                     {"bf16", json_of_products(speed.bf16)},
                      {"pass_flops", speed.pass_flops},
                      {"memory_bytes_per_s", speed.memory_bytes_per_s},
                      {"op_overhead_s", speed.op_overhead_s}};

@@ -18,7 +18,7 @@ std::unique_ptr<ChatTemplate> chat_of(const std::string& text) {
   return make_chat_template(text, {"<s>", "</s>", ""}, "t.jinja");
 }
 
-std::string rendered(const std::string& text, const std::vector<ChatMessage>& messages = {}) {
+std::string chat_text(const std::string& text, const std::vector<ChatMessage>& messages = {}) {
   return chat_of(text)->render(messages, false);
 }
 
@@ -49,7 +49,7 @@ TEST(ChatTemplates, RefuseWhatTheyAreNotSureOf) {
         "{{ 'a' is odd }}", "{{ x.y.z }}", "{{ 'abc'[0] }}", "{{ 1 / 2 }}", "{{ 'a' | map }}",
         "{{ 'x'.zfill(3) }}", "{{ raise_exception('no') }}", "{% macro f() %}{% endmacro %}",
         "{% include 'a' %}", "{% raw %}{% endraw %}"}) {
-    expect_error(ErrorKind::Input, {"chat template"}, [&] { (void)rendered(text); });
+    expect_error(ErrorKind::Input, {"chat template"}, [&] { (void)chat_text(text); });
   }
 }
 
@@ -57,18 +57,19 @@ TEST(ChatTemplates, NameTheLineOfWhatIsNone) {
   for (const char* text :
        {"\n{{ 'a }}", "\n{% if x %}", "\n{{ (1 }}", "\n{% endif %}", "\n{# ", "\n{{ 1 1 }}",
         "\n{% for x y %}{% endfor %}", "\n{{ '\\ud800' }}", "\n{{ ? }}"}) {
-    expect_error(ErrorKind::Data, {"t.jinja, line 2"}, [&] { (void)rendered(text); });
+    expect_error(ErrorKind::Data, {"t.jinja, line 2"}, [&] { (void)chat_text(text); });
   }
   std::string deep;
   for (int i = 0; i < 5000; ++i) deep = "(" + deep + ")";
-  expect_error(ErrorKind::Data, {"nested too deeply"}, [&] { (void)rendered("{{ " + deep + " }}"); });
+  expect_error(ErrorKind::Data, {"nested too deeply"},
+               [&] { (void)chat_text("{{ " + deep + " }}"); });
   std::string chain = "1";
   for (int i = 0; i < 5000; ++i) chain += "+1";
-  expect_error(ErrorKind::Data, {"nested"}, [&] { (void)rendered("{{ " + chain + " }}"); });
+  expect_error(ErrorKind::Data, {"nested"}, [&] { (void)chat_text("{{ " + chain + " }}"); });
   std::string loops;
   for (int i = 0; i < 30; ++i) loops += "{% for a in [1,2,3,4,5,6,7,8,9] %}";
   for (int i = 0; i < 30; ++i) loops += "{% endfor %}";
-  expect_error(ErrorKind::Input, {"too many steps"}, [&] { (void)rendered(loops); });
+  expect_error(ErrorKind::Input, {"too many steps"}, [&] { (void)chat_text(loops); });
 }
 
 // What an answer is: all that is added to what stands there when it is the assistant's turn.
