@@ -4,21 +4,17 @@
 #include <initializer_list>
 
 #include "kernels/error.h"
-#include "runtime/data/jinja/lexer.h"
+#include "runtime/data/jinja/expressions.h"
 #include "runtime/files/json.h"
 
 namespace penstock::jinja {
 namespace {
 
-using NodePtr = std::unique_ptr<Node>;
 using Kind = Node::Kind;
 
-constexpr int kDeepest = 200;  // open parts of a template, which take room on the stack
-
-class Parser {
+class Parser : private ExpressionReader {
  public:
-  Parser(std::string_view text, const std::string& where)
-      : tokens_(tokens_of(text, where)), where_(where) {}
+  Parser(std::string_view text, const std::string& where) : ExpressionReader(text, where) {}
 
   NodePtr run() {
     NodePtr whole = block({});
@@ -27,57 +23,6 @@ class Parser {
   }
 
  private:
-  // Counts how deep the parser stands.
-  class Deeper {
-   public:
-    explicit Deeper(Parser& parser) : depth_(parser.depth_) {
-      if (++depth_ > kDeepest) parser.fail("parts nested too deeply");
-    }
-    ~Deeper() { --depth_; }
-    Deeper(const Deeper&) = delete;
-    Deeper& operator=(const Deeper&) = delete;
-
-   private:
-    int& depth_;
-  };
-
-  [[noreturn]] void fail(const std::string& what) const {
-    fail_data(where_ + ", line " + std::to_string(now().line) + ": " + what);
-  }
-  [[nodiscard]] const Token& now() const { return tokens_[at_]; }
-  [[nodiscard]] const Token& ahead() const {
-    return tokens_[std::min(at_ + 1, tokens_.size() - 1)];
-  }
-  [[nodiscard]] bool is(const char* text) const {
-    return (now().kind == Token::Kind::Name || now().kind == Token::Kind::Sign) &&
-           now().text == text;
-  }
-  bool take(const char* text) {
-    if (!is(text)) return false;
-    ++at_;
-    return true;
-  }
-  void want(const char* text) {
-    if (!take(text)) fail("'" + std::string(text) + "' is missing");
-  }
-  std::string name() {
-    if (now().kind != Token::Kind::Name) fail("a name is missing");
-    return tokens_[at_++].text;
-  }
-  template <class... Parts>
-  NodePtr node(Kind kind, std::string text, Parts... parts) const {
-    auto made = std::make_unique<Node>();
-    made->kind = kind;
-    made->line = now().line;
-    made->text = std::move(text);
-    (adopt(*made, std::move(parts)), ...);
-    return made;
-  }
-  void adopt(Node& node, NodePtr part) const {
-    if (part) node.depth = std::max(node.depth, part->depth + 1);
-    if (node.depth > kDeepest) fail("parts nested too deeply");
-    node.parts.push_back(std::move(part));
-  }
   void end_tag() {
     if (now().kind != Token::Kind::TagEnd) fail("the tag goes on where it should end");
     ++at_;
@@ -183,175 +128,6 @@ class Parser {
     end_tag();
     return made;
   }
-
-  // ---- expressions, loosest first
-  NodePtr expression() {
-    const Deeper deeper(*this);
-    NodePtr value = either_or();
-    while (take("if")) {
-      NodePtr test = either_or();
-      NodePtr otherwise = take("else") ? expression() : nullptr;
-      value = node(Kind::Either, "", std::move(value), std::move(test), std::move(otherwise));
-    }
-    return value;
-  }
-  NodePtr either_or() {
-    NodePtr left = both();
-    while (take("or")) left = node(Kind::Binary, "or", std::move(left), both());
-    return left;
-  }
-  NodePtr both() {
-    NodePtr left = negation();
-    while (take("and")) left = node(Kind::Binary, "and", std::move(left), negation());
-    return left;
-  }
-  NodePtr negation() {
-    const Deeper deeper(*this);
-    if (is("not")) {
-      ++at_;
-      return node(Kind::Not, "", negation());
-    }
-    return comparison();
-  }
-  NodePtr comparison() {
-    NodePtr left = sum();
-    bool compared = false;
-    for (;;) {
-      std::string how;
-      if (is("==") || is("!=") || is("<") || is(">") || is("<=") || is(">=") || is("in")) {
-        how = now().text;
-        ++at_;
-      } else if (is("not") && ahead().text == "in") {
-        how = "not in";
-        at_ += 2;
-      } else {
-        return left;
-      }
-      if (compared) fail("a chain of comparisons");
-      compared = true;
-      left = node(Kind::Compare, how, std::move(left), sum());
-    }
-  }
-  NodePtr sum() {
-    NodePtr left = concatenation();
-    while (is("+") || is("-")) {
-      const std::string how = tokens_[at_++].text;
-      left = node(Kind::Binary, how, std::move(left), concatenation());
-    }
-    return left;
-  }
-  NodePtr concatenation() {
-    NodePtr left = product();
-    while (take("~")) left = node(Kind::Binary, "~", std::move(left), product());
-    return left;
-  }
-  NodePtr product() {
-    NodePtr left = unary();
-    while (is("*") || is("/") || is("//") || is("%") || is("**")) {
-      const std::string how = tokens_[at_++].text;
-      left = node(Kind::Binary, how, std::move(left), unary());
-    }
-    return left;
-  }
-  NodePtr unary() {
-    const Deeper deeper(*this);
-    if (take("-")) return node(Kind::Minus, "", unary());
-    NodePtr value = behind(primary());
-    for (;;) {
-      if (take("|")) {
-        value = with_arguments(node(Kind::Filter, name(), std::move(value)));
-      } else if (take("is")) {
-        const bool negated = take("not");
-        value = with_arguments(node(Kind::Test, name(), std::move(value)));
-        if (negated) value = node(Kind::Not, "", std::move(value));
-      } else {
-        return value;
-      }
-    }
-  }
-  NodePtr with_arguments(NodePtr made) {
-    if (take("(")) arguments(*made);
-    return made;
-  }
-  void arguments(Node& call) {
-    while (!take(")")) {
-      if (now().kind == Token::Kind::Name && ahead().text == "=" &&
-          ahead().kind == Token::Kind::Sign) {
-        call.names.push_back(name());
-        ++at_;
-      } else if (!call.names.empty()) {
-        fail("an argument without a name behind one with a name");
-      }
-      adopt(call, expression());
-      if (!is(")")) want(",");
-    }
-  }
-  // Members and calls.
-  NodePtr behind(NodePtr value) {
-    for (;;) {
-      if (take(".")) {
-        NodePtr key = node(Kind::String, name());
-        value = node(Kind::Member, ".", std::move(value), std::move(key));
-      } else if (take("[")) {
-        value = subscript(std::move(value));
-      } else if (take("(")) {
-        value = node(Kind::Call, "", std::move(value));
-        arguments(*value);
-      } else {
-        return value;
-      }
-    }
-  }
-  NodePtr subscript(NodePtr of) {
-    NodePtr from = is(":") ? nullptr : expression();
-    if (take("]")) return node(Kind::Member, "[]", std::move(of), std::move(from));
-    want(":");
-    NodePtr to = is(":") || is("]") ? nullptr : expression();
-    NodePtr step = take(":") && !is("]") ? expression() : nullptr;
-    want("]");
-    return node(Kind::Slice, "", std::move(of), std::move(from), std::move(to), std::move(step));
-  }
-  NodePtr primary() {
-    const Token token = now();
-    if (token.kind == Token::Kind::String) {
-      std::string text;
-      for (; now().kind == Token::Kind::String; ++at_) text += now().text;
-      return node(Kind::String, std::move(text));
-    }
-    if (token.kind == Token::Kind::Number || token.kind == Token::Kind::Name) {
-      ++at_;
-      return node(token.kind == Token::Kind::Name ? Kind::Name : Kind::Number, token.text);
-    }
-    if (take("(")) {
-      NodePtr inside = expression();
-      want(")");
-      return inside;
-    }
-    if (take("[")) {
-      NodePtr list = node(Kind::Items, "");
-      while (!take("]")) {
-        adopt(*list, expression());
-        if (!is("]")) want(",");
-      }
-      return list;
-    }
-    if (take("{")) {
-      NodePtr map = node(Kind::Pairs, "");
-      while (!take("}")) {
-        adopt(*map, expression());
-        want(":");
-        adopt(*map, expression());
-        if (!is("}")) want(",");
-      }
-      return map;
-    }
-    fail("an expression is missing");
-  }
-
-  std::vector<Token> tokens_;
-  const std::string& where_;
-  size_t at_ = 0;
-  int depth_ = 0;
 };
 
 }  // namespace

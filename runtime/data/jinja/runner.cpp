@@ -1,11 +1,11 @@
 #include "runtime/data/jinja/runner.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "kernels/error.h"
 #include "runtime/data/jinja/builtins.h"
+#include "runtime/data/jinja/operators.h"
 #include "runtime/files/json.h"
 
 namespace penstock::jinja {
@@ -18,16 +18,6 @@ constexpr size_t kMostText = size_t{64} << 20;
 
 // What a statement tells the loop around it.
 enum class Flow : uint8_t { On, Break, Continue };
-
-[[noreturn]] void fail_template(const std::string& what) {
-  fail_input("the chat template " + what);
-}
-
-int64_t whole_number(const Value& value) {
-  if (const int64_t* number = value.number()) return *number;
-  if (const bool* truth = value.boolean()) return *truth ? 1 : 0;
-  fail_template("calculates with what is no whole number");
-}
 
 class Runner {
  public:
@@ -165,7 +155,7 @@ class Runner {
       case Kind::String:
         return node.text;
       case Kind::Number:
-        return literal(node.text);
+        return whole_literal(node.text);
       case Kind::Name:
         return named(node.text);
       case Kind::Items:
@@ -173,7 +163,7 @@ class Runner {
       case Kind::Pairs:
         return map(node);
       case Kind::Member:
-        return member(evaluate(*node.parts[0]), evaluate(*node.parts[1]));
+        return member_or_item(evaluate(*node.parts[0]), evaluate(*node.parts[1]));
       case Kind::Slice:
         return slice(node);
       case Kind::Call:
@@ -194,22 +184,11 @@ class Runner {
         if (evaluate(*node.parts[1]).truth()) return evaluate(*node.parts[0]);
         return node.parts[2] ? evaluate(*node.parts[2]) : Value();
       case Kind::Compare:
-        return compare(node);
       case Kind::Binary:
         return binary(node);
       default:
         fail_internal("a statement of a template where an expression should be");
     }
-  }
-
-  static Value literal(const std::string& digits) {
-    int64_t number = 0;
-    const char* const last = digits.data() + digits.size();
-    const auto [end, error] = std::from_chars(digits.data(), last, number);
-    if (error != std::errc() || end != last || number > kMostNumber) {
-      fail_template("has a number that is too large");
-    }
-    return number;
   }
 
   [[nodiscard]] Value named(const std::string& name) const {
@@ -234,46 +213,16 @@ class Runner {
     return made;
   }
 
-  static Value member(const Value& of, const Value& key) {
-    if (of.undefined() || of.none()) fail_template("asks for a member of what is not there");
-    if (of.map() != nullptr && key.text() != nullptr) return member_of(*of.map(), *key.text());
-    if (of.list() != nullptr && key.number() != nullptr) {
-      const auto size = static_cast<int64_t>(of.list()->size());
-      const int64_t at = *key.number() < 0 ? *key.number() + size : *key.number();
-      return at >= 0 && at < size ? (*of.list())[static_cast<size_t>(at)] : Value();
-    }
-    if (of.text() != nullptr && key.number() != nullptr) {
-      fail_template("asks for a character of a text, which is not supported");
-    }
-    return {};
-  }
-
-  // As Python cuts lists.
   Value slice(const Node& node) {
     const Value of = evaluate(*node.parts[0]);
-    if (of.list() == nullptr) fail_template("cuts what is no list, which is not supported");
-    const auto size = static_cast<int64_t>(of.list()->size());
     const auto part = [&](size_t i) -> std::optional<int64_t> {
       if (!node.parts[i]) return std::nullopt;
       const Value value = evaluate(*node.parts[i]);
       return value.none() ? std::nullopt : std::optional(whole_number(value));
     };
-    const int64_t step = part(3).value_or(1);
-    if (step == 0) fail_template("cuts a list in steps of 0");
-    const int64_t lowest = step > 0 ? 0 : -1;
-    const int64_t highest = step > 0 ? size : size - 1;
-    const auto clamped = [&](int64_t i) {
-      return std::clamp(i < 0 ? i + size : i, lowest, highest);
-    };
     const std::optional<int64_t> from = part(1);
     const std::optional<int64_t> to = part(2);
-    const int64_t begin = from ? clamped(*from) : (step > 0 ? 0 : size - 1);
-    const int64_t end = to ? clamped(*to) : (step > 0 ? size : -1);
-    List kept;
-    for (int64_t i = begin; step > 0 ? i < end : i > end; i += step) {
-      kept.push_back((*of.list())[static_cast<size_t>(i)]);
-    }
-    return kept;
+    return cut_list(of, from, to, part(3).value_or(1));
   }
 
   Arguments arguments(const Node& node) {
@@ -314,62 +263,16 @@ class Runner {
     fail_template("calls " + penstock::quoted(what.text) + ", which is not supported");
   }
 
-  Value compare(const Node& node) {
-    const Value left = evaluate(*node.parts[0]);
-    const Value right = evaluate(*node.parts[1]);
-    if (node.text == "==") return left.equals(right);
-    if (node.text == "!=") return !left.equals(right);
-    if (node.text == "in") return contains(right, left);
-    if (node.text == "not in") return !contains(right, left);
-    const int64_t a = whole_number(left);
-    const int64_t b = whole_number(right);
-    if (node.text == "<") return a < b;
-    if (node.text == ">") return a > b;
-    return node.text == "<=" ? a <= b : a >= b;
-  }
-
-  static bool contains(const Value& in, const Value& what) {
-    if (in.list() != nullptr) {
-      return std::ranges::any_of(*in.list(), [&](const Value& one) { return one.equals(what); });
-    }
-    if (in.text() != nullptr && what.text() != nullptr) {
-      return in.text()->find(*what.text()) != std::string::npos;
-    }
-    if (in.map() != nullptr && what.text() != nullptr) {
-      return !member_of(*in.map(), *what.text()).undefined();
-    }
-    if (in.undefined()) return false;
-    fail_template("looks for something in what holds nothing");
-  }
-
   Value binary(const Node& node) {
     const Value left = evaluate(*node.parts[0]);
     if (node.text == "and") return left.truth() ? evaluate(*node.parts[1]) : left;
     if (node.text == "or") return left.truth() ? left : evaluate(*node.parts[1]);
     const Value right = evaluate(*node.parts[1]);
-    if (node.text == "~") return left.shown() + right.shown();
-    if (node.text == "+" && left.text() != nullptr && right.text() != nullptr) {
-      if (left.text()->size() + right.text()->size() > kMostText) fail_template("writes too much");
-      return *left.text() + *right.text();
-    }
-    if (node.text == "+" && left.list() != nullptr && right.list() != nullptr) {
-      List both = *left.list();
-      both.insert(both.end(), right.list()->begin(), right.list()->end());
-      if (both.size() > static_cast<size_t>(kMostSteps)) fail_template("makes too long a list");
-      return both;
-    }
-    const int64_t a = whole_number(left);
-    const int64_t b = whole_number(right);
-    const bool small = std::abs(a) <= kMostNumber && std::abs(b) <= kMostNumber;
-    if (small && node.text == "+") return a + b;
-    if (small && node.text == "-") return a - b;
-    if (small && node.text == "*") return a * b;
-    if (small && b > 0 && node.text == "%") return ((a % b) + b) % b;
-    fail_template("calculates in a way that is not supported (" + node.text + ")");
+    return node.kind == Kind::Compare ? Value(compared(node.text, left, right))
+                                      : combined(node.text, left, right);
   }
 
   static constexpr const char* kNamespace = " namespace";  // a member that no template can name
-  static constexpr int64_t kMostNumber = int64_t{1} << 30;
 
   std::vector<Map> scopes_;
   std::string out_;

@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "kernels/error.h"
+#include "runtime/data/folder/hub_tokenizer.h"
 #include "runtime/data/share.h"
 #include "runtime/data/text/vocabulary.h"
 #include "runtime/data/tokens/token_cache.h"
 #include "runtime/data/tokens/token_shards.h"
-#include "runtime/data/words/hub_tokenizer.h"
 
 namespace penstock {
 namespace {

@@ -4,10 +4,10 @@
 #include <optional>
 
 #include "kernels/error.h"
+#include "runtime/data/folder/hub_tokenizer.h"
 #include "runtime/data/text/pieces.h"
 #include "runtime/data/text/text.h"
 #include "runtime/data/text/vocabulary.h"
-#include "runtime/data/words/hub_tokenizer.h"
 
 namespace penstock {
 namespace {

@@ -9,11 +9,11 @@
 
 #include "kernels/error.h"
 #include "kernels/philox.h"
+#include "runtime/data/folder/hub_tokenizer.h"
 #include "runtime/data/text/pieces.h"
 #include "runtime/data/text/text.h"
 #include "runtime/data/text/text_file.h"
 #include "runtime/data/translation/language_pair.h"
-#include "runtime/data/words/hub_tokenizer.h"
 #include "runtime/files/draft_file.h"
 
 namespace penstock {

@@ -16,12 +16,12 @@
 
 #include "kernels/error.h"
 #include "kernels/philox.h"
+#include "runtime/data/folder/hub_tokenizer.h"
 #include "runtime/data/text/packed_tokens.h"
 #include "runtime/data/text/text_file.h"
 #include "runtime/data/text/vocabulary.h"
 #include "runtime/data/tokens/file_tokens.h"
 #include "runtime/data/tokens/text_parts.h"
-#include "runtime/data/words/hub_tokenizer.h"
 #include "runtime/files/draft_file.h"
 
 namespace penstock {

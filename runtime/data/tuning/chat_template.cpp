@@ -1,7 +1,7 @@
 #include "runtime/data/tuning/chat_template.h"
 
+#include "runtime/data/folder/folder_settings.h"
 #include "runtime/data/jinja/runner.h"
-#include "runtime/data/words/folder_settings.h"
 
 namespace penstock {
 namespace {

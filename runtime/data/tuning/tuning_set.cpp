@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "kernels/error.h"
+#include "runtime/data/folder/hub_tokenizer.h"
 #include "runtime/data/share.h"
 #include "runtime/data/text/text_file.h"
 #include "runtime/data/tuning/chat_template.h"
-#include "runtime/data/words/hub_tokenizer.h"
 
 namespace penstock {
 namespace {

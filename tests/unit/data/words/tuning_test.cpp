@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <random>
 
+#include "runtime/data/folder/hub_tokenizer.h"
 #include "runtime/data/tuning/tuning_set.h"
-#include "runtime/data/words/hub_tokenizer.h"
 #include "tests/unit/data/fixtures.h"
 
 namespace penstock::test {

@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "runtime/data/folder/hub_tokenizer.h"
 #include "runtime/data/text/pieces.h"
 #include "runtime/data/words/byte_alphabet.h"
 #include "runtime/data/words/byte_pairs.h"
-#include "runtime/data/words/hub_tokenizer.h"
 #include "runtime/data/words/syntax.h"
 #include "runtime/data/words/utf8.h"
 #include "runtime/files/json.h"

@@ -1,4 +1,4 @@
-// runtime/data/words/hub_tokenizer.h -- the tokenizer of a folder as Hugging Face has them: what
+// runtime/data/folder/hub_tokenizer.h -- the tokenizer of a folder as Hugging Face has them: what
 // its tokenizer.json (byte-level vocabularies) or tokenizer.model (SentencePiece) gives.
 #pragma once
 

@@ -1,4 +1,4 @@
-#include "runtime/data/words/folder_settings.h"
+#include "runtime/data/folder/folder_settings.h"
 
 #include <charconv>
 #include <filesystem>

@@ -1,13 +1,13 @@
-#include "runtime/data/words/hub_tokenizer.h"
+#include "runtime/data/folder/hub_tokenizer.h"
 
 #include <filesystem>
 #include <unordered_map>
 #include <utility>
 
 #include "kernels/error.h"
+#include "runtime/data/folder/folder_settings.h"
 #include "runtime/data/text/pieces.h"
 #include "runtime/data/words/byte_pairs.h"
-#include "runtime/data/words/folder_settings.h"
 #include "runtime/files/json.h"
 
 namespace penstock {

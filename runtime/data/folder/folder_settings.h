@@ -1,5 +1,5 @@
-// runtime/data/words/folder_settings.h -- what a folder (Hugging Face) says of its tokenizer beside
-// the vocabulary: tokenizer_config.json, chat_template.jinja, and where those are silent
+// runtime/data/folder/folder_settings.h -- what a folder (Hugging Face) says of its tokenizer
+// beside the vocabulary: tokenizer_config.json, chat_template.jinja, and where those are silent
 // special_tokens_map.json.
 #pragma once
 
