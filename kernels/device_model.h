@@ -39,6 +39,7 @@ struct ProcessorSpeed {
   double pass_flops = 0;          // operations/s in functions of elements that the cache holds
   double memory_bytes_per_s = 0;  // read or written
   double op_overhead_s = 0;
+  bool disturbed = false;  // others had the cores meanwhile: better than nothing, not to be kept
 
   [[nodiscard]] bool known() const { return fp32.peak > 0; }
 };

@@ -1,10 +1,13 @@
 #include "kernels/cpu/processor_speed.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <functional>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "kernels/counting/counting_device.h"
@@ -15,39 +18,73 @@ namespace penstock {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::milliseconds kEach{16};  // for which one op is repeated
-
-// Of the fastest run of `op`. The first makes what later ones find.
-template <class Op>
-double seconds_of(const Op& op) {
-  op();
-  double best = std::numeric_limits<double>::infinity();
-  const auto start = Clock::now();
-  for (auto now = start; now - start < kEach;) {
-    op();
-    const auto then = Clock::now();
-    best = std::min(best, std::chrono::duration<double>(then - now).count());
-    now = then;
-  }
-  return best;
-}
 
 // Ops that follow each other, with what they need.
 using Ops = std::vector<std::function<void()>>;
 // The same ops on any device.
 using MakeOps = std::function<Ops(Device&)>;
 
-// FLOP/s of ops on that device, where forecasts count the FLOPs and a clock the seconds.
-double rate(Device& device, const MakeOps& make) {
-  const std::unique_ptr<CountingDevice> counting = make_counting_device(device.model());
-  const Ops counted = make(*counting);
-  const double before = counting->count().flops;
-  for (const auto& op : counted) op();
-  const double flops = counting->count().flops - before;
-  double seconds = 0;
-  for (const auto& op : make(device)) seconds += seconds_of(op);
-  return flops / seconds;
-}
+// Each op is repeated for so long, all of them in turn, several times: what disturbs one round may
+// have gone by the next.
+constexpr int kRounds = 4;
+constexpr std::chrono::milliseconds kTurn{4};
+
+class Stopwatch {
+ public:
+  explicit Stopwatch(Device& device)
+      : device_(device), counting_(make_counting_device(device.model())) {}
+
+  // Returns the number of these ops, for rate() and seconds().
+  size_t add(const MakeOps& make) {
+    const Ops counted = make(*counting_);
+    const double before = counting_->count().flops;
+    for (const auto& op : counted) op();
+    Timed timed{.flops = counting_->count().flops - before, .ops = make(device_)};
+    timed.best.assign(timed.ops.size(), std::numeric_limits<double>::infinity());
+    all_.push_back(std::move(timed));
+    return all_.size() - 1;
+  }
+
+  void run() {
+    for (const Timed& timed : all_) {
+      for (const auto& op : timed.ops) op();  // the first makes what later ones find
+    }
+    for (int round = 0; round < kRounds; ++round) {
+      for (Timed& timed : all_) {
+        for (size_t i = 0; i < timed.ops.size(); ++i) take_turn(timed.ops[i], timed.best[i]);
+      }
+    }
+  }
+
+  // Of the fastest run of each of them, together.
+  [[nodiscard]] double seconds(size_t number) const {
+    const std::vector<double>& best = all_[number].best;
+    return std::accumulate(best.begin(), best.end(), 0.0);
+  }
+  // FLOP/s, of FLOPs as forecasts count them.
+  [[nodiscard]] double rate(size_t number) const { return all_[number].flops / seconds(number); }
+
+ private:
+  struct Timed {
+    double flops = 0;
+    Ops ops;
+    std::vector<double> best = {};  // seconds, by op
+  };
+
+  static void take_turn(const std::function<void()>& op, double& best) {
+    const auto start = Clock::now();
+    for (auto now = start; now - start < kTurn;) {
+      op();
+      const auto then = Clock::now();
+      best = std::min(best, std::chrono::duration<double>(then - now).count());
+      now = then;
+    }
+  }
+
+  Device& device_;
+  std::unique_ptr<CountingDevice> counting_;
+  std::vector<Timed> all_;
+};
 
 Tensor filled(Device& device, const Shape& shape, DType dtype) {
   Tensor tensor = device.empty(shape, dtype, Purpose::Workspace);
@@ -137,48 +174,75 @@ Ops softmax(Device& device) {
   return {[&device, x, y] { device.attention().softmax_forward(*y, *x); }};
 }
 
-ProductSpeed product_speed(Device& device, DType dtype) {
-  const auto of = [&](Ops (*ops)(Device&, DType)) {
-    return rate(device, [&](Device& any) { return ops(any, dtype); });
-  };
-  const double linear = of(linear_layer);
-  const double attention = of(attention_layer);
-  const double convolution = of(convolution_layer);
-  const double peak = std::max({of(large_product), linear, attention, convolution});
-  return {.peak = peak,
-          .linear = linear / peak,
-          .attention = attention / peak,
-          .convolution = convolution / peak};
-}
-
 // Of tensors that a core's own caches do not hold, as most of a step's are.
-double memory_bytes_per_s(Device& device) {
-  const Shape shape{int64_t{2} << 20};
-  const Tensor a = filled(device, shape, DType::F32);
-  const Tensor b = filled(device, shape, DType::F32);
-  Tensor y = filled(device, shape, DType::F32);
-  const auto bytes = static_cast<double>(a.size_bytes() + b.size_bytes() + y.size_bytes());
-  return bytes / seconds_of([&] { device.pointwise().add(y, a, b); });
+constexpr int64_t kPassElements = int64_t{2} << 20;
+constexpr double kPassBytes = 3.0 * kPassElements * sizeof(float);
+
+Ops memory_pass(Device& device) {
+  auto tensors = std::make_shared<std::vector<Tensor>>();
+  for (int i = 0; i < 3; ++i) tensors->push_back(filled(device, {kPassElements}, DType::F32));
+  return {[&device, tensors] {
+    std::vector<Tensor>& all = *tensors;
+    device.pointwise().add(all[0], all[1], all[2]);
+  }};
 }
 
-// Of an op with next to nothing to do.
-double op_overhead_s(Device& device) {
-  LayerData data(device, DType::F32, {8, 8}, {8, 8}, {8, 8});
-  return seconds_of(
-      [&] { device.dense().linear_forward(data.y, data.x, data.w, nullptr, Fused::None); });
+// An op with next to nothing to do.
+Ops small_product(Device& device) {
+  auto data =
+      std::make_shared<LayerData>(device, DType::F32, Shape{8, 8}, Shape{8, 8}, Shape{8, 8});
+  DenseOps& dense = device.dense();
+  return {
+      [&dense, data] { dense.linear_forward(data->y, data->x, data->w, nullptr, Fused::None); }};
+}
+
+// The numbers of the ops of one type of numbers.
+struct ProductOps {
+  ProductOps(Stopwatch& watch, DType dtype) {
+    const auto add = [&](Ops (*ops)(Device&, DType)) {
+      return watch.add([=](Device& any) { return ops(any, dtype); });
+    };
+    large = add(large_product);
+    linear = add(linear_layer);
+    attention = add(attention_layer);
+    convolution = add(convolution_layer);
+  }
+  [[nodiscard]] ProductSpeed speed(const Stopwatch& watch) const {
+    const double peak = std::max(
+        {watch.rate(large), watch.rate(linear), watch.rate(attention), watch.rate(convolution)});
+    return {.peak = peak,
+            .linear = watch.rate(linear) / peak,
+            .attention = watch.rate(attention) / peak,
+            .convolution = watch.rate(convolution) / peak};
+  }
+  size_t large, linear, attention, convolution;
+};
+
+// How often this process has lost a core to another, all its threads together.
+int64_t preemptions() {
+  rusage use{};
+  return getrusage(RUSAGE_SELF, &use) == 0 ? use.ru_nivcsw : 0;
 }
 
 }  // namespace
 
 ProcessorSpeed measure_processor(int threads) {
+  constexpr int64_t kQuiet = 40;  // a core alone is lost some five times in half a second
   const std::unique_ptr<Device> device = make_cpu_device(threads);
-  ProcessorSpeed speed;
-  speed.fp32 = product_speed(*device, DType::F32);
-  speed.bf16 = device->native_bf16() ? product_speed(*device, DType::BF16) : speed.fp32;
-  speed.pass_flops = rate(*device, softmax);
-  speed.memory_bytes_per_s = memory_bytes_per_s(*device);
-  speed.op_overhead_s = op_overhead_s(*device);
-  return speed;
+  Stopwatch watch(*device);
+  const ProductOps fp32(watch, DType::F32);
+  const ProductOps bf16 = device->native_bf16() ? ProductOps(watch, DType::BF16) : fp32;
+  const size_t function = watch.add(softmax);
+  const size_t pass = watch.add(memory_pass);
+  const size_t small = watch.add(small_product);
+  const int64_t before = preemptions();
+  watch.run();
+  return {.fp32 = fp32.speed(watch),
+          .bf16 = bf16.speed(watch),
+          .pass_flops = watch.rate(function),
+          .memory_bytes_per_s = kPassBytes / watch.seconds(pass),
+          .op_overhead_s = watch.seconds(small),
+          .disturbed = preemptions() - before > kQuiet * threads};
 }
 
 }  // namespace penstock

@@ -318,7 +318,10 @@ TEST_F(Program, TheProcessorIsMeasuredOnce) {
   EXPECT_EQ(usual["peak_from"], "a usual core's, x 1");
   EXPECT_FALSE(fs::exists(scratch_.path("cache")));
 
-  const nlohmann::json first = speed_of_run("");
+  nlohmann::json first;  // of the run that was left in peace, whose figures are kept
+  for (int attempt = 0; attempt < 20 && !fs::exists(scratch_.path("cache")); ++attempt) {
+    first = speed_of_run("");
+  }
   EXPECT_EQ(first["peak_from"], "measured on this processor");
   const fs::path file = fs::directory_iterator(scratch_.path("cache/penstock"))->path();
   nlohmann::json kept = nlohmann::json::parse(std::ifstream(file));

@@ -74,7 +74,7 @@ std::optional<ProcessorSpeed> read_speed(const std::string& folder, const std::s
 }
 
 void write_speed(const std::string& folder, const std::string& key, const ProcessorSpeed& speed) {
-  if (folder.empty()) return;
+  if (folder.empty() || speed.disturbed) return;
   const json file = {{"key", key},
                      {"fp32", json_of_products(speed.fp32)},
                      {"bf16", json_of_products(speed.bf16)},

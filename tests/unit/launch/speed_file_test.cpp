@@ -64,6 +64,13 @@ TEST_F(SpeedFile, ThatIsDamagedIsNotTaken) {
   }
 }
 
+TEST_F(SpeedFile, OfADisturbedMeasurementIsNotWritten) {
+  ProcessorSpeed speed = kSpeed;
+  speed.disturbed = true;
+  write_speed(folder_, "a processor", speed);
+  EXPECT_FALSE(read_speed(folder_, "a processor").has_value());
+}
+
 TEST_F(SpeedFile, MayBeImpossibleToWrite) {
   std::ofstream(directory_.path() / "file") << "in the way";
   write_speed((directory_.path() / "file").string(), "a processor", kSpeed);
