@@ -151,6 +151,10 @@ std::vector<std::vector<Target*>> cut(std::map<std::string, Target>& targets, ui
   return files;
 }
 
+std::string in_folder(std::string folder, const std::string& file) {
+  return folder.append("/").append(file);
+}
+
 Exported write_weights(const std::string& folder, std::map<std::string, Target>& targets,
                        const ExportRequest& request, CheckpointReader& reader) {
   const auto files = cut(targets, request.shard_bytes);
@@ -159,7 +163,7 @@ Exported write_weights(const std::string& folder, std::map<std::string, Target>&
     const std::string file = files.size() == 1 ? "model.safetensors"
                                                : shard_file("model", static_cast<int64_t>(i + 1),
                                                             static_cast<int64_t>(files.size()));
-    (void)FileWriter(folder + "/" + file, files[i], reader);
+    (void)FileWriter(in_folder(folder, file), files[i], reader);
     for (const Target* target : files[i]) {
       index.weight_map[target->info.name] = file;
       index.total_size_bytes += target->info.size_bytes();

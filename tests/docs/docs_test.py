@@ -179,6 +179,7 @@ def main():
         shutil.copy(SOURCE / "launch/examples/mlp.toml", folder)
         (folder / "qwen").mkdir()  # what hub.md downloads, but for the weights
         shutil.copy(SOURCE / "tests/docs/qwen_config.json", folder / "qwen/config.json")
+        shutil.copy(SOURCE / "tests/unit/data/words/qwen/tokenizer.json", folder / "qwen")
         for page in PAGES:
             check_links(page)
             for language, text in blocks(page):

@@ -25,21 +25,6 @@ const Option& model_option(const char* key) {
   return *option;
 }
 
-// Text is read by the folder's own tokenizer, unless another one is asked for (or this build knows
-// none of a folder).
-void settle_tokenizer(Settings& settings) {
-  DataConfig& data = settings.config.data;
-  const std::string folders = "folder";
-  const bool is_text = data.kind == "text" || data.kind == "jsonl";
-  if (is_text && !settings.given("data.tokenizer") &&
-      is_allowed(*find_option("data.tokenizer"), folders)) {
-    data.tokenizer = folders;
-  }
-  if (data.tokenizer == folders && data.vocabulary.empty()) {
-    data.vocabulary = settings.config.model.from;
-  }
-}
-
 }  // namespace
 
 void settle_model(Settings& settings) {
@@ -56,7 +41,6 @@ void settle_model(Settings& settings) {
     }
     option.set(settings.config, theirs);
   }
-  settle_tokenizer(settings);
   const int64_t most = folder.model.context;
   if (!settings.given("model.context")) model.context = most;
   if (model.context > most) {

@@ -1,5 +1,5 @@
 // launch/program/hub/model_section.h -- model.from: what of the [model] section a Hugging Face
-// folder says, and that its tokenizer reads text.
+// folder says.
 #pragma once
 
 #include "launch/program/options/settings.h"
