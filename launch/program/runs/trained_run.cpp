@@ -39,6 +39,25 @@ void spare_micro_batches(Config& config, size_t texts, int width) {
       static_cast<int>(std::min<int64_t>(pipeline.micro_batches, ceiling(rows, batch)));
 }
 
+// On other ranks than it was trained on, a network is used by as many stages as there are: what it
+// says does not depend on their number. What the user has said about stages stands.
+void fit_ranks(const UseOptions& options, int ranks, PipelineConfig& pipeline) {
+  const bool settled =
+      std::any_of(options.rest.begin(), options.rest.end(), [](const std::string& argument) {
+        return argument.starts_with("--stages") || argument.starts_with("--replicas") ||
+               argument.starts_with("--schedule") || argument.starts_with("--pipeline.");
+      });
+  const int64_t needed = int64_t{ranks_per_pipeline(pipeline)} * pipeline.replicas;
+  if (settled || needed == ranks) return;
+  const PipelineConfig usual;
+  pipeline.stages = ranks;
+  pipeline.replicas = 1;
+  pipeline.schedule = usual.schedule;
+  pipeline.schedule_csv.clear();
+  pipeline.chunks = 0;
+  pipeline.split.clear();
+}
+
 // The checkpoint that is named, or the newest of the run. Refuses what is none, and what is damaged
 // in its small documents, before anything is waited for.
 std::string readable(const std::string& named, const std::string& run_directory) {
@@ -84,6 +103,7 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
       config = share(world, [&] { return with_kept(asked, options.checkpoint); });
     }
     config.run.dry_run = false;  // of what was trained
+    fit_ranks(options, session.ranks(), config.pipeline);
     const ThreadPlan plan = shared_threads(world, session, config.run);
     config.run.threads = plan.threads;
     config.data.spare_cores = plan.spare;
