@@ -120,6 +120,7 @@ void attention_sizes(benchmark::internal::Benchmark* bench) {
   bench->ArgNames({"bf16", "batch", "time", "heads", "d"});
   for (int64_t type : {0, 1}) {
     bench->Args({type, 1, 1024, 8, 64});
+    bench->Args({type, 8, 128, 8, 64});
     bench->Args({type, 3, 64, 4, 32});
   }
 }
