@@ -79,8 +79,7 @@ class Generation : public testing::Test {
 TEST_F(Generation, SaysWhatItLearnt) {
   learn(alphabet(100));
   EXPECT_EQ(text(1, "--prompt abc --tokens 14 --temperature 0"), "abcdefghijklm\nabc\n");
-  EXPECT_EQ(text(2, "--prompt hi --prompt b --tokens 3 --temperature 0"),
-            "hijkl\n----\nbcde\n")
+  EXPECT_EQ(text(2, "--prompt hi --prompt b --tokens 3 --temperature 0"), "hijkl\n----\nbcde\n")
       << "trained on one rank, used on two";
   EXPECT_EQ(text(1, "--prompt '' --tokens 5 --temperature 0"), "abcde\n") << "as after a line";
   // The window slides: context is 16.
