@@ -130,10 +130,11 @@ LayerCost cost_of(const Layer& layer, const Found& found) {
   return cost;
 }
 
-int64_t count_parameters(Layer& layer) {
-  ParameterSet set;
-  layer.declare(set);
-  return set.declared().elements();
+// What the layer adds to those of the layers before: a tied parameter is its first layer's.
+int64_t count_parameters(const Layer& layer, ParameterSet& all) {
+  const int64_t before = all.declared().elements();
+  layer.declare(all);
+  return all.declared().elements() - before;
 }
 
 Found probe(const Walk& walk, const std::unique_ptr<Layer>& layer, const Shapes& inputs,
@@ -162,6 +163,7 @@ ModelCosts walk_layers(const Walk& walk) {
   Chain tape({bytes_of(shapes.between(), walk.setup.input.dtype)});
   Chain half({bytes_of(shapes.between(), walk.setup.input.dtype)});
   const std::vector<std::string>& freeze = walk.setup.optimizer.freeze;
+  ParameterSet all;
   bool data = true;      // what enters has no gradient: the data, or views of them
   bool trained = false;  // by a layer before
   const DeviceModel device = walk.device.model();
@@ -174,7 +176,7 @@ ModelCosts walk_layers(const Walk& walk) {
     if (found == known.end()) found = known.emplace(key, probe(walk, layer, inputs, place)).first;
     trained = trained || trains(*layer, freeze);
     LayerCost cost = cost_of(*layer, found->second);
-    cost.parameters = count_parameters(*layer);
+    cost.parameters = count_parameters(*layer, all);
     cost.differentiated = freeze.empty() || trained;
     if (device.own_memory) cost.reads = fields_of(*layer, costs.layers.empty(), walk.setup);
     cost.input_bytes = costs.layers.empty() ? 0 : input_bytes;

@@ -16,7 +16,7 @@ struct DataField {
 
 struct LayerCost {
   std::string name, kind;
-  int64_t parameters = 0;  // numbers trained
+  int64_t parameters = 0;  // numbers trained; a tied one is counted at its first layer
 
   // One micro-batch, seconds. backward_s is both halves at once.
   double forward_s = 0, backward_input_s = 0, backward_weight_s = 0, backward_s = 0;

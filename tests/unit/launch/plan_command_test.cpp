@@ -141,6 +141,15 @@ TEST_F(PlanCommand, TakesTimesFromAProfile) {
   EXPECT_THAT(answer(measured), HasSubstr("measured: " + file));
 }
 
+TEST_F(PlanCommand, CountsATiedTableOnce) {
+  const auto parameters = [&](const std::string& tied) {
+    const Json plan =
+        Json::parse(answer({"--ranks", "1", "--json", "--model.tied_embedding", tied}));
+    return plan.at("parameters").get<int64_t>();
+  };
+  EXPECT_EQ(parameters("true"), parameters("false") - 50 * 32);
+}
+
 TEST_F(PlanCommand, SaysWhatLacksWhereWhenNothingFits) {
   const std::vector<std::string> tight = {"--ranks", "2", "--device-memory", "256000"};
   EXPECT_THAT(answer(tight),
