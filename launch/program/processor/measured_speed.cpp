@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <oneapi/dnnl/dnnl.h>
+#include <oneapi/dnnl/dnnl_debug.h>
 
 #include <algorithm>
 #include <optional>
@@ -70,6 +71,7 @@ ProcessorSpeed speed_for_ranks(int ranks, int threads) {
   std::vector<ProcessorSpeed> measured(static_cast<size_t>(together));
   {
     std::vector<std::jthread> ranks_of_host;
+    ranks_of_host.reserve(measured.size());
     for (ProcessorSpeed& each : measured) {
       ranks_of_host.emplace_back([&each, threads] { each = measure_processor(threads); });
     }

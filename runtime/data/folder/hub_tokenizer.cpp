@@ -8,6 +8,7 @@
 #include "runtime/data/folder/folder_settings.h"
 #include "runtime/data/text/pieces.h"
 #include "runtime/data/words/byte_pairs.h"
+#include "runtime/data/words/utf8.h"
 #include "runtime/files/json.h"
 
 namespace penstock {

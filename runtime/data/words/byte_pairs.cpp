@@ -79,14 +79,14 @@ void BytePairs::take_vocabulary(const TokenizerJson& file) {
 }
 
 void BytePairs::take_merges(const TokenizerJson& file) {
-  for (const auto& [left, right] : file.merges) {
+  for (const auto& merge : file.merges) {
     const auto id_of = [&](const std::string& word) {
       const auto found = ids_.find(word);
       if (found != ids_.end()) return found->second;
-      fail_data(file.path + ": the merge of " + quoted(left) + " and " + quoted(right) + " needs " +
-                quoted(word) + ", which its vocabulary has not");
+      fail_data(file.path + ": the merge of " + quoted(merge.first) + " and " +
+                quoted(merge.second) + " needs " + quoted(word) + ", which its vocabulary has not");
     };
-    merges_.add(id_of(left), id_of(right), id_of(left + right));
+    merges_.add(id_of(merge.first), id_of(merge.second), id_of(merge.first + merge.second));
   }
 }
 

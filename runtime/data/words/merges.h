@@ -1,6 +1,7 @@
 // runtime/data/words/merges.h -- Merges: byte pair encoding of one word (Sennrich et al. 2016).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
