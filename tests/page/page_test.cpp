@@ -27,15 +27,21 @@ Json json_of(std::vector<std::string> options) {
 
 class PageInBrowser : public testing::Test {
  protected:
-  void SetUp() override {
-    const std::optional<std::string> program = find_chromium();
-    if (!program) GTEST_SKIP() << "no chromium on PATH";
-    browser_ = std::make_unique<Browser>(*program, 1300, 900);
+  // One browser for all tests, each of which opens a page of its own: it takes longer to start than
+  // most of them.
+  static void SetUpTestSuite() {
+    if (const auto program = find_chromium()) {
+      browser_ = std::make_unique<Browser>(*program, 1300, 900);
+    }
   }
+  static void TearDownTestSuite() { browser_.reset(); }
 
+  void SetUp() override {
+    if (browser_ == nullptr) GTEST_SKIP() << "no chromium on PATH";
+  }
   void TearDown() override {
     if (browser_ == nullptr) return;
-    EXPECT_THAT(browser_->complaints(), IsEmpty());
+    EXPECT_THAT(browser_->take_complaints(), IsEmpty());
   }
 
   void open(const std::vector<std::string>& options) {
@@ -105,7 +111,7 @@ class PageInBrowser : public testing::Test {
     }
   }
 
-  std::unique_ptr<Browser> browser_;
+  static inline std::unique_ptr<Browser> browser_;
   TemporaryFolder folder_;
   int visits_ = 0;
 };
