@@ -1,4 +1,4 @@
-# cmake -DHEADER= -DPREFIX= -DFRAME= -DSTYLE= -DSCRIPTS=a|b [-DENGINE=] -DOUT= -P: writes the definitions of the header.
+# cmake -DHEADER= -DPREFIX= -DFRAME= -DSTYLE= -DSCRIPTS=a|b -DOUT= -P: writes the definitions of the header.
 # GCC and Clang take string literals of any length.
 set(content "// Made by cmake/PenstockPageParts.cmake from the files in page/.\n#include \"${HEADER}\"\n\n")
 string(APPEND content "namespace penstock {\n\n")
@@ -16,7 +16,4 @@ string(REPLACE "|" ";" SCRIPTS "${SCRIPTS}")
 part(${PREFIX}Frame ${FRAME})
 part(${PREFIX}Style ${STYLE})
 part(${PREFIX}Script ${SCRIPTS})
-if(DEFINED ENGINE)
-  part(${PREFIX}Engine ${ENGINE})
-endif()
 file(WRITE "${OUT}" "${content}\n}  // namespace penstock\n")

@@ -12,5 +12,5 @@ libraries=(
 test_libraries=(libgtest-dev libgmock-dev)           # the tests alone
 test_tools=(python3 iproute2)                        # likewise: they kill ranks, read checkpoints, and make hosts of namespaces
 tools=(clang-format-14 clang-tidy-14 libomp-14-dev)  # launch/check.sh; the last for clang's own omp.h
-page=(emscripten chromium fonts-dejavu-core)         # nothing fails without them: sliders reach less far, tests skipped
-slurm=(slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge)  # likewise: a test skipped
+page=(chromium fonts-dejavu-core)                    # the tests of the pages in a browser, which are skipped without
+slurm=(slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge)  # likewise

@@ -15,8 +15,8 @@ usage: launch/setup.sh [PRESET] [--program | --target NAME...] [--cuda] [--page]
                     its tests, which emulate one. Of preset release; without a toolkit nothing happens
                     (where there is one, the headers of NVIDIA's cudnn-frontend are fetched by pip, for fused attention,
                     as they are for preset cuda and where there is a GPU; CUDNN_FRONTEND_ROOT says where they are already)
-  --page            also install emscripten, which lets the sliders of `penstock schedule --format html` reach further, and
-                    chromium, which tests them, where apt-get has them: some 380 MB to fetch, 1.8 GB on disk; nothing else needs them
+  --page            also install chromium, where apt-get has it, for the tests of the pages that `penstock schedule --format html`
+                    and `penstock report` make: some 190 MB to fetch, 680 MB on disk; without it those tests are skipped
   --slurm           also install Slurm (7 packages, 20 MB to fetch), for the test of launch/batch/slurm.sh, which starts one
                     of its own; without it that test is skipped
   --tools           also install clang-format and clang-tidy, for launch/check.sh
@@ -146,8 +146,7 @@ install_extras() {
 
 install_all_extras() {
   [ "$with_page" = no ] ||
-    install_extras "what only the sliders of \`penstock schedule --format html\` and their tests need" \
-      "the page is for 8 ranks and 32 micro-batches, or its tests are skipped" "${page[@]}"
+    install_extras "a browser, which only the tests of the pages start" "those tests are skipped" "${page[@]}"
   [ "$with_slurm" = no ] ||
     install_extras "a Slurm, which only the test of launch/batch/slurm.sh starts" "that test is skipped" "${slurm[@]}"
 }
@@ -235,7 +234,7 @@ weigh() {
     NR < first { next }
     /CUDA object/ { sum += 70 + 80 * architectures; next }
     /CXX object tests/ { sum += 50; next }
-    /CXX object|for the page/ { sum += 30; next }
+    /CXX object/ { sum += 30; next }
     /Linking CXX executable/ { sum += 10; next }
     { sum += 1 }
     END { print int(sum) }' "$plan"

@@ -14,8 +14,8 @@ usage: launch/test.sh [--all] [--asan | --tsan | --debug] [--isa NAME] [--no-pag
   --asan, --tsan   the build with address and undefined-behaviour sanitizers, or with that of threads
   --debug          the build without optimisation
   --isa NAME       as on a lesser processor: AVX2, AVX512_CORE (no bf16, so it is emulated) or AVX512_CORE_BF16
-  --no-page        do not fetch emscripten and Chromium (380 MB, 1.8 GB on disk), which extend and test the sliders
-                   of `penstock schedule --format html`
+  --no-page        do not fetch Chromium (190 MB, 680 MB on disk), in which the pages of `penstock schedule --format html`
+                   and `penstock report` are tested; without it those tests are skipped
   --no-build       take build/ as it is: nothing is fetched, configured or compiled
   --filter TESTS   only the tests of this GoogleTest pattern, e.g. '*Sampling*:*Beam*'
   REGEX            only the rooms and programs whose name matches, e.g. ^schedule

@@ -1,8 +1,7 @@
 // runtime/drawing/answer.h -- one question about a schedule, and all that a picture of it shows.
 //
-// The terminal, the SVG and the page draw the same answer; the page computes it with this very
-// code, compiled to WebAssembly. So this file and json.h include runtime/schedule and nothing else
-// of ours.
+// The terminal and the SVG draw this answer. The page begins with it, and works out those to other
+// settings itself (page/programs.js); tests/page compares the two.
 #pragma once
 
 #include <string>

@@ -1,9 +1,7 @@
 // runtime/drawing/json.cpp -- see json.h.
 #include "runtime/drawing/json.h"
 
-#include <array>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 
 #include "runtime/schedule/generators/known_schedules.h"
 
@@ -48,27 +46,6 @@ Json stash_json(const std::vector<std::vector<StashLevel>>& stash) {
 }
 
 }  // namespace
-
-ScheduleSettings settings_from_json(const std::string& json) {
-  try {
-    const Json given = Json::parse(json);
-    ScheduleSettings settings;
-    settings.schedule = given.value("schedule", settings.schedule);
-    settings.csv = given.value("csv", settings.csv);
-    settings.stages = given.value("stages", settings.stages);
-    settings.micro_batches = given.value("micro_batches", settings.micro_batches);
-    settings.chunks = given.value("chunks", settings.chunks);
-    settings.recompute = given.value("recompute", settings.recompute);
-    settings.latency = given.value("latency", settings.latency);
-    const auto times = given.value("times", std::array<double, 3>{1, 1, 1});
-    settings.forward = times[0];
-    settings.backward_input = times[1];
-    settings.backward_weight = times[2];
-    return settings;
-  } catch (const Json::exception& error) {
-    throw std::invalid_argument(std::string("these settings cannot be read: ") + error.what());
-  }
-}
 
 std::string settings_json(const ScheduleSettings& settings) {
   return Json{{"schedule", settings.schedule},

@@ -1,5 +1,5 @@
 // runtime/drawing/json.h -- questions and answers as JSON: what `penstock schedule --json` prints,
-// and what the page and the library inside it say to one another.
+// and what the page begins with.
 #pragma once
 
 #include <string>
@@ -9,8 +9,7 @@
 namespace penstock {
 
 // Keys as the options are called: schedule, stages, micro_batches, chunks, recompute, times
-// [F, B, W], latency; and csv. What is absent keeps its default. Throws std::invalid_argument.
-[[nodiscard]] ScheduleSettings settings_from_json(const std::string& json);
+// [F, B, W], latency; and csv.
 [[nodiscard]] std::string settings_json(const ScheduleSettings& settings);
 
 // {ranks, stages, micro_batches, programs: [[...]], makespan, makespan_bubble, span_bubble,

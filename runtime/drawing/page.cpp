@@ -21,21 +21,19 @@ std::string inside_script(std::string json) {
   return json;
 }
 
-std::string data_of(const ScheduleAnswer& answer, bool with_grid) {
+std::string data_of(const ScheduleAnswer& answer) {
   return inside_script("{\"settings\":" + settings_json(answer.settings) +
                        ",\"answer\":" + answer_json(answer) + ",\"schedules\":" + schedules_json() +
-                       ",\"grid\":" + (with_grid ? program_grid_json() : "null") + "}");
+                       ",\"grid\":" + program_grid_json() + "}");
 }
 
 }  // namespace
 
-std::string page(const ScheduleAnswer& answer, bool with_library) {
-  const std::string_view engine = with_library ? kPageEngine : std::string_view();
-  const std::string data = data_of(answer, engine.empty());
-  const std::array<std::pair<std::string_view, std::string_view>, 4> places = {{
+std::string page(const ScheduleAnswer& answer) {
+  const std::string data = data_of(answer);
+  const std::array<std::pair<std::string_view, std::string_view>, 3> places = {{
       {"{{style}}", kPageStyle},
       {"{{data}}", data},
-      {"{{engine}}", engine},
       {"{{script}}", kPageScript},
   }};
   std::string out;

@@ -6,9 +6,8 @@
 
 namespace penstock {
 
-extern const std::string_view kPageFrame;   // HTML with {{style}} {{data}} {{engine}} {{script}}
+extern const std::string_view kPageFrame;   // HTML with {{style}} {{data}} {{script}}
 extern const std::string_view kPageStyle;   // CSS
 extern const std::string_view kPageScript;  // JavaScript
-extern const std::string_view kPageEngine;  // this room as WebAssembly in base64; empty without it
 
 }  // namespace penstock

@@ -1,11 +1,13 @@
 #include "runtime/drawing/program_grid.h"
 
+#include <algorithm>
 #include <deque>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "runtime/drawing/repeats.h"
 #include "runtime/schedule/generators/known_schedules.h"
 
 namespace penstock {
@@ -55,13 +57,25 @@ std::vector<int> places_on_ranks(const Schedule& schedule) {
   return places;
 }
 
+// Rank by rank, as a count does not reach beyond the space.
+std::string shortened(const std::string& programs) {
+  std::string out;
+  for (size_t start = 0; start <= programs.size();) {
+    const size_t end = std::min(programs.find(' ', start), programs.size());
+    if (start > 0) out += ' ';
+    out += with_repeats_counted(std::string_view(programs).substr(start, end - start));
+    start = end + 1;
+  }
+  return out;
+}
+
 Json column_json(const KnownSchedule& known, int ranks, int chunks, int most_micro_batches) {
   Json column;
   for (int m = 1; m <= most_micro_batches; ++m) {
     try {
       const Schedule schedule = make_schedule(known.name, ranks, m, chunks);
       column["at"] = schedule.rank_of_stage;
-      column["of"].push_back(packed_programs(schedule));
+      column["of"].push_back(shortened(packed_programs(schedule)));
     } catch (const std::invalid_argument& error) {
       column["of"].push_back({{"error", error.what()}});
     }

@@ -54,5 +54,5 @@ add_subdirectory($source penstock)
 add_executable(my_network my_network.cpp)
 target_link_libraries(my_network PRIVATE penstock::penstock)
 END
-cmake -S inside -B inside/build -G Ninja -DPENSTOCK_TESTS=OFF -DPENSTOCK_CUDA=OFF -DPENSTOCK_PAGE=OFF >inside.log
+cmake -S inside -B inside/build -G Ninja -DPENSTOCK_TESTS=OFF -DPENSTOCK_CUDA=OFF >inside.log
 echo passed

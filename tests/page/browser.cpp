@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstring>
 #include <sstream>
+#include <utility>
 
 namespace penstock {
 namespace {
@@ -117,6 +118,10 @@ void Browser::resize(int width, int height, const std::string& scheme) {
        {{"width", width}, {"height", height}, {"deviceScaleFactor", 1}, {"mobile", true}});
   const Json feature = {{"name", "prefers-color-scheme"}, {"value", scheme}};
   call("Emulation.setEmulatedMedia", {{"features", Json::array({feature})}});
+}
+
+std::vector<std::string> Browser::take_complaints() {
+  return std::exchange(complaints_, {});
 }
 
 Browser::Json Browser::evaluate(const std::string& expression) {

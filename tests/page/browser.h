@@ -42,9 +42,9 @@ class Browser {
   void drag(const std::string& selector, double from, double to);  // shares of its width
   void choose_file(const std::string& selector, const std::string& path);
 
-  // Errors and warnings on the console, exceptions that nobody caught, and every address that was
-  // asked for and is neither a file nor data.
-  [[nodiscard]] const std::vector<std::string>& complaints() const { return complaints_; }
+  // Since the last call: errors and warnings on the console, exceptions that nobody caught, and
+  // every address that was asked for and is neither a file nor data.
+  [[nodiscard]] std::vector<std::string> take_complaints();
 
  private:
   Json call(const std::string& method, const Json& params = Json::object());

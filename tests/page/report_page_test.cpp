@@ -130,7 +130,7 @@ TEST(ReportInBrowser, DrawsWhatTheRunHasAndFitsAPhone) {
     EXPECT_LE(browser.evaluate("document.documentElement.scrollWidth").get<int>(), 360) << scheme;
     EXPECT_EQ(count(".charts svg .curve"), 5);
   }
-  EXPECT_THAT(browser.complaints(), IsEmpty());
+  EXPECT_THAT(browser.take_complaints(), IsEmpty());
 }
 
 }  // namespace

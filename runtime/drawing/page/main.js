@@ -12,17 +12,14 @@ if (data.settings.csv !== '') {
 }
 const menuEntry = (name) => data.schedules.find((schedule) => schedule.name === name);
 
-let answerTo = null;  // the library or what stands in for it, once it runs
+const answerTo = answersFrom(data.grid, data.settings, data.answer);
 let state = initialState(data.settings, menuEntry(data.settings.schedule));
 let shown = null;     // what is drawn: {answer, lanes, other: {answer, lanes} or null, until}
 let share = 0.5;      // of the time shown, where the cursor stands
 let followed = -1;
 let player = 0;
 
-// Before that there is the one answer that came with the page.
-function answerFor(name) {
-  return answerTo ? answerTo(settingsOf(state, menuEntry(name))) : data.answer;
-}
+const answerFor = (name) => answerTo(settingsOf(state, menuEntry(name)));
 
 function fillMenus() {
   const options = data.schedules.map(({ name }) => `<option>${escaped(name)}</option>`).join('');
@@ -36,8 +33,8 @@ function showControls() {
   const schedule = menuEntry(state.schedule);
   const chunks = chunksOf(state, schedule);
   element('chunks').value = chunks;
-  element('chunks').disabled = !answerTo || !schedule.chunks_vary;
-  for (const id of ['ranks', 'micro_batches']) element(id).disabled = !answerTo || schedule.csv !== undefined;
+  element('chunks').disabled = !schedule.chunks_vary;
+  for (const id of ['ranks', 'micro_batches']) element(id).disabled = schedule.csv !== undefined;
   for (const output of element('controls').querySelectorAll('output')) {
     const id = output.htmlFor[0];
     output.value = id === 'chunks' ? chunks : number(Number(state[id]));
@@ -86,11 +83,11 @@ function say(id, sentence) {
 
 const withLanes = (answer) => ({ answer, lanes: lanesOf(answer) });
 
-// Everything anew from the state. What the library refuses is said, and the last picture stays, faded.
+// Everything anew from the state. What cannot be answered is said, and the last picture stays, faded.
 function update() {
   showControls();
   const answer = answerFor(state.schedule);
-  const compared = state.compare === '' || !answerTo ? null : answerFor(state.compare);
+  const compared = state.compare === '' ? null : answerFor(state.compare);
   document.body.classList.toggle('stale', answer.error !== undefined);
   say('problem', [answer.error, compared?.error].filter(Boolean).join(' '));
   element('about').textContent = menuEntry(state.schedule).about ?? '';
@@ -109,7 +106,6 @@ function update() {
 // The table asks for all schedules, so it waits until the reader rests.
 let tableTimer = 0;
 function scheduleTable() {
-  if (!answerTo) return;
   clearTimeout(tableTimer);
   tableTimer = setTimeout(() => {
     drawTable(element('table'), data.schedules.map(({ name }) => ({ name, answer: answerFor(name) })), state.schedule);
@@ -222,22 +218,15 @@ function limitSliders(grid) {
   for (const id of ['ranks', 'micro_batches', 'chunks']) element(id).max = Math.max(grid[id], state[id]);
 }
 
-async function start() {
+function start() {
   fillMenus();
-  update();
+  limitSliders(data.grid);
+  listenToControls();
   listenToTime();
   listenToFiles();
-  answerTo = await startEngine().catch(() => null);
-  if (answerTo === null && data.grid !== null) answerTo = startPrograms(data.grid, data.settings, data.answer);
-  if (data.grid !== null) limitSliders(data.grid);
-  element('frozen').hidden = answerTo !== null;
-  document.body.classList.toggle('live', answerTo !== null);
-  for (const id of CONTROLS) element(id).disabled = answerTo === null;
-  if (answerTo) {
-    listenToControls();
-    state = readAddress(state, data.schedules);
-    update();
-  }
+  update();  // what the page was made for, so that there is a picture even where the address asks for what has none
+  state = readAddress(state, data.schedules);
+  update();
   document.body.dataset.ready = 'yes';
 }
 

@@ -1,9 +1,12 @@
-// programs.js -- answers where the page has no library inside: the programs came with it
-// (program_grid.h), and when they run is worked out here, as runtime/schedule/timing/simulate.h
-// says it for messages that have a latency and nothing else. tests/page compares the two.
+// programs.js -- the page's answers: the programs came with it (program_grid.h), and when they run
+// is worked out here, as runtime/schedule/timing/simulate.h says it for messages that have a latency
+// and nothing else. tests/page compares the two.
 
 const LETTERS = ['F', 'I', 'W', 'B'];
 const MAKES_INPUT_GRADIENT = ['I', 'B'];
+
+// The text with what is repeated written out: '3A3(BC)' is 'AAABCBCBC'.
+const writtenOut = (text) => text.replace(/(\d+)(?:([A-Z])|\(([A-Z]+)\))/g, (_, times, one, many) => (one ?? many).repeat(Number(times)));
 
 // [[{op, stage, m}]] by rank. `at`: rank by stage.
 function unpackPrograms(text, at) {
@@ -14,7 +17,7 @@ function unpackPrograms(text, at) {
     if (op === 'I') order.halves.push(order.B);
     return order.B++;
   };
-  return text.split(' ').map((letters, rank) => {
+  return writtenOut(text).split(' ').map((letters, rank) => {
     const stages = at.flatMap((holder, stage) => (holder === rank ? [stage] : []));
     return [...letters].map((letter) => {
       const code = letter.charCodeAt(0) - 65;
@@ -122,9 +125,9 @@ function answerFromPrograms(computed, at, settings) {
     timeline: spans.map((all) => all.map((span) => [text(span), span.start, span.end])), stash: stashes.map(([, , levels]) => levels) };
 }
 
-// A function from settings to an answer, as startEngine() gives one. `first` is the answer that came with
-// the page, for `asked`; a schedule of the user's own has no other sizes.
-function startPrograms(grid, asked, first) {
+// A function from settings to an answer, both as json.h says, or to {error: sentence}. `first` is the answer
+// that came with the page, for `asked`; a schedule of the user's own has no other sizes.
+function answersFrom(grid, asked, first) {
   return (settings) => {
     const isFirst = ['schedule', 'stages', 'micro_batches', 'chunks'].every((key) => settings[key] === asked[key]);
     if (settings.csv !== '' || isFirst) return answerFromPrograms(readPrograms(first.programs), first.rank_of_stage, settings);
@@ -132,7 +135,7 @@ function startPrograms(grid, asked, first) {
     const found = column?.of[settings.micro_batches - 1];
     if (found === undefined) {
       return { error: `This page holds schedules of up to ${grid.ranks} ranks, ${grid.micro_batches} micro-batches and ${grid.chunks} stages per rank. ` +
-        'For others, make it anew with them, or build Penstock with emscripten.' };
+        'For others, make it anew with them.' };
     }
     return found.error === undefined ? answerFromPrograms(unpackPrograms(found, column.at), column.at, settings) : found;
   };

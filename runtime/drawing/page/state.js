@@ -38,7 +38,7 @@ function chunksOf(state, schedule) {
   return schedule.chunks_vary && state.chunks > 0 ? state.chunks : schedule.chunks;
 }
 
-// What the library is asked, for a schedule of the menu. Ranks are kept and stages follow, so that all
+// What is asked of programs.js, for a schedule of the menu. Ranks are kept and stages follow, so that all
 // schedules compare on the same devices.
 function settingsOf(state, schedule) {
   const chunks = chunksOf(state, schedule);

@@ -100,7 +100,7 @@ TEST(ScheduleAnswer, JsonHoldsTheContractAndWhatIsDrawn) {
   }
 }
 
-TEST(ScheduleSettings, ReadBackFromJson) {
+TEST(ScheduleSettings, HaveTheNamesOfTheOptionsInJson) {
   const ScheduleSettings settings{.schedule = "zb-v",
                                   .stages = 6,
                                   .micro_batches = 5,
@@ -110,13 +110,10 @@ TEST(ScheduleSettings, ReadBackFromJson) {
                                   .backward_input = 2,
                                   .backward_weight = 0.25,
                                   .latency = 0.125};
-  const std::string json = settings_json(settings);
-  EXPECT_EQ(settings_json(settings_from_json(json)), json);
   EXPECT_EQ(
-      json,
+      settings_json(settings),
       R"({"schedule":"zb-v","csv":"","stages":6,"micro_batches":5,"chunks":2,"recompute":"layer",)"
       R"("times":[1.5,2.0,0.25],"latency":0.125})");
-  EXPECT_EQ(settings_json(settings_from_json("{}")), settings_json({}));
 }
 
 TEST(ScheduleSettings, TheMenuKnowsWhichSchedulesHaveChunksToChoose) {
@@ -155,13 +152,6 @@ TEST(ScheduleSettings, AreRefusedWithASentence) {
   EXPECT_THAT(answered({.schedule = "2f2b"}), HasSubstr("known are gpipe"));
   EXPECT_THAT(answered({.stages = 0}), HasSubstr("0"));
   EXPECT_THAT(answered({.micro_batches = 0}), HasSubstr("0"));
-  const auto read = [](const char* json) {
-    return refusal([&] { return settings_from_json(json); });
-  };
-  EXPECT_THAT(read("{"), HasSubstr("cannot be read"));
-  EXPECT_THAT(read(R"({"stages":"four"})"), HasSubstr("cannot be read"));
-  EXPECT_THAT(read(R"({"times":[1]})"), HasSubstr("cannot be read"));
-  EXPECT_THAT(read("[]"), HasSubstr("cannot be read"));
 }
 
 }  // namespace

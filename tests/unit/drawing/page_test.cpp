@@ -3,10 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "runtime/drawing/json.h"
 #include "runtime/drawing/program_grid.h"
+#include "runtime/drawing/repeats.h"
+#include "runtime/schedule/generators/known_schedules.h"
 
 namespace penstock {
 namespace {
@@ -38,17 +43,42 @@ TEST(Page, IsWholeAndAsksTheNetworkForNothing) {
   EXPECT_THAT(html, Not(HasSubstr("@import")));
 }
 
-// Without the library inside, the programs of the sliders' sizes are, and can be read back.
-TEST(Page, HoldsTheLibraryOrPrograms) {
-  const auto with = page(answer({}));
-  const auto without = page(answer({}), false);
-  EXPECT_TRUE(inside(without, "engine").empty());
-  const auto grid = nlohmann::json::parse(inside(without, "data"))["grid"];
-  EXPECT_EQ(nlohmann::json::parse(inside(with, "data"))["grid"].is_null(),
-            !inside(with, "engine").empty());
-  EXPECT_EQ(grid["ranks"], 8);
-  EXPECT_EQ(grid["programs"]["1f1b 2x1"]["of"][2], "AADADD ADADAD");
-  EXPECT_LT(without.size(), 1'500'000U);
+TEST(Page, HoldsTheProgramsOfTheSlidersSizes) {
+  const std::string html = page(answer({}));
+  const auto grid = nlohmann::json::parse(inside(html, "data"))["grid"];
+  EXPECT_EQ(grid["ranks"], 16);
+  EXPECT_EQ(grid["programs"]["1f1b 2x1"]["of"][2], "AADADD 3(AD)");
+  EXPECT_LT(html.size(), 1'600'000U);
+}
+
+// What the page does with such a text (writtenOut in page/programs.js).
+std::string written_out(const std::string& text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    size_t times = 0;
+    for (; std::isdigit(text[i]) != 0; ++i) times = 10 * times + size_t(text[i] - '0');
+    const size_t end = text[i] == '(' ? text.find(')', i) : i;
+    const std::string unit = text[i] == '(' ? text.substr(i + 1, end - i - 1) : text.substr(i, 1);
+    for (size_t copy = 0; copy < std::max<size_t>(times, 1); ++copy) out += unit;
+    i = end;
+  }
+  return out;
+}
+
+TEST(Page, RepeatsAreCountedAndCanBeWrittenOut) {
+  EXPECT_EQ(with_repeats_counted("AABCBCBC"), "AA3(BC)");
+  EXPECT_EQ(with_repeats_counted("AAABCBCBC"), "3A3(BC)");
+  EXPECT_EQ(with_repeats_counted("ABABA"), "ABABA");  // 2(AB)A is longer
+  EXPECT_EQ(with_repeats_counted(std::string(12, 'P')), "12P");
+  EXPECT_EQ(with_repeats_counted(""), "");
+  for (const std::string& name : schedule_names()) {
+    const std::string packed = packed_programs(make_schedule(name, 6, 30, default_chunks(name)));
+    std::istringstream ranks(packed);
+    for (std::string program; ranks >> program;) {
+      const std::string counted = with_repeats_counted(program);
+      EXPECT_EQ(written_out(counted), program) << name;
+    }
+  }
 }
 
 // Every schedule at every size of the grid is in the order that packing relies on, or is refused as

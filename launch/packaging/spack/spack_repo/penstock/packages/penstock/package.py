@@ -52,7 +52,6 @@ class Penstock(CMakePackage, CudaPackage):
     def cmake_args(self):
         args = [
             self.define("PENSTOCK_TESTS", False),
-            self.define("PENSTOCK_PAGE", "OFF"),
             self.define_from_variant("PENSTOCK_ARCH", "march"),
             self.define_from_variant("PENSTOCK_CUDA", "cuda"),
             self.define_from_variant("PENSTOCK_SENTENCEPIECE", "sentencepiece"),
