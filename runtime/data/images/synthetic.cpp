@@ -87,7 +87,9 @@ SyntheticParts synthetic_parts(const DataConfig& config) {
 
 Datasets open_synthetic(const DataConfig& config, const SampleShape& shape, uint64_t seed) {
   if (shape.input.elements() == 0 || shape.classes < 1 || shape.classes > INT32_MAX) {
-    fail_internal("synthetic samples need an input shape and the number of classes");
+    fail_input(
+        "synthetic data have no classes or vocabulary of their own; give model.vocabulary (text) or "
+        "model.classes");
   }
   const SyntheticParts parts = synthetic_parts(config);
   Datasets sets;
