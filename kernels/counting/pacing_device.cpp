@@ -71,14 +71,7 @@ class Pacing final : public PacingDevice {
     starts_anew_ = true;
   }
 
-  DenseOps& dense() override { return counting_.dense(); }
-  ImageOps& image() override { return counting_.image(); }
-  NormOps& norm() override { return counting_.norm(); }
-  PointwiseOps& pointwise() override { return counting_.pointwise(); }
-  LayoutOps& layout() override { return counting_.layout(); }
-  AttentionOps& attention() override { return counting_.attention(); }
-  TokenOps& token() override { return counting_.token(); }
-  UpdateOps& update() override { return counting_.update(); }
+  OpSet& ops() override { return counting_.ops(); }
   Memory& memory() override { return counting_.memory(); }
   Memory& host_memory() override { return host_memory_; }
 

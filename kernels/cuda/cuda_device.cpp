@@ -68,14 +68,16 @@ class OneGpu final : public CudaDevice {
         pinned_(pinned_memory_source()),
         context_{queue_,   memory_,         trouble_, properties_, primitives_created_,
                  choices_, spare_processors},
-        dense_(cuda_dense_ops(context_)),
-        image_(cuda_image_ops(context_)),
-        norm_(cuda_norm_ops(context_)),
-        pointwise_(cuda_pointwise_ops(context_)),
-        layout_(cuda_layout_ops(context_)),
-        attention_(cuda_attention_ops(context_)),
-        token_(cuda_token_ops(context_)),
-        update_(cuda_update_ops(context_)) {}
+        ops_{.dense = cuda_dense_ops(context_),
+             .image = cuda_image_ops(context_),
+             .row_norm = cuda_row_norm_ops(context_),
+             .batch_norm = cuda_batch_norm_ops(context_),
+             .activation = cuda_activation_ops(context_),
+             .pointwise = cuda_pointwise_ops(context_),
+             .layout = cuda_layout_ops(context_),
+             .attention = cuda_attention_ops(context_),
+             .token = cuda_token_ops(context_),
+             .update = cuda_update_ops(context_)} {}
 
   [[nodiscard]] std::string description() const override {
     return "cuda:" + std::to_string(ordinal_) + " (" + describe(properties_) + ")";
@@ -118,14 +120,7 @@ class OneGpu final : public CudaDevice {
   [[nodiscard]] std::vector<std::string> library_choices() const override { return choices_; }
   [[nodiscard]] int64_t commands_issued() const override { return queue_.counts().issued; }
 
-  DenseOps& dense() override { return *dense_; }
-  ImageOps& image() override { return *image_; }
-  NormOps& norm() override { return *norm_; }
-  PointwiseOps& pointwise() override { return *pointwise_; }
-  LayoutOps& layout() override { return *layout_; }
-  AttentionOps& attention() override { return *attention_; }
-  TokenOps& token() override { return *token_; }
-  UpdateOps& update() override { return *update_; }
+  OpSet& ops() override { return ops_; }
   Memory& memory() override { return memory_; }
   Memory& host_memory() override { return pinned_; }
 
@@ -149,14 +144,7 @@ class OneGpu final : public CudaDevice {
   int64_t primitives_created_ = 0;
   std::vector<std::string> choices_;
   CudaContext context_;
-  std::unique_ptr<DenseOps> dense_;
-  std::unique_ptr<ImageOps> image_;
-  std::unique_ptr<NormOps> norm_;
-  std::unique_ptr<PointwiseOps> pointwise_;
-  std::unique_ptr<LayoutOps> layout_;
-  std::unique_ptr<AttentionOps> attention_;
-  std::unique_ptr<TokenOps> token_;
-  std::unique_ptr<UpdateOps> update_;
+  OpSet ops_;
 };
 
 }  // namespace

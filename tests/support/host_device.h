@@ -29,14 +29,7 @@ class HostDevice final : public Device {
   }
   [[nodiscard]] int64_t primitives_created() const override { return 0; }
 
-  DenseOps& dense() override { has_none(); }
-  ImageOps& image() override { has_none(); }
-  NormOps& norm() override { has_none(); }
-  PointwiseOps& pointwise() override { has_none(); }
-  LayoutOps& layout() override { has_none(); }
-  AttentionOps& attention() override { has_none(); }
-  TokenOps& token() override { has_none(); }
-  UpdateOps& update() override { has_none(); }
+  OpSet& ops() override { has_none(); }
   Memory& memory() override { return memory_; }
 
  private:

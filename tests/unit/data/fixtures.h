@@ -77,14 +77,7 @@ class HostDevice final : public Device {
   void copy_from_host(Tensor&, const void*, size_t) override { no_ops(); }
   void copy_to_host(void*, const Tensor&, size_t) override { no_ops(); }
   [[nodiscard]] int64_t primitives_created() const override { return 0; }
-  DenseOps& dense() override { no_ops(); }
-  ImageOps& image() override { no_ops(); }
-  NormOps& norm() override { no_ops(); }
-  PointwiseOps& pointwise() override { no_ops(); }
-  LayoutOps& layout() override { no_ops(); }
-  AttentionOps& attention() override { no_ops(); }
-  TokenOps& token() override { no_ops(); }
-  UpdateOps& update() override { no_ops(); }
+  OpSet& ops() override { no_ops(); }
   Memory& memory() override { return memory_; }
 
  private:
