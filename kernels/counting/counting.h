@@ -27,20 +27,20 @@ class Counting : public CountingDevice {
              .layout = counting_layout_ops(tally_),
              .attention = counting_attention_ops(tally_),
              .token = counting_token_ops(tally_),
-             .update = counting_update_ops(tally_)} {}
+             .update = counting_update_ops(tally_)} {
+    set_facts({.description = model.name + " model",
+               .model = model,
+               .native_bf16 = !model.emulates_bf16,
+               .host_addressable = false,
+               .holds_values = false});
+  }
 
   [[nodiscard]] const OpCount& count() const override { return tally_.count(); }
-  [[nodiscard]] std::string description() const override { return tally_.model().name + " model"; }
-  [[nodiscard]] DeviceModel model() const override { return tally_.model(); }
-  [[nodiscard]] bool native_bf16() const override { return !tally_.model().emulates_bf16; }
-  [[nodiscard]] bool host_addressable() const override { return false; }
-  [[nodiscard]] bool holds_values() const override { return false; }
   void synchronize() override {}
   void copy_from_host(Tensor& /*to*/, const void* /*from*/, size_t /*size_bytes*/) override {}
   void copy_to_host(void* to, const Tensor& /*from*/, size_t size_bytes) override {
     std::memset(to, 0, size_bytes);
   }
-  [[nodiscard]] int64_t primitives_created() const override { return 0; }
 
   OpSet& ops() override { return ops_; }
   Memory& memory() override { return memory_; }

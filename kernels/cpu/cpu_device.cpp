@@ -11,8 +11,7 @@ namespace {
 class CpuDevice final : public Device {
  public:
   CpuDevice(int threads, Bf16 bf16, const ProcessorSpeed& speed)
-      : speed_(speed),
-        memory_(host_memory_source()),
+      : memory_(host_memory_source()),
         dnn_(threads, memory_, bf16),
         context_{threads, memory_, dnn_},
         ops_{.dense = cpu_dense_ops(context_),
@@ -26,20 +25,15 @@ class CpuDevice final : public Device {
              .token = cpu_token_ops(context_),
              .update = cpu_update_ops(context_)} {
     flush_denormals(threads);
-  }
-
-  [[nodiscard]] std::string description() const override {
-    return "cpu (" + dnn_.isa() + ", " + std::to_string(context_.threads) +
-           (context_.threads == 1 ? " thread)" : " threads)");
-  }
-  [[nodiscard]] DeviceModel model() const override {
     Processor processor = processor_at_hand();
     processor.bf16 = dnn_.native_bf16();
-    return cpu_model(processor, context_.threads, speed_);
+    set_facts({.description = "cpu (" + dnn_.isa() + ", " + std::to_string(threads) +
+                              (threads == 1 ? " thread)" : " threads)"),
+               .model = cpu_model(processor, threads, speed),
+               .native_bf16 = dnn_.native_bf16(),
+               .overwrites_gradients = true});
   }
-  [[nodiscard]] bool native_bf16() const override { return dnn_.native_bf16(); }
-  [[nodiscard]] bool host_addressable() const override { return true; }
-  [[nodiscard]] bool overwrites_gradients() const override { return true; }
+
   void synchronize() override {}  // every op has ended when it returns
   void copy_from_host(Tensor& to, const void* from, size_t size_bytes) override {
     std::memcpy(to.raw(), from, size_bytes);
@@ -47,13 +41,14 @@ class CpuDevice final : public Device {
   void copy_to_host(void* to, const Tensor& from, size_t size_bytes) override {
     std::memcpy(to, from.raw(), size_bytes);
   }
-  [[nodiscard]] int64_t primitives_created() const override { return dnn_.primitives_created(); }
+  [[nodiscard]] DeviceCounts counts() const override {
+    return {.primitives_created = dnn_.primitives_created()};
+  }
 
   OpSet& ops() override { return ops_; }
   Memory& memory() override { return memory_; }
 
  private:
-  ProcessorSpeed speed_;
   Memory memory_;  // first in, last out: the families hold scratch tensors
   OneDnn dnn_;
   CpuContext context_;

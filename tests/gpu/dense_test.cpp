@@ -177,9 +177,9 @@ TEST_P(GpuDense, PlansAreMadeOncePerShapeAndRepeatThemselves) {
     return std::vector<Tensor>{y.gpu, dx.gpu, dw.gpu, dbias.gpu};
   };
   run();
-  const int64_t made = gpu().primitives_created();
+  const int64_t made = gpu().counts().primitives_created;
   expect_repeatable(run, "a linear layer");
-  EXPECT_EQ(gpu().primitives_created(), made);
+  EXPECT_EQ(gpu().counts().primitives_created, made);
 }
 
 TEST_F(GpuTest, AMisalignedProductIsRefused) {

@@ -178,9 +178,9 @@ TEST_P(GpuConvolution, PlansAreMadeOncePerShapeAndRepeatThemselves) {
       return std::vector<Tensor>{y.gpu, dx.gpu, dw.gpu};
     };
     run();
-    const int64_t made = gpu().primitives_created();
+    const int64_t made = gpu().counts().primitives_created;
     expect_repeatable(run, c.name);
-    EXPECT_EQ(gpu().primitives_created(), made) << c.name;
+    EXPECT_EQ(gpu().counts().primitives_created, made) << c.name;
   }
 }
 
