@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-constexpr int kHeld = 4;  // groups of 16 bytes that a thread keeps of each tensor
+constexpr int kHeldOfNorm = 4;  // groups of 16 bytes that a thread keeps of each tensor
 
 struct Statistics {
   float* mean;  // not read or written by an RMS norm, which has neither mean nor beta
@@ -18,8 +18,8 @@ struct Statistics {
 
 template <class T, int N, bool kAligned, int kThreads, bool kCentred>
 __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kThreads)
-    forward_kernel(T* y, Statistics statistics, const T* x, const float* gamma, const float* beta,
-                   int64_t rows, int64_t width, float epsilon) {
+    layer_norm_forward_kernel(T* y, Statistics statistics, const T* x, const float* gamma,
+                              const float* beta, int64_t rows, int64_t width, float epsilon) {
   __shared__ float parts[kThreads / kWarp];
   const int64_t row = row_of_thread<kThreads>();
   if (row >= rows) return;
@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
   const T* from = x + row * width;
   T* to = y + row * width;
   const auto x_at = [from](int64_t group) { return load<N, kAligned>(from + group * N); };
-  HeldRow<N, kThreads, kHeld> held;
+  HeldRow<N, kThreads, kHeldOfNorm> held;
   held.read(groups, x_at);
 
   float mean = 0.0F;
@@ -66,8 +66,8 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
 // where the mean was not taken away.
 template <class T, int N, bool kAligned, int kThreads, bool kCentred>
 __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kThreads)
-    backward_kernel(T* dx, const T* g, const T* x, Statistics statistics, const float* gamma,
-                    int64_t rows, int64_t width) {
+    layer_norm_backward_kernel(T* dx, const T* g, const T* x, Statistics statistics,
+                               const float* gamma, int64_t rows, int64_t width) {
   __shared__ float2 parts[kThreads / kWarp];
   const int64_t row = row_of_thread<kThreads>();
   if (row >= rows) return;
@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
     for (int k = 0; k < N; ++k) v[k] *= scale[k];
     return v;
   };
-  using Held = HeldRow<N, kThreads, kHeld>;
+  using Held = HeldRow<N, kThreads, kHeldOfNorm>;
   Held n_held;
   Held h_held;
   n_held.read(groups, n_at);
@@ -97,11 +97,11 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
   // Both rows at once: the h that belongs to each group of n.
   const auto each = [&](const auto& visit) {
 #pragma unroll
-    for (int i = 0; i < kHeld; ++i) {
+    for (int i = 0; i < kHeldOfNorm; ++i) {
       const int64_t group = int64_t{i} * kThreads + static_cast<int64_t>(threadIdx.x);
       if (group < groups) visit(group, n_held.held[i], h_held.held[i]);
     }
-    for (int64_t group = int64_t{kHeld} * kThreads + static_cast<int64_t>(threadIdx.x);
+    for (int64_t group = int64_t{kHeldOfNorm} * kThreads + static_cast<int64_t>(threadIdx.x);
          group < groups; group += kThreads) {
       visit(group, n_at(group), h_at(group));
     }
@@ -126,15 +126,15 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
 
 // f<N, kAligned, kThreads>(): as many threads a row as keep it in registers.
 template <class T, class F>
-void by_width(int64_t width, bool aligned, const F& f) {
+void by_norm_width(int64_t width, bool aligned, const F& f) {
   constexpr int kWide = kGroup<T>;
   constexpr int kBlock = 128;
   constexpr int kLargeBlock = 512;
   const auto by_threads = [&]<int N, bool kAligned>() {
     const int64_t groups = width / N;
-    if (groups <= kWarp * kHeld) {
+    if (groups <= kWarp * kHeldOfNorm) {
       f.template operator()<N, kAligned, kWarp>();
-    } else if (groups <= kBlock * kHeld) {
+    } else if (groups <= kBlock * kHeldOfNorm) {
       f.template operator()<N, kAligned, kBlock>();
     } else {
       f.template operator()<N, kAligned, kLargeBlock>();
@@ -227,8 +227,8 @@ void norm_forward(CudaContext& context, const char* op, Tensor& y, const Statist
     const auto* scale = gamma.data<float>();
     const bool aligned = is_aligned<kWide>(to) && is_aligned<kWide>(from) && is_aligned<4>(scale) &&
                          is_aligned<4>(shift);
-    by_width<T>(width, aligned, [&]<int N, bool kAligned, int kThreads>() {
-      launch(context.queue, &forward_kernel<T, N, kAligned, kThreads, kCentred>,
+    by_norm_width<T>(width, aligned, [&]<int N, bool kAligned, int kThreads>() {
+      launch(context.queue, &layer_norm_forward_kernel<T, N, kAligned, kThreads, kCentred>,
              row_shape<kThreads>(rows), to, statistics, from, scale, shift, rows, width, epsilon);
     });
   });
@@ -247,8 +247,8 @@ void norm_backward_input(CudaContext& context, const char* op, Tensor& dx, const
     const auto* scale = gamma.data<float>();
     const bool aligned = is_aligned<kWide>(to) && is_aligned<kWide>(gradient) &&
                          is_aligned<kWide>(from) && is_aligned<4>(scale);
-    by_width<T>(width, aligned, [&]<int N, bool kAligned, int kThreads>() {
-      launch(context.queue, &backward_kernel<T, N, kAligned, kThreads, kCentred>,
+    by_norm_width<T>(width, aligned, [&]<int N, bool kAligned, int kThreads>() {
+      launch(context.queue, &layer_norm_backward_kernel<T, N, kAligned, kThreads, kCentred>,
              row_shape<kThreads>(rows), to, gradient, from, statistics, scale, rows, width);
     });
   });
