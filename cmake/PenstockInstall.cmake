@@ -4,7 +4,10 @@ include(CMakePackageConfigHelpers)
 
 # The backends as a library: elsewhere there is nothing to choose them by.
 if(PENSTOCK_WITH_CUDA)
-  add_library(penstock_backend STATIC $<TARGET_OBJECTS:penstock_cuda> $<TARGET_OBJECTS:penstock_comm_cuda>)
+  add_library(penstock_backend STATIC)
+  foreach(part penstock_cuda penstock_cuda_calls penstock_comm_cuda penstock_comm_cuda_calls)
+    target_sources(penstock_backend PRIVATE $<TARGET_OBJECTS:${part}>)
+  endforeach()
   target_link_libraries(penstock_backend PUBLIC CUDA::cudart CUDA::cublasLt CUDNN::cudnn NCCL::NCCL)
   if(TARGET CUDA::nvrtc)
     target_link_libraries(penstock_backend PUBLIC CUDA::nvrtc)

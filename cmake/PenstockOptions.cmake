@@ -82,7 +82,7 @@ endfunction()
 
 # penstock_with_gpu(TARGET): a program with the CUDA backend. Needs PENSTOCK_CUDA_TOOLKIT.
 function(penstock_with_gpu target)
-  target_link_libraries(${target} PRIVATE penstock_cuda penstock_comm_cuda)
+  target_link_libraries(${target} PRIVATE penstock_cuda penstock_cuda_calls penstock_comm_cuda penstock_comm_cuda_calls)
 endfunction()
 
 # penstock_accelerated(TARGET): a program with the backends that were configured.

@@ -3,39 +3,60 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "kernels/device_model.h"
 
 namespace penstock {
+
+// What a device has done since it was made.
+struct DeviceCounts {
+  // Kernel-library primitives (plans, descriptors) made; flat in the steady state.
+  int64_t primitives_created = 0;
+  // Commands given to an accelerator one by one; those replayed within a section
+  // (Device::begin_section) do not count. Small in the steady state.
+  int64_t commands_issued = 0;
+  // What the libraries granted for each primitive, a line each (algorithm, workspace, what is fused
+  // and what is refused): the answer to "why is this op slow". The device's own.
+  std::span<const std::string> library_choices = {};
+};
 
 class DeviceFacts {
  public:
   virtual ~DeviceFacts() = default;
 
   // "cpu (avx512_core_bf16, 2 threads)"
-  [[nodiscard]] virtual std::string description() const = 0;
+  [[nodiscard]] const std::string& description() const { return facts_.description; }
   // What plans and forecasts reckon with.
-  [[nodiscard]] virtual DeviceModel model() const = 0;
+  [[nodiscard]] const DeviceModel& model() const { return facts_.model; }
   // True when bf16 matrix products run at the hardware's own speed.
-  [[nodiscard]] virtual bool native_bf16() const = 0;
+  [[nodiscard]] bool native_bf16() const { return facts_.native_bf16; }
   // True when the host may read and write tensor memory directly.
-  [[nodiscard]] virtual bool host_addressable() const = 0;
+  [[nodiscard]] bool host_addressable() const { return facts_.host_addressable; }
   // False when tensors have no contents (kernels/counting): values need not be made for it.
-  [[nodiscard]] virtual bool holds_values() const { return true; }
+  [[nodiscard]] bool holds_values() const { return facts_.holds_values; }
   // Whether weight gradients that the first micro-batch of a step overwrites are faster than zeros
   // to which all are added: large ones save two passes over them, small ones are filled one by one.
-  [[nodiscard]] virtual bool overwrites_gradients() const { return false; }
+  [[nodiscard]] bool overwrites_gradients() const { return facts_.overwrites_gradients; }
 
-  // Kernel-library primitives (plans, descriptors) made since the start; flat in the steady state.
-  [[nodiscard]] virtual int64_t primitives_created() const = 0;
-  // What the libraries granted for each primitive, a line each (algorithm, workspace, what is fused
-  // and what is refused): the answer to "why is this op slow". Empty where there is nothing to say.
-  [[nodiscard]] virtual std::vector<std::string> library_choices() const { return {}; }
-  // Commands given to an accelerator one by one since the start; those replayed within a section
-  // (Device::begin_section) do not count. Small in the steady state.
-  [[nodiscard]] virtual int64_t commands_issued() const { return 0; }
+  [[nodiscard]] virtual DeviceCounts counts() const { return {}; }
+
+ protected:
+  struct Facts {
+    std::string description;
+    DeviceModel model;
+    bool native_bf16 = false;
+    bool host_addressable = true;
+    bool holds_values = true;
+    bool overwrites_gradients = false;
+  };
+  // By a device's constructor, once its libraries are there to be asked.
+  void set_facts(Facts facts) { facts_ = std::move(facts); }
+
+ private:
+  Facts facts_;
 };
 
 }  // namespace penstock

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/cpu/processor.h"
+#include "kernels/cpu/processor/processor.h"
 #include "kernels/error.h"
 
 namespace penstock {

@@ -32,8 +32,8 @@ struct ProductSpeed {
   }
 };
 
-// What the cores of one rank were seen to do (kernels/cpu/processor_speed.h), in place of what is
-// usual. Plain numbers, so that files and other ranks can have them.
+// What the cores of one rank were seen to do (kernels/cpu/processor/processor_speed.h), in place of
+// what is usual. Plain numbers, so that files and other ranks can have them.
 struct ProcessorSpeed {
   ProductSpeed fp32, bf16;
   double pass_flops = 0;          // operations/s in functions of elements that the cache holds

@@ -98,9 +98,10 @@ class Table {
 };
 
 void write_json(const std::string& path, const Device& device, const std::vector<Row>& rows) {
+  const auto choices = device.counts().library_choices;
   nlohmann::json document = {{"device", device.description()},
                              {"bf16_flops", device.model().bf16.peak},
-                             {"choices", device.library_choices()}};
+                             {"choices", std::vector<std::string>(choices.begin(), choices.end())}};
   for (const Row& row : rows) {
     document["rows"].push_back(
         {{"name", row.name}, {"seconds", row.seconds}, {"flops", row.flops}, {"bytes", row.bytes}});
@@ -139,7 +140,7 @@ int measure(const Options& options, Device& device) {
        attention_paths(device, options.toy ? toy_extents() : training_extents())) {
     fmt::print("  {}\n", path);
   }
-  for (const std::string& choice : device.library_choices()) fmt::print("  {}\n", choice);
+  for (const std::string& choice : device.counts().library_choices) fmt::print("  {}\n", choice);
   return code;
 }
 

@@ -54,7 +54,7 @@ void add_products(Cases& cases, const Extents& e) {
   }));
   cases.push_back(one<Linear>("linear w -> h, forward, bias, then gelu", inner, [](Linear& l) {
     l.device.dense().linear_forward(l.pre, l.x, l.w, &l.bias, Fused::None);
-    l.device.pointwise().activation_forward(l.y, l.pre, Activation::GeluTanh);
+    l.device.activation().forward(l.y, l.pre, Activation::GeluTanh);
   }));
   cases.push_back({"linear w -> h, forward, bias and gelu as one", [inner](Device& device) -> Run {
                      auto l = inner(device);
@@ -71,7 +71,7 @@ void add_products(Cases& cases, const Extents& e) {
   const auto outer = layer(e.tokens(), e.hidden, e.width());
   cases.push_back(one<Linear>("linear h -> w, backward, input, then gelu", outer, [](Linear& l) {
     l.device.dense().linear_backward_input(l.dx, l.y, l.w);
-    l.device.pointwise().activation_backward(l.dx, l.dx, l.x, Activation::GeluTanh);
+    l.device.activation().backward(l.dx, l.dx, l.x, Activation::GeluTanh);
   }));
   cases.push_back(
       {"linear h -> w, backward, input and gelu as one", [outer](Device& device) -> Run {
@@ -144,18 +144,18 @@ void add_norms(Cases& cases, const Extents& e) {
                                             some(shape, kBf16), some(shape, kBf16),
                                             some({e.tokens()}, kF32), some({e.tokens()}, kF32),
                                             some({e.width()}, kF32), some({e.width()}, kF32)});
-    device.norm().layer_norm_forward(norm->y, norm->mean, norm->rstd, norm->x, norm->gamma,
-                                     norm->beta, 1e-5F);
+    device.row_norm().layer_norm_forward(norm->y, norm->mean, norm->rstd, norm->x, norm->gamma,
+                                         norm->beta, 1e-5F);
     return norm;
   };
   cases.push_back(one<Norm>("layer norm, forward", make, [](Norm& n) {
-    n.device.norm().layer_norm_forward(n.y, n.mean, n.rstd, n.x, n.gamma, n.beta, 1e-5F);
+    n.device.row_norm().layer_norm_forward(n.y, n.mean, n.rstd, n.x, n.gamma, n.beta, 1e-5F);
   }));
   cases.push_back(one<Norm>("layer norm, backward, input", make, [](Norm& n) {
-    n.device.norm().layer_norm_backward_input(n.dx, n.g, n.x, n.mean, n.rstd, n.gamma);
+    n.device.row_norm().layer_norm_backward_input(n.dx, n.g, n.x, n.mean, n.rstd, n.gamma);
   }));
   cases.push_back(one<Norm>("layer norm, backward, weight", make, [](Norm& n) {
-    n.device.norm().layer_norm_backward_weight(n.gamma, n.beta, n.g, n.x, n.mean, n.rstd);
+    n.device.row_norm().layer_norm_backward_weight(n.gamma, n.beta, n.g, n.x, n.mean, n.rstd);
   }));
 }
 
@@ -170,10 +170,10 @@ void add_passes(Cases& cases, const Extents& e) {
                                          noise(device, shape, kBf16), noise(device, shape, kBf16)});
   };
   cases.push_back(one<Three>("gelu, forward", make, [](Three& t) {
-    t.device.pointwise().activation_forward(t.y, t.a, Activation::GeluTanh);
+    t.device.activation().forward(t.y, t.a, Activation::GeluTanh);
   }));
   cases.push_back(one<Three>("gelu, backward", make, [](Three& t) {
-    t.device.pointwise().activation_backward(t.y, t.a, t.b, Activation::GeluTanh);
+    t.device.activation().backward(t.y, t.a, t.b, Activation::GeluTanh);
   }));
   cases.push_back(
       one<Three>("add", make, [](Three& t) { t.device.pointwise().add(t.y, t.a, t.b); }));

@@ -82,15 +82,15 @@ void add_images(Cases& cases, const Extents& e) {
                noise(device, shape, kBf16), device.empty(shape, DType::I32, Purpose::Workspace),
                row(), row(), noise(device, {kNormSums, e.channels}, kF32),
                noise(device, {2, e.channels}, kF32), row(), row()});
-    device.norm().batch_norm_forward(all->y, all->mean, all->rstd, all->sums, all->x, all->gamma,
-                                     all->beta, 1e-5F);
+    device.batch_norm().forward(all->y, all->mean, all->rstd, all->sums, all->x, all->gamma,
+                                all->beta, 1e-5F);
     return all;
   };
   cases.push_back(one<Normed>("batch norm, forward", make, [](Normed& n) {
-    n.device.norm().batch_norm_forward(n.y, n.mean, n.rstd, n.sums, n.x, n.gamma, n.beta, 1e-5F);
+    n.device.batch_norm().forward(n.y, n.mean, n.rstd, n.sums, n.x, n.gamma, n.beta, 1e-5F);
   }));
   cases.push_back(one<Normed>("batch norm, backward", make, [](Normed& n) {
-    n.device.norm().batch_norm_backward(n.y, n.both, n.g, n.x, n.mean, n.rstd, n.gamma);
+    n.device.batch_norm().backward(n.y, n.both, n.g, n.x, n.mean, n.rstd, n.gamma);
   }));
   const Window window{
       .kernel_h = 3, .kernel_w = 3, .pad_top = 1, .pad_bottom = 1, .pad_left = 1, .pad_right = 1};

@@ -31,26 +31,19 @@ class Pacing final : public PacingDevice {
         nap_(nap) {
     // The system may let a sleep last 50 us longer than asked, to wake several at once.
     (void)prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
+    DeviceModel own = model;
+    own.name = "dry run of " + model.name;
+    own.own_memory = false;  // its links and messages are the host's
+    set_facts({.description = own.name,
+               .model = own,
+               .native_bf16 = counting_.native_bf16(),
+               .holds_values = false});
   }
 
   void set_pace(std::function<double(int64_t)> pace) override { pace_of_ = std::move(pace); }
   void set_progress(const std::function<void()>& progress) override { progress_ = progress; }
 
   [[nodiscard]] const OpCount& count() const override { return counting_.count(); }
-  [[nodiscard]] std::string description() const override {
-    return "dry run of " + counting_.model().name;
-  }
-  // Its links and messages are the host's.
-  [[nodiscard]] DeviceModel model() const override {
-    DeviceModel model = counting_.model();
-    model.name = description();
-    model.own_memory = false;
-    return model;
-  }
-  [[nodiscard]] bool native_bf16() const override { return counting_.native_bf16(); }
-  [[nodiscard]] bool host_addressable() const override { return true; }
-  [[nodiscard]] bool holds_values() const override { return false; }
-  [[nodiscard]] int64_t primitives_created() const override { return 0; }
 
   void synchronize() override {
     wait();
@@ -71,14 +64,7 @@ class Pacing final : public PacingDevice {
     starts_anew_ = true;
   }
 
-  DenseOps& dense() override { return counting_.dense(); }
-  ImageOps& image() override { return counting_.image(); }
-  NormOps& norm() override { return counting_.norm(); }
-  PointwiseOps& pointwise() override { return counting_.pointwise(); }
-  LayoutOps& layout() override { return counting_.layout(); }
-  AttentionOps& attention() override { return counting_.attention(); }
-  TokenOps& token() override { return counting_.token(); }
-  UpdateOps& update() override { return counting_.update(); }
+  OpSet& ops() override { return counting_.ops(); }
   Memory& memory() override { return counting_.memory(); }
   Memory& host_memory() override { return host_memory_; }
 

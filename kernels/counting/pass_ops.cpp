@@ -1,4 +1,4 @@
-// kernels/counting/pass_ops.cpp -- the families that pass over their operands once: norms, element
+// kernels/counting/pass_ops.cpp -- the families that pass over their operands once: element
 // by element, layout, tokens, updates. Their time is the memory's; FLOPs are a few per element.
 #include "kernels/counting/tally.h"
 
@@ -6,10 +6,6 @@ namespace penstock {
 namespace {
 
 // FLOPs per element, to the nearest handful.
-constexpr double kNormForward = 7;  // two sums, centre, scale, affine
-constexpr double kNormBackward = 12;
-constexpr double kRmsForward = 4;  // a sum of squares, scale, weight
-constexpr double kRmsBackward = 8;
 constexpr double kSmooth = 8;  // an exp or a tanh and what is around it
 constexpr double kCrossEntropy = 5;
 
@@ -17,88 +13,18 @@ double elements(const Tensor& t) {
   return static_cast<double>(t.elements());
 }
 
-class CountingNorm final : public NormOps {
+class CountingActivation final : public ActivationOps {
  public:
-  explicit CountingNorm(Tally& tally) : tally_(tally) {}
+  explicit CountingActivation(Tally& tally) : tally_(tally) {}
 
-  void layer_norm_forward(Tensor& y, Tensor& mean, Tensor& rstd, const Tensor& x,
-                          const Tensor& gamma, const Tensor& beta, float /*epsilon*/) override {
-    tally_.pass(kNormForward * elements(x), {&y, &mean, &rstd, &x, &gamma, &beta});
-  }
-  void layer_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x, const Tensor& mean,
-                                 const Tensor& rstd, const Tensor& gamma) override {
-    tally_.pass(kNormBackward * elements(x), {&dx, &g, &x, &mean, &rstd, &gamma});
-  }
-  void layer_norm_backward_weight(Tensor& dgamma, Tensor& dbeta, const Tensor& g, const Tensor& x,
-                                  const Tensor& mean, const Tensor& rstd) override {
-    tally_.pass(4 * elements(x), {&dgamma, &dgamma, &dbeta, &dbeta, &g, &x, &mean, &rstd});
-  }
-
-  void rms_norm_forward(Tensor& y, Tensor& rstd, const Tensor& x, const Tensor& gamma,
-                        float /*epsilon*/) override {
-    tally_.pass(kRmsForward * elements(x), {&y, &rstd, &x, &gamma});
-  }
-  void rms_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x, const Tensor& rstd,
-                               const Tensor& gamma) override {
-    tally_.pass(kRmsBackward * elements(x), {&dx, &g, &x, &rstd, &gamma});
-  }
-  void rms_norm_backward_weight(Tensor& dgamma, const Tensor& g, const Tensor& x,
-                                const Tensor& rstd) override {
-    tally_.pass(3 * elements(x), {&dgamma, &dgamma, &g, &x, &rstd});
-  }
-
-  // The statistics are a pass of their own over x, so are the sums of the gradients.
-  void batch_norm_forward(Tensor& y, Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
-                          const Tensor& gamma, const Tensor& beta, float /*epsilon*/) override {
-    tally_.pass(kNormForward * elements(x), {&y, &mean, &rstd, &sums, &x, &x, &gamma, &beta});
-  }
-  void batch_norm_moments(Tensor& mean, Tensor& variance, const Tensor& sums,
-                          double /*positions*/) override {
-    tally_.pass(2 * elements(sums), {&mean, &variance, &sums});
-  }
-  void batch_norm_inference(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& variance,
-                            const Tensor& gamma, const Tensor& beta, float /*epsilon*/) override {
-    tally_.pass(4 * elements(x), {&y, &x, &mean, &variance, &gamma, &beta});
-  }
-  void batch_norm_backward(Tensor& dx, Tensor& dparameters, const Tensor& g, const Tensor& x,
-                           const Tensor& mean, const Tensor& rstd, const Tensor& gamma) override {
-    tally_.pass(kNormBackward * elements(x),
-                {&dx, &dparameters, &g, &g, &x, &x, &mean, &rstd, &gamma});
-  }
-  void batch_norm_statistics(Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
-                             float /*epsilon*/) override {
-    tally_.pass(3 * elements(x), {&mean, &rstd, &sums, &x});
-  }
-  void batch_norm_apply(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& rstd,
-                        const Tensor& gamma, const Tensor& beta) override {
-    tally_.pass(4 * elements(x), {&y, &x, &mean, &rstd, &gamma, &beta});
-  }
-  void batch_norm_gradients(Tensor& dparameters, const Tensor& g, const Tensor& x,
-                            const Tensor& mean, const Tensor& rstd) override {
-    tally_.pass(4 * elements(x), {&dparameters, &g, &x, &mean, &rstd});
-  }
-  void batch_norm_backward_input(Tensor& dx, const Tensor& dparameters, int64_t /*positions*/,
-                                 const Tensor& g, const Tensor& x, const Tensor& mean,
-                                 const Tensor& rstd, const Tensor& gamma) override {
-    tally_.pass(8 * elements(x), {&dx, &dparameters, &g, &x, &mean, &rstd, &gamma});
-  }
-
- private:
-  Tally& tally_;
-};
-
-class CountingPointwise final : public PointwiseOps {
- public:
-  explicit CountingPointwise(Tally& tally) : tally_(tally) {}
-
-  void activation_forward(Tensor& y, const Tensor& x, Activation f) override {
+  void forward(Tensor& y, const Tensor& x, Activation f) override {
     const double flops = cost_of(f) * elements(y);
     const Tensor wide = tally_.widened(x);
     if (!wide) return tally_.pass(flops, {&y, &x});
     tally_.pass(flops, {&wide, &wide});
     tally_.convert(elements(y));
   }
-  void activation_backward(Tensor& dx, const Tensor& g, const Tensor& x, Activation f) override {
+  void backward(Tensor& dx, const Tensor& g, const Tensor& x, Activation f) override {
     const double flops = cost_of(f) * elements(dx);
     const Tensor wide_g = tally_.widened(g);
     const Tensor wide_x = tally_.widened(x);
@@ -109,7 +35,7 @@ class CountingPointwise final : public PointwiseOps {
   // One pass on devices that fuse; the CPU's is one for each of what it is made of.
   void gated_forward(Tensor& y, const Tensor& gate, const Tensor& x, Activation f) override {
     if (!in_parts()) return tally_.pass((cost_of(f) + 1) * elements(y), {&y, &gate, &x});
-    activation_forward(y, gate, f);
+    forward(y, gate, f);
     multiply(y, y, x);
   }
   void gated_backward(Tensor& dgate, Tensor& dx, const Tensor& g, const Tensor& gate,
@@ -117,14 +43,29 @@ class CountingPointwise final : public PointwiseOps {
     if (!in_parts()) {
       return tally_.pass((2 * cost_of(f) + 2) * elements(dx), {&dgate, &dx, &g, &gate, &x});
     }
-    activation_forward(dx, gate, f);
+    forward(dx, gate, f);
     multiply(dx, dx, g);
     multiply(dgate, g, x);
-    activation_backward(dgate, dgate, gate, f);
+    backward(dgate, dgate, gate, f);
   }
   void fused_backward(Tensor& dx, const Tensor& g, const Tensor& y, Fused /*f*/) override {
     tally_.pass(3 * elements(dx), {&dx, &g, &y});
   }
+
+ private:
+  [[nodiscard]] bool in_parts() const { return tally_.model().packs_filters; }
+  static double cost_of(Activation f) { return f == Activation::Relu ? 1 : kSmooth; }
+  void multiply(Tensor& y, const Tensor& a, const Tensor& b) {
+    tally_.pass(elements(y), {&y, &a, &b});
+  }
+
+  Tally& tally_;
+};
+
+class CountingPointwise final : public PointwiseOps {
+ public:
+  explicit CountingPointwise(Tally& tally) : tally_(tally) {}
+
   void add(Tensor& y, const Tensor& a, const Tensor& b) override {
     tally_.pass(elements(y), {&y, &a, &b});
   }
@@ -153,8 +94,6 @@ class CountingPointwise final : public PointwiseOps {
   void copy(Tensor& y, const Tensor& x) override { tally_.pass(0, {&y, &x}); }
 
  private:
-  [[nodiscard]] bool in_parts() const { return tally_.model().packs_filters; }
-  static double cost_of(Activation f) { return f == Activation::Relu ? 1 : kSmooth; }
   Tally& tally_;
 };
 
@@ -256,8 +195,8 @@ class CountingUpdate final : public UpdateOps {
 
 }  // namespace
 
-std::unique_ptr<NormOps> counting_norm_ops(Tally& tally) {
-  return std::make_unique<CountingNorm>(tally);
+std::unique_ptr<ActivationOps> counting_activation_ops(Tally& tally) {
+  return std::make_unique<CountingActivation>(tally);
 }
 std::unique_ptr<PointwiseOps> counting_pointwise_ops(Tally& tally) {
   return std::make_unique<CountingPointwise>(tally);

@@ -66,7 +66,9 @@ class Tally {
 // The tally must outlive the ops.
 [[nodiscard]] std::unique_ptr<DenseOps> counting_dense_ops(Tally& tally);
 [[nodiscard]] std::unique_ptr<ImageOps> counting_image_ops(Tally& tally);
-[[nodiscard]] std::unique_ptr<NormOps> counting_norm_ops(Tally& tally);
+[[nodiscard]] std::unique_ptr<RowNormOps> counting_row_norm_ops(Tally& tally);
+[[nodiscard]] std::unique_ptr<BatchNormOps> counting_batch_norm_ops(Tally& tally);
+[[nodiscard]] std::unique_ptr<ActivationOps> counting_activation_ops(Tally& tally);
 [[nodiscard]] std::unique_ptr<PointwiseOps> counting_pointwise_ops(Tally& tally);
 [[nodiscard]] std::unique_ptr<LayoutOps> counting_layout_ops(Tally& tally);
 [[nodiscard]] std::unique_ptr<AttentionOps> counting_attention_ops(Tally& tally);

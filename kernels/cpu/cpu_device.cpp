@@ -3,7 +3,7 @@
 
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/onednn/onednn.h"
-#include "kernels/cpu/processor.h"
+#include "kernels/cpu/processor/processor.h"
 
 namespace penstock {
 namespace {
@@ -11,33 +11,29 @@ namespace {
 class CpuDevice final : public Device {
  public:
   CpuDevice(int threads, Bf16 bf16, const ProcessorSpeed& speed)
-      : speed_(speed),
-        memory_(host_memory_source()),
+      : memory_(host_memory_source()),
         dnn_(threads, memory_, bf16),
         context_{threads, memory_, dnn_},
-        dense_(cpu_dense_ops(context_)),
-        image_(cpu_image_ops(context_)),
-        norm_(cpu_norm_ops(context_)),
-        pointwise_(cpu_pointwise_ops(context_)),
-        layout_(cpu_layout_ops(context_)),
-        attention_(cpu_attention_ops(context_)),
-        token_(cpu_token_ops(context_)),
-        update_(cpu_update_ops(context_)) {
+        ops_{.dense = cpu_dense_ops(context_),
+             .image = cpu_image_ops(context_),
+             .row_norm = cpu_row_norm_ops(context_),
+             .batch_norm = cpu_batch_norm_ops(context_),
+             .activation = cpu_activation_ops(context_),
+             .pointwise = cpu_pointwise_ops(context_),
+             .layout = cpu_layout_ops(context_),
+             .attention = cpu_attention_ops(context_),
+             .token = cpu_token_ops(context_),
+             .update = cpu_update_ops(context_)} {
     flush_denormals(threads);
-  }
-
-  [[nodiscard]] std::string description() const override {
-    return "cpu (" + dnn_.isa() + ", " + std::to_string(context_.threads) +
-           (context_.threads == 1 ? " thread)" : " threads)");
-  }
-  [[nodiscard]] DeviceModel model() const override {
     Processor processor = processor_at_hand();
     processor.bf16 = dnn_.native_bf16();
-    return cpu_model(processor, context_.threads, speed_);
+    set_facts({.description = "cpu (" + dnn_.isa() + ", " + std::to_string(threads) +
+                              (threads == 1 ? " thread)" : " threads)"),
+               .model = cpu_model(processor, threads, speed),
+               .native_bf16 = dnn_.native_bf16(),
+               .overwrites_gradients = true});
   }
-  [[nodiscard]] bool native_bf16() const override { return dnn_.native_bf16(); }
-  [[nodiscard]] bool host_addressable() const override { return true; }
-  [[nodiscard]] bool overwrites_gradients() const override { return true; }
+
   void synchronize() override {}  // every op has ended when it returns
   void copy_from_host(Tensor& to, const void* from, size_t size_bytes) override {
     std::memcpy(to.raw(), from, size_bytes);
@@ -45,31 +41,18 @@ class CpuDevice final : public Device {
   void copy_to_host(void* to, const Tensor& from, size_t size_bytes) override {
     std::memcpy(to, from.raw(), size_bytes);
   }
-  [[nodiscard]] int64_t primitives_created() const override { return dnn_.primitives_created(); }
+  [[nodiscard]] DeviceCounts counts() const override {
+    return {.primitives_created = dnn_.primitives_created()};
+  }
 
-  DenseOps& dense() override { return *dense_; }
-  ImageOps& image() override { return *image_; }
-  NormOps& norm() override { return *norm_; }
-  PointwiseOps& pointwise() override { return *pointwise_; }
-  LayoutOps& layout() override { return *layout_; }
-  AttentionOps& attention() override { return *attention_; }
-  TokenOps& token() override { return *token_; }
-  UpdateOps& update() override { return *update_; }
+  OpSet& ops() override { return ops_; }
   Memory& memory() override { return memory_; }
 
  private:
-  ProcessorSpeed speed_;
   Memory memory_;  // first in, last out: the families hold scratch tensors
   OneDnn dnn_;
   CpuContext context_;
-  std::unique_ptr<DenseOps> dense_;
-  std::unique_ptr<ImageOps> image_;
-  std::unique_ptr<NormOps> norm_;
-  std::unique_ptr<PointwiseOps> pointwise_;
-  std::unique_ptr<LayoutOps> layout_;
-  std::unique_ptr<AttentionOps> attention_;
-  std::unique_ptr<TokenOps> token_;
-  std::unique_ptr<UpdateOps> update_;
+  OpSet ops_;
 };
 
 }  // namespace

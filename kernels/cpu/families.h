@@ -19,7 +19,9 @@ struct CpuContext {
 // The context must outlive the ops.
 [[nodiscard]] std::unique_ptr<DenseOps> cpu_dense_ops(CpuContext& context);
 [[nodiscard]] std::unique_ptr<ImageOps> cpu_image_ops(CpuContext& context);
-[[nodiscard]] std::unique_ptr<NormOps> cpu_norm_ops(CpuContext& context);
+[[nodiscard]] std::unique_ptr<RowNormOps> cpu_row_norm_ops(CpuContext& context);
+[[nodiscard]] std::unique_ptr<BatchNormOps> cpu_batch_norm_ops(CpuContext& context);
+[[nodiscard]] std::unique_ptr<ActivationOps> cpu_activation_ops(CpuContext& context);
 [[nodiscard]] std::unique_ptr<PointwiseOps> cpu_pointwise_ops(CpuContext& context);
 [[nodiscard]] std::unique_ptr<LayoutOps> cpu_layout_ops(CpuContext& context);
 [[nodiscard]] std::unique_ptr<AttentionOps> cpu_attention_ops(CpuContext& context);

@@ -1,38 +1,13 @@
-// kernels/cpu/pointwise.cpp -- sums, dropout, fills and casts at the speed of memory. Activations
-// are oneDNN's.
+// kernels/cpu/pointwise.cpp -- sums, dropout, fills and casts at the speed of memory.
 #include <array>
 #include <cstring>
 
 #include "kernels/cpu/loops/column_sums.h"
-#include "kernels/cpu/loops/loops.h"
+#include "kernels/cpu/loops/maps.h"
 #include "kernels/cpu/loops/random_mask.h"
-#include "kernels/cpu/loops/simd_math.h"
-#include "kernels/cpu/onednn/onednn.h"
 
 namespace penstock {
 namespace {
-
-// y[i] = f(a[i])
-template <class Y, class A, class F>
-void map(const CpuContext& context, Y* y, const A* a, int64_t elements, const F& f) {
-  for_elements(context, elements, [&](int64_t first, int64_t last) {
-#pragma GCC ivdep
-    for (int64_t i = first; i < last; ++i) {
-      y[i] = static_cast<Y>(f(static_cast<float>(a[i])));
-    }
-  });
-}
-
-// y[i] = f(a[i], b[i])
-template <class Y, class A, class B, class F>
-void map(const CpuContext& context, Y* y, const A* a, const B* b, int64_t elements, const F& f) {
-  for_elements(context, elements, [&](int64_t first, int64_t last) {
-#pragma GCC ivdep
-    for (int64_t i = first; i < last; ++i) {
-      y[i] = static_cast<Y>(f(static_cast<float>(a[i]), static_cast<float>(b[i])));
-    }
-  });
-}
 
 template <class T>
 void add_repeated(const CpuContext& context, T* y, const T* a, const float* b, int64_t elements,
@@ -113,46 +88,11 @@ class CpuPointwise final : public PointwiseOps {
  public:
   explicit CpuPointwise(CpuContext& context) : context_(context) {}
 
-  void activation_forward(Tensor& y, const Tensor& x, Activation f) override {
-    require_alike("activation_forward", y, x);
-    context_.dnn.activation_forward(y.raw(), x.raw(), x.elements(), x.dtype(), f);
-  }
-  void activation_backward(Tensor& dx, const Tensor& g, const Tensor& x, Activation f) override {
-    require_alike("activation_backward", dx, x);
-    require_alike("activation_backward", g, x);
-    context_.dnn.activation_backward(dx.raw(), g.raw(), x.raw(), x.elements(), x.dtype(), f);
-  }
-  void gated_forward(Tensor& y, const Tensor& gate, const Tensor& x, Activation f) override {
-    require_alike("gated_forward", gate, x);
-    activation_forward(y, gate, f);
-    multiply(y, y, x);
-  }
-  void gated_backward(Tensor& dgate, Tensor& dx, const Tensor& g, const Tensor& gate,
-                      const Tensor& x, Activation f) override {
-    require_alike("gated_backward", gate, x);
-    activation_forward(dx, gate, f);
-    multiply(dx, dx, g);
-    multiply(dgate, g, x);
-    activation_backward(dgate, dgate, gate, f);
-  }
-  void fused_backward(Tensor& dx, const Tensor& g, const Tensor& y, Fused f) override {
-    switch (f) {
-      case Fused::None:
-        return copy(dx, g);
-      case Fused::Relu:
-        return map2("fused_backward", dx, g, y,
-                    [](float gi, float yi) { return yi > 0.0F ? gi : 0.0F; });
-      case Fused::Tanh:
-        return map2("fused_backward", dx, g, y,
-                    [](float gi, float yi) { return gi * (1.0F - yi * yi); });
-    }
-  }
-
   void add(Tensor& y, const Tensor& a, const Tensor& b) override {
-    map2("add", y, a, b, [](float ai, float bi) { return ai + bi; });
+    map_alike(context_, "add", y, a, b, [](float ai, float bi) { return ai + bi; });
   }
   void multiply(Tensor& y, const Tensor& a, const Tensor& b) override {
-    map2("multiply", y, a, b, [](float ai, float bi) { return ai * bi; });
+    map_alike(context_, "multiply", y, a, b, [](float ai, float bi) { return ai * bi; });
   }
   void accumulate(Tensor& y, const Tensor& a) override {
     require_elements("accumulate", a, y.elements());
@@ -237,15 +177,6 @@ class CpuPointwise final : public PointwiseOps {
   }
 
  private:
-  template <class F>
-  void map2(const char* op, Tensor& y, const Tensor& a, const Tensor& b, const F& f) {
-    require_alike(op, y, a);
-    require_alike(op, y, b);
-    with_element_type(y.dtype(), op, [&]<class T>(T) {
-      map(context_, y.data<T>(), a.data<T>(), b.data<T>(), y.elements(), f);
-    });
-  }
-
   static void require_fraction(const char* op, const Tensor& part, const Tensor& whole) {
     if (part.elements() == 0 || whole.elements() % part.elements() != 0) {
       fail_internal(std::string(op) + ": " + part.shape().text() + " does not repeat to " +

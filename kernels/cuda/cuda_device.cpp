@@ -40,7 +40,6 @@ std::string describe(const cudaDeviceProp& properties) {
          " GiB";
 }
 
-// Chosen before anything else of the device is made: streams belong to the current device.
 int made_current(int ordinal) {
   PENSTOCK_CUDA(cudaSetDevice(ordinal));
   return ordinal;
@@ -60,106 +59,89 @@ int64_t usable_bytes() {
 class OneGpu final : public CudaDevice {
  public:
   OneGpu(int ordinal, bool graphs, int spare_processors)
-      : ordinal_(made_current(ordinal)),
+      : CudaDevice(ordinal, graphs),
         properties_(properties_of(ordinal)),
         usable_bytes_(usable_bytes()),
-        queue_(graphs),
-        memory_(device_memory_source(queue_.stream())),
+        memory_(device_memory_source(queue().stream())),
         pinned_(pinned_memory_source()),
-        context_{queue_,   memory_,         trouble_, properties_, primitives_created_,
+        context_{queue(),  memory_,         trouble_, properties_, primitives_created_,
                  choices_, spare_processors},
-        dense_(cuda_dense_ops(context_)),
-        image_(cuda_image_ops(context_)),
-        norm_(cuda_norm_ops(context_)),
-        pointwise_(cuda_pointwise_ops(context_)),
-        layout_(cuda_layout_ops(context_)),
-        attention_(cuda_attention_ops(context_)),
-        token_(cuda_token_ops(context_)),
-        update_(cuda_update_ops(context_)) {}
+        ops_{.dense = cuda_dense_ops(context_),
+             .image = cuda_image_ops(context_),
+             .row_norm = cuda_row_norm_ops(context_),
+             .batch_norm = cuda_batch_norm_ops(context_),
+             .activation = cuda_activation_ops(context_),
+             .pointwise = cuda_pointwise_ops(context_),
+             .layout = cuda_layout_ops(context_),
+             .attention = cuda_attention_ops(context_),
+             .token = cuda_token_ops(context_),
+             .update = cuda_update_ops(context_)} {
+    set_facts(
+        {.description = "cuda:" + std::to_string(ordinal) + " (" + describe(properties_) + ")",
+         .model = cuda_device_model(properties_, ordinal, usable_bytes_),
+         .native_bf16 = properties_.major >= 8,
+         .host_addressable = false});
+  }
 
-  [[nodiscard]] std::string description() const override {
-    return "cuda:" + std::to_string(ordinal_) + " (" + describe(properties_) + ")";
-  }
-  [[nodiscard]] DeviceModel model() const override {
-    return cuda_device_model(properties_, ordinal_, usable_bytes_);
-  }
-  [[nodiscard]] bool native_bf16() const override { return properties_.major >= 8; }
-  [[nodiscard]] bool host_addressable() const override { return false; }
   void synchronize() override {
-    queue_.synchronize();
+    queue().synchronize();
     trouble_.check();
   }
   void copy_from_host(Tensor& to, const void* from, size_t size_bytes) override {
     before_copy();
     PENSTOCK_CUDA(
-        cudaMemcpyAsync(to.raw(), from, size_bytes, cudaMemcpyHostToDevice, queue_.stream()));
+        cudaMemcpyAsync(to.raw(), from, size_bytes, cudaMemcpyHostToDevice, queue().stream()));
     synchronize();
   }
   void copy_to_host(void* to, const Tensor& from, size_t size_bytes) override {
     before_copy();
     PENSTOCK_CUDA(
-        cudaMemcpyAsync(to, from.raw(), size_bytes, cudaMemcpyDeviceToHost, queue_.stream()));
+        cudaMemcpyAsync(to, from.raw(), size_bytes, cudaMemcpyDeviceToHost, queue().stream()));
     synchronize();
   }
   void upload(Tensor& to, const Tensor& from) override {
-    queue_.flush();
+    queue().flush();
     PENSTOCK_CUDA(cudaMemcpyAsync(to.raw(), from.raw(), from.size_bytes(), cudaMemcpyHostToDevice,
-                                  queue_.stream()));
+                                  queue().stream()));
   }
   [[nodiscard]] std::unique_ptr<UploadLane> make_upload_lane(size_t slots) override {
-    return std::make_unique<CopyLane>(slots, queue_);
+    return std::make_unique<CopyLane>(slots, queue());
   }
-  void begin_section(int64_t key) override { queue_.begin_section(key); }
-  void end_section() override { queue_.end_section(); }
+  void begin_section(int64_t key) override { queue().begin_section(key); }
+  void end_section() override { queue().end_section(); }
   [[nodiscard]] std::unique_ptr<DeviceClock> make_clock(size_t points) override {
-    return std::make_unique<EventClock>(points, queue_);
+    return std::make_unique<EventClock>(points, queue());
   }
-  [[nodiscard]] int64_t primitives_created() const override { return primitives_created_; }
-  [[nodiscard]] std::vector<std::string> library_choices() const override { return choices_; }
-  [[nodiscard]] int64_t commands_issued() const override { return queue_.counts().issued; }
+  [[nodiscard]] DeviceCounts counts() const override {
+    return {primitives_created_, context_.queue.counts().issued, choices_};
+  }
 
-  DenseOps& dense() override { return *dense_; }
-  ImageOps& image() override { return *image_; }
-  NormOps& norm() override { return *norm_; }
-  PointwiseOps& pointwise() override { return *pointwise_; }
-  LayoutOps& layout() override { return *layout_; }
-  AttentionOps& attention() override { return *attention_; }
-  TokenOps& token() override { return *token_; }
-  UpdateOps& update() override { return *update_; }
+  OpSet& ops() override { return ops_; }
   Memory& memory() override { return memory_; }
   Memory& host_memory() override { return pinned_; }
-
-  Queue& queue() override { return queue_; }
-  [[nodiscard]] int ordinal() const override { return ordinal_; }
 
  private:
   // The driver may wait itself in a copy to or from pageable memory, where it is not watched.
   void before_copy() {
-    queue_.flush();
-    if (queue_.host_waits().any()) queue_.synchronize();
+    queue().flush();
+    if (queue().host_waits().any()) queue().synchronize();
   }
 
-  int ordinal_;
   cudaDeviceProp properties_;
   int64_t usable_bytes_;
-  Queue queue_;  // first in, last out: memory goes back in its stream's order
   Memory memory_;
   Memory pinned_;
   Trouble trouble_;
   int64_t primitives_created_ = 0;
   std::vector<std::string> choices_;
   CudaContext context_;
-  std::unique_ptr<DenseOps> dense_;
-  std::unique_ptr<ImageOps> image_;
-  std::unique_ptr<NormOps> norm_;
-  std::unique_ptr<PointwiseOps> pointwise_;
-  std::unique_ptr<LayoutOps> layout_;
-  std::unique_ptr<AttentionOps> attention_;
-  std::unique_ptr<TokenOps> token_;
-  std::unique_ptr<UpdateOps> update_;
+  OpSet ops_;
 };
 
 }  // namespace
+
+CudaDevice::CudaDevice(int ordinal, bool graphs)
+    : ordinal_(made_current(ordinal)), queue_(graphs) {}
 
 std::vector<std::string> cuda_devices() {
   const int visible = visible_devices();

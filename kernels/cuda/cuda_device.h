@@ -9,8 +9,16 @@ namespace penstock {
 
 class CudaDevice : public Device {
  public:
-  [[nodiscard]] virtual Queue& queue() = 0;
-  [[nodiscard]] virtual int ordinal() const = 0;
+  [[nodiscard]] Queue& queue() { return queue_; }
+  [[nodiscard]] int ordinal() const { return ordinal_; }
+
+ protected:
+  // Makes the GPU current first: streams belong to the current device.
+  CudaDevice(int ordinal, bool graphs);
+
+ private:
+  int ordinal_;
+  Queue queue_;  // outlives what derives from this: memory goes back in its stream's order
 };
 
 // The GPU behind a Device that is not host_addressable().

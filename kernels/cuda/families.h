@@ -47,7 +47,9 @@ struct CudaContext {
 // The context must outlive the ops.
 [[nodiscard]] std::unique_ptr<DenseOps> cuda_dense_ops(CudaContext& context);
 [[nodiscard]] std::unique_ptr<ImageOps> cuda_image_ops(CudaContext& context);
-[[nodiscard]] std::unique_ptr<NormOps> cuda_norm_ops(CudaContext& context);
+[[nodiscard]] std::unique_ptr<RowNormOps> cuda_row_norm_ops(CudaContext& context);
+[[nodiscard]] std::unique_ptr<BatchNormOps> cuda_batch_norm_ops(CudaContext& context);
+[[nodiscard]] std::unique_ptr<ActivationOps> cuda_activation_ops(CudaContext& context);
 [[nodiscard]] std::unique_ptr<PointwiseOps> cuda_pointwise_ops(CudaContext& context);
 [[nodiscard]] std::unique_ptr<LayoutOps> cuda_layout_ops(CudaContext& context);
 [[nodiscard]] std::unique_ptr<AttentionOps> cuda_attention_ops(CudaContext& context);

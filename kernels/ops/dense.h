@@ -10,7 +10,7 @@ namespace penstock {
 // derivative follows from their output, so that fusing changes nothing that backward needs.
 enum class Fused : uint8_t { None, Relu, Tanh };
 
-enum class Activation : uint8_t;  // kernels/ops/pointwise.h
+enum class Activation : uint8_t;  // kernels/ops/activation.h
 
 class DenseOps {
  public:
@@ -20,7 +20,7 @@ class DenseOps {
   // bias (fp32) may be null. x and y share one dtype.
   virtual void linear_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias,
                               Fused f) = 0;
-  // dx[r, in] = g[r, out] w. g is the gradient before f, see PointwiseOps::fused_backward.
+  // dx[r, in] = g[r, out] w. g is the gradient before f, see ActivationOps::fused_backward.
   virtual void linear_backward_input(Tensor& dx, const Tensor& g, Weight& w) = 0;
   // dw[out, in] = (accumulate ? dw : 0) + g^T x;  dbias[out] += column sums of g (null: none). dw
   // and dbias are fp32.

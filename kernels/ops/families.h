@@ -2,11 +2,15 @@
 // and overwritten (=) unless a comment says added to (+=).
 #pragma once
 
+#include <memory>
+
 namespace penstock {
 
 class DenseOps;
 class ImageOps;
-class NormOps;
+class RowNormOps;
+class BatchNormOps;
+class ActivationOps;
 class PointwiseOps;
 class LayoutOps;
 class AttentionOps;
@@ -14,18 +18,34 @@ class TokenOps;
 class UpdateOps;
 
 // One header each in this directory; kernels/ops.h has them all.
+struct OpSet {
+  std::unique_ptr<DenseOps> dense;            // matrix products
+  std::unique_ptr<ImageOps> image;            // convolution, pooling
+  std::unique_ptr<RowNormOps> row_norm;       // layer norm, RMS norm
+  std::unique_ptr<BatchNormOps> batch_norm;   // batch norm
+  std::unique_ptr<ActivationOps> activation;  // activation functions and gates
+  std::unique_ptr<PointwiseOps> pointwise;    // sums, dropout, fills, casts
+  std::unique_ptr<LayoutOps> layout;          // concat, split, transpose
+  std::unique_ptr<AttentionOps> attention;    // softmax, multi-head attention
+  std::unique_ptr<TokenOps> token;            // embedding, cross-entropy
+  std::unique_ptr<UpdateOps> update;          // optimizer arithmetic
+};
+
 class OpFamilies {
  public:
   virtual ~OpFamilies() = default;
 
-  virtual DenseOps& dense() = 0;          // matrix products
-  virtual ImageOps& image() = 0;          // convolution, pooling
-  virtual NormOps& norm() = 0;            // layer norm, batch norm
-  virtual PointwiseOps& pointwise() = 0;  // activations, sums, dropout, casts
-  virtual LayoutOps& layout() = 0;        // concat, split, transpose
-  virtual AttentionOps& attention() = 0;  // softmax, multi-head attention
-  virtual TokenOps& token() = 0;          // embedding, cross-entropy
-  virtual UpdateOps& update() = 0;        // optimizer arithmetic
+  [[nodiscard]] virtual OpSet& ops() = 0;
+  [[nodiscard]] DenseOps& dense() { return *ops().dense; }
+  [[nodiscard]] ImageOps& image() { return *ops().image; }
+  [[nodiscard]] RowNormOps& row_norm() { return *ops().row_norm; }
+  [[nodiscard]] BatchNormOps& batch_norm() { return *ops().batch_norm; }
+  [[nodiscard]] ActivationOps& activation() { return *ops().activation; }
+  [[nodiscard]] PointwiseOps& pointwise() { return *ops().pointwise; }
+  [[nodiscard]] LayoutOps& layout() { return *ops().layout; }
+  [[nodiscard]] AttentionOps& attention() { return *ops().attention; }
+  [[nodiscard]] TokenOps& token() { return *ops().token; }
+  [[nodiscard]] UpdateOps& update() { return *ops().update; }
 };
 
 }  // namespace penstock

@@ -1,28 +1,15 @@
-// kernels/ops/pointwise.h -- element by element: activations, sums, dropout, fills and casts.
+// kernels/ops/pointwise.h -- element by element: sums, dropout, fills and casts.
 // Inputs and outputs are fp32 or bf16 and share one dtype unless said otherwise; computed in fp32.
 #pragma once
 
-#include "kernels/ops/dense.h"
 #include "kernels/philox.h"
 #include "kernels/tensor.h"
 
 namespace penstock {
 
-enum class Activation : uint8_t { Relu, Gelu, GeluTanh, Silu, Tanh };
-
 class PointwiseOps {
  public:
   virtual ~PointwiseOps() = default;
-
-  virtual void activation_forward(Tensor& y, const Tensor& x, Activation f) = 0;  // y may be x
-  virtual void activation_backward(Tensor& dx, const Tensor& g, const Tensor& x,
-                                   Activation f) = 0;  // from the input; dx may be g
-  // y = f(gate) x, and the gradients of both (Dauphin et al. 2017, Shazeer 2020). y may be gate.
-  virtual void gated_forward(Tensor& y, const Tensor& gate, const Tensor& x, Activation f) = 0;
-  virtual void gated_backward(Tensor& dgate, Tensor& dx, const Tensor& g, const Tensor& gate,
-                              const Tensor& x, Activation f) = 0;
-  // dx = g f'(.) from the OUTPUT y of a fused function; dx may be g.
-  virtual void fused_backward(Tensor& dx, const Tensor& g, const Tensor& y, Fused f) = 0;
 
   virtual void add(Tensor& y, const Tensor& a, const Tensor& b) = 0;       // y may be a or b
   virtual void multiply(Tensor& y, const Tensor& a, const Tensor& b) = 0;  // y may be a or b

@@ -32,7 +32,7 @@ class ActivatedLinearNode final : public LinearNode {
   void differentiate_input(Device& device, Tensor& dpre, const Tensor& g, Weight& weight) override {
     if (!device.dense().fused_linear_activation_backward(dpre, g, weight, pre_, f_)) {
       LinearNode::differentiate_input(device, dpre, g, weight);
-      device.pointwise().activation_backward(dpre, dpre, pre_, f_);
+      device.activation().backward(dpre, dpre, pre_, f_);
     }
     pre_.reset();
   }

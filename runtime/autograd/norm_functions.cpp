@@ -22,8 +22,8 @@ class LayerNormNode final : public Node, public Recomputable {
   Tensor recompute(Tape& tape) override {
     if (!again_) {
       again_ = new_like(tape, x_);
-      tape.device().norm().layer_norm_forward(again_, mean_, rstd_, x_, gamma_.weight.value(),
-                                              beta_.weight.value(), epsilon_);
+      tape.device().row_norm().layer_norm_forward(again_, mean_, rstd_, x_, gamma_.weight.value(),
+                                                  beta_.weight.value(), epsilon_);
     }
     return again_;
   }
@@ -32,7 +32,8 @@ class LayerNormNode final : public Node, public Recomputable {
     g_ = tape.take_gradient(y_slot_);
     if (!g_ || x_slot_ < 0) return;
     Tensor dx = new_like(tape, x_);
-    tape.device().norm().layer_norm_backward_input(dx, g_, x_, mean_, rstd_, gamma_.weight.value());
+    tape.device().row_norm().layer_norm_backward_input(dx, g_, x_, mean_, rstd_,
+                                                       gamma_.weight.value());
     tape.give_gradient(x_slot_, std::move(dx));
   }
   void weight_gradient(Tape& tape) override {
@@ -40,7 +41,7 @@ class LayerNormNode final : public Node, public Recomputable {
     if (!g_ || !any_trained(&gamma_, &beta_)) return;
     Tensor dgamma = gradient_of(tape, gamma_);
     Tensor dbeta = gradient_of(tape, beta_);
-    tape.device().norm().layer_norm_backward_weight(dgamma, dbeta, g_, x_, mean_, rstd_);
+    tape.device().row_norm().layer_norm_backward_weight(dgamma, dbeta, g_, x_, mean_, rstd_);
   }
   [[nodiscard]] bool has_weights() const override {
     return relied_on() || any_trained(&gamma_, &beta_);
@@ -67,7 +68,7 @@ class RmsNormNode final : public Node, public Recomputable {
   Tensor recompute(Tape& tape) override {
     if (!again_) {
       again_ = new_like(tape, x_);
-      tape.device().norm().rms_norm_forward(again_, rstd_, x_, gamma_.weight.value(), epsilon_);
+      tape.device().row_norm().rms_norm_forward(again_, rstd_, x_, gamma_.weight.value(), epsilon_);
     }
     return again_;
   }
@@ -76,13 +77,13 @@ class RmsNormNode final : public Node, public Recomputable {
     g_ = tape.take_gradient(y_slot_);
     if (!g_ || x_slot_ < 0) return;
     Tensor dx = new_like(tape, x_);
-    tape.device().norm().rms_norm_backward_input(dx, g_, x_, rstd_, gamma_.weight.value());
+    tape.device().row_norm().rms_norm_backward_input(dx, g_, x_, rstd_, gamma_.weight.value());
     tape.give_gradient(x_slot_, std::move(dx));
   }
   void weight_gradient(Tape& tape) override {
     again_.reset();
     if (!g_ || !any_trained(&gamma_)) return;
-    tape.device().norm().rms_norm_backward_weight(summed_gradient(tape, gamma_), g_, x_, rstd_);
+    tape.device().row_norm().rms_norm_backward_weight(summed_gradient(tape, gamma_), g_, x_, rstd_);
   }
   [[nodiscard]] bool has_weights() const override { return relied_on() || any_trained(&gamma_); }
 
@@ -156,17 +157,17 @@ class BatchNormNode final : public Node {
   void input_gradient(Tape& tape) override {
     const Tensor g = tape.take_gradient(y_slot_);
     if (!g) return;
-    NormOps& ops = tape.device().norm();
+    BatchNormOps& ops = tape.device().batch_norm();
     const Tensor& gamma = gamma_.weight.value();
     parameters_ = new_tensor(tape, {2, gamma_.elements()}, DType::F32);
     Tensor dx = new_like(tape, x_);
     if (replicas_ == nullptr) {
-      ops.batch_norm_backward(dx, parameters_, g, x_, mean_, rstd_, gamma);
+      ops.backward(dx, parameters_, g, x_, mean_, rstd_, gamma);
     } else {
-      ops.batch_norm_gradients(parameters_, g, x_, mean_, rstd_);
+      ops.gradients(parameters_, g, x_, mean_, rstd_);
       const Tensor all = sum_over_replicas(tape.device(), parameters_, *replicas_);
       const int64_t positions = x_.shape().rows() * replicas_->count();
-      ops.batch_norm_backward_input(dx, all, positions, g, x_, mean_, rstd_, gamma);
+      ops.backward_input(dx, all, positions, g, x_, mean_, rstd_, gamma);
     }
     x_.reset();
     if (x_slot_ >= 0) tape.give_gradient(x_slot_, std::move(dx));
@@ -203,8 +204,8 @@ class FixedBatchNormNode final : public Node {
     if (!g) return;
     const Tensor zero = tape.device().zeros({gamma_.elements()}, DType::F32, Purpose::Activations);
     Tensor dx = new_like(tape, g);
-    tape.device().norm().batch_norm_inference(dx, g, zero, variance_, gamma_.weight.value(), zero,
-                                              epsilon_);
+    tape.device().batch_norm().inference(dx, g, zero, variance_, gamma_.weight.value(), zero,
+                                         epsilon_);
     tape.give_gradient(x_slot_, std::move(dx));
   }
 
@@ -223,8 +224,8 @@ Variable layer_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& 
   Tensor value = new_like(tape, x.value);
   Tensor mean = new_tensor(tape, {rows}, DType::F32);
   Tensor rstd = new_tensor(tape, {rows}, DType::F32);
-  tape.device().norm().layer_norm_forward(value, mean, rstd, x.value, gamma.weight.value(),
-                                          beta.weight.value(), epsilon);
+  tape.device().row_norm().layer_norm_forward(value, mean, rstd, x.value, gamma.weight.value(),
+                                              beta.weight.value(), epsilon);
   Variable y = tape.output(std::move(value), x.tracked() || any_trained(&gamma, &beta));
   if (y.tracked()) {
     y.source =
@@ -236,7 +237,7 @@ Variable layer_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& 
 Variable rms_norm(Tape& tape, const Variable& x, Parameter& gamma, float epsilon) {
   Tensor value = new_like(tape, x.value);
   Tensor rstd = new_tensor(tape, {x.shape().rows()}, DType::F32);
-  tape.device().norm().rms_norm_forward(value, rstd, x.value, gamma.weight.value(), epsilon);
+  tape.device().row_norm().rms_norm_forward(value, rstd, x.value, gamma.weight.value(), epsilon);
   Variable y = tape.output(std::move(value), x.tracked() || any_trained(&gamma));
   if (y.tracked()) y.source = &tape.add<RmsNormNode>(x, y.slot, std::move(rstd), gamma, epsilon);
   return y;
@@ -248,8 +249,8 @@ Variable batch_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& 
   Tensor value = new_like(tape, x.value);
   Tensor mean = new_tensor(tape, {channels}, DType::F32);
   Tensor rstd = new_tensor(tape, {channels}, DType::F32);
-  tape.device().norm().batch_norm_forward(value, mean, rstd, sums, x.value, gamma.weight.value(),
-                                          beta.weight.value(), epsilon);
+  tape.device().batch_norm().forward(value, mean, rstd, sums, x.value, gamma.weight.value(),
+                                     beta.weight.value(), epsilon);
   Variable y = tape.output(std::move(value), x.tracked() || any_trained(&gamma, &beta));
   if (y.tracked()) {
     tape.add<BatchNormNode>(x, y.slot, std::move(mean), std::move(rstd), gamma, beta, nullptr);
@@ -260,15 +261,14 @@ Variable batch_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& 
 Variable batch_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& beta, float epsilon,
                     Tensor& sums, Replicas& replicas, BatchStatistics& found) {
   const int64_t channels = gamma.elements();
-  NormOps& ops = tape.device().norm();
+  BatchNormOps& ops = tape.device().batch_norm();
   if (!found.mean) {
     found = {new_tensor(tape, {channels}, DType::F32), new_tensor(tape, {channels}, DType::F32)};
-    ops.batch_norm_statistics(found.mean, found.rstd, sums, x.value, epsilon);
+    ops.statistics(found.mean, found.rstd, sums, x.value, epsilon);
     merge_over_replicas(tape.device(), found.mean, found.rstd, replicas);
   }
   Tensor value = new_like(tape, x.value);
-  ops.batch_norm_apply(value, x.value, found.mean, found.rstd, gamma.weight.value(),
-                       beta.weight.value());
+  ops.apply(value, x.value, found.mean, found.rstd, gamma.weight.value(), beta.weight.value());
   Variable y = tape.output(std::move(value), x.tracked() || any_trained(&gamma, &beta));
   if (y.tracked()) {
     tape.add<BatchNormNode>(x, y.slot, found.mean, found.rstd, gamma, beta, &replicas);
@@ -279,8 +279,8 @@ Variable batch_norm(Tape& tape, const Variable& x, Parameter& gamma, Parameter& 
 Variable fixed_batch_norm(Tape& tape, const Variable& x, const Tensor& mean, const Tensor& variance,
                           const Parameter& gamma, const Parameter& beta, float epsilon) {
   Tensor value = new_like(tape, x.value);
-  tape.device().norm().batch_norm_inference(value, x.value, mean, variance, gamma.weight.value(),
-                                            beta.weight.value(), epsilon);
+  tape.device().batch_norm().inference(value, x.value, mean, variance, gamma.weight.value(),
+                                       beta.weight.value(), epsilon);
   Variable y = tape.output(std::move(value), x.tracked());
   if (y.tracked()) tape.add<FixedBatchNormNode>(x.slot, y.slot, variance, gamma, epsilon);
   return y;

@@ -11,13 +11,13 @@ class ActivationNode final : public Node, public Recomputable {
     const Tensor g = tape.take_gradient(y_slot_);
     if (!g) return;
     Tensor dx = writable(tape, g);
-    tape.device().pointwise().activation_backward(dx, g, x_, f_);
+    tape.device().activation().backward(dx, g, x_, f_);
     tape.give_gradient(x_slot_, std::move(dx));
   }
   [[nodiscard]] bool has_weights() const override { return relied_on(); }
   Tensor recompute(Tape& tape) override {
     Tensor y = new_like(tape, x_);
-    tape.device().pointwise().activation_forward(y, x_, f_);
+    tape.device().activation().forward(y, x_, f_);
     return y;
   }
 
@@ -36,14 +36,14 @@ class GatedNode final : public Node, public Recomputable {
     if (!g) return;
     Tensor dgate = new_like(tape, g);
     Tensor dx = new_like(tape, g);
-    tape.device().pointwise().gated_backward(dgate, dx, g, gate_.value, x_.value, f_);
+    tape.device().activation().gated_backward(dgate, dx, g, gate_.value, x_.value, f_);
     if (gate_.tracked()) tape.give_gradient(gate_.slot, std::move(dgate));
     if (x_.tracked()) tape.give_gradient(x_.slot, std::move(dx));
   }
   [[nodiscard]] bool has_weights() const override { return relied_on(); }
   Tensor recompute(Tape& tape) override {
     Tensor y = new_like(tape, x_.value);
-    tape.device().pointwise().gated_forward(y, gate_.value, x_.value, f_);
+    tape.device().activation().gated_forward(y, gate_.value, x_.value, f_);
     return y;
   }
 
@@ -62,7 +62,7 @@ class ReluNode final : public Node {
     const Tensor g = tape.take_gradient(y_slot_);
     if (!g) return;
     Tensor dx = writable(tape, g);
-    tape.device().pointwise().fused_backward(dx, g, y_, Fused::Relu);
+    tape.device().activation().fused_backward(dx, g, y_, Fused::Relu);
     tape.give_gradient(x_slot_, std::move(dx));
   }
 
@@ -201,7 +201,7 @@ class DropoutRowsNode final : public Node {
 
 Variable activation(Tape& tape, const Variable& x, Activation f) {
   Tensor value = new_like(tape, x.value);
-  tape.device().pointwise().activation_forward(value, x.value, f);
+  tape.device().activation().forward(value, x.value, f);
   Variable y = tape.output(std::move(value), x.tracked());
   if (!y.tracked()) return y;
   if (f == Activation::Relu) {
@@ -214,7 +214,7 @@ Variable activation(Tape& tape, const Variable& x, Activation f) {
 
 Variable gated(Tape& tape, const Variable& gate, const Variable& x, Activation f) {
   Tensor value = new_like(tape, x.value);
-  tape.device().pointwise().gated_forward(value, gate.value, x.value, f);
+  tape.device().activation().gated_forward(value, gate.value, x.value, f);
   Variable y = tape.output(std::move(value), gate.tracked() || x.tracked());
   if (y.tracked()) y.source = &tape.add<GatedNode>(gate, x, y.slot, f);
   return y;

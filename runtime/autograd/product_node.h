@@ -62,7 +62,7 @@ class ProductNode : public Node {
     g_ = tape.take_gradient(y_slot_);
     if (!g_ || f_ == Fused::None) return;
     Tensor before = writable(tape, g_);
-    tape.device().pointwise().fused_backward(before, g_, y_, f_);
+    tape.device().activation().fused_backward(before, g_, y_, f_);
     g_ = std::move(before);
     y_.reset();
   }

@@ -140,8 +140,9 @@ const Trace& RunReport::traced(RecordedTrace recorded) {
 }
 
 RunReport::Counters RunReport::counters() const {
-  return {device_.memory().use().system_allocations, device_.primitives_created(),
-          network_.requests_made(), device_.commands_issued()};
+  const DeviceCounts done = device_.counts();
+  return {device_.memory().use().system_allocations, done.primitives_created,
+          network_.requests_made(), done.commands_issued};
 }
 
 void RunReport::begin_step() {

@@ -4,7 +4,7 @@
 namespace penstock {
 namespace {
 
-struct Case {
+struct AttentionCase {
   const char* name;
   int64_t batch, queries, keys;
   int heads;
@@ -17,8 +17,8 @@ struct Case {
   std::vector<double> starts{};  // of the batch's only row: where its samples begin
 };
 
-const std::vector<Case>& cases() {
-  static const std::vector<Case> all = {
+const std::vector<AttentionCase>& attention_cases() {
+  static const std::vector<AttentionCase> all = {
       {"one tile", 1, 64, 64, 1, 64},
       {"one query", 1, 1, 5, 1, 8},
       {"several causal tiles", 1, 150, 150, 2, 64, true},
@@ -44,7 +44,7 @@ RandomStream stream() {
   return random_stream(7, hash_name("attention"));
 }
 
-AttentionOptions options(const Case& c) {
+AttentionOptions options(const AttentionCase& c) {
   return {.heads = c.heads,
           .causal = c.causal,
           .dropout = c.dropout,
@@ -60,7 +60,7 @@ class GpuAttention : public GpuFloatTest {
 PENSTOCK_FLOAT_TYPES(GpuAttention);
 
 struct Inputs {
-  Inputs(const Case& c, DType type)
+  Inputs(const AttentionCase& c, DType type)
       : q(random({c.batch, c.queries, c.heads * c.depth}, type, 1, -2.0, 2.0)),
         k(random({c.batch, c.keys, asked(c) * c.depth}, type, 2, -2.0, 2.0)),
         v(random({c.batch, c.keys, asked(c) * c.depth}, type, 3)),
@@ -82,14 +82,14 @@ struct Inputs {
   Twin q, k, v, g, lengths, starts;
 
  private:
-  static int64_t asked(const Case& c) { return c.kv_heads > 0 ? c.kv_heads : c.heads; }
+  static int64_t asked(const AttentionCase& c) { return c.kv_heads > 0 ? c.kv_heads : c.heads; }
   static AttentionMask mask(const Tensor& lengths, const Tensor& starts) {
     return {lengths ? &lengths : nullptr, starts ? &starts : nullptr};
   }
 };
 
 TEST_P(GpuAttention, ForwardAndBackward) {
-  for (const Case& c : cases()) {
+  for (const AttentionCase& c : attention_cases()) {
     const Inputs in(c, type_);
     Twin out = poisoned(in.q.gpu.shape(), type_);
     Twin sums = poisoned({c.batch, c.heads, c.queries}, DType::F32);
@@ -113,7 +113,7 @@ TEST_P(GpuAttention, ForwardAndBackward) {
 }
 
 TEST_P(GpuAttention, RepeatsItself) {
-  const Case& c = cases()[2];
+  const AttentionCase& c = attention_cases()[2];
   const Inputs in(c, type_);
   expect_repeatable(
       [&] {

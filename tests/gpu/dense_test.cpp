@@ -112,7 +112,7 @@ TEST_P(GpuDense, FusedActivations) {
       const bool forward =
           gpu().dense().fused_linear_activation(y.gpu, pre.gpu, x.gpu, w.on_gpu, &bias.gpu, f);
       cpu().dense().linear_forward(pre.cpu, x.cpu, w.on_cpu, &bias.cpu, Fused::None);
-      cpu().pointwise().activation_forward(y.cpu, pre.cpu, f);
+      cpu().activation().forward(y.cpu, pre.cpu, f);
       if (forward) {
         expect_close(pre, "pre of " + text(e));
         expect_close(y, "y of " + text(e));
@@ -123,7 +123,7 @@ TEST_P(GpuDense, FusedActivations) {
       const bool backward =
           gpu().dense().fused_linear_activation_backward(dpre.gpu, g.gpu, w.on_gpu, before.gpu, f);
       cpu().dense().linear_backward_input(dpre.cpu, g.cpu, w.on_cpu);
-      cpu().pointwise().activation_backward(dpre.cpu, dpre.cpu, before.cpu, f);
+      cpu().activation().backward(dpre.cpu, dpre.cpu, before.cpu, f);
       if (backward) expect_close(dpre, "dpre of " + text(e));
       const bool may = type_ == DType::BF16 && f == Activation::GeluTanh;
       EXPECT_TRUE(may || (!forward && !backward)) << "only bf16 and the tanh form are close enough";
@@ -177,9 +177,9 @@ TEST_P(GpuDense, PlansAreMadeOncePerShapeAndRepeatThemselves) {
     return std::vector<Tensor>{y.gpu, dx.gpu, dw.gpu, dbias.gpu};
   };
   run();
-  const int64_t made = gpu().primitives_created();
+  const int64_t made = gpu().counts().primitives_created;
   expect_repeatable(run, "a linear layer");
-  EXPECT_EQ(gpu().primitives_created(), made);
+  EXPECT_EQ(gpu().counts().primitives_created, made);
 }
 
 TEST_F(GpuTest, AMisalignedProductIsRefused) {

@@ -5,6 +5,7 @@
 
 #include "kernels/counting/counting_device.h"
 #include "tests/gpu/compare.h"
+#include "tests/gpu/emulated.h"
 
 namespace penstock {
 namespace {
@@ -19,12 +20,12 @@ struct Problem {
 
 // So large that the library's backward is cut by samples and by heads; in the emulation by what
 // CMakeLists.txt says is enough. An odd number of positions: row sums of a head are not aligned.
-constexpr Problem kLarge = PENSTOCK_EMULATED ? Problem{2, 35, 5, 8} : Problem{2, 8191, 6, 64};
+const Problem kLarge = kEmulated ? Problem{2, 35, 5, 8} : Problem{2, 8191, 6, 64};
 // Within every limit.
-constexpr Problem kSmall = PENSTOCK_EMULATED ? Problem{1, 130, 1, 8} : Problem{1, 2048, 32, 128};
+const Problem kSmall = kEmulated ? Problem{1, 130, 1, 8} : Problem{1, 2048, 32, 128};
 
 using Numbers = std::vector<double>;
-struct Inputs {
+struct FusedInputs {
   Numbers q, k, v, g;
 };
 struct Outcome {
@@ -34,12 +35,12 @@ struct Outcome {
 Numbers numbers(const Problem& p, uint64_t seed) {
   return values_of(cpu(), random(p.shape(), DType::BF16, seed, -1.5, 1.5).cpu);
 }
-Inputs inputs(const Problem& p) {
+FusedInputs inputs(const Problem& p) {
   return {numbers(p, 1), numbers(p, 2), numbers(p, 3), numbers(p, 4)};
 }
 
 // `shift` elements off the alignment of a block.
-Outcome compute(const Problem& p, const Inputs& in, int64_t shift = 0) {
+Outcome compute(const Problem& p, const FusedInputs& in, int64_t shift = 0) {
   const auto tensor = [&](const Numbers& n) {
     return from_values(n, p.shape(), DType::BF16, shift);
   };
@@ -98,7 +99,7 @@ TEST_F(FusedAttention, CuttingACallChangesNoBitOfIt) {
   const AttentionPath path = path_of(kLarge);
   EXPECT_GT(path.pieces, kLarge.batch) << text_of(path);
   EXPECT_LT(path.heads, kLarge.heads) << text_of(path);
-  const Inputs all = inputs(kLarge);
+  const FusedInputs all = inputs(kLarge);
   const Outcome whole = compute(kLarge, all);
   const Problem one{1, kLarge.positions, 1, kLarge.depth};
   for (const auto& [sample, head] : {std::pair{0, 0}, {0, 3}, {1, 2}, {1, kLarge.heads - 1}}) {
@@ -116,7 +117,7 @@ TEST_F(FusedAttention, CuttingACallChangesNoBitOfIt) {
 // The library wants multiples of 16 bytes. What is chosen depends on shapes alone.
 TEST_F(FusedAttention, TensorsMayLieAnywhere) {
   const Problem p{2, 35, 5, 8};
-  const Inputs in = inputs(p);
+  const FusedInputs in = inputs(p);
   const Outcome aligned = compute(p, in);
   const Outcome shifted = compute(p, in, 1);
   EXPECT_TRUE(shifted.out == aligned.out);
@@ -157,7 +158,7 @@ TEST_F(GpuTest, ThePathOfAttentionIsToldWithItsReason) {
     return told != nullptr && std::string_view(told) == "none";
   }();
   // On a GPU it may be old, or the build without the headers: then the words say so.
-  if (PENSTOCK_EMULATED) {
+  if (kEmulated) {
     EXPECT_EQ(path_of(kSmall).fused, !refused);
     EXPECT_EQ(text_of(path_of(kLarge)),
               refused ? "our own kernels: cuDNN does not take the shape"

@@ -4,7 +4,7 @@
 namespace penstock {
 namespace {
 
-struct Case {
+struct ConvolutionCase {
   const char* name;
   Shape x;
   int64_t out;
@@ -12,8 +12,8 @@ struct Case {
   int groups = 1;
 };
 
-const std::vector<Case>& cases() {
-  static const std::vector<Case> all = {
+const std::vector<ConvolutionCase>& convolution_cases() {
+  static const std::vector<ConvolutionCase> all = {
       {"one by one", {2, 5, 5, 16}, 24, {}},
       {"three by three",
        {2, 8, 7, 16},
@@ -85,19 +85,19 @@ class GpuConvolution : public GpuFloatTest {
  protected:
   DType type_ = GetParam();
 
-  Shape output(const Case& c) { return window_output(c.x, c.window, c.out); }
-  Shape filter(const Case& c) {
+  Shape output(const ConvolutionCase& c) { return window_output(c.x, c.window, c.out); }
+  Shape filter(const ConvolutionCase& c) {
     return {c.out, c.x[3] / c.groups, c.window.kernel_h, c.window.kernel_w};
   }
   // A filter that bf16 can hold where images are bf16.
-  Twin filter_values(const Case& c, uint64_t seed) {
+  Twin filter_values(const ConvolutionCase& c, uint64_t seed) {
     return from_values(values_of(cpu(), random(filter(c), type_, seed).cpu), filter(c), DType::F32);
   }
 };
 PENSTOCK_FLOAT_TYPES(GpuConvolution);
 
 TEST_P(GpuConvolution, Forward) {
-  for (const Case& c : cases()) {
+  for (const ConvolutionCase& c : convolution_cases()) {
     const Twin x = random(c.x, type_, 1);
     const Twin w = filter_values(c, 2);
     const Twin bias = random({c.out}, DType::F32, 3);
@@ -117,7 +117,7 @@ TEST_P(GpuConvolution, Forward) {
 }
 
 TEST_P(GpuConvolution, BackwardInput) {
-  for (const Case& c : cases()) {
+  for (const ConvolutionCase& c : convolution_cases()) {
     const Twin g = random(output(c), type_, 1);
     const Twin w = filter_values(c, 2);
     Weight gpu_weight(w.gpu);
@@ -130,7 +130,7 @@ TEST_P(GpuConvolution, BackwardInput) {
 }
 
 TEST_P(GpuConvolution, BackwardWeightAdds) {
-  for (const Case& c : cases()) {
+  for (const ConvolutionCase& c : convolution_cases()) {
     const Twin x = random(c.x, type_, 1);
     const Twin g = random(output(c), type_, 2);
     Twin dw = random(filter(c), DType::F32, 3);
@@ -146,7 +146,7 @@ TEST_P(GpuConvolution, BackwardWeightAdds) {
 }
 
 TEST_P(GpuConvolution, FormsFollowTheirWeight) {
-  const Case& c = cases()[1];
+  const ConvolutionCase& c = convolution_cases()[1];
   const Twin x = random(c.x, type_, 1);
   const Twin w = filter_values(c, 2);
   const Twin other = filter_values(c, 3);
@@ -163,7 +163,7 @@ TEST_P(GpuConvolution, FormsFollowTheirWeight) {
 }
 
 TEST_P(GpuConvolution, PlansAreMadeOncePerShapeAndRepeatThemselves) {
-  for (const Case& c : cases()) {
+  for (const ConvolutionCase& c : convolution_cases()) {
     const Twin x = random(c.x, type_, 1);
     const Twin g = random(output(c), type_, 2);
     const Twin w = filter_values(c, 3);
@@ -178,9 +178,9 @@ TEST_P(GpuConvolution, PlansAreMadeOncePerShapeAndRepeatThemselves) {
       return std::vector<Tensor>{y.gpu, dx.gpu, dw.gpu};
     };
     run();
-    const int64_t made = gpu().primitives_created();
+    const int64_t made = gpu().counts().primitives_created;
     expect_repeatable(run, c.name);
-    EXPECT_EQ(gpu().primitives_created(), made) << c.name;
+    EXPECT_EQ(gpu().counts().primitives_created, made) << c.name;
   }
 }
 

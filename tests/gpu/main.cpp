@@ -5,6 +5,9 @@
 #include <cstdio>
 
 #include "kernels/device.h"
+#include "tests/gpu/emulated.h"
+
+const bool penstock::kEmulated = PENSTOCK_EMULATED;
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);

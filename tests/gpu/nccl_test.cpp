@@ -21,6 +21,7 @@
 #include "runtime/comm/cuda/nccl_comm.h"
 #include "runtime/comm/cuda/watched_device.h"
 #include "runtime/comm/mpi/session.h"
+#include "tests/gpu/emulated.h"
 
 namespace penstock {
 namespace {
@@ -29,7 +30,7 @@ using testing::HasSubstr;
 using Values = std::vector<float>;
 
 constexpr std::chrono::milliseconds kShort{300};
-constexpr int64_t kMany = PENSTOCK_EMULATED ? 70001 : int64_t{16 << 20} + 1;
+const int64_t kMany = kEmulated ? 70001 : int64_t{16 << 20} + 1;
 
 // MPI, for the communicator that NCCL's is made from. Not in the process that only lists tests.
 class StartMpi final : public testing::Environment {
@@ -186,7 +187,7 @@ TEST_F(GpuNccl, AReceiveFromOneselfThatNobodySendsIsAnError) {
 class StandStill {
  public:
   explicit StandStill(cudaStream_t stream) {
-    if (PENSTOCK_EMULATED) {
+    if (kEmulated) {
       (void)setenv("PENSTOCK_HOST_NCCL", "silent:0", 1);
       return;
     }
@@ -220,10 +221,10 @@ TEST_F(GpuNccl, TheHostsWaitForAMessageThatDoesNotComeEnds) {
     const std::string words = refusal([&] { device().synchronize(); });
     EXPECT_THAT(words, HasSubstr("waiting for the GPU: nothing has come within 300 ms"));
     EXPECT_THAT(refusal([&] { (void)values(to); }), HasSubstr("waiting for the GPU"));
-    if (PENSTOCK_EMULATED) comm_->abandon();
+    if (kEmulated) comm_->abandon();
   }
   device().synchronize();  // it only stood still
-  if (PENSTOCK_EMULATED) return;
+  if (kEmulated) return;
   EXPECT_EQ(values(to), numbers(100));
 }
 
@@ -238,7 +239,7 @@ class LookedAfter final : public Poller {
 };
 
 TEST_F(GpuNccl, AnErrorThatComesWhileTheHostWaitsEndsTheWait) {
-  if (!PENSTOCK_EMULATED) GTEST_SKIP() << "only the emulation lets another rank die on demand";
+  if (!kEmulated) GTEST_SKIP() << "only the emulation lets another rank die on demand";
   Pollers pollers(kLong);
   LookedAfter looked_after(*comm_);
   const PollerEntry entry(pollers, looked_after);
@@ -254,7 +255,7 @@ TEST_F(GpuNccl, AnErrorThatComesWhileTheHostWaitsEndsTheWait) {
 
 // Products that leave multiprocessors to messages compute the same, up to rounding.
 TEST_F(GpuNccl, ProductsThatLeaveRoomForMessagesComputeTheSame) {
-  const int64_t n = PENSTOCK_EMULATED ? 48 : 2048;
+  const int64_t n = kEmulated ? 48 : 2048;
   Values results[2];
   for (const int spare : {0, 16}) {
     owned_ = make_cuda_device(0, true, spare);

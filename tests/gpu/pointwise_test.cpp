@@ -18,6 +18,8 @@ class GpuPointwise : public GpuFloatTest {
   DType type_ = GetParam();
   PointwiseOps& gpu_ = gpu().pointwise();
   PointwiseOps& cpu_ = cpu().pointwise();
+  ActivationOps& gpu_activation_ = gpu().activation();
+  ActivationOps& cpu_activation_ = cpu().activation();
 
   // check(size, shift) for all of them.
   template <class F>
@@ -40,12 +42,12 @@ TEST_P(GpuPointwise, Activations) {
     for (const Activation f : kActivations) {
       const std::string what = "activation " + std::to_string(static_cast<int>(f));
       Twin y = poisoned({size}, type_, shift);
-      gpu_.activation_forward(y.gpu, x.gpu, f);
-      cpu_.activation_forward(y.cpu, x.cpu, f);
+      gpu_activation_.forward(y.gpu, x.gpu, f);
+      cpu_activation_.forward(y.cpu, x.cpu, f);
       expect_close(y, what);
       Twin dx = poisoned({size}, type_, shift);
-      gpu_.activation_backward(dx.gpu, g.gpu, x.gpu, f);
-      cpu_.activation_backward(dx.cpu, g.cpu, x.cpu, f);
+      gpu_activation_.backward(dx.gpu, g.gpu, x.gpu, f);
+      cpu_activation_.backward(dx.cpu, g.cpu, x.cpu, f);
       expect_close(dx, what + ", backward");
     }
   });
@@ -59,13 +61,13 @@ TEST_P(GpuPointwise, GatedActivations) {
     for (const Activation f : kActivations) {
       const std::string what = "gated activation " + std::to_string(static_cast<int>(f));
       Twin y = poisoned({size}, type_, shift);
-      gpu_.gated_forward(y.gpu, gate.gpu, x.gpu, f);
-      cpu_.gated_forward(y.cpu, gate.cpu, x.cpu, f);
+      gpu_activation_.gated_forward(y.gpu, gate.gpu, x.gpu, f);
+      cpu_activation_.gated_forward(y.cpu, gate.cpu, x.cpu, f);
       expect_close(y, what);
       Twin dgate = poisoned({size}, type_, shift);
       Twin dx = poisoned({size}, type_, shift);
-      gpu_.gated_backward(dgate.gpu, dx.gpu, g.gpu, gate.gpu, x.gpu, f);
-      cpu_.gated_backward(dgate.cpu, dx.cpu, g.cpu, gate.cpu, x.cpu, f);
+      gpu_activation_.gated_backward(dgate.gpu, dx.gpu, g.gpu, gate.gpu, x.gpu, f);
+      cpu_activation_.gated_backward(dgate.cpu, dx.cpu, g.cpu, gate.cpu, x.cpu, f);
       expect_close(dgate, what + ", of the gate");
       expect_close(dx, what + ", of what goes through");
     }
@@ -81,11 +83,11 @@ TEST_P(GpuPointwise, ActivationsAtTheEndsOfTheirRange) {
     const Twin g = from_values(std::vector<double>(ends.size(), 1.0), {size}, type_);
     Twin y = poisoned({size}, type_);
     Twin dx = poisoned({size}, type_);
-    gpu_.activation_forward(y.gpu, x.gpu, f);
-    cpu_.activation_forward(y.cpu, x.cpu, f);
+    gpu_activation_.forward(y.gpu, x.gpu, f);
+    cpu_activation_.forward(y.cpu, x.cpu, f);
     expect_close(y, "activation " + std::to_string(static_cast<int>(f)));
-    gpu_.activation_backward(dx.gpu, g.gpu, x.gpu, f);
-    cpu_.activation_backward(dx.cpu, g.cpu, x.cpu, f);
+    gpu_activation_.backward(dx.gpu, g.gpu, x.gpu, f);
+    cpu_activation_.backward(dx.cpu, g.cpu, x.cpu, f);
     expect_close(dx, "activation backward " + std::to_string(static_cast<int>(f)));
   }
 }
@@ -94,8 +96,8 @@ TEST_P(GpuPointwise, InPlace) {
   for_sizes([&](int64_t size, int64_t shift) {
     Twin x = random({size}, type_, 1, -1.0, 1.0, shift);
     const Twin b = random({size}, type_, 2, -1.0, 1.0, shift);
-    gpu_.activation_forward(x.gpu, x.gpu, Activation::Gelu);
-    cpu_.activation_forward(x.cpu, x.cpu, Activation::Gelu);
+    gpu_activation_.forward(x.gpu, x.gpu, Activation::Gelu);
+    cpu_activation_.forward(x.cpu, x.cpu, Activation::Gelu);
     gpu_.add(x.gpu, x.gpu, b.gpu);
     cpu_.add(x.cpu, x.cpu, b.cpu);
     gpu_.multiply(x.gpu, b.gpu, x.gpu);
@@ -118,8 +120,8 @@ TEST_P(GpuPointwise, SumsProductsAndFusedGradients) {
     cpu_.multiply(y.cpu, a.cpu, b.cpu);
     expect_close(y, "multiply");
     for (const Fused f : {Fused::None, Fused::Relu, Fused::Tanh}) {
-      gpu_.fused_backward(y.gpu, a.gpu, b.gpu, f);
-      cpu_.fused_backward(y.cpu, a.cpu, b.cpu, f);
+      gpu_activation_.fused_backward(y.gpu, a.gpu, b.gpu, f);
+      cpu_activation_.fused_backward(y.cpu, a.cpu, b.cpu, f);
       expect_close(y, "fused_backward " + std::to_string(static_cast<int>(f)));
     }
   });
@@ -224,7 +226,7 @@ TEST_P(GpuPointwise, NaNsStayNaNs) {
   const Twin x = from_values({nan, 1.0, nan}, {3}, type_);
   for (const Activation f : kActivations) {
     Twin y = poisoned({3}, type_);
-    gpu_.activation_forward(y.gpu, x.gpu, f);
+    gpu_activation_.forward(y.gpu, x.gpu, f);
     const std::vector<double> got = values_of(gpu(), y.gpu);
     EXPECT_TRUE(std::isnan(got[0]) && std::isfinite(got[1]) && std::isnan(got[2]))
         << static_cast<int>(f);

@@ -14,12 +14,12 @@ class GpuPool : public GpuFloatTest {
 };
 PENSTOCK_FLOAT_TYPES(GpuPool);
 
-struct Case {
+struct PoolCase {
   Shape image;
   Window window;
 };
-const std::vector<Case>& cases() {
-  static const std::vector<Case> all{
+const std::vector<PoolCase>& pool_cases() {
+  static const std::vector<PoolCase> all{
       {{1, 1, 1, 1}, {}},
       {{2, 8, 8, 16}, {.kernel_h = 2, .kernel_w = 2, .stride_h = 2, .stride_w = 2}},
       {{2, 7, 9, 7}, {3, 3, 2, 2, 1, 1, 1, 1}},  // overlapping, padded, channels of no group
@@ -29,7 +29,7 @@ const std::vector<Case>& cases() {
 }
 
 TEST_P(GpuPool, ForwardAndBackward) {
-  for (const Case& c : cases()) {
+  for (const PoolCase& c : pool_cases()) {
     for (const Pool kind : {Pool::Max, Pool::Average}) {
       for (const int64_t shift : {0, 1}) {
         const Twin x = random(c.image, type_, 1, -1.0, 1.0, shift);

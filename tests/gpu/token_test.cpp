@@ -111,7 +111,7 @@ constexpr Rows kRows[] = {{1, 1, 0},    {5, 7, 0},     {40, 10, 1},  {3, 768, 0}
                           {3, 4097, 0}, {3, 50257, 0}, {2, 4096, 1}, {0, 10, 0},  {300, 9, 0}};
 
 // Both halves beside the CPU's.
-void compare(DType type, const Rows& shape, const CrossEntropyOptions& options) {
+void compare_losses(DType type, const Rows& shape, const CrossEntropyOptions& options) {
   const std::string what = std::to_string(shape.rows) + " x " + std::to_string(shape.classes) +
                            ", smoothing " + std::to_string(options.label_smoothing) + ", clip " +
                            std::to_string(options.clip);
@@ -140,7 +140,7 @@ void compare(DType type, const Rows& shape, const CrossEntropyOptions& options) 
 TEST_P(GpuToken, CrossEntropy) {
   for (const Rows& shape : kRows) {
     for (const float smoothing : {0.0F, 0.1F}) {
-      for (const float clip : {0.0F, 4.0F}) compare(type_, shape, {smoothing, clip});
+      for (const float clip : {0.0F, 4.0F}) compare_losses(type_, shape, {smoothing, clip});
     }
   }
 }

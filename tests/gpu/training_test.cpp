@@ -11,6 +11,7 @@
 
 #include "kernels/device.h"
 #include "tests/distributed/job.h"
+#include "tests/gpu/emulated.h"
 #include "tests/gpu/networks.h"
 
 namespace penstock {
@@ -20,8 +21,8 @@ namespace {
 constexpr const char* kShared = " --link mpi-staged --allow-gpu-sharing";
 
 std::string run_file_of(const Scratch& scratch, const GpuNetwork& network) {
-  return scratch.write("run.toml", std::string("[model]\n") +
-                                       (PENSTOCK_EMULATED ? network.toy : network.real) + kCommon);
+  return scratch.write(
+      "run.toml", std::string("[model]\n") + (kEmulated ? network.toy : network.real) + kCommon);
 }
 
 Trajectory train(const Scratch& scratch, const std::string& run_file, int ranks,
@@ -55,7 +56,7 @@ class GpuTraining : public testing::TestWithParam<GpuNetwork> {
   [[nodiscard]] nlohmann::json summary() const {
     return nlohmann::json::parse(read_file(scratch_.path("run") + "/summary.json"));
   }
-  static constexpr int kSteps = PENSTOCK_EMULATED ? 3 : 10;
+  static inline const int kSteps = kEmulated ? 3 : 10;
 
  private:
   // Tests of one program run side by side.
@@ -86,7 +87,7 @@ void expect_close(const Trajectory& a, const Trajectory& b, double tolerance) {
 }
 
 TEST_P(GpuTraining, FollowsTheTrajectoryOfTheCpu) {
-  const int steps = PENSTOCK_EMULATED ? 6 : 20;
+  const int steps = kEmulated ? 6 : 20;
   expect_close(run(1, "--device cpu", steps), run(1, "", steps), 1e-4);
 }
 
@@ -203,7 +204,7 @@ TEST_P(GpuFusedAttention, IsReplayedAndMakesNothingNew) {
 
 // Else the tests above would be of our own kernels.
 TEST_P(GpuFusedAttention, IsWhatTheEmulationTakes) {
-  if (!PENSTOCK_EMULATED) GTEST_SKIP() << "the emulation alone can be told to refuse it";
+  if (!kEmulated) GTEST_SKIP() << "the emulation alone can be told to refuse it";
   const Trajectory fused = run(1, kBf16);
   ASSERT_EQ(setenv("PENSTOCK_HOST_CUDNN", "none", 1), 0);
   const Trajectory blocked = run(1, kBf16);

@@ -6,7 +6,7 @@ namespace penstock {
 namespace {
 
 // Empty, one element, less than a group, a piece and its neighbours, several pieces.
-constexpr int64_t kSizes[] = {0, 1, 3, 1000, 4096, 4097, 50257};
+constexpr int64_t kUpdateSizes[] = {0, 1, 3, 1000, 4096, 4097, 50257};
 
 // The tensors of one parameter on both devices, the odd ones at odd addresses.
 struct Parameter {
@@ -26,7 +26,7 @@ class GpuUpdate : public GpuTest {
  protected:
   GpuUpdate() {
     uint64_t seed = 1;
-    for (const int64_t size : kSizes) parameters_.emplace_back(size, seed++);
+    for (const int64_t size : kUpdateSizes) parameters_.emplace_back(size, seed++);
   }
   // of(parameter, on the GPU) for each.
   template <class F>
@@ -58,7 +58,7 @@ class GpuUpdate : public GpuTest {
 };
 
 // A list of one travels another way than longer ones.
-constexpr size_t kCounts[] = {0, 1, std::size(kSizes)};
+constexpr size_t kCounts[] = {0, 1, std::size(kUpdateSizes)};
 
 TEST_F(GpuUpdate, Sgd) {
   for (const size_t count : kCounts) {
@@ -138,8 +138,8 @@ TEST_F(GpuUpdate, SumsOfSquares) {
     expect_close(sums, 1e-12, "sums of " + std::to_string(count));
     if (count == 0) continue;
     // Alone, and at another address, a tensor's sums are the same to the bit.
-    const Twin moved = random({kSizes[6]}, DType::F32, 74, -1.0, 1.0, 3);
-    Twin again = poisoned({squares_blocks(kSizes[6])}, DType::F64);
+    const Twin moved = random({kUpdateSizes[6]}, DType::F32, 74, -1.0, 1.0, 3);
+    Twin again = poisoned({squares_blocks(kUpdateSizes[6])}, DType::F64);
     gpu_.squares_by_block(again.gpu, {&moved.gpu, 1});
     EXPECT_EQ(values_of(gpu(), again.gpu)[0], values_of(gpu(), sums.gpu)[0]);
   }

@@ -92,7 +92,7 @@ float dot(const Row& a, const Row& b) {
   return sum;
 }
 
-void add(Row& sums, float factor, const Row& row) {
+void add_scaled(Row& sums, float factor, const Row& row) {
   for (size_t c = 0; c < sums.size(); ++c) sums[c] += factor * row[c];
 }
 
@@ -108,7 +108,8 @@ void compute_forward(const Head& head) {
     for (const float score : scores) sum += std::exp(score - top);
     const float logsumexp = top + std::log(sum);
     Row out(q.size());
-    for (size_t j = 0; j < scores.size(); ++j) add(out, std::exp(scores[j] - logsumexp), v[j]);
+    for (size_t j = 0; j < scores.size(); ++j)
+      add_scaled(out, std::exp(scores[j] - logsumexp), v[j]);
     head.put(Slot::Out, i, out);
     head.logsumexp(i) = logsumexp;
   }
@@ -127,9 +128,9 @@ void compute_backward(const Head& head) {
     for (size_t j = 0; j < head.seen(i); ++j) {
       const float p = std::exp(head.call.scale * dot(q, k[j]) - head.logsumexp(i));
       const float ds = head.call.scale * p * (dot(g, v[j]) - mean);
-      add(dv[j], p, g);
-      add(dk[j], ds, q);
-      add(dq, ds, k[j]);
+      add_scaled(dv[j], p, g);
+      add_scaled(dk[j], ds, q);
+      add_scaled(dq, ds, k[j]);
     }
     head.put(Slot::Dq, i, dq);
   }

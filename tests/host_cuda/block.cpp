@@ -21,8 +21,7 @@ namespace penstock::host_cuda {
 namespace {
 
 constexpr uint32_t kLanes = 32;
-constexpr size_t kMostShared = 227 << 10;
-constexpr int kPoison = 0xff;  // as floats: NaN
+constexpr int kSharedPoison = 0xff;  // as floats: NaN
 
 // A thread that waits: what to set when it goes on, and what for.
 struct Waiter {
@@ -86,7 +85,7 @@ void become(uint32_t thread) {
 }
 
 // The waiters may go on, in their order or backwards.
-void release(std::vector<Waiter>& waiters) {
+void wake_all(std::vector<Waiter>& waiters) {
   if (chance(2) == 0) {
     block.ready.insert(block.ready.end(), waiters.begin(), waiters.end());
   } else {
@@ -98,13 +97,13 @@ void release(std::vector<Waiter>& waiters) {
 void open_barrier() {
   block.count_before = block.counted;
   block.counted = 0;
-  release(block.at_barrier);
+  wake_all(block.at_barrier);
 }
 
 void end_meeting(Warp& warp) {
   warp.next ^= 1;
   warp.meetings[warp.next].present = 0;
-  release(warp.waiting);
+  wake_all(warp.waiting);
 }
 
 void end_thread() {
@@ -202,10 +201,10 @@ void choose_order() {
 // The shared variables that one kernel uses, among all there are: known after its first block.
 class UsedVariables {
  public:
-  void poison() { std::memset(first_, kPoison, static_cast<size_t>(last_ - first_)); }
+  void poison() { std::memset(first_, kSharedPoison, static_cast<size_t>(last_ - first_)); }
   void look() {
-    while (first_ < last_ && *first_ == std::byte{kPoison}) ++first_;
-    while (first_ < last_ && last_[-1] == std::byte{kPoison}) --last_;
+    while (first_ < last_ && *first_ == std::byte{kSharedPoison}) ++first_;
+    while (first_ < last_ && last_[-1] == std::byte{kSharedPoison}) --last_;
   }
 
  private:
@@ -214,7 +213,7 @@ class UsedVariables {
 };
 
 void run_block(const Grid& grid, UsedVariables& used) {
-  std::memset(shared_memory.data(), kPoison, grid.shared_bytes);
+  std::memset(shared_memory.data(), kSharedPoison, grid.shared_bytes);
   used.poison();
   block.started = 0;
   block.alive = block.threads;

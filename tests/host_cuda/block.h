@@ -17,6 +17,9 @@ struct Site {
   int line;
 };
 
+// Bytes of shared memory that a block may have.
+inline constexpr size_t kMostShared = 227 << 10;
+
 struct Grid {
   dim3 blocks, threads;
   size_t shared_bytes = 0;              // dynamic shared memory

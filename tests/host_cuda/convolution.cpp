@@ -6,7 +6,7 @@ namespace penstock::host_cuda {
 namespace {
 
 // The values as floats, in the order n, h, w, c.
-std::vector<float> unpacked(const Tensor4& t, const void* data, bool tf32) {
+std::vector<float> unpacked_tensor(const Tensor4& t, const void* data, bool tf32) {
   std::vector<float> values;
   values.reserve(static_cast<size_t>(t.elements()));
   for (int64_t n = 0; n < t.size[0]; ++n) {
@@ -84,8 +84,8 @@ size_t Tensor4::extent() const {
 
 void convolve_forward(const Convolution4& c) {
   const Sizes s(c);
-  const std::vector<float> x = unpacked(c.x, c.x_data, c.sliding.tf32);
-  const std::vector<float> w = unpacked(c.w, c.w_data, c.sliding.tf32);
+  const std::vector<float> x = unpacked_tensor(c.x, c.x_data, c.sliding.tf32);
+  const std::vector<float> w = unpacked_tensor(c.w, c.w_data, c.sliding.tf32);
   // The filter with its output channels last: the innermost loop runs along them.
   std::vector<float> turned(w.size());
   const int64_t all_out = c.w.size[0];
@@ -108,8 +108,8 @@ void convolve_forward(const Convolution4& c) {
 
 void convolve_backward_data(const Convolution4& c) {
   const Sizes s(c);
-  const std::vector<float> y = unpacked(c.y, c.y_data, c.sliding.tf32);
-  const std::vector<float> w = unpacked(c.w, c.w_data, c.sliding.tf32);
+  const std::vector<float> y = unpacked_tensor(c.y, c.y_data, c.sliding.tf32);
+  const std::vector<float> w = unpacked_tensor(c.w, c.w_data, c.sliding.tf32);
   std::vector<float> x(static_cast<size_t>(c.x.elements()));
   slide(c, [&](int64_t x_at, int64_t place, int64_t group, int64_t y_at) {
     float* const sum = x.data() + x_at;
@@ -124,8 +124,8 @@ void convolve_backward_data(const Convolution4& c) {
 
 void convolve_backward_filter(const Convolution4& c) {
   const Sizes s(c);
-  const std::vector<float> x = unpacked(c.x, c.x_data, c.sliding.tf32);
-  const std::vector<float> y = unpacked(c.y, c.y_data, c.sliding.tf32);
+  const std::vector<float> x = unpacked_tensor(c.x, c.x_data, c.sliding.tf32);
+  const std::vector<float> y = unpacked_tensor(c.y, c.y_data, c.sliding.tf32);
   std::vector<float> w(static_cast<size_t>(c.w.elements()));
   slide(c, [&](int64_t x_at, int64_t place, int64_t group, int64_t y_at) {
     const float* const values = x.data() + x_at;

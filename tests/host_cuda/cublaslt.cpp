@@ -66,13 +66,13 @@ std::optional<Element> element(int32_t type) {
   return std::nullopt;
 }
 
-cublasStatus_t refused(const char* why) {
+cublasStatus_t refused_product(const char* why) {
   std::fprintf(stderr, "host CUDA: cublasLtMatmul: %s\n", why);
   return CUBLAS_STATUS_INVALID_VALUE;
 }
 
 template <class T>
-cublasStatus_t set(T& to, const void* from, size_t size_bytes) {
+cublasStatus_t put_attribute(T& to, const void* from, size_t size_bytes) {
   if (from == nullptr || size_bytes != sizeof(T)) return CUBLAS_STATUS_INVALID_VALUE;
   std::memcpy(&to, from, sizeof(T));
   return CUBLAS_STATUS_SUCCESS;
@@ -95,14 +95,14 @@ bool fits(const Layout& layout) {
   return (by_columns || by_rows) && layout.ld >= static_cast<int64_t>(least) && layout.batch >= 1;
 }
 
-constexpr uint32_t kAux = 128;
+constexpr uint32_t kAuxBit = 128;
 constexpr uint32_t kSums = CUBLASLT_EPILOGUE_BGRADA | CUBLASLT_EPILOGUE_BGRADB | 16;
 
 bool uses_bias(uint32_t epilogue) {
   return (epilogue & (CUBLASLT_EPILOGUE_BIAS | kSums)) != 0;
 }
 bool uses_aux(uint32_t epilogue) {
-  return (epilogue & kAux) != 0;
+  return (epilogue & kAuxBit) != 0;
 }
 bool masks_relu(uint32_t epilogue) {
   return uses_aux(epilogue) && (epilogue & (CUBLASLT_EPILOGUE_RELU | 8)) != 0;
@@ -151,8 +151,8 @@ cublasStatus_t check_shapes(const Matmul& p, const Layout& a, const Layout& b, c
   return inner && outer && batches ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
 }
 
-Description describe(const Setup& operation, const Layout& a, const Layout& b, const Layout& c,
-                     const Layout& d) {
+Description product_of(const Setup& operation, const Layout& a, const Layout& b, const Layout& c,
+                       const Layout& d) {
   Description made;
   made.status = check_types(operation, a, b, c, d);
   if (made.status != CUBLAS_STATUS_SUCCESS) return made;
@@ -177,7 +177,7 @@ Description describe(const Setup& operation, const Layout& a, const Layout& b, c
   return made;
 }
 
-bool told_to_refuse(uint32_t epilogue) {
+bool told_to_refuse_fusions(uint32_t epilogue) {
   const char* told = std::getenv("PENSTOCK_HOST_CUBLASLT");
   if (told == nullptr) return false;
   const std::string_view what = told;
@@ -201,32 +201,34 @@ cublasStatus_t check_data(const Matmul& p, const Algorithm& algorithm) {
   const bool taken_for_granted =
       aligned(p.a_data, algorithm.alignment[0]) && aligned(p.b_data, algorithm.alignment[1]) &&
       aligned(p.c_data, algorithm.alignment[2]) && aligned(p.d_data, algorithm.alignment[3]);
-  if (!taken_for_granted) return refused("an operand is aligned less than was preferred");
+  if (!taken_for_granted) return refused_product("an operand is aligned less than was preferred");
   const auto within = [&](const Matrix& m, const void* data) {
     return holds(Place::Device, data, m.extent(p.batch));
   };
   if (!within(p.a, p.a_data) || !within(p.b, p.b_data) || !within(p.d, p.d_data) ||
       (p.beta != 0 && !within(p.c, p.c_data))) {
-    return refused("an operand is not in device memory, or goes beyond it");
+    return refused_product("an operand is not in device memory, or goes beyond it");
   }
   if (uses_bias(p.epilogue)) {
     const bool along_columns = (p.epilogue & CUBLASLT_EPILOGUE_BGRADB) != 0;
     const int64_t count = along_columns ? p.d.columns : p.d.rows;
     const int64_t all = count + (p.batch - 1) * p.bias.by_batch;
     const size_t bytes = static_cast<size_t>(all) * size_of(p.bias.type);
-    if (!holds(Place::Device, p.bias.data, bytes)) return refused("a bias beyond device memory");
+    if (!holds(Place::Device, p.bias.data, bytes))
+      return refused_product("a bias beyond device memory");
   }
   if (uses_aux(p.epilogue)) {
     const int64_t all = (p.d.columns - 1) * p.aux_ld + p.d.rows + (p.batch - 1) * p.aux.by_batch;
     const size_t bytes = masks_relu(p.epilogue) ? static_cast<size_t>(all + 7) / 8
                                                 : static_cast<size_t>(all) * size_of(p.aux.type);
-    if (!holds(Place::Device, p.aux.data, bytes)) return refused("an aux beyond device memory");
-    if (!aligned(p.aux.data, 16)) return refused("an aux that is not aligned");
+    if (!holds(Place::Device, p.aux.data, bytes))
+      return refused_product("an aux beyond device memory");
+    if (!aligned(p.aux.data, 16)) return refused_product("an aux that is not aligned");
   }
   if (algorithm.workspace_bytes > p.workspace_bytes ||
       (algorithm.workspace_bytes > 0 &&
        !holds(Place::Device, p.workspace, algorithm.workspace_bytes))) {
-    return refused("less workspace than the algorithm needs");
+    return refused_product("less workspace than the algorithm needs");
   }
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -277,13 +279,13 @@ cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t handle,
   Layout& layout = opened(handle);
   switch (attribute) {
     case CUBLASLT_MATRIX_LAYOUT_ORDER:
-      return set(layout.order, from, size_bytes);
+      return put_attribute(layout.order, from, size_bytes);
     case CUBLASLT_MATRIX_LAYOUT_LD:
-      return set(layout.ld, from, size_bytes);
+      return put_attribute(layout.ld, from, size_bytes);
     case CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT:
-      return set(layout.batch, from, size_bytes);
+      return put_attribute(layout.batch, from, size_bytes);
     case CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET:
-      return set(layout.batch_stride, from, size_bytes);
+      return put_attribute(layout.batch_stride, from, size_bytes);
     default:
       return CUBLAS_STATUS_NOT_SUPPORTED;
   }
@@ -307,32 +309,32 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t handle,
   Setup& operation = opened(handle);
   switch (attribute) {
     case CUBLASLT_MATMUL_DESC_POINTER_MODE:
-      return set(operation.pointer_mode, from, size_bytes);
+      return put_attribute(operation.pointer_mode, from, size_bytes);
     case CUBLASLT_MATMUL_DESC_TRANSA:
-      return set(operation.transpose_a, from, size_bytes);
+      return put_attribute(operation.transpose_a, from, size_bytes);
     case CUBLASLT_MATMUL_DESC_TRANSB:
-      return set(operation.transpose_b, from, size_bytes);
+      return put_attribute(operation.transpose_b, from, size_bytes);
     case CUBLASLT_MATMUL_DESC_TRANSC:
-      return set(operation.transpose_c, from, size_bytes);
+      return put_attribute(operation.transpose_c, from, size_bytes);
     case CUBLASLT_MATMUL_DESC_EPILOGUE:
-      return set(operation.epilogue, from, size_bytes);
+      return put_attribute(operation.epilogue, from, size_bytes);
     case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
-      return set(operation.bias, from, size_bytes);
+      return put_attribute(operation.bias, from, size_bytes);
     case CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE:
-      return set(operation.bias_stride, from, size_bytes);
+      return put_attribute(operation.bias_stride, from, size_bytes);
     case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE:
-      return set(operation.bias_type, from, size_bytes);
+      return put_attribute(operation.bias_type, from, size_bytes);
     case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER:
-      return set(operation.aux, from, size_bytes);
+      return put_attribute(operation.aux, from, size_bytes);
     case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD:
-      return set(operation.aux_ld, from, size_bytes);
+      return put_attribute(operation.aux_ld, from, size_bytes);
     case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE:
-      return set(operation.aux_stride, from, size_bytes);
+      return put_attribute(operation.aux_stride, from, size_bytes);
     case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_DATA_TYPE:
-      return set(operation.aux_type, from, size_bytes);
+      return put_attribute(operation.aux_type, from, size_bytes);
     case CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET: {
       int32_t processors = 0;
-      const cublasStatus_t status = set(processors, from, size_bytes);
+      const cublasStatus_t status = put_attribute(processors, from, size_bytes);
       const bool possible = processors >= 0 && processors <= kProcessors;
       return status == CUBLAS_STATUS_SUCCESS && !possible ? CUBLAS_STATUS_INVALID_VALUE : status;
     }
@@ -357,21 +359,21 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t h
   auto& preference = *reinterpret_cast<Preference*>(handle);
   switch (attribute) {
     case CUBLASLT_MATMUL_PREF_SEARCH_MODE:
-      return set(preference.search_mode, from, size_bytes);
+      return put_attribute(preference.search_mode, from, size_bytes);
     case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES:
-      return set(preference.workspace_bytes, from, size_bytes);
+      return put_attribute(preference.workspace_bytes, from, size_bytes);
     case CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK:
-      return set(preference.reductions, from, size_bytes);
+      return put_attribute(preference.reductions, from, size_bytes);
     case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES:
-      return set(preference.alignment_a, from, size_bytes);
+      return put_attribute(preference.alignment_a, from, size_bytes);
     case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES:
-      return set(preference.alignment_b, from, size_bytes);
+      return put_attribute(preference.alignment_b, from, size_bytes);
     case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES:
-      return set(preference.alignment_c, from, size_bytes);
+      return put_attribute(preference.alignment_c, from, size_bytes);
     case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES:
-      return set(preference.alignment_d, from, size_bytes);
+      return put_attribute(preference.alignment_d, from, size_bytes);
     case CUBLASLT_MATMUL_PREF_MAX_WAVES_COUNT:
-      return set(preference.waves, from, size_bytes);
+      return put_attribute(preference.waves, from, size_bytes);
     default:
       return CUBLAS_STATUS_NOT_SUPPORTED;
   }
@@ -387,9 +389,9 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t /*handle*/,
   *count = 0;
   if (most < 1) return CUBLAS_STATUS_INVALID_VALUE;
   const auto [status, product] =
-      describe(opened(operation), opened(a), opened(b), opened(c), opened(d));
+      product_of(opened(operation), opened(a), opened(b), opened(c), opened(d));
   if (status != CUBLAS_STATUS_SUCCESS) return status;
-  if (told_to_refuse(product.epilogue)) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (told_to_refuse_fusions(product.epilogue)) return CUBLAS_STATUS_NOT_SUPPORTED;
   const auto& preference = *reinterpret_cast<const Preference*>(wanted);
   const Algorithm algorithm{kMark,
                             workspace_for(product, preference),
@@ -423,16 +425,18 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t /*handle*/, cublasLtMatmulDesc_t 
                               cublasLtMatrixLayout_t d, const cublasLtMatmulAlgo_t* chosen,
                               void* workspace, size_t workspace_bytes, cudaStream_t stream) {
   PENSTOCK_HOST_CUDA_LOCK;
-  auto [status, product] = describe(opened(operation), opened(a), opened(b), opened(c), opened(d));
+  auto [status, product] =
+      product_of(opened(operation), opened(a), opened(b), opened(c), opened(d));
   if (status != CUBLAS_STATUS_SUCCESS) return status;
-  if (chosen == nullptr) return refused("no algorithm was chosen: the choice would be timed");
+  if (chosen == nullptr)
+    return refused_product("no algorithm was chosen: the choice would be timed");
   Algorithm algorithm{};
   std::memcpy(&algorithm, chosen, sizeof(algorithm));
   const bool for_this = algorithm.mark == kMark &&
                         algorithm.m == static_cast<uint64_t>(product.d.rows) &&
                         algorithm.n == static_cast<uint64_t>(product.d.columns) &&
                         algorithm.k == static_cast<uint64_t>(product.a.columns);
-  if (!for_this) return refused("the algorithm was chosen for another product");
+  if (!for_this) return refused_product("the algorithm was chosen for another product");
   product.a_data = a_data;
   product.b_data = b_data;
   product.c_data = c_data;

@@ -40,8 +40,8 @@ Size strides_of(const Size& size, cudnnTensorFormat_t format) {
   return {c * h * w, h * w, w, 1};
 }
 
-cudnnStatus_t set(cudnnTensorStruct& to, cudnnDataType_t type, const Size& size,
-                  const Size& stride) {
+cudnnStatus_t put_tensor(cudnnTensorStruct& to, cudnnDataType_t type, const Size& size,
+                         const Size& stride) {
   to.supported = type == CUDNN_DATA_FLOAT || type == CUDNN_DATA_BFLOAT16;
   for (const int64_t extent : size) {
     if (extent <= 0) return CUDNN_STATUS_BAD_PARAM;
@@ -55,9 +55,9 @@ int64_t output(int64_t in, int64_t pad, int64_t kernel, int64_t dilation, int64_
 }
 
 // The descriptors as one convolution, or why they are none.
-cudnnStatus_t describe(cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t w,
-                       cudnnConvolutionDescriptor_t sliding, cudnnTensorDescriptor_t y,
-                       Convolution4& made) {
+cudnnStatus_t convolution_of(cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t w,
+                             cudnnConvolutionDescriptor_t sliding, cudnnTensorDescriptor_t y,
+                             Convolution4& made) {
   if (!x->supported || !w->supported || !y->supported || !sliding->supported) {
     return CUDNN_STATUS_NOT_SUPPORTED;
   }
@@ -77,7 +77,7 @@ cudnnStatus_t describe(cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t w,
   return fits ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM;
 }
 
-bool told_to_refuse() {
+bool told_to_refuse_convolutions() {
   const char* told = std::getenv("PENSTOCK_HOST_CUDNN");
   return told != nullptr && std::string_view(told) == "none";
 }
@@ -88,7 +88,7 @@ cudnnStatus_t suggest(const std::array<Algo, kAlgorithms>& algorithms,
                       const cudnnConvolutionStruct& sliding, cudnnStatus_t status, int most,
                       int* count, Performance* results) {
   *count = 0;
-  if (status != CUDNN_STATUS_SUCCESS || told_to_refuse()) return status;
+  if (status != CUDNN_STATUS_SUCCESS || told_to_refuse_convolutions()) return status;
   for (size_t a = 0; a < kAlgorithms && *count < most; ++a) {
     Performance& result = results[(*count)++];
     result = {};
@@ -179,12 +179,12 @@ cudnnStatus_t cudnnSetTensor4dDescriptor(cudnnTensorDescriptor_t descriptor,
                                          cudnnTensorFormat_t format, cudnnDataType_t type, int n,
                                          int c, int h, int w) {
   const Size size{n, c, h, w};
-  return set(*descriptor, type, size, strides_of(size, format));
+  return put_tensor(*descriptor, type, size, strides_of(size, format));
 }
 cudnnStatus_t cudnnSetTensor4dDescriptorEx(cudnnTensorDescriptor_t descriptor, cudnnDataType_t type,
                                            int n, int c, int h, int w, int by_n, int by_c, int by_h,
                                            int by_w) {
-  return set(*descriptor, type, {n, c, h, w}, {by_n, by_c, by_h, by_w});
+  return put_tensor(*descriptor, type, {n, c, h, w}, {by_n, by_c, by_h, by_w});
 }
 cudnnStatus_t cudnnCreateFilterDescriptor(cudnnFilterDescriptor_t* descriptor) {
   *descriptor = new cudnnFilterStruct;
@@ -197,7 +197,7 @@ cudnnStatus_t cudnnDestroyFilterDescriptor(cudnnFilterDescriptor_t descriptor) {
 cudnnStatus_t cudnnSetFilter4dDescriptor(cudnnFilterDescriptor_t descriptor, cudnnDataType_t type,
                                          cudnnTensorFormat_t format, int k, int c, int h, int w) {
   const Size size{k, c, h, w};
-  return set(*descriptor, type, size, strides_of(size, format));
+  return put_tensor(*descriptor, type, size, strides_of(size, format));
 }
 cudnnStatus_t cudnnCreateConvolutionDescriptor(cudnnConvolutionDescriptor_t* descriptor) {
   *descriptor = new cudnnConvolutionStruct;
@@ -233,7 +233,7 @@ cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(
     cudnnConvolutionDescriptor_t sliding, cudnnTensorDescriptor_t y, int most, int* count,
     cudnnConvolutionFwdAlgoPerf_t* results) {
   Convolution4 c;
-  const cudnnStatus_t status = describe(x, w, sliding, y, c);
+  const cudnnStatus_t status = convolution_of(x, w, sliding, y, c);
   return suggest(std::array{CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM,
                             CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM},
                  *sliding, status, most, count, results);
@@ -243,7 +243,7 @@ cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(
     cudnnConvolutionDescriptor_t sliding, cudnnTensorDescriptor_t x, int most, int* count,
     cudnnConvolutionBwdDataAlgoPerf_t* results) {
   Convolution4 c;
-  const cudnnStatus_t status = describe(x, w, sliding, y, c);
+  const cudnnStatus_t status = convolution_of(x, w, sliding, y, c);
   return suggest(std::array{CUDNN_CONVOLUTION_BWD_DATA_ALGO_0, CUDNN_CONVOLUTION_BWD_DATA_ALGO_1},
                  *sliding, status, most, count, results);
 }
@@ -252,7 +252,7 @@ cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(
     cudnnConvolutionDescriptor_t sliding, cudnnFilterDescriptor_t w, int most, int* count,
     cudnnConvolutionBwdFilterAlgoPerf_t* results) {
   Convolution4 c;
-  const cudnnStatus_t status = describe(x, w, sliding, y, c);
+  const cudnnStatus_t status = convolution_of(x, w, sliding, y, c);
   return suggest(
       std::array{CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1},
       *sliding, status, most, count, results);
@@ -263,7 +263,7 @@ cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(
     cudnnConvolutionDescriptor_t sliding, cudnnTensorDescriptor_t y,
     cudnnConvolutionFwdAlgo_t /*algorithm*/, size_t* size_bytes) {
   Convolution4 c;
-  const cudnnStatus_t status = describe(x, w, sliding, y, c);
+  const cudnnStatus_t status = convolution_of(x, w, sliding, y, c);
   *size_bytes = workspace_bytes_for(c);
   return status;
 }
@@ -291,7 +291,7 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void* alpha,
                                       cudnnTensorDescriptor_t y, void* y_data) {
   PENSTOCK_HOST_CUDA_LOCK;
   Convolution4 c;
-  const cudnnStatus_t status = describe(x, w, sliding, y, c);
+  const cudnnStatus_t status = convolution_of(x, w, sliding, y, c);
   if (status != CUDNN_STATUS_SUCCESS) return status;
   c.x_data = const_cast<void*>(x_data);
   c.w_data = const_cast<void*>(w_data);
@@ -307,7 +307,7 @@ cudnnStatus_t cudnnConvolutionBackwardData(
     const void* beta, cudnnTensorDescriptor_t x, void* x_data) {
   PENSTOCK_HOST_CUDA_LOCK;
   Convolution4 c;
-  const cudnnStatus_t status = describe(x, w, sliding, y, c);
+  const cudnnStatus_t status = convolution_of(x, w, sliding, y, c);
   if (status != CUDNN_STATUS_SUCCESS) return status;
   c.x_data = x_data;
   c.w_data = const_cast<void*>(w_data);
@@ -323,7 +323,7 @@ cudnnStatus_t cudnnConvolutionBackwardFilter(
     const void* beta, cudnnFilterDescriptor_t w, void* w_data) {
   PENSTOCK_HOST_CUDA_LOCK;
   Convolution4 c;
-  const cudnnStatus_t status = describe(x, w, sliding, y, c);
+  const cudnnStatus_t status = convolution_of(x, w, sliding, y, c);
   if (status != CUDNN_STATUS_SUCCESS) return status;
   c.x_data = const_cast<void*>(x_data);
   c.w_data = w_data;

@@ -12,7 +12,6 @@ namespace {
 
 constexpr uint32_t kMostThreads = 1024;
 constexpr size_t kSharedByDefault = 48 << 10;
-constexpr size_t kMostShared = 227 << 10;
 constexpr size_t kMostArgumentBytes = 4096;
 
 struct KnownKernel {

@@ -29,7 +29,7 @@ float gelu_derivative(float x) {
 }
 
 // One batch of a matrix as floats, column after column.
-std::vector<float> unpacked(const Matrix& m, const void* data, int64_t batch, bool tf32) {
+std::vector<float> unpacked_matrix(const Matrix& m, const void* data, int64_t batch, bool tf32) {
   std::vector<float> values(static_cast<size_t>(m.rows * m.columns));
   for (int64_t j = 0; j < m.columns; ++j) {
     for (int64_t i = 0; i < m.rows; ++i) {
@@ -105,8 +105,8 @@ void sum_operands(const Matmul& p, const std::vector<float>& a, const std::vecto
 
 void multiply_batch(const Matmul& p, int64_t batch) {
   const int64_t m = p.d.rows, n = p.d.columns, k = p.a.columns;
-  const std::vector<float> a = unpacked(p.a, p.a_data, batch, p.tf32);
-  const std::vector<float> b = unpacked(p.b, p.b_data, batch, p.tf32);
+  const std::vector<float> a = unpacked_matrix(p.a, p.a_data, batch, p.tf32);
+  const std::vector<float> b = unpacked_matrix(p.b, p.b_data, batch, p.tf32);
   std::vector<float> sums(static_cast<size_t>(m)), row_sums(static_cast<size_t>(m));
   for (int64_t j = 0; j < n; ++j) {
     multiply_column(a, b.data() + j * k, m, k, sums);

@@ -13,13 +13,12 @@ namespace penstock {
 class HostDevice final : public Device {
  public:
   // With false it claims to be an accelerator, whose memory the host must not touch.
-  explicit HostDevice(bool host_addressable = true)
-      : memory_(host_memory_source()), host_addressable_(host_addressable) {}
+  explicit HostDevice(bool host_addressable = true) : memory_(host_memory_source()) {
+    set_facts({.description = "memory without ops",
+               .model = device_model_named("cpu"),
+               .host_addressable = host_addressable});
+  }
 
-  [[nodiscard]] std::string description() const override { return "memory without ops"; }
-  [[nodiscard]] DeviceModel model() const override { return device_model_named("cpu"); }
-  [[nodiscard]] bool native_bf16() const override { return false; }
-  [[nodiscard]] bool host_addressable() const override { return host_addressable_; }
   void synchronize() override {}
   void copy_from_host(Tensor& to, const void* from, size_t size_bytes) override {
     std::memcpy(to.raw(), from, size_bytes);
@@ -27,23 +26,14 @@ class HostDevice final : public Device {
   void copy_to_host(void* to, const Tensor& from, size_t size_bytes) override {
     std::memcpy(to, from.raw(), size_bytes);
   }
-  [[nodiscard]] int64_t primitives_created() const override { return 0; }
 
-  DenseOps& dense() override { has_none(); }
-  ImageOps& image() override { has_none(); }
-  NormOps& norm() override { has_none(); }
-  PointwiseOps& pointwise() override { has_none(); }
-  LayoutOps& layout() override { has_none(); }
-  AttentionOps& attention() override { has_none(); }
-  TokenOps& token() override { has_none(); }
-  UpdateOps& update() override { has_none(); }
+  OpSet& ops() override { has_none(); }
   Memory& memory() override { return memory_; }
 
  private:
   [[noreturn]] static void has_none() { fail_internal("this test device has no ops"); }
 
   Memory memory_;
-  bool host_addressable_;
 };
 
 }  // namespace penstock

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/onednn/onednn_state.h"
-#include "kernels/cpu/processor.h"
+#include "kernels/cpu/processor/processor.h"
 #include "kernels/fault.h"
 
 namespace penstock {

@@ -17,7 +17,7 @@
 #include "kernels/device.h"
 #include "kernels/ops/dense.h"
 #include "kernels/ops/image.h"
-#include "kernels/ops/pointwise.h"
+#include "kernels/ops/activation.h"
 #include "kernels/tensor.h"
 #include "kernels/weight.h"
 

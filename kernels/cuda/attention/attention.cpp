@@ -31,8 +31,8 @@ bool rows_are_aligned(int64_t depth, std::initializer_list<const Tensor*> tensor
          });
 }
 
-AttentionCall describe(const AttentionSizes& sizes, const AttentionMask& mask,
-                       const AttentionOptions& options) {
+AttentionCall call_of(const AttentionSizes& sizes, const AttentionMask& mask,
+                      const AttentionOptions& options) {
   const auto numbers = [](const Tensor* tensor) {
     return tensor == nullptr ? nullptr : tensor->data<int32_t>();
   };
@@ -83,7 +83,7 @@ class CudaAttention final : public AttentionOps {
     require_alike(kOp, out, q);
     require_elements(kOp, logsumexp, q.dim(0) * options.heads * q.dim(1));
     if (out.elements() == 0) return;
-    AttentionCall call = describe(sizes, mask, options);
+    AttentionCall call = call_of(sizes, mask, options);
     call.wide = rows_are_aligned(call.depth, {&q, &k, &v, &out}) ? 1 : 0;
     const AttentionInputs in{q.raw(), k.raw(), v.raw()};
     auto* const sums = logsumexp.data<float>();
@@ -104,7 +104,7 @@ class CudaAttention final : public AttentionOps {
     for (const Tensor& t : {dk, dv}) require_alike(kOp, t, k);
     require_elements(kOp, logsumexp, q.dim(0) * options.heads * q.dim(1));
     if (q.elements() + k.elements() == 0) return;
-    AttentionCall call = describe(sizes, mask, options);
+    AttentionCall call = call_of(sizes, mask, options);
     call.wide = rows_are_aligned(call.depth, {&q, &k, &v, &out, &g, &dq, &dk, &dv}) ? 1 : 0;
     const AttentionInputs in{q.raw(), k.raw(), v.raw()};
     const AttentionResults results{g.raw(), out.raw(), logsumexp.data<float>()};
@@ -119,7 +119,7 @@ class CudaAttention final : public AttentionOps {
   [[nodiscard]] AttentionPath path(const Tensor& q, const Tensor& k, const AttentionMask& mask,
                                    const AttentionOptions& options) override {
     const AttentionSizes sizes = checked("attention", q, k, k, mask, options);
-    return library_.path(describe(sizes, mask, options), q.dtype());
+    return library_.path(call_of(sizes, mask, options), q.dtype());
   }
 
  private:

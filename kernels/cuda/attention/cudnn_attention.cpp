@@ -7,8 +7,8 @@
 namespace penstock {
 namespace {
 
-constexpr uintptr_t kAlignment = 16;  // of what the library reads and writes
-constexpr int64_t kElement = 2;       // bytes
+constexpr uintptr_t kAttentionAlignment = 16;  // of what the library reads and writes
+constexpr int64_t kElement = 2;                // bytes
 
 // `bytes` further on.
 void* advanced(const void* address, int64_t bytes) {
@@ -49,7 +49,7 @@ class AlignedOperands {
     int64_t size_bytes;
   };
   static bool fits(const void* address) {
-    return reinterpret_cast<uintptr_t>(address) % kAlignment == 0;
+    return reinterpret_cast<uintptr_t>(address) % kAttentionAlignment == 0;
   }
   void* new_copy(int64_t size_bytes) {
     copies_.push_back(context_.scratch({size_bytes}, DType::U8));
@@ -84,7 +84,8 @@ const char* CudnnAttention::ruled_out(const AttentionCall& call, DType type) con
   if (call.starts != nullptr) return "packed rows";
   if (call.window > 0) return "a window";
   if (call.kv_heads != call.heads) return "grouped queries";
-  if (call.depth * kElement % kAlignment != 0) return "the elements of a head are no multiple of 8";
+  if (call.depth * kElement % kAttentionAlignment != 0)
+    return "the elements of a head are no multiple of 8";
   if (call.batch == 0 || call.queries == 0 || call.keys == 0) return "there is nothing to compute";
   return nullptr;
 }

@@ -134,13 +134,13 @@ class FrontendGraphs final : public AttentionGraphs {
   cudnnHandle_t handle_ = nullptr;
 };
 
-std::string describe(frontend::DeviceProperties& properties, const DescribedGpu& gpu) {
+std::string take_for(frontend::DeviceProperties& properties, const DescribedGpu& gpu) {
   auto status = properties.deserialize({gpu.description.begin(), gpu.description.end()});
   return status.is_good() ? "" : status.get_message();
 }
 AttentionPlan planned(const DescribedGpu& gpu, Graph& graph) {
   const auto properties = std::make_shared<frontend::DeviceProperties>();
-  if (std::string trouble = describe(*properties, gpu); !trouble.empty()) return {trouble, 0};
+  if (std::string trouble = take_for(*properties, gpu); !trouble.empty()) return {trouble, 0};
   graph.set_device_properties(properties).set_sm_version(gpu.architecture);
   auto status = graph.build({frontend::HeurMode_t::A});
   if (!status.is_good()) return {status.get_message(), 0};
@@ -158,7 +158,7 @@ std::unique_ptr<AttentionGraphs> attention_graphs() {
 
 std::string describing_trouble(const DescribedGpu& gpu) {
   frontend::DeviceProperties properties;
-  return describe(properties, gpu);
+  return take_for(properties, gpu);
 }
 AttentionPlan forward_plan(const DescribedGpu& gpu, const AttentionExtents& extents, float scale) {
   return planned(gpu, *forward_graph(extents, scale));

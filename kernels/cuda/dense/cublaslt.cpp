@@ -24,7 +24,7 @@ using Operation = Owned<cublasLtMatmulDesc_t, &cublasLtMatmulDescDestroy>;
 using Layout = Owned<cublasLtMatrixLayout_t, &cublasLtMatrixLayoutDestroy>;
 using Preference = Owned<cublasLtMatmulPreference_t, &cublasLtMatmulPreferenceDestroy>;
 
-cudaDataType_t library_type(DType type) {
+cudaDataType_t cublas_type(DType type) {
   switch (type) {
     case DType::F32:
       return CUDA_R_32F;
@@ -109,7 +109,7 @@ void set(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttribut
 // Our row-major [rows, columns], as the library sees it.
 Layout new_layout(DType type, int64_t batch, int64_t rows, int64_t columns) {
   cublasLtMatrixLayout_t layout = nullptr;
-  PENSTOCK_CUDA(cublasLtMatrixLayoutCreate(&layout, library_type(type),
+  PENSTOCK_CUDA(cublasLtMatrixLayoutCreate(&layout, cublas_type(type),
                                            static_cast<uint64_t>(columns),
                                            static_cast<uint64_t>(rows), columns));
   Layout owned(layout);

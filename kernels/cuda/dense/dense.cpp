@@ -7,7 +7,8 @@
 namespace penstock {
 namespace {
 
-[[noreturn]] void misfit(const char* op, const Tensor& a, const Tensor& b, const Tensor& c) {
+[[noreturn]] void product_misfit(const char* op, const Tensor& a, const Tensor& b,
+                                 const Tensor& c) {
   fail_internal(std::string(op) + ": " + a.shape().text() + " " + name_of(a.dtype()) + ", " +
                 b.shape().text() + " " + name_of(b.dtype()) + " and " + c.shape().text() + " " +
                 name_of(c.dtype()) + " do not fit together");
@@ -18,7 +19,7 @@ int64_t linear_rows(const char* op, const Tensor& x, const Tensor& y, const Tens
   const bool fits = w.shape().rank() == 2 && w.dtype() == DType::F32 && x.dtype() == y.dtype() &&
                     x.shape().back() == w.dim(1) && y.shape().back() == w.dim(0) &&
                     x.shape().rows() == y.shape().rows();
-  if (!fits) misfit(op, x, w, y);
+  if (!fits) product_misfit(op, x, w, y);
   return x.shape().rows();
 }
 
@@ -161,7 +162,7 @@ class CudaDense final : public DenseOps {
   static Product batched(const Tensor& c, const Tensor& a, const Tensor& b, bool transpose_a,
                          bool transpose_b, bool accumulate) {
     if (a.shape().rank() != 3 || b.shape().rank() != 3 || c.shape().rank() != 3) {
-      misfit("matmul", a, b, c);
+      product_misfit("matmul", a, b, c);
     }
     const int64_t batch = c.dim(0);
     const int64_t m = c.dim(1);
@@ -170,7 +171,7 @@ class CudaDense final : public DenseOps {
     const bool fits = a.shape() == (transpose_a ? Shape{batch, k, m} : Shape{batch, m, k}) &&
                       b.shape() == (transpose_b ? Shape{batch, n, k} : Shape{batch, k, n}) &&
                       a.dtype() == c.dtype() && b.dtype() == c.dtype();
-    if (!fits) misfit("matmul", a, b, c);
+    if (!fits) product_misfit("matmul", a, b, c);
     return {.batch = batch,
             .m = m,
             .n = n,

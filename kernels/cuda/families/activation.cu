@@ -1,7 +1,6 @@
 // kernels/cuda/families/activation.cu -- activations and their gradients, one element at a time in
 // fp32.
 #include "kernels/checks.h"
-#include "kernels/cuda/families/activation.h"
 #include "kernels/cuda/loops/elementwise.h"
 
 namespace penstock {
@@ -115,45 +114,89 @@ void with_function(Activation f, const Visit& visit) {
   }
 }
 
+// From the output y of a fused function.
+struct NoneBackward {
+  static __device__ float of(float g, float /*y*/) { return g; }
+};
+struct ReluBackward {
+  static __device__ float of(float g, float y) { return y > 0.0F ? g : 0.0F; }
+};
+struct TanhBackward {
+  static __device__ float of(float g, float y) { return g * (1.0F - y * y); }
+};
+
+class CudaActivation final : public ActivationOps {
+ public:
+  explicit CudaActivation(CudaContext& context) : context_(context) {}
+
+  void forward(Tensor& y, const Tensor& x, Activation f) override {
+    require_alike("activation_forward", y, x);
+    with_function(f, [&]<class F>(F) {
+      with_element_type(x.dtype(), "activation_forward", [&]<class T>(T) {
+        launch_elementwise(context_, MapOne<F, T, T>{y.data<T>(), x.data<T>()}, x.elements());
+      });
+    });
+  }
+  void backward(Tensor& dx, const Tensor& g, const Tensor& x, Activation f) override {
+    require_alike("activation_backward", dx, x);
+    require_alike("activation_backward", g, x);
+    with_function(f, [&]<class F>(F) {
+      with_element_type(x.dtype(), "activation_backward", [&]<class T>(T) {
+        const MapTwo<Backward<F>, T, T, T> body{dx.data<T>(), g.data<T>(), x.data<T>()};
+        launch_elementwise(context_, body, x.elements());
+      });
+    });
+  }
+  void gated_forward(Tensor& y, const Tensor& gate, const Tensor& x, Activation f) override {
+    require_alike("gated_forward", y, x);
+    require_alike("gated_forward", gate, x);
+    with_function(f, [&]<class F>(F) {
+      with_element_type(x.dtype(), "gated_forward", [&]<class T>(T) {
+        const MapTwo<Gated<F>, T, T, T> body{y.data<T>(), gate.data<T>(), x.data<T>()};
+        launch_elementwise(context_, body, x.elements());
+      });
+    });
+  }
+  void gated_backward(Tensor& dgate, Tensor& dx, const Tensor& g, const Tensor& gate,
+                      const Tensor& x, Activation f) override {
+    for (const Tensor& t : {dgate, dx, g, gate}) require_alike("gated_backward", t, x);
+    with_function(f, [&]<class F>(F) {
+      with_element_type(x.dtype(), "gated_backward", [&]<class T>(T) {
+        const GatedBackward<F, T> body{dgate.data<T>(), dx.data<T>(), g.data<T>(), gate.data<T>(),
+                                       x.data<T>()};
+        launch_elementwise(context_, body, x.elements());
+      });
+    });
+  }
+  void fused_backward(Tensor& dx, const Tensor& g, const Tensor& y, Fused f) override {
+    switch (f) {
+      case Fused::None:
+        return fused<NoneBackward>(dx, g, y);
+      case Fused::Relu:
+        return fused<ReluBackward>(dx, g, y);
+      case Fused::Tanh:
+        return fused<TanhBackward>(dx, g, y);
+    }
+  }
+
+ private:
+  template <class F>
+  void fused(Tensor& dx, const Tensor& g, const Tensor& y) {
+    require_alike("fused_backward", dx, g);
+    require_alike("fused_backward", dx, y);
+    with_element_type(dx.dtype(), "fused_backward", [&]<class T>(T) {
+      const MapTwo<F, T, T, T> body{dx.data<T>(), g.data<T>(), y.data<T>()};
+      launch_elementwise(context_, body, dx.elements());
+    });
+  }
+
+  CudaContext& context_;
+};
+
 }  // namespace
 
-void activation_forward(CudaContext& context, Tensor& y, const Tensor& x, Activation f) {
-  with_function(f, [&]<class F>(F) {
-    with_element_type(x.dtype(), "activation_forward", [&]<class T>(T) {
-      launch_elementwise(context, MapOne<F, T, T>{y.data<T>(), x.data<T>()}, x.elements());
-    });
-  });
-}
-
-void activation_backward(CudaContext& context, Tensor& dx, const Tensor& g, const Tensor& x,
-                         Activation f) {
-  with_function(f, [&]<class F>(F) {
-    with_element_type(x.dtype(), "activation_backward", [&]<class T>(T) {
-      const MapTwo<Backward<F>, T, T, T> body{dx.data<T>(), g.data<T>(), x.data<T>()};
-      launch_elementwise(context, body, x.elements());
-    });
-  });
-}
-
-void gated_forward(CudaContext& context, Tensor& y, const Tensor& gate, const Tensor& x,
-                   Activation f) {
-  with_function(f, [&]<class F>(F) {
-    with_element_type(x.dtype(), "gated_forward", [&]<class T>(T) {
-      const MapTwo<Gated<F>, T, T, T> body{y.data<T>(), gate.data<T>(), x.data<T>()};
-      launch_elementwise(context, body, x.elements());
-    });
-  });
-}
-
-void gated_backward(CudaContext& context, Tensor& dgate, Tensor& dx, const Tensor& g,
-                    const Tensor& gate, const Tensor& x, Activation f) {
-  with_function(f, [&]<class F>(F) {
-    with_element_type(x.dtype(), "gated_backward", [&]<class T>(T) {
-      const GatedBackward<F, T> body{dgate.data<T>(), dx.data<T>(), g.data<T>(), gate.data<T>(),
-                                     x.data<T>()};
-      launch_elementwise(context, body, x.elements());
-    });
-  });
+std::unique_ptr<ActivationOps> cuda_activation_ops(CudaContext& context) {
+  return std::make_unique<CudaActivation>(context);
 }
 
 }  // namespace penstock

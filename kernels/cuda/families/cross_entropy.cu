@@ -14,7 +14,7 @@
 namespace penstock {
 namespace {
 
-constexpr int kBlock = 256;  // threads of a wide row
+constexpr int kWideRowThreads = 256;  // threads of a wide row
 constexpr int64_t kWideRow = 2048;
 
 // Row `row` as its threads see it: single elements up to the first group of the tensor, groups,
@@ -115,9 +115,9 @@ struct RowResult {
 
 template <class T, int N, bool kAligned, int kThreads, bool kClips>
 __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kThreads)
-    forward_kernel(RowResult* results, float* logsumexp, const T* logits, const int32_t* labels,
-                   int64_t rows, int64_t width, Target target, Clip<kClips> clip,
-                   Finding* finding) {
+    cross_entropy_forward_kernel(RowResult* results, float* logsumexp, const T* logits,
+                                 const int32_t* labels, int64_t rows, int64_t width, Target target,
+                                 Clip<kClips> clip, Finding* finding) {
   __shared__ Part parts[kThreads / kWarp];
   const int64_t row = row_of_thread<kThreads>();
   if (row >= rows) return;
@@ -170,9 +170,9 @@ __global__ void __launch_bounds__(kSumThreads)
 // element is read and written by one thread only.
 template <class T, int N, bool kAligned, int kThreads, bool kClips>
 __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kThreads)
-    backward_kernel(T* dlogits, const T* logits, const int32_t* labels, const float* logsumexp,
-                    int64_t rows, int64_t width, float scale, Target target, Clip<kClips> clip,
-                    Finding* finding) {
+    cross_entropy_backward_kernel(T* dlogits, const T* logits, const int32_t* labels,
+                                  const float* logsumexp, int64_t rows, int64_t width, float scale,
+                                  Target target, Clip<kClips> clip, Finding* finding) {
   const int64_t row = row_of_thread<kThreads>();
   if (row >= rows) return;
   const CutRow<N> cut(row, width);
@@ -209,8 +209,8 @@ void by_shape(int64_t width, bool aligned, bool clips, const F& f) {
           : f.template operator()<kWide, kAligned, kThreads, false>();
   };
   if (width >= kWideRow) {
-    aligned ? by_clip.template operator()<true, kBlock>()
-            : by_clip.template operator()<false, kBlock>();
+    aligned ? by_clip.template operator()<true, kWideRowThreads>()
+            : by_clip.template operator()<false, kWideRowThreads>();
   } else {
     aligned ? by_clip.template operator()<true, kWarp>()
             : by_clip.template operator()<false, kWarp>();
@@ -236,7 +236,8 @@ void cross_entropy_forward(CudaContext& context, Tensor& result, Tensor& logsume
     const T* x = logits.data<T>();
     by_shape<T>(width, is_aligned<kGroup<T>>(x), options.clip > 0.0F,
                 [&]<int N, bool kAligned, int kThreads, bool kClips>() {
-                  launch(context.queue, &forward_kernel<T, N, kAligned, kThreads, kClips>,
+                  launch(context.queue,
+                         &cross_entropy_forward_kernel<T, N, kAligned, kThreads, kClips>,
                          row_shape<kThreads>(rows), results, logsumexp.data<float>(), x,
                          labels.data<int32_t>(), rows, width, target, Clip<kClips>{options.clip},
                          context.trouble.on_device());
@@ -258,7 +259,8 @@ void cross_entropy_backward(CudaContext& context, Tensor& dlogits, const Tensor&
     T* dx = dlogits.data<T>();
     by_shape<T>(width, is_aligned<kWide>(x) && is_aligned<kWide>(dx), options.clip > 0.0F,
                 [&]<int N, bool kAligned, int kThreads, bool kClips>() {
-                  launch(context.queue, &backward_kernel<T, N, kAligned, kThreads, kClips>,
+                  launch(context.queue,
+                         &cross_entropy_backward_kernel<T, N, kAligned, kThreads, kClips>,
                          row_shape<kThreads>(rows), dx, x, labels.data<int32_t>(),
                          logsumexp.data<float>(), rows, width, scale, target,
                          Clip<kClips>{options.clip}, context.trouble.on_device());

@@ -20,8 +20,8 @@ namespace {
 // A warp a row. An id outside of the table is reported and gives zeros.
 template <int N, class T>
 __global__ void __launch_bounds__(kWarp* kRowsPerBlock)
-    forward_kernel(T* y, const int32_t* ids, const float* table, int64_t rows, int64_t width,
-                   int64_t table_rows, Finding* finding) {
+    embedding_forward_kernel(T* y, const int32_t* ids, const float* table, int64_t rows,
+                             int64_t width, int64_t table_rows, Finding* finding) {
   const int64_t row = row_of_thread<kWarp>();
   if (row >= rows) return;
   const int32_t id = ids[row];
@@ -146,8 +146,8 @@ void embedding_forward(CudaContext& context, Tensor& y, const Tensor& ids, const
   const auto* from = table.data<float>();
   with_element_type(y.dtype(), "embedding_forward", [&]<class T>(T) {
     const auto run = [&]<int N>() {
-      launch(context.queue, &forward_kernel<N, T>, row_shape<kWarp>(ids.elements()), y.data<T>(),
-             ids.data<int32_t>(), from, ids.elements(), width, table.dim(0),
+      launch(context.queue, &embedding_forward_kernel<N, T>, row_shape<kWarp>(ids.elements()),
+             y.data<T>(), ids.data<int32_t>(), from, ids.elements(), width, table.dim(0),
              context.trouble.on_device());
     };
     const bool wide = width % 4 == 0 && is_aligned<4>(from) && is_aligned<4>(y.data<T>());

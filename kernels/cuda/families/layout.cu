@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kLayoutThreads = 256;
 
 // Where the index-th unit of a strided copy lies; the last axis is innermost. Strides in units.
 struct Strided {
@@ -23,9 +23,9 @@ struct Strided {
 // Index: 32 bits where they are enough, for the sake of the divisions, of which there is one an
 // axis.
 template <class Unit, class Index>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kLayoutThreads)
     copy_units_kernel(Unit* y, const Unit* x, Strided axes, int64_t units) {
-  const int64_t i = int64_t{blockIdx.x} * kThreads + static_cast<int64_t>(threadIdx.x);
+  const int64_t i = int64_t{blockIdx.x} * kLayoutThreads + static_cast<int64_t>(threadIdx.x);
   if (i >= units) return;
   auto rest = static_cast<Index>(i);
   int64_t to = 0;
@@ -54,7 +54,7 @@ void copy_in_units(CudaContext& context, std::byte* y, const std::byte* x, Strid
     axes.x_stride[a] = a == last ? 1 : axes.x_stride[a] / size;
   }
   const auto run = [&](auto* kernel) {
-    const LaunchShape shape{.grid = {blocks_for(units, kThreads)}, .block = {kThreads}};
+    const LaunchShape shape{.grid = {blocks_for(units, kLayoutThreads)}, .block = {kLayoutThreads}};
     launch(context.queue, kernel, shape, reinterpret_cast<Unit*>(y),
            reinterpret_cast<const Unit*>(x), axes, units);
   };
@@ -161,16 +161,16 @@ void transpose_matrices(CudaContext& context, Tensor& y, const Tensor& x, const 
 }
 
 template <class Unit>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kLayoutThreads)
     put_rows_kernel(Unit* y, const Unit* x, const int32_t* rows, int64_t run, int64_t units) {
-  const int64_t i = int64_t{blockIdx.x} * kThreads + static_cast<int64_t>(threadIdx.x);
+  const int64_t i = int64_t{blockIdx.x} * kLayoutThreads + static_cast<int64_t>(threadIdx.x);
   if (i < units) y[int64_t{rows[i / run]} * run + i % run] = x[i];
 }
 
 template <class Unit>
 void put_rows_in_units(CudaContext& context, Tensor& y, const Tensor& x, const Tensor& rows) {
   const auto units = static_cast<int64_t>(x.size_bytes() / sizeof(Unit));
-  const LaunchShape shape{.grid = {blocks_for(units, kThreads)}, .block = {kThreads}};
+  const LaunchShape shape{.grid = {blocks_for(units, kLayoutThreads)}, .block = {kLayoutThreads}};
   launch(context.queue, &put_rows_kernel<Unit>, shape, static_cast<Unit*>(y.raw()),
          static_cast<const Unit*>(x.raw()), rows.data<const int32_t>(), units / rows.elements(),
          units);

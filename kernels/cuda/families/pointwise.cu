@@ -2,7 +2,7 @@
 #include <string>
 
 #include "kernels/checks.h"
-#include "kernels/cuda/families/activation.h"
+#include "kernels/cuda/families/dropout.h"
 #include "kernels/cuda/loops/column_sums.h"
 #include "kernels/cuda/loops/elementwise.h"
 
@@ -17,13 +17,6 @@ struct Multiply {
 };
 struct Same {
   static __device__ float of(float x) { return x; }
-};
-// From the output y of the fused function.
-struct ReluBackward {
-  static __device__ float of(float g, float y) { return y > 0.0F ? g : 0.0F; }
-};
-struct TanhBackward {
-  static __device__ float of(float g, float y) { return g * (1.0F - y * y); }
 };
 
 template <class T>
@@ -42,74 +35,6 @@ struct Scale {
     Floats<N> out;
     for (int k = 0; k < N; ++k) out[k] = static_cast<float>(factor) * in[k];
     store<N>(y + i, out);
-  }
-};
-
-// One block of Philox words serves four elements. About twenty integer instructions an element,
-// half of what the arithmetic units do while memory moves an element of bf16 in and out.
-template <class T>
-struct Dropout {
-  static constexpr int kWide = kGroup<T>;
-  T* y;
-  const T* x;
-  RandomStream stream;
-  float rate, scale;
-  [[nodiscard]] bool aligned() const { return is_aligned<kWide>(y) && is_aligned<kWide>(x); }
-  template <int N>
-  __device__ Floats<N> load(int64_t i) const {
-    return penstock::load<N>(x + i);
-  }
-  template <int N>
-  __device__ void finish(int64_t i, const Floats<N>& in) const {
-    Floats<N> out;
-    const auto first = static_cast<uint64_t>(i);
-    if constexpr (N == 1) {
-      out[0] = kept(in[0], philox(stream, first / 4)[first % 4]);
-    } else {
-      for (int k = 0; k < N; k += 4) {
-        const auto words = philox(stream, first / 4 + static_cast<uint64_t>(k / 4));
-        for (int w = 0; w < 4; ++w) out[k + w] = kept(in[k + w], words[w]);
-      }
-    }
-    store<N>(y + i, out);
-  }
-  // Not 0 x: it may be infinite.
-  [[nodiscard]] __device__ float kept(float element, uint32_t word) const {
-    return uniform_of(word) >= rate ? element * scale : 0.0F;
-  }
-};
-
-// One word for all of a row. A group of elements may lie in several rows.
-template <class T>
-struct DropRows {
-  static constexpr int kWide = kGroup<T>;
-  T* y;
-  const T* x;
-  RandomStream stream;
-  int64_t first, width;  // the number of row 0; elements of a row
-  float rate, scale;
-  [[nodiscard]] bool aligned() const { return is_aligned<kWide>(y) && is_aligned<kWide>(x); }
-  template <int N>
-  __device__ Floats<N> load(int64_t i) const {
-    return penstock::load<N>(x + i);
-  }
-  template <int N>
-  __device__ void finish(int64_t i, const Floats<N>& in) const {
-    int64_t row = i / width, left = width - i % width;
-    bool keep = keeps(row);
-    Floats<N> out;
-    for (int k = 0; k < N; ++k, --left) {
-      if (left == 0) {
-        keep = keeps(++row);
-        left = width;
-      }
-      out[k] = keep ? in[k] * scale : 0.0F;  // not 0 x: it may be infinite
-    }
-    store<N>(y + i, out);
-  }
-  [[nodiscard]] __device__ bool keeps(int64_t row) const {
-    const auto number = static_cast<uint64_t>(first + row);
-    return uniform_of(philox(stream, number / 4)[number % 4]) >= rate;
   }
 };
 
@@ -184,36 +109,6 @@ struct AddTotal {
 class CudaPointwise final : public PointwiseOps {
  public:
   explicit CudaPointwise(CudaContext& context) : context_(context) {}
-
-  void activation_forward(Tensor& y, const Tensor& x, Activation f) override {
-    require_alike("activation_forward", y, x);
-    penstock::activation_forward(context_, y, x, f);
-  }
-  void activation_backward(Tensor& dx, const Tensor& g, const Tensor& x, Activation f) override {
-    require_alike("activation_backward", dx, x);
-    require_alike("activation_backward", g, x);
-    penstock::activation_backward(context_, dx, g, x, f);
-  }
-  void gated_forward(Tensor& y, const Tensor& gate, const Tensor& x, Activation f) override {
-    require_alike("gated_forward", y, x);
-    require_alike("gated_forward", gate, x);
-    penstock::gated_forward(context_, y, gate, x, f);
-  }
-  void gated_backward(Tensor& dgate, Tensor& dx, const Tensor& g, const Tensor& gate,
-                      const Tensor& x, Activation f) override {
-    for (const Tensor& t : {dgate, dx, g, gate}) require_alike("gated_backward", t, x);
-    penstock::gated_backward(context_, dgate, dx, g, gate, x, f);
-  }
-  void fused_backward(Tensor& dx, const Tensor& g, const Tensor& y, Fused f) override {
-    switch (f) {
-      case Fused::None:
-        return copy(dx, g);
-      case Fused::Relu:
-        return map_two<ReluBackward>("fused_backward", dx, g, y);
-      case Fused::Tanh:
-        return map_two<TanhBackward>("fused_backward", dx, g, y);
-    }
-  }
 
   void add(Tensor& y, const Tensor& a, const Tensor& b) override { map_two<Add>("add", y, a, b); }
   void multiply(Tensor& y, const Tensor& a, const Tensor& b) override {

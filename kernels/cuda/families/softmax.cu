@@ -5,8 +5,8 @@
 namespace penstock {
 namespace {
 
-constexpr int kHeld = 4;  // groups of 16 bytes that a thread keeps of a row
-constexpr int kBlock = 256;
+constexpr int kHeldOfRow = 4;  // groups of 16 bytes that a thread keeps of a row
+constexpr int kSoftmaxThreads = 256;
 
 struct Larger {
   __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
   const T* from = x + row * width;
   T* to = y + row * width;
   const auto read = [from](int64_t group) { return load<N>(from + group * N); };
-  HeldRow<N, kThreads, kHeld> held;
+  HeldRow<N, kThreads, kHeldOfRow> held;
   held.read(groups, read);
   float top = -INFINITY;
   held.each(groups, read, [&top](int64_t /*group*/, const Floats<N>& v) {
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
   const T* from = y + row * width;
   T* to = dx + row * width;
   const auto read = [from](int64_t group) { return load<N>(from + group * N); };
-  HeldRow<N, kThreads, kHeld> held;
+  HeldRow<N, kThreads, kHeldOfRow> held;
   held.read(groups, read);
   float dot = 0.0F;
   held.each(groups, read, [&dot, gradient](int64_t group, const Floats<N>& v) {
@@ -71,11 +71,11 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
 
 // f<N, kThreads>(): groups of 16 bytes where rows allow, and as many threads as keep a row.
 template <class T, class F>
-void by_width(int64_t width, bool aligned, const F& f) {
+void by_row_width(int64_t width, bool aligned, const F& f) {
   constexpr int kWide = kGroup<T>;
   const auto by_threads = [&]<int N>() {
-    if (width / N <= kWarp * kHeld) return f.template operator()<N, kWarp>();
-    f.template operator()<N, kBlock>();
+    if (width / N <= kWarp * kHeldOfRow) return f.template operator()<N, kWarp>();
+    f.template operator()<N, kSoftmaxThreads>();
   };
   if (aligned && width % kWide == 0) return by_threads.template operator()<kWide>();
   by_threads.template operator()<1>();
@@ -91,7 +91,7 @@ void softmax_forward(CudaContext& context, Tensor& y, const Tensor& x) {
     T* to = y.data<T>();
     const T* from = x.data<T>();
     const bool aligned = is_aligned<kGroup<T>>(to) && is_aligned<kGroup<T>>(from);
-    by_width<T>(width, aligned, [&]<int N, int kThreads>() {
+    by_row_width<T>(width, aligned, [&]<int N, int kThreads>() {
       launch(context.queue, &softmax_forward_kernel<T, N, kThreads>, row_shape<kThreads>(rows), to,
              from, rows, width);
     });
@@ -108,7 +108,7 @@ void softmax_backward(CudaContext& context, Tensor& dx, const Tensor& g, const T
     const T* of = y.data<T>();
     const bool aligned =
         is_aligned<kGroup<T>>(to) && is_aligned<kGroup<T>>(gradient) && is_aligned<kGroup<T>>(of);
-    by_width<T>(width, aligned, [&]<int N, int kThreads>() {
+    by_row_width<T>(width, aligned, [&]<int N, int kThreads>() {
       launch(context.queue, &softmax_backward_kernel<T, N, kThreads>, row_shape<kThreads>(rows), to,
              gradient, of, rows, width);
     });

@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kUpdateThreads = 256;
 constexpr int kWide = 4;
 
 // A Rule changes one weight and its state:
@@ -96,33 +96,33 @@ __device__ void update_piece(const TensorRow& row, int64_t piece, const Rule& ru
   int64_t done = begin;
   if (row.aligned != 0) {
     done = end - (end - begin) % kWide;
-    for (int64_t i = begin + thread * kWide; i < done; i += kThreads * kWide) {
+    for (int64_t i = begin + thread * kWide; i < done; i += kUpdateThreads * kWide) {
       update_at<kWide>(row, i, rule);
     }
   }
-  for (int64_t i = done + thread; i < end; i += kThreads) update_at<1>(row, i, rule);
+  for (int64_t i = done + thread; i < end; i += kUpdateThreads) update_at<1>(row, i, rule);
 }
 
 template <class Rule>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kUpdateThreads)
     update_list_kernel(const TensorRow* rows, const Piece* pieces, Rule rule) {
   const Piece piece = pieces[blockIdx.x];
   update_piece(rows[piece.row], piece.piece, rule);
 }
 template <class Rule>
-__global__ void __launch_bounds__(kThreads) update_one_kernel(TensorRow row, Rule rule) {
+__global__ void __launch_bounds__(kUpdateThreads) update_one_kernel(TensorRow row, Rule rule) {
   update_piece(row, blockIdx.x, rule);
 }
 
-// The sum of squares of a piece: each thread every kThreads-th group of four from its own on, then
-// a tree, then the warps in turn.
+// The sum of squares of a piece: each thread every kUpdateThreads-th group of four from its own on,
+// then a tree, then the warps in turn.
 __device__ void square_piece(double* partial, const TensorRow& row, int64_t piece) {
-  __shared__ double parts[kThreads / kWarp];
+  __shared__ double parts[kUpdateThreads / kWarp];
   const int64_t begin = piece * kPiece;
   const int64_t end = begin + kPiece < row.elements ? begin + kPiece : row.elements;
   double sum = 0.0;
   for (int64_t i = begin + static_cast<int64_t>(threadIdx.x) * kWide; i < end;
-       i += kThreads * kWide) {
+       i += kUpdateThreads * kWide) {
     Floats<kWide> x{};
     if (i + kWide <= end && row.aligned != 0) {
       x = load<kWide>(row.gradient + i);
@@ -131,20 +131,21 @@ __device__ void square_piece(double* partial, const TensorRow& row, int64_t piec
     }
     for (int k = 0; k < kWide; ++k) sum += static_cast<double>(x[k]) * static_cast<double>(x[k]);
   }
-  sum = row_reduce<kThreads>(sum, parts, Plus{});
+  sum = row_reduce<kUpdateThreads>(sum, parts, Plus{});
   if (threadIdx.x == 0) partial[row.first_piece + piece] = sum;
 }
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kUpdateThreads)
     square_list_kernel(double* partial, const TensorRow* rows, const Piece* pieces) {
   const Piece piece = pieces[blockIdx.x];
   square_piece(partial, rows[piece.row], piece.piece);
 }
-__global__ void __launch_bounds__(kThreads) square_one_kernel(double* partial, TensorRow row) {
+__global__ void __launch_bounds__(kUpdateThreads)
+    square_one_kernel(double* partial, TensorRow row) {
   square_piece(partial, row, blockIdx.x);
 }
 LaunchShape blocks(int64_t count) {
-  return {.grid = {static_cast<uint32_t>(count)}, .block = {kThreads}};
+  return {.grid = {static_cast<uint32_t>(count)}, .block = {kUpdateThreads}};
 }
 
 float* address(const Tensor& t) {

@@ -12,13 +12,13 @@ namespace {
 
 using Pass = Convolution::Pass;
 
-constexpr size_t kWorkspaceLimit = size_t{256} << 20;
+constexpr size_t kConvolutionWorkspace = size_t{256} << 20;
 
 using Image = Owned<cudnnTensorDescriptor_t, &cudnnDestroyTensorDescriptor>;
 using Filter = Owned<cudnnFilterDescriptor_t, &cudnnDestroyFilterDescriptor>;
 using Sliding = Owned<cudnnConvolutionDescriptor_t, &cudnnDestroyConvolutionDescriptor>;
 
-cudnnDataType_t library_type(DType type) {
+cudnnDataType_t cudnn_type(DType type) {
   switch (type) {
     case DType::F32:
       return CUDNN_DATA_FLOAT;
@@ -33,8 +33,8 @@ Image new_image(DType type, int n, int channels, int height, int width) {
   cudnnTensorDescriptor_t image = nullptr;
   PENSTOCK_CUDA(cudnnCreateTensorDescriptor(&image));
   Image owned(image);
-  PENSTOCK_CUDA(cudnnSetTensor4dDescriptor(image, CUDNN_TENSOR_NHWC, library_type(type), n,
-                                           channels, height, width));
+  PENSTOCK_CUDA(cudnnSetTensor4dDescriptor(image, CUDNN_TENSOR_NHWC, cudnn_type(type), n, channels,
+                                           height, width));
   return owned;
 }
 
@@ -42,7 +42,7 @@ Filter new_filter(const Convolution& c) {
   cudnnFilterDescriptor_t filter = nullptr;
   PENSTOCK_CUDA(cudnnCreateFilterDescriptor(&filter));
   Filter owned(filter);
-  PENSTOCK_CUDA(cudnnSetFilter4dDescriptor(filter, library_type(c.type), CUDNN_TENSOR_NHWC, c.out,
+  PENSTOCK_CUDA(cudnnSetFilter4dDescriptor(filter, cudnn_type(c.type), CUDNN_TENSOR_NHWC, c.out,
                                            c.in / c.groups, c.kernel_h, c.kernel_w));
   return owned;
 }
@@ -104,7 +104,7 @@ struct CudnnConvolutions::Plan {
         PENSTOCK_CUDA(cudnnSetConvolutionMathType(sliding.get(), suggestion.mathType));
       }
       if (size_of_workspace(suggestion.algo) != CUDNN_STATUS_SUCCESS) continue;
-      if (workspace_bytes > kWorkspaceLimit) continue;
+      if (workspace_bytes > kConvolutionWorkspace) continue;
       algorithm = static_cast<int>(suggestion.algo);
       supported = true;
       return;

@@ -15,9 +15,9 @@
 namespace penstock {
 namespace {
 
-constexpr int kThreads = 256;  // of kernels that go through a filter
-constexpr int kWarps = 4;      // of those that go through an image
-constexpr int kStrip = 4;      // neighbouring positions that a thread computes with one filter
+constexpr int kFilterThreads = 256;  // of kernels that go through a filter
+constexpr int kWarps = 4;            // of those that go through an image
+constexpr int kStrip = 4;  // neighbouring positions that a thread computes with one filter
 
 // Input [n, h, w, in], output [n, oh, ow, out]; group_* count the channels of one group.
 struct Extents {
@@ -48,9 +48,9 @@ __device__ int64_t seeing(int64_t position, int tap, int stride, int before, int
 }
 
 // From [out, taps] to [taps, out].
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kFilterThreads)
     turn_filter_kernel(float* turned, const float* filter, int64_t taps, int64_t out) {
-  const int64_t i = int64_t{blockIdx.x} * kThreads + static_cast<int64_t>(threadIdx.x);
+  const int64_t i = int64_t{blockIdx.x} * kFilterThreads + static_cast<int64_t>(threadIdx.x);
   if (i < taps * out) turned[i] = filter[i % out * taps + i / out];
 }
 
@@ -68,7 +68,7 @@ struct Strip {
 // A thread has one channel of a strip of outputs.
 template <class T>
 __global__ void __launch_bounds__(kWarp* kWarps)
-    forward_kernel(T* y, const T* x, const float* turned, Extents e) {
+    convolution_forward_kernel(T* y, const T* x, const float* turned, Extents e) {
   const Strip strip(e.n * e.oh, e.ow);
   const int64_t o = int64_t{blockIdx.y} * kWarp + static_cast<int64_t>(threadIdx.x);
   if (strip.row < 0 || o >= e.out) return;
@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(kWarp* kWarps)
 // How the gradient of a filter is cut: a block has 32 output channels, one input channel of their
 // groups, up to kAcross taps of one row of the window, and some rows of the output.
 constexpr int kAcross = 8;
-constexpr int kRowLanes = 8;  // threads that share a row
+constexpr int kRowThreads = 8;  // threads that share a row
 
 struct WeightCut {
   int64_t tiles;      // of output channels
@@ -161,9 +161,9 @@ WeightCut weight_cut(const Extents& e) {
 
 // partial[part, tap, out]: the sums of a part of the output's rows, those of the row lanes in turn.
 template <class T>
-__global__ void __launch_bounds__(kWarp* kRowLanes)
+__global__ void __launch_bounds__(kWarp* kRowThreads)
     partial_weight_kernel(float* partial, const T* x, const T* g, Extents e, WeightCut cut) {
-  __shared__ float shared[kRowLanes][kAcross][kWarp];
+  __shared__ float shared[kRowThreads][kAcross][kWarp];
   const int lane = static_cast<int>(threadIdx.x);
   const int row_lane = static_cast<int>(threadIdx.y);
   const Window& window = e.window;
@@ -181,7 +181,7 @@ __global__ void __launch_bounds__(kWarp* kRowLanes)
     const int64_t iy = seen(row % e.oh, ky, window.stride_h, window.pad_top, e.h);
     if (iy < 0) continue;
     const T* image = x + (row / e.oh * e.h + iy) * e.w * e.in + channel;
-    for (int64_t ox = row_lane; ox < e.ow; ox += kRowLanes) {
+    for (int64_t ox = row_lane; ox < e.ow; ox += kRowThreads) {
       const float gradient = widened(g[(row * e.ow + ox) * e.out + o]);
 #pragma unroll
       for (int k = 0; k < kAcross; ++k) {
@@ -194,17 +194,17 @@ __global__ void __launch_bounds__(kWarp* kRowLanes)
   for (int k = 0; k < kAcross; ++k) shared[row_lane][k][lane] = sums[k];
   __syncthreads();
   if (o >= e.out) return;
-  for (int k = row_lane; k < taps; k += kRowLanes) {
+  for (int k = row_lane; k < taps; k += kRowThreads) {
     float sum = 0.0F;
-    for (int r = 0; r < kRowLanes; ++r) sum += shared[r][k][lane];
+    for (int r = 0; r < kRowThreads; ++r) sum += shared[r][k][lane];
     partial[(int64_t{blockIdx.y} * e.taps() + e.tap(c, ky, kx + k)) * e.out + o] = sum;
   }
 }
 
 // dw[out, taps] += the parts, in their order.
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kFilterThreads)
     add_parts_kernel(float* dw, const float* partial, int64_t taps, int64_t out, int64_t parts) {
-  const int64_t i = int64_t{blockIdx.x} * kThreads + static_cast<int64_t>(threadIdx.x);
+  const int64_t i = int64_t{blockIdx.x} * kFilterThreads + static_cast<int64_t>(threadIdx.x);
   if (i >= taps * out) return;
   double sum = 0.0;
 #pragma unroll 4
@@ -226,7 +226,7 @@ Extents extents(const Tensor& x, const Tensor& y, const Window& window, int grou
 }
 
 LaunchShape one_thread_each(int64_t elements) {
-  return {.grid = {blocks_for(elements, kThreads)}, .block = {kThreads}};
+  return {.grid = {blocks_for(elements, kFilterThreads)}, .block = {kFilterThreads}};
 }
 
 LaunchShape a_warp_a_strip(int64_t rows, int64_t width, int64_t channels) {
@@ -249,8 +249,8 @@ void direct_forward(CudaContext& context, const Tensor& y, const Tensor& x, cons
   const Extents e = extents(x, y, window, groups);
   const Tensor w = turned(context, filter, e);
   with_element_type(y.dtype(), "a convolution", [&]<class T>(T) {
-    launch(context.queue, &forward_kernel<T>, a_warp_a_strip(e.n * e.oh, e.ow, e.out), y.data<T>(),
-           x.data<T>(), w.data<float>(), e);
+    launch(context.queue, &convolution_forward_kernel<T>, a_warp_a_strip(e.n * e.oh, e.ow, e.out),
+           y.data<T>(), x.data<T>(), w.data<float>(), e);
   });
 }
 
@@ -271,7 +271,7 @@ void direct_backward_weight(CudaContext& context, const Tensor& dw, const Tensor
   const Tensor partial = context.scratch({cut.parts, e.taps(), e.out}, DType::F32);
   const LaunchShape shape{
       .grid = {static_cast<uint32_t>(cut.blocks), static_cast<uint32_t>(cut.parts)},
-      .block = {kWarp, kRowLanes}};
+      .block = {kWarp, kRowThreads}};
   with_element_type(x.dtype(), "a convolution", [&]<class T>(T) {
     launch(context.queue, &partial_weight_kernel<T>, shape, partial.data<float>(), x.data<T>(),
            g.data<T>(), e, cut);

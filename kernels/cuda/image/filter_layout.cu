@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kPackThreads = 256;
 
 // Where element i of a filter [out, channels, taps] lies in [out, taps, channels].
 __device__ int64_t packed_index(int64_t i, int64_t channels, int64_t taps) {
@@ -31,7 +31,7 @@ __global__ void add_packed(float* gradient, const T* packed, int64_t elements, i
 }
 
 LaunchShape shape_for(int64_t elements) {
-  return {.grid = {blocks_for(elements, kThreads), 1, 1}, .block = {kThreads, 1, 1}};
+  return {.grid = {blocks_for(elements, kPackThreads), 1, 1}, .block = {kPackThreads, 1, 1}};
 }
 
 }  // namespace

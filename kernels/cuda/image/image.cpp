@@ -11,7 +11,7 @@ namespace {
 
 using Pass = Convolution::Pass;
 
-[[noreturn]] void misfit(const std::string& op, const Tensor& x, const Tensor& y) {
+[[noreturn]] void image_misfit(const std::string& op, const Tensor& x, const Tensor& y) {
   fail_internal(op + ": " + x.shape().text() + " " + name_of(x.dtype()) + " and " +
                 y.shape().text() + " " + name_of(y.dtype()) + " do not fit together");
 }
@@ -24,15 +24,15 @@ void check_convolution(const Tensor& x, const Tensor& y, const Tensor& w, const 
                     w.dtype() == DType::F32 &&
                     w.shape() == Shape{out, in / groups, window.kernel_h, window.kernel_w} &&
                     y.shape() == window_output(x.shape(), window, out);
-  if (!fits) misfit("convolution with weight " + w.shape().text(), x, y);
+  if (!fits) image_misfit("convolution with weight " + w.shape().text(), x, y);
 }
 
 bool symmetric(const Window& window) {
   return window.pad_top == window.pad_bottom && window.pad_left == window.pad_right;
 }
 
-Convolution describe(Pass pass, const Tensor& x, const Tensor& y, const Window& window,
-                     int groups) {
+Convolution convolution_of(Pass pass, const Tensor& x, const Tensor& y, const Window& window,
+                           int groups) {
   const auto extent = [](const Tensor& t, int axis) { return static_cast<int>(t.dim(axis)); };
   return {.pass = pass,
           .type = x.dtype(),
@@ -56,13 +56,13 @@ void check_pooling(const Tensor& x, const Tensor& y, const Tensor* chosen, const
   const bool fits = x.dtype() == y.dtype() &&
                     y.shape() == window_output(x.shape(), window, x.shape().back()) &&
                     (chosen == nullptr || chosen->shape() == y.shape());
-  if (!fits) misfit("pooling", x, y);
+  if (!fits) image_misfit("pooling", x, y);
 }
 
 void check_global_average(const Tensor& x, const Tensor& y) {
   const bool fits = x.dtype() == y.dtype() && x.shape().rank() == 4 &&
                     y.shape() == Shape{x.dim(0), x.dim(3)} && x.dim(1) * x.dim(2) > 0;
-  if (!fits) misfit("global average", x, y);
+  if (!fits) image_misfit("global average", x, y);
 }
 
 // cuDNN's fused bias and activation is not used: whether it takes a combination is not known before
@@ -77,7 +77,7 @@ class CudaImage final : public ImageOps {
     check_convolution(x, y, w.value(), window, groups);
     require_bias("convolution forward", bias, y.shape().back());
     if (y.elements() == 0) return;
-    const Convolution convolution = describe(Pass::Forward, x, y, window, groups);
+    const Convolution convolution = convolution_of(Pass::Forward, x, y, window, groups);
     if (taken(convolution, window)) {
       const Tensor filter = packed(w, x.dtype());
       library_.run(convolution, {.x = x.raw(), .w = filter.raw(), .y = y.raw()});
@@ -91,7 +91,7 @@ class CudaImage final : public ImageOps {
                              int groups) override {
     check_convolution(dx, g, w.value(), window, groups);
     if (dx.elements() == 0) return;
-    const Convolution convolution = describe(Pass::BackwardInput, dx, g, window, groups);
+    const Convolution convolution = convolution_of(Pass::BackwardInput, dx, g, window, groups);
     if (taken(convolution, window)) {
       const Tensor filter = packed(w, g.dtype());
       library_.run(convolution, {.x = dx.raw(), .w = filter.raw(), .y = g.raw()});
@@ -106,7 +106,7 @@ class CudaImage final : public ImageOps {
     require_bias("convolution backward weight", dbias, g.shape().back());
     if (!accumulate) pointwise_->fill(dw, 0.0F);
     if (g.elements() == 0) return;
-    const Convolution convolution = describe(Pass::BackwardWeight, x, g, window, groups);
+    const Convolution convolution = convolution_of(Pass::BackwardWeight, x, g, window, groups);
     if (taken(convolution, window)) {
       const Tensor gradient = context_.scratch({dw.elements()}, x.dtype());
       library_.run(convolution, {.x = x.raw(), .w = gradient.raw(), .y = g.raw()});

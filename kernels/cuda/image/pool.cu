@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-constexpr int kThreads = 128;
+constexpr int kPoolThreads = 128;
 
 // Positions [first, last) along one axis.
 struct Range {
@@ -65,7 +65,7 @@ struct Place {
 template <int N>
 __device__ Place place_of_thread(int height, int width, int64_t channels) {
   const auto groups = static_cast<uint32_t>(channels / N);
-  const uint32_t at = blockIdx.y * kThreads + threadIdx.x;
+  const uint32_t at = blockIdx.y * kPoolThreads + threadIdx.x;
   const auto column = static_cast<int>(at / groups);
   return {static_cast<int64_t>(blockIdx.x / static_cast<uint32_t>(height)),
           static_cast<int>(blockIdx.x % static_cast<uint32_t>(height)), column,
@@ -74,13 +74,13 @@ __device__ Place place_of_thread(int height, int width, int64_t channels) {
 template <int N>
 LaunchShape place_shape(int64_t images, int64_t height, int64_t width, int64_t channels) {
   return {.grid = {static_cast<uint32_t>(images * height),
-                   blocks_for(width * (channels / N), kThreads)},
-          .block = {kThreads}};
+                   blocks_for(width * (channels / N), kPoolThreads)},
+          .block = {kPoolThreads}};
 }
 
 // chosen may be null.
 template <int N, class T>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kPoolThreads)
     maximum_kernel(T* y, int32_t* chosen, const T* x, Pooling p) {
   const Place at = place_of_thread<N>(p.rows.windows, p.columns.windows, p.channels);
   if (!at.inside) return;
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <int N, class T>
-__global__ void __launch_bounds__(kThreads) average_kernel(T* y, const T* x, Pooling p) {
+__global__ void __launch_bounds__(kPoolThreads) average_kernel(T* y, const T* x, Pooling p) {
   const Place at = place_of_thread<N>(p.rows.windows, p.columns.windows, p.channels);
   if (!at.inside) return;
   const Range rows = p.rows.under(at.y);
@@ -130,7 +130,7 @@ __global__ void __launch_bounds__(kThreads) average_kernel(T* y, const T* x, Poo
 // The gradient of image element (y, x): what every window over it passes back, in their order.
 // chosen is null for the average.
 template <int N, class T>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kPoolThreads)
     gather_kernel(T* dx, const T* g, const int32_t* chosen, Pooling p) {
   const Place at = place_of_thread<N>(p.rows.extent, p.columns.extent, p.channels);
   if (!at.inside) return;
@@ -204,7 +204,7 @@ __global__ void __launch_bounds__(kWarp* kLanes)
 
 // A row of pixels a blockIdx.x, as above.
 template <int N, class T>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kPoolThreads)
     spread_kernel(T* dx, const T* g, int height, int width, int64_t channels) {
   const Place at = place_of_thread<N>(height, width, channels);
   if (!at.inside) return;

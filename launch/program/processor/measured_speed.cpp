@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/cpu/processor_speed.h"
+#include "kernels/cpu/processor/processor_speed.h"
 #include "launch/program/processor/speed_file.h"
 #include "launch/program/start/build_id.h"
 #include "runtime/comm/agreement.h"

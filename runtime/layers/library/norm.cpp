@@ -109,7 +109,7 @@ void BatchNorm::end_step(const StepEnd& end) const {
   // The moving variance is the unbiased estimate, as evaluation in other frameworks expects.
   Tensor mean = end.device.empty({channels_}, DType::F32, Purpose::Workspace);
   Tensor variance = end.device.empty({channels_}, DType::F32, Purpose::Workspace);
-  end.device.norm().batch_norm_moments(mean, variance, step.value, n);
+  end.device.batch_norm().moments(mean, variance, step.value, n);
   // One at a time: a list of new addresses in every step would be uploaded in every step.
   const AverageTensors means{end.owned.buffer(mean_).value, mean};
   const AverageTensors variances{end.owned.buffer(variance_).value, variance};

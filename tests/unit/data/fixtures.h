@@ -69,22 +69,11 @@ void write_compressed(const std::string& path, const std::string& contents,
 // Host memory and nothing else: data never compute.
 class HostDevice final : public Device {
  public:
-  [[nodiscard]] std::string description() const override { return "host memory"; }
-  [[nodiscard]] DeviceModel model() const override { return device_model_named("cpu"); }
-  [[nodiscard]] bool native_bf16() const override { return false; }
-  [[nodiscard]] bool host_addressable() const override { return true; }
+  HostDevice() { set_facts({.description = "host memory", .model = device_model_named("cpu")}); }
   void synchronize() override {}
   void copy_from_host(Tensor&, const void*, size_t) override { no_ops(); }
   void copy_to_host(void*, const Tensor&, size_t) override { no_ops(); }
-  [[nodiscard]] int64_t primitives_created() const override { return 0; }
-  DenseOps& dense() override { no_ops(); }
-  ImageOps& image() override { no_ops(); }
-  NormOps& norm() override { no_ops(); }
-  PointwiseOps& pointwise() override { no_ops(); }
-  LayoutOps& layout() override { no_ops(); }
-  AttentionOps& attention() override { no_ops(); }
-  TokenOps& token() override { no_ops(); }
-  UpdateOps& update() override { no_ops(); }
+  OpSet& ops() override { no_ops(); }
   Memory& memory() override { return memory_; }
 
  private:

@@ -102,14 +102,14 @@ std::vector<CountedOp> other_cases() {
       {"activation forward",
        [](Device& d, DType t) -> Op {
          return [&d, x = zeros(d, {33, 77}, t), y = zeros(d, {33, 77}, t)]() mutable {
-           d.pointwise().activation_forward(y, x, Activation::Gelu);
+           d.activation().forward(y, x, Activation::Gelu);
          };
        }},
       {"activation backward",
        [](Device& d, DType t) -> Op {
          return [&d, x = zeros(d, {33, 77}, t), g = zeros(d, {33, 77}, t),
                  dx = zeros(d, {33, 77}, t)]() mutable {
-           d.pointwise().activation_backward(dx, g, x, Activation::Silu);
+           d.activation().backward(dx, g, x, Activation::Silu);
          };
        }},
   };

@@ -7,6 +7,7 @@ namespace {
 class PointwiseTest : public FloatingTest {
  protected:
   std::unique_ptr<PointwiseOps> ops_ = cpu_pointwise_ops(cpu_.context);
+  std::unique_ptr<ActivationOps> activation_ = cpu_activation_ops(cpu_.context);
 };
 
 double pointwise_activation(double x, Activation f) {
@@ -35,7 +36,7 @@ TEST_P(PointwiseTest, ActivationsAndTheirGradients) {
                              Activation::Silu, Activation::Tanh}) {
     SCOPED_TRACE(static_cast<int>(f));
     Tensor y = poisoned(shape);
-    ops_->activation_forward(y, x, f);
+    activation_->forward(y, x, f);
     Numbers expected(xn.size());
     Numbers expected_dx(xn.size());
     for (size_t i = 0; i < xn.size(); ++i) {
@@ -46,13 +47,13 @@ TEST_P(PointwiseTest, ActivationsAndTheirGradients) {
     }
     expect_close(y, expected, "y");
     Tensor dx = poisoned(shape);
-    ops_->activation_backward(dx, g, x, f);
+    activation_->backward(dx, g, x, f);
     expect_close(dx, expected_dx, "dx");
     Tensor in_place = cpu_.of(xn, shape, GetParam());
-    ops_->activation_forward(in_place, in_place, f);
+    activation_->forward(in_place, in_place, f);
     expect_same_bits({in_place}, {y}, "in place");
     Tensor over_g = cpu_.of(gn, shape, GetParam());
-    ops_->activation_backward(over_g, over_g, x, f);
+    activation_->backward(over_g, over_g, x, f);
     expect_same_bits({over_g}, {dx}, "over g");
   }
 }
@@ -82,11 +83,11 @@ TEST_P(PointwiseTest, GatedActivations) {
                  std::max({std::abs(y[i]), std::abs(dx[i]), std::abs(dgate[i])});
     }
     Tensor result = poisoned(shape);
-    ops_->gated_forward(result, gate, x, f);
+    activation_->gated_forward(result, gate, x, f);
     expect_close(result, y, kTolerance, "y", slack);
     Tensor of_gate = poisoned(shape);
     Tensor of_x = poisoned(shape);
-    ops_->gated_backward(of_gate, of_x, g, gate, x, f);
+    activation_->gated_backward(of_gate, of_x, g, gate, x, f);
     expect_close(of_gate, dgate, kTolerance, "dgate", slack);
     expect_close(of_x, dx, kTolerance, "dx", slack);
   }
@@ -111,14 +112,14 @@ TEST_P(PointwiseTest, FusedBackwardFromTheOutput) {
     expected_tanh[i] *= 1.0 - y * y;
   }
   Tensor dx = poisoned(shape);
-  ops_->fused_backward(dx, g, y_relu, Fused::Relu);
+  activation_->fused_backward(dx, g, y_relu, Fused::Relu);
   expect_close(dx, expected_relu, "relu");
-  ops_->fused_backward(dx, g, y_tanh, Fused::Tanh);
+  activation_->fused_backward(dx, g, y_tanh, Fused::Tanh);
   expect_close(dx, expected_tanh, "tanh");
-  ops_->fused_backward(dx, g, y_tanh, Fused::None);
+  activation_->fused_backward(dx, g, y_tanh, Fused::None);
   expect_close(dx, gn, 0.0, "none");
   Tensor in_place = cpu_.of(gn, shape, GetParam());
-  ops_->fused_backward(in_place, in_place, y_relu, Fused::Relu);
+  activation_->fused_backward(in_place, in_place, y_relu, Fused::Relu);
   expect_close(in_place, expected_relu, "relu over g");
 }
 

@@ -1,5 +1,5 @@
 // What was measured of a processor is what forecasts reckon with.
-#include "kernels/cpu/processor_speed.h"
+#include "kernels/cpu/processor/processor_speed.h"
 
 #include <gtest/gtest.h>
 

@@ -15,12 +15,14 @@ namespace penstock {
 class UpdateDevice final : public Device {
  public:
   // Not addressable: an accelerator's memory, as far as callers can tell.
-  explicit UpdateDevice(bool addressable = true) : addressable_(addressable) {}
+  explicit UpdateDevice(bool addressable = true) {
+    set_facts({.description = "the CPU's update ops",
+               .model = device_model_named("cpu"),
+               .host_addressable = addressable});
+    ops_.pointwise = cpu_pointwise_ops(context_);
+    ops_.update = cpu_update_ops(context_);
+  }
 
-  [[nodiscard]] std::string description() const override { return "the CPU's update ops"; }
-  [[nodiscard]] DeviceModel model() const override { return device_model_named("cpu"); }
-  [[nodiscard]] bool native_bf16() const override { return false; }
-  [[nodiscard]] bool host_addressable() const override { return addressable_; }
   void synchronize() override {}
   void copy_from_host(Tensor& to, const void* from, size_t size_bytes) override {
     std::memcpy(to.raw(), from, size_bytes);
@@ -30,30 +32,18 @@ class UpdateDevice final : public Device {
     std::memcpy(to, from.raw(), size_bytes);
     largest_copy_ = std::max(largest_copy_, size_bytes);
   }
-  [[nodiscard]] int64_t primitives_created() const override { return 0; }
   [[nodiscard]] size_t largest_copy() const { return largest_copy_; }  // bytes
 
-  DenseOps& dense() override { none(); }
-  ImageOps& image() override { none(); }
-  NormOps& norm() override { none(); }
-  PointwiseOps& pointwise() override { return *pointwise_; }
-  LayoutOps& layout() override { none(); }
-  AttentionOps& attention() override { none(); }
-  TokenOps& token() override { none(); }
-  UpdateOps& update() override { return *update_; }
+  OpSet& ops() override { return ops_; }
   Memory& memory() override { return memory_; }
 
  private:
-  [[noreturn]] static void none() { fail_internal("UpdateDevice has no such ops"); }
-
   static constexpr int kThreads = 2;
-  bool addressable_;
   size_t largest_copy_ = 0;
   Memory memory_{host_memory_source()};  // first in, last out
   OneDnn dnn_{kThreads, memory_};
   CpuContext context_{kThreads, memory_, dnn_};
-  std::unique_ptr<PointwiseOps> pointwise_ = cpu_pointwise_ops(context_);
-  std::unique_ptr<UpdateOps> update_ = cpu_update_ops(context_);
+  OpSet ops_;
 };
 
 }  // namespace penstock

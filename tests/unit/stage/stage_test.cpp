@@ -235,10 +235,10 @@ TEST(Stage, RepeatedStepsAskTheSystemForNothing) {
   step();
   step();
   const int64_t allocations = middle.device().memory().use().system_allocations;
-  const int64_t primitives = middle.device().primitives_created();
+  const int64_t primitives = middle.device().counts().primitives_created;
   for (int i = 0; i < 5; ++i) step();
   EXPECT_EQ(middle.device().memory().use().system_allocations, allocations);
-  EXPECT_EQ(middle.device().primitives_created(), primitives);
+  EXPECT_EQ(middle.device().counts().primitives_created, primitives);
 }
 
 // ---- frozen parameters

@@ -1,4 +1,4 @@
-// kernels/cpu/processor.h -- what kernels/cpu can know of the processor under it.
+// kernels/cpu/processor/processor.h -- what kernels/cpu can know of the processor under it.
 #pragma once
 
 #include "kernels/device_model.h"

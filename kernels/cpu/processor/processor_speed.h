@@ -1,5 +1,6 @@
-// kernels/cpu/processor_speed.h -- what kernels/cpu does in a second on the processor at hand. The
-// same program is three times slower on one server than on another, and no data sheet says it.
+// kernels/cpu/processor/processor_speed.h -- what kernels/cpu does in a second on the processor at
+// hand. The same program is three times slower on one server than on another, and no data sheet
+// says it.
 #pragma once
 
 #include "kernels/device_model.h"

@@ -1,4 +1,4 @@
-#include "kernels/cpu/processor.h"
+#include "kernels/cpu/processor/processor.h"
 
 #include <oneapi/dnnl/dnnl.h>
 #ifdef __SSE2__

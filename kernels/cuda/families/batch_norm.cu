@@ -1,7 +1,6 @@
-// kernels/cuda/families/norm.cu -- the norm family: batch norm (Ioffe and Szegedy 2015) here, layer
-// norm in layer_norm.cu. Bound by memory: batch norm reads x twice, for its sums and to normalise.
+// kernels/cuda/families/batch_norm.cu -- batch norm (Ioffe and Szegedy 2015). Bound by memory: it
+// reads x twice, for its sums and to normalise.
 #include "kernels/checks.h"
-#include "kernels/cuda/families/layer_norm.h"
 #include "kernels/cuda/families/norm_statistics.h"
 
 namespace penstock {
@@ -137,57 +136,21 @@ struct InputGradient {
   }
 };
 
-class CudaNorm final : public NormOps {
+class CudaBatchNorm final : public BatchNormOps {
  public:
-  explicit CudaNorm(CudaContext& context) : context_(context) {}
+  explicit CudaBatchNorm(CudaContext& context) : context_(context) {}
 
-  void layer_norm_forward(Tensor& y, Tensor& mean, Tensor& rstd, const Tensor& x,
-                          const Tensor& gamma, const Tensor& beta, float epsilon) override {
-    check_rows("layer_norm_forward", y, x, mean, rstd, gamma);
-    require_alike("layer_norm_forward", gamma, beta);
-    penstock::layer_norm_forward(context_, y, mean, rstd, x, gamma, beta, epsilon);
-  }
-  void layer_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x, const Tensor& mean,
-                                 const Tensor& rstd, const Tensor& gamma) override {
-    check_rows("layer_norm_backward_input", dx, x, mean, rstd, gamma);
-    require_alike("layer_norm_backward_input", g, x);
-    penstock::layer_norm_backward_input(context_, dx, g, x, mean, rstd, gamma);
-  }
-  void layer_norm_backward_weight(Tensor& dgamma, Tensor& dbeta, const Tensor& g, const Tensor& x,
-                                  const Tensor& mean, const Tensor& rstd) override {
-    check_rows("layer_norm_backward_weight", g, x, mean, rstd, dgamma);
-    require_alike("layer_norm_backward_weight", dgamma, dbeta);
-    penstock::layer_norm_backward_weight(context_, dgamma, dbeta, g, x, mean, rstd);
-  }
-
-  void rms_norm_forward(Tensor& y, Tensor& rstd, const Tensor& x, const Tensor& gamma,
-                        float epsilon) override {
-    check_rows("rms_norm_forward", y, x, rstd, rstd, gamma);
-    penstock::rms_norm_forward(context_, y, rstd, x, gamma, epsilon);
-  }
-  void rms_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x, const Tensor& rstd,
-                               const Tensor& gamma) override {
-    check_rows("rms_norm_backward_input", dx, x, rstd, rstd, gamma);
-    require_alike("rms_norm_backward_input", g, x);
-    penstock::rms_norm_backward_input(context_, dx, g, x, rstd, gamma);
-  }
-  void rms_norm_backward_weight(Tensor& dgamma, const Tensor& g, const Tensor& x,
-                                const Tensor& rstd) override {
-    check_rows("rms_norm_backward_weight", g, x, rstd, rstd, dgamma);
-    penstock::rms_norm_backward_weight(context_, dgamma, g, x, rstd);
-  }
-
-  void batch_norm_forward(Tensor& y, Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
-                          const Tensor& gamma, const Tensor& beta, float epsilon) override {
+  void forward(Tensor& y, Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
+               const Tensor& gamma, const Tensor& beta, float epsilon) override {
     constexpr const char* kOp = "batch_norm_forward";
     check_channels(kOp, y, x, mean, rstd, gamma);
     require_alike(kOp, gamma, beta);
-    batch_norm_statistics(mean, rstd, sums, x, epsilon);
-    batch_norm_apply(y, x, mean, rstd, gamma, beta);
+    statistics(mean, rstd, sums, x, epsilon);
+    apply(y, x, mean, rstd, gamma, beta);
   }
 
-  void batch_norm_statistics(Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
-                             float epsilon) override {
+  void statistics(Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
+                  float epsilon) override {
     constexpr const char* kOp = "batch_norm_statistics";
     check_channels(kOp, x, x, mean, rstd, mean);
     require_elements(kOp, sums, kNormSums * mean.elements());
@@ -202,8 +165,7 @@ class CudaNorm final : public NormOps {
     });
   }
 
-  void batch_norm_moments(Tensor& mean, Tensor& variance, const Tensor& sums,
-                          double positions) override {
+  void moments(Tensor& mean, Tensor& variance, const Tensor& sums, double positions) override {
     constexpr const char* kOp = "batch_norm_moments";
     const int64_t channels = mean.elements();
     require_elements(kOp, variance, channels);
@@ -213,8 +175,8 @@ class CudaNorm final : public NormOps {
     launch_elementwise(context_, body, channels);
   }
 
-  void batch_norm_apply(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& rstd,
-                        const Tensor& gamma, const Tensor& beta) override {
+  void apply(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& rstd,
+             const Tensor& gamma, const Tensor& beta) override {
     constexpr const char* kOp = "batch_norm_apply";
     check_channels(kOp, y, x, mean, rstd, gamma);
     require_alike(kOp, gamma, beta);
@@ -222,25 +184,25 @@ class CudaNorm final : public NormOps {
     normalize<false>(kOp, y, x, mean, rstd, gamma, beta, kNoEpsilon);
   }
 
-  void batch_norm_inference(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& variance,
-                            const Tensor& gamma, const Tensor& beta, float epsilon) override {
+  void inference(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& variance,
+                 const Tensor& gamma, const Tensor& beta, float epsilon) override {
     constexpr const char* kOp = "batch_norm_inference";
     check_channels(kOp, y, x, mean, variance, gamma);
     require_alike(kOp, gamma, beta);
     normalize<true>(kOp, y, x, mean, variance, gamma, beta, epsilon);
   }
 
-  void batch_norm_backward(Tensor& dx, Tensor& dparameters, const Tensor& g, const Tensor& x,
-                           const Tensor& mean, const Tensor& rstd, const Tensor& gamma) override {
+  void backward(Tensor& dx, Tensor& dparameters, const Tensor& g, const Tensor& x,
+                const Tensor& mean, const Tensor& rstd, const Tensor& gamma) override {
     constexpr const char* kOp = "batch_norm_backward";
     check_channels(kOp, dx, x, mean, rstd, gamma);
     require_alike(kOp, g, x);
-    batch_norm_gradients(dparameters, g, x, mean, rstd);
-    batch_norm_backward_input(dx, dparameters, x.shape().rows(), g, x, mean, rstd, gamma);
+    gradients(dparameters, g, x, mean, rstd);
+    backward_input(dx, dparameters, x.shape().rows(), g, x, mean, rstd, gamma);
   }
 
-  void batch_norm_gradients(Tensor& dparameters, const Tensor& g, const Tensor& x,
-                            const Tensor& mean, const Tensor& rstd) override {
+  void gradients(Tensor& dparameters, const Tensor& g, const Tensor& x, const Tensor& mean,
+                 const Tensor& rstd) override {
     constexpr const char* kOp = "batch_norm_gradients";
     check_channels(kOp, g, x, mean, rstd, mean);
     require_elements(kOp, dparameters, 2 * mean.elements());
@@ -253,9 +215,9 @@ class CudaNorm final : public NormOps {
     });
   }
 
-  void batch_norm_backward_input(Tensor& dx, const Tensor& dparameters, int64_t positions,
-                                 const Tensor& g, const Tensor& x, const Tensor& mean,
-                                 const Tensor& rstd, const Tensor& gamma) override {
+  void backward_input(Tensor& dx, const Tensor& dparameters, int64_t positions, const Tensor& g,
+                      const Tensor& x, const Tensor& mean, const Tensor& rstd,
+                      const Tensor& gamma) override {
     constexpr const char* kOp = "batch_norm_backward_input";
     check_channels(kOp, dx, x, mean, rstd, gamma);
     require_alike(kOp, g, x);
@@ -291,13 +253,6 @@ class CudaNorm final : public NormOps {
     });
   }
 
-  static void check_rows(const char* op, const Tensor& y, const Tensor& x, const Tensor& mean,
-                         const Tensor& rstd, const Tensor& gamma) {
-    require_alike(op, y, x);
-    require_elements(op, mean, x.shape().rows());
-    require_elements(op, rstd, x.shape().rows());
-    require_elements(op, gamma, x.shape().back());
-  }
   static void check_channels(const char* op, const Tensor& y, const Tensor& x, const Tensor& mean,
                              const Tensor& spread, const Tensor& gamma) {
     require_alike(op, y, x);
@@ -309,8 +264,8 @@ class CudaNorm final : public NormOps {
 
 }  // namespace
 
-std::unique_ptr<NormOps> cuda_norm_ops(CudaContext& context) {
-  return std::make_unique<CudaNorm>(context);
+std::unique_ptr<BatchNormOps> cuda_batch_norm_ops(CudaContext& context) {
+  return std::make_unique<CudaBatchNorm>(context);
 }
 
 }  // namespace penstock

@@ -1,25 +1,23 @@
-// kernels/cuda/families/layer_norm.cu -- layer norm (Ba et al. 2016), and RMS norm (Zhang and
+// kernels/cuda/families/row_norm_kernels.h -- layer norm (Ba et al. 2016), and RMS norm (Zhang and
 // Sennrich 2019), which is the same around zero. Bound by memory: a row is read once and stays in
 // registers while its mean, then the squares around it, are summed.
-#include "kernels/checks.h"
-#include "kernels/cuda/families/layer_norm.h"
+#pragma once
+
 #include "kernels/cuda/loops/column_sums.h"
 #include "kernels/cuda/loops/rows.h"
 
 namespace penstock {
-namespace {
+constexpr int kHeldGroups = 4;  // groups of 16 bytes that a thread keeps of each tensor
 
-constexpr int kHeld = 4;  // groups of 16 bytes that a thread keeps of each tensor
-
-struct Statistics {
+struct RowNormStatistics {
   float* mean;  // not read or written by an RMS norm, which has neither mean nor beta
   float* rstd;
 };
 
 template <class T, int N, bool kAligned, int kThreads, bool kCentred>
 __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kThreads)
-    forward_kernel(T* y, Statistics statistics, const T* x, const float* gamma, const float* beta,
-                   int64_t rows, int64_t width, float epsilon) {
+    row_norm_forward_kernel(T* y, RowNormStatistics statistics, const T* x, const float* gamma,
+                            const float* beta, int64_t rows, int64_t width, float epsilon) {
   __shared__ float parts[kThreads / kWarp];
   const int64_t row = row_of_thread<kThreads>();
   if (row >= rows) return;
@@ -28,7 +26,7 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
   const T* from = x + row * width;
   T* to = y + row * width;
   const auto x_at = [from](int64_t group) { return load<N, kAligned>(from + group * N); };
-  HeldRow<N, kThreads, kHeld> held;
+  HeldRow<N, kThreads, kHeldGroups> held;
   held.read(groups, x_at);
 
   float mean = 0.0F;
@@ -66,8 +64,8 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
 // where the mean was not taken away.
 template <class T, int N, bool kAligned, int kThreads, bool kCentred>
 __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kThreads)
-    backward_kernel(T* dx, const T* g, const T* x, Statistics statistics, const float* gamma,
-                    int64_t rows, int64_t width) {
+    row_norm_backward_kernel(T* dx, const T* g, const T* x, RowNormStatistics statistics,
+                             const float* gamma, int64_t rows, int64_t width) {
   __shared__ float2 parts[kThreads / kWarp];
   const int64_t row = row_of_thread<kThreads>();
   if (row >= rows) return;
@@ -89,7 +87,7 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
     for (int k = 0; k < N; ++k) v[k] *= scale[k];
     return v;
   };
-  using Held = HeldRow<N, kThreads, kHeld>;
+  using Held = HeldRow<N, kThreads, kHeldGroups>;
   Held n_held;
   Held h_held;
   n_held.read(groups, n_at);
@@ -97,11 +95,11 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
   // Both rows at once: the h that belongs to each group of n.
   const auto each = [&](const auto& visit) {
 #pragma unroll
-    for (int i = 0; i < kHeld; ++i) {
+    for (int i = 0; i < kHeldGroups; ++i) {
       const int64_t group = int64_t{i} * kThreads + static_cast<int64_t>(threadIdx.x);
       if (group < groups) visit(group, n_held.held[i], h_held.held[i]);
     }
-    for (int64_t group = int64_t{kHeld} * kThreads + static_cast<int64_t>(threadIdx.x);
+    for (int64_t group = int64_t{kHeldGroups} * kThreads + static_cast<int64_t>(threadIdx.x);
          group < groups; group += kThreads) {
       visit(group, n_at(group), h_at(group));
     }
@@ -126,15 +124,15 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
 
 // f<N, kAligned, kThreads>(): as many threads a row as keep it in registers.
 template <class T, class F>
-void by_width(int64_t width, bool aligned, const F& f) {
+void by_norm_width(int64_t width, bool aligned, const F& f) {
   constexpr int kWide = kGroup<T>;
   constexpr int kBlock = 128;
   constexpr int kLargeBlock = 512;
   const auto by_threads = [&]<int N, bool kAligned>() {
     const int64_t groups = width / N;
-    if (groups <= kWarp * kHeld) {
+    if (groups <= kWarp * kHeldGroups) {
       f.template operator()<N, kAligned, kWarp>();
-    } else if (groups <= kBlock * kHeld) {
+    } else if (groups <= kBlock * kHeldGroups) {
       f.template operator()<N, kAligned, kBlock>();
     } else {
       f.template operator()<N, kAligned, kLargeBlock>();
@@ -151,7 +149,7 @@ void by_width(int64_t width, bool aligned, const F& f) {
 
 // (dgamma, dbeta): the sums over the rows of g n and of g.
 template <class T>
-struct WeightGradient {
+struct RowNormGradient {
   static constexpr int kWide = kGroup<T>;
   static constexpr int kTerms = 2;
   static constexpr bool kByRow = true;
@@ -176,7 +174,7 @@ struct WeightGradient {
     }
   }
 };
-struct AddTotals {
+struct AddRowNormTotals {
   float* dgamma;
   float* dbeta;
   __device__ void operator()(int64_t column, const double (&totals)[2]) const {
@@ -187,7 +185,7 @@ struct AddTotals {
 
 // dgamma of an RMS norm: the sums over the rows of g x rstd.
 template <class T>
-struct ScaleGradient {
+struct RowNormScaleGradient {
   static constexpr int kWide = kGroup<T>;
   static constexpr int kTerms = 1;
   static constexpr bool kByRow = true;
@@ -207,96 +205,11 @@ struct ScaleGradient {
     for (int k = 0; k < N; ++k) sums[0][k] += gradient[k] * (from[k] * scale);
   }
 };
-struct AddScaleTotals {
+struct AddRowNormScaleTotals {
   float* dgamma;
   __device__ void operator()(int64_t column, const double (&totals)[1]) const {
     dgamma[column] += static_cast<float>(totals[0]);
   }
 };
-
-// beta is null where the norm is not centred.
-template <bool kCentred>
-void norm_forward(CudaContext& context, const char* op, Tensor& y, const Statistics& statistics,
-                  const Tensor& x, const Tensor& gamma, const float* shift, float epsilon) {
-  const int64_t width = x.shape().back();
-  const int64_t rows = x.shape().rows();
-  with_element_type(x.dtype(), op, [&]<class T>(T) {
-    constexpr int kWide = kGroup<T>;
-    T* to = y.data<T>();
-    const T* from = x.data<T>();
-    const auto* scale = gamma.data<float>();
-    const bool aligned = is_aligned<kWide>(to) && is_aligned<kWide>(from) && is_aligned<4>(scale) &&
-                         is_aligned<4>(shift);
-    by_width<T>(width, aligned, [&]<int N, bool kAligned, int kThreads>() {
-      launch(context.queue, &forward_kernel<T, N, kAligned, kThreads, kCentred>,
-             row_shape<kThreads>(rows), to, statistics, from, scale, shift, rows, width, epsilon);
-    });
-  });
-}
-
-template <bool kCentred>
-void norm_backward_input(CudaContext& context, const char* op, Tensor& dx, const Tensor& g,
-                         const Tensor& x, const Statistics& statistics, const Tensor& gamma) {
-  const int64_t width = x.shape().back();
-  const int64_t rows = x.shape().rows();
-  with_element_type(x.dtype(), op, [&]<class T>(T) {
-    constexpr int kWide = kGroup<T>;
-    T* to = dx.data<T>();
-    const T* gradient = g.data<T>();
-    const T* from = x.data<T>();
-    const auto* scale = gamma.data<float>();
-    const bool aligned = is_aligned<kWide>(to) && is_aligned<kWide>(gradient) &&
-                         is_aligned<kWide>(from) && is_aligned<4>(scale);
-    by_width<T>(width, aligned, [&]<int N, bool kAligned, int kThreads>() {
-      launch(context.queue, &backward_kernel<T, N, kAligned, kThreads, kCentred>,
-             row_shape<kThreads>(rows), to, gradient, from, statistics, scale, rows, width);
-    });
-  });
-}
-
-}  // namespace
-
-void layer_norm_forward(CudaContext& context, Tensor& y, Tensor& mean, Tensor& rstd,
-                        const Tensor& x, const Tensor& gamma, const Tensor& beta, float epsilon) {
-  norm_forward<true>(context, "layer_norm_forward", y, {mean.data<float>(), rstd.data<float>()}, x,
-                     gamma, beta.data<float>(), epsilon);
-}
-
-void layer_norm_backward_input(CudaContext& context, Tensor& dx, const Tensor& g, const Tensor& x,
-                               const Tensor& mean, const Tensor& rstd, const Tensor& gamma) {
-  norm_backward_input<true>(context, "layer_norm_backward_input", dx, g, x,
-                            {mean.data<float>(), rstd.data<float>()}, gamma);
-}
-
-void rms_norm_forward(CudaContext& context, Tensor& y, Tensor& rstd, const Tensor& x,
-                      const Tensor& gamma, float epsilon) {
-  norm_forward<false>(context, "rms_norm_forward", y, {nullptr, rstd.data<float>()}, x, gamma,
-                      nullptr, epsilon);
-}
-
-void rms_norm_backward_input(CudaContext& context, Tensor& dx, const Tensor& g, const Tensor& x,
-                             const Tensor& rstd, const Tensor& gamma) {
-  norm_backward_input<false>(context, "rms_norm_backward_input", dx, g, x,
-                             {nullptr, rstd.data<float>()}, gamma);
-}
-
-void rms_norm_backward_weight(CudaContext& context, Tensor& dgamma, const Tensor& g,
-                              const Tensor& x, const Tensor& rstd) {
-  const AddScaleTotals finish{dgamma.data<float>()};
-  with_element_type(x.dtype(), "rms_norm_backward_weight", [&]<class T>(T) {
-    const ScaleGradient<T> body{g.data<T>(), x.data<T>(), rstd.data<float>()};
-    launch_column_sums(context, body, finish, x.elements(), x.shape().back());
-  });
-}
-
-void layer_norm_backward_weight(CudaContext& context, Tensor& dgamma, Tensor& dbeta,
-                                const Tensor& g, const Tensor& x, const Tensor& mean,
-                                const Tensor& rstd) {
-  const AddTotals finish{dgamma.data<float>(), dbeta.data<float>()};
-  with_element_type(x.dtype(), "layer_norm_backward_weight", [&]<class T>(T) {
-    const WeightGradient<T> body{g.data<T>(), x.data<T>(), mean.data<float>(), rstd.data<float>()};
-    launch_column_sums(context, body, finish, x.elements(), x.shape().back());
-  });
-}
 
 }  // namespace penstock

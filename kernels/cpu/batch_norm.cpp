@@ -1,5 +1,5 @@
-// kernels/cpu/norm.cpp -- batch norm (Ioffe and Szegedy 2015) as vectorised loops; the norms of
-// rows are in row_norm.cpp. oneDNN has a batch norm, but it does not give the per-channel sums that
+// kernels/cpu/batch_norm.cpp -- batch norm (Ioffe and Szegedy 2015) as vectorised loops. oneDNN has
+// a batch norm, but it does not give the per-channel sums that
 // whole mini-batch statistics are made of.
 #include <algorithm>
 #include <array>
@@ -7,7 +7,6 @@
 
 #include "kernels/cpu/loops/column_sums.h"
 #include "kernels/cpu/loops/loops.h"
-#include "kernels/cpu/row_norm.h"
 
 namespace penstock {
 namespace {
@@ -37,61 +36,21 @@ Tensor widened(const CpuContext& context, const WideRows& rows, int k, const F& 
   return wide;
 }
 
-class CpuNorm final : public NormOps {
+class CpuBatchNorm final : public BatchNormOps {
  public:
-  explicit CpuNorm(CpuContext& context) : context_(context) {}
+  explicit CpuBatchNorm(CpuContext& context) : context_(context) {}
 
-  // The qualified names are the functions of row_norm.h, not these members.
-  void layer_norm_forward(Tensor& y, Tensor& mean, Tensor& rstd, const Tensor& x,
-                          const Tensor& gamma, const Tensor& beta, float epsilon) override {
-    constexpr const char* kOp = "layer_norm_forward";
-    check_rows(kOp, y, x, mean, rstd, gamma);
-    require_alike(kOp, gamma, beta);
-    penstock::layer_norm_forward(context_, y, mean, rstd, x, gamma, beta, epsilon);
-  }
-  void layer_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x, const Tensor& mean,
-                                 const Tensor& rstd, const Tensor& gamma) override {
-    constexpr const char* kOp = "layer_norm_backward_input";
-    check_rows(kOp, dx, x, mean, rstd, gamma);
-    require_alike(kOp, g, x);
-    penstock::layer_norm_backward_input(context_, dx, g, x, mean, rstd, gamma);
-  }
-  void layer_norm_backward_weight(Tensor& dgamma, Tensor& dbeta, const Tensor& g, const Tensor& x,
-                                  const Tensor& mean, const Tensor& rstd) override {
-    constexpr const char* kOp = "layer_norm_backward_weight";
-    check_rows(kOp, g, x, mean, rstd, dgamma);
-    require_alike(kOp, dgamma, dbeta);
-    penstock::layer_norm_backward_weight(context_, dgamma, dbeta, g, x, mean, rstd);
-  }
-  void rms_norm_forward(Tensor& y, Tensor& rstd, const Tensor& x, const Tensor& gamma,
-                        float epsilon) override {
-    check_rows("rms_norm_forward", y, x, rstd, rstd, gamma);
-    penstock::rms_norm_forward(context_, y, rstd, x, gamma, epsilon);
-  }
-  void rms_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x, const Tensor& rstd,
-                               const Tensor& gamma) override {
-    constexpr const char* kOp = "rms_norm_backward_input";
-    check_rows(kOp, dx, x, rstd, rstd, gamma);
-    require_alike(kOp, g, x);
-    penstock::rms_norm_backward_input(context_, dx, g, x, rstd, gamma);
-  }
-  void rms_norm_backward_weight(Tensor& dgamma, const Tensor& g, const Tensor& x,
-                                const Tensor& rstd) override {
-    check_rows("rms_norm_backward_weight", g, x, rstd, rstd, dgamma);
-    penstock::rms_norm_backward_weight(context_, dgamma, g, x, rstd);
-  }
-
-  void batch_norm_forward(Tensor& y, Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
-                          const Tensor& gamma, const Tensor& beta, float epsilon) override {
+  void forward(Tensor& y, Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
+               const Tensor& gamma, const Tensor& beta, float epsilon) override {
     constexpr const char* kOp = "batch_norm_forward";
     check_channels(kOp, y, x, mean, rstd, gamma);
     require_alike(kOp, gamma, beta);
-    batch_norm_statistics(mean, rstd, sums, x, epsilon);
-    batch_norm_apply(y, x, mean, rstd, gamma, beta);
+    statistics(mean, rstd, sums, x, epsilon);
+    apply(y, x, mean, rstd, gamma, beta);
   }
 
-  void batch_norm_statistics(Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
-                             float epsilon) override {
+  void statistics(Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
+                  float epsilon) override {
     constexpr const char* kOp = "batch_norm_statistics";
     check_channels(kOp, x, x, mean, rstd, mean);
     require_elements(kOp, sums, kNormSums * mean.elements());
@@ -99,8 +58,7 @@ class CpuNorm final : public NormOps {
                       [&]<class T>(T) { batch_statistics<T>(mean, rstd, sums, x, epsilon); });
   }
 
-  void batch_norm_moments(Tensor& mean, Tensor& variance, const Tensor& sums,
-                          double positions) override {
+  void moments(Tensor& mean, Tensor& variance, const Tensor& sums, double positions) override {
     constexpr const char* kOp = "batch_norm_moments";
     const int64_t channels = mean.elements();
     require_elements(kOp, variance, channels);
@@ -112,8 +70,8 @@ class CpuNorm final : public NormOps {
     }
   }
 
-  void batch_norm_apply(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& rstd,
-                        const Tensor& gamma, const Tensor& beta) override {
+  void apply(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& rstd,
+             const Tensor& gamma, const Tensor& beta) override {
     constexpr const char* kOp = "batch_norm_apply";
     check_channels(kOp, y, x, mean, rstd, gamma);
     require_alike(kOp, gamma, beta);
@@ -123,8 +81,8 @@ class CpuNorm final : public NormOps {
     });
   }
 
-  void batch_norm_inference(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& variance,
-                            const Tensor& gamma, const Tensor& beta, float epsilon) override {
+  void inference(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& variance,
+                 const Tensor& gamma, const Tensor& beta, float epsilon) override {
     constexpr const char* kOp = "batch_norm_inference";
     check_channels(kOp, y, x, mean, variance, gamma);
     require_alike(kOp, gamma, beta);
@@ -136,18 +94,18 @@ class CpuNorm final : public NormOps {
     });
   }
 
-  void batch_norm_backward(Tensor& dx, Tensor& dparameters, const Tensor& g, const Tensor& x,
-                           const Tensor& mean, const Tensor& rstd, const Tensor& gamma) override {
+  void backward(Tensor& dx, Tensor& dparameters, const Tensor& g, const Tensor& x,
+                const Tensor& mean, const Tensor& rstd, const Tensor& gamma) override {
     constexpr const char* kOp = "batch_norm_backward";
     check_channels(kOp, dx, x, mean, rstd, gamma);
     require_alike(kOp, g, x);
     require_elements(kOp, dparameters, 2 * mean.elements());
-    batch_norm_gradients(dparameters, g, x, mean, rstd);
-    batch_norm_backward_input(dx, dparameters, x.shape().rows(), g, x, mean, rstd, gamma);
+    gradients(dparameters, g, x, mean, rstd);
+    backward_input(dx, dparameters, x.shape().rows(), g, x, mean, rstd, gamma);
   }
 
-  void batch_norm_gradients(Tensor& dparameters, const Tensor& g, const Tensor& x,
-                            const Tensor& mean, const Tensor& rstd) override {
+  void gradients(Tensor& dparameters, const Tensor& g, const Tensor& x, const Tensor& mean,
+                 const Tensor& rstd) override {
     constexpr const char* kOp = "batch_norm_gradients";
     check_channels(kOp, g, x, mean, rstd, mean);
     require_elements(kOp, dparameters, 2 * mean.elements());
@@ -155,28 +113,21 @@ class CpuNorm final : public NormOps {
                       [&]<class T>(T) { gradient_sums<T>(dparameters, g, x, mean, rstd); });
   }
 
-  void batch_norm_backward_input(Tensor& dx, const Tensor& dparameters, int64_t positions,
-                                 const Tensor& g, const Tensor& x, const Tensor& mean,
-                                 const Tensor& rstd, const Tensor& gamma) override {
+  void backward_input(Tensor& dx, const Tensor& dparameters, int64_t positions, const Tensor& g,
+                      const Tensor& x, const Tensor& mean, const Tensor& rstd,
+                      const Tensor& gamma) override {
     constexpr const char* kOp = "batch_norm_backward_input";
     check_channels(kOp, dx, x, mean, rstd, gamma);
     require_alike(kOp, g, x);
     require_elements(kOp, dparameters, 2 * mean.elements());
     with_element_type(x.dtype(), kOp, [&]<class T>(T) {
-      batch_norm_backward_of<T>(dx, dparameters, positions, g, x, mean, rstd, gamma);
+      input_gradient<T>(dx, dparameters, positions, g, x, mean, rstd, gamma);
     });
   }
 
  private:
   static float gamma_at(const Tensor& gamma, int64_t c) { return gamma.data<float>()[c]; }
 
-  static void check_rows(const char* op, const Tensor& y, const Tensor& x, const Tensor& mean,
-                         const Tensor& rstd, const Tensor& gamma) {
-    require_alike(op, y, x);
-    require_elements(op, mean, x.shape().rows());
-    require_elements(op, rstd, x.shape().rows());
-    require_elements(op, gamma, x.shape().back());
-  }
   static void check_channels(const char* op, const Tensor& y, const Tensor& x, const Tensor& mean,
                              const Tensor& spread, const Tensor& gamma) {
     require_alike(op, y, x);
@@ -263,9 +214,9 @@ class CpuNorm final : public NormOps {
 
   // dx = gamma rstd (g - dbeta / positions - n dgamma / positions), n the normalised x.
   template <class T>
-  void batch_norm_backward_of(Tensor& dx, const Tensor& dparameters, int64_t positions,
-                              const Tensor& g, const Tensor& x, const Tensor& mean,
-                              const Tensor& rstd, const Tensor& gamma) {
+  void input_gradient(Tensor& dx, const Tensor& dparameters, int64_t positions, const Tensor& g,
+                      const Tensor& x, const Tensor& mean, const Tensor& rstd,
+                      const Tensor& gamma) {
     const int64_t channels = x.shape().back();
     const WideRows rows = folded_rows(x.elements(), channels);
     const T* from = x.data<T>();
@@ -294,8 +245,8 @@ class CpuNorm final : public NormOps {
 
 }  // namespace
 
-std::unique_ptr<NormOps> cpu_norm_ops(CpuContext& context) {
-  return std::make_unique<CpuNorm>(context);
+std::unique_ptr<BatchNormOps> cpu_batch_norm_ops(CpuContext& context) {
+  return std::make_unique<CpuBatchNorm>(context);
 }
 
 }  // namespace penstock

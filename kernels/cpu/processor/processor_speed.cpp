@@ -1,4 +1,4 @@
-#include "kernels/cpu/processor_speed.h"
+#include "kernels/cpu/processor/processor_speed.h"
 
 #include <sys/resource.h>
 

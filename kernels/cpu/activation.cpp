@@ -1,0 +1,61 @@
+// kernels/cpu/activation.cpp -- activations, which oneDNN computes, and gates of them.
+#include "kernels/cpu/loops/maps.h"
+#include "kernels/cpu/onednn/onednn.h"
+
+namespace penstock {
+namespace {
+
+class CpuActivation final : public ActivationOps {
+ public:
+  explicit CpuActivation(CpuContext& context) : context_(context) {}
+
+  void forward(Tensor& y, const Tensor& x, Activation f) override {
+    require_alike("activation_forward", y, x);
+    context_.dnn.activation_forward(y.raw(), x.raw(), x.elements(), x.dtype(), f);
+  }
+  void backward(Tensor& dx, const Tensor& g, const Tensor& x, Activation f) override {
+    require_alike("activation_backward", dx, x);
+    require_alike("activation_backward", g, x);
+    context_.dnn.activation_backward(dx.raw(), g.raw(), x.raw(), x.elements(), x.dtype(), f);
+  }
+  void gated_forward(Tensor& y, const Tensor& gate, const Tensor& x, Activation f) override {
+    require_alike("gated_forward", gate, x);
+    forward(y, gate, f);
+    multiply(y, y, x);
+  }
+  void gated_backward(Tensor& dgate, Tensor& dx, const Tensor& g, const Tensor& gate,
+                      const Tensor& x, Activation f) override {
+    require_alike("gated_backward", gate, x);
+    forward(dx, gate, f);
+    multiply(dx, dx, g);
+    multiply(dgate, g, x);
+    backward(dgate, dgate, gate, f);
+  }
+  void fused_backward(Tensor& dx, const Tensor& g, const Tensor& y, Fused f) override {
+    switch (f) {
+      case Fused::None:
+        return map_alike(context_, "fused_backward", dx, g, y, [](float gi, float) { return gi; });
+      case Fused::Relu:
+        return map_alike(context_, "fused_backward", dx, g, y,
+                         [](float gi, float yi) { return yi > 0.0F ? gi : 0.0F; });
+      case Fused::Tanh:
+        return map_alike(context_, "fused_backward", dx, g, y,
+                         [](float gi, float yi) { return gi * (1.0F - yi * yi); });
+    }
+  }
+
+ private:
+  void multiply(Tensor& y, const Tensor& a, const Tensor& b) {
+    map_alike(context_, "gated", y, a, b, [](float ai, float bi) { return ai * bi; });
+  }
+
+  CpuContext& context_;
+};
+
+}  // namespace
+
+std::unique_ptr<ActivationOps> cpu_activation_ops(CpuContext& context) {
+  return std::make_unique<CpuActivation>(context);
+}
+
+}  // namespace penstock

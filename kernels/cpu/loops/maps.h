@@ -1,0 +1,42 @@
+// kernels/cpu/loops/maps.h -- element by element: outputs of the elements at the same place in one
+// or two tensors, computed in fp32.
+#pragma once
+
+#include "kernels/cpu/loops/loops.h"
+
+namespace penstock {
+
+// y[i] = f(a[i])
+template <class Y, class A, class F>
+void map(const CpuContext& context, Y* y, const A* a, int64_t elements, const F& f) {
+  for_elements(context, elements, [&](int64_t first, int64_t last) {
+#pragma GCC ivdep
+    for (int64_t i = first; i < last; ++i) {
+      y[i] = static_cast<Y>(f(static_cast<float>(a[i])));
+    }
+  });
+}
+
+// y[i] = f(a[i], b[i])
+template <class Y, class A, class B, class F>
+void map(const CpuContext& context, Y* y, const A* a, const B* b, int64_t elements, const F& f) {
+  for_elements(context, elements, [&](int64_t first, int64_t last) {
+#pragma GCC ivdep
+    for (int64_t i = first; i < last; ++i) {
+      y[i] = static_cast<Y>(f(static_cast<float>(a[i]), static_cast<float>(b[i])));
+    }
+  });
+}
+
+// The same of whole tensors, alike in shape and type, or throws Error(Internal) naming `op`.
+template <class F>
+void map_alike(const CpuContext& context, const char* op, Tensor& y, const Tensor& a,
+               const Tensor& b, const F& f) {
+  require_alike(op, y, a);
+  require_alike(op, y, b);
+  with_element_type(y.dtype(), op, [&]<class T>(T) {
+    map(context, y.data<T>(), a.data<T>(), b.data<T>(), y.elements(), f);
+  });
+}
+
+}  // namespace penstock

@@ -1,0 +1,35 @@
+// kernels/ops/row_norm.h -- layer norm and RMS norm, over the last axis. Statistics and affine
+// parameters are fp32; x, y and gradients are fp32 or bf16.
+#pragma once
+
+#include "kernels/tensor.h"
+
+namespace penstock {
+
+class RowNormOps {
+ public:
+  virtual ~RowNormOps() = default;
+
+  // y = (x - mean) rstd gamma + beta, per row. Writes mean[r] and rstd[r] for the backward halves.
+  virtual void layer_norm_forward(Tensor& y, Tensor& mean, Tensor& rstd, const Tensor& x,
+                                  const Tensor& gamma, const Tensor& beta, float epsilon) = 0;
+  virtual void layer_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x,
+                                         const Tensor& mean, const Tensor& rstd,
+                                         const Tensor& gamma) = 0;
+  // dgamma += ..., dbeta += ...
+  virtual void layer_norm_backward_weight(Tensor& dgamma, Tensor& dbeta, const Tensor& g,
+                                          const Tensor& x, const Tensor& mean,
+                                          const Tensor& rstd) = 0;
+
+  // y = x rstd gamma with rstd = 1 / sqrt(mean(x^2) + epsilon), per row (Zhang and Sennrich 2019).
+  // Writes rstd[r] for the backward halves.
+  virtual void rms_norm_forward(Tensor& y, Tensor& rstd, const Tensor& x, const Tensor& gamma,
+                                float epsilon) = 0;
+  virtual void rms_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x,
+                                       const Tensor& rstd, const Tensor& gamma) = 0;
+  // dgamma += ...
+  virtual void rms_norm_backward_weight(Tensor& dgamma, const Tensor& g, const Tensor& x,
+                                        const Tensor& rstd) = 0;
+};
+
+}  // namespace penstock
