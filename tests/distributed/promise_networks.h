@@ -4,10 +4,9 @@
 #include <iterator>
 
 #include "tests/distributed/promise.h"
+#include "tests/distributed/tuned.h"
 
 namespace penstock {
-
-#define PENSTOCK_TUNED PENSTOCK_SOURCE "/tests/distributed/tuned"
 
 // Dropout on in all that have it.
 inline constexpr NamedNetwork kNetworks[] = {
@@ -136,8 +135,7 @@ layers = [
     // Weights from a Hugging Face folder of the Qwen 3 family, of which each rank reads its own,
     // and rows that pack lines of JSON, where the build can cut those into words.
     {"packed_folder", "[model]\nfrom = \"" PENSTOCK_TUNED "\"\ncontext = 22\ndropout = 0.2\n",
-     PENSTOCK_READS_WORDS ? "kind = \"jsonl\"\ntrain = \"" PENSTOCK_TUNED "/train.jsonl\""
-                          : "kind = \"synthetic\""},
+     kTunedData},
 };
 inline constexpr int kNetworkCount = static_cast<int>(std::size(kNetworks));
 
