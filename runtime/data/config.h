@@ -50,6 +50,9 @@ struct DataConfig {
   std::string cache_folder = {};
   int64_t cache_least_bytes = int64_t{1} << 20;
   int64_t unpack_limit = kUnpackLimit;  // of compressed files
+  // No key. jsonl: what the validation lines ask takes the place of the samples
+  // (tuning/questions.h).
+  bool questions = false;
 };
 
 }  // namespace penstock

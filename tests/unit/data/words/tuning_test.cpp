@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <random>
 
 #include "runtime/data/folder/hub_tokenizer.h"
+#include "runtime/data/tuning/questions.h"
 #include "runtime/data/tuning/tuning_set.h"
 #include "tests/unit/data/fixtures.h"
 
@@ -92,6 +94,81 @@ TEST_F(Tuning, LossIsOnTheAnswerAlone) {
   EXPECT_EQ(said(3), "b<|end_of_text|>");
   EXPECT_EQ(said(4), "w<|eot_id|>");
   EXPECT_EQ(sets.train->fields().size(), 2U) << "a row of one sample needs no starts";
+}
+
+// Whatever the context, and until the template is another one.
+TEST_F(Tuning, LinesAreCutOnceAndKept) {
+  config_.cache_folder = files_ / "kept";
+  config_.cache_least_bytes = 1;
+  std::filesystem::create_directory(config_.cache_folder);
+  const std::string lines = R"({"text": "the a"}
+{"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "y and z"}]}
+{"prompt": "x the", "completion": " the z"}
+)";
+  const auto kept = [&] {
+    std::vector<std::filesystem::directory_entry> files;
+    for (const auto& file : std::filesystem::directory_iterator(config_.cache_folder)) {
+      files.push_back(file);
+    }
+    return files;
+  };
+  config_.packed = false;
+  const Datasets made = open(lines, 20);
+  ASSERT_EQ(kept().size(), 1U);
+  const auto age = kept()[0].last_write_time();
+  const Datasets again = open(lines, 20);
+  EXPECT_THAT(open(lines, 9).note, testing::HasSubstr("2 samples in 2 rows of 9"));
+  ASSERT_EQ(kept().size(), 1U);
+  EXPECT_EQ(kept()[0].last_write_time(), age) << "it was not made again";
+  for (int64_t row = 0; row < 3; ++row) {
+    EXPECT_EQ(answers(*again.train, row), answers(*made.train, row));
+  }
+  EXPECT_EQ(again.note, made.note);
+  write_file(files_ / "folder/chat_template.jinja",
+             "{% for m in messages %}{{ m.content }}{% endfor %}");
+  (void)open(lines, 20);
+  EXPECT_EQ(kept().size(), 2U);
+}
+
+// Scores by hand: of equals the first choice is taken, and a long one may be likelier by the
+// character.
+TEST_F(Tuning, ChoicesAreFoundByLikelihoodAndByTheCharacter) {
+  Questions questions;
+  questions.all = {{0, 1, -1}, {1, 1, -1}, {2, 2, 1}, {4, 3, 0}};
+  questions.characters = {0, 0, 2, 8, 1, 1, 4};
+  const std::vector<TextScore> scores = {{-9.0, true},  {-0.1, false}, {-2.0, false}, {-4.0, false},
+                                         {-1.0, false}, {-1.0, false}, {-3.0, false}};
+  const AnswerScores all = score(questions, scores);
+  EXPECT_EQ(all.answers, 2);
+  EXPECT_EQ(all.exact, 1);
+  EXPECT_EQ(all.questions, 2);
+  EXPECT_EQ(all.right, 1) << "-2 is more than -4; of two of -1 the first";
+  EXPECT_EQ(all.right_by_length, 1) << "-4 / 8 is more than -2 / 2; -3 / 4 more than -1";
+}
+
+TEST_F(Tuning, QuestionsAreThoseOfTheLinesThatAreHeldOut) {
+  write_file(files_ / "asked.jsonl", R"({"text": "the a"}
+{"prompt": "a", "choices": [" b", "  été"], "answer": 1}
+
+{"prompt": "a", "completion": " b"}
+{"prompt": "a", "completion": " b and what is far too long for a row of so few"}
+)");
+  config_.validation = files_ / "asked.jsonl";
+  config_.questions = true;
+  const Datasets asked = open(R"({"text": "the a"})", 12);
+  ASSERT_EQ(asked.questions->all.size(), 2U);
+  EXPECT_EQ(asked.questions->left_out, 1);
+  EXPECT_EQ(asked.questions->all[0].answer, 1);
+  EXPECT_EQ(asked.questions->characters, (std::vector<int64_t>{1, 3, 0}));
+  // A choice ends nothing, an answer does.
+  std::string said;
+  for (int64_t r = 0; r < asked.validation->size(); ++r) said += answers(*asked.validation, r);
+  EXPECT_EQ(said.find("<|end_of_text|>"), said.rfind("<|end_of_text|>")) << said;
+  EXPECT_THAT(said, testing::HasSubstr(" b<|end_of_text|>"));
+
+  config_.validation = "0.5";
+  const Datasets share = open(read_file(files_ / "asked.jsonl"), 12);
+  EXPECT_EQ(share.questions->all.size(), 1U) << "of four lines the last two";
 }
 
 // A packed row holds the samples as they are alone, each with where it starts.
