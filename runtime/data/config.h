@@ -25,6 +25,7 @@ struct DataConfig {
   // jsonl
   bool packed = true;            // several samples a row, kept apart; off: one, padded
   std::string too_long = "cut";  // samples longer than the context: cut | leave-out
+  std::string date = {};         // what chat templates take for today, "2024-07-26"
   // parallel
   std::vector<std::string> pairs = {};  // "en-de": from English to German
   double temperature = 5.0;             // of the sampling over pairs

@@ -76,9 +76,11 @@ std::span<const uint8_t> bytes_of_numbers(std::span<const T> values) {
 }
 
 // `files`: what the tokens depend on beside the text.
-uint64_t key_of(const InputFile& text, const std::vector<std::string>& files, TextForm form) {
+uint64_t key_of(const InputFile& text, const std::vector<std::string>& files, TextForm form,
+                const std::string& date) {
   Sum sum(kCacheFormat);
   sum.add(static_cast<uint64_t>(form));
+  if (!date.empty()) sum.add(hash_name(date));
   for (const std::string& path : files) {
     const InputFile file(path);
     sum.add(static_cast<uint64_t>(file.size_bytes()));
@@ -229,7 +231,7 @@ TextInPieces kept_or_cut(const TextToCut& wanted, const DataConfig& config) {
   if (config.cache_folder.empty() || text.size_bytes() < config.cache_least_bytes) {
     return in_memory(path, wanted.cut());
   }
-  const uint64_t key = key_of(text, wanted.files, wanted.form);
+  const uint64_t key = key_of(text, wanted.files, wanted.form, config.date);
   const std::string file = (fs::path(config.cache_folder) / cache_name(key)).string();
   if (auto whole = kept(file, path, key, wanted.vocabulary, wanted.form)) return std::move(*whole);
   CutText made = wanted.cut();
@@ -242,17 +244,6 @@ TextInPieces kept_or_cut(const TextToCut& wanted, const DataConfig& config) {
   whole.note = "the pieces of " + path +
                " stay in the memory of every rank that reads them: " + file + " cannot be written";
   return whole;
-}
-
-// Of a folder: all that its tokens depend on, special ones and chat templates included.
-std::vector<std::string> files_of_tokenizer(const std::string& folder) {
-  std::vector<std::string> files = {hub_tokenizer_file(folder)};
-  for (const char* name :
-       {"tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja"}) {
-    std::string file = file_in(folder, name);
-    if (!file.empty()) files.push_back(std::move(file));
-  }
-  return files;
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ void for_each_tuning_line(
 TuningFolder::TuningFolder(const DataConfig& config)
     : config_(with_folder(config)),
       tokenizer_(open_hub_tokenizer(config.vocabulary)),
-      chat_(open_chat_template(config.vocabulary)),
+      chat_(open_chat_template(config.vocabulary, config.date)),
       lines_(*tokenizer_, chat_.get()) {}
 
 TuningTexts TuningFolder::texts(const std::string& path, int64_t context) const {
