@@ -83,9 +83,9 @@ RunReport::RunReport(const Config& config, const Station& station, const Pipelin
 
 std::vector<std::string> RunReport::slow_ranks() {
   if (session_.ranks() == 1 || std::ssize(window_) < SlowRanks::kWindow) return {};
-  const double typical_s = median(window_);
+  const double mean_s = std::accumulate(window_.begin(), window_.end(), 0.0) / SlowRanks::kWindow;
   window_.clear();
-  network_.world().gather({&typical_s, 1}, one_each_, busy_s_);
+  network_.world().gather({&mean_s, 1}, one_each_, busy_s_);
   std::vector<std::string> lines;
   if (!slow_ranks_) return lines;
   for (const SlowRanks::Slow& slow : slow_ranks_->see(busy_s_)) {

@@ -16,7 +16,7 @@ namespace penstock {
 
 class SlowRanks {
  public:
-  static constexpr int kWindow = 4;   // steps of which one number is made, the median
+  static constexpr int kWindow = 4;   // steps of which one number is made, the mean
   static constexpr int kWindows = 4;  // in a row: a rank is named at most 20 steps after it is slow
   static constexpr double kFactor = 1.5;  // slower than that, in each of them
 
@@ -28,7 +28,7 @@ class SlowRanks {
     double of_forecast;  // its time over its forecast's, in the last window
     double others;       // the median of the others'
   };
-  // `busy_s`, by world rank: seconds that a step of the last window typically took. Returns those
+  // `busy_s`, by world rank: mean seconds of a step of the last window. Returns those
   // that have been slow for long enough now, each once in a run.
   [[nodiscard]] std::vector<Slow> see(std::span<const double> busy_s);
 
