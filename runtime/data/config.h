@@ -25,6 +25,7 @@ struct DataConfig {
   // jsonl
   bool packed = true;            // several samples a row, kept apart; off: one, padded
   std::string too_long = "cut";  // samples longer than the context: cut | leave-out
+  std::string date = {};         // what chat templates take for today, "2024-07-26"
   // parallel
   std::vector<std::string> pairs = {};  // "en-de": from English to German
   double temperature = 5.0;             // of the sampling over pairs
@@ -50,6 +51,9 @@ struct DataConfig {
   std::string cache_folder = {};
   int64_t cache_least_bytes = int64_t{1} << 20;
   int64_t unpack_limit = kUnpackLimit;  // of compressed files
+  // No key. jsonl: what the validation lines ask takes the place of the samples
+  // (tuning/questions.h).
+  bool questions = false;
 };
 
 }  // namespace penstock

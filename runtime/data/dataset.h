@@ -35,6 +35,8 @@ class Dataset {
                     std::span<void* const> out) const = 0;
 };
 
+struct Questions;  // tuning/questions.h
+
 // What a model must know of its data, and the sets themselves. `validation` may be null.
 struct Datasets {
   std::shared_ptr<const Dataset> train;
@@ -43,6 +45,7 @@ struct Datasets {
   int64_t classes = 0;              // images
   std::vector<std::string> labels;  // class names, images
   std::string note;                 // what a user may want to know of them; empty: nothing
+  std::shared_ptr<const Questions> questions;  // whose texts `validation` is; null: it is none
 };
 
 // What the datasets must produce, from the [model] section.

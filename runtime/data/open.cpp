@@ -8,6 +8,7 @@
 #include "runtime/data/text/text.h"
 #include "runtime/data/translation/parallel.h"
 #include "runtime/data/translation/synthetic_pairs.h"
+#include "runtime/data/tuning/questions.h"
 #include "runtime/data/tuning/tuning_set.h"
 
 namespace penstock {
@@ -43,6 +44,7 @@ Datasets open_datasets(const DataConfig& config, const SampleShape& shape, uint6
     fail_input("data.kind = \"" + config.kind +
                "\" needs a model that reads tokens, with model.context >= 1");
   }
+  if (tuning && config.questions) return open_questions(config, shape.context);
   if (tuning) return open_tuning(config, shape.context, seed);
   if (parallel) return open_parallel(config, shape.context);
   return open_text(config, shape.context);

@@ -176,8 +176,10 @@ Exported write_weights(const std::string& folder, std::map<std::string, Target>&
 // As it was, but for what is said of the weights: their type, and how many positions have one.
 std::string config_text(const ExportRequest& request, const CheckpointReader& reader) {
   constexpr int64_t kMostBytes = int64_t{1} << 20;
-  const std::string path = request.folder + "/" + kConfigFile;
-  auto config = ordered_json::parse(read_text(path, kMostBytes, FileOwner::User));
+  const std::string text = request.config.empty() ? read_text(request.folder + "/" + kConfigFile,
+                                                              kMostBytes, FileOwner::User)
+                                                  : request.config;
+  auto config = ordered_json::parse(text);
   const char* key = config.contains("torch_dtype") ? "torch_dtype" : "dtype";
   config[key] = request.dtype == "bf16" ? "bfloat16" : "float32";
   for (const CheckpointReader::Stored& stored : reader.model()) {
@@ -204,7 +206,8 @@ void provide_generation_config(const std::string& folder, const std::string& con
 }  // namespace
 
 Exported export_folder(const ExportRequest& request) {
-  const HubConfig config = read_hub_config(request.folder);
+  const HubConfig config = request.config.empty() ? read_hub_config(request.folder)
+                                                  : parse_hub_config(request.config, kConfigFile);
   CheckpointReader reader(request.checkpoint);
   std::map<std::string, Target> targets =
       targets_of(reader, hub_family(config.family), file_dtype(request));

@@ -8,8 +8,11 @@
 namespace penstock {
 
 struct ExportRequest {
-  std::string checkpoint;      // a step directory
-  std::string folder;          // config.json and what belongs to it (kept_folder.h)
+  std::string checkpoint;  // a step directory
+  // config.json and what belongs to it (kept_folder.h); with `config` the tokenizer's files alone,
+  // or empty
+  std::string folder;
+  std::string config = {};     // of a network that came from no folder (made_config.h); else empty
   std::string to;              // a new folder
   std::string dtype = "fp32";  // fp32 | bf16
   uint64_t shard_bytes = 0;    // most of a file, but a tensor is never cut

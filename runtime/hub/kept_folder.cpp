@@ -42,6 +42,7 @@ void copy_small_files(const std::string& from, const std::string& to) {
   std::error_code error;
   fs::create_directories(to, error);
   if (error) fail_resource("cannot make " + to + ": " + error.message());
+  if (from.empty()) return;
   for (const char* name : kSmallFiles) copy_one(fs::path(from) / name, fs::path(to) / name);
 }
 

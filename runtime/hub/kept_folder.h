@@ -10,7 +10,8 @@ inline constexpr const char* kKeptFolder = "folder";       // in a run directory
 inline constexpr const char* kOriginFile = "origin.json";  // in there: {"weights": "/models/..."}
 
 // The small files of a folder beside config.json: of its tokenizer, and how text is generated.
-// Copies those that are there; `to` must not exist. Throws Error(Resource).
+// Copies those that are there, none where `from` is empty; `to` must not exist. Throws
+// Error(Resource).
 void copy_small_files(const std::string& from, const std::string& to);
 
 // Makes `to` the kept form of `from`, in place of one that is there. Does nothing where they are

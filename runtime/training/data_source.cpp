@@ -6,6 +6,7 @@
 #include "kernels/error.h"
 #include "runtime/comm/agreement.h"
 #include "runtime/data/text/vocabulary.h"
+#include "runtime/data/tuning/questions.h"
 
 namespace penstock {
 namespace {
@@ -30,6 +31,7 @@ DataFacts facts_of(const Datasets& datasets) {
   facts.targets_per_sample = datasets.train->targets_per_sample();
   facts.training_samples = datasets.train->size();
   facts.validation_samples = datasets.validation ? datasets.validation->size() : 0;
+  if (datasets.questions) facts.question_texts = std::ssize(datasets.questions->lengths);
   return facts;
 }
 
@@ -64,6 +66,7 @@ DataSource::DataSource(const Config& config, const ModelMaker& models, Collectiv
   facts_ = numbers_of_first_rank<DataFacts>(world, [&] {
     datasets_ = open_datasets(config.data, shape_, config.run.seed, warn_of_damage);
     note_ = datasets_.note;
+    questions_ = datasets_.questions;
     check_vocabulary(config, datasets_.vocabulary);
     return facts_of(datasets_);
   });
@@ -82,6 +85,7 @@ void DataSource::open(const std::vector<std::string>& fields) {
   datasets_ = {};
   if (fields.empty()) return;
   datasets_ = open_datasets(config_.data, shape_, config_.run.seed, warn_of_damage, fields);
+  questions_ = datasets_.questions;
 }
 
 Memory& DataSource::batch_memory(Device& device) {

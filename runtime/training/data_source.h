@@ -20,6 +20,7 @@ struct DataFacts {
   int64_t vocabulary = 0, classes = 0;
   int64_t targets_per_sample = 1;
   int64_t training_samples = 0, validation_samples = 0;
+  int64_t question_texts = 0;  // of data.questions
 };
 
 class DataSource {
@@ -30,6 +31,8 @@ class DataSource {
   [[nodiscard]] const DataFacts& facts() const { return facts_; }
   [[nodiscard]] const std::string& note() const { return note_; }  // on rank 0, see Datasets
   [[nodiscard]] int64_t mini_batch() const;  // samples of a step, over all replicas
+  // With data.questions, on rank 0 and where the data are open; else null.
+  [[nodiscard]] const Questions* questions() const { return questions_.get(); }
   // Opens the data here when `fields` is not empty. Without it there are no loaders (null).
   void open(const std::vector<std::string>& fields);
   // Where a loader's batches are to be, for that device. Lives as long as the source.
@@ -46,6 +49,7 @@ class DataSource {
   std::string note_;
   Memory host_;        // of the batches, where the device computes in the host's memory
   Datasets datasets_;  // empty where nothing is read
+  std::shared_ptr<const Questions> questions_;
 };
 
 }  // namespace penstock

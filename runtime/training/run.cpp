@@ -5,7 +5,7 @@
 #include "runtime/report/outlook.h"
 #include "runtime/training/checkpoints/from_folder.h"
 #include "runtime/training/checkpoints/transfer.h"
-#include "runtime/training/evaluation.h"
+#include "runtime/training/evaluation/evaluation.h"
 
 namespace penstock {
 namespace {

@@ -85,5 +85,45 @@ TEST_F(FolderRuns, RefuseAFolderBeforeAnythingIsWritten) {
   EXPECT_FALSE(fs::exists(scratch_.path("run") + "/run.toml"));
 }
 
+// A decoder that came from no folder is exported as that of a family, and is the same network.
+TEST_F(FolderRuns, OfAScratchNetworkEndInAFolderToo) {
+  run_file_ = scratch_.write("scratch.toml", R"([model]
+kind = "decoder"
+layers = 2
+width = 16
+context = 9
+vocabulary = 30
+positions = "rotary"
+norm = "rms"
+activation = "silu"
+gated = true
+bias = false
+output_bias = false
+window = 4
+[data]
+kind = "synthetic"
+validation = 0.0001
+[run]
+steps = 2
+threads = 1
+trace = 0
+)");
+  const std::string run = scratch_.path("run");
+  const JobResult learnt = alone("train " + run_file_ + " --out " + run);
+  ASSERT_EQ(learnt.exit_code, 0) << learnt.output;
+  const std::string out = scratch_.path("out");
+  const JobResult exported = alone("export " + run + " " + out);
+  EXPECT_EQ(exported.exit_code, 0) << exported.output;
+  EXPECT_THAT(read_file(out + "/config.json"), HasSubstr("Qwen2ForCausalLM"));
+  const auto loss = [&](const std::string& what) {
+    const JobResult job = alone("eval " + what);
+    EXPECT_EQ(job.exit_code, 0) << job.output;
+    return job.output.substr(std::min(job.output.find(" targets, "), job.output.size()));
+  };
+  const std::string own = loss(run);
+  EXPECT_THAT(own, HasSubstr("loss 3."));
+  EXPECT_EQ(loss("--model.from " + out + " --data.kind synthetic --data.validation 0.0001"), own);
+}
+
 }  // namespace
 }  // namespace penstock

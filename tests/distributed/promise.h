@@ -16,7 +16,8 @@ namespace penstock {
 
 struct NamedNetwork {
   const char* name;
-  const char* run_file;  // its [model] section
+  const char* run_file;                       // its [model] section
+  const char* data = "kind = \"synthetic\"";  // its [data] section
 };
 inline void PrintTo(const NamedNetwork& network, std::ostream* out) {
   *out << network.name;
@@ -35,8 +36,6 @@ inline constexpr const char* kRecomputeModes[] = {"none", "stage", "layer"};
 
 // A step is three micro-batches of two samples: fewer than ranks, as many, or no multiple of them.
 inline constexpr const char* kCommon = R"(
-[data]
-kind = "synthetic"
 [optimizer]
 kind = "adamw"
 learning_rate = 1e-2
@@ -54,7 +53,8 @@ seed = 7
 
 [[nodiscard]] inline std::string write_run_file(const Scratch& scratch,
                                                 const NamedNetwork& network) {
-  return scratch.write("run.toml", std::string(network.run_file) + kCommon);
+  return scratch.write("run.toml",
+                       std::string(network.run_file) + "[data]\n" + network.data + kCommon);
 }
 
 [[nodiscard]] inline Trajectory train(const Scratch& scratch, const std::string& run_file,

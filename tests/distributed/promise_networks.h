@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "tests/distributed/promise.h"
+#include "tests/distributed/tuned.h"
 
 namespace penstock {
 
@@ -131,6 +132,10 @@ layers = [
   { kind = "linear", width = 33 },
 ]
 )"},
+    // Weights from a Hugging Face folder of the Qwen 3 family, of which each rank reads its own,
+    // and rows that pack lines of JSON, where the build can cut those into words.
+    {"packed_folder", "[model]\nfrom = \"" PENSTOCK_TUNED "\"\ncontext = 22\ndropout = 0.2\n",
+     kTunedData},
 };
 inline constexpr int kNetworkCount = static_cast<int>(std::size(kNetworks));
 

@@ -9,7 +9,7 @@
 
 #include "runtime/blueprint/blueprint.h"
 #include "runtime/training/batches.h"
-#include "runtime/training/evaluation.h"
+#include "runtime/training/evaluation/evaluation.h"
 #include "tests/distributed/main.h"
 #include "tests/distributed/token_network.h"
 

@@ -3,6 +3,8 @@
 
 #include <ostream>
 
+#include "tests/distributed/tuned.h"
+
 namespace penstock {
 
 struct GpuNetwork {
@@ -10,6 +12,7 @@ struct GpuNetwork {
   const char* toy;   // [model] of the emulation
   const char* real;  // [model] on a GPU: tiles and vectors are full, and some are not
   const char* body;  // patterns of what may be frozen, at the input's end
+  const char* data = "kind = \"synthetic\"\n";
 };
 inline void PrintTo(const GpuNetwork& network, std::ostream* out) {
   *out << network.name;
@@ -114,10 +117,31 @@ layers = [
      "layers.0.*"},
 };
 
+// Of packed rows, with all that published language models have; in the emulation a folder's.
+inline constexpr GpuNetwork kDecoder = {"decoder", "from = \"" PENSTOCK_TUNED "\"\ncontext = 22\n",
+                                        R"(kind = "decoder"
+layers = 4
+width = 256
+heads = 4
+kv_heads = 2
+hidden = 520
+context = 150
+vocabulary = 1000
+positions = "rotary"
+norm = "rms"
+activation = "silu"
+gated = true
+query_key_norm = true
+bias = false
+attention_bias = true
+output_bias = false
+tied_embedding = true
+window = 64
+)",
+                                        "embedding.*", kTunedData};
+
 // A step is three micro-batches of two samples: fewer than ranks, as many, or no multiple of them.
 inline constexpr const char* kCommon = R"(
-[data]
-kind = "synthetic"
 [optimizer]
 kind = "adamw"
 learning_rate = 1e-3

@@ -21,8 +21,8 @@ namespace {
 constexpr const char* kShared = " --link mpi-staged --allow-gpu-sharing";
 
 std::string run_file_of(const Scratch& scratch, const GpuNetwork& network) {
-  return scratch.write(
-      "run.toml", std::string("[model]\n") + (kEmulated ? network.toy : network.real) + kCommon);
+  const std::string model = kEmulated ? network.toy : network.real;
+  return scratch.write("run.toml", "[model]\n" + model + "[data]\n" + network.data + kCommon);
 }
 
 Trajectory train(const Scratch& scratch, const std::string& run_file, int ranks,
@@ -214,6 +214,26 @@ TEST_P(GpuFusedAttention, IsWhatTheEmulationTakes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Networks, GpuFusedAttention, testing::Values(kFused),
+                         [](const auto& network) { return std::string(network.param.name); });
+
+class GpuDecoder : public GpuTraining {};
+
+TEST_P(GpuDecoder, OfPackedRowsFollowsTheCpuAndChangesNoBitByHow) {
+  const Trajectory one = run(1, "--schedule gpipe --recompute none");
+  expect_close(run(1, "--device cpu"), one, 1e-4);
+  expect_same_bits(one, run(1, "--recompute layer --run.graphs false"), "one rank");
+  const std::string two = std::string("--stages 2 --recompute stage") + kShared;
+  expect_same_bits(one, run(2, "--schedule zb-h1 " + two), two);
+  const std::string half = " --run.precision bf16";
+  expect_same_bits(run(1, half), run(2, two + half), half);
+}
+
+TEST_P(GpuDecoder, OfPackedRowsIsReplayedAndMakesNothingNew) {
+  (void)run(1, "", 8);
+  expect_steady(summary(), "one rank");
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, GpuDecoder, testing::Values(kDecoder),
                          [](const auto& network) { return std::string(network.param.name); });
 
 class GpuNorms : public GpuTraining {};

@@ -88,17 +88,43 @@ struct AttentionGrid {
   return grid;
 }
 
+// The step of first keys, of which a tile's is a multiple.
+[[nodiscard]] inline int64_t first_key_step(const AttentionGrid& grid) {
+  return std::max<int64_t>(64, grid.rows);
+}
+
 // The first key that any query of the rows from `row` on sees in these samples, rounded down so
 // that a run has few distinct product shapes.
 [[nodiscard]] inline int64_t first_key(const AttentionView& view, const AttentionGrid& grid,
                                        int64_t sample, int64_t row) {
   if (view.from_the_first()) return 0;
-  const int64_t step = std::max<int64_t>(64, grid.rows);
+  const int64_t step = first_key_step(grid);
   int64_t first = view.keys;
   for (int64_t i = sample; i < sample + grid.samples; ++i) {
     first = std::min(first, view.begin(i, row));
   }
   return first / step * step;
+}
+
+// f(tile) for the extents of every tile that causal rows may have, whatever keys they see first:
+// those of the last whole block of rows, and of what is left behind it.
+template <class F>
+void for_tile_extents(const AttentionSizes& s, const AttentionGrid& grid, const F& f) {
+  const int64_t left = s.queries % grid.rows;
+  const int64_t step = first_key_step(grid);
+  for (const int64_t rows : {grid.rows, left}) {
+    if (rows == 0) continue;
+    AttentionTile tile{};
+    tile.samples = grid.samples;
+    tile.heads = grid.heads;
+    tile.row = rows == left ? s.queries - left : (s.queries / grid.rows - 1) * grid.rows;
+    tile.rows = rows;
+    tile.stride = grid.stride;
+    for (tile.key = 0; tile.key <= tile.row; tile.key += step) {
+      tile.keys = tile.row + tile.rows - tile.key;
+      f(tile);
+    }
+  }
 }
 
 // f(tile) for all tiles. Query blocks go from last to first: under a causal mask the last one sees

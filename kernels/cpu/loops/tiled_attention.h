@@ -31,17 +31,14 @@ class TiledAttention {
   void forward(T* out, float* logsumexp, const T* q, const T* k, const T* v) {
     auto* scores = score_block_.template data<float>();
     T* p = narrow(score_block_, narrow_block_);
+    prepare_products(false);
     for_tiles(sizes_, grid_, view_, [&](const AttentionTile& tile) {
       multiply_scores(tile, scores, query_rows(q, tile), key_rows(k, tile), scale_);
       for_lines(tile, [&](const Line& line) {
         logsumexp[line.row] = probabilities_row(p + line.at, scores + line.at, line.seen, tile.keys,
                                                 mask_, line.element);
       });
-      MatmulPlan plan = product(tile, tile.rows, sizes_.depth, tile.keys);
-      plan.a = block_strides(tile);
-      plan.b = key_strides(sizes_);
-      plan.c = query_strides(sizes_);
-      context_.dnn.matmul(plan, query_rows(out, tile), p, key_rows(v, tile));
+      context_.dnn.matmul(rows_plan(tile), query_rows(out, tile), p, key_rows(v, tile));
     });
   }
 
@@ -58,6 +55,7 @@ class TiledAttention {
     T* ds = narrow(gradient_block, narrow_gradient_block);
     const KeyGradient dk_sum(*this, dk);
     const KeyGradient dv_sum(*this, dv);
+    prepare_products(true);
     for_tiles(sizes_, grid_, view_, [&](const AttentionTile& tile) {
       const T* tile_q = query_rows(q, tile);
       const T* tile_k = key_rows(k, tile);
@@ -76,11 +74,7 @@ class TiledAttention {
       });
       dv_sum.add(tile, p, tile_g);
       dk_sum.add(tile, ds, tile_q);
-      MatmulPlan plan = product(tile, tile.rows, sizes_.depth, tile.keys);
-      plan.a = block_strides(tile);
-      plan.b = key_strides(sizes_);
-      plan.c = query_strides(sizes_);
-      context_.dnn.matmul(plan, query_rows(dq, tile), ds, tile_k);
+      context_.dnn.matmul(rows_plan(tile), query_rows(dq, tile), ds, tile_k);
       if (tile.last) {
         dk_sum.store(tile);
         dv_sum.store(tile);
@@ -116,14 +110,8 @@ class TiledAttention {
     // += block^T x, where x is the tile's rows of q or g; = for the first tile, of which keys that
     // it does not see are zero.
     void add(const AttentionTile& tile, const T* block, const T* x) const {
-      const AttentionSizes& sizes = on_.sizes_;
       if (tile.first) clear_before(tile);
-      MatmulPlan plan = on_.product(tile, tile.keys, sizes.depth, tile.rows);
-      plan.a = transposed(block_strides(tile));
-      plan.b = query_strides(sizes);
-      plan.c = strides(tile);
-      plan.c_type = DType::F32;
-      plan.accumulate = !tile.first;
+      const MatmulPlan plan = on_.sums_plan(tile, !tile.first);
       on_.context_.dnn.matmul(plan, sums(tile) + tile.key * plan.c[2], block, x);
     }
     // After the last query block.
@@ -141,12 +129,7 @@ class TiledAttention {
     }
 
    private:
-    // Of the sums of the tile's heads, and the first of key 0.
-    [[nodiscard]] TileStrides strides(const AttentionTile& tile) const {
-      if constexpr (!kNarrow) return key_strides(on_.sizes_);
-      const int64_t matrix = on_.sizes_.keys * on_.sizes_.depth;
-      return {tile.heads * matrix, matrix, on_.sizes_.depth, 1};
-    }
+    // Of the tile's heads, the first of key 0.
     [[nodiscard]] float* sums(const AttentionTile& tile) const {
       if constexpr (kNarrow) {
         return sums_.template data<float>();
@@ -158,7 +141,7 @@ class TiledAttention {
     template <class F>
     void for_rows(const AttentionTile& tile, int64_t keys, const F& f) const {
       const int64_t depth = on_.sizes_.depth;
-      const TileStrides of = strides(tile);
+      const TileStrides of = on_.sum_strides(tile);
       float* const from = sums(tile);
       for_ranges(on_.context_, tile.samples * tile.heads * keys, depth,
                  [&](int64_t begin, int64_t end) {
@@ -216,16 +199,60 @@ class TiledAttention {
     return plan;
   }
 
-  // block = scale x y^T with x the tile's rows of q or g, y its rows of k or v.
-  void multiply_scores(const AttentionTile& tile, float* block, const T* x, const T* y,
-                       float scale) const {
+  // Of dk or dv, as they are added up.
+  [[nodiscard]] TileStrides sum_strides(const AttentionTile& tile) const {
+    if constexpr (!kNarrow) return key_strides(sizes_);
+    const int64_t matrix = sizes_.keys * sizes_.depth;
+    return {tile.heads * matrix, matrix, sizes_.depth, 1};
+  }
+
+  // scale x y^T with x the tile's rows of q or g, y its rows of k or v.
+  [[nodiscard]] MatmulPlan scores_plan(const AttentionTile& tile, float scale) const {
     MatmulPlan plan = product(tile, tile.rows, tile.keys, sizes_.depth);
     plan.a = query_strides(sizes_);
     plan.b = transposed(key_strides(sizes_));
     plan.c = block_strides(tile);
     plan.c_type = DType::F32;
     plan.scale = scale;
-    context_.dnn.matmul(plan, block, x, y);
+    return plan;
+  }
+  // A block times rows of k or v: rows of out or dq.
+  [[nodiscard]] MatmulPlan rows_plan(const AttentionTile& tile) const {
+    MatmulPlan plan = product(tile, tile.rows, sizes_.depth, tile.keys);
+    plan.a = block_strides(tile);
+    plan.b = key_strides(sizes_);
+    plan.c = query_strides(sizes_);
+    return plan;
+  }
+  // A block^T times rows of q or g: what it adds to dk or dv.
+  [[nodiscard]] MatmulPlan sums_plan(const AttentionTile& tile, bool accumulate) const {
+    MatmulPlan plan = product(tile, tile.keys, sizes_.depth, tile.rows);
+    plan.a = transposed(block_strides(tile));
+    plan.b = query_strides(sizes_);
+    plan.c = sum_strides(tile);
+    plan.c_type = DType::F32;
+    plan.accumulate = accumulate;
+    return plan;
+  }
+
+  // Packed rows see other keys in every mini-batch: the products of all the tiles that they may
+  // come in, so that no late one makes the first of its extents.
+  void prepare_products(bool backward) const {
+    if (view_.starts == nullptr) return;
+    for_tile_extents(sizes_, grid_, [&](const AttentionTile& tile) {
+      context_.dnn.prepare(scores_plan(tile, scale_));
+      context_.dnn.prepare(rows_plan(tile));
+      if (!backward) return;
+      context_.dnn.prepare(scores_plan(tile, 1.0F));
+      for (const bool accumulate : {false, true}) {
+        context_.dnn.prepare(sums_plan(tile, accumulate));
+      }
+    });
+  }
+
+  void multiply_scores(const AttentionTile& tile, float* block, const T* x, const T* y,
+                       float scale) const {
+    context_.dnn.matmul(scores_plan(tile, scale), block, x, y);
   }
 
   template <class F>

@@ -67,6 +67,8 @@ class OneDnn {
   // plan.b_type, made once after each Weight::changed().
   void matmul(const MatmulPlan& plan, void* c, const void* a, Weight& b,
               const float* bias = nullptr);
+  // Makes what the first matmul() with it would make, and computes nothing. Without a tanh.
+  void prepare(const MatmulPlan& plan);
   void convolution_forward(const ConvolutionPlan& plan, void* y, const void* x, Weight& w,
                            const float* bias);
   // These two ignore plan.bias and plan.fused, which must be left at their defaults. The gradient

@@ -107,8 +107,21 @@ Strides dense(const MatmulPlan& plan, int64_t rows, int64_t columns) {
   return {plan.batch[1] * rows * columns, rows * columns, columns, 1};
 }
 
-// An operand of a product that the CPU cannot do in bf16, widened and made dense: by rows, or by
-// columns where those lie together.
+bool lies_by_columns(const Strides& strides) {
+  return strides[2] == 1 && strides[3] != 1;
+}
+
+// The strides of an operand that the CPU cannot multiply in bf16, once it is widened and made
+// dense: by rows, or by columns where those lie together.
+void widen(const MatmulPlan& plan, int64_t rows, int64_t columns, Strides& strides, DType& type) {
+  if (type != DType::BF16) return;
+  const bool by_columns = lies_by_columns(strides);
+  strides = by_columns ? dense(plan, columns, rows) : dense(plan, rows, columns);
+  if (by_columns) std::swap(strides[2], strides[3]);
+  type = DType::F32;
+}
+
+// Such an operand, widened.
 struct Widened {
   Tensor scratch;
   Widened(OneDnn::State& state, const MatmulPlan& plan, int64_t rows, int64_t columns,
@@ -117,16 +130,16 @@ struct Widened {
     scratch = state.scratch(plan.batch[0] * plan.batch[1] * rows * columns, DType::F32);
     float* to = scratch.data<float>();
     const auto* from = static_cast<const bfloat16*>(data);
-    const bool by_columns = strides[2] == 1 && strides[3] != 1;
-    if (by_columns) {
-      std::swap(rows, columns);
-      std::swap(strides[2], strides[3]);
+    Strides order = strides;
+    int64_t lines = rows;
+    int64_t length = columns;
+    if (lies_by_columns(strides)) {
+      std::swap(lines, length);
+      std::swap(order[2], order[3]);
     }
-    for_each_element(plan, rows, columns, strides, state.threads,
+    for_each_element(plan, lines, length, order, state.threads,
                      [=](int64_t at, int64_t i) { to[i] = static_cast<float>(from[at]); });
-    strides = dense(plan, rows, columns);
-    if (by_columns) std::swap(strides[2], strides[3]);
-    type = DType::F32;
+    widen(plan, rows, columns, strides, type);
     data = to;
   }
 };
@@ -212,6 +225,18 @@ void OneDnn::matmul(const MatmulPlan& plan, void* c, const void* a, const void* 
   } else {
     product.run(*state_, {c, a, b});
   }
+}
+
+void OneDnn::prepare(const MatmulPlan& plan) {
+  if (elements_of_c(plan) == 0 || plan.k == 0) return;
+  MatmulPlan typed = plan;
+  if (must_emulate(*state_, plan)) {
+    widen(plan, plan.m, plan.k, typed.a, typed.a_type);
+    widen(plan, plan.k, plan.n, typed.b, typed.b_type);
+    widen(plan, plan.m, plan.n, typed.c, typed.c_type);
+    if (plan.c_type == DType::BF16) typed.c = dense(plan, plan.m, plan.n);
+  }
+  (void)state_->entry(state_->products, typed, make_product);
 }
 
 void OneDnn::matmul(const MatmulPlan& plan, void* c, const void* a, Weight& b, const float* bias) {

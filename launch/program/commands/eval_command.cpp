@@ -5,6 +5,7 @@
 #include <boost/program_options.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "launch/program/commands/commands.h"
 #include "launch/program/failure.h"
@@ -17,7 +18,7 @@
 #include "runtime/data/text/text_file.h"
 #include "runtime/data/translation/language_pair.h"
 #include "runtime/scores/bleu.h"
-#include "runtime/training/evaluation.h"
+#include "runtime/training/evaluation/answers.h"
 
 namespace penstock {
 namespace {
@@ -58,27 +59,84 @@ std::vector<PairScore> translation_scores(const TrainedRun& run, const UseOption
   return scores;
 }
 
-std::string as_json(const Evaluation& result, const std::vector<PairScore>& scores,
-                    const std::string& checkpoint) {
+// Of data.kind = "jsonl"; on rank 0.
+std::optional<AnswerScores> answer_scores(const TrainedRun& run, const ModelMaker& models,
+                                          const Session& session) {
+  if (run.config.data.kind != "jsonl") return std::nullopt;
+  Config asked = run.config;
+  asked.data.questions = true;
+  DataSource source(asked, models, run.network->world());
+  source.open(run.pipeline->reads().fields);
+  return score_answers(asked, source, *run.pipeline,
+                       {session, *run.network, run.grid, *run.device});
+}
+
+// What there is to say of a checkpoint.
+struct EvalResult {
+  std::string checkpoint;
+  Evaluation loss;
+  std::vector<PairScore> translations;
+  std::optional<AnswerScores> answers;
+};
+
+double share_in(int64_t part, int64_t whole) {
+  return static_cast<double>(part) / static_cast<double>(std::max<int64_t>(whole, 1));
+}
+
+void add_answers(const AnswerScores& scores, nlohmann::ordered_json& json) {
+  if (scores.answers > 0) {
+    json["answers"] = scores.answers;
+    json["exact_match"] = share_in(scores.exact, scores.answers);
+  }
+  if (scores.questions > 0) {
+    json["questions"] = scores.questions;
+    json["acc"] = share_in(scores.right, scores.questions);
+    json["acc_norm"] = share_in(scores.right_by_length, scores.questions);
+  }
+  if (scores.left_out > 0) json["questions_left_out"] = scores.left_out;
+}
+
+std::string answers_text(const AnswerScores& scores) {
+  std::string text;
+  if (scores.answers > 0) {
+    text += fmt::format("exact match {:.2f} % of {} answers\n",
+                        100.0 * share_in(scores.exact, scores.answers), scores.answers);
+  }
+  if (scores.questions > 0) {
+    text +=
+        fmt::format("acc {:.2f} %, acc_norm {:.2f} % of {} questions with choices\n",
+                    100.0 * share_in(scores.right, scores.questions),
+                    100.0 * share_in(scores.right_by_length, scores.questions), scores.questions);
+  }
+  if (scores.left_out > 0) {
+    text += fmt::format("{} left out, longer than model.context\n", scores.left_out);
+  }
+  return text;
+}
+
+std::string as_json(const EvalResult& all) {
+  const Evaluation& result = all.loss;
   nlohmann::ordered_json json = {
-      {"checkpoint", checkpoint},        {"targets", result.sums.targets},
+      {"checkpoint", all.checkpoint},    {"targets", result.sums.targets},
       {"loss", result.sums.mean()},      {"perplexity", std::exp(result.sums.mean())},
       {"top_1", result.sums.accuracy()}, {"top_5", result.top_five()}};
-  for (const PairScore& score : scores) json["bleu"][score.pair] = score.bleu.score();
-  if (!scores.empty()) json["bleu_signature"] = bleu_signature(kVersion);
+  for (const PairScore& score : all.translations) json["bleu"][score.pair] = score.bleu.score();
+  if (!all.translations.empty()) json["bleu_signature"] = bleu_signature(kVersion);
+  if (all.answers) add_answers(*all.answers, json);
   return json.dump() + "\n";
 }
 
-std::string as_text(const Evaluation& result, const std::vector<PairScore>& scores,
-                    const std::string& checkpoint) {
+std::string as_text(const EvalResult& all) {
+  const Evaluation& result = all.loss;
   std::string text = fmt::format(
       "{}: {:.0f} targets, loss {:.4f}, perplexity {:.3f}, top-1 {:.2f} %, top-5 {:.2f} %\n",
-      checkpoint, result.sums.targets, result.sums.mean(), std::exp(result.sums.mean()),
+      all.checkpoint, result.sums.targets, result.sums.mean(), std::exp(result.sums.mean()),
       100.0 * result.sums.accuracy(), 100.0 * result.top_five());
-  for (const PairScore& score : scores) {
+  for (const PairScore& score : all.translations) {
     text += fmt::format("BLEU {} {}\n", score.pair, score.bleu.text());
   }
-  if (!scores.empty()) text += bleu_signature(kVersion) + "\n";
+  if (!all.translations.empty()) text += bleu_signature(kVersion) + "\n";
+  if (all.answers) text += answers_text(*all.answers);
   return text;
 }
 
@@ -96,12 +154,13 @@ int eval_command(Session& session, const Arguments& arguments, const ModelMaker&
       on_every_rank([&] { return read_use_options(eval_form(), add_eval_options, arguments); });
   const TrainedRun run(session, options, models, true);
   run.use(session, [&] {
-    const Evaluation result = evaluate(run.config, *run.source, *run.pipeline, run.blueprint->model,
-                                       {session, *run.network, run.grid, *run.device});
-    const std::vector<PairScore> scores = translation_scores(run, options);
-    if (session.rank() == 0) {
-      write_answer((options.json ? as_json : as_text)(result, scores, run.checkpoint));
-    }
+    EvalResult result;
+    result.checkpoint = run.checkpoint;
+    result.loss = evaluate(run.config, *run.source, *run.pipeline, run.blueprint->model,
+                           {session, *run.network, run.grid, *run.device});
+    result.translations = translation_scores(run, options);
+    result.answers = answer_scores(run, models, session);
+    if (session.rank() == 0) write_answer((options.json ? as_json : as_text)(result));
   });
   return 0;
 }
@@ -113,7 +172,9 @@ const CommandForm& eval_form() {
       .summary = "how good a trained network is, on the validation data",
       .about =
           R"(Loss, perplexity, top-1 and top-5 accuracy of a trained network on data.validation; of a translation
-network also BLEU of its translations, for every language pair. The run file is best the run.toml
+network also BLEU of its translations, for every language pair; of lines of JSON (data.kind = "jsonl")
+how many answers greedy choice writes exactly, and how often the right one of several choices is the
+most probable (acc) and the most probable by the character (acc_norm). The run file is best the run.toml
 of the run directory; any number of stages and replicas will do.
 )",
       .needs_ranks = true};

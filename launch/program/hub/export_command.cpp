@@ -7,12 +7,16 @@
 #include <optional>
 
 #include "kernels/error.h"
+#include "launch/program/options/run_file.h"
 #include "launch/program/planning/plan_command.h"
 #include "runtime/checkpoint/layout.h"
 #include "runtime/checkpoint/manifest.h"
+#include "runtime/checkpoint/reader.h"
+#include "runtime/data/text/vocabulary.h"
 #include "runtime/hub/config_json.h"
 #include "runtime/hub/export_folder.h"
 #include "runtime/hub/kept_folder.h"
+#include "runtime/hub/made_config.h"
 #include "runtime/run_directory/contents.h"
 #include "runtime/run_directory/names.h"
 #include "runtime/telemetry/units.h"
@@ -53,17 +57,30 @@ std::string checkpoint_of(const std::string& run, const ExportOptions& options) 
   return path;
 }
 
-// What the run has kept.
-std::string folder_of(const std::string& run, const std::string& checkpoint) {
-  const std::string directory = run == checkpoint ? run_directory_of(checkpoint) : run;
-  std::string folder = directory + "/" + kKeptFolder;
-  std::error_code ignored;
-  if (!fs::exists(folder + "/" + kConfigFile, ignored)) {
-    fail_input("export: " + directory +
-               " has no folder/config.json: only runs that started with --model.from can be "
-               "exported");
+// What a network that came from no folder is exported as, by its run file and its weights.
+void make_config(const std::string& checkpoint, ExportRequest& request) {
+  CheckpointReader reader(checkpoint);
+  Settings settings;
+  parse_run_file(reader.state().configuration, checkpoint + ", run file", settings);
+  ModelConfig model = settings.config.model;
+  for (const CheckpointReader::Stored& stored : reader.model()) {
+    if (stored.tensor.name == "embedding.token.weight") model.vocabulary = stored.tensor.shape[0];
   }
-  return folder;
+  request.config = make_hub_config(model).text;
+  // Its tokenizer's, where the data were read with one of a folder.
+  const DataConfig& data = settings.config.data;
+  if (uses_folder(data)) request.folder = data.vocabulary;
+}
+
+// What the run has kept of the folder that it began with, or what stands for it.
+void find_config(const std::string& run, ExportRequest& request) {
+  const std::string directory =
+      run == request.checkpoint ? run_directory_of(request.checkpoint) : run;
+  request.folder = directory + "/" + kKeptFolder;
+  std::error_code ignored;
+  if (fs::exists(request.folder + "/" + kConfigFile, ignored)) return;
+  request.folder.clear();
+  make_config(request.checkpoint, request);
 }
 
 }  // namespace
@@ -80,7 +97,7 @@ std::string export_text(const std::vector<std::string>& arguments) {
   }
   ExportRequest request;
   request.checkpoint = checkpoint_of(paths[0], options);
-  request.folder = folder_of(paths[0], request.checkpoint);
+  find_config(paths[0], request);
   request.to = paths[1];
   request.dtype = options.dtype;
   request.shard_bytes = static_cast<uint64_t>(parse_bytes(options.file_size));
@@ -98,8 +115,8 @@ const CommandForm& export_form() {
       .about =
           R"(Writes DIR, which must not exist: config.json, model.safetensors (or several and their index),
 generation_config.json and the files of the tokenizer, for transformers and whatever else reads such
-folders. RUN is the directory of a run that started with --model.from, or one of its checkpoints.
-Needs no ranks, and memory for one tensor.
+folders. RUN is a run directory, or one of its checkpoints. A decoder that came from no folder becomes
+that of the family which says the same network. Needs no ranks, and memory for one tensor.
 )"};
   return form;
 }

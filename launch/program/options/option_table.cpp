@@ -159,6 +159,7 @@ void add_data(std::vector<Option>& table) {
   rows.add("vocabulary_size", &D::vocabulary_size, "N", between(8, 1e7), "word pieces: how many are trained");
   rows.add("packed", &D::packed, "", any(), "jsonl: several samples a row, which the network keeps apart; off: one, padded");
   rows.add("too_long", &D::too_long, "NAME", one_of({"cut", "leave-out"}), "jsonl: what becomes of samples that are longer than model.context");
+  rows.add("date", &D::date, "YYYY-MM-DD", any(), "jsonl: what chat templates that write today's date take for it; empty: the one they know");
   rows.add("pairs", &D::pairs, "FROM-TO,..", any(), "parallel: language pairs, like en-de,en-fr");
   rows.add("temperature", &D::temperature, "T", at_least(1), "parallel: a pair of n sentences gets a share proportional to n^(1/T)");
   rows.add("longest", &D::longest, "N", between(0, 1e7), "parallel: pieces of a sentence, longer ones are left out; 0: what fits model.context");

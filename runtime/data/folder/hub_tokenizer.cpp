@@ -153,6 +153,16 @@ std::string hub_tokenizer_file(const std::string& folder) {
   return json;
 }
 
+std::vector<std::string> files_of_tokenizer(const std::string& folder) {
+  std::vector<std::string> files = {hub_tokenizer_file(folder)};
+  for (const char* name :
+       {"tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja"}) {
+    std::string file = file_in(folder, name);
+    if (!file.empty()) files.push_back(std::move(file));
+  }
+  return files;
+}
+
 std::unique_ptr<Tokenizer> open_hub_tokenizer(const std::string& folder) {
   const std::string file = hub_tokenizer_file(folder);
   FolderSettings settings = read_folder_settings(folder);

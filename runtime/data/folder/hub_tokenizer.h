@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "runtime/data/text/tokenizer.h"
 
@@ -15,5 +16,9 @@ namespace penstock {
 
 // The file that the ids depend on. Throws Error(Input) where there is none.
 [[nodiscard]] std::string hub_tokenizer_file(const std::string& folder);
+
+// All files that the folder's tokens depend on, special ones and chat templates included. Throws
+// likewise.
+[[nodiscard]] std::vector<std::string> files_of_tokenizer(const std::string& folder);
 
 }  // namespace penstock

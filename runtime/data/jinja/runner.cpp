@@ -5,6 +5,7 @@
 
 #include "kernels/error.h"
 #include "runtime/data/jinja/builtins.h"
+#include "runtime/data/jinja/dates.h"
 #include "runtime/data/jinja/operators.h"
 #include "runtime/files/json.h"
 
@@ -255,10 +256,8 @@ class Runner {
       for (const auto& [name, value] : given.named) set_member(space, name, value);
       return space;
     }
-    if (what.text == "strftime_now") {
-      fail_template(
-          "writes today's date (strftime_now), which no two runs would share: put a "
-          "template without it into chat_template.jinja");
+    if (what.text == kToday && given.values.size() == 1 && given.values[0].text() != nullptr) {
+      return written_today(lookup(kToday), *given.values[0].text());
     }
     fail_template("calls " + penstock::quoted(what.text) + ", which is not supported");
   }

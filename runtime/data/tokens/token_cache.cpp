@@ -16,6 +16,7 @@
 
 #include "kernels/error.h"
 #include "kernels/philox.h"
+#include "runtime/data/folder/folder_settings.h"
 #include "runtime/data/folder/hub_tokenizer.h"
 #include "runtime/data/text/packed_tokens.h"
 #include "runtime/data/text/text_file.h"
@@ -74,12 +75,17 @@ std::span<const uint8_t> bytes_of_numbers(std::span<const T> values) {
   return {reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes()};
 }
 
-uint64_t key_of(const InputFile& text, const std::string& vocabulary, TextForm form) {
-  const InputFile model(vocabulary);
+// `files`: what the tokens depend on beside the text.
+uint64_t key_of(const InputFile& text, const std::vector<std::string>& files, TextForm form,
+                const std::string& date) {
   Sum sum(kCacheFormat);
   sum.add(static_cast<uint64_t>(form));
-  sum.add(static_cast<uint64_t>(model.size_bytes()));
-  sum.add(model, model.size_bytes());
+  if (!date.empty()) sum.add(hash_name(date));
+  for (const std::string& path : files) {
+    const InputFile file(path);
+    sum.add(static_cast<uint64_t>(file.size_bytes()));
+    sum.add(file, file.size_bytes());
+  }
   sum.add(text, text.size_bytes());
   return sum.value();
 }
@@ -96,6 +102,13 @@ struct CutText {
   std::vector<uint32_t> starts;
 };
 
+void end_line(CutText& text, const std::string& path, const std::string& remedy) {
+  if (text.tokens.size() > std::numeric_limits<uint32_t>::max()) {
+    fail_input(path + " has more than 2^32 pieces: " + remedy);
+  }
+  text.starts.push_back(static_cast<uint32_t>(text.tokens.size()));
+}
+
 CutText cut(const std::string& path, const DataConfig& config, const Pieces& vocabulary,
             TextForm form) {
   CutText text{PackedTokens(vocabulary.size()), {}};
@@ -107,10 +120,7 @@ CutText cut(const std::string& path, const DataConfig& config, const Pieces& voc
       if (line_end) text.tokens.append(std::span(&*line_end, 1));
       return;
     }
-    if (text.tokens.size() > std::numeric_limits<uint32_t>::max()) {
-      fail_input(path + " has more than 2^32 pieces: divide it into several language pairs");
-    }
-    text.starts.push_back(static_cast<uint32_t>(text.tokens.size()));
+    end_line(text, path, "divide it into several language pairs");
   };
   for_each_line(path, take, config.unpack_limit);
   return text;
@@ -141,7 +151,8 @@ std::optional<TextInPieces> read_kept(const std::string& file_path, const std::s
   file->read(kTokensBegin + static_cast<int64_t>(header[2] * width),
              {reinterpret_cast<uint8_t*>(text.starts.data()), 4 * text.starts.size()});
   // Whoever made the file: lines must lie within it.
-  if ((form == TextForm::Lines) == text.starts.empty()) return std::nullopt;
+  const bool has_lines = form == TextForm::Lines || form == TextForm::Samples;
+  if (has_lines == text.starts.empty()) return std::nullopt;
   if (!std::ranges::is_sorted(text.starts)) return std::nullopt;
   if (!text.starts.empty() && text.starts.back() != header[2]) return std::nullopt;
   text.tokens = std::make_shared<FileTokens>(file, kTokensBegin, static_cast<int64_t>(header[2]),
@@ -208,8 +219,8 @@ TextInPieces in_memory(const std::string& path, CutText text) {
 // A text, and what its tokens depend on besides.
 struct TextToCut {
   std::string path;
-  std::string vocabulary_file;
-  int64_t vocabulary;
+  std::vector<std::string> files;
+  int64_t vocabulary;  // its tokens are below
   TextForm form;
   std::function<CutText()> cut;
 };
@@ -220,7 +231,7 @@ TextInPieces kept_or_cut(const TextToCut& wanted, const DataConfig& config) {
   if (config.cache_folder.empty() || text.size_bytes() < config.cache_least_bytes) {
     return in_memory(path, wanted.cut());
   }
-  const uint64_t key = key_of(text, wanted.vocabulary_file, wanted.form);
+  const uint64_t key = key_of(text, wanted.files, wanted.form, config.date);
   const std::string file = (fs::path(config.cache_folder) / cache_name(key)).string();
   if (auto whole = kept(file, path, key, wanted.vocabulary, wanted.form)) return std::move(*whole);
   CutText made = wanted.cut();
@@ -239,7 +250,10 @@ TextInPieces kept_or_cut(const TextToCut& wanted, const DataConfig& config) {
 
 TextInPieces text_in_pieces(const std::string& path, const DataConfig& config,
                             const Pieces& vocabulary, TextForm form) {
-  return kept_or_cut({path, config.vocabulary, vocabulary.size(), form,
+  return kept_or_cut({path,
+                      {config.vocabulary},
+                      vocabulary.size(),
+                      form,
                       [&] { return cut(path, config, vocabulary, form); }},
                      config);
 }
@@ -253,8 +267,24 @@ TextInPieces text_by_tokenizer(const std::string& path, const DataConfig& config
     return text;
   };
   return kept_or_cut(
-      {path, hub_tokenizer_file(config.vocabulary), tokenizer.size(), TextForm::AsItIs, cut_whole},
+      {path, files_of_tokenizer(config.vocabulary), tokenizer.size(), TextForm::AsItIs, cut_whole},
       config);
+}
+
+TextInPieces samples_by_tokenizer(const std::string& path, const DataConfig& config,
+                                  const Tokenizer& tokenizer,
+                                  const std::function<void(const KeepLine& keep)>& cut) {
+  const auto cut_lines = [&] {
+    CutText text{PackedTokens(2 * tokenizer.size()), {0}};
+    cut([&](const std::vector<int32_t>& numbers) {
+      text.tokens.append(numbers);
+      end_line(text, path, "divide it");
+    });
+    return text;
+  };
+  return kept_or_cut({path, files_of_tokenizer(config.vocabulary), 2 * tokenizer.size(),
+                      TextForm::Samples, cut_lines},
+                     config);
 }
 
 }  // namespace penstock

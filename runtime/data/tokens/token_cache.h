@@ -2,12 +2,12 @@
 // that it is cut into pieces once and not by every rank of every attempt.
 //
 // A file is named by what it was made from: the bytes of the text, as they lie on disk, and those
-// of the vocabulary. It is complete or absent (written under another name first, by each who finds
-// none: all write the same, and the last one stays), and is read once before it is used: a sum at
-// its end tells a damaged one, which is made anew. Its tokens are then read by position and not
-// mapped: a mapped file that shrinks, or whose server is gone, ends the process by SIGBUS, and a
-// read of a window costs a millionth of the step that it is for. The ranks of a host share the
-// system's pages.
+// of the vocabulary, with what a folder says of its tokenizer beside it. It is complete or absent
+// (written under another name first, by each who finds none: all write the same, and the last one
+// stays), and is read once before it is used: a sum at its end tells a damaged one, which is made
+// anew. Its tokens are then read by position and not mapped: a mapped file that shrinks, or whose
+// server is gone, ends the process by SIGBUS, and a read of a window costs a millionth of the step
+// that it is for. The ranks of a host share the system's pages.
 //
 // The file begins as a token file of ours (text/token_source.h), which others can read; behind the
 // tokens are u32 starts of lines, where they are wanted, and "PSCACHE1", u64 key, u64 number of
@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,8 +28,9 @@
 namespace penstock {
 
 // Of data.kind = "text" the row of all tokens, with a piece at the end of each line, or, where a
-// folder's tokenizer makes them, of the text as it is; of parallel text the lines apart.
-enum class TextForm : uint8_t { Row, Lines, AsItIs };
+// folder's tokenizer makes them, of the text as it is; of parallel text the lines apart; of
+// data.kind = "jsonl" what each line is made into.
+enum class TextForm : uint8_t { Row, Lines, AsItIs, Samples };
 
 struct TextInPieces {
   std::shared_ptr<const TokenSource> tokens;
@@ -46,5 +48,13 @@ struct TextInPieces {
 // The same by the tokenizer of the folder config.vocabulary. No tokens are put around it.
 [[nodiscard]] TextInPieces text_by_tokenizer(const std::string& path, const DataConfig& config,
                                              const Tokenizer& tokenizer);
+
+// Lines that somebody else makes samples of, by that tokenizer and the chat template beside it:
+// `cut` gives `keep` the numbers of one after the other, each below twice the vocabulary. Throws
+// what it throws, and Error(Input) for 2^32 numbers or more.
+using KeepLine = std::function<void(const std::vector<int32_t>& numbers)>;
+[[nodiscard]] TextInPieces samples_by_tokenizer(
+    const std::string& path, const DataConfig& config, const Tokenizer& tokenizer,
+    const std::function<void(const KeepLine& keep)>& cut);
 
 }  // namespace penstock

@@ -1,6 +1,7 @@
 #include "runtime/data/tuning/chat_template.h"
 
 #include "runtime/data/folder/folder_settings.h"
+#include "runtime/data/jinja/dates.h"
 #include "runtime/data/jinja/runner.h"
 
 namespace penstock {
@@ -17,6 +18,7 @@ class JinjaTemplate final : public ChatTemplate {
     }
     names_.emplace_back("tools", jinja::None());
     names_.emplace_back("documents", jinja::None());
+    if (!specials.date.empty()) jinja::set_today(names_, specials.date);
   }
 
   [[nodiscard]] std::string render(const std::vector<ChatMessage>& messages,
@@ -44,11 +46,12 @@ std::unique_ptr<ChatTemplate> make_chat_template(const std::string& text,
   return std::make_unique<JinjaTemplate>(text, specials, where);
 }
 
-std::unique_ptr<ChatTemplate> open_chat_template(const std::string& folder) {
+std::unique_ptr<ChatTemplate> open_chat_template(const std::string& folder,
+                                                 const std::string& date) {
   const FolderSettings settings = read_folder_settings(folder);
   if (settings.chat_template.empty()) return nullptr;
   return make_chat_template(settings.chat_template,
-                            {settings.begin, settings.end, settings.padding},
+                            {settings.begin, settings.end, settings.padding, date},
                             settings.path + ", chat template");
 }
 

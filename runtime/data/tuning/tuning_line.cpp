@@ -35,13 +35,37 @@ std::vector<ChatMessage> messages_in(const json& list, const char* key, const st
   return messages;
 }
 
-std::string right_choice(const json& line, const std::string& where) {
-  const json& choices = line["choices"];
-  const uint64_t answer = json_count(line, "answer", where);
-  if (!choices.is_array() || answer >= choices.size() || !choices[answer].is_string()) {
+bool has_choices(const json& line) {
+  return line.contains("prompt") && line.contains("choices") && !line.contains("messages") &&
+         !line.contains("completion");
+}
+
+struct Choices {
+  std::vector<std::string> texts;
+  size_t answer = 0;
+};
+
+Choices choices_in(const json& line, const std::string& where) {
+  Choices choices;
+  const json& list = line["choices"];
+  choices.answer = json_count(line, "answer", where);
+  if (list.is_array()) {
+    for (const json& one : list) {
+      if (!one.is_string()) break;
+      choices.texts.push_back(one.get<std::string>());
+    }
+  }
+  if (choices.texts.size() != list.size() || choices.answer >= choices.texts.size()) {
     fail_data(where + ": \"answer\" does not name one of the texts of \"choices\", from 0 on");
   }
-  return choices[answer].get<std::string>();
+  return choices;
+}
+
+// As lm-evaluation-harness counts a choice, which puts the blank before it by itself.
+int64_t characters_of(std::string_view choice) {
+  const size_t first = choice.find_first_not_of(' ');
+  if (first != std::string_view::npos) choice.remove_prefix(first);
+  return std::ranges::count_if(choice, [](char c) { return (c & 0xC0) != 0x80; });
 }
 
 }  // namespace
@@ -62,12 +86,31 @@ TuningSample TuningLines::read(std::string_view line, const std::string& where) 
     }
     return answered(json_text(value, "prompt", where), json_text(value, "completion", where));
   }
-  if (prompted && value.contains("choices")) {
-    return answered(json_text(value, "prompt", where), right_choice(value, where));
+  if (has_choices(value)) {
+    const Choices choices = choices_in(value, where);
+    return answered(json_text(value, "prompt", where), choices.texts[choices.answer]);
   }
   if (value.contains("text")) return plain(json_text(value, "text", where));
   fail_data(where +
             ": the line has neither \"text\", nor \"prompt\" and \"completion\", nor \"messages\"");
+}
+
+TuningQuestion TuningLines::ask(std::string_view line, const std::string& where) const {
+  const json value = parse_json(line, where);
+  TuningQuestion question;
+  if (has_choices(value)) {
+    const Choices choices = choices_in(value, where);
+    const std::string prompt = json_text(value, "prompt", where);
+    question.answer = static_cast<int64_t>(choices.answer);
+    for (const std::string& choice : choices.texts) {
+      question.texts.push_back(answered(prompt, choice, false));
+      question.characters.push_back(characters_of(choice));
+    }
+  } else if (value.contains("messages") ||
+             (value.contains("prompt") && value.contains("completion"))) {
+    question.texts.push_back(read(line, where));
+  }
+  return question;
 }
 
 void TuningLines::append_end(std::vector<int32_t>& ids) const {
@@ -82,9 +125,10 @@ TuningSample TuningLines::plain(const std::string& text) const {
   return sample;
 }
 
-TuningSample TuningLines::answered(const std::string& prompt, const std::string& completion) const {
+TuningSample TuningLines::answered(const std::string& prompt, const std::string& completion,
+                                   bool ends) const {
   TuningSample sample{tokenizer_.encode_whole(prompt + completion), {}};
-  append_end(sample.ids);
+  if (ends) append_end(sample.ids);
   // Where prompt and completion melt into one token, the completion begins with it.
   const size_t begin = common_prefix(tokenizer_.encode_whole(prompt), sample.ids);
   sample.answer.assign(sample.ids.size(), 1);

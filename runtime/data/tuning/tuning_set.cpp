@@ -1,68 +1,13 @@
 #include "runtime/data/tuning/tuning_set.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstdio>
-#include <optional>
 #include <utility>
 
 #include "kernels/error.h"
-#include "runtime/data/folder/hub_tokenizer.h"
 #include "runtime/data/share.h"
-#include "runtime/data/text/text_file.h"
-#include "runtime/data/tuning/chat_template.h"
 
 namespace penstock {
 namespace {
-
-// Takes one line after the other.
-class TuningReader {
- public:
-  TuningReader(const DataConfig& config, const TuningLines& lines, int64_t vocabulary,
-               int64_t context)
-      : config_(config), lines_(lines), context_(context), texts_{PackedTokens(2 * vocabulary)} {}
-
-  std::shared_ptr<TuningTexts> read(const std::string& path) {
-    for_each_line(
-        path, [&](std::string_view line) { take(line, path); }, config_.unpack_limit);
-    return std::make_shared<TuningTexts>(std::move(texts_));
-  }
-
- private:
-  void take(std::string_view line, const std::string& path) {
-    ++number_;
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
-    ++texts_.lines;
-    TuningSample sample = lines_.read(line, path + ", line " + std::to_string(number_));
-    const auto most = static_cast<size_t>(context_) + 1;
-    const bool long_one = sample.ids.size() > most;
-    if (long_one) {
-      sample.ids.resize(most);
-      sample.answer.resize(most);
-    }
-    // Nothing predicts the first token.
-    const auto second = sample.answer.begin() + (sample.answer.empty() ? 0 : 1);
-    const bool counts = std::find(second, sample.answer.end(), 1) != sample.answer.end();
-    if (!counts || (long_one && config_.too_long == "leave-out")) {
-      ++texts_.left_out;
-      return;
-    }
-    if (long_one) ++texts_.cut;
-    if (sample.only_last) ++texts_.only_last;
-    for (size_t i = 0; i < sample.ids.size(); ++i) {
-      sample.ids[i] = 2 * sample.ids[i] + sample.answer[i];
-    }
-    texts_.tokens.append(sample.ids);
-    texts_.begins.push_back(static_cast<int64_t>(texts_.tokens.size()));
-    texts_.lengths.push_back(static_cast<int32_t>(sample.ids.size()) - 1);
-  }
-
-  const DataConfig& config_;
-  const TuningLines& lines_;
-  int64_t context_;
-  int64_t number_ = 0;
-  TuningTexts texts_;
-};
 
 std::string amount_of(int64_t n, const char* what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
@@ -85,6 +30,7 @@ std::string described(const std::string& path, const TuningTexts& texts, const P
     text += "; of " + amount_of(texts.only_last, "conversation") +
             " only the last answer counts, for the template rewrites earlier turns";
   }
+  if (!texts.note.empty()) text += "; " + texts.note;
   return text;
 }
 
@@ -124,8 +70,8 @@ void TuningSet::read(int64_t index, const RandomStream& /*random*/,
     const auto s = static_cast<size_t>(number);
     const int64_t begin = at;
     const int64_t length = texts_->lengths[s];
-    texts_->tokens.read(static_cast<size_t>(texts_->begins[s]),
-                        std::span(sample).first(static_cast<size_t>(length) + 1));
+    texts_->tokens->read(texts_->begins[s],
+                         std::span(sample).first(static_cast<size_t>(length) + 1));
     for (int64_t i = 0; i < length; ++i, ++at) {
       const int32_t next = sample[static_cast<size_t>(i) + 1];
       if (tokens != nullptr) tokens[at] = sample[static_cast<size_t>(i)] / 2;
@@ -140,42 +86,32 @@ void TuningSet::read(int64_t index, const RandomStream& /*random*/,
   }
 }
 
+int64_t training_end(const DataConfig& config, int64_t samples) {
+  const auto share = share_of(config.validation);
+  if (!share) return samples;
+  const auto end = static_cast<int64_t>(static_cast<double>(samples) * (1 - *share));
+  if (end >= 1 && end < samples) return end;
+  fail_input(config.train + " has " + amount_of(samples, "sample") +
+             ", too few for data.validation = " + config.validation);
+}
+
 Datasets open_tuning(const DataConfig& config, int64_t context, uint64_t seed) {
-  if (config.tokenizer != "folder" || config.vocabulary.empty()) {
-    fail_input(
-        "data.kind = \"jsonl\" needs the tokenizer of a folder: give model.from, or "
-        "data.tokenizer = \"folder\" and the folder as data.vocabulary");
-  }
-  const auto tokenizer = open_hub_tokenizer(config.vocabulary);
-  const auto chat = open_chat_template(config.vocabulary);
-  const TuningLines lines(*tokenizer, chat.get());
+  const TuningFolder folder(config);
   const auto read = [&](const std::string& path) {
-    auto texts = TuningReader(config, lines, tokenizer->size(), context).read(path);
-    if (texts->lengths.empty()) {
-      fail_input(path + ": none of its " + amount_of(texts->lines, "line") +
-                 " has an answer within model.context = " + std::to_string(context));
-    }
-    return texts;
+    return std::make_shared<const TuningTexts>(folder.texts(path, context));
   };
   const auto train = read(config.train);
-  const auto share = share_of(config.validation);
-  const auto samples = static_cast<int64_t>(train->lengths.size());
-  int64_t train_end = samples;
-  if (share) train_end = static_cast<int64_t>(static_cast<double>(samples) * (1 - *share));
-  if (train_end < 1 || (share && train_end == samples)) {
-    fail_input(config.train + " has " + amount_of(samples, "sample") +
-               ", too few for data.validation = " + config.validation);
-  }
+  const int64_t train_end = training_end(config, train->size());
   Datasets sets;
-  sets.vocabulary = tokenizer->size();
+  sets.vocabulary = folder.vocabulary();
   PackedRows rows = rows_of(*train, 0, train_end, config, context, seed, config.shuffle);
   sets.note = described(config.train, *train, rows, context);
   sets.train = std::make_shared<TuningSet>(train, std::move(rows), context, config.packed);
   if (config.validation.empty()) return sets;
+  const bool share = train_end < train->size();
   const auto held_out = share ? train : read(config.validation);
-  const int64_t first = share ? train_end : 0;
-  const auto end = static_cast<int64_t>(held_out->lengths.size());
-  PackedRows kept = rows_of(*held_out, first, end, config, context, seed, false);
+  PackedRows kept =
+      rows_of(*held_out, share ? train_end : 0, held_out->size(), config, context, seed, false);
   if (!share) sets.note += "; " + described(config.validation, *held_out, kept, context);
   sets.validation = std::make_shared<TuningSet>(held_out, std::move(kept), context, config.packed);
   return sets;

@@ -13,22 +13,10 @@
 #include <vector>
 
 #include "runtime/data/dataset.h"
-#include "runtime/data/text/packed_tokens.h"
 #include "runtime/data/tuning/packing.h"
-#include "runtime/data/tuning/tuning_line.h"
+#include "runtime/data/tuning/tuning_texts.h"
 
 namespace penstock {
-
-// All samples of a file, cut to the context.
-struct TuningTexts {
-  PackedTokens tokens;                // each twice its id, and 1 where it counts
-  std::vector<int64_t> begins = {0};  // of samples, and the end of the last
-  std::vector<int32_t> lengths = {};  // positions that each takes in a row
-  int64_t lines = 0;
-  int64_t cut = 0;        // samples that were longer than the context
-  int64_t left_out = 0;   // too long (data.too_long), or nothing of them counts
-  int64_t only_last = 0;  // conversations of which only the last answer counts
-};
 
 class TuningSet final : public Dataset {
  public:
@@ -47,6 +35,10 @@ class TuningSet final : public Dataset {
   int64_t context_;
   std::vector<Field> fields_;
 };
+
+// The share of the samples [0, samples) that trains ends here, where data.validation is a share
+// (data/share.h), else at `samples`. Throws Error(Input) where either part would be empty.
+[[nodiscard]] int64_t training_end(const DataConfig& config, int64_t samples);
 
 // Throws Error(Input) naming the key or what is not supported, Error(Data) naming file and line.
 [[nodiscard]] Datasets open_tuning(const DataConfig& config, int64_t context, uint64_t seed);

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/hub/made_config.h"
+#include "runtime/hub/made_config.h"
 #include "tests/unit/hub/folders.h"
 
 namespace penstock {
@@ -169,6 +171,66 @@ TEST(HubConfigs, OfAFolderWithoutOne) {
   EXPECT_THAT(said, HasSubstr("nothing has no config.json"));
   put(here / "config.json", "{\"model_type\": \"llama\",");
   (void)refusal(ErrorKind::Data, [&] { (void)read_hub_config(here / ""); });
+}
+
+ModelConfig scratch_model() {
+  ModelConfig model;
+  model.kind = "decoder";
+  model.width = 16;
+  model.heads = 4;
+  model.vocabulary = 21;
+  model.activation = "silu";
+  return model;
+}
+
+// Every network that a family says comes back from the config.json that is made of it.
+TEST(MadeConfigs, SayTheSameNetwork) {
+  ModelConfig gpt2 = scratch_model();
+  gpt2.positions = "learned";
+  gpt2.activation = "gelu-tanh";
+  EXPECT_EQ(make_hub_config(gpt2).family, "gpt2");
+  ModelConfig model = scratch_model();
+  model.positions = "rotary";
+  model.norm = "rms";
+  model.gated = true;
+  model.kv_heads = 2;
+  model.rotary_scaling = "llama3";
+  model.rotary_factor = 8.0;
+  model.tied_embedding = true;
+  EXPECT_EQ(make_hub_config(model).family, "llama") << "with all its biases";
+  model.bias = model.output_bias = false;
+  EXPECT_EQ(make_hub_config(model).family, "qwen2");
+  model.window = 5;
+  const HubConfig again = parse_hub_config(make_hub_config(model).text, "again");
+  EXPECT_EQ(again.family, "qwen2");
+  EXPECT_EQ(again.model.window, 5);
+  EXPECT_EQ(again.model.rotary_factor, 8.0);
+  EXPECT_EQ(again.model.hidden, 64);
+  EXPECT_EQ(again.model.vocabulary, 21);
+  model.attention_bias = false;
+  EXPECT_EQ(make_hub_config(model).family, "mistral");
+  model.query_key_norm = true;
+  EXPECT_EQ(make_hub_config(model).family, "qwen3");
+}
+
+TEST(MadeConfigs, NameWhatNoFamilyHas) {
+  const auto refused = [](const ModelConfig& model, const std::string& why) {
+    try {
+      (void)make_hub_config(model);
+      ADD_FAILURE() << why;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::Input);
+      EXPECT_THAT(error.what(), testing::HasSubstr(why));
+    }
+  };
+  ModelConfig model = scratch_model();
+  refused(model, "gpt2, would take model.positions = \"learned\"");
+  model.positions = "learned";
+  model.window = 4;
+  model.final_norm = false;
+  refused(model, "would take model.final_norm = true, model.window = 0");
+  model.kind = "transformer-lm";
+  refused(model, "model.kind");
 }
 
 }  // namespace

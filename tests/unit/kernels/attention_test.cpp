@@ -349,6 +349,21 @@ TEST_P(AttentionTest, PackedSamplesAreThoseAlone) {
   expect_close(last(both.dk), numbers_of(one.dk), 1e-5, "dk");
 }
 
+// Which keys a tile sees is another matter in every mini-batch; its products are there from the
+// first on.
+TEST_P(AttentionTest, PackedSamplesOfAnyLengthsMakeNothingNew) {
+  const auto made_after = [&](const std::vector<int64_t>& samples) {
+    const BothWays both(cpu_, {1, 264, 264, 4, 8, true, 0.0F, {}, 2, 0, samples}, GetParam());
+    return cpu_.dnn.primitives_created();
+  };
+  const int64_t first = made_after({3, 50});
+  EXPECT_GT(first, 0);
+  for (const auto& samples : std::vector<std::vector<int64_t>>{
+           {264}, {64, 64, 128}, {128, 130}, {192, 64}, {200, 64}, {256, 8}}) {
+    EXPECT_EQ(made_after(samples), first) << samples[0];
+  }
+}
+
 // Tiles that nobody sees are not computed: scores counted, beside those that are needed.
 TEST(AttentionTiles, SkipWhatIsMasked) {
   const auto computed = [](int64_t time, int64_t window, std::vector<int32_t> starts) {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/training/evaluation.h"
+#include "runtime/training/evaluation/evaluation.h"
 
 namespace penstock {
 namespace {

@@ -43,6 +43,28 @@ TEST(ChatTemplates, WriteWhatTransformersWrites) {
   }
 }
 
+// As the templates of Llama 3.2 and 3.3 ask for it; the forms are those of Python's strftime().
+TEST(ChatTemplates, WriteTheDateThatTheyAreGiven) {
+  const std::string text =
+      "{% if strftime_now is defined %}{{ strftime_now('%d %b %Y|%A, %B %d|%a %m/%y 100%%') }}"
+      "{% else %}26 Jul 2024{% endif %}";
+  const auto written = [&](const std::string& template_text, const std::string& date) {
+    ChatSpecials specials;
+    specials.date = date;
+    return make_chat_template(template_text, specials, "t.jinja")->render({}, false);
+  };
+  EXPECT_EQ(written(text, ""), "26 Jul 2024");
+  EXPECT_EQ(written(text, "2024-02-29"), "29 Feb 2024|Thursday, February 29|Thu 02/24 100%");
+  EXPECT_EQ(written(text, "2031-12-01"), "01 Dec 2031|Monday, December 01|Mon 12/31 100%");
+  for (const char* date : {"2023-02-29", "2024-2-29", "yesterday", "2024-02-2x", "20240-2-29"}) {
+    expect_error(ErrorKind::Input, {"data.date", date}, [&] { (void)written(text, date); });
+  }
+  expect_error(ErrorKind::Input, {"%H"},
+               [&] { (void)written("{{ strftime_now('%H') }}", "2024-02-29"); });
+  expect_error(ErrorKind::Input, {"data.date"},
+               [&] { (void)written("{{ strftime_now('%d') }}", ""); });
+}
+
 TEST(ChatTemplates, RefuseWhatTheyAreNotSureOf) {
   for (const char* text :
        {"{{ strftime_now('%d') }}", "{{ messages | tojson }}", "{{ messages }}", "{{ f(1) }}",

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "runtime/data/folder/hub_tokenizer.h"
+#include "runtime/data/tuning/questions.h"
 #include "runtime/data/tuning/tuning_set.h"
 #include "tests/unit/data/fixtures.h"
 
@@ -94,6 +97,81 @@ TEST_F(Tuning, LossIsOnTheAnswerAlone) {
   EXPECT_EQ(sets.train->fields().size(), 2U) << "a row of one sample needs no starts";
 }
 
+// Whatever the context, and until the template is another one.
+TEST_F(Tuning, LinesAreCutOnceAndKept) {
+  config_.cache_folder = files_ / "kept";
+  config_.cache_least_bytes = 1;
+  std::filesystem::create_directory(config_.cache_folder);
+  const std::string lines = R"({"text": "the a"}
+{"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "y and z"}]}
+{"prompt": "x the", "completion": " the z"}
+)";
+  const auto kept = [&] {
+    std::vector<std::filesystem::directory_entry> files;
+    for (const auto& file : std::filesystem::directory_iterator(config_.cache_folder)) {
+      files.push_back(file);
+    }
+    return files;
+  };
+  config_.packed = false;
+  const Datasets made = open(lines, 20);
+  ASSERT_EQ(kept().size(), 1U);
+  const auto age = kept()[0].last_write_time();
+  const Datasets again = open(lines, 20);
+  EXPECT_THAT(open(lines, 9).note, testing::HasSubstr("2 samples in 2 rows of 9"));
+  ASSERT_EQ(kept().size(), 1U);
+  EXPECT_EQ(kept()[0].last_write_time(), age) << "it was not made again";
+  for (int64_t row = 0; row < 3; ++row) {
+    EXPECT_EQ(answers(*again.train, row), answers(*made.train, row));
+  }
+  EXPECT_EQ(again.note, made.note);
+  write_file(files_ / "folder/chat_template.jinja",
+             "{% for m in messages %}{{ m.content }}{% endfor %}");
+  (void)open(lines, 20);
+  EXPECT_EQ(kept().size(), 2U);
+}
+
+// Scores by hand: of equals the first choice is taken, and a long one may be likelier by the
+// character.
+TEST_F(Tuning, ChoicesAreFoundByLikelihoodAndByTheCharacter) {
+  Questions questions;
+  questions.all = {{0, 1, -1}, {1, 1, -1}, {2, 2, 1}, {4, 3, 0}};
+  questions.characters = {0, 0, 2, 8, 1, 1, 4};
+  const std::vector<TextScore> scores = {{-9.0, true},  {-0.1, false}, {-2.0, false}, {-4.0, false},
+                                         {-1.0, false}, {-1.0, false}, {-3.0, false}};
+  const AnswerScores all = score(questions, scores);
+  EXPECT_EQ(all.answers, 2);
+  EXPECT_EQ(all.exact, 1);
+  EXPECT_EQ(all.questions, 2);
+  EXPECT_EQ(all.right, 1) << "-2 is more than -4; of two of -1 the first";
+  EXPECT_EQ(all.right_by_length, 1) << "-4 / 8 is more than -2 / 2; -3 / 4 more than -1";
+}
+
+TEST_F(Tuning, QuestionsAreThoseOfTheLinesThatAreHeldOut) {
+  write_file(files_ / "asked.jsonl", R"({"text": "the a"}
+{"prompt": "a", "choices": [" b", "  été"], "answer": 1}
+
+{"prompt": "a", "completion": " b"}
+{"prompt": "a", "completion": " b and what is far too long for a row of so few"}
+)");
+  config_.validation = files_ / "asked.jsonl";
+  config_.questions = true;
+  const Datasets asked = open(R"({"text": "the a"})", 12);
+  ASSERT_EQ(asked.questions->all.size(), 2U);
+  EXPECT_EQ(asked.questions->left_out, 1);
+  EXPECT_EQ(asked.questions->all[0].answer, 1);
+  EXPECT_EQ(asked.questions->characters, (std::vector<int64_t>{1, 3, 0}));
+  // A choice ends nothing, an answer does.
+  std::string said;
+  for (int64_t r = 0; r < asked.validation->size(); ++r) said += answers(*asked.validation, r);
+  EXPECT_EQ(said.find("<|end_of_text|>"), said.rfind("<|end_of_text|>")) << said;
+  EXPECT_THAT(said, testing::HasSubstr(" b<|end_of_text|>"));
+
+  config_.validation = "0.5";
+  const Datasets share = open(read_file(files_ / "asked.jsonl"), 12);
+  EXPECT_EQ(share.questions->all.size(), 1U) << "of four lines the last two";
+}
+
 // A packed row holds the samples as they are alone, each with where it starts.
 TEST_F(Tuning, PackedRowsHoldTheSamplesAsTheyAreAlone) {
   std::string lines;
@@ -179,8 +257,16 @@ TEST_F(Tuning, LinesThatAreNoneAreNamed) {
 
 // A text of any length becomes the same tokens as at once, by parts and from the cache.
 TEST_F(Tuning, TextsHaveTheTokensOfTheWhole) {
-  // GPT-2's expression tells blanks at the end of a text from those before a line.
-  config_.vocabulary = std::string(PENSTOCK_WORDS) + "/gpt2";
+  // GPT-2's expression tells blanks at the end of a text from those before a line, and here a token
+  // of both a blank and a newline tells, too.
+  auto words =
+      nlohmann::json::parse(read_file(std::string(PENSTOCK_WORDS) + "/gpt2/tokenizer.json"));
+  const size_t next = words["model"]["vocab"].size();
+  words["model"]["vocab"]["\u0120\u010A"] = next;
+  words["added_tokens"].clear();
+  words["model"]["merges"].push_back({"\u0120", "\u010A"});
+  config_.vocabulary = files_ / "gpt2";
+  write_file(files_ / "gpt2/tokenizer.json", words.dump());
   const auto tokenizer = open_hub_tokenizer(config_.vocabulary);
   std::string text;
   for (int i = 0; i < 60'000; ++i) {
@@ -195,6 +281,8 @@ TEST_F(Tuning, TextsHaveTheTokensOfTheWhole) {
   SampleShape shape;
   shape.context = 16;
   const std::vector<int32_t> whole = tokenizer->encode(text);
+  ASSERT_LT(tokenizer->encode("a \n").size(), tokenizer->encode("a \nb").size())
+      << "else a cut behind a blank would change nothing";
   for (int time = 0; time < 2; ++time) {
     const Datasets sets = open_datasets(config_, shape, 3);
     EXPECT_EQ(sets.train->size(), static_cast<int64_t>(whole.size() - 1) / 16);

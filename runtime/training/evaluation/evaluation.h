@@ -1,6 +1,9 @@
-// runtime/training/evaluation.h -- how good a network is on the validation data, in one pass over
-// it.
+// runtime/training/evaluation/evaluation.h -- how good a network is on the validation data, in one
+// pass over it.
 #pragma once
+
+#include <functional>
+#include <span>
 
 #include "runtime/comm/station.h"
 #include "runtime/pipeline/pipeline.h"
@@ -17,14 +20,23 @@ struct Evaluation {
   }
 };
 
+// Told of each micro-batch of a pass over the validation data, on the rank that has its logits:
+// which sample of all its first one is, and fp32 [samples, positions, classes], for the call alone.
+using LookAtLogits =
+    std::function<void(int64_t first_sample, const Batch& batch, std::span<const float> logits)>;
+
+// Collective over all ranks, in one pass over the validation data; `source` is open for the
+// pipeline's fields. `look` may be empty. With the weights as they are now; nothing is changed.
+[[nodiscard]] LossSums pass_over_validation(const Config& config, DataSource& source,
+                                            Pipeline& pipeline, const Station& station,
+                                            const LookAtLogits& look);
+
 // Throws Error(Input) on every rank when the validation data do not fill whole passes although they
 // must: what fills up the last one counts nothing because its targets are negative, and a network
 // that reads the targets too (TargetField::is_read) would read those.
 void check_validation(const Config& config, const DataSource& source, const TargetField& targets);
 
-// Collective over all ranks, in one pass over the validation data; `source` is open for the
-// pipeline's fields. With the weights as they are now; nothing is changed. The same on every rank;
-// no targets where there is no validation data.
+// As pass_over_validation(). The same on every rank; no targets where there is no validation data.
 [[nodiscard]] LossSums validation_loss(const Config& config, DataSource& source, Pipeline& pipeline,
                                        const Station& station);
 

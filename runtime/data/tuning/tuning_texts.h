@@ -1,0 +1,61 @@
+// runtime/data/tuning/tuning_texts.h -- all samples of a file of data.kind = "jsonl".
+//
+// What a line is as tokens depends on the line and the folder alone, and is kept beside the run
+// (tokens/token_cache.h); what of it enters a row depends on the run.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/data/config.h"
+#include "runtime/data/text/token_source.h"
+#include "runtime/data/text/tokenizer.h"
+#include "runtime/data/tuning/chat.h"
+#include "runtime/data/tuning/tuning_line.h"
+
+namespace penstock {
+
+struct TuningTexts {
+  std::shared_ptr<const TokenSource> tokens = {};  // each twice its id, and 1 where it counts
+  // By sample. It has a token more than positions.
+  std::vector<int64_t> begins = {};   // in `tokens`
+  std::vector<int32_t> lengths = {};  // positions that it takes in a row, at most the context
+  std::vector<int64_t> numbers = {};  // which of the lines it is, from 0 on
+  int64_t lines = 0;                  // that are not blank
+  int64_t cut = 0;                    // samples that were longer than the context
+  int64_t left_out = 0;               // too long (data.too_long), or nothing of them counts
+  int64_t only_last = 0;              // conversations of which only the last answer counts
+  std::string note = {};              // where they should be kept and cannot be; else empty
+
+  [[nodiscard]] int64_t size() const { return static_cast<int64_t>(lengths.size()); }
+};
+
+// Calls take(line, where) for each line that is not blank; `where` names file and line.
+void for_each_tuning_line(
+    const std::string& path, int64_t unpack_limit,
+    const std::function<void(std::string_view line, const std::string& where)>& take);
+
+// The tokenizer and the chat template of the folder data.vocabulary, and lines by them.
+class TuningFolder {
+ public:
+  // `config` must outlive this. Throws Error(Input) where it names no folder, and as
+  // open_hub_tokenizer() and open_chat_template().
+  explicit TuningFolder(const DataConfig& config);
+
+  [[nodiscard]] int64_t vocabulary() const { return tokenizer_->size(); }
+  [[nodiscard]] const TuningLines& lines() const { return lines_; }
+  // Throws as TuningLines::read(), and Error(Input) where no sample is left.
+  [[nodiscard]] TuningTexts texts(const std::string& path, int64_t context) const;
+
+ private:
+  const DataConfig& config_;
+  std::unique_ptr<Tokenizer> tokenizer_;
+  std::unique_ptr<ChatTemplate> chat_;
+  TuningLines lines_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,21 @@
+// runtime/hub/made_config.h -- a config.json for a network that came from no folder: that of the
+// family which says the same network. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "runtime/models/config.h"
+
+namespace penstock {
+
+struct MadeConfig {
+  std::string family;  // hub_family(), in names.h
+  std::string text;    // config.json, for weights of type float32
+};
+
+// `model` is of kind decoder, its vocabulary and width known. Throws Error(Input) naming the
+// options of the nearest family that are in the way, where no family says it.
+[[nodiscard]] MadeConfig make_hub_config(const ModelConfig& model);
+
+}  // namespace penstock

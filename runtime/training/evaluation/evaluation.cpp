@@ -1,0 +1,111 @@
+#include "runtime/training/evaluation/evaluation.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "kernels/error.h"
+#include "kernels/ops/pointwise.h"
+#include "runtime/training/batches.h"
+
+namespace penstock {
+namespace {
+
+std::vector<float> on_host(const Tensor& logits, Device& device) {
+  Tensor wide = device.empty(logits.shape(), DType::F32, Purpose::Workspace);
+  device.pointwise().copy(wide, logits);
+  std::vector<float> values(static_cast<size_t>(wide.elements()));
+  device.copy_to_host(values.data(), wide, wide.size_bytes());
+  return values;
+}
+
+}  // namespace
+
+int64_t count_among_five(std::span<const float> logits, std::span<const int32_t> labels) {
+  const size_t classes = logits.size() / std::max<size_t>(labels.size(), 1);
+  int64_t hits = 0;
+  for (size_t r = 0; r < labels.size(); ++r) {
+    if (labels[r] < 0) continue;
+    const auto row = logits.subspan(r * classes, classes);
+    const auto label = static_cast<size_t>(labels[r]);
+    int64_t larger = 0;
+    for (size_t c = 0; c < classes; ++c) {
+      if (row[c] > row[label] || (row[c] == row[label] && c < label)) ++larger;
+    }
+    if (larger < 5) ++hits;
+  }
+  return hits;
+}
+
+LossSums pass_over_validation(const Config& config, DataSource& source, Pipeline& pipeline,
+                              const Station& station, const LookAtLogits& look) {
+  Batches batches(DataPart::Validation, config, source, pipeline, station);
+  const int micro_batches = config.pipeline.micro_batches;
+  const int64_t first = int64_t{station.network.replicas().rank()} * micro_batches;
+  std::vector<Tensor> logits(static_cast<size_t>(micro_batches));  // where this rank has them
+  const std::function<void(int, const Tensor&)> keep = [&](int micro_batch, const Tensor& all) {
+    logits[static_cast<size_t>(micro_batch)] = all;
+  };
+  StepInput input;
+  input.pass = {.training = false,
+                .seed = config.run.seed,
+                .first_micro_batch = first,
+                .logits = look ? &keep : nullptr};
+  LossSums sums;
+  for (int64_t pass = 0; pass < batches.passes(); ++pass) {
+    input.batches = batches.next();
+    pipeline.run(input);
+    const LossSums part = gather_loss(pipeline, micro_batches, station.device, station.network);
+    sums.loss += part.loss;
+    sums.correct += part.correct;
+    sums.targets += part.targets;
+    const int64_t before = pass * micro_batches * config.pipeline.replicas + first;
+    for (size_t m = 0; m < logits.size(); ++m) {
+      const Tensor of_one = std::exchange(logits[m], {});
+      if (!of_one) continue;
+      const int64_t first_sample = (before + static_cast<int64_t>(m)) * of_one.dim(0);
+      look(first_sample, input.batches[m], on_host(of_one, station.device));
+    }
+  }
+  return sums;
+}
+
+void check_validation(const Config& config, const DataSource& source, const TargetField& targets) {
+  const int64_t samples = source.facts().validation_samples;
+  const int64_t batch =
+      config.run.eval_batch > 0 ? config.run.eval_batch : config.pipeline.micro_batch_size;
+  const int64_t pass = batch * config.pipeline.micro_batches * config.pipeline.replicas;
+  if (!targets.is_read || samples % pass == 0) return;
+  throw Error(ErrorKind::Input,
+              "the network reads the targets of its loss ('" + targets.name +
+                  "') too, so that validation must fill whole passes of " + std::to_string(pass) +
+                  " samples, and " + std::to_string(samples) +
+                  " do not: change run.eval_batch or data.validation",
+              ErrorScope::EveryRank);
+}
+
+LossSums validation_loss(const Config& config, DataSource& source, Pipeline& pipeline,
+                         const Station& station) {
+  return pass_over_validation(config, source, pipeline, station, {});
+}
+
+Evaluation evaluate(const Config& config, DataSource& source, Pipeline& pipeline,
+                    const Sequential& model, const Station& station) {
+  if (source.facts().validation_samples == 0) {
+    throw Error(ErrorKind::Input, "there is no validation data to evaluate on: set data.validation",
+                ErrorScope::EveryRank);
+  }
+  check_validation(config, source, target_field(model));
+  const std::string labels = model.layers.back()->targets();  // the field the classifier reads
+  Evaluation result;
+  result.sums = pass_over_validation(
+      config, source, pipeline, station,
+      [&](int64_t /*first*/, const Batch& batch, std::span<const float> logits) {
+        const auto right = batch.field(labels).span<const int32_t>();
+        result.among_five += static_cast<double>(count_among_five(logits, right));
+      });
+  station.network.world().sum({&result.among_five, 1});
+  return result;
+}
+
+}  // namespace penstock

@@ -1,0 +1,15 @@
+// tests/distributed/tuned.h -- tests/distributed/tuned as a [data] section: a small Hugging Face
+// folder (tests/python/answers_test.py made it) with lines to be trained on, packed into rows.
+#pragma once
+
+#define PENSTOCK_TUNED PENSTOCK_SOURCE "/tests/distributed/tuned"
+
+namespace penstock {
+
+// Of its tokenizer's words, where the build can cut lines into those.
+inline constexpr const char* kTunedData = PENSTOCK_READS_WORDS
+                                              ? "kind = \"jsonl\"\nvocabulary = \"" PENSTOCK_TUNED
+                                                "\"\ntrain = \"" PENSTOCK_TUNED "/train.jsonl\"\n"
+                                              : "kind = \"synthetic\"\n";
+
+}  // namespace penstock
