@@ -36,20 +36,32 @@ StageFacts Stage::facts() const {
   return facts;
 }
 
-void Stage::begin_step() {
+void Stage::begin_step(bool gradients_stay) {
+  forget_forwards();
   // Those of the step before: kept until new ones take their place, they would take it from them,
   // and every address behind would change from step to step.
   for (StageLosses& of_micro_batch : losses_) {
     of_micro_batch.loss.reset();
     of_micro_batch.auxiliary.clear();
   }
-  weights_.begin_step(device_);
+  weights_.begin_sums(device_, gradients_stay);
   for (StepSums& sums : weights_.set().declared().step_sums) {
     sums.rows = 0.0;  // a step before that was left out has not been ended
     sums.remembered.clear();
   }
   weights_.gradient_sum().begin();
   weights_.forward_sum().begin();
+}
+
+void Stage::forget_forwards() {
+  for (size_t m = 0; m < live_.size(); ++m) {
+    if (live_[m] == nullptr) continue;
+    for (Segment& segment : live_[m]->segments) {
+      segment.inputs.clear();
+      if (segment.tape != nullptr) release_tape(segment);
+    }
+    release_stash(static_cast<int>(m));
+  }
 }
 
 void Stage::end_step(int replicas) {
