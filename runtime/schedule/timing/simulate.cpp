@@ -275,9 +275,8 @@ SteadyStep simulate_steady(const Schedule& schedule, PipelineCosts costs,
   for (int step = 0; step < (costs.barrier ? 1 : kSteps); ++step) {
     steady.timeline = simulate(schedule, costs, rules);
     if (costs.barrier) break;
-    const double first = costs.begins.empty()
-                             ? 0
-                             : *std::min_element(costs.begins.begin(), costs.begins.end());
+    const double first =
+        costs.begins.empty() ? 0 : *std::min_element(costs.begins.begin(), costs.begins.end());
     double end = 0;
     costs.begins.clear();
     for (auto& spans : steady.timeline.rank) {
