@@ -106,7 +106,6 @@ class Stage {
   [[nodiscard]] bool trains(const Segment& segment) const {
     return segment.plan->last > untrained_;
   }
-  void forget_forwards();
   void pass_over(const Segment& segment);
   void show_gradients(size_t layer);
   Stash& take_stash(int index);
