@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
 """Dry runs of a pipeline beside the simulator: real MPI ranks and messages, modelled times. Prints for each
 schedule and number of stages K what a step took, what the simulator says, and the speed-up from K = 2 beside
-that of GPipe's table 2 (Transformer, 32 micro-batches: Huang et al. 2019). A benchmark: prints, asserts nothing.
+that of GPipe's table 2 (Transformer, 32 micro-batches: Huang et al. 2019). A name with "-free" behind it updates
+without a barrier (optimizer.barrier = false); the last two columns are the gain over the first schedule at the same
+K, in the dry run and in the simulator. A benchmark: prints, asserts nothing.
 
-usage: bench/dry_run.py [--penstock PATH] [--schedules gpipe,1f1b] [--stages 2,4,8] [--steps 5]
+usage: bench/dry_run.py [--penstock PATH] [--schedules gpipe,1f1b] [--stages 2,4,8] [--steps 5] [--micro-batches 32]
+                        [--micro-batch-size 2]
+       bench/dry_run.py --schedules 1f1b,zb-h1,zb-h2-free,zb-v-free --micro-batches 8 --micro-batch-size 4
 """
 import argparse
 import json
@@ -35,12 +39,16 @@ trace = 0
 PAPER = {2: 1.0, 4: 3.4 / 1.8, 8: 6.3 / 1.8}
 
 
-def dry_run(penstock, folder, schedule, stages, steps):
+def dry_run(given, folder, schedule, stages):
     run_file = pathlib.Path(folder, "run.toml")
     run_file.write_text(RUN)
     out = pathlib.Path(folder, "run")
-    words = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(stages), penstock, "train", str(run_file),
-             "--dry-run", "--schedule", schedule, "--stages", str(stages), "--steps", str(steps), "--out", str(out)]
+    name, free = schedule.removesuffix("-free"), schedule.endswith("-free")
+    chunks = 2 if name in ("zb-v", "dualpipev") else 1
+    words = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(stages), given.penstock, "train", str(run_file),
+             "--dry-run", "--schedule", name, "--stages", str(chunks * stages), "--steps", str(given.steps),
+             "--micro-batches", str(given.micro_batches), "--micro-batch-size", str(given.micro_batch_size),
+             "--optimizer.barrier", "false" if free else "true", "--out", str(out)]
     environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     subprocess.run(words, check=True, stdout=subprocess.DEVNULL, env=environment)
     return json.loads(pathlib.Path(str(out) + ".dry-run", "dry_run.json").read_text())
@@ -53,20 +61,26 @@ def main():
     parser.add_argument("--schedules", default="gpipe,1f1b")
     parser.add_argument("--stages", default="2,4,8")
     parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--micro-batches", type=int, default=32)
+    parser.add_argument("--micro-batch-size", type=int, default=2)
     given = parser.parse_args()
-    print("| schedule | K | step, ms | simulator, ms | off by | bubble | predicted | speed-up | paper |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    print("| schedule | K | step, ms | simulator, ms | off by | bubble | predicted | speed-up | paper | gain | simulator's |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    base = {}
     for schedule in given.schedules.split(","):
         first = None
         for stages in (int(k) for k in given.stages.split(",")):
             with tempfile.TemporaryDirectory() as folder:
-                run = dry_run(given.penstock, folder, schedule, stages, given.steps)
+                run = dry_run(given, folder, schedule, stages)
             step, bubble = run["step_ms"], run["bubble"]
             first = first or step["median"]
+            before = base.setdefault(stages, step)
+            gain, simulated = (100 * (before[key] / step[key] - 1) for key in ("median", "predicted"))
             paper = f"{PAPER[stages]:.2f}" if stages in PAPER else "-"
             print(f"| {schedule} | {stages} | {step['median']:.0f} | {step['predicted']:.0f} "
                   f"| {100 * (step['median'] / step['predicted'] - 1):+.1f} % | {100 * bubble['measured']:.1f} % "
-                  f"| {100 * bubble['predicted']:.1f} % | {first / step['median']:.2f} | {paper} |", flush=True)
+                  f"| {100 * bubble['predicted']:.1f} % | {first / step['median']:.2f} | {paper} "
+                  f"| {gain:+.1f} % | {simulated:+.1f} % |", flush=True)
 
 
 if __name__ == "__main__":

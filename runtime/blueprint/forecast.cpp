@@ -25,6 +25,7 @@ Forecast forecast(const Config& config, const Blueprint& blueprint, const Device
     const auto costs = costs_by_size(config, not_owned, blueprint.input, device, profile);
     Arrangement candidate = arrangement_of(config.pipeline);
     candidate.split = blueprint.layout.split();
+    candidate.barrier = config.optimizer.barrier;
     candidate.shared = config.optimizer.is_shared_by(candidate.replicas);
     Cluster cluster = cluster_of(device, profile);
     cluster.ranks_per_node = ranks_per_node;

@@ -60,6 +60,7 @@ PlanRequest plan_request(const Config& config, int ranks, const Cluster& cluster
   request.mini_batch =
       int64_t{pipeline.replicas} * pipeline.micro_batches * pipeline.micro_batch_size;
   request.exact = pipeline.reduction == "exact";
+  request.barrier = config.optimizer.barrier;
   request.shared = config.optimizer.sharded != "false";
   request.cluster = cluster;
   request.cluster.placement = pipeline.placement;

@@ -13,7 +13,9 @@ namespace {
 // A result or a failure as one text: the kind as a digit, 0 for a result, then the words.
 std::string outcome(const std::function<std::string()>& make) {
   try {
-    return "0" + make();
+    std::string text(1, '0');
+    text += make();
+    return text;
   } catch (...) {
     const Failure failure = current_failure();
     return std::to_string(static_cast<int>(failure.kind)) + failure.what;

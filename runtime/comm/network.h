@@ -119,6 +119,16 @@ class Collective {
   virtual void take(std::span<std::byte> bytes, int from) = 0;
 };
 
+// Everyone's numbers to everyone in the world, in two halves: what lies between need not wait.
+class LateGather {
+ public:
+  virtual ~LateGather() = default;
+  // Copies `mine`, as many as were agreed, posts them and returns. Not twice without a finish().
+  virtual void start(std::span<const double> mine) = 0;
+  // Waits for those of all ranks, and returns them one rank after another; valid until the next.
+  [[nodiscard]] virtual std::span<const double> finish() = 0;
+};
+
 enum class Direction : uint8_t { Activation, Gradient };
 
 // What passes from one stage to another of the same replica (of the two directions of an edge of
@@ -163,6 +173,8 @@ class Network {
   virtual Collective& world() = 0;     // every rank
   virtual Collective& pipeline() = 0;  // the ranks of this replica, in position order
   virtual Collective& replicas() = 0;  // the ranks at this position, in replica order
+  // `mine`: how many numbers this rank brings each time. Null: this network has none.
+  [[nodiscard]] virtual std::unique_ptr<LateGather> late_gather(size_t /*mine*/) { return nullptr; }
   // Persistent requests made so far by all links and groups; flat in the steady state.
   [[nodiscard]] virtual int64_t requests_made() const = 0;
   [[nodiscard]] virtual std::string description() const = 0;  // "mpi (Open MPI 4.1.4)"

@@ -26,6 +26,9 @@ struct OptimizerConfig {
   double epsilon = 1e-8;
   std::vector<std::string> freeze = {};  // patterns of names: these parameters keep their weights
   double moving_average = 0.0;  // decay of the averaged weights used in evaluation, 0 = off
+  // True: every stage waits for the norm and the loss of the whole step before it updates. False:
+  // it updates at once, and takes that back where they come to say otherwise.
+  bool barrier = true;
   // auto | true | false: each replica keeps the state of its share of the weights and updates
   // those; auto: where there are several.
   std::string sharded = "auto";

@@ -31,6 +31,15 @@ void Channel::begin(int messages) {
   announce();
 }
 
+void Channel::begin_again(int surplus, int messages) {
+  for (Tensors& held : held_) held.clear();
+  if (in_ == nullptr) return;
+  left_ = surplus + messages - in_->expected();
+  if (in_->expected() == 0) announce();
+  for (int i = 0; i < surplus; ++i) receive(0);
+  held_[0].clear();
+}
+
 void Channel::announce() {
   if (left_ == 0) return;
   in_->expect(form_.tensors);

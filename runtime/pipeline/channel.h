@@ -37,6 +37,9 @@ class Channel {
   // A run begins: so many will be received in it. The first is announced, and each further one as
   // soon as the one before has come, so that it arrives during computation.
   void begin(int messages);
+  // The run begins again when `surplus` messages that it does not want are under way, or will be:
+  // waits for them and throws them away.
+  void begin_again(int surplus, int messages);
   // Posts the message and returns. A tensor that nobody gave is sent as zeros.
   void send(int micro_batch, Device& device);
   void receive(int micro_batch);  // waits for it

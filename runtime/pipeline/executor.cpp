@@ -7,6 +7,7 @@
 
 #include "kernels/error.h"
 #include "kernels/profiler.h"
+#include "runtime/schedule/proof/leading_forwards.h"
 
 namespace penstock {
 namespace {
@@ -45,6 +46,9 @@ Executor::Executor(const Schedule& schedule, int rank, Parts parts)
   const Edges edges(schedule);
   open_channels(edges, make_routes(edges, parts_.traffic));
   list_tasks(schedule.program[static_cast<size_t>(rank)], edges);
+  const LeadingForwards leading = leading_forwards(schedule);
+  settled_before_ = leading.end[static_cast<size_t>(rank)];
+  for (size_t e = 0; e < activations_.size(); ++e) activations_[e].surplus = leading.surplus[e];
   events_.reserve(tasks_.size());
 }
 
@@ -101,7 +105,7 @@ void Executor::list_tasks(const std::vector<Instruction>& program, const Edges& 
   }
 }
 
-void Executor::run(const StepInput& input) {
+bool Executor::run(const StepInput& input) {
   events_.clear();
   bytes_in_use_.clear();
   summed_ = false;
@@ -111,20 +115,29 @@ void Executor::run(const StepInput& input) {
       if (passage.channel) passage.channel->begin(passage.received);
     }
   }
-  run_program(input);
+  const bool complete = run_program(input);
   parts_.links->hand_over();
   // The caller may refill its batches. An update has waited for the device already, to read the
   // loss.
   if (fields_.uploads() && !input.update) parts_.device->synchronize();
   fields_.end();
+  return complete;
 }
 
-void Executor::run_program(const StepInput& input) {
+bool Executor::run_program(const StepInput& input) {
   size_t i = 0;
   try {
     clock_->mark(0);
     diary_.start(input.pass.step);
-    for (; i < tasks_.size(); ++i) {
+    while (i < tasks_.size()) {
+      const Settled settled = i == settled_before_ && input.settle ? input.settle() : Settled::GoOn;
+      if (settled != Settled::GoOn) {
+        start_again(input, settled == Settled::Again);
+        if (settled == Settled::Stop) return false;
+        i = 0;
+        // Where there is nothing to run again, `settle` would be asked for ever.
+        if (settled_before_ > 0) continue;
+      }
       diary_.begin(i);
       fields_.before(i);
       const Op op = tasks_[i].instruction.op;
@@ -142,6 +155,7 @@ void Executor::run_program(const StepInput& input) {
       if (records_memory_) {
         bytes_in_use_.push_back(parts_.device->memory().use().total_current);
       }
+      ++i;
     }
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Peer) throw;
@@ -151,6 +165,20 @@ void Executor::run_program(const StepInput& input) {
         std::string(error.what()) + " (" + place_of(tasks_[i].instruction, input.pass.step) + ")",
         error.scope());
   }
+  return true;
+}
+
+void Executor::start_again(const StepInput& input, bool goes_on) {
+  for (Passage& passage : activations_) {
+    if (passage.channel)
+      passage.channel->begin_again(passage.surplus, goes_on ? passage.received : 0);
+  }
+  for (const HeldStage& held : held_stages_) {
+    if (held.stage != nullptr) held.stage->begin_step(true);
+  }
+  fields_.end();
+  bytes_in_use_.clear();
+  if (goes_on) fields_.begin(input.batches);
 }
 
 void Executor::execute(const Task& task, const StepInput& input) {

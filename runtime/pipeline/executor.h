@@ -23,12 +23,22 @@
 
 namespace penstock {
 
+// What became of the update before, when a rank asks.
+enum class Settled : uint8_t {
+  GoOn,   // it stands
+  Again,  // it was changed: forwards that have run on its weights run again
+  Stop,   // it was taken back, and nothing comes after it
+};
+
 // One pass of a program, and what it runs on.
 struct StepInput {
   Pass pass;
   std::span<const Batch> batches;      // by micro-batch
   std::span<const Decoding> decoding;  // likewise, where words are being chosen
   std::function<void()> update;        // what OptimizerStep does
+  // Asked on every rank before the first instruction that relies on the weights for good
+  // (runtime/schedule/proof/leading_forwards.h), and after each Again; empty: they are for good.
+  std::function<Settled()> settle;
 };
 
 class Executor {
@@ -49,7 +59,8 @@ class Executor {
   // `schedule` is lowered and verified; `rank` is this rank's position in its pipeline.
   Executor(const Schedule& schedule, int rank, Parts parts);
 
-  void run(const StepInput& input);
+  // False: stopped by `settle`.
+  bool run(const StepInput& input);
   // Between ops of a long computation: moves messages. Stages are given this.
   void progress();
   // Memory for `most` messages under way at once, by edge, of each kind that this rank sends.
@@ -71,6 +82,7 @@ class Executor {
   struct Passage {
     std::unique_ptr<Channel> channel;
     int received = 0;  // messages of one run
+    int surplus = 0;   // messages to throw away when it begins again
   };
   // A stage of this rank and all that leads to it and away.
   struct HeldStage {
@@ -91,7 +103,9 @@ class Executor {
   void open_channels(const Edges& edges, const std::vector<Route>& routes);
   void list_tasks(const std::vector<Instruction>& program, const Edges& edges);
   // Errors of other ranks say at which instruction they were met.
-  void run_program(const StepInput& input);
+  bool run_program(const StepInput& input);
+  // Forgets the forwards that have run. `goes_on`: and is ready to run them again.
+  void start_again(const StepInput& input, bool goes_on);
   void execute(const Task& task, const StepInput& input);
   void forward(const Task& task, const MicroBatch& batch);
   static void backward(const Task& task, const MicroBatch& batch, Halves halves);
@@ -103,6 +117,7 @@ class Executor {
   std::vector<Passage> activations_, gradients_;  // by edge
   std::vector<HeldStage> held_stages_;            // by stage; without a stage on other ranks
   std::vector<Task> tasks_;
+  size_t settled_before_ = 0;  // of tasks_: where `settle` is asked
   FieldFeed fields_;
   // Point i is the start of instruction i; behind the end of the last one comes the end of the
   // sums.

@@ -119,15 +119,11 @@ void Pipeline::prepare_one_position() {
                     program_size(programs.training) + program_size(programs.evaluation), true);
 }
 
-void Pipeline::run(StepInput input) {
+bool Pipeline::run(StepInput input) {
   input.pass.replicas = exchange_.get();
-  if (input.pass.training) {
-    train_->run(input);
-  } else if (!input.decoding.empty() && input.decoding[0].one_position) {
-    one_position_->run(input);
-  } else {
-    evaluate_->run(input);
-  }
+  if (input.pass.training) return train_->run(input);
+  const bool one_position = !input.decoding.empty() && input.decoding[0].one_position;
+  return (one_position ? one_position_ : evaluate_)->run(input);
 }
 
 void Pipeline::make_stages(const Config& config, Device& device) {
@@ -193,8 +189,8 @@ void Pipeline::reserve_for_messages() {
   train_->reserve(most);
 }
 
-void Pipeline::begin_step() {
-  for (auto& stage : stages_) stage->begin_step();
+void Pipeline::begin_step(bool gradients_stay) {
+  for (auto& stage : stages_) stage->begin_step(gradients_stay);
   device_.memory().order_cache();  // when the last step's tensors have gone
 }
 

@@ -37,13 +37,14 @@ class Pipeline {
 
   // Runs one training step (input.training), or one evaluation pass, of one position where
   // input.decoding says so.
-  void run(StepInput input);
+  // False where input.settle has stopped it (executor.h).
+  bool run(StepInput input);
   // To be called before such a pass.
   void prepare_one_position();
   // The executor of training steps: its events are those of the last one.
   [[nodiscard]] Executor& training() const { return *train_; }
 
-  void begin_step();
+  void begin_step(bool gradients_stay = false);  // as Stage's
   void end_step();  // after the replicas' sums, before the next begin_step()
   // Where replicas share the updates out: gives every replica the weights that the others have
   // changed. Collective over the replicas, after the weights were. Else does nothing.

@@ -25,6 +25,8 @@ struct Arrangement {
   bool exact = false;               // pipeline.reduction: gradients are added up in pairs
   bool shared = false;              // optimizer.sharded: replicas share updates and their state out
 
+  bool barrier = true;  // optimizer.barrier: the update waits for all ranks
+
   [[nodiscard]] int ranks() const { return stages / chunks; }  // of one pipeline
   // Tensors as large as the gradients: those, and sums that wait for their other half
   // (runtime/stage/pairwise_sum.h).

@@ -80,7 +80,8 @@ class Planner {
                                     .micro_batches = micro_batches,
                                     .micro_batch_size = b,
                                     .exact = request_.exact,
-                                    .shared = request_.shared};
+                                    .shared = request_.shared,
+                                    .barrier = request_.barrier};
         if (candidate.can_be_added()) list_schedules(candidate);
       }
     }

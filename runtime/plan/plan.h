@@ -26,6 +26,7 @@ struct PlanRequest {
   std::vector<int> split;  // empty: chosen
   bool exact = false;      // Arrangement::exact
   bool shared = false;     // Arrangement::shared
+  bool barrier = true;     // Arrangement::barrier
 
   // So many of the fastest must be simulated; what cannot be one of them may be left out.
   int wanted = 20;

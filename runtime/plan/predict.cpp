@@ -92,6 +92,7 @@ PipelineCosts pipeline_costs(const Arrangement& candidate, const Schedule& sched
   costs.between_nodes = cluster.between_nodes;
   costs.replicas = candidate.replicas;
   costs.updates_are_shared = candidate.shared;
+  costs.barrier = candidate.barrier;
   costs.update.assign(schedule.ranks, 0.0);
   const bool halves = runs(schedule, Op::BackwardWeight);
   for (int s = 0; s < schedule.stages; ++s) {
@@ -148,7 +149,7 @@ std::vector<RankMemory> memory_of(const Arrangement& candidate, const Schedule& 
     for (const LayerCost& layer : stages[s]) {
       rank.parameters += layer.parameter_bytes;
       rank.gradients += layer.gradient_bytes * candidate.gradient_copies();
-      rank.optimizer += layer.optimizer_bytes;
+      rank.optimizer += updated_bytes(layer, candidate);
       rank.workspace += layer.workspace_bytes;
     }
   }
@@ -230,15 +231,15 @@ Prediction predict(const Arrangement& candidate, const Schedule& schedule, const
   // The update waits for all replicas, so the step is that of the slowest.
   for (const std::vector<int>& pattern : nodes.patterns) {
     times.node_of_rank = pattern;
-    Timeline timeline = simulate(schedule, times, rules);
-    const double step_s = makespan(timeline);
-    if (step_s < prediction.step_s) continue;
-    prediction.step_s = step_s;
-    prediction.timeline = std::move(timeline);
+    SteadyStep step = simulate_steady(schedule, times, rules);
+    if (step.length < prediction.step_s) continue;
+    prediction.step_s = step.length;
+    prediction.timeline = std::move(step.timeline);
   }
   prediction.exposed_communication_s =
-      prediction.step_s - makespan(simulate(schedule, without_communication(times), rules));
-  prediction.bubble = bubble_share(prediction.timeline);
+      prediction.step_s - simulate_steady(schedule, without_communication(times), rules).length;
+  prediction.bubble = candidate.barrier ? bubble_share(prediction.timeline)
+                                        : steady_bubble(prediction.timeline, prediction.step_s);
   if (prediction.step_s > 0) {
     const double samples = static_cast<double>(candidate.micro_batch_size) *
                            candidate.micro_batches * candidate.replicas;

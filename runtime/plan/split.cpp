@@ -26,7 +26,8 @@ LayerLoads layer_loads(const Arrangement& candidate, const ModelCosts& costs, bo
     loads.fixed.push_back(static_cast<double>(layer.parameter_bytes +
                                               layer.gradient_bytes * candidate.gradient_copies() +
                                               layer.workspace_bytes) +
-                          static_cast<double>(layer.optimizer_bytes) * candidate.update_share());
+                          static_cast<double>(updated_bytes(layer, candidate)) *
+                              candidate.update_share());
     loads.tape.push_back(static_cast<double>(layer.tape_bytes));
     loads.input.push_back(static_cast<double>(layer.input_bytes));
   }

@@ -163,6 +163,11 @@ StageMemory stage_memory(Layers layers, const std::string& recompute) {
   return memory;
 }
 
+int64_t updated_bytes(const LayerCost& layer, const Arrangement& candidate) {
+  if (candidate.barrier) return layer.optimizer_bytes;
+  return 2 * layer.optimizer_bytes + layer.gradient_bytes;
+}
+
 std::vector<ReduceBucket> gradient_buckets(Layers layers, const std::string& recompute, bool halves,
                                            double bucket_bytes) {
   std::vector<ReduceBucket> buckets;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/plan/arrangement.h"
 #include "runtime/plan/layer_cost.h"
 #include "runtime/schedule/timing/costs.h"
 
@@ -23,6 +24,10 @@ namespace penstock {
 // stage and keep nothing.
 [[nodiscard]] StageMemory stage_memory(std::span<const LayerCost> layers,
                                        const std::string& recompute);
+
+// Of what each update of a layer changes beside its weights, or keeps to take it back: the
+// optimizer's states and, without a barrier, copies of those and of the weights.
+[[nodiscard]] int64_t updated_bytes(const LayerCost& layer, const Arrangement& candidate);
 
 // The gradients in the order in which replicas sum them: whole layers, the last ones first, at
 // least `bucket_bytes` each but for the one that holds the first layer

@@ -1,6 +1,7 @@
 #include "runtime/stage/stage.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/layers/observer.h"
 
@@ -36,14 +37,16 @@ StageFacts Stage::facts() const {
   return facts;
 }
 
-void Stage::begin_step() {
+void Stage::begin_step(bool gradients_stay) {
+  for (size_t m = 0; m < live_.size(); ++m)
+    if (live_[m] != nullptr) release_stash(static_cast<int>(m));
   // Those of the step before: kept until new ones take their place, they would take it from them,
   // and every address behind would change from step to step.
   for (StageLosses& of_micro_batch : losses_) {
     of_micro_batch.loss.reset();
     of_micro_batch.auxiliary.clear();
   }
-  weights_.begin_step(device_);
+  weights_.begin_sums(device_, gradients_stay);
   for (StepSums& sums : weights_.set().declared().step_sums) {
     sums.rows = 0.0;  // a step before that was left out has not been ended
     sums.remembered.clear();
@@ -82,8 +85,11 @@ Stage::Stash& Stage::stash_of(int index) {
 
 void Stage::release_stash(int index) {
   Stash*& live = live_[static_cast<size_t>(index)];
-  spare_.push_back(live);
-  live = nullptr;
+  for (Segment& segment : live->segments) {
+    segment.inputs.clear();
+    if (segment.tape != nullptr) release_tape(segment);
+  }
+  spare_.push_back(std::exchange(live, nullptr));
 }
 
 Tape& Stage::take_tape() {
@@ -148,11 +154,7 @@ Tensors Stage::run(Segment& segment, const MicroBatch& batch, bool record, bool 
     x.pop_back();
   }
   tape.set_recording(false);
-  if (record) {
-    segment.inputs.clear();
-  } else {
-    release_tape(segment);
-  }
+  record ? segment.inputs.clear() : release_tape(segment);
   if (loss && !recomputing) losses.loss = std::move(loss);
   for (int skip : segment.plan->leaving) {
     x.push_back(std::move(skips[static_cast<size_t>(skip)]));

@@ -78,7 +78,10 @@ class Stage {
   void backward_weight(const MicroBatch& batch);
 
   // ---- once per step
-  void begin_step();            // sums begin at zero; the losses of the last step go
+  // Sums begin at zero; the losses of the last step go. `gradients_stay`: those of the parameters,
+  // which the last update may need once more, until StageWeights::begin_gradients(). Forwards whose
+  // backwards never came are forgotten.
+  void begin_step(bool gradients_stay = false);
   void end_step(int replicas);  // folds the step sums into the layers' buffers
 
   // ---- what there is to read

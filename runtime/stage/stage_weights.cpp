@@ -44,12 +44,23 @@ size_t StageWeights::end_of_layer(size_t layer) const {
                                              : set_.declared().parameters.size();
 }
 
-void StageWeights::begin_step(Device& device) {
+bool StageWeights::mark_stale(const Device& device) {
   const bool stale = device.overwrites_gradients() && !in_pairs_;
   for (Parameter& parameter : set_.declared().parameters) {
     parameter.stale = stale && !parameter.frozen;
   }
-  const int64_t first = stale ? first_sum_ : 0;
+  return stale;
+}
+
+void StageWeights::begin_gradients(Device& device) {
+  if (mark_stale(device)) return;
+  Tensor zero = gradients_.view(0, {first_sum_});
+  device.pointwise().fill(zero, 0.0F);
+}
+
+void StageWeights::begin_sums(Device& device, bool gradients_stay) {
+  const bool sums_only = gradients_stay || mark_stale(device);
+  const int64_t first = sums_only ? first_sum_ : 0;
   Tensor zero = gradients_.view(first, {gradients_.elements() - first});
   device.pointwise().fill(zero, 0.0F);
 }

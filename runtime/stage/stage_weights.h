@@ -29,10 +29,12 @@ class StageWeights {
   // After allocate(): the micro-batches of a step, that many, are added up in pairs.
   void add_in_pairs(int micro_batches, Device& device);
 
-  // Gradients and the step sums behind them begin at zero. Where the device has it so, gradients
-  // are not filled but marked stale: the first micro-batch overwrites what it can. Not those that
-  // are added in pairs, of which every micro-batch begins anew.
-  void begin_step(Device& device);
+  // The step sums begin at zero and, unless they stay, the gradients before them. Where the device
+  // has it so, gradients are not filled but marked stale: the first micro-batch overwrites what it
+  // can. Not those that are added in pairs, of which every micro-batch begins anew.
+  void begin_sums(Device& device, bool gradients_stay);
+  // Those that have stayed.
+  void begin_gradients(Device& device);
   // The weight half of a micro-batch has come past this layer: what it left stale is zero.
   void complete_gradients(size_t layer, Device& device);
 
@@ -65,6 +67,8 @@ class StageWeights {
  private:
   void allocate_weights(uint64_t seed, Device& device);
   void allocate_gradients(Device& device);
+  // Whether gradients are overwritten by the first micro-batch.
+  bool mark_stale(const Device& device);
   // A part of the gradients that is added up in one go, and the values that it changes.
   struct Part {
     Tensor gradients, values;  // the latter empty where an earlier layer has them

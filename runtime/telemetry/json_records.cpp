@@ -95,6 +95,7 @@ std::string json_line(const StepRecord& record, bool tokens) {
   if (tokens) json["tokens_per_s"] = per_second(record.tokens, record.step_ms);
   if (record.accuracy) json["accuracy"] = *record.accuracy;
   if (record.left_out) json["left_out"] = true;
+  if (record.rolled_back) json["rolled_back"] = true;
   if (record.auxiliary_loss) json["auxiliary_loss"] = *record.auxiliary_loss;
   add_speed(json, record.speed);
   return dump(json, -1);
@@ -139,6 +140,7 @@ std::string json_text(const RunSummary& summary) {
     json["predicted_from"] = summary.forecast->basis;
   }
   json["seconds"] = summary.seconds;
+  if (summary.rolled_back > 0) json["rolled_back"] = summary.rolled_back;
   if (!summary.stopped.empty()) json["stopped"] = summary.stopped;
   if (summary.init) json["init"] = transfer_json(*summary.init);
   if (summary.final_eval) json["final_eval"] = eval_json(*summary.final_eval);

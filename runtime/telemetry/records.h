@@ -35,6 +35,7 @@ struct StepRecord {  // one line of metrics.jsonl
   std::optional<double> accuracy = {};        // of this mini-batch, classifiers
   std::optional<double> auxiliary_loss = {};  // of heads inside the network; not part of `loss`
   bool left_out = false;            // the loss or the norm was not finite, and nothing was changed
+  bool rolled_back = false;         // its update was made before all agreed, and was taken back
   std::optional<Speed> speed = {};  // where the forecast knows the operations
 };
 
@@ -98,8 +99,9 @@ struct RunSummary {  // summary.json
   int64_t frozen_parameters = 0;
   std::optional<TransferRecord> init;
   CheckpointRecord checkpoints;
-  int64_t steps = 0;  // how far it is
-  int64_t taken = 0;  // of those, in this attempt
+  int64_t steps = 0;        // how far it is
+  int64_t taken = 0;        // of those, in this attempt
+  int64_t rolled_back = 0;  // of those taken: updates that were taken back (optimizer.barrier)
   int64_t attempt = 1;
   std::string stopped = {};  // by what, where the run did not go to its end
   double final_loss = 0.0;

@@ -13,17 +13,16 @@ GradientNorm::GradientNorm(const Pipeline& pipeline, Collective& pipeline_ranks,
                            Collective& replicas, Device& device)
     : ranks_(pipeline_ranks), replicas_(replicas), device_(device) {
   std::vector<const StateEntry*> entries;
-  std::vector<int64_t> places;  // among the tensors of the whole network
   for (const StateEntry* entry : pipeline.state()) {
     if (!entry->owned || !entry->gradient) continue;
     entries.push_back(entry);
-    places.push_back(static_cast<int64_t>(entry->place));
+    places_.push_back(static_cast<int64_t>(entry->place));
     is_shared_ = is_shared_ || entry->is_shared();
     if (entry->own_elements() > 0) gradients_.push_back(entry->own_part(entry->gradient));
   }
-  here_.resize(places.size());
+  here_.resize(places_.size());
   list_blocks(entries);
-  agree(places);
+  agree();
 }
 
 // Replica after replica, and of each what it updates of the parameters in order: so the blocks
@@ -54,9 +53,9 @@ void GradientNorm::list_blocks(const std::vector<const StateEntry*>& entries) {
   if (is_shared_) of_all_.resize(all);
 }
 
-void GradientNorm::agree(const std::vector<int64_t>& places) {
-  const std::string mine(reinterpret_cast<const char*>(places.data()),
-                         places.size() * sizeof(int64_t));
+void GradientNorm::agree() {
+  const std::string mine(reinterpret_cast<const char*>(places_.data()),
+                         places_.size() * sizeof(int64_t));
   std::vector<int64_t> all;  // as gathered_
   for (const std::string& bytes : ranks_.gather_text(mine)) {
     const size_t count = bytes.size() / sizeof(int64_t);
@@ -82,12 +81,16 @@ void GradientNorm::add_blocks() {
   }
 }
 
-double GradientNorm::compute() {
+std::span<const double> GradientNorm::squares() {
   device_.update().squares_by_block(squares_, {gradients_.data(), gradients_.size()});
   device_.copy_to_host(own_.data(), squares_, own_.size() * sizeof(double));
   if (is_shared_) replicas_.gather_to_all(own_, of_all_);
   add_blocks();
-  ranks_.gather(here_, counts_, gathered_);
+  return here_;
+}
+
+double GradientNorm::compute() {
+  ranks_.gather(squares(), counts_, gathered_);
   for (size_t i = 0; i < sources_.size(); ++i) in_order_[i] = gathered_[sources_[i]];
   double norm = gradient_norm(in_order_);
   ranks_.broadcast({&norm, 1}, 0);

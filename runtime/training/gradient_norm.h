@@ -8,6 +8,8 @@
 // stages and the schedule change no bit. The one number that comes of it goes to all.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "runtime/comm/network.h"
@@ -28,10 +30,15 @@ class GradientNorm {
   // parameters' included. The same bits on every rank. Frozen parameters count nothing, a tied one
   // once.
   [[nodiscard]] double compute();
+  // The first half of that, collective over the replicas alone: sums of squares of the parameters
+  // that this rank counts, valid until the next. compute() adds those of all ranks by place.
+  [[nodiscard]] std::span<const double> squares();
+  // Of those parameters, the places among the tensors of the whole network.
+  [[nodiscard]] const std::vector<int64_t>& places() const { return places_; }
 
  private:
   void list_blocks(const std::vector<const StateEntry*>& entries);
-  void agree(const std::vector<int64_t>& places);
+  void agree();
   void add_blocks();
 
   Collective& ranks_;
@@ -44,6 +51,7 @@ class GradientNorm {
   std::vector<double> of_all_;  // of all replicas, one after another; none where nothing is shared
   std::vector<size_t> block_at_;   // of the blocks of all parameters in order, the place in there
   std::vector<size_t> block_end_;  // by parameter, in block_at_
+  std::vector<int64_t> places_;    // by parameter
   std::vector<double> here_;       // sums by parameter
   // On the pipeline's first rank:
   std::vector<int> counts_;       // numbers that each rank brings

@@ -19,13 +19,11 @@ LossTensor read_loss(const Tensor& loss, Device& device) {
   return numbers;
 }
 
-// Loss, hits and targets of a micro-batch, then loss and targets of the heads inside the network,
-// as far as they are on this rank.
-constexpr size_t kNumbers = 5;
-using Numbers = std::array<double, kNumbers>;
+constexpr size_t kNumbers = std::tuple_size_v<LossNumbers>;
 
-Numbers read_losses(const Pipeline& pipeline, int micro_batch, Device& device) {
-  Numbers numbers{};
+// Of a micro-batch.
+LossNumbers read_losses(const Pipeline& pipeline, int micro_batch, Device& device) {
+  LossNumbers numbers{};
   if (const Stage* last = pipeline.loss_stage(); last != nullptr) {
     const LossTensor one = read_loss(last->losses(micro_batch).loss, device);
     std::copy(one.begin(), one.end(), numbers.begin());
@@ -42,13 +40,26 @@ Numbers read_losses(const Pipeline& pipeline, int micro_batch, Device& device) {
 
 }  // namespace
 
-LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device, Network& network,
-                     StepVote* vote) {
+LossNumbers loss_here(const Pipeline& pipeline, int micro_batches, Device& device) {
   std::array<PairwiseSumOf<double>, kNumbers> here;
   for (int m = 0; m < micro_batches; ++m) {
-    const Numbers numbers = read_losses(pipeline, m, device);
+    const LossNumbers numbers = read_losses(pipeline, m, device);
     for (size_t i = 0; i < kNumbers; ++i) here[i].add(numbers[i]);
   }
+  LossNumbers totals{};
+  for (size_t i = 0; i < kNumbers; ++i) totals[i] = here[i].total();
+  return totals;
+}
+
+LossSums loss_of_replicas(std::span<const double> numbers) {
+  std::array<PairwiseSumOf<double>, kNumbers> sums;
+  for (size_t i = 0; i < numbers.size(); ++i) sums[i % kNumbers].add(numbers[i]);
+  return {sums[0].total(), sums[1].total(), sums[2].total(), sums[3].total(), sums[4].total()};
+}
+
+LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device, Network& network,
+                     StepVote* vote) {
+  const LossNumbers here = loss_here(pipeline, micro_batches, device);
   // Replica by replica, the votes behind them. Only one rank of each has a loss: what the others
   // add are zeros.
   const auto replicas = static_cast<size_t>(network.replicas().size());
@@ -56,14 +67,12 @@ LossSums gather_loss(const Pipeline& pipeline, int micro_batches, Device& device
   const size_t losses = replicas * kNumbers;
   VoteNumbers votes = numbers_of(vote != nullptr ? *vote : StepVote{});
   boost::container::small_vector<double, 16 * kNumbers> all(losses + votes.size());
-  for (size_t i = 0; i < kNumbers; ++i) all[replica * kNumbers + i] = here[i].total();
+  for (size_t i = 0; i < kNumbers; ++i) all[replica * kNumbers + i] = here[i];
   std::copy(votes.begin(), votes.end(), all.begin() + static_cast<std::ptrdiff_t>(losses));
   network.world().sum({all.data(), all.size()});
   std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(losses), votes.size(), votes.begin());
   if (vote != nullptr) *vote = vote_of(votes);
-  std::array<PairwiseSumOf<double>, kNumbers> sums;
-  for (size_t i = 0; i < losses; ++i) sums[i % kNumbers].add(all[i]);
-  return {sums[0].total(), sums[1].total(), sums[2].total(), sums[3].total(), sums[4].total()};
+  return loss_of_replicas({all.data(), losses});
 }
 
 double count_targets(const Pipeline& pipeline, std::span<const Batch> batches,

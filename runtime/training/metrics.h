@@ -2,6 +2,7 @@
 // every rank.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 
@@ -23,6 +24,13 @@ struct LossSums {
   }
   [[nodiscard]] double accuracy() const { return targets > 0.0 ? correct / targets : 0.0; }
 };
+
+// This rank's share of the loss of the last pass, over its micro-batches: loss, hits and targets,
+// then loss and targets of heads inside the network. Zeros where no loss is held.
+using LossNumbers = std::array<double, 5>;
+[[nodiscard]] LossNumbers loss_here(const Pipeline& pipeline, int micro_batches, Device& device);
+// `numbers`: LossNumbers of each replica, summed over its ranks.
+[[nodiscard]] LossSums loss_of_replicas(std::span<const double> numbers);
 
 // Over the micro-batches of the last pass, then over the replicas, both in pairs
 // (runtime/comm/pairwise.h); the same on every rank. `vote` (null: none, on all ranks), this

@@ -1,6 +1,7 @@
 #include "runtime/training/run.h"
 
 #include <chrono>
+#include <cmath>
 
 #include "runtime/report/outlook.h"
 #include "runtime/training/checkpoints/from_folder.h"
@@ -61,25 +62,18 @@ RunSummary Run::to_the_end() {
         "note: this processor has no bf16 arithmetic; products run in fp32 and are rounded, "
         "which is slower than --run.precision fp32");
   }
-  StepRecord record;
   const int64_t before = resumed_.progress.step;
   bool stops = false;
   for (int64_t number = before + 1; number <= config_.run.steps && !stops; ++number) {
-    record = take_step(number);
-    left_out_in_a_row_ = record.left_out ? left_out_in_a_row_ + 1 : 0;
-    if (record.left_out) leave_out(number);
+    take_step(number);
+    stops = conclude(number);
     if (number == before + 1 && station_.network.diary() != nullptr) {
       station_.network.diary()->settle();
     }
     if (number == before + RunReport::kWarmUpSteps) pipeline_.reserve_for_messages();
-    if (reporter_ != nullptr) reporter_->step(record);
     for (const std::string& line : report_.slow_ranks()) note("warning: " + line);
     const bool last = number == config_.run.steps;
-    stops = step_->vote().stop && !last;
-    if (source_.facts().validation_samples > 0 && !stops &&
-        (last || is_due(number, config_.run.eval_every))) {
-      evaluate(number);
-    }
+    if (!stops && is_evaluated(number)) evaluate(number);
     if (stops || (last && config_.checkpoint.last)) {
       save_last(step_->progress());
     } else {
@@ -90,13 +84,48 @@ RunSummary Run::to_the_end() {
   pipeline_.drain();
   write_trace();
   report_.saved(checkpoints_.record(), checkpoints_.snapshot_bytes());
-  RunSummary summary = report_.summary(record.loss, seconds_since(start), batches_->waits());
-  summary.steps = record.step;
-  summary.taken = record.step - before;
+  RunSummary summary = report_.summary(last_.loss, seconds_since(start), batches_->waits());
+  summary.steps = last_.step;
+  summary.taken = last_.step - before;
+  summary.rolled_back = rolled_back_;
   if (stops) summary.stopped = stopping_ != nullptr ? stopping_->reason() : "";
   if (reporter_ != nullptr) reporter_->finished(summary);
   if (unsaved_) throw Error(*unsaved_);
   return summary;
+}
+
+bool Run::is_evaluated(int64_t number) const {
+  return source_.facts().validation_samples > 0 &&
+         (number == config_.run.steps || is_due(number, config_.run.eval_every));
+}
+
+// Without a barrier the last step's outcome is learnt while the next one runs, unless the weights
+// are wanted before. What was voted for in a step is then done after the next one.
+bool Run::conclude(int64_t number) {
+  while (const auto record = step_->take_settled()) conclude(*record);
+  const bool last = number == config_.run.steps;
+  const StepVote& vote = step_->vote();
+  if (last || vote.stop || vote.checkpoint || checkpoints_.under_way() || is_evaluated(number) ||
+      is_due(number, config_.checkpoint.every)) {
+    step_->settle();
+    while (const auto record = step_->take_settled()) conclude(*record);
+  }
+  return step_->vote().stop && !last;
+}
+
+void Run::conclude(StepRecord record) {
+  for (const StepRecord& timed : timed_) {
+    if (timed.step != record.step) continue;
+    record.samples = timed.samples;
+    record.data_wait_ms = timed.data_wait_ms;
+    record.step_ms = timed.step_ms;
+    record.speed = timed.speed;
+  }
+  left_out_in_a_row_ = record.left_out ? left_out_in_a_row_ + 1 : 0;
+  rolled_back_ += record.rolled_back ? 1 : 0;
+  if (record.left_out) leave_out(record);
+  if (reporter_ != nullptr) reporter_->step(record);
+  last_ = record;
 }
 
 void Run::note(const std::string& line) {
@@ -160,26 +189,36 @@ StepVote Run::vote() const {
           .writing = checkpoints_.writes()};
 }
 
-StepRecord Run::take_step(int64_t number) {
+void Run::take_step(int64_t number) {
   trace_.begin_step(number, pipeline_.training(), station_.network.world());
   const auto start = Clock::now();
   report_.begin_step();
   const double waited = batches_->waits().seconds;
   step_->begin(number, next_batches(number));
   StepRecord record = step_->run();
+  if (record.step == 0) return;  // the one before was the last
   record.samples = source_.mini_batch();
   record.data_wait_ms = 1e3 * (batches_->waits().seconds - waited);
   record.step_ms = 1e3 * seconds_since(start);
   record.speed = report_.speed(record.step_ms);
-  report_.end_step(record.step_ms, record.tokens, pipeline_.training());
+  // Of a step that is not settled nobody knows the tokens yet: those of the one before.
+  const int64_t tokens = config_.optimizer.barrier ? record.tokens : last_.tokens;
+  report_.end_step(record.step_ms, tokens, pipeline_.training());
   trace_.end_step(number, pipeline_.training());
-  return record;
+  if (timed_.size() == timed_.capacity()) timed_.erase(timed_.begin());
+  timed_.push_back(record);
 }
 
 // The step has changed nothing. Either it is forgotten, or this is the end.
-void Run::leave_out(int64_t step) {
+void Run::leave_out(const StepRecord& record) {
   constexpr int kMostInARow = 10;
-  const std::string what = step_->why_left_out();
+  const int64_t step = record.step;
+  // When it was learnt late, the next step's batches have taken the place of its own.
+  const std::string what = record.rolled_back
+                               ? "step " + std::to_string(step) + ": the " +
+                                     (std::isfinite(record.loss) ? "gradient" : "loss") +
+                                     " is not finite (--optimizer.barrier true says where)"
+                               : step_->why_left_out();
   const bool goes_on = left_out_in_a_row_ <= kMostInARow;
   if (config_.run.on_nonfinite == "skip" && goes_on) return note("warning: " + what + "; left out");
   std::string end = "; the weights are as before this step";

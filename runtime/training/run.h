@@ -3,6 +3,7 @@
 // step.h's business.
 #pragma once
 
+#include <boost/container/static_vector.hpp>
 #include <functional>
 #include <optional>
 #include <string>
@@ -65,10 +66,14 @@ class Run {
   void note_frozen();
   [[nodiscard]] std::optional<Forecast> look_ahead(const RunOrder& order);
   [[nodiscard]] Forecast outlook_on_first_rank(const Profile* profile);
-  [[nodiscard]] StepRecord take_step(int64_t number);
+  void take_step(int64_t number);
+  // After a step: what is known of it, or of the one before; says whether the run is to stop.
+  [[nodiscard]] bool conclude(int64_t number);
+  void conclude(StepRecord record);
+  [[nodiscard]] bool is_evaluated(int64_t number) const;
   [[nodiscard]] StepVote vote() const;
   [[nodiscard]] std::span<const Batch> next_batches(int64_t step);
-  void leave_out(int64_t step);
+  void leave_out(const StepRecord& record);
   void evaluate(int64_t step);
   void save_last(const Progress& progress);
   void write_trace();
@@ -90,6 +95,9 @@ class Run {
   std::optional<Step> step_;        // made when the weights are what training starts from
   std::optional<Batches> batches_;  // of training
   int left_out_in_a_row_ = 0;
+  boost::container::static_vector<StepRecord, 2> timed_;  // what clocks know of steps not settled
+  StepRecord last_;                                       // of the last one settled
+  int64_t rolled_back_ = 0;
 };
 
 }  // namespace penstock

@@ -1,5 +1,6 @@
 #include "runtime/training/step.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -26,7 +27,16 @@ Step::Step(const Config& config, Pipeline& pipeline, const Station& station, Ask
   input_.pass.seed = config.run.seed;
   input_.pass.first_micro_batch =
       int64_t{network_.replicas().rank()} * config.pipeline.micro_batches;
-  input_.update = [this] { update(); };
+  input_.update = [this] { waits() ? update() : update_late(); };
+  if (config.optimizer.barrier) return;
+  if (!config.run.dry_run && !device_.host_addressable()) {
+    throw Error(ErrorKind::Input,
+                "optimizer.barrier = false is for the CPU so far: leave it out on a GPU",
+                ErrorScope::EveryRank);
+  }
+  late_ = std::make_unique<LateVerdict>(norm_, network_);
+  undo_.allocate(pipeline.state(), device_);
+  input_.settle = [this] { return settle_before_backwards(); };
 }
 
 void Step::continue_from(const Progress& progress) {
@@ -41,11 +51,12 @@ void Step::begin(int64_t number, std::span<const Batch> batches) {
   input_.batches = batches;
   const double targets = count_targets(pipeline_, batches, network_.replicas());
   input_.pass.loss_scale = targets > 0.0 ? static_cast<float>(1.0 / targets) : 1.0F;
-  pipeline_.begin_step();
+  gradients_stay_ = doubtful_.has_value();
+  pipeline_.begin_step(gradients_stay_);
 }
 
 StepRecord Step::run() {
-  pipeline_.run(input_);
+  if (!pipeline_.run(input_)) return {};
   const PipelineConfig& pipeline = config_.pipeline;
   progress_.step = record_.step;
   progress_.consumed_samples +=
@@ -54,28 +65,96 @@ StepRecord Step::run() {
   return record_;
 }
 
+std::optional<StepRecord> Step::take_settled() {
+  if (settled_.empty()) return std::nullopt;
+  const StepRecord first = settled_.front();
+  settled_.erase(settled_.begin());
+  return first;
+}
+
 // Once the gradients are complete: look at them, then change the weights. That the gradient is not
 // finite is voted on, although all replicas should have the same: a rank that alone left a step out
 // would have other weights than the others from then on.
 void Step::update() {
-  record_.grad_norm = norm_.compute();
-  vote_ = ask_ ? ask_() : StepVote{};
-  vote_.refuse = !std::isfinite(record_.grad_norm);
-  const LossSums loss =
-      gather_loss(pipeline_, config_.pipeline.micro_batches, device_, network_, &vote_);
-  record_.loss = loss.mean();
-  record_.auxiliary_loss = loss.auxiliary_mean();
+  Verdict verdict;
+  verdict.grad_norm = norm_.compute();
+  verdict.vote = ask_ ? ask_() : StepVote{};
+  verdict.vote.refuse = !std::isfinite(verdict.grad_norm);
+  verdict.loss =
+      gather_loss(pipeline_, config_.pipeline.micro_batches, device_, network_, &verdict.vote);
+  learn(record_, verdict);
+  if (!record_.left_out) change_weights(record_, false);
+  if (!record_.left_out && average_) average_->update(record_.step);
+  if (!record_.left_out) pipeline_.spread_weights();
+  settled_.push_back(record_);
+}
+
+// The same, but as if the verdict were known: a norm of 0 is not clipped.
+void Step::update_late() {
+  const std::span<const double> squares = norm_.squares();
+  StepVote vote = ask_ ? ask_() : StepVote{};
+  vote.refuse =
+      !std::all_of(squares.begin(), squares.end(), [](double s) { return std::isfinite(s); });
+  late_->start(squares, loss_here(pipeline_, config_.pipeline.micro_batches, device_), vote);
+  doubtful_ = record_;
+  if (!trusts_) return settle();
+  undo_.save();
+  change_weights(record_, false);
+  pipeline_.spread_weights();
+  made_ = true;
+}
+
+void Step::learn(StepRecord& record, const Verdict& verdict) {
+  vote_ = verdict.vote;
+  record.grad_norm = verdict.grad_norm;
+  record.loss = verdict.loss.mean();
+  record.auxiliary_loss = verdict.loss.auxiliary_mean();
   // Padding is no token.
   const bool labels_positions = pipeline_.blueprint().input.label_per_position;
-  if (labels_positions) record_.tokens = std::llround(loss.targets);
-  if (!labels_positions) record_.accuracy = loss.accuracy();
-  record_.left_out = vote_.refuse || !std::isfinite(record_.loss);
-  if (record_.left_out) return;
-  optimizer_->step(record_.learning_rate,
-                   clip_scale(record_.grad_norm, config_.optimizer.clip_norm));
-  pipeline_.end_step();
-  if (average_) average_->update(record_.step);
-  pipeline_.spread_weights();
+  if (labels_positions) record.tokens = std::llround(verdict.loss.targets);
+  if (!labels_positions) record.accuracy = verdict.loss.accuracy();
+  record.left_out = vote_.refuse || !std::isfinite(record.grad_norm) || !std::isfinite(record.loss);
+  if (settled_.size() == settled_.capacity()) settled_.erase(settled_.begin());
+}
+
+// `again`: only what the factor of clipping changes.
+void Step::change_weights(const StepRecord& record, bool again) {
+  optimizer_->step(record.learning_rate, clip_scale(record.grad_norm, config_.optimizer.clip_norm));
+  if (!again) pipeline_.end_step();
+}
+
+void Step::settle() {
+  if (!doubtful_) return;
+  StepRecord record = *std::exchange(doubtful_, std::nullopt);
+  const bool made = std::exchange(made_, false);
+  learn(record, late_->finish());
+  const bool clipped = clip_scale(record.grad_norm, config_.optimizer.clip_norm) != 1.0;
+  trusts_ = !record.left_out && !clipped;
+  record.rolled_back = made && !trusts_;
+  if (record.rolled_back) {
+    undo_.restore();
+    optimizer_->set_steps(optimizer_->steps() - 1);
+    if (record.left_out) undo_.restore_statistics();
+  }
+  const bool changes = !record.left_out && (!made || record.rolled_back);
+  if (changes) change_weights(record, made);
+  if (changes || record.rolled_back) pipeline_.spread_weights();
+  if (!record.left_out && average_) average_->update(record.step);
+  progress_.optimizer_steps = optimizer_->steps();
+  if (record.step == record_.step) record_ = record;
+  settled_.push_back(record);
+}
+
+// In a program, of the step before that.
+Settled Step::settle_before_backwards() {
+  if (!doubtful_) return Settled::GoOn;
+  settle();
+  const StepRecord& before = settled_.back();
+  if (std::exchange(gradients_stay_, false)) {
+    for (const auto& stage : pipeline_.stages()) stage->weights().begin_gradients(device_);
+  }
+  if (!before.rolled_back) return Settled::GoOn;
+  return before.left_out && config_.run.on_nonfinite != "skip" ? Settled::Stop : Settled::Again;
 }
 
 std::string Step::why_left_out() {

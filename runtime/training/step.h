@@ -1,10 +1,20 @@
 // runtime/training/step.h -- Step: what one synchronous training step does, from micro-batches to
 // updated weights. When steps are taken, and what happens between them, is run.h's business.
+//
+// With optimizer.barrier = false (Qi et al. 2023, Zero Bubble Pipeline Parallelism, section 4) a
+// rank updates as soon as its own gradients are complete, as if nothing were to be clipped and all
+// were finite, and goes on with the forwards of the next step. Before the first backward all ranks
+// learn the norm and the loss. Where they say otherwise, every rank takes its update back by copies
+// from before, makes the right one or none, and runs those forwards again: the bits are those of
+// waiting. A step that follows one that was clipped or left out waits, so that a run which is
+// clipped all the time takes nothing back.
 #pragma once
 
+#include <boost/container/static_vector.hpp>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -12,10 +22,12 @@
 #include "runtime/configuration/config.h"
 #include "runtime/optimizer/average.h"
 #include "runtime/optimizer/optimizer.h"
+#include "runtime/optimizer/undo.h"
 #include "runtime/pipeline/pipeline.h"
 #include "runtime/telemetry/records.h"
 #include "runtime/training/checkpoints/progress.h"
 #include "runtime/training/gradient_norm.h"
+#include "runtime/training/late/late_verdict.h"
 #include "runtime/training/step_vote.h"
 
 namespace penstock {
@@ -25,7 +37,8 @@ class Step {
   // Allocates the optimizer's state and, where optimizer.moving_average asks for them, the averages
   // of the weights and of norms' moving statistics, which start as those are now: after what is
   // loaded into them. `ask` (may be empty) gives this rank's vote, once a step. All arguments must
-  // outlive this. Throws Error(Input) on every rank for an optimizer there is not.
+  // outlive this. Throws Error(Input) on every rank for an optimizer there is not, and for
+  // optimizer.barrier = false on a GPU.
   Step(const Config& config, Pipeline& pipeline, const Station& station, AskVote ask = {});
   Step(const Step&) = delete;
   Step& operator=(const Step&) = delete;
@@ -33,7 +46,7 @@ class Step {
   // On resuming, before the first step: what was done so far. The state that belongs to it is
   // loaded into the pipeline's tables by whoever calls this.
   void continue_from(const Progress& progress);
-  // After the last run().
+  // After the last run(), or the settle() behind it.
   [[nodiscard]] const Progress& progress() const { return progress_; }
 
   // Collective over all ranks; `batches` are those of this replica. Counts what the loss is divided
@@ -44,11 +57,19 @@ class Step {
   // the optimizer's update and the averages'. The record lacks what only a clock and the data know:
   // samples, step_ms and speed. Where the loss or the norm is not finite, on any rank, it is left
   // out (StepRecord::left_out), on all: weights, optimizer, averages and statistics are as before.
-  [[nodiscard]] StepRecord run();
+  // Without the barrier the record says too little, and the step counts as taken, until settle() or
+  // the next run() has learnt the rest: see take_settled(). That run() does nothing where the step
+  // before was left out and run.on_nonfinite is "stop"; then its record's step is 0.
+  StepRecord run();
+  // Collective: makes the last step's update final. Before weights are read or written, and at the
+  // end. Nothing to do where there is a barrier.
+  void settle();
+  // The records of steps whose updates are final, in their order, each once; null: no more now.
+  [[nodiscard]] std::optional<StepRecord> take_settled();
   // Collective, after a run() that was left out, with the batches still there: a sentence that
   // names step, layer and micro-batch, the same on every rank. Takes a second pass to find them.
   [[nodiscard]] std::string why_left_out();
-  // What was voted for in the last run(), the same on every rank.
+  // What was voted for in the last step that is settled, the same on every rank.
   [[nodiscard]] const StepVote& vote() const { return vote_; }
 
   // Does `work` with the averages in the place of what they are averages of, where there are any.
@@ -56,6 +77,12 @@ class Step {
 
  private:
   void update();
+  void update_late();
+  // Of the step in `record`: what all know now.
+  void learn(StepRecord& record, const Verdict& verdict);
+  void change_weights(const StepRecord& record, bool again);
+  [[nodiscard]] Settled settle_before_backwards();
+  [[nodiscard]] bool waits() const { return late_ == nullptr; }
 
   const Config& config_;
   Pipeline& pipeline_;
@@ -67,6 +94,14 @@ class Step {
   GradientNorm norm_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<WeightAverage> average_;  // null: none
+  // Without the barrier:
+  std::unique_ptr<LateVerdict> late_;  // null: there is one
+  Undo undo_;
+  bool trusts_ = true;  // the last step that is settled was neither clipped nor left out
+  std::optional<StepRecord> doubtful_;                      // the step whose update is not final
+  bool made_ = false;                                       // that update was
+  bool gradients_stay_ = false;                             // the step before's, in this one
+  boost::container::static_vector<StepRecord, 2> settled_;  // not yet taken
   StepInput input_;
   StepRecord record_;
   Progress progress_;

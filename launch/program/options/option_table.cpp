@@ -199,6 +199,7 @@ void add_optimizer(std::vector<Option>& table) {
   rows.add("epsilon", &O::epsilon, "X", above(0), "keeps divisions finite");
   rows.add("freeze", "freeze", &O::freeze, "PATTERN,..", any(), "parameters that keep their weights, by name: 'blocks.*'").repeats = true;
   rows.add("moving_average", &O::moving_average, "X", share(), "decay of the averaged weights used in evaluation; 0: off");
+  rows.add("barrier", &O::barrier, "", any(), "false: a stage updates before all have agreed on the norm and the loss, and takes it back where the gradient is clipped or not finite: the same bits, without the wait; for zb-h2 and zb-v");
   rows.add("sharded", &O::sharded, "NAME", one_of({"auto", "true", "false"}), "each replica keeps the optimizer's state, and the averages, of its share of the weights alone; auto: where D > 1. The same bits, the same checkpoints");
 }
 

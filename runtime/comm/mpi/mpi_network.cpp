@@ -18,6 +18,7 @@
 #include "runtime/comm/handle.h"
 #include "runtime/comm/mpi/mpi_check.h"
 #include "runtime/comm/mpi/mpi_collective.h"
+#include "runtime/comm/mpi/mpi_late_gather.h"
 #include "runtime/comm/mpi/mpi_link.h"
 #include "runtime/comm/mpi/mpi_reduce.h"
 #include "runtime/comm/nccl_budget.h"
@@ -145,6 +146,11 @@ class MpiNetwork final : public Network {
                                                   device.host_memory(), pollers_, requests_made_);
     if (device.host_addressable()) return group;
     return staged_sums(std::move(group), device, pollers_);
+  }
+
+  [[nodiscard]] std::unique_ptr<LateGather> late_gather(size_t mine) override {
+    return std::make_unique<MpiLateGather>(duplicate(after_meeting(world_.comm(), pollers_)), mine,
+                                           world_, pollers_);
   }
 
   Collective& world() override { return world_; }

@@ -52,6 +52,11 @@ struct PipelineCosts {
   std::vector<std::vector<ReduceBucket>> reduce = {};
   // By rank: time of the OptimizerStep once all gradients are there; empty: 0
   std::vector<double> update = {};
+  // All ranks' gradients; false: a rank updates when its own are (optimizer.barrier).
+  bool barrier = true;
+  // By rank: when it begins the step, since it may then have ended the one before earlier than
+  // others. Empty: all at 0.
+  std::vector<double> begins = {};
 };
 
 // Throws std::invalid_argument unless every list is empty (`stage` may not) or has its one entry

@@ -50,6 +50,7 @@ class Simulation {
     timeline_.rank.resize(schedule.ranks);
     for (int r = 0; r < schedule.ranks; ++r) {
       timeline_.rank[r].reserve(schedule.program[r].size());
+      if (!costs.begins.empty()) rank_[r].clock = costs.begins[r];
     }
   }
 
@@ -226,15 +227,17 @@ class Simulation {
 
   void update() {
     double all_there = 0;
-    for (const RankState& state : rank_) {
-      all_there = std::max({all_there, state.clock + state.owed, state.sums_end});
-    }
+    const auto there = [](const RankState& state) {
+      return std::max(state.clock + state.owed, state.sums_end);
+    };
+    for (const RankState& state : rank_) all_there = std::max(all_there, there(state));
     const std::vector<double> spread = spread_bytes(costs_, schedule_);
     const LinkTimes& link = costs_.replica_link;
     for (int rank = 0; rank < schedule_.ranks; ++rank) {
       auto& spans = timeline_.rank[rank];
       if (spans.empty() || spans.back().instruction.op != Op::OptimizerStep) continue;
-      spans.back().end = all_there + (costs_.update.empty() ? 0 : costs_.update[rank]);
+      const double ready = costs_.barrier ? all_there : there(rank_[rank]);
+      spans.back().end = ready + (costs_.update.empty() ? 0 : costs_.update[rank]);
       if (spread[rank] > 0) {
         spans.back().end += link.latency + spread[rank] * link.seconds_per_byte;
       }
@@ -262,10 +265,36 @@ Timeline simulate(const Schedule& schedule, const PipelineCosts& costs,
   return Simulation(schedule, costs, rules).run();
 }
 
+SteadyStep simulate_steady(const Schedule& schedule, PipelineCosts costs,
+                           const TransportRules& rules) {
+  // By then a rank that ends early waits for the others at the same places in each.
+  constexpr int kSteps = 6;
+  costs.begins.clear();
+  SteadyStep steady;
+  double last_end = 0;
+  for (int step = 0; step < (costs.barrier ? 1 : kSteps); ++step) {
+    steady.timeline = simulate(schedule, costs, rules);
+    if (costs.barrier) break;
+    const double first =
+        costs.begins.empty() ? 0 : *std::min_element(costs.begins.begin(), costs.begins.end());
+    double end = 0;
+    costs.begins.clear();
+    for (auto& spans : steady.timeline.rank) {
+      costs.begins.push_back(spans.empty() ? last_end : spans.back().end);
+      end = std::max(end, costs.begins.back());
+      for (TimedInstruction& span : spans) span.start -= first, span.end -= first;
+    }
+    steady.length = end - last_end;
+    last_end = end;
+  }
+  if (costs.barrier) steady.length = makespan(steady.timeline);
+  return steady;
+}
+
 double exposed_communication(const Schedule& schedule, const PipelineCosts& costs,
                              const TransportRules& rules) {
-  return makespan(simulate(schedule, costs, rules)) -
-         makespan(simulate(schedule, without_communication(costs), rules));
+  return simulate_steady(schedule, costs, rules).length -
+         simulate_steady(schedule, without_communication(costs), rules).length;
 }
 
 }  // namespace penstock

@@ -18,6 +18,7 @@
 //              instruction. Its TimedInstruction lasts from the first bucket to the last.
 //   update     starts on every rank when all gradients of all ranks are there, since the clip norm
 //              needs every one; it must be the last instruction of a rank to take time. Where
+//              Without a barrier it starts when all of the rank's own are there. Where
 //              replicas share it out, a sum is the first of its two halves, 1 latency and (D-1)/D
 //              of the bytes, and the weights take the other after the update.
 //
@@ -38,8 +39,17 @@ namespace penstock {
 [[nodiscard]] Timeline simulate(const Schedule& schedule, const PipelineCosts& costs,
                                 const TransportRules& rules = {});
 
+// A step in a row of such steps, of which each rank begins the next when it has ended its own (of
+// costs.begins nothing is read). With a barrier that is the step alone.
+struct SteadyStep {
+  double length = 0;  // from one step to the next
+  Timeline timeline;  // of one; the first rank to begin does so at 0
+};
+[[nodiscard]] SteadyStep simulate_steady(const Schedule& schedule, PipelineCosts costs,
+                                         const TransportRules& rules = {});
+
 // How much longer the step takes than it would if messages and sums took no time: what of the
-// communication is not hidden behind computation. Simulates twice.
+// communication is not hidden behind computation: of steady steps. Simulates twice.
 [[nodiscard]] double exposed_communication(const Schedule& schedule, const PipelineCosts& costs,
                                            const TransportRules& rules = {});
 

@@ -72,6 +72,13 @@ double span_bubble(const Timeline& timeline) {
   return largest;
 }
 
+double steady_bubble(const Timeline& timeline, double length) {
+  double busy = 0;
+  for (const Spans& spans : timeline.rank) busy += work(spans);
+  const double all = length * static_cast<double>(timeline.rank.size());
+  return all > 0 ? 1 - busy / all : 0;
+}
+
 Occupancy occupancy(std::span<const TimedInstruction> instructions) {
   if (instructions.empty()) return {};
   const double end = extent_of_compute(instructions).end;

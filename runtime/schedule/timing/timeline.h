@@ -50,6 +50,9 @@ struct Occupancy {
 // predictions and of recorded steps. Of ranks whose steps begin together, as they do after an
 // update that waits for all; 0 when nothing takes time.
 [[nodiscard]] double bubble_share(std::span<const Occupancy> ranks);
+// Of a step in a row of steps that take so long each, whose ranks begin at different times: the
+// share of the time that ranks do not compute, the update included.
+[[nodiscard]] double steady_bubble(const Timeline& timeline, double length);
 // Of a timeline with one clock: makespan_bubble() over the same length.
 [[nodiscard]] double bubble_share(const Timeline& timeline);
 

@@ -26,6 +26,8 @@ class Checkpointing {
   // For this rank's StepVote: whether one is due by the clock, which is rank 0's; whether a thread
   // of this rank writes.
   [[nodiscard]] bool is_time() const;
+  // On every rank alike: one has been begun and is not complete.
+  [[nodiscard]] bool under_way() const { return writer_.under_way(); }
   [[nodiscard]] bool writes() const { return writer_.busy(); }
   // Collective over all ranks, after a step, with the vote of all. Goes on with the checkpoint that
   // is under way and begins one that is due; training waits for the copy only. One that is due

@@ -93,6 +93,7 @@ void DryRun::take_step(int64_t number) {
   report_.begin_step();
   step_->begin(number, next_batches(number));
   const StepRecord record = step_->run();
+  (void)step_->take_settled();
   const double step_ms = 1e3 * dry_seconds_since(start);
   report_.end_step(step_ms, record.tokens, pipeline_.training());
   recorder_.end_step(number, pipeline_.training());
@@ -107,6 +108,7 @@ RunSummary DryRun::to_the_end() {
     if (number == 1 && station_.network.diary() != nullptr) station_.network.diary()->settle();
     if (number == RunReport::kWarmUpSteps) pipeline_.reserve_for_messages();
   }
+  step_->settle();
   pipeline_.drain();
   if (!recorder_.empty()) {
     RecordedTrace recorded = recorder_.gather();

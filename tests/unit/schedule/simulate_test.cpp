@@ -200,6 +200,22 @@ TEST(Simulate, TheSlowestStageSetsThePace) {
   EXPECT_EQ(makespan(simulate(s, costs)), 1 + 10 * 3 + 1 + 2 + 10 * 5 + 2);
 }
 
+// Qi et al. 2023, section 4: without the barrier a step of zb-h2 takes a rank's work, 24 of them;
+// with it the last rank's delay of 3 more. The first rank of 1f1b is in it from start to end.
+TEST(Simulate, StepsWithoutABarrierFollowOneAnotherRankByRank) {
+  const auto length = [](const std::string& name, bool barrier) {
+    const Schedule s = lower(make_schedule(name, 4, 8), {});
+    PipelineCosts costs = costs_of(s, 1, 1, 1);
+    costs.barrier = barrier;
+    return simulate_steady(s, costs).length;
+  };
+  EXPECT_EQ(length("zb-h2", true), 27);
+  EXPECT_EQ(length("zb-h2", false), 24);
+  EXPECT_EQ(length("zb-v", true), 25.5);
+  EXPECT_EQ(length("zb-v", false), 24);
+  EXPECT_EQ(length("1f1b", false), length("1f1b", true));
+}
+
 TEST(Simulate, EvaluationTakesOneForwardPerSlot) {
   const Schedule s = forward_only(4, 8);
   const Timeline timeline = simulate(s, costs_of(s, 1, 1, 1));

@@ -5,8 +5,10 @@
 
 #include <chrono>
 
+#include "runtime/schedule/edges.h"
 #include "runtime/schedule/generators/known_schedules.h"
 #include "runtime/schedule/lower.h"
+#include "runtime/schedule/proof/leading_forwards.h"
 #include "runtime/schedule/proof/replay.h"
 #include "runtime/schedule/proof/verify.h"
 
@@ -86,6 +88,51 @@ TEST(Window, OfALongStepIsFoundByHalves) {
 
 TEST(Window, IsNeverBelowWhatIsAskedFor) {
   EXPECT_EQ(message_window(lowered_chunks("1f1b", 4, 8), 3), 3);
+}
+
+// No rank has received what its sender sends after it has stopped, and nobody has done more than
+// forwards; but every rank that begins with forwards of its own does some of them.
+TEST(LeadingForwards, AreACutThatNoMessageCrossesBackwards) {
+  for (const std::string& name : schedule_names()) {
+    for (const int micro_batches : {1, 2, 8}) {
+      const Schedule schedule = lowered_chunks(name, 4, micro_batches);
+      const LeadingForwards leading = leading_forwards(schedule);
+      const Edges edges(schedule);
+      std::vector<int> left(static_cast<size_t>(edges.count()), 0);
+      for (size_t rank = 0; rank < 4; ++rank) {
+        for (size_t i = 0; i < leading.end[rank]; ++i) {
+          const Instruction& instruction = schedule.program[rank][i];
+          if (instruction.op == Op::Forward) continue;
+          const int more = instruction.op == Op::SendActivation ? 1 : -1;
+          EXPECT_TRUE(more == 1 || instruction.op == Op::RecvActivation) << text(instruction);
+          left[static_cast<size_t>(edges.of(instruction))] += more;
+        }
+      }
+      EXPECT_EQ(leading.surplus, left) << name;
+      for (const int surplus : left) EXPECT_GE(surplus, 0) << name << " " << micro_batches;
+      EXPECT_GT(leading.end[0], 0U) << name;
+    }
+  }
+}
+
+// Rank 1 would wait for the second activation, which rank 0 sends after its first backward.
+TEST(LeadingForwards, EndWhereTheSenderHasStopped) {
+  Schedule schedule;
+  schedule.ranks = schedule.stages = schedule.micro_batches = 2;
+  schedule.rank_of_stage = {0, 1};
+  schedule.program = {{{Op::Forward, 0, 0},
+                       {Op::SendActivation, 0, 0, 1},
+                       {Op::RecvGradient, 0, 0, 1},
+                       {Op::Backward, 0, 0},
+                       {Op::Forward, 0, 1},
+                       {Op::SendActivation, 0, 1, 1}},
+                      {{Op::RecvActivation, 1, 0, 0},
+                       {Op::Forward, 1, 0},
+                       {Op::RecvActivation, 1, 1, 0},
+                       {Op::Forward, 1, 1}}};
+  const LeadingForwards leading = leading_forwards(schedule);
+  EXPECT_EQ(leading.end, (std::vector<size_t>{2, 2}));
+  EXPECT_EQ(leading.surplus, std::vector<int>{0});
 }
 
 }  // namespace
