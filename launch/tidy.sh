@@ -126,18 +126,17 @@ awk -F '\t' -v cache="$cache" '{ known = (getline line < (cache "/" $3)) >= 0; c
   "$work/wanted" >"$work/unread"
 echo "clang-tidy: $(wc -l <"$work/unread") of $(wc -l <"$work/parts") sources to read ($scope; $(wc -l <"$work/wanted") wanted, the others known to be clean)"
 
-# ---- in which company: sources of a room that is compiled together, with the same flags, are read together, up to a dozen, for most
-# of what clang-tidy reads of one is headers. "file or unit<tab>its keys<tab>the commands of its sources, one a field"
+# ---- in which company: sources that the build compiles together are read together, up to a dozen, for most of what clang-tidy reads
+# of one is headers. "file or unit<tab>its keys<tab>the commands of its sources, one a field"
 units=$work/units
 rm -rf "$units" && mkdir -p "$units"
 awk -F '\t' -v root="$root" -v units="$units" '
   FILENAME ~ /sources$/ { file = $2; sub(root "/", "", file); command[file] = $1; next }
   {
     split($0, part, " "); file = part[1]
-    room = file; sub(/\/[^\/]*$/, "", room)
     flags = command[file]; sub(/ -o .*/, "", flags)
-    group = room SUBSEP flags
-    if (room ~ /^(kernels|tests|bench)/) group = file
+    group = file
+    if (match(command[file], / -o [^ ]*\/Unity\/unity_/)) group = substr(command[file], RSTART, RLENGTH)  # of one library or program
     if (!(group in count) || count[group] == 12) { unit[group] = ++last; count[group] = 0 }
     u = unit[group]; ++count[group]; ++size[u]
     only[u] = file; keys[u] = keys[u] " " part[2]; commands[u] = commands[u] "\t" command[file]

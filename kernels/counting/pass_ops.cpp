@@ -13,10 +13,6 @@ constexpr double kRmsBackward = 8;
 constexpr double kSmooth = 8;  // an exp or a tanh and what is around it
 constexpr double kCrossEntropy = 5;
 
-double elements(const Tensor& t) {
-  return static_cast<double>(t.elements());
-}
-
 class CountingNorm final : public NormOps {
  public:
   explicit CountingNorm(Tally& tally) : tally_(tally) {}
