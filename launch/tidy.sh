@@ -126,32 +126,40 @@ awk -F '\t' -v cache="$cache" '{ known = (getline line < (cache "/" $3)) >= 0; c
   "$work/wanted" >"$work/unread"
 echo "clang-tidy: $(wc -l <"$work/unread") of $(wc -l <"$work/parts") sources to read ($scope; $(wc -l <"$work/wanted") wanted, the others known to be clean)"
 
-# ---- in which company: sources of a room that is compiled together, with the same flags, are read together, up to a dozen, for most
-# of what clang-tidy reads of one is headers. "file or unit<tab>its keys<tab>the commands of its sources, one a field"
+# ---- in which company: sources that the build compiles together are read together, up to a dozen, for most of what clang-tidy reads
+# of one is headers. A unit is their text, for some checks pass over what is included. Where each begins is in units/places:
+# "unit<tab>line<tab>file". "file or unit<tab>its keys<tab>the commands of its sources, one a field"
 units=$work/units
 rm -rf "$units" && mkdir -p "$units"
 awk -F '\t' -v root="$root" -v units="$units" '
   FILENAME ~ /sources$/ { file = $2; sub(root "/", "", file); command[file] = $1; next }
   {
     split($0, part, " "); file = part[1]
-    room = file; sub(/\/[^\/]*$/, "", room)
     flags = command[file]; sub(/ -o .*/, "", flags)
-    group = room SUBSEP flags
-    if (room ~ /^(kernels|tests|bench)/) group = file
+    group = file
+    if (match(command[file], / -o [^ ]*\/Unity\/unity_/)) group = substr(command[file], RSTART, RLENGTH)  # of one library or program
     if (!(group in count) || count[group] == 12) { unit[group] = ++last; count[group] = 0 }
     u = unit[group]; ++count[group]; ++size[u]
     only[u] = file; keys[u] = keys[u] " " part[2]; commands[u] = commands[u] "\t" command[file]
-    text[u] = text[u] "#include \"" root "/" file "\"\n"
+    sources[u] = sources[u] " " file
     flags_of[u] = flags
   }
   END {
     database = units "/compile_commands.json"
+    places = units "/places"
+    printf "" >places
     print "[" >database
     for (u = 1; u <= last; ++u) {
       name = only[u]
       if (size[u] > 1) {
         name = root "/" units "/unit_" u ".cpp"
-        printf "%s", text[u] >name
+        n_sources = split(sources[u], source, " ")
+        lines = 0
+        for (i = 1; i <= n_sources; ++i) {
+          print name "\t" lines "\t" root "/" source[i] >places
+          while ((getline line < source[i]) > 0) { print line >name; ++lines }
+          close(source[i])
+        }
         close(name)
         printf "%s{\"directory\": \"%s/build/release\", \"command\": \"%s -c %s\", \"file\": \"%s\"}\n", (n++ ? "," : ""), root, flags_of[u], name, name >database
       } else {
@@ -170,9 +178,7 @@ read_unit='
   IFS=$'\''\t'\'' read -r -a field <<<"$1"
   file=${field[0]} log=$(mktemp "$work/log.XXXXXX") code=0
   how=(-p "$work")
-  if [ ${#field[@]} -gt 2 ]; then
-    how=(-p "$units" -checks=-bugprone-suspicious-include "-header-filter=(kernels|runtime|launch|tests|bench)/.*[.](h|cpp)\$")
-  fi
+  [ ${#field[@]} -le 2 ] || how=(-p "$units")
   "$tidy" -quiet "${how[@]}" -extra-arg=-Wno-unknown-pragmas -extra-arg=-Wno-unknown-warning-option "$file" 2>"$log" || code=1
   [ $code -eq 0 ] || grep error: "$log"
   for command in "${field[@]:2}"; do
@@ -184,7 +190,16 @@ read_unit='
   exit $code'
 export tidy work cache units
 status=0
-tr '\n' '\0' <"$work/company" | xargs -r -0 -P "$(nproc)" -n 1 bash -c "$read_unit" tidy.sh >"$work/findings" || status=1
+tr '\n' '\0' <"$work/company" | xargs -r -0 -P "$(nproc)" -n 1 bash -c "$read_unit" tidy.sh >"$work/said" || status=1
+awk -F '\t' '
+  FILENAME ~ /places$/ { ++n[$1]; first[$1, n[$1]] = $2; file[$1, n[$1]] = $3; next }
+  match($0, /^[^ :]+:[0-9]+:/) {
+    split(substr($0, 1, RLENGTH), at, ":")
+    for (i = n[at[1]]; i > 0; --i) {
+      if (at[2] > first[at[1], i]) { $0 = file[at[1], i] ":" at[2] - first[at[1], i] ":" substr($0, RLENGTH + 1); break }
+    }
+  }
+  { print }' "$units/places" "$work/said" >"$work/findings"
 grep -E '(warning|error):' "$work/findings" | LC_ALL=C sort --unique >&2 || true
 [ $status -eq 0 ] || echo "tidy.sh: all that was said is in $work/findings" >&2
 find "$cache" -type f -mtime +60 -delete

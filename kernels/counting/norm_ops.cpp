@@ -10,38 +10,34 @@ constexpr double kNormBackward = 12;
 constexpr double kRmsForward = 4;  // a sum of squares, scale, weight
 constexpr double kRmsBackward = 8;
 
-double numbers_in(const Tensor& t) {
-  return static_cast<double>(t.elements());
-}
-
 class CountingRowNorm final : public RowNormOps {
  public:
   explicit CountingRowNorm(Tally& tally) : tally_(tally) {}
 
   void layer_norm_forward(Tensor& y, Tensor& mean, Tensor& rstd, const Tensor& x,
                           const Tensor& gamma, const Tensor& beta, float /*epsilon*/) override {
-    tally_.pass(kNormForward * numbers_in(x), {&y, &mean, &rstd, &x, &gamma, &beta});
+    tally_.pass(kNormForward * elements(x), {&y, &mean, &rstd, &x, &gamma, &beta});
   }
   void layer_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x, const Tensor& mean,
                                  const Tensor& rstd, const Tensor& gamma) override {
-    tally_.pass(kNormBackward * numbers_in(x), {&dx, &g, &x, &mean, &rstd, &gamma});
+    tally_.pass(kNormBackward * elements(x), {&dx, &g, &x, &mean, &rstd, &gamma});
   }
   void layer_norm_backward_weight(Tensor& dgamma, Tensor& dbeta, const Tensor& g, const Tensor& x,
                                   const Tensor& mean, const Tensor& rstd) override {
-    tally_.pass(4 * numbers_in(x), {&dgamma, &dgamma, &dbeta, &dbeta, &g, &x, &mean, &rstd});
+    tally_.pass(4 * elements(x), {&dgamma, &dgamma, &dbeta, &dbeta, &g, &x, &mean, &rstd});
   }
 
   void rms_norm_forward(Tensor& y, Tensor& rstd, const Tensor& x, const Tensor& gamma,
                         float /*epsilon*/) override {
-    tally_.pass(kRmsForward * numbers_in(x), {&y, &rstd, &x, &gamma});
+    tally_.pass(kRmsForward * elements(x), {&y, &rstd, &x, &gamma});
   }
   void rms_norm_backward_input(Tensor& dx, const Tensor& g, const Tensor& x, const Tensor& rstd,
                                const Tensor& gamma) override {
-    tally_.pass(kRmsBackward * numbers_in(x), {&dx, &g, &x, &rstd, &gamma});
+    tally_.pass(kRmsBackward * elements(x), {&dx, &g, &x, &rstd, &gamma});
   }
   void rms_norm_backward_weight(Tensor& dgamma, const Tensor& g, const Tensor& x,
                                 const Tensor& rstd) override {
-    tally_.pass(3 * numbers_in(x), {&dgamma, &dgamma, &g, &x, &rstd});
+    tally_.pass(3 * elements(x), {&dgamma, &dgamma, &g, &x, &rstd});
   }
 
  private:
@@ -55,36 +51,36 @@ class CountingBatchNorm final : public BatchNormOps {
   // The statistics are a pass of their own over x, so are the sums of the gradients.
   void forward(Tensor& y, Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
                const Tensor& gamma, const Tensor& beta, float /*epsilon*/) override {
-    tally_.pass(kNormForward * numbers_in(x), {&y, &mean, &rstd, &sums, &x, &x, &gamma, &beta});
+    tally_.pass(kNormForward * elements(x), {&y, &mean, &rstd, &sums, &x, &x, &gamma, &beta});
   }
   void moments(Tensor& mean, Tensor& variance, const Tensor& sums, double /*positions*/) override {
-    tally_.pass(2 * numbers_in(sums), {&mean, &variance, &sums});
+    tally_.pass(2 * elements(sums), {&mean, &variance, &sums});
   }
   void inference(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& variance,
                  const Tensor& gamma, const Tensor& beta, float /*epsilon*/) override {
-    tally_.pass(4 * numbers_in(x), {&y, &x, &mean, &variance, &gamma, &beta});
+    tally_.pass(4 * elements(x), {&y, &x, &mean, &variance, &gamma, &beta});
   }
   void backward(Tensor& dx, Tensor& dparameters, const Tensor& g, const Tensor& x,
                 const Tensor& mean, const Tensor& rstd, const Tensor& gamma) override {
-    tally_.pass(kNormBackward * numbers_in(x),
+    tally_.pass(kNormBackward * elements(x),
                 {&dx, &dparameters, &g, &g, &x, &x, &mean, &rstd, &gamma});
   }
   void statistics(Tensor& mean, Tensor& rstd, Tensor& sums, const Tensor& x,
                   float /*epsilon*/) override {
-    tally_.pass(3 * numbers_in(x), {&mean, &rstd, &sums, &x});
+    tally_.pass(3 * elements(x), {&mean, &rstd, &sums, &x});
   }
   void apply(Tensor& y, const Tensor& x, const Tensor& mean, const Tensor& rstd,
              const Tensor& gamma, const Tensor& beta) override {
-    tally_.pass(4 * numbers_in(x), {&y, &x, &mean, &rstd, &gamma, &beta});
+    tally_.pass(4 * elements(x), {&y, &x, &mean, &rstd, &gamma, &beta});
   }
   void gradients(Tensor& dparameters, const Tensor& g, const Tensor& x, const Tensor& mean,
                  const Tensor& rstd) override {
-    tally_.pass(4 * numbers_in(x), {&dparameters, &g, &x, &mean, &rstd});
+    tally_.pass(4 * elements(x), {&dparameters, &g, &x, &mean, &rstd});
   }
   void backward_input(Tensor& dx, const Tensor& dparameters, int64_t /*positions*/, const Tensor& g,
                       const Tensor& x, const Tensor& mean, const Tensor& rstd,
                       const Tensor& gamma) override {
-    tally_.pass(8 * numbers_in(x), {&dx, &dparameters, &g, &x, &mean, &rstd, &gamma});
+    tally_.pass(8 * elements(x), {&dx, &dparameters, &g, &x, &mean, &rstd, &gamma});
   }
 
  private:

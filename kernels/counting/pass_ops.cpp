@@ -9,10 +9,6 @@ namespace {
 constexpr double kSmooth = 8;  // an exp or a tanh and what is around it
 constexpr double kCrossEntropy = 5;
 
-double elements(const Tensor& t) {
-  return static_cast<double>(t.elements());
-}
-
 class CountingActivation final : public ActivationOps {
  public:
   explicit CountingActivation(Tally& tally) : tally_(tally) {}

@@ -10,10 +10,6 @@
 namespace penstock {
 namespace {
 
-double elements(const Tensor& t) {
-  return static_cast<double>(t.elements());
-}
-
 class CountingDense final : public DenseOps {
  public:
   explicit CountingDense(Tally& tally) : tally_(tally) {}

@@ -13,6 +13,11 @@
 
 namespace penstock {
 
+// As FLOPs are counted.
+inline double elements(const Tensor& t) {
+  return static_cast<double>(t.elements());
+}
+
 class Tally {
  public:
   // What an op reads or writes; null tensors are none, and one both read and written counts twice.
