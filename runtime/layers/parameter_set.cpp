@@ -63,8 +63,12 @@ void ParameterSet::add_step_sums(const Slot& slot, const Shape& shape) {
   sums_by_slot_.put(slot, &sums);
 }
 
-void ParameterSet::add_constant(const Slot& slot) {
-  constant_by_slot_.put(slot, &declared_.constants.emplace_back());
+void ParameterSet::add_constant(const Slot& slot, const std::string& shared_as) {
+  Tensor* constant = nullptr;
+  if (!shared_as.empty()) constant = shared_constants_[shared_as];
+  if (constant == nullptr) constant = &declared_.constants.emplace_back();
+  if (!shared_as.empty()) shared_constants_[shared_as] = constant;
+  constant_by_slot_.put(slot, constant);
 }
 
 int64_t Declared::elements() const {

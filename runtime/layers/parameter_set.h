@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -57,8 +58,9 @@ class ParameterSet {
                    const Initializer& init, ParameterKind kind = ParameterKind::Matrix);
   void add_buffer(const Slot& slot, const std::string& name, const Shape& shape, float initial);
   void add_step_sums(const Slot& slot, const Shape& shape);
-  // A tensor that the layer makes at its first forward and finds again: constants.
-  void add_constant(const Slot& slot);
+  // A tensor that the layer makes at its first forward and finds again: constants. Layers of this
+  // set that give the same text have one together; it must tell all that the tensor depends on.
+  void add_constant(const Slot& slot, const std::string& shared_as = {});
 
   // What was declared with that slot; for parameter_if() null where nothing was. Layers ask
   // Context.
@@ -87,6 +89,7 @@ class ParameterSet {
   SlotTable<Buffer> buffer_by_slot_;
   SlotTable<StepSums> sums_by_slot_;
   SlotTable<Tensor> constant_by_slot_;
+  std::unordered_map<std::string, Tensor*> shared_constants_;
 };
 
 }  // namespace penstock

@@ -74,7 +74,9 @@ void AttentionHeads::declare(ParameterSet& set) const {
   for (const Linear* part : {&query_, &key_, &value_, &output_}) part->declare(set);
   if (query_norm_) query_norm_->declare(set);
   if (key_norm_) key_norm_->declare(set);
-  if (options_.rotary) set.add_constant(waves_);
+  if (options_.rotary) {
+    set.add_constant(waves_, rotary_name(*options_.rotary, head_width(options_)));
+  }
 }
 
 std::vector<std::string> AttentionHeads::reads() const {

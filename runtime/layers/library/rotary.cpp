@@ -1,5 +1,6 @@
 #include "runtime/layers/library/rotary.h"
 
+#include <bit>
 #include <cmath>
 #include <numbers>
 
@@ -15,6 +16,15 @@ double llama3_speed(const RotaryOptions& options, double speed) {
 }
 
 }  // namespace
+
+std::string rotary_name(const RotaryOptions& options, int64_t depth) {
+  std::string name = "rotary " + std::to_string(static_cast<int>(options.scaling)) + " " +
+                     std::to_string(options.original) + " " + std::to_string(depth);
+  for (const double number : {options.base, options.factor, options.low, options.high}) {
+    name += " " + std::to_string(std::bit_cast<uint64_t>(number));
+  }
+  return name;
+}
 
 std::vector<double> rotary_speeds(const RotaryOptions& options, int64_t depth) {
   std::vector<double> speeds;

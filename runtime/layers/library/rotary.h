@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace penstock {
@@ -20,6 +21,8 @@ struct RotaryOptions {
   int64_t original = 8192;
 };
 
+// All that a table depends on but its length, as text.
+[[nodiscard]] std::string rotary_name(const RotaryOptions& options, int64_t depth);
 // Radians from place to place, of pair 0 .. depth / 2 - 1.
 [[nodiscard]] std::vector<double> rotary_speeds(const RotaryOptions& options, int64_t depth);
 // [places, depth]: the cosines of a place, then its sines, as AttentionOps::rotary reads them.

@@ -441,5 +441,16 @@ TEST(Models, AskTheDataForWhatTheRunFileLeavesOut) {
   EXPECT_EQ(with(images, 0, 6), count(mlp_config()) + 8 + 1);
 }
 
+// A table of rotary positions takes context x head width numbers, of which a stage needs one.
+TEST(Constants, OfRotaryPositionsAreSharedByAllBlocks) {
+  ModelConfig config;
+  config.kind = "decoder";
+  config.width = 32;
+  config.vocabulary = 9;
+  config.positions = "rotary";
+  const ParameterSet set = declared(config);
+  EXPECT_EQ(set.declared().constants.size(), 1U);
+}
+
 }  // namespace
 }  // namespace penstock
