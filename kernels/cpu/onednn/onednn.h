@@ -15,9 +15,9 @@
 #include <string>
 
 #include "kernels/device.h"
+#include "kernels/ops/activation.h"
 #include "kernels/ops/dense.h"
 #include "kernels/ops/image.h"
-#include "kernels/ops/activation.h"
 #include "kernels/tensor.h"
 #include "kernels/weight.h"
 

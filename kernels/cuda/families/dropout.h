@@ -10,7 +10,7 @@ namespace penstock {
 // One block of Philox words serves four elements. About twenty integer instructions an element,
 // half of what the arithmetic units do while memory moves an element of bf16 in and out.
 template <class T>
-struct Dropout {
+struct DropElements {
   static constexpr int kWide = kGroup<T>;
   T* y;
   const T* x;

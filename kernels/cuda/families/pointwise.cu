@@ -151,7 +151,7 @@ class CudaPointwise final : public PointwiseOps {
     require_alike("dropout", y, x);
     const float scale = scale_of_kept(rate);
     with_element_type(x.dtype(), "dropout", [&]<class T>(T) {
-      const Dropout<T> body{y.data<T>(), x.data<T>(), stream, rate, scale};
+      const DropElements<T> body{y.data<T>(), x.data<T>(), stream, rate, scale};
       launch_elementwise(context_, body, x.elements());
     });
   }

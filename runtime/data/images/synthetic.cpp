@@ -88,7 +88,8 @@ SyntheticParts synthetic_parts(const DataConfig& config) {
 Datasets open_synthetic(const DataConfig& config, const SampleShape& shape, uint64_t seed) {
   if (shape.input.elements() == 0 || shape.classes < 1 || shape.classes > INT32_MAX) {
     fail_input(
-        "synthetic data have no classes or vocabulary of their own; give model.vocabulary (text) or "
+        "synthetic data have no classes or vocabulary of their own; give model.vocabulary (text) "
+        "or "
         "model.classes");
   }
   const SyntheticParts parts = synthetic_parts(config);

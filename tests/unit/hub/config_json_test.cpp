@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "runtime/hub/made_config.h"
-#include "runtime/hub/made_config.h"
 #include "tests/unit/hub/folders.h"
 
 namespace penstock {
