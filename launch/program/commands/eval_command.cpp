@@ -171,11 +171,11 @@ const CommandForm& eval_form() {
       .operand = "RUNFILE.toml",
       .summary = "how good a trained network is, on the validation data",
       .about =
-          R"(Loss, perplexity, top-1 and top-5 accuracy of a trained network on data.validation; of a translation
-network also BLEU of its translations, for every language pair; of lines of JSON (data.kind = "jsonl")
-how many answers greedy choice writes exactly, and how often the right one of several choices is the
-most probable (acc) and the most probable by the character (acc_norm). The run file is best the run.toml
-of the run directory; any number of stages and replicas will do.
+          R"(Loss, perplexity, top-1 and top-5 accuracy of a trained network on data.validation; of a
+translation network also BLEU of its translations, for every language pair; of lines of JSON
+(data.kind = "jsonl") how many answers greedy choice writes exactly, and how often the right one of
+several choices is the most probable (acc) and the most probable by the character (acc_norm). The
+run file is best the run.toml of the run directory; any number of stages and replicas will do.
 )",
       .needs_ranks = true};
   return form;

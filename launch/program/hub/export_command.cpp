@@ -115,8 +115,8 @@ const CommandForm& export_form() {
       .about =
           R"(Writes DIR, which must not exist: config.json, model.safetensors (or several and their index),
 generation_config.json and the files of the tokenizer, for transformers and whatever else reads such
-folders. RUN is a run directory, or one of its checkpoints. A decoder that came from no folder becomes
-that of the family which says the same network. Needs no ranks, and memory for one tensor.
+folders. RUN is a run directory, or one of its checkpoints. A decoder that came from no folder
+becomes that of the family which says the same network. Needs no ranks, and memory for one tensor.
 )"};
   return form;
 }

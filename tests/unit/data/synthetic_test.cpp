@@ -88,7 +88,7 @@ TEST(Synthetic, RefusesWhatItCannotMake) {
                [] { (void)open_synthetic({.validation = "0.1", .samples = 5}, images(), 3); });
   expect_error(ErrorKind::Input, {"data.samples"},
                [] { (void)open_synthetic({.samples = -1}, images(), 3); });
-  expect_error(ErrorKind::Internal, {"classes"},
+  expect_error(ErrorKind::Input, {"give model.vocabulary", "model.classes"},
                [] { (void)open_synthetic({}, SampleShape{}, 3); });
 }
 
