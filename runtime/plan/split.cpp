@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "runtime/partition/limited.h"
+#include "runtime/plan/stage_costs.h"
 #include "runtime/schedule/proof/stash.h"
 
 namespace penstock {

@@ -20,7 +20,6 @@ namespace penstock {
 namespace {
 
 namespace fs = std::filesystem;
-namespace po = boost::program_options;
 using Json = nlohmann::ordered_json;
 
 struct InspectOptions {

@@ -15,36 +15,36 @@ constexpr const char* kLateGather = "the norm and the loss of all ranks";
 }  // namespace
 
 MpiLateGather::MpiLateGather(CommHandle comm, size_t mine, Collective& world, Pollers& pollers)
-    : comm_(std::move(comm)), pollers_(pollers), mine_(mine) {
+    : comm_(std::move(comm)), pollers_(pollers), numbers_(std::make_unique<Numbers>()) {
+  numbers_->mine.resize(mine);
   size_t total = 0;
   for (const int64_t count : world.gather_to_all(static_cast<int64_t>(mine))) {
     offsets_.push_back(mpi_count(total, kLateGather));
     counts_.push_back(mpi_count(static_cast<size_t>(count), kLateGather));
     total += static_cast<size_t>(count);
   }
-  all_.resize(total);
+  numbers_->all.resize(total);
 }
 
-// MPI writes to all_ until the gather has ended. A run that fails in between has other ranks that
-// never come, and then nobody may wait here: the memory is left to it.
+// A run that fails in between has other ranks that never come, and then nobody may wait here: the
+// numbers are left to MPI, which may still write to them.
 MpiLateGather::~MpiLateGather() {
   if (!under_way_) return;
   int done = 0;
   if (MPI_Test(request_.address(), &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done != 0) return;
   *request_.address() = MPI_REQUEST_NULL;
-  new std::vector<double>(std::move(all_));   // NOLINT(cppcoreguidelines-owning-memory)
-  new std::vector<double>(std::move(mine_));  // NOLINT(cppcoreguidelines-owning-memory)
+  (void)numbers_.release();
 }
 
 void MpiLateGather::start(std::span<const double> mine) {
-  if (under_way_ || mine.size() != mine_.size()) {
+  if (under_way_ || mine.size() != numbers_->mine.size()) {
     fail_internal("a gather was started twice, or with another number of values");
   }
-  std::copy(mine.begin(), mine.end(), mine_.begin());
-  PENSTOCK_MPI(
-      MPI_Iallgatherv(mine_.data(), static_cast<int>(mine_.size()), MPI_DOUBLE, all_.data(),
-                      counts_.data(), offsets_.data(), MPI_DOUBLE, comm_.get(), request_.address()),
-      kLateGather);
+  std::copy(mine.begin(), mine.end(), numbers_->mine.begin());
+  PENSTOCK_MPI(MPI_Iallgatherv(numbers_->mine.data(), static_cast<int>(numbers_->mine.size()),
+                               MPI_DOUBLE, numbers_->all.data(), counts_.data(), offsets_.data(),
+                               MPI_DOUBLE, comm_.get(), request_.address()),
+               kLateGather);
   under_way_ = true;
 }
 
@@ -59,7 +59,7 @@ std::span<const double> MpiLateGather::finish() {
   pollers_.wait_until(has_ended, kLateGather);
   PENSTOCK_MPI(result, kLateGather);
   under_way_ = false;
-  return all_;
+  return numbers_->all;
 }
 
 }  // namespace penstock

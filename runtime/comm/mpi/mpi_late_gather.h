@@ -25,7 +25,11 @@ class MpiLateGather final : public LateGather {
   CommHandle comm_;
   Pollers& pollers_;
   std::vector<int> counts_, offsets_;  // by rank
-  std::vector<double> mine_, all_;
+  // What MPI reads and writes until the gather has ended.
+  struct Numbers {
+    std::vector<double> mine, all;
+  };
+  std::unique_ptr<Numbers> numbers_;
   RequestHandle request_;
   bool under_way_ = false;
 };

@@ -60,18 +60,18 @@ void Merges::apply_short(std::vector<int32_t>& symbols) const {
 // Symbols are a list; a queue holds the places where a rule may apply. One that has become stale is
 // known by its symbols: no rule makes of them what the entry says.
 void Merges::apply_long(std::vector<int32_t>& symbols) const {
-  constexpr size_t kEnd = std::numeric_limits<size_t>::max();
+  constexpr size_t kNone = std::numeric_limits<size_t>::max();
   constexpr int32_t kGone = -1;
   const size_t n = symbols.size();
   std::vector<size_t> before(n), after(n);
   for (size_t i = 0; i < n; ++i) {
-    before[i] = i == 0 ? kEnd : i - 1;
-    after[i] = i + 1 == n ? kEnd : i + 1;
+    before[i] = i == 0 ? kNone : i - 1;
+    after[i] = i + 1 == n ? kNone : i + 1;
   }
   using Place = std::tuple<int32_t, size_t, int32_t>;  // rank, symbol, what it and the next become
   std::priority_queue<Place, std::vector<Place>, std::greater<>> places;
   const auto push = [&](size_t left) {
-    if (left == kEnd || after[left] == kEnd) return;
+    if (left == kNone || after[left] == kNone) return;
     const Rule* rule = find(symbols[left], symbols[after[left]]);
     if (rule != nullptr) places.emplace(rule->rank, left, rule->merged);
   };
@@ -79,14 +79,14 @@ void Merges::apply_long(std::vector<int32_t>& symbols) const {
   while (!places.empty()) {
     const auto [rank, left, merged] = places.top();
     places.pop();
-    if (symbols[left] == kGone || after[left] == kEnd) continue;
+    if (symbols[left] == kGone || after[left] == kNone) continue;
     const size_t right = after[left];
     const Rule* rule = find(symbols[left], symbols[right]);
     if (rule == nullptr || rule->merged != merged) continue;
     symbols[left] = merged;
     symbols[right] = kGone;
     after[left] = after[right];
-    if (after[right] != kEnd) before[after[right]] = left;
+    if (after[right] != kNone) before[after[right]] = left;
     push(before[left]);
     push(left);
   }
