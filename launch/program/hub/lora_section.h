@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-// Fills in rank, alpha and targets from lora.from, whose path is settled; and freezes everything
+// Fills in the section from lora.from, whose path is settled; and freezes everything
 // but the adapters, where there are any and optimizer.freeze names nothing. Throws Error(Input)
 // naming the key for one that was given and says otherwise than the folder, and for one that was
 // given where no adapters are asked for; and as read_adapter_config().

@@ -100,5 +100,30 @@ TEST(Init, SkipsOnlyWhatItWouldLoad) {
               AllOf(HasSubstr("'init.skip'"), HasSubstr("--init PATH")));
 }
 
+TEST(Adapters, FreezeAllElse) {
+  const std::vector<std::string> all_else = {"*", "!*.lora_?"};
+  EXPECT_EQ(configured({"--lora.rank", "8"}).optimizer.freeze, all_else);
+  EXPECT_EQ(configured({}).optimizer.freeze, std::vector<std::string>{});
+  EXPECT_EQ(configured({"--lora.rank", "8", "--freeze", "embedding.*"}).optimizer.freeze,
+            std::vector<std::string>{"embedding.*"});
+  EXPECT_EQ(configured({"--lora.rank", "8", "--freeze", "!*"}).optimizer.freeze,
+            std::vector<std::string>{"!*"});
+}
+
+// What a run directory has: all keys, as they came to be.
+TEST(Adapters, OfAKeptRunFileMayBeLeftOut) {
+  const Folder folder;
+  const Config config = configured({"--lora.rank", "8", "--lora.targets", "query,key"});
+  const std::string kept = folder.write("run.toml", write_run_file(config));
+  EXPECT_EQ(write_run_file(configured({kept})), write_run_file(config));
+  EXPECT_TRUE(configured({kept, "--lora.rank", "0"}).optimizer.freeze.empty());
+}
+
+TEST(Adapters, NeedARank) {
+  EXPECT_THAT(argument_error({"--lora.alpha", "16"}),
+              AllOf(HasSubstr("--lora.alpha"), HasSubstr("add --lora.rank")));
+  EXPECT_EQ(configured({"--lora.alpha", "16", "--lora.rank", "0"}).model.lora.rank, 0);
+}
+
 }  // namespace
 }  // namespace penstock
