@@ -148,6 +148,7 @@ LoraConfig parse_adapter_config(std::string_view text, const std::string& where)
   lora.alpha = fields.number("lora_alpha", kDefaultAlpha);
   // What is added is multiplied by alpha / sqrt(rank) there, by alpha / rank here.
   if (fields.flag("use_rslora", false)) lora.alpha *= std::sqrt(static_cast<double>(lora.rank));
+  if (!std::isfinite(lora.alpha)) fields.refuse("lora_alpha", "is too large");
   lora.dropout = dropout_of(fields);
   lora.targets = adapter_targets(fields);
   fields.ignore(kHarmlessHere);
