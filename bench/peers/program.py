@@ -9,6 +9,7 @@ from pathlib import Path
 import specs
 
 HERE = Path(__file__).resolve().parent
+DEFAULTS = HERE / "defaults.toml"  # our run file: each row gives what it sets as options
 
 # What a peer's memory comes from; the fastest counts. Ours keeps its memory, in huge pages. The tuned one gives glibc's both:
 # huge pages, and nothing returned to the system between steps.
@@ -125,7 +126,7 @@ def parameters(arguments, spec):
 def plan_of(arguments, spec, ranks, *more):
     """What `penstock plan` says of a spec's network."""
     options = {key: value for key, value in specs.options(spec).items() if "model." in key or "data." in key}
-    command = [str(arguments.bin / "penstock"), "plan", "/dev/null", "--ranks", str(ranks), "--json"]
+    command = [str(arguments.bin / "penstock"), "plan", str(DEFAULTS), "--ranks", str(ranks), "--json"]
     return answers_of([*command, *flags(options), *more])[0]
 
 

@@ -8,7 +8,7 @@ import json
 import tempfile
 from pathlib import Path
 
-from program import answers_of, flags, run_quietly
+from program import DEFAULTS, answers_of, flags, run_quietly
 import specs
 
 
@@ -16,7 +16,7 @@ def stage_times(arguments, spec, stages):
     """Forward, input and weight gradients of a mean stage, ms, as `penstock profile` measures them."""
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "profile.json"
-        penstock = [str(arguments.bin / "penstock"), "profile", "/dev/null", "--profile-out", str(out)]
+        penstock = [str(arguments.bin / "penstock"), "profile", str(DEFAULTS), "--profile-out", str(out)]
         run_quietly([*penstock, *flags(specs.options(spec))])
         layers = json.loads(out.read_text(encoding="utf-8"))["layers"]
     keys = ("forward_s", "backward_input_s", "backward_weight_s")

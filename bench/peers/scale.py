@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from program import Program, answers_of, flags, run_quietly
+from program import DEFAULTS, Program, answers_of, flags, run_quietly
 
 MICRO_BATCHES = 8
 STEPS = 12
@@ -47,7 +47,7 @@ def start_s(arguments, stages, replicas):
 
 def trained(arguments, stages, replicas, every, out):
     """The run directory of a few steps that save a checkpoint each, or none."""
-    command = [*arguments.mpirun, "-n", str(stages * replicas), str(arguments.bin / "penstock"), "train", "/dev/null"]
+    command = [*arguments.mpirun, "-n", str(stages * replicas), str(arguments.bin / "penstock"), "train", str(DEFAULTS)]
     options = tiny_run(stages, replicas) | {
         "run.out": str(out),
         "run.overwrite": "true",

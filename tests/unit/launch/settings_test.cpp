@@ -119,6 +119,39 @@ TEST(Adapters, OfAKeptRunFileMayBeLeftOut) {
   EXPECT_TRUE(configured({kept, "--lora.rank", "0"}).optimizer.freeze.empty());
 }
 
+constexpr const char* kAdapterConfig = R"({"peft_type": "LORA", "r": 4, "lora_alpha": 12,
+  "lora_dropout": 0.25, "target_modules": ["v_proj", "k_proj"]})";
+
+TEST(Adapters, OfAFolderSayTheSection) {
+  const Folder folder;
+  folder.write("adapters/adapter_config.json", kAdapterConfig);
+  const std::string file = folder.write("r.toml", "[lora]\nfrom = 'adapters'\n");
+  const Config config = configured({file});
+  const LoraConfig& lora = config.model.lora;
+  EXPECT_EQ(lora.from, folder.path() / "adapters") << "beside the run file";
+  EXPECT_EQ(lora.rank, 4);
+  EXPECT_EQ(lora.alpha, 12.0);
+  EXPECT_EQ(lora.dropout, 0.25);
+  EXPECT_EQ(lora.targets, (std::vector<std::string>{"key", "value"}));
+  EXPECT_EQ(config.optimizer.freeze.size(), 2U);
+  EXPECT_EQ(configured({file, "--lora.dropout", "0"}).model.lora.dropout, 0.0);
+}
+
+TEST(Adapters, OfAFolderRefuseWhatSaysOtherwise) {
+  const Folder folder;
+  folder.write("adapters/adapter_config.json", kAdapterConfig);
+  const std::string file = folder.write("r.toml", "[lora]\nfrom = 'adapters'\n");
+  EXPECT_EQ(configured({file, "--lora.rank", "4", "--lora.targets", "value,key"}).model.lora.rank,
+            4);
+  EXPECT_THAT(argument_error({file, "--lora.rank", "8"}),
+              AllOf(HasSubstr("--lora.rank: 'lora.rank' is 8, but 4 in "),
+                    HasSubstr("adapter_config.json; leave it out")));
+  EXPECT_THAT(argument_error({file, "--lora.targets", "query"}),
+              HasSubstr("'lora.targets' is query, but key,value in"));
+  EXPECT_THAT(argument_error({"--lora.from", folder.path() / "none"}),
+              HasSubstr("'lora.from' is '"));
+}
+
 TEST(Adapters, NeedARank) {
   EXPECT_THAT(argument_error({"--lora.alpha", "16"}),
               AllOf(HasSubstr("--lora.alpha"), HasSubstr("add --lora.rank")));

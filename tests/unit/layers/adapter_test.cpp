@@ -25,7 +25,7 @@ std::unique_ptr<Linear> adapted_linear(const AdapterOptions& adapter,
 }
 
 // y [rows, out] = x [rows, in] w [out, in]^T
-Numbers product(const Numbers& x, const Numbers& w, size_t in) {
+Numbers times_transposed(const Numbers& x, const Numbers& w, size_t in) {
   const size_t out = w.size() / in;
   Numbers y(x.size() / in * out, 0.0);
   for (size_t i = 0; i < y.size(); ++i) {
@@ -40,8 +40,8 @@ struct Reference {
 
   [[nodiscard]] Numbers output() const {
     const auto rank = static_cast<size_t>(kOptions.rank);
-    Numbers y = product(x, w, kIn);
-    const Numbers added = product(product(kept, a, kIn), b, rank);
+    Numbers y = times_transposed(x, w, kIn);
+    const Numbers added = times_transposed(times_transposed(kept, a, kIn), b, rank);
     const double factor = kOptions.alpha / static_cast<double>(kOptions.rank);
     for (size_t i = 0; i < y.size(); ++i) y[i] += bias[i % kOut] + factor * added[i];
     return y;

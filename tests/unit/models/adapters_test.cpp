@@ -24,7 +24,7 @@ ModelConfig decoder_config(bool gated, const std::vector<std::string>& targets) 
   return config;
 }
 
-std::vector<std::string> parameters_of(const ModelConfig& config) {
+std::vector<std::string> names_of_parameters(const ModelConfig& config) {
   const Sequential model = build_model(config, 0, 0);
   ParameterSet all;
   for (const auto& layer : model.layers) layer->declare(all);
@@ -36,7 +36,7 @@ std::vector<std::string> parameters_of(const ModelConfig& config) {
 // The layers that have adapters, without "blocks.0.".
 std::vector<std::string> adapted(const ModelConfig& config) {
   std::vector<std::string> layers;
-  for (const std::string& name : parameters_of(config)) {
+  for (const std::string& name : names_of_parameters(config)) {
     if (name.ends_with(kAdapterA)) layers.push_back(layer_of(name).substr(9));
   }
   return layers;
@@ -61,7 +61,7 @@ TEST(AdaptersOfModels, AreBesideTheTargets) {
 TEST(AdaptersOfModels, AreAllThatIsTrained) {
   std::set<std::string> trained;
   std::set<std::string> of_adapters;
-  for (const std::string& name : parameters_of(decoder_config(true, {"query", "gate"}))) {
+  for (const std::string& name : names_of_parameters(decoder_config(true, {"query", "gate"}))) {
     if (!matches_any(name, all_but_adapters())) trained.insert(name);
     if (is_of_adapter(name)) of_adapters.insert(name);
   }
