@@ -10,8 +10,14 @@
 namespace penstock {
 namespace {
 
-bool matches(const std::string& name, const std::string& pattern) {
-  return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+bool takes_out(const std::string& pattern) {
+  return pattern.starts_with('!');
+}
+
+// Which names a pattern is about, whether it chooses them or takes them out.
+bool fits(const std::string& name, const std::string& pattern) {
+  const char* glob = pattern.c_str() + (takes_out(pattern) ? 1 : 0);
+  return fnmatch(glob, name.c_str(), 0) == 0;
 }
 
 // Every name, and every layer with all below it: blocks.0.norm.bias, blocks.*, blocks.0.*, ...
@@ -29,15 +35,16 @@ std::vector<std::string> sensible_patterns(std::span<const std::string> names) {
 }  // namespace
 
 bool matches_any(const std::string& name, std::span<const std::string> patterns) {
-  return std::any_of(patterns.begin(), patterns.end(),
-                     [&](const std::string& pattern) { return matches(name, pattern); });
+  const auto last = std::find_if(patterns.rbegin(), patterns.rend(),
+                                 [&](const std::string& pattern) { return fits(name, pattern); });
+  return last != patterns.rend() && !takes_out(*last);
 }
 
 void refuse_unmatched(const std::string& option, std::span<const std::string> patterns,
                       std::span<const std::string> names) {
   for (const std::string& pattern : patterns) {
     const bool found = std::any_of(names.begin(), names.end(),
-                                   [&](const std::string& name) { return matches(name, pattern); });
+                                   [&](const std::string& name) { return fits(name, pattern); });
     if (found) continue;
     std::string complaint = option;
     complaint.append(": no tensor of the network is called '").append(pattern).append("'");

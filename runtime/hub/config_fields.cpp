@@ -84,6 +84,14 @@ void ConfigFields::ignore(std::span<const char* const> keys) {
   for (const char* key : keys) known_.insert(key);
 }
 
+void ConfigFields::ignore_unset() {
+  for (const auto& [key, value] : document_.items()) {
+    if (value == false || value == "" || (value.is_structured() && value.empty())) {
+      known_.insert(key);
+    }
+  }
+}
+
 void ConfigFields::refuse_rest() const {
   for (const auto& [key, value] : document_.items()) {
     if (value.is_null() || key.starts_with("_") || known_.contains(key)) continue;

@@ -31,6 +31,8 @@ class ConfigFields {
   void must_be(const char* key, const nlohmann::json& value);
   // They change nothing, whatever they are.
   void ignore(std::span<const char* const> keys);
+  // What is left and asks for nothing: false, or empty.
+  void ignore_unset();
   // Of what is left the first.
   void refuse_rest() const;
 

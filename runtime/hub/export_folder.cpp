@@ -10,11 +10,13 @@
 #include "runtime/checkpoint/reader.h"
 #include "runtime/checkpoint/writer/shards.h"
 #include "runtime/files/json.h"
+#include "runtime/hub/adapters/merged_weights.h"
 #include "runtime/hub/config_json.h"
 #include "runtime/hub/draft_folder.h"
 #include "runtime/hub/kept_folder.h"
 #include "runtime/hub/names.h"
 #include "runtime/hub/numbers.h"
+#include "runtime/models/adapter_names.h"
 
 namespace penstock {
 namespace {
@@ -25,12 +27,11 @@ constexpr size_t kPieceFloats = size_t{1} << 20;
 
 // A tensor of ours that a tensor of theirs is made of.
 struct Source {
-  std::string name;  // in the checkpoint
+  TensorInfo tensor;
   HubPlace place;
-  std::vector<int64_t> shape;
   [[nodiscard]] size_t elements() const {
     size_t count = 1;
-    for (const int64_t extent : shape) count *= static_cast<size_t>(extent);
+    for (const int64_t extent : tensor.shape) count *= static_cast<size_t>(extent);
     return count;
   }
 };
@@ -49,37 +50,39 @@ void finish_target(Target& target, const std::string& name, const std::string& d
             [](const Source& a, const Source& b) { return a.place.part < b.place.part; });
   const Source& first = target.parts.front();
   bool alike = target.parts.size() == static_cast<size_t>(first.place.parts);
-  for (const Source& part : target.parts) alike = alike && part.shape == first.shape;
+  for (const Source& part : target.parts) alike = alike && part.tensor.shape == first.tensor.shape;
   if (!alike) {
     fail_input("the checkpoint lacks a part of " + quoted(name) + ", or its parts differ in shape");
   }
   size_t elements = 0;
   for (const Source& part : target.parts) elements += part.elements();
-  target.info = {name, dtype, shape_in(first.place, first.shape), 0,
+  target.info = {name, dtype, shape_in(first.place, first.tensor.shape), 0,
                  elements * number_bytes(dtype)};
 }
 
 // By the names of theirs.
 std::map<std::string, Target> targets_of(const CheckpointReader& reader, const HubFamily& family,
-                                         const std::string& dtype) {
+                                         const ExportRequest& request) {
   std::map<std::string, Target> targets;
   for (const CheckpointReader::Stored& stored : reader.model()) {
     const TensorInfo& tensor = stored.tensor;
+    if (is_of_adapter(tensor.name)) {
+      if (request.lora.rank == 0) fail_internal("adapters would be left out of the weights");
+      continue;  // part of the matrix that it lies beside
+    }
     if (tensor.dtype != "F32") fail_input(quoted(tensor.name) + " is no fp32 tensor");
     const HubPlace place = place_in(family, tensor.name);
-    const std::string average = tensor.name + ".average";
-    const std::string& source = reader.contains(average) ? average : tensor.name;
-    targets[place.name].parts.push_back({source, place, tensor.shape});
+    targets[place.name].parts.push_back({tensor, place});
   }
-  for (auto& [name, target] : targets) finish_target(target, name, dtype);
+  for (auto& [name, target] : targets) finish_target(target, name, file_dtype(request));
   return targets;
 }
 
 // One file of the folder, a tensor after the other.
 class FileWriter {
  public:
-  FileWriter(const std::string& path, const std::vector<Target*>& targets, CheckpointReader& reader)
-      : file_(path), reader_(reader) {
+  FileWriter(const std::string& path, const std::vector<Target*>& targets, MergedWeights& weights)
+      : file_(path), weights_(weights) {
     SafetensorsHeader header{{}, {{"format", "pt"}}};
     std::map<std::string, const Target*> by_name;
     for (const Target* target : targets) {
@@ -103,19 +106,19 @@ class FileWriter {
       const size_t all = part.elements();
       for (size_t at = 0; at < all; at += kPieceFloats) {
         const auto some = std::span(piece).first(std::min(kPieceFloats, all - at));
-        reader_.read(part.name, at * sizeof(float), std::as_writable_bytes(some));
+        weights_.read(part.tensor, at, some);
         write(some);
       }
     }
   }
 
   void write_transposed(const Target& target) {
-    const auto width = static_cast<size_t>(target.parts.front().shape[0]);
+    const auto width = static_cast<size_t>(target.parts.front().tensor.shape[0]);
     const size_t rows = target.parts.front().elements() / width;
     std::vector<float> whole(width * target.parts.size() * rows);  // ours: [columns, rows]
     for (size_t i = 0; i < target.parts.size(); ++i) {
       const auto part = std::span(whole).subspan(i * width * rows, width * rows);
-      reader_.read(target.parts[i].name, std::as_writable_bytes(part));
+      weights_.read(target.parts[i].tensor, 0, part);
     }
     const size_t columns = whole.size() / rows;
     std::vector<float> row(columns);
@@ -132,7 +135,7 @@ class FileWriter {
   }
 
   OutputFile file_;
-  CheckpointReader& reader_;
+  MergedWeights& weights_;
   std::string dtype_;
   std::vector<std::byte> bytes_;
 };
@@ -156,14 +159,14 @@ std::string in_folder(std::string folder, const std::string& file) {
 }
 
 Exported write_weights(const std::string& folder, std::map<std::string, Target>& targets,
-                       const ExportRequest& request, CheckpointReader& reader) {
+                       const ExportRequest& request, MergedWeights& weights) {
   const auto files = cut(targets, request.shard_bytes);
   ShardIndex index;
   for (size_t i = 0; i < files.size(); ++i) {
     const std::string file = files.size() == 1 ? "model.safetensors"
                                                : shard_file("model", static_cast<int64_t>(i + 1),
                                                             static_cast<int64_t>(files.size()));
-    (void)FileWriter(in_folder(folder, file), files[i], reader);
+    (void)FileWriter(in_folder(folder, file), files[i], weights);
     for (const Target* target : files[i]) {
       index.weight_map[target->info.name] = file;
       index.total_size_bytes += target->info.size_bytes();
@@ -209,14 +212,14 @@ Exported export_folder(const ExportRequest& request) {
   const HubConfig config = request.config.empty() ? read_hub_config(request.folder)
                                                   : parse_hub_config(request.config, kConfigFile);
   CheckpointReader reader(request.checkpoint);
-  std::map<std::string, Target> targets =
-      targets_of(reader, hub_family(config.family), file_dtype(request));
+  std::map<std::string, Target> targets = targets_of(reader, hub_family(config.family), request);
+  MergedWeights weights(reader, request.lora);
   DraftFolder draft(request.to);
   copy_small_files(request.folder, draft.path());
   const std::string text = config_text(request, reader);
   (void)write_text(draft.path() + "/" + kConfigFile, text);
   provide_generation_config(draft.path(), text);
-  const Exported exported = write_weights(draft.path(), targets, request, reader);
+  const Exported exported = write_weights(draft.path(), targets, request, weights);
   draft.commit();
   return exported;
 }

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "runtime/models/config.h"
+
 namespace penstock {
 
 struct ExportRequest {
@@ -16,6 +18,7 @@ struct ExportRequest {
   std::string to;              // a new folder
   std::string dtype = "fp32";  // fp32 | bf16
   uint64_t shard_bytes = 0;    // most of a file, but a tensor is never cut
+  LoraConfig lora = {};        // the run's adapters, which become part of the weights; rank 0: none
 };
 
 struct Exported {
@@ -23,7 +26,8 @@ struct Exported {
   uint64_t size_bytes = 0;  // of all tensors
 };
 
-// Averaged weights, where the run has them. Holds one tensor in memory at most. The folder is there
+// Averaged weights, where the run has them, with the adapters added to theirs. Holds one tensor in
+// memory at most. The folder is there
 // whole, or not at all. Throws Error: of kind Input where `to` exists or the checkpoint is of
 // another network than config.json's, Data for a damaged checkpoint, Resource for a full disk.
 Exported export_folder(const ExportRequest& request);

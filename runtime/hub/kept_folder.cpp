@@ -60,13 +60,19 @@ void keep_folder(const std::string& from, const std::string& to) {
   if (error) fail_resource("cannot make " + to + ": " + error.message());
 }
 
-std::string weights_folder(const std::string& folder) {
+std::string origin_of(const std::string& folder) {
   constexpr int64_t kMostBytes = 1 << 16;
   const std::string origin = folder + "/" + kOriginFile;
   std::error_code error;
-  if (has_hub_weights(folder) || !fs::exists(origin, error)) return folder;
-  const nlohmann::json document = read_json_file(origin, kMostBytes, FileOwner::Run);
-  std::string weights = json_text(document, "weights", origin);
+  if (!fs::exists(origin, error)) return "";
+  return json_text(read_json_file(origin, kMostBytes, FileOwner::Run), "weights", origin);
+}
+
+std::string weights_folder(const std::string& folder) {
+  if (has_hub_weights(folder)) return folder;
+  std::string weights = origin_of(folder);
+  if (weights.empty()) return folder;
+  std::error_code error;
   if (!fs::exists(weights, error)) {
     fail_input("the weights that this run starts from were in " + weights +
                ", which is gone: name the folder's new place with --model.from");

@@ -18,6 +18,10 @@ void copy_small_files(const std::string& from, const std::string& to);
 // the same. Throws Error(Resource).
 void keep_folder(const std::string& from, const std::string& to);
 
+// Where the weights were when the folder was kept, whether or not they are there now; empty for a
+// folder that is no kept one.
+[[nodiscard]] std::string origin_of(const std::string& folder);
+
 // Where the weights of a folder are: in itself, or where its kept form says. Throws Error(Input)
 // where they are gone from there.
 [[nodiscard]] std::string weights_folder(const std::string& folder);

@@ -1,5 +1,6 @@
 #include "runtime/hub/made_config.h"
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -189,6 +190,13 @@ MadeConfig make_hub_config(const ModelConfig& model) {
     fail_internal("the config.json of the family " + family + " says another network");
   }
   return made;
+}
+
+std::string family_of(const ModelConfig& model) {
+  if (!model.from.empty()) return read_hub_config(model.from).family;
+  ModelConfig known = model;
+  known.vocabulary = std::max<int64_t>(1, model.vocabulary);  // the data may not have told it yet
+  return make_hub_config(known).family;
 }
 
 }  // namespace penstock

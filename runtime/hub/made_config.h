@@ -1,5 +1,5 @@
 // runtime/hub/made_config.h -- a config.json for a network that came from no folder: that of the
-// family which says the same network. Pure.
+// family which says the same network. Pure but for family_of().
 #pragma once
 
 #include <cstdint>
@@ -17,5 +17,8 @@ struct MadeConfig {
 // `model` is of kind decoder, its vocabulary and width known. Throws Error(Input) naming the
 // options of the nearest family that are in the way, where no family says it.
 [[nodiscard]] MadeConfig make_hub_config(const ModelConfig& model);
+
+// The family of a network, by the folder that it comes from or else as make_hub_config() says.
+[[nodiscard]] std::string family_of(const ModelConfig& model);
 
 }  // namespace penstock

@@ -94,6 +94,10 @@ const HubFamily& hub_family(const std::string& name) {
   fail_internal("there is no table of names for the family " + name);
 }
 
+std::span<const HubFamily> hub_families() {
+  return kFamilies;
+}
+
 HubPlace place_in(const HubFamily& family, const std::string& ours) {
   const Numbered name = numbered(ours);
   for (const NameRow& row : family.rows) {
@@ -109,6 +113,12 @@ std::vector<int64_t> shape_in(const HubPlace& place, const std::vector<int64_t>&
   if (!shape.empty()) shape[0] *= place.parts;
   if (place.lies == Lies::Transposed) std::reverse(shape.begin(), shape.end());
   return shape;
+}
+
+std::string shape_text(const std::vector<int64_t>& shape) {
+  std::string text = "[";
+  for (const int64_t extent : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
+  return text + "]";
 }
 
 bool is_spare(const std::string& theirs, bool tied) {

@@ -31,6 +31,7 @@ struct HubFamily {
 };
 // Throws Error(Internal) for a family that parse_hub_config() does not give.
 [[nodiscard]] const HubFamily& hub_family(const std::string& name);
+[[nodiscard]] std::span<const HubFamily> hub_families();
 
 // Where a tensor of ours is.
 struct HubPlace {
@@ -44,6 +45,9 @@ struct HubPlace {
 // The shape of what it lies in.
 [[nodiscard]] std::vector<int64_t> shape_in(const HubPlace& place,
                                             const std::vector<int64_t>& ours);
+
+// A shape for messages: "[2, 3]".
+[[nodiscard]] std::string shape_text(const std::vector<int64_t>& shape);
 
 // Whether a tensor in a folder that nothing of ours lies in changes nothing: masks and frequencies
 // that older versions wrote, and the classifier of a network that ties it.

@@ -8,6 +8,7 @@
 #include "kernels/error.h"
 #include "runtime/checkpoint/manifest.h"
 #include "runtime/files/json.h"
+#include "runtime/hub/number_reader.h"
 #include "runtime/hub/numbers.h"
 
 namespace penstock {
@@ -16,8 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kSingleFile = "model.safetensors";
-constexpr size_t kPieceBytes = size_t{4} << 20;
-constexpr size_t kMostOpenFiles = 64;  // of the thousands that a process may have
+constexpr size_t kPieceBytes = size_t{4} << 20;  // of a matrix that is transposed
+constexpr size_t kMostOpenFiles = 64;            // of the thousands that a process may have
 
 bool exists(const std::string& path) {
   std::error_code ignored;
@@ -33,10 +34,6 @@ std::string foreign_weights(const std::string& folder) {
   return "";
 }
 
-std::string brackets(const std::vector<int64_t>& shape) {
-  return Shape(std::span<const int64_t>(shape)).text();
-}
-
 bool fits(const TensorInfo& info, const HubPlace& place, const std::vector<int64_t>& ours) {
   const std::vector<int64_t> wanted = shape_in(place, ours);
   if (place.lies != Lies::FirstRows || info.shape.size() != wanted.size()) {
@@ -46,36 +43,9 @@ bool fits(const TensorInfo& info, const HubPlace& place, const std::vector<int64
          std::equal(wanted.begin() + 1, wanted.end(), info.shape.begin() + 1);
 }
 
-// Reads the numbers of a tensor from its `first` on, in pieces: use(floats, where they begin).
-class Numbers {
- public:
-  Numbers(const SafetensorsFile& file, const TensorInfo& info)
-      : file_(file), info_(info), each_(number_bytes(info.dtype)) {}
-
-  // Overwrites all of `to`.
-  void read(size_t first, std::span<float> to) {
-    if (info_.dtype == "F32")
-      return file_.read(info_.name, first * each_, std::as_writable_bytes(to));
-    bytes_.resize(std::min(kPieceBytes, to.size() * each_));
-    const size_t most = kPieceBytes / each_;
-    for (size_t at = 0; at < to.size(); at += most) {
-      const auto piece = to.subspan(at, std::min(most, to.size() - at));
-      const auto raw = std::span(bytes_).first(piece.size() * each_);
-      file_.read(info_.name, (first + at) * each_, raw);
-      to_floats(info_.dtype, raw, piece);
-    }
-  }
-
- private:
-  const SafetensorsFile& file_;
-  const TensorInfo& info_;
-  size_t each_;
-  std::vector<std::byte> bytes_;
-};
-
 // Of a matrix [rows, columns] in the file the columns from `first` on, transposed: `to` is
 // [width, rows].
-void read_transposed(Numbers& numbers, size_t columns, size_t first, size_t rows,
+void read_transposed(NumberReader& numbers, size_t columns, size_t first, size_t rows,
                      std::span<float> to) {
   const size_t width = to.size() / rows;
   const size_t most = std::max<size_t>(1, kPieceBytes / sizeof(float) / columns);
@@ -188,8 +158,8 @@ void HubWeights::check_tensor(const HubTensor& tensor, const HubPlace& place) {
                "; F32, BF16 and F16 are read, quantised weights are not");
   }
   if (!fits(info, place, tensor.shape)) {
-    fail_input(file.path() + ": tensor " + quoted(name) + " is " + brackets(info.shape) +
-               ", but config.json makes it " + brackets(shape_in(place, tensor.shape)) +
+    fail_input(file.path() + ": tensor " + quoted(name) + " is " + shape_text(info.shape) +
+               ", but config.json makes it " + shape_text(shape_in(place, tensor.shape)) +
                ": do they belong together?");
   }
 }
@@ -212,7 +182,7 @@ void HubWeights::check(std::span<const HubTensor> network, bool tied) {
 void HubWeights::read_floats(const HubPlace& place, const Shape& shape, std::span<float> to) {
   const std::string name = name_in_folder(place.name);
   const SafetensorsFile& file = file_of(name);
-  Numbers numbers(file, *file.find(name));
+  NumberReader numbers(file, *file.find(name));
   const auto part = static_cast<size_t>(place.part);
   if (place.lies != Lies::Transposed) return numbers.read(part * to.size(), to);
   const auto width = static_cast<size_t>(shape[0]);
@@ -225,14 +195,8 @@ void HubWeights::read(const std::string& ours, Tensor& to, Device& device) {
   const auto extents = to.shape().extents();
   // What was checked may have changed since, or was checked by another rank.
   check_tensor({ours, {extents.begin(), extents.end()}}, place);
-  const auto elements = static_cast<size_t>(to.elements());
-  if (device.host_addressable()) {
-    return read_floats(place, to.shape(), {static_cast<float*>(to.raw()), elements});
-  }
-  std::vector<float> host(elements);
-  read_floats(place, to.shape(), host);
-  device.copy_from_host(to, host.data(), to.size_bytes());
-  device.synchronize();
+  fill_tensor(to, device,
+              [&](std::span<float> numbers) { read_floats(place, to.shape(), numbers); });
 }
 
 }  // namespace penstock

@@ -20,6 +20,17 @@ struct LayerConfig {
   std::string where;                  // "run.toml:31", for messages
 };
 
+// The [lora] section: adapters beside matrices that stay as they are (Hu et al. 2021), in the kinds
+// transformer-lm and decoder.
+struct LoraConfig {
+  int64_t rank = 0;      // columns between the two matrices of an adapter; 0: no adapters
+  double alpha = 8.0;    // what an adapter adds is multiplied by alpha / rank
+  double dropout = 0.0;  // of what goes into an adapter
+  // query | key | value | output of attention, gate | up | down of the feed-forward, or all-linear
+  std::vector<std::string> targets = {"query", "value"};
+  std::string from = {};  // a folder as peft writes it, whose adapters it starts from; empty: none
+};
+
 struct ModelConfig {
   // transformer-lm | decoder | transformer-nmt | amoebanet-d | amoebanet-b | resnet | unet | mlp |
   // sequential
@@ -61,6 +72,7 @@ struct ModelConfig {
   int64_t window = 0;   // a position sees itself and the window - 1 before it; 0: all before it
   bool packed = false;  // no key of its own: rows hold several samples (data.packed), "starts" says
                         // where each begins
+  LoraConfig lora = {};  // a section of its own
   // resnet
   int64_t depth = 20;          // CIFAR form: 6n+2; ImageNet form: 18, 34, 50, 101, 152
   std::string form = "cifar";  // cifar | imagenet

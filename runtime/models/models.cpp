@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/models/adapters.h"
+
 namespace penstock {
 namespace {
 
@@ -55,6 +57,7 @@ ModelInput input_of(const ModelConfig& config) {
 }
 
 Sequential build_model(const ModelConfig& config, int64_t vocabulary, int64_t classes) {
+  check_adapters(config);
   const int64_t tokens = config.vocabulary > 0 ? config.vocabulary : vocabulary;
   const int64_t labels = config.classes > 0 ? config.classes : classes;
   if ((takes_images(config) || config.kind == "mlp") && labels < 2) {
@@ -101,6 +104,7 @@ ModelMaker with_own_model(const ModelMaker& own) {
   };
   both.build = [own](const ModelConfig& config, int64_t vocabulary, int64_t classes) {
     if (config.kind != "own") return build_model(config, vocabulary, classes);
+    check_adapters(config);
     Sequential model = own.build(config, vocabulary, classes);
     model.inputs = {own.input(config).field};
     return model;

@@ -5,6 +5,7 @@
 
 #include "runtime/layers/library/norm.h"
 #include "runtime/layers/library/pointwise.h"
+#include "runtime/models/adapters.h"
 
 namespace penstock {
 namespace {
@@ -116,7 +117,8 @@ std::unique_ptr<Layer> self_attention_part(const ModelConfig& config, const std:
                                                   .context = config.context,
                                                   .query_key_norm = style.query_key_norm,
                                                   .window = style.window,
-                                                  .starts = style.starts});
+                                                  .starts = style.starts,
+                                                  .adapted = adapted_parts(config.lora)});
   return std::make_unique<Residual>(name + ".residual1",
                                     branch(config, name + ".norm1", std::move(attention)));
 }
@@ -131,7 +133,8 @@ std::unique_ptr<Layer> feed_forward_part(const ModelConfig& config, const std::s
                                      .bias = config.bias,
                                      .activation = *activation,
                                      .in_init_factor = factors.feed_forward,
-                                     .out_init_factor = factors.feed_forward * factors.residual};
+                                     .out_init_factor = factors.feed_forward * factors.residual,
+                                     .adapted = adapted_parts(config.lora)};
   std::unique_ptr<Layer> body;
   if (style_of(config).gated) {
     body = std::make_unique<GatedFeedForward>(name + ".feed_forward", options);

@@ -137,6 +137,10 @@ void Run::start_from_elsewhere() {
     note("weights from " + config_.model.from);
   }
   if (!config_.init.from.empty()) start_from_another();
+  if (!config_.model.lora.from.empty()) {
+    load_adapters(config_.model, pipeline_, station_.device);
+    note("adapters from " + config_.model.lora.from);
+  }
 }
 
 void Run::start_from_another() {

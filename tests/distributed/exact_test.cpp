@@ -23,6 +23,7 @@ constexpr Grids kGrids[] = {
     {3, 3, 1, 4, "--schedule 1f1b --recompute layer"},
     {3, 1, 3, 8, "--schedule gpipe --recompute stage"},
     {4, 2, 4, 4, "--schedule zb-v --recompute layer"},
+    {4, 4, 1, 2, "--schedule gpipe --recompute layer"},
 };
 constexpr int kGridCount = static_cast<int>(std::size(kGrids));
 

@@ -28,8 +28,11 @@ trace = 0
 class FolderRuns : public testing::Test {
  protected:
   void SetUp() override {
-    fs::copy(std::string(PENSTOCK_SOURCE) + "/tests/unit/hub/goldens/qwen3", published_);
+    fs::copy(golden("qwen3"), published_);
     run_file_ = scratch_.write("run.toml", kRunFile);
+  }
+  static std::string golden(const std::string& name) {
+    return std::string(PENSTOCK_SOURCE) + "/tests/unit/hub/goldens/" + name;
   }
   std::string train(int ranks, const std::string& out, const std::string& options = "") {
     const JobResult job =
@@ -83,6 +86,64 @@ TEST_F(FolderRuns, RefuseAFolderBeforeAnythingIsWritten) {
   EXPECT_THAT(half.output,
               HasSubstr("model-00002-of-00002.safetensors, which the folder does not"));
   EXPECT_FALSE(fs::exists(scratch_.path("run") + "/run.toml"));
+}
+
+// Adapters of a folder as peft writes it, beside the network of another; the first is not needed
+// once the run has begun.
+TEST_F(FolderRuns, StartFromAdaptersAndEndInThem) {
+  fs::remove_all(published_);
+  fs::copy(golden("qwen2"), published_);
+  const std::string adapters = scratch_.path("adapters");
+  fs::copy(golden("qwen2-lora"), adapters);
+  const std::string from = " --lora.from " + adapters + " --optimizer.learning_rate 0.01";
+  const std::string one = train(1, "one", "--steps 4" + from);
+  const std::string two = train(2, "two", from);
+  fs::remove_all(adapters);
+  run_file_ = two + "/run.toml";
+  (void)train(2, "two", "--steps 4 --resume auto");
+  const JobResult same = alone("inspect " + one + " " + two);
+  EXPECT_EQ(same.exit_code, 0) << same.output;
+
+  const std::string out = scratch_.path("out");
+  const JobResult exported = alone("export " + two + " " + out);
+  EXPECT_EQ(exported.exit_code, 0) << exported.output;
+  EXPECT_THAT(read_file(out + "/adapter_config.json"), HasSubstr(published_));
+  EXPECT_FALSE(fs::exists(out + "/config.json"));
+  const auto loss = [&](const std::string& what) {
+    const JobResult job = alone("eval " + what + " --data.validation 0.01");
+    EXPECT_EQ(job.exit_code, 0) << job.output;
+    return job.output.substr(std::min(job.output.find(" targets, "), job.output.size()));
+  };
+  const std::string base =
+      "--model.from " + published_ + " --model.context 12 --data.kind synthetic";
+  const std::string learnt = loss(two);
+  EXPECT_EQ(loss(base + " --lora.from " + out), learnt);
+  EXPECT_NE(loss(base + " --lora.from " + golden("qwen2-lora")), learnt);
+  EXPECT_NE(loss(base), learnt);
+}
+
+TEST_F(FolderRuns, RefuseAdaptersOfAnotherNetwork) {
+  const JobResult other = alone("train " + run_file_ + " --out " + scratch_.path("run") +
+                                " --lora.from " + golden("qwen2-lora"));
+  EXPECT_EQ(other.exit_code, 2) << other.output;
+  EXPECT_THAT(other.output, AllOf(HasSubstr("adapter_model.safetensors"), HasSubstr("make it [")));
+  EXPECT_FALSE(fs::exists(scratch_.path("run") + "/run.toml"));
+}
+
+// What a folder of adapters has no place for is said, and what to do.
+TEST_F(FolderRuns, OfWhichMoreThanAdaptersIsTrainedAreMerged) {
+  const std::string run = train(1, "run", "--lora.rank 2 --optimizer.freeze embedding.*");
+  const std::string out = scratch_.path("out");
+  const JobResult refused = alone("export " + run + " " + out);
+  EXPECT_EQ(refused.exit_code, 2) << refused.output;
+  EXPECT_THAT(refused.output, HasSubstr("--merge"));
+  const JobResult merged = alone("export " + run + " " + out + " --merge");
+  EXPECT_EQ(merged.exit_code, 0) << merged.output;
+  EXPECT_TRUE(fs::exists(out + "/model.safetensors"));
+  const std::string plain = train(1, "plain");
+  const JobResult nothing = alone("export " + plain + " " + out + "2 --merge");
+  EXPECT_EQ(nothing.exit_code, 2) << nothing.output;
+  EXPECT_THAT(nothing.output, HasSubstr("has none"));
 }
 
 // A decoder that came from no folder is exported as that of a family, and is the same network.

@@ -132,6 +132,30 @@ layers = [
   { kind = "linear", width = 33 },
 ]
 )"},
+    // Adapters beside all but one matrix of a block, and nothing else trained: the first stages
+    // have nothing to differentiate, the last ones nothing to update, and what the two ends share
+    // stays.
+    {"adapters", R"([model]
+kind = "decoder"
+layers = 3
+width = 32
+heads = 4
+kv_heads = 2
+hidden = 48
+context = 19
+vocabulary = 50
+dropout = 0.2
+activation = "silu"
+gated = true
+norm = "rms"
+positions = "rotary"
+tied_embedding = true
+[lora]
+rank = 5
+alpha = 12.0
+dropout = 0.3
+targets = ["query", "key", "value", "output", "gate", "down"]
+)"},
     // Weights from a Hugging Face folder of the Qwen 3 family, of which each rank reads its own,
     // and rows that pack lines of JSON, where the build can cut those into words.
     {"packed_folder", "[model]\nfrom = \"" PENSTOCK_TUNED "\"\ncontext = 22\ndropout = 0.2\n",

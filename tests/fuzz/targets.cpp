@@ -1,5 +1,6 @@
 // Every reader of files that a stranger may have made.
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <fstream>
 
@@ -19,6 +20,7 @@
 #include "runtime/data/tokens/megatron_tokens.h"
 #include "runtime/data/tuning/chat_template.h"
 #include "runtime/data/words/byte_pairs.h"
+#include "runtime/hub/adapters/adapter_folder.h"
 #include "runtime/hub/config_json.h"
 #include "runtime/schedule/text/csv.h"
 #include "target.h"
@@ -59,6 +61,14 @@ void read_hub(const std::string& bytes, const std::string& path) {
   const ModelConfig model = parse_hub_config(bytes, path).model;
   if (model.layers < 1 || model.heads % model.kv_heads != 0 || model.head_width < 1) {
     throw std::logic_error("a network that cannot be");
+  }
+}
+
+void read_adapter(const std::string& bytes, const std::string& path) {
+  const LoraConfig lora = parse_adapter_config(bytes, path);
+  if (lora.rank < 1 || !std::isfinite(lora.alpha) || lora.targets.empty() ||
+      !(lora.dropout >= 0.0 && lora.dropout < 1.0)) {
+    throw std::logic_error("adapters that cannot be");
   }
 }
 
@@ -174,7 +184,7 @@ const std::string kByKey = R"(["']|line \d|not a JSON object|format \d|nested|mo
 }  // namespace
 
 std::span<const FuzzTarget> fuzz_targets() {
-  static const std::array<FuzzTarget, 17> kTargets = {{
+  static const std::array<FuzzTarget, 18> kTargets = {{
       {"safetensors",
        read_safetensors,
        {"\"shape\":[", "\"dtype\":\"F4\"", "\"data_offsets\":[0,0]", "__metadata__", "{", "}", "[",
@@ -188,6 +198,11 @@ std::span<const FuzzTarget> fuzz_targets() {
        read_hub,
        {"null", "true", "-1", "0", "1e999", "\"llama\"", "\"qwen3\"", "\"rope_scaling\":{}",
         "\"layer_types\":[]", "18446744073709551616", "[[[[[[[[[["},
+       kByKey},
+      {"adapter_config",
+       read_adapter,
+       {"null", "true", "-1", "0", "1e999", "\"all-linear\"", "\"c_attn\"", "\".\"",
+        "\"use_rslora\":true", "18446744073709551616", "[[[[[[[[[["},
        kByKey},
       {"run_file",
        read_settings,

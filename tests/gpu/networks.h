@@ -140,6 +140,44 @@ window = 64
 )",
                                         "embedding.*", kTunedData};
 
+// Adapters beside every matrix of a block, and nothing else trained: what freezes follows from
+// them.
+inline constexpr GpuNetwork kAdapters = {"adapters", R"(kind = "decoder"
+layers = 2
+width = 16
+heads = 2
+hidden = 24
+context = 9
+vocabulary = 20
+dropout = 0.2
+activation = "gelu"
+positions = "learned"
+tied_embedding = true
+[lora]
+rank = 3
+alpha = 8.0
+dropout = 0.3
+targets = ["all-linear"]
+)",
+                                         R"(kind = "decoder"
+layers = 4
+width = 256
+heads = 4
+hidden = 520
+context = 150
+vocabulary = 1000
+dropout = 0.2
+activation = "gelu"
+positions = "learned"
+tied_embedding = true
+[lora]
+rank = 9
+alpha = 16.0
+dropout = 0.3
+targets = ["all-linear"]
+)",
+                                         ""};
+
 // A step is three micro-batches of two samples: fewer than ranks, as many, or no multiple of them.
 inline constexpr const char* kCommon = R"(
 [optimizer]

@@ -236,6 +236,26 @@ TEST_P(GpuDecoder, OfPackedRowsIsReplayedAndMakesNothingNew) {
 INSTANTIATE_TEST_SUITE_P(Networks, GpuDecoder, testing::Values(kDecoder),
                          [](const auto& network) { return std::string(network.param.name); });
 
+class GpuAdapters : public GpuTraining {};
+
+TEST_P(GpuAdapters, FollowTheCpuAndChangeNoBitByHow) {
+  const Trajectory one = run(1, "--schedule gpipe --recompute none");
+  expect_close(run(1, "--device cpu"), one, 1e-4);
+  expect_same_bits(one, run(1, "--recompute layer --run.graphs false"), "one rank");
+  const std::string two = std::string("--stages 2 --recompute stage") + kShared;
+  expect_same_bits(one, run(2, "--schedule zb-h1 " + two), two);
+  const std::string half = " --run.precision bf16";
+  expect_same_bits(run(1, half), run(2, two + half), half);
+}
+
+TEST_P(GpuAdapters, AreReplayedAndMakeNothingNew) {
+  (void)run(1, "", 8);
+  expect_steady(summary(), "one rank");
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, GpuAdapters, testing::Values(kAdapters),
+                         [](const auto& network) { return std::string(network.param.name); });
+
 class GpuNorms : public GpuTraining {};
 
 // Two exchanges through the host in the middle of a forward and of a backward.

@@ -7,16 +7,21 @@
 #include <optional>
 
 #include "kernels/error.h"
+#include "launch/program/help/flag.h"
 #include "launch/program/options/run_file.h"
 #include "launch/program/planning/plan_command.h"
 #include "runtime/checkpoint/layout.h"
 #include "runtime/checkpoint/manifest.h"
 #include "runtime/checkpoint/reader.h"
+#include "runtime/configuration/name_patterns.h"
 #include "runtime/data/text/vocabulary.h"
+#include "runtime/files/json.h"
+#include "runtime/hub/adapters/export_adapter.h"
 #include "runtime/hub/config_json.h"
 #include "runtime/hub/export_folder.h"
 #include "runtime/hub/kept_folder.h"
 #include "runtime/hub/made_config.h"
+#include "runtime/models/adapter_names.h"
 #include "runtime/run_directory/contents.h"
 #include "runtime/run_directory/names.h"
 #include "runtime/telemetry/units.h"
@@ -31,6 +36,7 @@ struct ExportOptions {
   std::optional<int64_t> step;  // the newest checkpoint where none is named
   std::string dtype = "fp32";
   std::string file_size = "5GB";
+  bool merge = false;
 };
 
 CommandOptions export_options_into(ExportOptions& options) {
@@ -40,7 +46,9 @@ CommandOptions export_options_into(ExportOptions& options) {
       "of the checkpoint [the newest]")("dtype", po::value(&options.dtype)->value_name("fp32|bf16"),
                                         "of the weights in the folder [fp32]")(
       "file-size", po::value(&options.file_size)->value_name("SIZE"),
-      "most of a file of weights, unless one tensor is larger [5GB]");
+      "most of a file of weights, unless one tensor is larger [5GB]")(
+      "merge", flag(options.merge),
+      "of a run with adapters: the whole network, the adapters added to its weights");
   return known;
 }
 
@@ -57,30 +65,63 @@ std::string checkpoint_of(const std::string& run, const ExportOptions& options) 
   return path;
 }
 
-// What a network that came from no folder is exported as, by its run file and its weights.
-void make_config(const std::string& checkpoint, ExportRequest& request) {
-  CheckpointReader reader(checkpoint);
+// What is asked of a checkpoint, and what it says of itself.
+struct Source {
+  CheckpointReader reader;
   Settings settings;
-  parse_run_file(reader.state().configuration, checkpoint + ", run file", settings);
-  ModelConfig model = settings.config.model;
-  for (const CheckpointReader::Stored& stored : reader.model()) {
+
+  explicit Source(const std::string& checkpoint) : reader(checkpoint) {
+    parse_run_file(reader.state().configuration, checkpoint + ", run file", settings);
+  }
+  [[nodiscard]] const LoraConfig& lora() const { return settings.config.model.lora; }
+};
+
+// What a network that came from no folder is exported as, by its run file and its weights.
+void make_config(const Source& source, ExportRequest& request) {
+  ModelConfig model = source.settings.config.model;
+  for (const CheckpointReader::Stored& stored : source.reader.model()) {
     if (stored.tensor.name == "embedding.token.weight") model.vocabulary = stored.tensor.shape[0];
   }
   request.config = make_hub_config(model).text;
   // Its tokenizer's, where the data were read with one of a folder.
-  const DataConfig& data = settings.config.data;
+  const DataConfig& data = source.settings.config.data;
   if (uses_folder(data)) request.folder = data.vocabulary;
 }
 
 // What the run has kept of the folder that it began with, or what stands for it.
-void find_config(const std::string& run, ExportRequest& request) {
+void find_config(const std::string& run, const Source& source, ExportRequest& request) {
   const std::string directory =
       run == request.checkpoint ? run_directory_of(request.checkpoint) : run;
   request.folder = directory + "/" + kKeptFolder;
   std::error_code ignored;
   if (fs::exists(request.folder + "/" + kConfigFile, ignored)) return;
   request.folder.clear();
-  make_config(request.checkpoint, request);
+  make_config(source, request);
+}
+
+// A folder of adapters has nothing else that was trained.
+void refuse_other_trained(const Source& source, const std::string& checkpoint) {
+  const std::vector<std::string>& freeze = source.settings.config.optimizer.freeze;
+  for (const CheckpointReader::Stored& stored : source.reader.model()) {
+    const std::string& name = stored.tensor.name;
+    if (is_of_adapter(name) || matches_any(name, freeze)) continue;
+    fail_input("export: " + checkpoint + " has trained " + quoted(name) +
+               " beside its adapters (optimizer.freeze), which a folder of adapters has no place "
+               "for: add --merge");
+  }
+}
+
+Exported export_checked(const Source& source, const ExportOptions& options,
+                        ExportRequest& request) {
+  const bool adapters = source.lora().rank > 0;
+  if (options.merge && !adapters) {
+    fail_input("export: --merge is for runs with adapters, and " + request.checkpoint +
+               " has none: leave it out");
+  }
+  request.lora = source.lora();
+  if (!adapters || options.merge) return export_folder(request);
+  refuse_other_trained(source, request.checkpoint);
+  return export_adapter(request);
 }
 
 }  // namespace
@@ -97,11 +138,12 @@ std::string export_text(const std::vector<std::string>& arguments) {
   }
   ExportRequest request;
   request.checkpoint = checkpoint_of(paths[0], options);
-  find_config(paths[0], request);
+  const Source source(request.checkpoint);
+  find_config(paths[0], source, request);
   request.to = paths[1];
   request.dtype = options.dtype;
   request.shard_bytes = static_cast<uint64_t>(parse_bytes(options.file_size));
-  const Exported done = export_folder(request);
+  const Exported done = export_checked(source, options, request);
   return fmt::format("{}: {} tensors, {} in {} file{}, from {}\n", request.to, done.tensors,
                      bytes_text(static_cast<int64_t>(done.size_bytes)), done.files,
                      done.files == 1 ? "" : "s", request.checkpoint);
@@ -116,7 +158,9 @@ const CommandForm& export_form() {
           R"(Writes DIR, which must not exist: config.json, model.safetensors (or several and their index),
 generation_config.json and the files of the tokenizer, for transformers and whatever else reads such
 folders. RUN is a run directory, or one of its checkpoints. A decoder that came from no folder
-becomes that of the family which says the same network. Needs no ranks, and memory for one tensor.
+becomes that of the family which says the same network. Of a run with adapters (the [lora] section)
+DIR is a folder of adapters for peft, adapter_config.json and adapter_model.safetensors, unless
+--merge asks for the whole network. Needs no ranks, and memory for one tensor.
 )"};
   return form;
 }

@@ -1,38 +1,65 @@
 #include "launch/program/hub/folder_run.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "kernels/error.h"
 #include "runtime/comm/agreement.h"
 #include "runtime/data/text/vocabulary.h"
+#include "runtime/hub/adapters/adapter_weights.h"
 #include "runtime/hub/config_json.h"
 #include "runtime/hub/kept_folder.h"
+#include "runtime/hub/made_config.h"
 #include "runtime/hub/weights.h"
 #include "runtime/layers/parameter_set.h"
+#include "runtime/models/adapter_names.h"
 
 namespace penstock {
+namespace {
+
+// What folders have of a network's parameters.
+struct FolderTensors {
+  std::vector<HubTensor> weights, adapters;
+};
+
+FolderTensors tensors_of(const ModelConfig& model, const ModelMaker& models) {
+  // Of a network from no folder only the data tell the vocabulary, which adapters do not depend on.
+  const int64_t vocabulary = std::max<int64_t>(1, model.vocabulary);
+  const Sequential network = models.build(model, vocabulary, model.classes);
+  ParameterSet all;
+  for (const auto& layer : network.layers) layer->declare(all);
+  FolderTensors tensors;
+  for (const Parameter& parameter : all.declared().parameters) {
+    if (parameter.first != nullptr) continue;
+    const auto extents = parameter.shape.extents();
+    auto& kind = is_of_adapter(parameter.name) ? tensors.adapters : tensors.weights;
+    kind.push_back({parameter.name, {extents.begin(), extents.end()}});
+  }
+  return tensors;
+}
+
+void check_vocabulary(const Config& config) {
+  const int64_t tokens = known_vocabulary(config.data);
+  if (tokens <= config.model.vocabulary) return;
+  fail_input("the tokenizer has " + std::to_string(tokens) + " tokens, but the network of " +
+             config.model.from + " knows " + std::to_string(config.model.vocabulary) +
+             ": do they belong together?");
+}
+
+}  // namespace
 
 void check_model_folder(const Config& config, const ModelMaker& models) {
   const ModelConfig& model = config.model;
-  if (model.from.empty()) return;
-  const int64_t tokens = known_vocabulary(config.data);
-  if (tokens > model.vocabulary) {
-    fail_input("the tokenizer has " + std::to_string(tokens) + " tokens, but the network of " +
-               model.from + " knows " + std::to_string(model.vocabulary) +
-               ": do they belong together?");
+  if (model.from.empty() && model.lora.from.empty()) return;
+  const FolderTensors tensors = tensors_of(model, models);
+  if (!model.from.empty()) {
+    check_vocabulary(config);
+    const HubFamily& family = hub_family(read_hub_config(model.from).family);
+    HubWeights(weights_folder(model.from), family).check(tensors.weights, model.tied_embedding);
   }
-  const Sequential network = models.build(model, model.vocabulary, model.classes);
-  ParameterSet all;
-  for (const auto& layer : network.layers) layer->declare(all);
-  std::vector<HubTensor> tensors;
-  for (const Parameter& parameter : all.declared().parameters) {
-    const auto extents = parameter.shape.extents();
-    if (parameter.first == nullptr) {
-      tensors.push_back({parameter.name, {extents.begin(), extents.end()}});
-    }
+  if (!model.lora.from.empty()) {
+    AdapterWeights(model.lora.from, hub_family(family_of(model))).check(tensors.adapters);
   }
-  const HubFamily& family = hub_family(read_hub_config(model.from).family);
-  HubWeights(weights_folder(model.from), family).check(tensors, model.tied_embedding);
 }
 
 void check_model_folder(Collective& world, const Config& config, const ModelMaker& models) {

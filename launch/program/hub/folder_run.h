@@ -10,8 +10,9 @@
 
 namespace penstock {
 
-// Whether the weights of the folder are those of the network that the configuration builds: reads
-// its headers. Nothing without model.from. Throws Error as HubWeights::check() does.
+// Whether the weights of the folders, model.from and lora.from, are those of the network that the
+// configuration builds: reads their headers. Nothing without such folders. Throws Error as
+// HubWeights::check() and AdapterWeights::check() do.
 void check_model_folder(const Config& config, const ModelMaker& models);
 // Collective; rank 0 looks.
 void check_model_folder(Collective& world, const Config& config, const ModelMaker& models);

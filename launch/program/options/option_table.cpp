@@ -2,9 +2,7 @@
 // settings.cpp.
 #include "launch/program/options/option_table.h"
 
-#include <algorithm>
-#include <type_traits>
-
+#include "launch/program/options/option_rows.h"
 #include "runtime/schedule/generators/known_schedules.h"
 
 namespace penstock {
@@ -33,72 +31,10 @@ AllowedValues one_of(std::vector<std::string> choices) {
   return {.choices = std::move(choices)};
 }
 
-template <typename Value>
-OptionValue widened(const Value& value) {
-  if constexpr (std::is_same_v<Value, bool> || !std::is_integral_v<Value>) {
-    return value;
-  } else {
-    return static_cast<int64_t>(value);
-  }
-}
-
-template <typename Value>
-Value narrowed(const OptionValue& value) {
-  if constexpr (std::is_same_v<Value, bool> || !std::is_integral_v<Value>) {
-    return std::get<Value>(value);
-  } else {
-    return static_cast<Value>(std::get<int64_t>(value));  // the limits made it fit
-  }
-}
-
-// Adds the rows of one section, bound to the members of its struct.
-template <typename Section>
-class Rows {
- public:
-  Rows(std::vector<Option>& table, std::string name, Section Config::*section)
-      : table_(table), name_(std::move(name)), section_(section) {}
-
-  template <typename Value>
-  Option& add(const char* key, Value Section::*member, const char* symbol, AllowedValues limits,
-              const char* help) {
-    if constexpr (std::is_integral_v<Value>) {
-      using Range = std::numeric_limits<Value>;
-      limits.minimum = std::max(limits.minimum, static_cast<double>(Range::min()));
-      limits.maximum = std::min(limits.maximum, static_cast<double>(Range::max()));
-    }
-    const auto section = section_;
-    Option option;
-    option.section = name_;
-    option.key = key;
-    option.symbol = symbol;
-    option.help = help;
-    option.limits = std::move(limits);
-    option.get = [=](const Config& config) { return widened(config.*section.*member); };
-    option.set = [=](Config& config, const OptionValue& value) {
-      config.*section.*member = narrowed<Value>(value);
-    };
-    return table_.emplace_back(std::move(option));
-  }
-
-  // A row that also has a short name on the command line.
-  template <typename Value>
-  Option& add(const char* key, const char* shorthand, Value Section::*member, const char* symbol,
-              AllowedValues limits, const char* help) {
-    Option& option = add(key, member, symbol, std::move(limits), help);
-    option.shorthand = shorthand;
-    return option;
-  }
-
- private:
-  std::vector<Option>& table_;
-  std::string name_;
-  Section Config::*section_;
-};
-
 // clang-format off
 void add_model(std::vector<Option>& table) {
   using M = ModelConfig;
-  Rows rows(table, "model", &Config::model);
+  OptionRows rows(table, "model", &Config::model);
   rows.add("kind", &M::kind, "NAME", one_of({"transformer-lm", "decoder", "transformer-nmt", "amoebanet-d", "amoebanet-b", "resnet", "unet", "mlp", "sequential", "own"}), "the network; own: one that a program brings");
   rows.add("from", &M::from, "DIR", any(), "a Hugging Face folder (config.json, safetensors): the keys of this section follow from it, but for dropout and a shorter context, and its weights are what training starts from");
   rows.add("layers", &M::layers, "N", between(1, 1e6), "transformers, mlp: blocks; amoebanet: normal cells, 3n; unet: levels; sequential: a list of tables, [[model.layers]]");
@@ -147,9 +83,19 @@ void add_model(std::vector<Option>& table) {
   rows.add("hidden_layers", &M::hidden_layers, "N,..", between(1, 1e7), "mlp: widths; empty: `layers` times `hidden`");
 }
 
+void add_lora(std::vector<Option>& table) {
+  using L = LoraConfig;
+  OptionRows rows(table, "lora", [](auto& config) -> auto& { return config.model.lora; });
+  rows.add("rank", &L::rank, "R", between(0, 1e6), "transformer-lm, decoder: train adapters of this rank beside the matrices of targets, and, unless optimizer.freeze says otherwise, nothing else; 0: no adapters");
+  rows.add("alpha", &L::alpha, "X", above(0), "what an adapter adds is multiplied by alpha / rank");
+  rows.add("dropout", &L::dropout, "P", share(), "share of what goes into an adapter that is set to zero in training");
+  rows.add("targets", &L::targets, "NAME,..", any(), "which matrices: query, key, value, output of attention, gate, up, down of the feed-forward layers, or all-linear").repeats = true;
+  rows.add("from", &L::from, "DIR", any(), "a folder of adapters as peft writes it: rank, alpha and targets follow from it, and its adapters are what training starts from");
+}
+
 void add_data(std::vector<Option>& table) {
   using D = DataConfig;
-  Rows rows(table, "data", &Config::data);
+  OptionRows rows(table, "data", &Config::data);
   rows.add("kind", &D::kind, "NAME", one_of({"text", "tokens", "jsonl", "parallel", "images", "synthetic"}), "what the samples are; jsonl: texts, prompts with completions, or conversations, one a line; parallel: sentences and their translations");
   rows.add("train", &D::train, "PATH", any(), "a file, folder or archive; tokens: also a pattern, like train_*.bin; parallel: of both sides, with {language} (and {pair}) in the name");
   rows.add("validation", &D::validation, "SHARE|PATH", any(), "a share split off the end of train, or a path; empty: none").accepts_number = true;
@@ -179,7 +125,7 @@ void add_data(std::vector<Option>& table) {
 
 void add_optimizer(std::vector<Option>& table) {
   using O = OptimizerConfig;
-  Rows rows(table, "optimizer", &Config::optimizer);
+  OptionRows rows(table, "optimizer", &Config::optimizer);
   rows.add("kind", &O::kind, "NAME", one_of({"sgd", "rmsprop", "adam", "adamw"}), "the update rule");
   rows.add("learning_rate", &O::learning_rate, "X", at_least(0), "its peak");
   rows.add("schedule", &O::schedule, "NAME", one_of({"constant", "cosine", "inverse-sqrt", "exponential"}), "of the learning rate, after the warm-up");
@@ -197,7 +143,7 @@ void add_optimizer(std::vector<Option>& table) {
   rows.add("beta2", &O::beta2, "X", share(), "adam: decay of the square");
   rows.add("rms_decay", &O::rms_decay, "X", share(), "rmsprop: decay of the mean of squares, which starts at 1 (TensorFlow's form)");
   rows.add("epsilon", &O::epsilon, "X", above(0), "keeps divisions finite");
-  rows.add("freeze", "freeze", &O::freeze, "PATTERN,..", any(), "parameters that keep their weights, by name: 'blocks.*'").repeats = true;
+  rows.add("freeze", "freeze", &O::freeze, "PATTERN,..", any(), "parameters that keep their weights, by name: 'blocks.*'; a pattern that begins with ! takes names out again, the last that fits decides. Empty with lora.rank: all but the adapters ('!*': none)").repeats = true;
   rows.add("moving_average", &O::moving_average, "X", share(), "decay of the averaged weights used in evaluation; 0: off");
   rows.add("barrier", &O::barrier, "", any(), "false: a stage updates before all have agreed on the norm and the loss, and takes it back where the gradient is clipped or not finite: the same bits, without the wait; for zb-h2 and zb-v");
   rows.add("sharded", &O::sharded, "NAME", one_of({"auto", "true", "false"}), "each replica keeps the optimizer's state, and the averages, of its share of the weights alone; auto: where D > 1. The same bits, the same checkpoints");
@@ -205,7 +151,7 @@ void add_optimizer(std::vector<Option>& table) {
 
 void add_pipeline(std::vector<Option>& table) {
   using P = PipelineConfig;
-  Rows rows(table, "pipeline", &Config::pipeline);
+  OptionRows rows(table, "pipeline", &Config::pipeline);
   rows.add("stages", "stages", &P::stages, "K", between(1, kMostRanks), "parts of the network, one rank each (see chunks)");
   rows.add("replicas", "replicas", &P::replicas, "D", between(1, kMostRanks), "pipelines side by side; K x D ranks in all");
   rows.add("micro_batches", "micro-batches", &P::micro_batches, "M", between(1, kMostRanks), "per replica and step");
@@ -225,14 +171,14 @@ void add_pipeline(std::vector<Option>& table) {
 
 void add_init(std::vector<Option>& table) {
   using I = InitConfig;
-  Rows rows(table, "init", &Config::init);
+  OptionRows rows(table, "init", &Config::init);
   rows.add("from", "init", &I::from, "PATH", any(), "a run directory or checkpoint whose weights to start from, where names agree; empty: random ones");
   rows.add("skip", &I::skip, "PATTERN,..", any(), "tensors that start afresh all the same, by name: 'classifier.*'").repeats = true;
 }
 
 void add_checkpoint(std::vector<Option>& table) {
   using C = CheckpointConfig;
-  Rows rows(table, "checkpoint", &Config::checkpoint);
+  OptionRows rows(table, "checkpoint", &Config::checkpoint);
   rows.add("every", &C::every, "N", between(0, 1e15), "steps from one to the next; 0: by the clock");
   rows.add("minutes", &C::minutes, "T", between(0, 1e7), "from one to the next, where every is 0; 0: only at the end");
   rows.add("keep", &C::keep, "N", at_least(0), "how many of them, the newest; 0: all");
@@ -243,7 +189,7 @@ void add_checkpoint(std::vector<Option>& table) {
 
 void add_run(std::vector<Option>& table) {
   using R = RunConfig;
-  Rows rows(table, "run", &Config::run);
+  OptionRows rows(table, "run", &Config::run);
   rows.add("steps", "steps", &R::steps, "N", between(1, 1e15), "of the optimizer");
   rows.add("seed", "seed", &R::seed, "S", between(0, 9e15), "of weights, dropout and data order");
   rows.add("out", "out", &R::out, "DIR", any(), "the run directory; empty: runs/<run file>-<number>, and runs/latest leads to the newest");
@@ -274,6 +220,7 @@ void add_run(std::vector<Option>& table) {
 std::vector<Option> make_table() {
   std::vector<Option> table;
   add_model(table);
+  add_lora(table);
   add_data(table);
   add_optimizer(table);
   add_pipeline(table);

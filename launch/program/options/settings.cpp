@@ -13,6 +13,7 @@
 
 #include "kernels/error.h"
 #include "kernels/suggest.h"
+#include "launch/program/hub/lora_section.h"
 #include "launch/program/hub/model_section.h"
 #include "launch/program/options/shortened.h"
 #include "runtime/data/text/vocabulary.h"
@@ -202,6 +203,12 @@ void settle_model_folder(Settings& settings) {
   settle_model(settings);
 }
 
+void settle_lora_folder(Settings& settings) {
+  std::string& from = settings.config.model.lora.from;
+  if (!from.empty()) from = found(settings, "lora.from", from).string();
+  settle_lora(settings);
+}
+
 // The source of a run may be gone when the run's own file is read again, to evaluate it: whether it
 // is there is asked when it is needed.
 void settle_init(Settings& settings) {
@@ -291,6 +298,7 @@ void assign(Settings& settings, const Option& option, const OptionValue& value,
 
 void complete(Settings& settings, DataRead read) {
   settle_model_folder(settings);
+  settle_lora_folder(settings);
   settle_schedule(settings);
   settle_profile(settings, read);
   settle_init(settings);

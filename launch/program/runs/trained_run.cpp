@@ -135,8 +135,9 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
     source->open(pipeline->reads().fields);
   }
   agree(network->world(), name_of_rank(session, grid), [&] {
-    if (uses_folder) return load_folder(config.model, *pipeline, *device);
-    load_weights(checkpoint, *pipeline, *device);
+    if (!uses_folder) return load_weights(checkpoint, *pipeline, *device);
+    load_folder(config.model, *pipeline, *device);
+    if (!config.model.lora.from.empty()) load_adapters(config.model, *pipeline, *device);
   });
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/layers/library/attention.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "kernels/ops/layout.h"
 #include "runtime/layers/library/places.h"
@@ -20,12 +21,15 @@ int64_t kv_width(const AttentionLayerOptions& options) {
   return options.kv_heads > 0 ? options.kv_heads * head_width(options) : inner_width(options);
 }
 
-Linear::Options inwards(const AttentionLayerOptions& options, int64_t inner) {
+Linear::Options inwards(const AttentionLayerOptions& options, int64_t inner,
+                        std::string_view part) {
   return {.in = options.width,
           .out = inner,
           .bias = options.bias,
           .activation = std::nullopt,
-          .init_factor = 1.0};
+          .init_factor = 1.0,
+          .shared = std::nullopt,
+          .adapter = options.adapted.of(part)};
 }
 
 Linear::Options outwards(const AttentionLayerOptions& options) {
@@ -33,7 +37,9 @@ Linear::Options outwards(const AttentionLayerOptions& options) {
           .out = options.width,
           .bias = options.output_bias.value_or(options.bias),
           .activation = std::nullopt,
-          .init_factor = options.out_init_factor};
+          .init_factor = options.out_init_factor,
+          .shared = std::nullopt,
+          .adapter = options.adapted.of("output")};
 }
 
 }  // namespace
@@ -43,9 +49,9 @@ AttentionHeads::AttentionHeads(const std::string& name, const AttentionLayerOpti
     : options_(options),
       keeps_(keeps),
       name_hash_(hash_name(name)),
-      query_(name + ".query", inwards(options, inner_width(options))),
-      key_(name + ".key", inwards(options, kv_width(options))),
-      value_(name + ".value", inwards(options, kv_width(options))),
+      query_(name + ".query", inwards(options, inner_width(options), "query")),
+      key_(name + ".key", inwards(options, kv_width(options), "key")),
+      value_(name + ".value", inwards(options, kv_width(options), "value")),
       output_(name + ".output", outwards(options)) {
   if (!options.query_key_norm) return;
   query_norm_.emplace(name + ".query_norm", head_width(options), *options.query_key_norm);

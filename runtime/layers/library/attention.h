@@ -25,7 +25,8 @@ struct AttentionLayerOptions {
   int64_t context = 0;                                 // rotary: the longest row
   std::optional<float> query_key_norm = std::nullopt;  // RMS norm's epsilon
   int64_t window = 0;                                  // keys that a position sees; 0: all
-  std::string starts = {};  // batch field, I32 [b, t]: of rows that pack samples (AttentionMask)
+  std::string starts = {};    // batch field, I32 [b, t]: of rows that pack samples (AttentionMask)
+  AdaptedParts adapted = {};  // query, key, value, output
 };
 
 // What both layers below are made of.

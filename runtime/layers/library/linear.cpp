@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <string_view>
 
 namespace penstock {
 
@@ -31,6 +32,9 @@ Initializer fan_in_normal(int64_t fan_in, double factor) {
 Linear::Linear(std::string name, const Options& options)
     : UnaryLayer(std::move(name)), options_(options) {
   if (options_.in < 1 || options_.out < 1) misfit("its width must be at least 1");
+  if (!options_.adapter) return;
+  adapter_.emplace(this->name(), options_.in, options_.out, *options_.adapter);
+  if (const std::string trouble = adapter_->trouble(); !trouble.empty()) misfit(trouble);
 }
 
 void Linear::declare(ParameterSet& set) const {
@@ -41,6 +45,7 @@ void Linear::declare(ParameterSet& set) const {
     set.add(weight_, name() + ".weight", shape, fan_in_normal(options_.in, options_.init_factor));
   }
   if (options_.bias) set.add(bias_, name() + ".bias", {options_.out}, {}, ParameterKind::Bias);
+  if (adapter_) adapter_->declare(set);
 }
 
 Shape Linear::shape_of(const Shape& input) const {
@@ -56,6 +61,10 @@ Shape Linear::shape_of(const Shape& input) const {
 Variable Linear::run(Context& context, const Variable& x) const {
   Parameter& weight = context.parameter(weight_);
   Parameter* bias = context.parameter_if(bias_);
+  if (adapter_) {
+    const Variable y = adapter_->add_to(context, linear(context.tape, x, weight, bias), x);
+    return options_.activation ? activation(context.tape, y, *options_.activation) : y;
+  }
   if (!options_.activation) return linear(context.tape, x, weight, bias);
   // ReLU and tanh are differentiated from their output, so they fuse; the others need their input.
   if (*options_.activation == Activation::Relu) {
@@ -69,12 +78,15 @@ Variable Linear::run(Context& context, const Variable& x) const {
 
 namespace {
 
-Linear::Options first_layer(const FeedForward::Options& options, std::optional<Activation> f) {
+Linear::Options first_layer(const FeedForward::Options& options, std::optional<Activation> f,
+                            std::string_view part) {
   return {.in = options.width,
           .out = options.hidden,
           .bias = options.bias,
           .activation = f,
-          .init_factor = options.in_init_factor};
+          .init_factor = options.in_init_factor,
+          .shared = std::nullopt,
+          .adapter = options.adapted.of(part)};
 }
 
 Linear::Options last_layer(const FeedForward::Options& options) {
@@ -82,7 +94,9 @@ Linear::Options last_layer(const FeedForward::Options& options) {
           .out = options.width,
           .bias = options.bias,
           .activation = std::nullopt,
-          .init_factor = options.out_init_factor};
+          .init_factor = options.out_init_factor,
+          .shared = std::nullopt,
+          .adapter = options.adapted.of("out")};
 }
 
 }  // namespace
@@ -90,7 +104,8 @@ Linear::Options last_layer(const FeedForward::Options& options) {
 FeedForward::FeedForward(const std::string& name, const Options& options)
     : UnaryLayer(name),
       activation_(options.activation),
-      in_(name + ".in", first_layer(options, options.activation)),
+      adapted_(options.adapted.of("in") || options.adapted.of("out")),
+      in_(name + ".in", first_layer(options, options.activation, "in")),
       out_(name + ".out", last_layer(options)) {}
 
 void FeedForward::declare(ParameterSet& set) const {
@@ -103,8 +118,9 @@ Shape FeedForward::shape_of(const Shape& input) const {
 }
 
 Variable FeedForward::run(Context& context, const Variable& x) const {
-  if (activation_ == Activation::Relu || activation_ == Activation::Tanh) {
-    return out_.forward(context, in_.forward(context, {x}))[0];  // differentiated from its output
+  // An adapter adds between product and activation; and these are differentiated from their output.
+  if (adapted_ || activation_ == Activation::Relu || activation_ == Activation::Tanh) {
+    return out_.forward(context, in_.forward(context, {x}))[0];
   }
   return feed_forward(context.tape, x, context.parameter(in_.weight()),
                       context.parameter_if(in_.bias()), context.parameter(out_.weight()),
@@ -114,8 +130,8 @@ Variable FeedForward::run(Context& context, const Variable& x) const {
 GatedFeedForward::GatedFeedForward(const std::string& name, const Options& options)
     : UnaryLayer(name),
       activation_(options.activation),
-      gate_(name + ".gate", first_layer(options, std::nullopt)),
-      in_(name + ".in", first_layer(options, std::nullopt)),
+      gate_(name + ".gate", first_layer(options, std::nullopt, "gate")),
+      in_(name + ".in", first_layer(options, std::nullopt, "in")),
       out_(name + ".out", last_layer(options)) {}
 
 void GatedFeedForward::declare(ParameterSet& set) const {

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "runtime/layers/adapter.h"
 #include "runtime/layers/layer.h"
 
 namespace penstock {
@@ -22,7 +23,7 @@ struct SharedWeight {
   Initializer init;
 };
 
-// y = f(x W^T + b) over the last axis.
+// y = f(x W^T + b) over the last axis; with an adapter, what that adds is inside f.
 class Linear final : public UnaryLayer {
  public:
   struct Options {
@@ -31,6 +32,7 @@ class Linear final : public UnaryLayer {
     std::optional<Activation> activation = std::nullopt;
     double init_factor = 1.0;  // multiplies the standard deviation of the initial weights
     std::optional<SharedWeight> shared = std::nullopt;
+    std::optional<AdapterOptions> adapter = std::nullopt;
   };
   Linear(std::string name, const Options& options);
   [[nodiscard]] std::string kind() const override { return "linear"; }
@@ -45,6 +47,7 @@ class Linear final : public UnaryLayer {
  private:
   Options options_;
   Slot weight_, bias_;
+  std::optional<Adapter> adapter_;
 };
 
 // width -> hidden, activation, hidden -> width (Vaswani et al. 2017, 3.3): parameters `in` and
@@ -56,6 +59,7 @@ class FeedForward final : public UnaryLayer {
     bool bias = true;
     Activation activation = Activation::Relu;
     double in_init_factor = 1.0, out_init_factor = 1.0;
+    AdaptedParts adapted = {};  // in, out; of a gated one also gate
   };
   FeedForward(const std::string& name, const Options& options);
   [[nodiscard]] std::string kind() const override { return "feed-forward"; }
@@ -67,6 +71,7 @@ class FeedForward final : public UnaryLayer {
 
  private:
   Activation activation_;
+  bool adapted_;
   Linear in_, out_;
 };
 

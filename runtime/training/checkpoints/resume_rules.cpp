@@ -30,6 +30,7 @@ constexpr RuleOf kRules[] = {
     {"model.classes", Rule::FromData},
     {"model.from", Rule::Free},  // of the first step; what it says of the network is compared
     {"model.*", Rule::Fixed},
+    {"lora.from", Rule::Free},  // of the first step, too
     {"data.train", Rule::SameFile},
     {"data.validation", Rule::SameFile},
     {"data.vocabulary", Rule::SameFile},

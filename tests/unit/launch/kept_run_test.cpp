@@ -48,6 +48,16 @@ TEST_F(KeptRun, NeedsNoneOfItsData) {
   }
 }
 
+// Its checkpoints hold the adapters.
+TEST_F(KeptRun, NeedsNoFolderOfAdapters) {
+  Config config;
+  config.model.lora.rank = 4;
+  config.model.lora.from = "/gone/adapters";
+  const Config kept = parsed(kept_run_file(config)).config;
+  EXPECT_EQ(kept.model.lora.rank, 4);
+  EXPECT_EQ(kept.model.lora.from, "");
+}
+
 TEST_F(KeptRun, CanBeMovedAndLinked) {
   trained("run");
   const std::string moved = folder_.path() / "moved";

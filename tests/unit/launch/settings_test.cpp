@@ -100,5 +100,63 @@ TEST(Init, SkipsOnlyWhatItWouldLoad) {
               AllOf(HasSubstr("'init.skip'"), HasSubstr("--init PATH")));
 }
 
+TEST(Adapters, FreezeAllElse) {
+  const std::vector<std::string> all_else = {"*", "!*.lora_?"};
+  EXPECT_EQ(configured({"--lora.rank", "8"}).optimizer.freeze, all_else);
+  EXPECT_EQ(configured({}).optimizer.freeze, std::vector<std::string>{});
+  EXPECT_EQ(configured({"--lora.rank", "8", "--freeze", "embedding.*"}).optimizer.freeze,
+            std::vector<std::string>{"embedding.*"});
+  EXPECT_EQ(configured({"--lora.rank", "8", "--freeze", "!*"}).optimizer.freeze,
+            std::vector<std::string>{"!*"});
+}
+
+// What a run directory has: all keys, as they came to be.
+TEST(Adapters, OfAKeptRunFileMayBeLeftOut) {
+  const Folder folder;
+  const Config config = configured({"--lora.rank", "8", "--lora.targets", "query,key"});
+  const std::string kept = folder.write("run.toml", write_run_file(config));
+  EXPECT_EQ(write_run_file(configured({kept})), write_run_file(config));
+  EXPECT_TRUE(configured({kept, "--lora.rank", "0"}).optimizer.freeze.empty());
+}
+
+constexpr const char* kAdapterConfig = R"({"peft_type": "LORA", "r": 4, "lora_alpha": 12,
+  "lora_dropout": 0.25, "target_modules": ["v_proj", "k_proj"]})";
+
+TEST(Adapters, OfAFolderSayTheSection) {
+  const Folder folder;
+  folder.write("adapters/adapter_config.json", kAdapterConfig);
+  const std::string file = folder.write("r.toml", "[lora]\nfrom = 'adapters'\n");
+  const Config config = configured({file});
+  const LoraConfig& lora = config.model.lora;
+  EXPECT_EQ(lora.from, folder.path() / "adapters") << "beside the run file";
+  EXPECT_EQ(lora.rank, 4);
+  EXPECT_EQ(lora.alpha, 12.0);
+  EXPECT_EQ(lora.dropout, 0.25);
+  EXPECT_EQ(lora.targets, (std::vector<std::string>{"key", "value"}));
+  EXPECT_EQ(config.optimizer.freeze.size(), 2U);
+  EXPECT_EQ(configured({file, "--lora.dropout", "0"}).model.lora.dropout, 0.0);
+}
+
+TEST(Adapters, OfAFolderRefuseWhatSaysOtherwise) {
+  const Folder folder;
+  folder.write("adapters/adapter_config.json", kAdapterConfig);
+  const std::string file = folder.write("r.toml", "[lora]\nfrom = 'adapters'\n");
+  EXPECT_EQ(configured({file, "--lora.rank", "4", "--lora.targets", "value,key"}).model.lora.rank,
+            4);
+  EXPECT_THAT(argument_error({file, "--lora.rank", "8"}),
+              AllOf(HasSubstr("--lora.rank: 'lora.rank' is 8, but 4 in "),
+                    HasSubstr("adapter_config.json; leave it out")));
+  EXPECT_THAT(argument_error({file, "--lora.targets", "query"}),
+              HasSubstr("'lora.targets' is query, but key,value in"));
+  EXPECT_THAT(argument_error({"--lora.from", folder.path() / "none"}),
+              HasSubstr("'lora.from' is '"));
+}
+
+TEST(Adapters, NeedARank) {
+  EXPECT_THAT(argument_error({"--lora.alpha", "16"}),
+              AllOf(HasSubstr("--lora.alpha"), HasSubstr("add --lora.rank")));
+  EXPECT_EQ(configured({"--lora.alpha", "16", "--lora.rank", "0"}).model.lora.rank, 0);
+}
+
 }  // namespace
 }  // namespace penstock

@@ -45,6 +45,7 @@ TEST(ResumeRules, LetHowARunIsSpreadAndHowLongItGoesOnChange) {
     EXPECT_EQ(refusal("run", key, "1", "2"), "") << key;
   }
   EXPECT_EQ(refusal("checkpoint", "every", "100", "0"), "");
+  EXPECT_EQ(refusal("lora", "from", "\"a\"", "\"\""), "") << "adapters, too";
   EXPECT_EQ(refusal("init", "from", "\"a\"", "\"\""), "") << "weights come from the checkpoint";
   for (const char* key : {"learning_rate", "schedule", "weight_decay", "clip_norm"}) {
     EXPECT_EQ(refusal("optimizer", key, "1", "2"), "") << key;
@@ -61,6 +62,8 @@ TEST(ResumeRules, RefuseWhatMakesItAnotherRunWithBothValues) {
                                      {"data", "shuffle"},
                                      {"optimizer", "kind"},
                                      {"optimizer", "freeze"},
+                                     {"lora", "rank"},
+                                     {"lora", "targets"},
                                      {"a_new_section", "key"}}) {
     EXPECT_THAT(refusal(section, key, "1", "2"),
                 HasSubstr(std::string(section) + "." + key + " was 1 when"));

@@ -1,0 +1,75 @@
+#include "launch/program/hub/lora_section.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "kernels/error.h"
+#include "runtime/hub/adapters/adapter_folder.h"
+#include "runtime/models/adapters.h"
+
+namespace penstock {
+namespace {
+
+const Option& lora_option(const char* key) {
+  const Option* option = find_option(std::string("lora.") + key);
+  if (option == nullptr) fail_internal(std::string("there is no key lora.") + key);
+  return *option;
+}
+
+// Whatever order they are named in, or none of them.
+bool same_matrices(const LoraConfig& a, const LoraConfig& b) {
+  return adapted_parts(a).names == adapted_parts(b).names;
+}
+
+// `lora` is the settings' own.
+void take_from_folder(Settings& settings, LoraConfig& lora) {
+  Config folder;
+  folder.model.lora = read_adapter_config(lora.from);
+  for (const char* key : {"rank", "alpha", "targets"}) {
+    const Option& option = lora_option(key);
+    const OptionValue mine = option.get(settings.config);
+    const OptionValue theirs = option.get(folder);
+    option.set(settings.config, theirs);
+    if (!settings.given(option.name()) || mine == theirs) continue;
+    Config given = folder;
+    option.set(given, mine);
+    if (same_matrices(given.model.lora, folder.model.lora) && option.key == "targets") continue;
+    fail_input(fmt::format("{}: '{}' is {}, but {} in {}; leave it out",
+                           settings.place_of(option.name()), option.name(), text_of(mine),
+                           text_of(theirs), lora.from + "/" + kAdapterConfigFile));
+  }
+  // How they are trained from here on is the user's to say.
+  if (!settings.given("lora.dropout")) lora.dropout = folder.model.lora.dropout;
+}
+
+// Keys that mean nothing without adapters. The rank may be 0 on the command line, to leave out
+// those of a run file.
+void refuse_without_adapters(const Settings& settings) {
+  if (settings.given("lora.rank")) return;
+  constexpr std::array kNeedARank = {"lora.alpha", "lora.dropout", "lora.targets"};
+  for (const char* key : kNeedARank) {
+    if (!settings.given(key)) continue;
+    fail_input(fmt::format("{}: '{}' is for runs with adapters: add --lora.rank 8",
+                           settings.place_of(key), key));
+  }
+}
+
+}  // namespace
+
+void settle_lora(Settings& settings) {
+  LoraConfig& lora = settings.config.model.lora;
+  if (!lora.from.empty()) take_from_folder(settings, lora);
+  std::vector<std::string>& freeze = settings.config.optimizer.freeze;
+  if (lora.rank == 0) {
+    refuse_without_adapters(settings);
+    // A run's own file says what followed from its adapters, which the command line leaves out.
+    if (freeze == all_but_adapters()) freeze.clear();
+  } else if (freeze.empty()) {
+    freeze = all_but_adapters();
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,85 @@
+#include "runtime/hub/adapters/export_adapter.h"
+
+#include <map>
+#include <vector>
+
+#include "kernels/error.h"
+#include "runtime/checkpoint/file.h"
+#include "runtime/checkpoint/reader.h"
+#include "runtime/hub/adapters/adapter_folder.h"
+#include "runtime/hub/adapters/merged_weights.h"
+#include "runtime/hub/adapters/peft_names.h"
+#include "runtime/hub/config_json.h"
+#include "runtime/hub/draft_folder.h"
+#include "runtime/hub/kept_folder.h"
+#include "runtime/hub/names.h"
+#include "runtime/hub/numbers.h"
+#include "runtime/models/adapter_names.h"
+
+namespace penstock {
+namespace {
+
+// What goes into the file: their tensors, and ours of the same numbers by their names.
+struct AdapterFile {
+  SafetensorsHeader header{{}, {{"format", "pt"}}};
+  std::map<std::string, TensorInfo> ours;
+  std::vector<std::string> names;  // ours
+};
+
+AdapterFile adapters_of(const CheckpointReader& reader, const HubFamily& family,
+                        const std::string& dtype) {
+  AdapterFile file;
+  for (const CheckpointReader::Stored& stored : reader.model()) {
+    const TensorInfo& tensor = stored.tensor;
+    if (!is_of_adapter(tensor.name)) continue;
+    const std::string name = peft_name(family, tensor.name);
+    size_t elements = 1;
+    for (const int64_t extent : tensor.shape) elements *= static_cast<size_t>(extent);
+    file.header.tensors.push_back({name, dtype, tensor.shape, 0, elements * number_bytes(dtype)});
+    file.ours[name] = tensor;
+    file.names.push_back(tensor.name);
+  }
+  if (file.names.empty()) fail_input(reader.directory() + " has no adapters");
+  return file;
+}
+
+uint64_t write_adapters(const std::string& path, AdapterFile& adapters, CheckpointReader& reader) {
+  const std::string front = encode_safetensors_header(adapters.header);
+  OutputFile file(path);
+  file.write(front.data(), front.size());
+  MergedWeights weights(reader, {});  // beside an adapter there is none
+  std::vector<float> floats;
+  std::vector<std::byte> bytes;
+  uint64_t total = 0;
+  for (const TensorInfo& theirs : adapters.header.tensors) {
+    floats.resize(theirs.size_bytes() / number_bytes(theirs.dtype));
+    weights.read(adapters.ours.at(theirs.name), 0, floats);
+    bytes.resize(theirs.size_bytes());
+    from_floats(floats, theirs.dtype, bytes);
+    file.write(bytes.data(), bytes.size());
+    total += bytes.size();
+  }
+  (void)file.finish();
+  return total;
+}
+
+}  // namespace
+
+Exported export_adapter(const ExportRequest& request) {
+  const bool made = !request.config.empty();
+  const HubConfig config =
+      made ? parse_hub_config(request.config, kConfigFile) : read_hub_config(request.folder);
+  const HubFamily& family = hub_family(config.family);
+  CheckpointReader reader(request.checkpoint);
+  AdapterFile adapters = adapters_of(reader, family, request.dtype == "bf16" ? "BF16" : "F32");
+  DraftFolder draft(request.to);
+  // Of a network that came from no folder, the folder is its tokenizer's.
+  const std::string base = made ? "" : origin_of(request.folder);
+  (void)write_text(draft.path() + "/" + kAdapterConfigFile,
+                   adapter_config_text(request.lora, family, adapters.names, base));
+  const uint64_t bytes = write_adapters(draft.path() + "/" + kAdapterWeightsFile, adapters, reader);
+  draft.commit();
+  return {adapters.names.size(), 1, bytes};
+}
+
+}  // namespace penstock
