@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "kernels/error.h"
+#include "launch/program/help/flag.h"
 #include "launch/program/options/run_file.h"
 #include "launch/program/planning/plan_command.h"
 #include "runtime/checkpoint/layout.h"
@@ -46,7 +47,7 @@ CommandOptions export_options_into(ExportOptions& options) {
                                         "of the weights in the folder [fp32]")(
       "file-size", po::value(&options.file_size)->value_name("SIZE"),
       "most of a file of weights, unless one tensor is larger [5GB]")(
-      "merge", po::bool_switch(&options.merge),
+      "merge", flag(options.merge),
       "of a run with adapters: the whole network, the adapters added to its weights");
   return known;
 }
