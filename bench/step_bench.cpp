@@ -116,7 +116,6 @@ class Steps {
   void run() {
     step_.begin(++taken_, batches_->next());
     loss_ = step_.run().loss;
-    if (taken_ == 2) pipeline_.reserve_for_messages();
   }
 
   void finish() { pipeline_.drain(); }

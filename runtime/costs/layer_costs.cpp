@@ -8,6 +8,7 @@
 #include "kernels/counting/counting_device.h"
 #include "kernels/ops/pointwise.h"
 #include "runtime/configuration/name_patterns.h"
+#include "runtime/costs/kept_once.h"
 #include "runtime/costs/layer_probe.h"
 #include "runtime/layers/skip.h"
 
@@ -65,48 +66,6 @@ int64_t bytes_of(const Shapes& shapes, DType dtype) {
   return bytes;
 }
 
-int64_t sum(const std::vector<int64_t>& values) {
-  int64_t total = 0;
-  for (int64_t value : values) total += value;
-  return total;
-}
-
-// Counts each tensor between two layers once, however many of them keep it: what a layer keeps of
-// its outputs is its own, what it keeps of its inputs is its own unless a layer before it kept them
-// already. One chain for the tape, one for what stays between the halves.
-class Chain {
- public:
-  struct Share {
-    int64_t own = 0;     // of this layer
-    int64_t shared = 0;  // kept by this layer, but counted with one before
-  };
-  // `data`: bytes of the tensors that enter the first layer, which their loader keeps.
-  explicit Chain(std::vector<int64_t> data) : before_(std::move(data)) {}
-  Share next(const Layer& layer, const Kept& kept, const std::vector<int>& view_of) {
-    if (!layer.pops().empty()) before_.push_back(aside_.at(layer.pops()));
-    Share share{kept.own + sum(kept.outputs), 0};
-    for (size_t i = 0; i < before_.size(); ++i) {
-      (before_[i] > 0 ? share.shared : share.own) += kept.inputs[i];
-    }
-    std::vector<int64_t> after = kept.outputs;
-    for (size_t i = 0; i < after.size(); ++i) {
-      if (view_of[i] < 0) continue;
-      const auto input = static_cast<size_t>(view_of[i]);
-      after[i] = std::max(before_[input], kept.inputs[input]);
-    }
-    before_ = std::move(after);
-    if (!layer.stashes().empty()) {
-      aside_[layer.stashes()] = before_.back();
-      before_.pop_back();
-    }
-    return share;
-  }
-
- private:
-  std::vector<int64_t> before_;  // of the tensors that enter the next layer, bytes kept already
-  std::unordered_map<std::string, int64_t> aside_;  // of skips, by name
-};
-
 LayerCost cost_of(const Layer& layer, const Found& found) {
   const ProbeTimes& t = found.times;
   const ProbeMemory& m = found.memory;
@@ -147,21 +106,15 @@ Found probe(const Walk& walk, const std::unique_ptr<Layer>& layer, const Shapes&
   return found;
 }
 
-Shapes entering(const ProbeSetup& setup) {
-  std::vector<int64_t> extents = {setup.batch};
-  const auto sample = setup.input.shape.extents();
-  extents.insert(extents.end(), sample.begin(), sample.end());
-  return {Shape(std::span<const int64_t>(extents))};
-}
-
 ModelCosts walk_layers(const Walk& walk) {
   ModelCosts costs;
   costs.device = walk.device.description();
   costs.micro_batch_size = walk.setup.batch;
   std::unordered_map<std::string, Found> known;
-  ShapeWalk shapes(entering(walk.setup));
-  Chain tape({bytes_of(shapes.between(), walk.setup.input.dtype)});
-  Chain half({bytes_of(shapes.between(), walk.setup.input.dtype)});
+  ShapeWalk shapes(Shapes{with_batch(walk.setup.batch, walk.setup.input.shape)});
+  // Of the tape, and of what stays between the halves.
+  KeptOnce tape({bytes_of(shapes.between(), walk.setup.input.dtype)});
+  KeptOnce half({bytes_of(shapes.between(), walk.setup.input.dtype)});
   const std::vector<std::string>& freeze = walk.setup.optimizer.freeze;
   ParameterSet all;
   bool data = true;      // what enters has no gradient: the data, or views of them
@@ -184,7 +137,7 @@ ModelCosts walk_layers(const Walk& walk) {
     const ProbeMemory& memory = found->second.memory;
     data = data && std::all_of(memory.view_of.begin(), memory.view_of.end(),
                                [](int input) { return input >= 0; });
-    const Chain::Share on_tape = tape.next(*layer, memory.tape, memory.view_of);
+    const KeptOnce::Share on_tape = tape.next(*layer, memory.tape, memory.view_of);
     cost.tape_bytes = on_tape.own;
     cost.shared_input_bytes = on_tape.shared;
     cost.weight_half_bytes = half.next(*layer, memory.half, memory.view_of).own;

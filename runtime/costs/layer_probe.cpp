@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "kernels/philox.h"
 #include "runtime/configuration/name_patterns.h"
 
 namespace penstock {
@@ -11,64 +10,8 @@ namespace {
 constexpr uint64_t kSeed = 1;
 
 // What a tensor takes of its device.
-int64_t whole_lines(int64_t bytes) {
-  return (bytes + 63) / 64 * 64;
-}
 int64_t bytes_in_use(const Tensor& tensor) {
   return whole_lines(static_cast<int64_t>(tensor.size_bytes()));
-}
-
-Shape batched(int64_t batch, const Shape& sample) {
-  std::vector<int64_t> extents = {batch};
-  extents.insert(extents.end(), sample.extents().begin(), sample.extents().end());
-  return Shape(std::span<const int64_t>(extents));
-}
-
-// Numbers around zero, as activations and gradients are: products of zeros draw less power than
-// those of a training run, and processors go faster. Ids and labels are 0, which is always valid.
-Tensor pattern(const Shape& shape, DType dtype, Device& device) {
-  if (dtype == DType::I32) return device.zeros(shape, dtype, Purpose::Workspace);
-  Tensor filled = device.empty(shape, dtype, Purpose::Workspace);
-  if (!device.holds_values()) return filled;
-  std::vector<float> numbers(static_cast<size_t>(shape.elements()));
-  const RandomStream stream = random_stream(kSeed, hash_name("probe"));
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    numbers[i] = uniform_of(philox(stream, i / 4)[i % 4]) - 0.5F;
-  }
-  Tensor wide = device.empty(shape, DType::F32, Purpose::Workspace);
-  device.copy_from_host(wide, numbers.data(), numbers.size() * sizeof(float));
-  device.pointwise().copy(filled, wide);
-  return filled;
-}
-
-// Full ones: what a layer does with padding is not its cost.
-Tensor lengths(int64_t batch, int64_t longest, Device& device) {
-  Tensor filled = device.empty({batch}, DType::I32, Purpose::Workspace);
-  if (!device.holds_values()) return filled;
-  const std::vector<int32_t> all(static_cast<size_t>(batch), static_cast<int32_t>(longest));
-  device.copy_from_host(filled, all.data(), all.size() * sizeof(int32_t));
-  return filled;
-}
-
-// A batch field as a loader gives it: the network's input, lengths, other tokens, or labels.
-struct FieldForm {
-  Shape shape;
-  DType dtype;
-  bool counts = false;  // lengths
-};
-
-FieldForm field_form(const std::string& name, const ProbeSetup& setup) {
-  const ModelInput& input = setup.input;
-  if (name == input.field) return {batched(setup.batch, input.shape), input.dtype};
-  if (name.ends_with("_lengths")) return {{setup.batch}, DType::I32, true};
-  const Shape label = input.label_per_position ? input.shape : Shape{};
-  return {batched(setup.batch, label), DType::I32};
-}
-
-Tensor field(const std::string& name, const ProbeSetup& setup, Device& device) {
-  const FieldForm form = field_form(name, setup);
-  if (form.counts) return lengths(setup.batch, setup.input.shape[0], device);
-  return pattern(form.shape, form.dtype, device);
 }
 
 // Beside weights and gradients.
@@ -116,18 +59,6 @@ bool trains(const Layer& layer, std::span<const std::string> freeze) {
                              [&](const Parameter& p) { return !matches_any(p.name, freeze); });
 }
 
-std::vector<DataField> fields_of(const Layer& layer, bool first, const ProbeSetup& setup) {
-  std::vector<std::string> names = layer.reads();
-  if (first) names.push_back(setup.input.field);
-  std::vector<DataField> fields;
-  for (const std::string& name : names) {
-    const FieldForm form = field_form(name, setup);
-    const int64_t bytes = form.shape.elements() * static_cast<int64_t>(size_of(form.dtype));
-    fields.push_back({name, whole_lines(bytes)});
-  }
-  return fields;
-}
-
 LayerProbe::LayerProbe(const std::unique_ptr<Layer>& layer, const Shapes& inputs, ProbePlace place,
                        const ProbeSetup& setup, Device& device)
     : layer_(layer),
@@ -150,11 +81,12 @@ LayerProbe::LayerProbe(const std::unique_ptr<Layer>& layer, const Shapes& inputs
   for (const Tensor& gradient : gradients_in(state)) blocks += squares_blocks(gradient.elements());
   squares_ = device.empty({blocks}, DType::F64, Purpose::Workspace);
   const DType entering = place.first ? setup.input.dtype : setup.dtype;
-  for (const Shape& shape : inputs) input_patterns_.push_back(pattern(shape, entering, device));
+  for (const Shape& shape : inputs)
+    input_patterns_.push_back(probe_pattern(shape, entering, device));
   for (const Shape& shape : layer->infer(inputs)) {
-    gradient_patterns_.push_back(pattern(shape, setup.dtype, device));
+    gradient_patterns_.push_back(probe_pattern(shape, setup.dtype, device));
   }
-  for (const std::string& name : field_names_) fields_.push_back(field(name, setup, device));
+  for (const std::string& name : field_names_) fields_.push_back(probe_field(name, setup, device));
   batch_.pass.seed = kSeed;
   batch_.pass.step = 1;
   batch_.field_names = &field_names_;
@@ -203,7 +135,7 @@ ProbeMemory LayerProbe::memory() {
   StageWeights& weights = stage_.weights();
   const bool has_weights = std::ranges::any_of(weights.state(), &StateEntry::is_parameter);
   const int64_t no_weights = has_weights ? 0 : 64;
-  const int64_t no_gradients = weights.gradients().elements() == 0 ? 64 : 0;
+  const int64_t no_gradients = weights.gradients().all().elements() == 0 ? 64 : 0;
   memory.parameters = use.current_of(Purpose::Parameters) - no_weights;
   memory.gradients = use.current_of(Purpose::Gradients) - no_gradients;
   memory.workspace = use.current_of(Purpose::Workspace) - workspace;

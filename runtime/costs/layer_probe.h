@@ -8,28 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "runtime/models/models.h"
+#include "runtime/costs/probe_data.h"
 #include "runtime/optimizer/average.h"
 #include "runtime/optimizer/optimizer.h"
-#include "runtime/plan/layer_cost.h"
 #include "runtime/stage/stage.h"
 
 namespace penstock {
 
-// What all probes of a network share.
-struct ProbeSetup {
-  ModelInput input;
-  int64_t batch = 1;
-  DType dtype = DType::F32;
-  OptimizerConfig optimizer;
-};
-
 // Whether it has a parameter that no pattern of `freeze` names.
 [[nodiscard]] bool trains(const Layer& layer, std::span<const std::string> freeze);
-
-// What a layer reads of a batch, where the device has a copy of it. `first`: of its network.
-[[nodiscard]] std::vector<DataField> fields_of(const Layer& layer, bool first,
-                                               const ProbeSetup& setup);
 
 // What a meter shows: all that was done so far.
 struct Reading {

@@ -13,12 +13,13 @@ namespace {
 
 using nlohmann::json;
 
-// nlohmann's events, with the place of each.
+// nlohmann's events, with the place of each: the functions are those that its SAX interface wants,
+// one for each kind of value.
 class Teller {
  public:
-  Teller(const std::string& where, JsonReader& reader) : where_(where), reader_(reader) {}
-
-  uint64_t* byte() { return &place_.byte; }
+  // `place`: where the values are, of which somebody else counts the bytes.
+  Teller(const std::string& where, JsonPlace& place, JsonReader& reader)
+      : where_(where), place_(place), reader_(reader) {}
 
   bool null() { return other(); }
   bool boolean(bool /*value*/) { return other(); }
@@ -102,8 +103,8 @@ class Teller {
   }
 
   const std::string& where_;
+  JsonPlace& place_;
   JsonReader& reader_;
-  JsonPlace place_;
   std::vector<Level> levels_;
 };
 
@@ -114,10 +115,11 @@ void fail_at(const std::string& where, uint64_t byte, const std::string& what) {
 }
 
 void read_json(std::string_view text, const std::string& where, JsonReader& reader) {
-  Teller teller(where, reader);
+  JsonPlace place;
+  Teller teller(where, place, reader);
   const char* end = text.data() + text.size();
-  (void)json::sax_parse(CountingIterator(text.data(), teller.byte()),
-                        CountingIterator(end, teller.byte()), &teller);
+  (void)json::sax_parse(CountingIterator(text.data(), &place.byte),
+                        CountingIterator(end, &place.byte), &teller);
 }
 
 }  // namespace penstock

@@ -121,7 +121,11 @@ void Pipeline::prepare_one_position() {
 
 bool Pipeline::run(StepInput input) {
   input.pass.replicas = exchange_.get();
-  if (input.pass.training) return train_->run(input);
+  if (input.pass.training) {
+    const bool goes_on = train_->run(input);
+    if (warm_up_steps_ < kWarmUpSteps && ++warm_up_steps_ == kWarmUpSteps) reserve_for_messages();
+    return goes_on;
+  }
   const bool one_position = !input.decoding.empty() && input.decoding[0].one_position;
   return (one_position ? one_position_ : evaluate_)->run(input);
 }
@@ -141,7 +145,7 @@ void Pipeline::make_stages(const Config& config, Device& device) {
     Stage& stage = *stages_.back();
     stage.allocate(config.run.seed);
     if (config.pipeline.reduction == "exact") {
-      stage.weights().add_in_pairs(config.pipeline.micro_batches, device);
+      stage.weights().gradients().add_in_pairs(config.pipeline.micro_batches);
     }
     stages_by_index_[static_cast<size_t>(s)] = &stage;
   }

@@ -28,6 +28,10 @@ struct FieldsRead {
 
 class Pipeline {
  public:
+  // Of a process: shapes repeat from the first one on, but caches fill during these, and afterwards
+  // a step asks the system for nothing.
+  static constexpr int64_t kWarmUpSteps = 2;
+
   // Collective. `blueprint` must outlive the pipeline, to which its layers then belong.
   Pipeline(const Config& config, const Blueprint& blueprint, const Grid& grid, Network& network,
            Device& device);
@@ -35,7 +39,7 @@ class Pipeline {
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
-  // Runs one training step (input.training), or one evaluation pass, of one position where
+  // Runs one training step (input.pass.training), or one evaluation pass, of one position where
   // input.decoding says so.
   // False where input.settle has stopped it (executor.h).
   bool run(StepInput input);
@@ -50,9 +54,6 @@ class Pipeline {
   // changed. Collective over the replicas, after the weights were. Else does nothing.
   void spread_weights();
   void drain() { links_->drain(); }
-  // After the first steps: spare memory for messages that a slow neighbour leaves in flight longer
-  // than it did so far, so that the steady state asks the system for nothing.
-  void reserve_for_messages();
 
   [[nodiscard]] const Blueprint& blueprint() const { return blueprint_; }
   [[nodiscard]] const FieldsRead& reads() const { return reads_; }
@@ -65,6 +66,8 @@ class Pipeline {
  private:
   void make_stages(const Config& config, Device& device);
   void list_state();
+  // Spare memory for messages that a slow neighbour leaves in flight longer than it did so far.
+  void reserve_for_messages();
   [[nodiscard]] bool holds_loss() const;
   [[nodiscard]] std::vector<std::string> fields() const;
   // Of micro-batches of that size; the last two as in Executor::Parts.
@@ -93,6 +96,7 @@ class Pipeline {
   Diary* diary_;                  // null: none is kept
   std::vector<int> world_ranks_;  // by stage, of this replica
   std::unique_ptr<Executor> train_, evaluate_;
+  int64_t warm_up_steps_ = 0;               // of those, run so far
   std::unique_ptr<Executor> one_position_;  // null until prepared
 };
 

@@ -28,8 +28,7 @@ namespace penstock {
 
 class RunReport {
  public:
-  // Shapes repeat from the first step on, but caches fill during the first ones.
-  static constexpr int64_t kWarmUpSteps = 2;
+  static constexpr int64_t kWarmUpSteps = Pipeline::kWarmUpSteps;
 
   // Collective over all ranks. `forecast`: on rank 0. All else must outlive this.
   RunReport(const Config& config, const Station& station, const Pipeline& pipeline,

@@ -46,13 +46,11 @@ void Stage::begin_step(bool gradients_stay) {
     of_micro_batch.loss.reset();
     of_micro_batch.auxiliary.clear();
   }
-  weights_.begin_sums(device_, gradients_stay);
+  weights_.gradients().begin_step(gradients_stay);
   for (StepSums& sums : weights_.set().declared().step_sums) {
     sums.rows = 0.0;  // a step before that was left out has not been ended
     sums.remembered.clear();
   }
-  weights_.gradient_sum().begin();
-  weights_.forward_sum().begin();
 }
 
 void Stage::end_step(int replicas) {
@@ -95,9 +93,9 @@ void Stage::release_stash(int index) {
 Tape& Stage::take_tape() {
   if (spare_tapes_.empty()) {
     const auto part_done = [this](size_t layer) {
-      weights_.complete_gradients(layer, device_);
+      weights_.gradients().complete(layer);
       if (probed_ != nullptr) show_gradients(layer);
-      weights_.buckets().layer_done(layer);
+      weights_.gradients().layer_done(layer);
     };
     spare_tapes_.push_back(&tapes_.emplace_back(device_, TapeHooks{progress_, part_done}));
   }
@@ -206,7 +204,7 @@ Tensors Stage::forward(const MicroBatch& batch, Tensors inputs, bool keep_tape) 
   }
   take_along(x, plan_.leaving, skips);
   if (batch.pass.training) {
-    weights_.forward_sum().next();
+    weights_.gradients().forward_done();
   } else {
     release_stash(batch.index);
   }
@@ -220,7 +218,7 @@ void Stage::recompute(const MicroBatch& batch) {
 
 // These layers have no gradients: a bucket that waits for them is told that they are done.
 void Stage::pass_over(const Segment& segment) {
-  for (size_t i = segment.plan->last; i-- > segment.plan->first;) weights_.buckets().layer_done(i);
+  for (size_t i = segment.plan->last; i-- > segment.plan->first;) weights_.gradients().layer_done(i);
 }
 
 Tensors Stage::run_backward(const MicroBatch& batch, Tensors gradients, Halves halves) {
@@ -271,7 +269,7 @@ Tensors Stage::backward(const MicroBatch& batch, Tensors gradients) {
   probed_ = batch.pass.probe != nullptr ? &batch : nullptr;
   Tensors g = run_backward(batch, std::move(gradients), Halves::Both);
   probed_ = nullptr;
-  weights_.gradient_sum().next();
+  weights_.gradients().backward_done();
   release_stash(batch.index);
   return g;
 }
@@ -293,7 +291,7 @@ void Stage::backward_weight(const MicroBatch& batch) {
     release_tape(segment);
   }
   probed_ = nullptr;
-  weights_.gradient_sum().next();
+  weights_.gradients().backward_done();
   release_stash(batch.index);
 }
 

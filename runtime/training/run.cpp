@@ -70,7 +70,6 @@ RunSummary Run::to_the_end() {
     if (number == before + 1 && station_.network.diary() != nullptr) {
       station_.network.diary()->settle();
     }
-    if (number == before + RunReport::kWarmUpSteps) pipeline_.reserve_for_messages();
     for (const std::string& line : report_.slow_ranks()) note("warning: " + line);
     const bool last = number == config_.run.steps;
     if (!stops && is_evaluated(number)) evaluate(number);

@@ -151,7 +151,7 @@ Settled Step::settle_before_backwards() {
   settle();
   const StepRecord& before = settled_.back();
   if (std::exchange(gradients_stay_, false)) {
-    for (const auto& stage : pipeline_.stages()) stage->weights().begin_gradients(device_);
+    for (const auto& stage : pipeline_.stages()) stage->weights().gradients().begin_gradients();
   }
   if (!before.rolled_back) return Settled::GoOn;
   return before.left_out && config_.run.on_nonfinite != "skip" ? Settled::Stop : Settled::Again;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/schedule/generators/known_schedules.h"
+#include "runtime/schedule/text/csv.h"
 #include "tests/distributed/promise_networks.h"
 
 namespace penstock {
@@ -116,6 +117,38 @@ TEST(ConditionsDiagonal, HasEveryNetworkConditionScheduleModeAndNumberOfRanks) {
   EXPECT_EQ(schedules.size(), schedule_names().size());
   EXPECT_EQ(modes.size(), 3U);
   EXPECT_EQ(ranks.size(), 2U);
+}
+
+// What training_test.cpp promises beside schedules, with three replicas and two threads.
+class Three : public testing::Test {
+ protected:
+  static constexpr const char* kLargeTranslation =
+      " --model.width 96 --model.hidden 384 --model.context 48 --steps 3 ";
+  Scratch scratch_{"three"};
+  const std::string how_ = std::string(kThreeByTwo) + kLargeTranslation;
+  std::string run_file_ = write_run_file(scratch_, kNetworks[1]);
+  [[nodiscard]] Trajectory on(int ranks_a_replica, const std::string& options) const {
+    return train(scratch_, run_file_, ranks_a_replica * kThree, how_ + options);
+  }
+};
+
+TEST_F(Three, CutsAndSchedulesFromFilesGiveTheBitsOfOneRankAReplica) {
+  const Trajectory one = on(1, "--schedule gpipe");
+  ASSERT_EQ(one.losses.size(), 3U);
+  for (const char* options :
+       {"--stages 2 --split 2,7", "--stages 2 --split 6,3 --recompute layer"}) {
+    expect_same_bits(one, on(2, options), options);
+  }
+  const std::string csv = scratch_.write("mine.csv", to_csv(make_schedule("zb-v", 2, 3)));
+  expect_same_bits(one, on(2, "--schedule " + csv), csv);
+}
+
+TEST_F(Three, NarrowWiresGiveOneResultForOneCut) {
+  const std::string wire = "--wire bf16 --stages 2 --schedule ";
+  const Trajectory cut = on(2, wire + "gpipe --recompute none");
+  ASSERT_EQ(cut.losses.size(), 3U);
+  EXPECT_NE(cut.losses, on(2, "--stages 2").losses);
+  expect_same_bits(cut, on(2, wire + "zb-h1 --recompute layer"), "zb-h1");
 }
 
 // Convolutions add up over threads: where they find two, the bits are others. Else nothing was

@@ -89,6 +89,29 @@ INSTANTIATE_TEST_SUITE_P(Cut, ImageNetworks,
                                   std::to_string(std::get<1>(test.param)) + "_ranks";
                          });
 
+class ImageConditions : public testing::TestWithParam<NamedNetwork> {};
+
+TEST_P(ImageConditions, OfThreeReplicasAndTwoThreadsGiveTheBitsOfOneRankAReplica) {
+  const NamedNetwork& network = GetParam();
+  const Scratch scratch("image-conditions-" + std::string(network.name));
+  const std::string run_file = write_run_file(scratch, network);
+  const std::string how = std::string(kThreeByTwo) + "--steps 3 --micro-batches 2 ";
+  const Trajectory one =
+      train(scratch, run_file, kThree, how + "--schedule gpipe --recompute none");
+  ASSERT_EQ(one.losses.size(), 3U);
+  EXPECT_NE(one.gradient_norms,
+            train(scratch, run_file, kThree, how + "--run.threads 1").gradient_norms)
+      << "nothing was shared out";
+  for (const char* rest : {"--schedule 1f1b --recompute layer", "--schedule zb-h1"}) {
+    const std::string options = how + "--stages 2 --split " + cuts(network).at(2) + " " + rest;
+    expect_same_bits(one, train(scratch, run_file, 2 * kThree, options), options);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, ImageConditions,
+                         testing::Values(kAmoebaNetD, kAmoebaNetB, kUNet),
+                         [](const auto& test) { return std::string(test.param.name); });
+
 // The rank of the auxiliary head counts the targets for itself, over its own replicas.
 TEST(AuxiliaryHeads, OfReplicasAddUp) {
   const Scratch scratch("auxiliary-replicas");
@@ -158,6 +181,18 @@ TEST(NormOverReplicas, GivesTheSameBitsForEveryK) {
         expect_same_bits(one, train(scratch, run_file, 4, options), options);
       }
     }
+  }
+}
+
+TEST(NormOverReplicas, OfThreeWithTwoThreadsGivesTheSameBitsForEveryK) {
+  const Scratch scratch("norm-replicas-three");
+  const std::string run_file = write_run_file(scratch, kNormed);
+  const std::string how = std::string(kTogether) + kThreeByTwo;
+  const Trajectory one = train(scratch, run_file, kThree, how + "--schedule gpipe");
+  ASSERT_EQ(one.losses.size(), 4U);
+  for (const char* rest : {"--stages 2 --schedule 1f1b --recompute stage",
+                           "--stages 4 --schedule zb-v --recompute none"}) {
+    expect_same_bits(one, train(scratch, run_file, 2 * kThree, how + rest), rest);
   }
 }
 

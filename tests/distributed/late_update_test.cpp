@@ -77,6 +77,18 @@ TEST_F(LateUpdate, GivesTheBitsOfOneThatWaitsAtEveryScheduleAndNumberOfRanks) {
   }
 }
 
+TEST_F(LateUpdate, GivesTheBitsOfOneThatWaitsWithThreeReplicasAndTwoThreads) {
+  const std::string clipped = " --optimizer.clip_norm 0.75 --model.context 64 --run.threads 2 ";
+  const Trajectory waits = trained(1, clipped + "--micro-batches 12");
+  ASSERT_EQ(waits.losses.size(), 6U);
+  const Trajectory late =
+      trained(6, clipped +
+                     "--optimizer.barrier false --replicas 3 --stages 2 --schedule zb-h2 "
+                     "--micro-batches 4");
+  expect_same_bits(waits, late, "three replicas");
+  EXPECT_GT(rolled_back(), 0) << "else this says little";
+}
+
 // A learning rate at which the second step's loss is no number.
 TEST_F(LateUpdate, LeavesOutWhatIsNotFinite) {
   const std::string diverges = "--optimizer.learning_rate 1e30 --micro-batches 4 ";

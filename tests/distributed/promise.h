@@ -34,6 +34,11 @@ inline void PrintTo(const NamedNetwork& network, std::ostream* out) {
 
 inline constexpr const char* kRecomputeModes[] = {"none", "stage", "layer"};
 
+// With two replicas sums are right in any order, and with one thread nothing is shared out: the
+// least with which a promise can be broken.
+inline constexpr int kThree = 3;
+inline constexpr const char* kThreeByTwo = " --replicas 3 --run.threads 2 ";
+
 // A step is three micro-batches of two samples: fewer than ranks, as many, or no multiple of them.
 inline constexpr const char* kCommon = R"(
 [optimizer]

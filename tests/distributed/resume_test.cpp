@@ -251,6 +251,19 @@ TEST(ResumeDiagonal, LoadsOnEveryGrid) {
   EXPECT_EQ(saved.size(), 4U) << "on stages, on replicas, on both";
 }
 
+TEST(ResumeConditions, OfThreeReplicasAndTwoThreadsGoesOnAsIfItHadNeverStopped) {
+  for (const int network : {0, 2}) {
+    const Runs runs(kCases[network]);
+    const std::string how = "--micro-batches 2 --run.threads 2";
+    runs.expect_trained("whole", {1, 3, "--schedule gpipe --recompute none"}, how);
+    const Trajectory rest = after_the_stop(runs.path("whole"));
+    ASSERT_EQ(rest.losses.size(), size_t{kEnd - kStop});
+    const GridOf grid = {2, 3, "--schedule 1f1b --recompute layer"};
+    runs.expect_resumed("resumed", grid, how);
+    expect_same_bits(rest, read_trajectory(runs.path("resumed")), kCases[network].name);
+  }
+}
+
 // With weights that stay as they are, a step's loss is that of its samples: two steps of half the
 // mini-batch have those of the one.
 TEST(ResumedData, GoOnWithTheNextSampleAtAnotherMiniBatch) {

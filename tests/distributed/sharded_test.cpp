@@ -101,6 +101,9 @@ std::vector<int64_t> optimizer_bytes(const std::string& run_directory, int64_t* 
 class Sharded : public testing::TestWithParam<SharedCase> {
  protected:
   const SharedCase& case_ = GetParam();
+  // Where there are three replicas there are two threads, and enough for them to share.
+  const std::string threads_ =
+      case_.replicas == kThree ? " --run.threads 2 --model.vocabulary 1001 " : " ";
   const bool exact_ = std::string(case_.name).ends_with("exact_norms");
   Scratch scratch_{std::string("sharded-") + case_.name};
   std::string run_file_ = scratch_.write(
@@ -110,7 +113,7 @@ class Sharded : public testing::TestWithParam<SharedCase> {
     return train(scratch_, run_file_, stages * replicas,
                  (exact_ ? "--reduction exact --stages " : "--stages ") + std::to_string(stages) +
                      " --replicas " + std::to_string(replicas) + " --micro-batches " +
-                     std::to_string(8 / replicas) + " " + more);
+                     std::to_string(8 / replicas) + threads_ + more);
   }
 };
 

@@ -154,12 +154,13 @@ TEST_P(Transfer, OfReplicasGivesTheSameBitsForEveryK) {
   const std::string run_file = write_run_file(scratch, c.network);
   (void)train(scratch, run_file, 1, "--steps 2");
   std::filesystem::rename(scratch.path("run"), scratch.path("source"));
-  const std::string how = std::string("--steps 3 --replicas 2 --init ") + scratch.path("source") +
-                          " --init.skip '" + c.skip + "' --freeze '" + c.freeze + "' " + c.head +
-                          " ";
-  const Trajectory one = train(scratch, run_file, 2, how);
+  const std::string how = std::string("--steps 3") + kThreeByTwo + "--init " +
+                          scratch.path("source") + " --init.skip '" + c.skip + "' --freeze '" +
+                          c.freeze + "' " + c.head + " ";
+  const Trajectory one = train(scratch, run_file, kThree, how);
   for (const char* options : {"--recompute layer", "--schedule zb-h1 --recompute none"}) {
-    expect_same_bits(one, train(scratch, run_file, 4, how + "--stages 2 " + options), options);
+    expect_same_bits(one, train(scratch, run_file, 2 * kThree, how + "--stages 2 " + options),
+                     options);
   }
 }
 

@@ -9,8 +9,13 @@ Of README.md, docs/ and the examples' page:
   * a block of TOML with a [sweep] is a sweep file whose points can be listed
   * docs/run_file.md is what `penstock help run-file` prints
   * README.md has at most 1,500 words
+
+Of docs/architecture.md and docs/one_micro_batch.md, for whoever changes the program:
+  * a file or folder, and a type, that is named in back quotes is in the tree
+  * the table of rooms has a row for each folder of runtime/ and no other, and names each folder below
 """
 
+import fnmatch
 import re
 import shlex
 import shutil
@@ -22,7 +27,7 @@ from pathlib import Path
 PROGRAM, SOURCE = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
 PAGES = [SOURCE / "README.md", *sorted((SOURCE / "docs").glob("*.md")), SOURCE / "launch/examples/README.md"]
 failures = []
-checked = {"links": 0, "commands": 0, "outputs": 0, "run files": 0}
+checked = {"links": 0, "commands": 0, "outputs": 0, "run files": 0, "places": 0}
 
 
 def fail(page, text):
@@ -170,6 +175,49 @@ def check_sweep_file(page, text, folder):
         fail(page, f"a sweep file is refused: {printed}")
 
 
+# ---- the tree
+
+ROOMS = ["kernels", "runtime", "launch", "tests", "bench"]
+
+
+def tree():
+    """Files and folders below the rooms, as paths that begin with a slash; and the words of the sources."""
+    paths, words = [], set()
+    for room in ROOMS:
+        for path in (SOURCE / room).rglob("*"):
+            paths.append("/" + path.relative_to(SOURCE).as_posix())
+            if path.suffix in (".h", ".cpp"):
+                words.update(re.findall(r"\w+", path.read_text(encoding="utf-8", errors="replace")))
+    return paths, words
+
+
+def check_places(page, paths, words):
+    for quoted in re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)):
+        word = quoted.split()[0].rstrip("/")
+        if re.fullmatch(r"[\w./*-]+\.(h|cpp|cu|py|sh)", word) or quoted.endswith("/"):
+            checked["places"] += 1
+            if not any(fnmatch.fnmatch(path, "*/" + word) for path in paths):
+                fail(page, f"there is no {quoted} in the tree")
+        elif name := re.fullmatch(r"([A-Z][a-z]+(?:[A-Z]\w*)*)((?:::|\.)\w+)?", word):
+            checked["places"] += 1
+            if name.group(1) not in words:
+                fail(page, f"no source knows {word}")
+
+
+def check_rooms(page):
+    text = page.read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `runtime/(\w+)/`(.*)$", text, re.M))
+    for both in re.findall(r"^\| `runtime/(\w+)/`, `runtime/(\w+)/`(.*)$", text, re.M):
+        rows[both[1]] = rows[both[0]]
+    rooms = {path.name for path in (SOURCE / "runtime").iterdir() if path.is_dir()}
+    for room in sorted(rooms ^ rows.keys()):
+        fail(page, f"runtime/{room} is {'not in the table of rooms' if room in rooms else 'no room'}")
+    for room in sorted(rooms & rows.keys()):
+        for folder in (SOURCE / "runtime" / room).iterdir():
+            if folder.is_dir() and not re.search(rf"[`/]{folder.name}/", rows[room]):
+                fail(page, f"the row of runtime/{room} does not name {folder.name}/")
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -194,6 +242,10 @@ def main():
                     check_run_file(page, text, folder)
                 elif language == "toml" and "[sweep]" in text:
                     check_sweep_file(page, text, folder)
+    paths, sources = tree()
+    for page in ("architecture.md", "one_micro_batch.md"):
+        check_places(SOURCE / "docs" / page, paths, sources)
+    check_rooms(SOURCE / "docs" / "architecture.md")
     reference = SOURCE / "docs" / "run_file.md"
     if reference.read_text(encoding="utf-8") != run([PROGRAM, "help", "run-file"])[0]:
         fail(reference, "is not what the program says: penstock help run-file > docs/run_file.md")

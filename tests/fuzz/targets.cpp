@@ -7,6 +7,7 @@
 #include "kernels/error.h"
 #include "launch/program/options/run_file.h"
 #include "launch/program/planning/profile_file.h"
+#include "launch/program/planning/profile_table.h"
 #include "runtime/checkpoint/manifest.h"
 #include "runtime/checkpoint/safetensors.h"
 #include "runtime/data/images/archive.h"

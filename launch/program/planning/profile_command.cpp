@@ -13,6 +13,7 @@
 #include "launch/program/help/flag.h"
 #include "launch/program/output.h"
 #include "launch/program/planning/profile_file.h"
+#include "launch/program/planning/profile_table.h"
 #include "launch/program/setup.h"
 #include "runtime/blueprint/layout.h"
 #include "runtime/costs/layer_costs.h"

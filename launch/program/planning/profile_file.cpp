@@ -3,15 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "kernels/error.h"
-#include "launch/program/planning/link_table.h"
+#include "launch/program/planning/layer_figures.h"
 #include "runtime/files/input_file.h"
 #include "runtime/files/json.h"
-#include "runtime/telemetry/units.h"
 
 namespace penstock {
 namespace {
@@ -20,46 +18,12 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 2;
 
-// Every figure of a layer by its name in the file, for the writer and the reader.
-struct TimeKey {
-  const char* name;
-  double LayerCost::*member;
-};
-struct BytesKey {
-  const char* name;
-  int64_t LayerCost::*member;
-};
-constexpr TimeKey kTimes[] = {
-    {"forward_s", &LayerCost::forward_s},
-    {"backward_input_s", &LayerCost::backward_input_s},
-    {"backward_weight_s", &LayerCost::backward_weight_s},
-    {"backward_s", &LayerCost::backward_s},
-    {"update_s", &LayerCost::update_s},
-    {"forward_flops", &LayerCost::forward_flops},
-};
-constexpr BytesKey kBytes[] = {
-    {"parameters", &LayerCost::parameters},
-    {"input_bytes", &LayerCost::input_bytes},
-    {"output_bytes", &LayerCost::output_bytes},
-    {"tape_bytes", &LayerCost::tape_bytes},
-    {"shared_input_bytes", &LayerCost::shared_input_bytes},
-    {"weight_half_bytes", &LayerCost::weight_half_bytes},
-    {"forward_peak_bytes", &LayerCost::forward_peak_bytes},
-    {"record_peak_bytes", &LayerCost::record_peak_bytes},
-    {"backward_peak_bytes", &LayerCost::backward_peak_bytes},
-    {"backward_input_peak_bytes", &LayerCost::backward_input_peak_bytes},
-    {"parameter_bytes", &LayerCost::parameter_bytes},
-    {"gradient_bytes", &LayerCost::gradient_bytes},
-    {"optimizer_bytes", &LayerCost::optimizer_bytes},
-    {"workspace_bytes", &LayerCost::workspace_bytes},
-};
-
 Json json_of(const LayerCost& layer) {
   Json json;
   json["name"] = layer.name;
   json["kind"] = layer.kind;
-  for (const TimeKey& key : kTimes) json[key.name] = layer.*key.member;
-  for (const BytesKey& key : kBytes) json[key.name] = layer.*key.member;
+  for (const TimeFigure& figure : kTimeFigures) json[figure.name] = layer.*figure.member;
+  for (const BytesFigure& figure : kBytesFigures) json[figure.name] = layer.*figure.member;
   return json;
 }
 
@@ -147,8 +111,9 @@ LayerCost read_layer_cost(const Object& object) {
   LayerCost layer;
   layer.name = object.text("name");
   layer.kind = object.text("kind");
-  for (const TimeKey& key : kTimes) layer.*key.member = object.number(key.name);
-  for (const BytesKey& key : kBytes) layer.*key.member = object.integer(key.name);
+  for (const TimeFigure& figure : kTimeFigures) layer.*figure.member = object.number(figure.name);
+  for (const BytesFigure& figure : kBytesFigures)
+    layer.*figure.member = object.integer(figure.name);
   return layer;
 }
 
@@ -168,56 +133,6 @@ nlohmann::json parsed(const std::string& path) {
     if (error.kind() == ErrorKind::Input) throw;
     fail_input(fmt::format("{}; make the profile again with penstock profile", error.what()));
   }
-}
-
-bool alike(const LayerCost& a, const LayerCost& b) {
-  const auto same = [&](const auto& key) { return a.*key.member == b.*key.member; };
-  return a.kind == b.kind && std::all_of(std::begin(kTimes), std::end(kTimes), same) &&
-         std::all_of(std::begin(kBytes), std::end(kBytes), same);
-}
-
-struct Row {
-  std::string name, kind;
-  LayerCost sum;  // of the layers in this row
-};
-
-void add(LayerCost& sum, const LayerCost& layer) {
-  for (const TimeKey& key : kTimes) sum.*key.member += layer.*key.member;
-  for (const BytesKey& key : kBytes) sum.*key.member += layer.*key.member;
-}
-
-// Neighbours that take the same make one row of their sums.
-std::vector<Row> rows_of(const std::vector<LayerCost>& layers) {
-  std::vector<Row> rows;
-  for (size_t first = 0; first < layers.size();) {
-    size_t end = first;
-    LayerCost sum;
-    for (; end < layers.size() && alike(layers[first], layers[end]); ++end) add(sum, layers[end]);
-    const size_t count = end - first;
-    sum.output_bytes = layers[end - 1].output_bytes;  // one boundary's, not a sum
-    rows.push_back(
-        {count == 1 ? layers[first].name
-                    : fmt::format("{} .. {} ({})", layers[first].name, layers[end - 1].name, count),
-         layers[first].kind, sum});
-    first = end;
-  }
-  return rows;
-}
-
-std::string line(const Row& row, size_t name_width, size_t kind_width) {
-  constexpr double kMilli = 1e3;
-  const LayerCost& sum = row.sum;
-  return fmt::format(
-      "{:{}}  {:{}}  {:>10}  {:>9.3f}  {:>9.3f}  {:>9.3f}  {:>9.3f}  {:>10}  {:>10}\n", row.name,
-      name_width, row.kind, kind_width, count_text(static_cast<double>(sum.parameters)),
-      kMilli * sum.forward_s, kMilli * sum.backward_input_s, kMilli * sum.backward_weight_s,
-      kMilli * sum.update_s, bytes_text(sum.tape_bytes), bytes_text(sum.output_bytes));
-}
-
-std::string line(const char* where, const LinkTimes& link) {
-  if (link.seconds_per_byte <= 0.0) return "";
-  return fmt::format("link {}: {:.1f} us latency, {:.1f} us overhead at each end, {:.2f} GB/s\n",
-                     where, 1e6 * link.latency, 1e6 * link.overhead, 1e-9 / link.seconds_per_byte);
 }
 
 }  // namespace
@@ -275,29 +190,6 @@ Profile read_profile(const std::string& path) {
         {static_cast<int>(from), static_cast<int>(to), skip.integer("bytes")});
   }
   return profile;
-}
-
-std::string profile_table(const Profile& profile) {
-  std::vector<Row> rows = rows_of(profile.costs.layers);
-  Row total{"all layers", "", {}};
-  size_t name_width = total.name.size();
-  size_t kind_width = std::string("kind").size();
-  for (const Row& row : rows) {
-    add(total.sum, row.sum);
-    name_width = std::max(name_width, row.name.size());
-    kind_width = std::max(kind_width, row.kind.size());
-  }
-  total.sum.output_bytes = 0;
-  std::string text = fmt::format(
-      "{}, {} thread{}, {}, micro-batches of {}\n\n"
-      "{:{}}  {:{}}  {:>10}  {:>9}  {:>9}  {:>9}  {:>9}  {:>10}  {:>10}\n",
-      profile.costs.device, profile.threads, profile.threads == 1 ? "" : "s", profile.precision,
-      profile.costs.micro_batch_size, "layer", name_width, "kind", kind_width, "parameters", "F ms",
-      "B ms", "W ms", "update ms", "tape", "boundary");
-  for (const Row& row : rows) text += line(row, name_width, kind_width);
-  text += line(total, name_width, kind_width);
-  return text + link_table(profile) + line("within a host", profile.within_node) +
-         line("between hosts", profile.between_nodes);
 }
 
 }  // namespace penstock

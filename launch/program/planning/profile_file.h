@@ -1,5 +1,5 @@
 // launch/program/planning/profile_file.h -- the file that `penstock profile` writes and `penstock
-// plan` reads, and the table on the terminal.
+// plan` reads.
 #pragma once
 
 #include <string>
@@ -15,8 +15,5 @@ namespace penstock {
 [[nodiscard]] std::string profile_text(const Profile& profile);
 // Throws Error(Input), one line that names the file and the key.
 [[nodiscard]] Profile read_profile(const std::string& path);
-
-// A line for each layer, equal neighbours together, the sums, and the links.
-[[nodiscard]] std::string profile_table(const Profile& profile);
 
 }  // namespace penstock

@@ -19,9 +19,6 @@ class MpiCollective final : public Collective {
   // `pollers` must outlive it.
   MpiCollective(CommHandle comm, std::string name, Pollers& pollers);
 
-  [[nodiscard]] MPI_Comm comm() const { return comm_.get(); }
-  [[nodiscard]] const std::string& name() const { return name_; }
-
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return size_; }
   void barrier() override;

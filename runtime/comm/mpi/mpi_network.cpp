@@ -98,6 +98,15 @@ std::unique_ptr<Watch> watch_over(const Session& session, const Waits& waits) {
       session, WatchOrder{.limit = waits.limit, .folder = waits.folder, .say = waits.say});
 }
 
+// Ranks that have a communicator of their own, and what small values pass between them.
+struct Members {
+  Members(CommHandle members, const std::string& called, Pollers& pollers)
+      : comm(members.get()), name(called), values(std::move(members), called, pollers) {}
+  MPI_Comm comm;  // which `values` owns
+  std::string name;
+  MpiCollective values;
+};
+
 class MpiNetwork final : public Network {
  public:
   MpiNetwork(const Session& session, const Grid& grid, LinkPlan plan, const Waits& waits)
@@ -108,9 +117,9 @@ class MpiNetwork final : public Network {
         position_(grid.position_of(session.rank())),
         replica_(grid.replica_of(session.rank())),
         world_(duplicate(after_meeting(MPI_COMM_WORLD, pollers_)), "all ranks", pollers_),
-        pipeline_(part_of(world_.comm(), replica_, position_, grid.positions),
+        pipeline_(part_of(world_.comm, replica_, position_, grid.positions),
                   "the ranks of replica " + std::to_string(replica_), pollers_),
-        replicas_(part_of(world_.comm(), position_, replica_, grid.replicas),
+        replicas_(part_of(world_.comm, position_, replica_, grid.replicas),
                   "the replicas at position " + std::to_string(position_), pollers_) {}
 
   [[nodiscard]] Ends connect(std::span<const DirectedEdge> edges, Device& device) override {
@@ -119,7 +128,7 @@ class MpiNetwork final : public Network {
     ends.receive.resize(edges.size());
     blocks_ = plan_.links == Transport::Nccl ? blocks_for(edges, device) : 0;
     if (links_.get() == MPI_COMM_NULL && plan_.links != Transport::Nccl) {
-      links_ = duplicate(after_meeting(pipeline_.comm(), pollers_));
+      links_ = duplicate(after_meeting(pipeline_.comm, pollers_));
     }
     for (size_t e = 0; e < edges.size(); ++e) {
       check(edges[e]);
@@ -137,25 +146,25 @@ class MpiNetwork final : public Network {
   }
 
   [[nodiscard]] std::unique_ptr<ReduceGroup> reduce_group(Device& device) override {
-    CommHandle comm = duplicate(after_meeting(replicas_.comm(), pollers_));
+    CommHandle comm = duplicate(after_meeting(replicas_.comm, pollers_));
     if (plan_.sums_at(position_) == Transport::Nccl) {
-      const int blocks = nccl_budget(fewest_processors(replicas_, device), 0, true).sums;
-      return nccl_sums(std::move(comm), replicas_.name(), blocks, device, pollers_);
+      const int blocks = nccl_budget(fewest_processors(replicas_.values, device), 0, true).sums;
+      return nccl_sums(std::move(comm), replicas_.name, blocks, device, pollers_);
     }
-    auto group = std::make_unique<MpiReduceGroup>(std::move(comm), replicas_.name(),
+    auto group = std::make_unique<MpiReduceGroup>(std::move(comm), replicas_.name,
                                                   device.host_memory(), pollers_, requests_made_);
     if (device.host_addressable()) return group;
     return staged_sums(std::move(group), device, pollers_);
   }
 
   [[nodiscard]] std::unique_ptr<LateGather> late_gather(size_t mine) override {
-    return std::make_unique<MpiLateGather>(duplicate(after_meeting(world_.comm(), pollers_)), mine,
-                                           world_, pollers_);
+    return std::make_unique<MpiLateGather>(duplicate(after_meeting(world_.comm, pollers_)), mine,
+                                           world_.values, pollers_);
   }
 
-  Collective& world() override { return world_; }
-  Collective& pipeline() override { return pipeline_; }
-  Collective& replicas() override { return replicas_; }
+  Collective& world() override { return world_.values; }
+  Collective& pipeline() override { return pipeline_.values; }
+  Collective& replicas() override { return replicas_.values; }
   [[nodiscard]] int64_t requests_made() const override { return requests_made_; }
   [[nodiscard]] Diary* diary() override { return watch_ ? &watch_->diary() : nullptr; }
   [[nodiscard]] std::string description() const override {
@@ -187,7 +196,7 @@ class MpiNetwork final : public Network {
   }
 
   [[nodiscard]] EdgeComm comm_of(const DirectedEdge& edge) const {
-    return {pair(pipeline_.comm(), edge.from_position, edge.to_position, kPairTag), name_of(edge),
+    return {pair(pipeline_.comm, edge.from_position, edge.to_position, kPairTag), name_of(edge),
             blocks_};
   }
 
@@ -207,7 +216,7 @@ class MpiNetwork final : public Network {
     }
     const int most = *std::max_element(ends.begin(), ends.end());
     const bool sums = std::count(plan_.sums.begin(), plan_.sums.end(), Transport::Nccl) > 0;
-    return nccl_budget(fewest_processors(pipeline_, device), most, sums).edge;
+    return nccl_budget(fewest_processors(pipeline_.values, device), most, sums).edge;
   }
 
   std::unique_ptr<SendLink> make_send(const DirectedEdge& edge, int tag, Device& device) {
@@ -246,9 +255,9 @@ class MpiNetwork final : public Network {
   LinkPlan plan_;
   int position_;
   int replica_;
-  MpiCollective world_;
-  MpiCollective pipeline_;
-  MpiCollective replicas_;
+  Members world_;
+  Members pipeline_;
+  Members replicas_;
   CommHandle links_;                   // of this pipeline's ranks; null before the first edge
   int edges_made_ = 0;                 // the same on all of them
   int blocks_ = 0;                     // of NCCL's kernels for each edge that is being connected

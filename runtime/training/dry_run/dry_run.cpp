@@ -106,7 +106,6 @@ RunSummary DryRun::to_the_end() {
   for (int64_t number = 1; number <= config_.run.steps; ++number) {
     take_step(number);
     if (number == 1 && station_.network.diary() != nullptr) station_.network.diary()->settle();
-    if (number == RunReport::kWarmUpSteps) pipeline_.reserve_for_messages();
   }
   step_->settle();
   pipeline_.drain();

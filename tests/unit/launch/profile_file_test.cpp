@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "launch/program/planning/profile_table.h"
 #include "tests/unit/launch/helpers.h"
 
 namespace penstock {

@@ -86,7 +86,7 @@ TEST(Classifiers, TheScaleIsThatOfTheGradients) {
     micro_batch.pass.loss_scale = scale;
     (void)network.stage().forward(micro_batch, {network.random({6, kWidth}, 1)}, true);
     Numbers all = numbers_of(network.stage().backward(micro_batch, {})[0]);
-    for (double g : numbers_of(network.stage().weights().gradients())) all.push_back(g);
+    for (double g : numbers_of(network.stage().weights().gradients().all())) all.push_back(g);
     return std::make_pair(network.stage().losses(0).loss.data<double>()[0], all);
   };
   const auto [loss, gradients] = run(1.0F);
@@ -158,7 +158,7 @@ TEST(AuxiliaryLosses, PassTheirInputsAndAddAWeightedGradient) {
   end.set_labels(end.integers({6}, kLabels));
   (void)end.stage().forward(end.micro_batch(0), {end.random({6, kWidth}, 1)}, true);
   const Numbers of_input = numbers_of(end.stage().backward(end.micro_batch(0), {})[0]);
-  const Numbers of_weights = numbers_of(end.stage().weights().gradients());
+  const Numbers of_weights = numbers_of(end.stage().weights().gradients().all());
 
   for (const RecomputeMode mode : {RecomputeMode::None, RecomputeMode::Stage}) {
     SmallNetwork network = inside(mode);
@@ -185,7 +185,7 @@ TEST(AuxiliaryLosses, PassTheirInputsAndAddAWeightedGradient) {
       EXPECT_NEAR(got[i], numbers_of(g)[i] + kWeight * of_input[i], 1e-6);
     }
     EXPECT_EQ(numbers_of(gradients[1]), numbers_of(network.random({3}, 4)));
-    const Numbers weights = numbers_of(network.stage().weights().gradients());
+    const Numbers weights = numbers_of(network.stage().weights().gradients().all());
     for (size_t i = 0; i < weights.size(); ++i) EXPECT_EQ(weights[i], kWeight * of_weights[i]);
   }
 }

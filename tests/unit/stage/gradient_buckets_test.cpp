@@ -103,13 +103,13 @@ TEST_P(Reduction, StartsEachBucketWhenItIsComplete) {
     backward(1);
     ASSERT_EQ(started.size(), 3U);
     const float* end =
-        stage_->weights().gradients().data<float>() + stage_->weights().gradients().elements();
+        stage_->weights().gradients().all().data<float>() + stage_->weights().gradients().all().elements();
     for (const auto& [data, values] : started) {
       EXPECT_EQ(data + values.size(), end);
       EXPECT_TRUE(std::equal(values.begin(), values.end(), data)) << "started too early";
       end = data;
     }
-    EXPECT_EQ(end, stage_->weights().gradients().data<float>());
+    EXPECT_EQ(end, stage_->weights().gradients().all().data<float>());
   }
 }
 

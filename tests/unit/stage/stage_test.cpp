@@ -95,7 +95,7 @@ class Middle {
   const std::vector<float>& seen() const { return seen_; }
   // The same, and the gradients.
   std::vector<float> results() {
-    const auto gradients = stage_.weights().gradients().span<float>();
+    const auto gradients = stage_.weights().gradients().all().span<float>();
     seen_.insert(seen_.end(), gradients.begin(), gradients.end());
     return seen_;
   }
@@ -137,7 +137,7 @@ TEST(Stage, NothingOfTheLastStepIsLeftInTheGradients) {
       for (int m = 0; m < 2 && !reached; ++m) {
         (void)middle.stage().backward(middle.micro_batch(m), {Tensor()});
       }
-      const auto gradients = middle.stage().weights().gradients().span<float>();
+      const auto gradients = middle.stage().weights().gradients().all().span<float>();
       return std::vector<float>(gradients.begin(), gradients.end());
     };
     const auto begin_poisoned = [&] {
@@ -329,7 +329,7 @@ TEST(FrozenStage, MayTrainNothingAtAll) {
       middle.stage().weights().begin_reduction(
           [&started](const Tensor&, std::span<const int64_t>) { ++started; });
       middle.backward(0, halves);
-      EXPECT_EQ(middle.stage().weights().gradients().elements(), 0);
+      EXPECT_EQ(middle.stage().weights().gradients().all().elements(), 0);
       EXPECT_EQ(started, 0) << "there is nothing to add up";
     }
   }
@@ -349,7 +349,7 @@ TEST(FrozenStage, HandsOverItsBucket) {
             summed += bucket.elements();
           });
       middle.backward(0, halves);
-      EXPECT_EQ(summed, middle.stage().weights().gradients().elements());
+      EXPECT_EQ(summed, middle.stage().weights().gradients().all().elements());
       EXPECT_GT(summed, 0);
     }
   }

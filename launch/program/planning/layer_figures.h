@@ -1,0 +1,44 @@
+// launch/program/planning/layer_figures.h -- every figure of a layer by its name in a profile's
+// file, for whoever writes, reads or adds up all of them.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/plan/layer_cost.h"
+
+namespace penstock {
+
+struct TimeFigure {
+  const char* name;
+  double LayerCost::*member;
+};
+struct BytesFigure {
+  const char* name;
+  int64_t LayerCost::*member;
+};
+inline constexpr TimeFigure kTimeFigures[] = {
+    {"forward_s", &LayerCost::forward_s},
+    {"backward_input_s", &LayerCost::backward_input_s},
+    {"backward_weight_s", &LayerCost::backward_weight_s},
+    {"backward_s", &LayerCost::backward_s},
+    {"update_s", &LayerCost::update_s},
+    {"forward_flops", &LayerCost::forward_flops},
+};
+inline constexpr BytesFigure kBytesFigures[] = {
+    {"parameters", &LayerCost::parameters},
+    {"input_bytes", &LayerCost::input_bytes},
+    {"output_bytes", &LayerCost::output_bytes},
+    {"tape_bytes", &LayerCost::tape_bytes},
+    {"shared_input_bytes", &LayerCost::shared_input_bytes},
+    {"weight_half_bytes", &LayerCost::weight_half_bytes},
+    {"forward_peak_bytes", &LayerCost::forward_peak_bytes},
+    {"record_peak_bytes", &LayerCost::record_peak_bytes},
+    {"backward_peak_bytes", &LayerCost::backward_peak_bytes},
+    {"backward_input_peak_bytes", &LayerCost::backward_input_peak_bytes},
+    {"parameter_bytes", &LayerCost::parameter_bytes},
+    {"gradient_bytes", &LayerCost::gradient_bytes},
+    {"optimizer_bytes", &LayerCost::optimizer_bytes},
+    {"workspace_bytes", &LayerCost::workspace_bytes},
+};
+
+}  // namespace penstock

@@ -1,0 +1,13 @@
+// launch/program/planning/profile_table.h -- a profile on the terminal.
+#pragma once
+
+#include <string>
+
+#include "runtime/plan/profile.h"
+
+namespace penstock {
+
+// A line for each layer, equal neighbours together, the sums, and the links.
+[[nodiscard]] std::string profile_table(const Profile& profile);
+
+}  // namespace penstock

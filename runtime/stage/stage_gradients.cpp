@@ -1,0 +1,78 @@
+#include "runtime/stage/stage_gradients.h"
+
+#include <utility>
+
+namespace penstock {
+
+StageGradients::StageGradients(const TrainedByLayer& trained, Declared& declared, Device& device)
+    : trained_(&trained), device_(&device) {
+  std::vector<int64_t> first_of_layer;
+  for (const std::vector<Parameter*>& layer : trained) {
+    first_of_layer.push_back(first_sum_);
+    for (const Parameter* parameter : layer) first_sum_ += with_padding(parameter->elements());
+  }
+  int64_t total = first_sum_;
+  for (const StepSums& sums : declared.step_sums) total += with_padding(sums.shape.elements());
+  all_ = device.zeros({total}, DType::F32, Purpose::Gradients);
+  int64_t at = 0;
+  for (const std::vector<Parameter*>& layer : trained) {
+    for (Parameter* parameter : layer) {
+      parameter->gradient = all_.view(at, parameter->shape);
+      at += with_padding(parameter->elements());
+    }
+  }
+  for (StepSums& sums : declared.step_sums) {
+    sums.value = all_.view(at, sums.shape);
+    at += with_padding(sums.shape.elements());
+  }
+  buckets_ = GradientBuckets(all_, first_of_layer);
+}
+
+Tensor StageGradients::step_sums() const {
+  return all_.view(first_sum_, {all_.elements() - first_sum_});
+}
+
+void StageGradients::add_in_pairs(int micro_batches) {
+  gradient_sum_ = PairwiseSum(all_.view(0, {first_sum_}), micro_batches, *device_);
+  forward_sum_ = PairwiseSum(step_sums(), micro_batches, *device_);
+  in_pairs_ = true;
+}
+
+bool StageGradients::mark_stale() {
+  const bool stale = device_->overwrites_gradients() && !in_pairs_;
+  for (const std::vector<Parameter*>& layer : *trained_) {
+    for (Parameter* parameter : layer) parameter->stale = stale;
+  }
+  return stale;
+}
+
+void StageGradients::begin_step(bool gradients_stay) {
+  const bool sums_only = gradients_stay || mark_stale();
+  Tensor zero = sums_only ? step_sums() : all_;
+  device_->pointwise().fill(zero, 0.0F);
+  gradient_sum_.begin();
+  forward_sum_.begin();
+}
+
+void StageGradients::begin_gradients() {
+  if (mark_stale()) return;
+  Tensor zero = all_.view(0, {first_sum_});
+  device_->pointwise().fill(zero, 0.0F);
+}
+
+void StageGradients::complete(size_t layer) {
+  for (Parameter* parameter : (*trained_)[layer]) {
+    if (!parameter->stale) continue;
+    device_->pointwise().fill(parameter->gradient, 0.0F);
+    parameter->stale = false;
+  }
+}
+
+void StageGradients::begin_reduction(GradientBuckets::Start start) {
+  buckets_.begin([this, start = std::move(start)](const Tensor& bucket) {
+    gradient_sum_.finish(bucket);
+    start(bucket);
+  });
+}
+
+}  // namespace penstock
