@@ -60,12 +60,13 @@ void check_adapters(const ModelConfig& config) {
   }
   const std::vector<std::string> there = targets_in(config);
   std::string list;
-  for (const std::string& name : there) list += (list.empty() ? "" : ", ") + name;
+  for (const std::string& name : there) list.append(list.empty() ? "" : ", ").append(name);
   if (lora.targets.empty()) fail_input("lora.targets is empty; there are " + list);
   for (const std::string& target : lora.targets) {
     if (std::find(there.begin(), there.end(), target) != there.end()) continue;
-    fail_input("lora.targets: no layer of this network is a '" + target + "'; there are " + list +
-               did_you_mean(target, there));
+    std::string complaint = "lora.targets: no layer of this network is a '";
+    complaint.append(target).append("'; there are ").append(list);
+    fail_input(complaint + did_you_mean(target, there));
   }
 }
 
