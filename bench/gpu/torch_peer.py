@@ -22,7 +22,7 @@ from torch.nn import functional
 
 
 class Block(nn.Module):
-    """Pre-norm, causal, GELU by tanh, biases everywhere: as runtime/models/transformer_lm.cpp builds it."""
+    """Pre-norm, causal, GELU by tanh, biases everywhere: as runtime/models/decoder.cpp builds it."""
 
     def __init__(self, width, heads):
         super().__init__()

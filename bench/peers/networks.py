@@ -8,7 +8,7 @@ import amoebanet
 
 
 class Block(nn.Module):
-    """Pre-norm Transformer block: runtime/models/transformer_lm.cpp."""
+    """Pre-norm Transformer block: runtime/models/decoder.cpp."""
 
     def __init__(self, width, heads, hidden):
         super().__init__()

@@ -12,6 +12,7 @@ Of README.md, docs/ and the examples' page:
 
 Of docs/architecture.md and docs/one_micro_batch.md, for whoever changes the program:
   * a file or folder, and a type, that is named in back quotes is in the tree
+  * so is every file of ours that a comment, an include or a page names with its folder
   * the table of rooms has a row for each folder of runtime/ and no other, and names each folder below
 """
 
@@ -204,6 +205,19 @@ def check_places(page, paths, words):
                 fail(page, f"no source knows {word}")
 
 
+def check_mentions(paths):
+    """`runtime/stage/stage.h` in a comment, an include or a script; what CMake writes has a .in."""
+    known = set(paths)
+    written = {path.rpartition("/")[2][: -len(".in")] for path in paths if path.endswith(".in")}
+    sources = [path for path in paths if re.search(r"\.(h|cpp|cu|py|sh|cmake|toml)$|/CMakeLists.txt$", path)]
+    for path in [*sources, *("/" + page.relative_to(SOURCE).as_posix() for page in PAGES)]:
+        text = (SOURCE / path[1:]).read_text(encoding="utf-8", errors="replace")
+        for name in re.findall(rf"(?<![\w/.-])((?:{'|'.join(ROOMS)})/[\w/]+\.(?:h|cpp|cu|py|sh|toml))\b", text):
+            checked["places"] += 1
+            if "/" + name not in known and name.rpartition("/")[2] not in written:
+                fail(SOURCE / path[1:], f"there is no {name} in the tree")
+
+
 def check_rooms(page):
     text = page.read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `runtime/(\w+)/`(.*)$", text, re.M))
@@ -245,6 +259,7 @@ def main():
     paths, sources = tree()
     for page in ("architecture.md", "one_micro_batch.md"):
         check_places(SOURCE / "docs" / page, paths, sources)
+    check_mentions(paths)
     check_rooms(SOURCE / "docs" / "architecture.md")
     reference = SOURCE / "docs" / "run_file.md"
     if reference.read_text(encoding="utf-8") != run([PROGRAM, "help", "run-file"])[0]:
