@@ -218,7 +218,8 @@ void Stage::recompute(const MicroBatch& batch) {
 
 // These layers have no gradients: a bucket that waits for them is told that they are done.
 void Stage::pass_over(const Segment& segment) {
-  for (size_t i = segment.plan->last; i-- > segment.plan->first;) weights_.gradients().layer_done(i);
+  for (size_t i = segment.plan->last; i-- > segment.plan->first;)
+    weights_.gradients().layer_done(i);
 }
 
 Tensors Stage::run_backward(const MicroBatch& batch, Tensors gradients, Halves halves) {

@@ -79,8 +79,8 @@ class Stage {
 
   // ---- once per step
   // Sums begin at zero; the losses of the last step go. `gradients_stay`: those of the parameters,
-  // which the last update may need once more, until StageGradients::begin_gradients(). Forwards whose
-  // backwards never came are forgotten.
+  // which the last update may need once more, until StageGradients::begin_gradients(). Forwards
+  // whose backwards never came are forgotten.
   void begin_step(bool gradients_stay = false);
   void end_step(int replicas);  // folds the step sums into the layers' buffers
 

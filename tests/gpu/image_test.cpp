@@ -12,74 +12,62 @@ struct ConvolutionCase {
   int groups = 1;
 };
 
-const std::vector<ConvolutionCase>& convolution_cases() {
-  static const std::vector<ConvolutionCase> all = {
-      {"one by one", {2, 5, 5, 16}, 24, {}},
-      {"three by three",
-       {2, 8, 7, 16},
-       8,
-       {.kernel_h = 3,
-        .kernel_w = 3,
-        .pad_top = 1,
-        .pad_bottom = 1,
-        .pad_left = 1,
-        .pad_right = 1}},
-      {"a stem",
-       {1, 17, 15, 3},
-       10,
-       {.kernel_h = 7,
-        .kernel_w = 7,
-        .stride_h = 2,
-        .stride_w = 2,
-        .pad_top = 3,
-        .pad_bottom = 3,
-        .pad_left = 3,
-        .pad_right = 3}},
-      {"one by seven", {1, 4, 9, 6}, 5, {.kernel_w = 7, .pad_left = 3, .pad_right = 3}},
-      {"groups",
-       {2, 6, 6, 12},
-       18,
-       {.kernel_h = 3, .kernel_w = 3, .stride_h = 2, .stride_w = 2},
-       3},
-      {"depthwise",
-       {1, 7, 5, 8},
-       8,
-       {.kernel_h = 3, .kernel_w = 3, .pad_top = 1, .pad_bottom = 1, .pad_left = 1, .pad_right = 1},
-       8},
-      {"depthwise, more channels than a warp has lanes",
-       {2, 9, 13, 40},
-       40,
-       {.kernel_h = 5,
-        .kernel_w = 5,
-        .stride_h = 2,
-        .stride_w = 2,
-        .pad_top = 2,
-        .pad_bottom = 2,
-        .pad_left = 2,
-        .pad_right = 2},
-       40},
-      {"depthwise, with padding on two sides only",
-       {3, 11, 9, 33},
-       33,
-       {.kernel_h = 3, .kernel_w = 3, .pad_bottom = 2, .pad_right = 2},
-       33},
-      {"depthwise, two outputs a channel, a window wider than a piece",
-       {1, 6, 20, 5},
-       10,
-       {.kernel_h = 2, .kernel_w = 11, .pad_left = 5, .pad_right = 5},
-       5},
-      {"padding on two sides only",
-       {2, 6, 5, 4},
-       7,
-       {.kernel_h = 3, .kernel_w = 2, .stride_h = 2, .pad_bottom = 1, .pad_left = 1}},
-      {"grouped, with padding on two sides only",
-       {1, 5, 5, 4},
-       6,
-       {.kernel_h = 2, .kernel_w = 3, .pad_top = 1, .pad_right = 2},
-       2},
-  };
-  return all;
-}
+const std::vector<ConvolutionCase> kConvolutions = {
+    {"one by one", {2, 5, 5, 16}, 24, {}},
+    {"three by three",
+     {2, 8, 7, 16},
+     8,
+     {.kernel_h = 3, .kernel_w = 3, .pad_top = 1, .pad_bottom = 1, .pad_left = 1, .pad_right = 1}},
+    {"a stem",
+     {1, 17, 15, 3},
+     10,
+     {.kernel_h = 7,
+      .kernel_w = 7,
+      .stride_h = 2,
+      .stride_w = 2,
+      .pad_top = 3,
+      .pad_bottom = 3,
+      .pad_left = 3,
+      .pad_right = 3}},
+    {"one by seven", {1, 4, 9, 6}, 5, {.kernel_w = 7, .pad_left = 3, .pad_right = 3}},
+    {"groups", {2, 6, 6, 12}, 18, {.kernel_h = 3, .kernel_w = 3, .stride_h = 2, .stride_w = 2}, 3},
+    {"depthwise",
+     {1, 7, 5, 8},
+     8,
+     {.kernel_h = 3, .kernel_w = 3, .pad_top = 1, .pad_bottom = 1, .pad_left = 1, .pad_right = 1},
+     8},
+    {"depthwise, more channels than a warp has lanes",
+     {2, 9, 13, 40},
+     40,
+     {.kernel_h = 5,
+      .kernel_w = 5,
+      .stride_h = 2,
+      .stride_w = 2,
+      .pad_top = 2,
+      .pad_bottom = 2,
+      .pad_left = 2,
+      .pad_right = 2},
+     40},
+    {"depthwise, with padding on two sides only",
+     {3, 11, 9, 33},
+     33,
+     {.kernel_h = 3, .kernel_w = 3, .pad_bottom = 2, .pad_right = 2},
+     33},
+    {"depthwise, two outputs a channel, a window wider than a piece",
+     {1, 6, 20, 5},
+     10,
+     {.kernel_h = 2, .kernel_w = 11, .pad_left = 5, .pad_right = 5},
+     5},
+    {"padding on two sides only",
+     {2, 6, 5, 4},
+     7,
+     {.kernel_h = 3, .kernel_w = 2, .stride_h = 2, .pad_bottom = 1, .pad_left = 1}},
+    {"grouped, with padding on two sides only",
+     {1, 5, 5, 4},
+     6,
+     {.kernel_h = 2, .kernel_w = 3, .pad_top = 1, .pad_right = 2},
+     2},
+};
 
 class GpuConvolution : public GpuFloatTest {
  protected:
@@ -97,7 +85,7 @@ class GpuConvolution : public GpuFloatTest {
 PENSTOCK_FLOAT_TYPES(GpuConvolution);
 
 TEST_P(GpuConvolution, Forward) {
-  for (const ConvolutionCase& c : convolution_cases()) {
+  for (const ConvolutionCase& c : kConvolutions) {
     const Twin x = random(c.x, type_, 1);
     const Twin w = filter_values(c, 2);
     const Twin bias = random({c.out}, DType::F32, 3);
@@ -117,7 +105,7 @@ TEST_P(GpuConvolution, Forward) {
 }
 
 TEST_P(GpuConvolution, BackwardInput) {
-  for (const ConvolutionCase& c : convolution_cases()) {
+  for (const ConvolutionCase& c : kConvolutions) {
     const Twin g = random(output(c), type_, 1);
     const Twin w = filter_values(c, 2);
     Weight gpu_weight(w.gpu);
@@ -130,7 +118,7 @@ TEST_P(GpuConvolution, BackwardInput) {
 }
 
 TEST_P(GpuConvolution, BackwardWeightAdds) {
-  for (const ConvolutionCase& c : convolution_cases()) {
+  for (const ConvolutionCase& c : kConvolutions) {
     const Twin x = random(c.x, type_, 1);
     const Twin g = random(output(c), type_, 2);
     Twin dw = random(filter(c), DType::F32, 3);
@@ -146,7 +134,7 @@ TEST_P(GpuConvolution, BackwardWeightAdds) {
 }
 
 TEST_P(GpuConvolution, FormsFollowTheirWeight) {
-  const ConvolutionCase& c = convolution_cases()[1];
+  const ConvolutionCase& c = kConvolutions[1];
   const Twin x = random(c.x, type_, 1);
   const Twin w = filter_values(c, 2);
   const Twin other = filter_values(c, 3);
@@ -163,7 +151,7 @@ TEST_P(GpuConvolution, FormsFollowTheirWeight) {
 }
 
 TEST_P(GpuConvolution, PlansAreMadeOncePerShapeAndRepeatThemselves) {
-  for (const ConvolutionCase& c : convolution_cases()) {
+  for (const ConvolutionCase& c : kConvolutions) {
     const Twin x = random(c.x, type_, 1);
     const Twin g = random(output(c), type_, 2);
     const Twin w = filter_values(c, 3);

@@ -102,8 +102,8 @@ TEST_P(Reduction, StartsEachBucketWhenItIsComplete) {
     EXPECT_TRUE(started.empty());
     backward(1);
     ASSERT_EQ(started.size(), 3U);
-    const float* end =
-        stage_->weights().gradients().all().data<float>() + stage_->weights().gradients().all().elements();
+    const float* end = stage_->weights().gradients().all().data<float>() +
+                       stage_->weights().gradients().all().elements();
     for (const auto& [data, values] : started) {
       EXPECT_EQ(data + values.size(), end);
       EXPECT_TRUE(std::equal(values.begin(), values.end(), data)) << "started too early";
