@@ -12,7 +12,8 @@ namespace penstock {
 // Whether the patterns choose that name.
 [[nodiscard]] bool matches_any(const std::string& name, std::span<const std::string> patterns);
 
-// Throws Error(Input) for a pattern, with `!` or without, that fits none of `names`, with the nearest that would:
+// Throws Error(Input) for a pattern, with `!` or without, that fits none of `names`, with the
+// nearest that would:
 // "<option>: no tensor of the network is called 'clasifier.*'; did you mean 'classifier.*'?"
 void refuse_unmatched(const std::string& option, std::span<const std::string> patterns,
                       std::span<const std::string> names);
