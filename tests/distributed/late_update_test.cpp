@@ -78,7 +78,7 @@ TEST_F(LateUpdate, GivesTheBitsOfOneThatWaitsAtEveryScheduleAndNumberOfRanks) {
 }
 
 TEST_F(LateUpdate, GivesTheBitsOfOneThatWaitsWithThreeReplicasAndTwoThreads) {
-  const std::string clipped = " --optimizer.clip_norm 0.75 --model.context 64 --run.threads 2 ";
+  const std::string clipped = " --optimizer.clip_norm 0.3 --model.context 64 --run.threads 2 ";
   const Trajectory waits = trained(1, clipped + "--micro-batches 12");
   ASSERT_EQ(waits.losses.size(), 6U);
   const Trajectory late =
