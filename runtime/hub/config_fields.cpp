@@ -86,9 +86,9 @@ void ConfigFields::ignore(std::span<const char* const> keys) {
 
 void ConfigFields::ignore_unset() {
   for (const auto& [key, value] : document_.items()) {
-    if (value == false || value == "" || (value.is_structured() && value.empty())) {
-      known_.insert(key);
-    }
+    const bool no_text = value.is_string() && value.get_ref<const std::string&>().empty();
+    const bool nothing = value.is_structured() && value.empty();
+    if (value == false || no_text || nothing) known_.insert(key);
   }
 }
 

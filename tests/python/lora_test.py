@@ -123,6 +123,7 @@ def main(*programs):
     if programs[0] == "--goldens":
         make_golden(pathlib.Path(programs[1]))
         return
+    torch.set_num_threads(1)
     with tempfile.TemporaryDirectory(prefix="penstock-lora-") as place:
         scratch = pathlib.Path(place)
         numbers = numpy.random.default_rng(5).integers(0, VOCABULARY, MICRO_BATCHES * ROWS * CONTEXT * STEPS + 1, dtype=numpy.uint16)

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "kernels/error.h"
@@ -12,6 +15,8 @@
 
 namespace penstock {
 namespace {
+
+constexpr std::array kOfTheFolder = {"rank", "alpha", "targets"};
 
 const Option& lora_option(const char* key) {
   const Option* option = find_option(std::string("lora.") + key);
@@ -28,7 +33,7 @@ bool same_matrices(const LoraConfig& a, const LoraConfig& b) {
 void take_from_folder(Settings& settings, LoraConfig& lora) {
   Config folder;
   folder.model.lora = read_adapter_config(lora.from);
-  for (const char* key : {"rank", "alpha", "targets"}) {
+  for (const char* key : kOfTheFolder) {
     const Option& option = lora_option(key);
     const OptionValue mine = option.get(settings.config);
     const OptionValue theirs = option.get(folder);
@@ -59,9 +64,18 @@ void refuse_without_adapters(const Settings& settings) {
 
 }  // namespace
 
+bool says_lora(const Settings& settings) {
+  return std::all_of(kOfTheFolder.begin(), kOfTheFolder.end(),
+                     [&](const char* key) { return settings.given(lora_option(key).name()); });
+}
+
 void settle_lora(Settings& settings) {
   LoraConfig& lora = settings.config.model.lora;
-  if (!lora.from.empty()) take_from_folder(settings, lora);
+  std::error_code ignored;
+  const bool needed = !lora.from.empty() && !says_lora(settings);
+  if (needed || (!lora.from.empty() && std::filesystem::exists(lora.from, ignored))) {
+    take_from_folder(settings, lora);
+  }
   std::vector<std::string>& freeze = settings.config.optimizer.freeze;
   if (lora.rank == 0) {
     refuse_without_adapters(settings);

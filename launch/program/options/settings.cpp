@@ -13,6 +13,7 @@
 
 #include "kernels/error.h"
 #include "kernels/suggest.h"
+#include "launch/program/found_path.h"
 #include "launch/program/hub/lora_section.h"
 #include "launch/program/hub/model_section.h"
 #include "launch/program/options/shortened.h"
@@ -53,48 +54,6 @@ void settle_mini_batch(Settings& settings) {
   }
 }
 
-// Paths of a run file are relative to it, then to the working directory; those of the command line
-// to the working directory.
-std::vector<fs::path> places_of(const Settings& settings, const std::string& name,
-                                const fs::path& path) {
-  std::vector<fs::path> places;
-  const bool from_run_file = !settings.place_of(name).starts_with("--");
-  if (from_run_file && path.is_relative()) {
-    places.push_back(fs::absolute(settings.run_file).parent_path() / path);
-  }
-  const fs::path here = fs::absolute(path);
-  if (places.empty() || places.front().lexically_normal() != here.lexically_normal()) {
-    places.push_back(here);
-  }
-  for (fs::path& place : places) place = place.lexically_normal();
-  return places;
-}
-
-// `files` gives what must be there of a path: itself, or, of one with placeholders, all it stands
-// for.
-fs::path found(const Settings& settings, const std::string& name, const fs::path& path,
-               const std::function<std::vector<std::string>(const fs::path&)>& files) {
-  std::error_code ignored;  // cannot be looked at: the same to us as not there
-  std::vector<std::string> missing;
-  for (const fs::path& place : places_of(settings, name, path)) {
-    const std::vector<std::string> wanted = files(place);
-    const auto absent = std::find_if(wanted.begin(), wanted.end(), [&](const std::string& file) {
-      return !fs::exists(file, ignored);
-    });
-    if (absent == wanted.end()) return place;
-    missing.push_back(*absent);
-  }
-  std::string tried = fmt::format("'{}'", missing.front());
-  if (missing.size() > 1) tried += fmt::format(" nor '{}'", missing.back());
-  fail_input(fmt::format("{}: '{}' is '{}', but there is {} {}", settings.place_of(name), name,
-                         path.string(), missing.size() > 1 ? "neither" : "no", tried));
-}
-
-fs::path found(const Settings& settings, const std::string& name, const fs::path& path) {
-  return found(settings, name, path,
-               [](const fs::path& place) { return std::vector<std::string>{place.string()}; });
-}
-
 std::optional<double> as_number(const std::string& text) {
   double number = 0.0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -107,23 +66,23 @@ std::optional<double> as_number(const std::string& text) {
 std::string data_path(const Settings& settings, const std::string& name, const std::string& path) {
   const DataConfig& data = settings.config.data;
   if (data.kind == "tokens") {
-    return found(settings, name, path,
-                 [](const fs::path& place) {
-                   const std::vector<std::string> files = token_files(place.string());
-                   return files.empty() ? std::vector<std::string>{place.string()} : files;
-                 })
+    return found_path(settings, name, path,
+                      [](const fs::path& place) {
+                        const std::vector<std::string> files = token_files(place.string());
+                        return files.empty() ? std::vector<std::string>{place.string()} : files;
+                      })
         .string();
   }
-  if (data.kind != "parallel") return found(settings, name, path).string();
-  return found(settings, name, path,
-               [&](const fs::path& place) {
-                 std::vector<std::string> files;
-                 for (const LanguagePair& pair : language_pairs(data.pairs)) {
-                   files.push_back(corpus_path(place.string(), pair, pair.source));
-                   files.push_back(corpus_path(place.string(), pair, pair.target));
-                 }
-                 return files;
-               })
+  if (data.kind != "parallel") return found_path(settings, name, path).string();
+  return found_path(settings, name, path,
+                    [&](const fs::path& place) {
+                      std::vector<std::string> files;
+                      for (const LanguagePair& pair : language_pairs(data.pairs)) {
+                        files.push_back(corpus_path(place.string(), pair, pair.source));
+                        files.push_back(corpus_path(place.string(), pair, pair.target));
+                      }
+                      return files;
+                    })
       .string();
 }
 
@@ -133,7 +92,7 @@ std::string data_path(const Settings& settings, const std::string& name, const s
 void settle_without_training_data(Settings& settings, DataRead read, const Error& missing) {
   DataConfig& data = settings.config.data;
   if (read == DataRead::Nothing) {
-    data.train = places_of(settings, "data.train", data.train).front().string();
+    data.train = path_places(settings, "data.train", data.train).front().string();
     return;
   }
   const bool separate = !data.validation.empty() && !as_number(data.validation);
@@ -164,7 +123,7 @@ void settle_data_paths(Settings& settings, DataRead read) {
   }
   settle_training_data(settings, read);
   if (!data.vocabulary.empty()) {
-    data.vocabulary = found(settings, "data.vocabulary", data.vocabulary).string();
+    data.vocabulary = found_path(settings, "data.vocabulary", data.vocabulary).string();
   }
   if (data.validation.empty()) return;
   const std::optional<double> share = as_number(data.validation);
@@ -184,7 +143,7 @@ void settle_data_paths(Settings& settings, DataRead read) {
 void settle_schedule(Settings& settings) {
   PipelineConfig& pipeline = settings.config.pipeline;
   if (!pipeline.schedule.ends_with(".csv")) return;
-  const fs::path path = found(settings, "pipeline.schedule", pipeline.schedule);
+  const fs::path path = found_path(settings, "pipeline.schedule", pipeline.schedule);
   pipeline.schedule = path.string();
   pipeline.schedule_csv = read_text(path, kMostScheduleBytes, FileOwner::User);
   try {
@@ -199,14 +158,8 @@ void settle_schedule(Settings& settings) {
 void settle_model_folder(Settings& settings) {
   std::string& from = settings.config.model.from;
   if (from.empty()) return;
-  from = found(settings, "model.from", from).string();
+  from = found_path(settings, "model.from", from).string();
   settle_model(settings);
-}
-
-void settle_lora_folder(Settings& settings) {
-  std::string& from = settings.config.model.lora.from;
-  if (!from.empty()) from = found(settings, "lora.from", from).string();
-  settle_lora(settings);
 }
 
 // The source of a run may be gone when the run's own file is read again, to evaluate it: whether it
@@ -218,18 +171,24 @@ void settle_init(Settings& settings) {
     fail_input(fmt::format("{}: 'init.skip' is for runs that start from another: add --init PATH",
                            settings.place_of("init.skip")));
   }
-  const std::vector<fs::path> places = places_of(settings, "init.from", init.from);
-  std::error_code ignored;
-  const auto there = std::find_if(places.begin(), places.end(), [&](const fs::path& place) {
-    return fs::exists(place, ignored);
-  });
-  init.from = (there == places.end() ? places.back() : *there).string();
+  init.from = likely_path(settings, "init.from", init.from).string();
+}
+
+// Likewise, for the run's own file has all that the folder said.
+void settle_lora_folder(Settings& settings) {
+  std::string& from = settings.config.model.lora.from;
+  if (!from.empty()) {
+    from = (says_lora(settings) ? likely_path(settings, "lora.from", from)
+                                : found_path(settings, "lora.from", from))
+               .string();
+  }
+  settle_lora(settings);
 }
 
 void settle_profile(Settings& settings, DataRead read) {
   std::string& profile = settings.config.pipeline.profile;
   if (profile.empty() || read != DataRead::All) return;
-  profile = found(settings, "pipeline.profile", profile).string();
+  profile = found_path(settings, "pipeline.profile", profile).string();
 }
 
 // The run file of a run directory is about that directory, wherever it has been moved to.

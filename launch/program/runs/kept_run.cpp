@@ -44,7 +44,6 @@ std::string kept_run_file(const Config& config) {
   const bool follows = uses_folder(config.data) && config.data.vocabulary == config.model.from;
   kept.data.vocabulary = follows ? "" : inside(config.data.vocabulary, config.run.out);
   if (!kept.model.from.empty() && !kept.run.out.empty()) kept.model.from = kKeptFolder;
-  kept.model.lora.from.clear();  // the adapters are in the checkpoints
   const RunConfig defaults;
   kept.run.out = defaults.out;
   kept.run.resume = defaults.resume;

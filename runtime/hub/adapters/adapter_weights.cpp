@@ -15,7 +15,7 @@ namespace penstock {
 namespace {
 
 std::string path_of_weights(const std::string& folder) {
-  const std::string path = folder + "/" + kAdapterWeightsFile;
+  std::string path = folder + "/" + kAdapterWeightsFile;
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored)) return path;
   const bool pickled = std::filesystem::exists(folder + "/adapter_model.bin", ignored);

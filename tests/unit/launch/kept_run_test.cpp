@@ -48,14 +48,19 @@ TEST_F(KeptRun, NeedsNoneOfItsData) {
   }
 }
 
-// Its checkpoints hold the adapters.
-TEST_F(KeptRun, NeedsNoFolderOfAdapters) {
+// Its checkpoints hold the adapters; where there are none yet they would have to come from there.
+TEST_F(KeptRun, NeedsNoFolderOfAdaptersAndRemembersIt) {
   Config config;
   config.model.lora.rank = 4;
+  config.model.lora.targets = {"key"};
   config.model.lora.from = "/gone/adapters";
-  const Config kept = parsed(kept_run_file(config)).config;
-  EXPECT_EQ(kept.model.lora.rank, 4);
-  EXPECT_EQ(kept.model.lora.from, "");
+  const std::string file = folder_.write("kept/run.toml", kept_run_file(config));
+  const LoraConfig kept = configured({file}).model.lora;
+  EXPECT_EQ(kept.rank, 4);
+  EXPECT_EQ(kept.targets, config.model.lora.targets);
+  EXPECT_EQ(kept.from, "/gone/adapters");
+  EXPECT_THAT(argument_error({"--lora.from", "/gone/adapters"}),
+              HasSubstr("there is no '/gone/adapters'"));
 }
 
 TEST_F(KeptRun, CanBeMovedAndLinked) {
