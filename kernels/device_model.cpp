@@ -95,6 +95,7 @@ DeviceModel cpu_model(const Processor& processor, int threads, const ProcessorSp
                     .packs_filters = true,
                     .filter_block = processor.avx512 ? 16 : 8,
                     .emulates_bf16 = !processor.bf16,
+                    .pads_rows = !processor.avx512,
                     .threads = threads};
   if (!speed.known()) return model;
   model.fp32 = speed.fp32;

@@ -67,6 +67,9 @@ struct DeviceModel {
   // scratch memory and what is written is rounded from there, as kernels/cpu does on a processor
   // without bf16 products.
   bool emulates_bf16 = false;
+  // Reads some operands of linear layers' products from copies with padded rows
+  // (kernels/cpu/loops/row_padding.h).
+  bool pads_rows = false;
   int threads = 1;  // of kernels/cpu
   // Computes attention in bf16, where there is neither dropout nor a list of lengths, as a fused
   // graph of cuDNN, whose backward keeps a workspace (kernels/cuda/attention/attention_cut.h).

@@ -17,16 +17,21 @@ class CountingDense final : public DenseOps {
   void linear_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias,
                       Fused /*f*/) override {
     const double weight = tally_.read(w, x.dtype(), FilterUse::Forward);
+    const Tensor copies = padded(LinearProduct::Forward, x, w.shape());
     tally_.product(ProductKind::Linear, flops(x, w.shape()), x.dtype(), {&y, &x, bias}, weight);
   }
   void linear_backward_input(Tensor& dx, const Tensor& g, Weight& w) override {
     const double weight = tally_.read(w, g.dtype(), FilterUse::InputGradient);
+    const Tensor copies = padded(LinearProduct::InputGradient, dx, w.shape());
     tally_.product(ProductKind::Linear, flops(dx, w.shape()), g.dtype(), {&dx, &g}, weight);
   }
   void linear_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
                               bool accumulate) override {
     const Tensor* sum = accumulate ? &dw : nullptr;
-    tally_.product(ProductKind::Linear, flops(x, dw.shape()), x.dtype(), {&dw, sum, &x, &g});
+    {
+      const Tensor copies = padded(LinearProduct::WeightGradient, x, dw.shape());
+      tally_.product(ProductKind::Linear, flops(x, dw.shape()), x.dtype(), {&dw, sum, &x, &g});
+    }
     if (dbias == nullptr) return;
     const Tensor partial = tally_.bias_scratch(g);
     tally_.pass(elements(g), {&g, dbias, dbias});
@@ -58,6 +63,9 @@ class CountingDense final : public DenseOps {
   static double flops(const Tensor& x, const Shape& weight) {
     return 2 * elements(x) * static_cast<double>(weight[0]);
   }
+  [[nodiscard]] Tensor padded(LinearProduct product, const Tensor& x, const Shape& weight) {
+    return tally_.padded(product, x.shape().rows(), weight[1], weight[0], x.dtype());
+  }
   // kernels/cuda/dense/: in bf16, rows of whole groups of eight, and no empty products.
   [[nodiscard]] bool fuses(Activation f, const Tensor& result) const {
     return tally_.model().fuses_gelu && f == Activation::GeluTanh &&
@@ -74,17 +82,20 @@ class CountingImage final : public ImageOps {
                       const Window& window, int groups, Fused /*f*/) override {
     const FilterUse use = is_linear(window, groups) ? FilterUse::Product : FilterUse::Forward;
     const double weight = tally_.read(w, x.dtype(), use, groups);
+    const Tensor copies = padded(LinearProduct::Forward, x, w.shape(), window, groups);
     tally_.product(kind_of(window, groups), flops(y, w.shape()), x.dtype(), {&y, &x, bias}, weight);
   }
   void conv2d_backward_input(Tensor& dx, const Tensor& g, Weight& w, const Window& window,
                              int groups) override {
     const FilterUse use = is_linear(window, groups) ? FilterUse::Product : FilterUse::InputGradient;
     const double weight = tally_.read(w, g.dtype(), use, groups);
+    const Tensor copies = padded(LinearProduct::InputGradient, dx, w.shape(), window, groups);
     tally_.product(kind_of(window, groups), flops(g, w.shape()), g.dtype(), {&dx, &g}, weight);
   }
   void conv2d_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
                               const Window& window, int groups, bool accumulate) override {
     {
+      const Tensor copies = padded(LinearProduct::WeightGradient, x, dw.shape(), window, groups);
       Tensor between;
       if (!is_linear(window, groups)) {
         const int64_t elements = packed_elements(
@@ -115,6 +126,11 @@ class CountingImage final : public ImageOps {
   }
 
  private:
+  [[nodiscard]] Tensor padded(LinearProduct product, const Tensor& x, const Shape& filter,
+                              const Window& window, int groups) {
+    if (!is_linear(window, groups)) return {};
+    return tally_.padded(product, x.shape().rows(), filter[1], filter[0], x.dtype());
+  }
   static ProductKind kind_of(const Window& window, int groups) {
     return is_linear(window, groups) ? ProductKind::Linear : ProductKind::Convolution;
   }

@@ -90,6 +90,27 @@ void Tally::convert(double elements) {
   add(0, model_.pass_rate(), kBoth * elements);
 }
 
+Tensor Tally::padded(LinearProduct product, int64_t rows, int64_t in, int64_t out, DType type) {
+  if (!model_.pads_rows) return {};
+  const PaddedOperands operands = padded_operands(product, rows, in, out);
+  int64_t elements = 0;
+  const auto copy = [&](bool pads, int64_t lines, int64_t length, bool is_wide) {
+    if (!pads) return;
+    // What is widened has a dense copy already, which is that much longer.
+    elements += lines * (is_wide ? kRowPadding : length + kRowPadding);
+    if (!is_wide)
+      add(0, model_.pass_rate(), 2.0 * sizeof(float) * static_cast<double>(lines * length));
+  };
+  const bool is_wide = model_.emulates_bf16 && type == DType::BF16;
+  if (product == LinearProduct::WeightGradient) {
+    copy(operands.a, rows, out, is_wide);
+    copy(operands.b, rows, in, is_wide);
+  } else {
+    copy(operands.b, out, in, false);  // the weight
+  }
+  return elements == 0 ? Tensor{} : scratch(elements, DType::F32);
+}
+
 Tensor Tally::bias_scratch(const Tensor& g) {
   constexpr int64_t kRows = 512;
   return scratch((g.shape().rows() + kRows - 1) / kRows * g.shape().back(), DType::F32);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kernels/counting/counting_device.h"
+#include "kernels/cpu/loops/row_padding.h"
 #include "kernels/cpu/onednn/packed_filters.h"
 #include "kernels/ops.h"
 
@@ -53,6 +54,10 @@ class Tally {
   [[nodiscard]] Tensor widened(const Tensor& tensor);
   // Such passes over so many elements in all.
   void convert(double elements);
+  // Scratch memory for what a linear layer's product reads from copies with padded rows, with the
+  // pass that makes them; nothing on other devices. `type` is that of x, y and their gradients.
+  [[nodiscard]] Tensor padded(LinearProduct product, int64_t rows, int64_t in, int64_t out,
+                              DType type);
   // That of a sum over the rows of g, as kernels/cpu/bias_gradient.cpp takes it.
   [[nodiscard]] Tensor bias_scratch(const Tensor& g);
 

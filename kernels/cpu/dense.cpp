@@ -34,7 +34,7 @@ class CpuDenseOps final : public DenseOps {
     require_bias("linear forward", bias, w.shape()[0]);
     const int64_t out = w.shape()[0];
     const int64_t in = w.shape()[1];
-    MatmulPlan plan = linear_forward_plan({rows, in, out, x.dtype()});
+    MatmulPlan plan = linear_forward_plan({rows, in, out, x.dtype(), context_.dnn.pads_rows()});
     plan.bias = bias != nullptr;
     plan.fused = f;
     context_.dnn.matmul(plan, y.raw(), x.raw(), w, bias != nullptr ? bias->data<float>() : nullptr);
@@ -44,7 +44,7 @@ class CpuDenseOps final : public DenseOps {
     const int64_t rows = linear_rows("linear backward input", dx, g, w.value());
     const int64_t out = w.shape()[0];
     const int64_t in = w.shape()[1];
-    const MatmulPlan plan = linear_input_plan({rows, in, out, g.dtype()});
+    const MatmulPlan plan = linear_input_plan({rows, in, out, g.dtype(), context_.dnn.pads_rows()});
     context_.dnn.matmul(plan, dx.raw(), g.raw(), w);
   }
 
@@ -54,7 +54,8 @@ class CpuDenseOps final : public DenseOps {
     require_bias("linear backward weight", dbias, dw.dim(0));
     const int64_t out = dw.dim(0);
     const int64_t in = dw.dim(1);
-    const MatmulPlan plan = linear_weight_plan({rows, in, out, x.dtype()}, accumulate);
+    const MatmulPlan plan =
+        linear_weight_plan({rows, in, out, x.dtype(), context_.dnn.pads_rows()}, accumulate);
     context_.dnn.matmul(plan, dw.raw(), g.raw(), x.raw());
     if (dbias != nullptr) add_column_sums(context_, dbias->data<float>(), g, rows, out);
   }

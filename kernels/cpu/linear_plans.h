@@ -2,6 +2,7 @@
 // dense: of linear layers, and of 1 x 1 convolutions, whose pixels are the rows. Pure.
 #pragma once
 
+#include "kernels/cpu/loops/row_padding.h"
 #include "kernels/cpu/onednn/onednn.h"
 
 namespace penstock {
@@ -9,46 +10,59 @@ namespace penstock {
 struct LinearExtents {
   int64_t rows, in, out;
   DType type;  // of x, y and their gradients
+  bool pads;   // operands as row_padding.h says
 };
+
+[[nodiscard]] inline MatmulPlan with_padding(MatmulPlan plan, const LinearExtents& e,
+                                             LinearProduct product) {
+  if (!e.pads) return plan;
+  const PaddedOperands padded = padded_operands(product, e.rows, e.in, e.out);
+  plan.pad_a = padded.a;
+  plan.pad_b = padded.b;
+  return plan;
+}
 
 // y = x w^T
 [[nodiscard]] inline MatmulPlan linear_forward_plan(const LinearExtents& e) {
-  return {.m = e.rows,
-          .n = e.out,
-          .k = e.in,
-          .a = {0, 0, e.in, 1},
-          .b = {0, 0, 1, e.in},
-          .c = {0, 0, e.out, 1},
-          .a_type = e.type,
-          .b_type = e.type,
-          .c_type = e.type};
+  const MatmulPlan plan{.m = e.rows,
+                        .n = e.out,
+                        .k = e.in,
+                        .a = {0, 0, e.in, 1},
+                        .b = {0, 0, 1, e.in},
+                        .c = {0, 0, e.out, 1},
+                        .a_type = e.type,
+                        .b_type = e.type,
+                        .c_type = e.type};
+  return with_padding(plan, e, LinearProduct::Forward);
 }
 
 // dx = g w
 [[nodiscard]] inline MatmulPlan linear_input_plan(const LinearExtents& e) {
-  return {.m = e.rows,
-          .n = e.in,
-          .k = e.out,
-          .a = {0, 0, e.out, 1},
-          .b = {0, 0, e.in, 1},
-          .c = {0, 0, e.in, 1},
-          .a_type = e.type,
-          .b_type = e.type,
-          .c_type = e.type};
+  const MatmulPlan plan{.m = e.rows,
+                        .n = e.in,
+                        .k = e.out,
+                        .a = {0, 0, e.out, 1},
+                        .b = {0, 0, e.in, 1},
+                        .c = {0, 0, e.in, 1},
+                        .a_type = e.type,
+                        .b_type = e.type,
+                        .c_type = e.type};
+  return with_padding(plan, e, LinearProduct::InputGradient);
 }
 
 // dw = g^T x, or += where told to accumulate; fp32
 [[nodiscard]] inline MatmulPlan linear_weight_plan(const LinearExtents& e, bool accumulate) {
-  return {.m = e.out,
-          .n = e.in,
-          .k = e.rows,
-          .a = {0, 0, 1, e.out},
-          .b = {0, 0, e.in, 1},
-          .c = {0, 0, e.in, 1},
-          .a_type = e.type,
-          .b_type = e.type,
-          .c_type = DType::F32,
-          .accumulate = accumulate};
+  const MatmulPlan plan{.m = e.out,
+                        .n = e.in,
+                        .k = e.rows,
+                        .a = {0, 0, 1, e.out},
+                        .b = {0, 0, e.in, 1},
+                        .c = {0, 0, e.in, 1},
+                        .a_type = e.type,
+                        .b_type = e.type,
+                        .c_type = DType::F32,
+                        .accumulate = accumulate};
+  return with_padding(plan, e, LinearProduct::WeightGradient);
 }
 
 }  // namespace penstock

@@ -49,6 +49,10 @@ bool OneDnn::native_bf16() const {
   return state_->native_bf16;
 }
 
+bool OneDnn::pads_rows() const {
+  return !processor_at_hand().avx512;
+}
+
 std::string OneDnn::isa() const {
   const std::string name = dnnl_cpu_isa2str(dnnl_get_effective_cpu_isa());
   const std::string prefix = "cpu_isa_";

@@ -36,6 +36,9 @@ struct MatmulPlan {
   float scale = 1.0F;       // multiplies the product; not together with a bias
   bool accumulate = false;  // add to c
   bool bias = false;        // fp32 [n]
+  // Read that operand, dense, fp32 or emulated, from an fp32 copy with kRowPadding more elements
+  // behind each of its rows.
+  bool pad_a = false, pad_b = false;
   Fused fused = Fused::None;
   bool operator==(const MatmulPlan&) const = default;
 };
@@ -82,6 +85,8 @@ class OneDnn {
 
   [[nodiscard]] int64_t primitives_created() const;
   [[nodiscard]] bool native_bf16() const;
+  // Whether products of linear layers are faster with padded rows (row_padding.h).
+  [[nodiscard]] bool pads_rows() const;
   [[nodiscard]] std::string isa() const;       // "avx512_core_bf16"
   [[nodiscard]] static std::string version();  // "2.6.3"
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/cpu/loops/row_padding.h"
 #include "kernels/cpu/onednn/onednn_state.h"
 
 namespace penstock {
@@ -81,11 +82,11 @@ const void* as_type(OneDnn::State& state, Weight& weight, DType type) {
   return form.packed.raw();
 }
 
-// Calls body(offset in strided memory, offset in dense [batch.., rows, columns]) for each element.
-// Columns that lie side by side are worked on several at a time.
+// Calls body(offset in strided memory, offset in a copy [batch.., rows, columns + padding]) for
+// each element. Columns that lie side by side are worked on several at a time.
 template <class Body>
 void for_each_element(const MatmulPlan& plan, int64_t rows, int64_t columns, const Strides& strides,
-                      int threads, Body body) {
+                      int64_t padding, int threads, Body body) {
   const int64_t lines = plan.batch[0] * plan.batch[1] * rows;
 #pragma omp parallel for schedule(static) num_threads(threads)
   for (int64_t line = 0; line < lines; ++line) {
@@ -93,7 +94,7 @@ void for_each_element(const MatmulPlan& plan, int64_t rows, int64_t columns, con
     const int64_t b1 = line / rows % plan.batch[1];
     const int64_t b0 = line / rows / plan.batch[1];
     const int64_t start = b0 * strides[0] + b1 * strides[1] + row * strides[2];
-    const int64_t to = line * columns;
+    const int64_t to = line * (columns + padding);
     if (strides[3] == 1) {
 #pragma GCC ivdep
       for (int64_t j = 0; j < columns; ++j) body(start + j, to + j);
@@ -107,68 +108,93 @@ Strides dense(const MatmulPlan& plan, int64_t rows, int64_t columns) {
   return {plan.batch[1] * rows * columns, rows * columns, columns, 1};
 }
 
-bool lies_by_columns(const Strides& strides) {
-  return strides[2] == 1 && strides[3] != 1;
-}
+// An operand that the library does not read where it lies: numbers that the CPU cannot multiply in
+// bf16 are widened, and rows get their padding.
+struct Operand {
+  int64_t rows, columns;
+  Strides& strides;
+  DType& type;
+  bool& pad;
 
-// The strides of an operand that the CPU cannot multiply in bf16, once it is widened and made
-// dense: by rows, or by columns where those lie together.
-void widen(const MatmulPlan& plan, int64_t rows, int64_t columns, Strides& strides, DType& type) {
-  if (type != DType::BF16) return;
-  const bool by_columns = lies_by_columns(strides);
-  strides = by_columns ? dense(plan, columns, rows) : dense(plan, rows, columns);
-  if (by_columns) std::swap(strides[2], strides[3]);
-  type = DType::F32;
-}
-
-// Such an operand, widened.
-struct Widened {
-  Tensor scratch;
-  Widened(OneDnn::State& state, const MatmulPlan& plan, int64_t rows, int64_t columns,
-          Strides& strides, DType& type, const void*& data) {
-    if (type != DType::BF16) return;
-    scratch = state.scratch(plan.batch[0] * plan.batch[1] * rows * columns, DType::F32);
-    float* to = scratch.data<float>();
-    const auto* from = static_cast<const bfloat16*>(data);
-    Strides order = strides;
-    int64_t lines = rows;
-    int64_t length = columns;
-    if (lies_by_columns(strides)) {
-      std::swap(lines, length);
-      std::swap(order[2], order[3]);
-    }
-    for_each_element(plan, lines, length, order, state.threads,
-                     [=](int64_t at, int64_t i) { to[i] = static_cast<float>(from[at]); });
-    widen(plan, rows, columns, strides, type);
-    data = to;
+  [[nodiscard]] bool copied() const { return type == DType::BF16 || pad; }
+  [[nodiscard]] bool by_columns() const { return strides[2] == 1 && strides[3] != 1; }
+  [[nodiscard]] int64_t padding() const { return pad ? kRowPadding : 0; }
+  // Lines that lie together, and how long they are.
+  [[nodiscard]] int64_t lines() const { return by_columns() ? columns : rows; }
+  [[nodiscard]] int64_t length() const { return by_columns() ? rows : columns; }
+  // From now on this is the copy: dense by rows, or by columns where those lie together.
+  void becomes_copy(const MatmulPlan& plan) {
+    const bool swaps = by_columns();
+    strides = dense(plan, lines(), length() + padding());
+    if (swaps) std::swap(strides[2], strides[3]);
+    type = DType::F32;
+    pad = false;
   }
 };
 
-// Runs a product with bf16 operands as run(plan, c, a) in fp32, then rounds.
+Operand operand_a(MatmulPlan& plan) {
+  return {plan.m, plan.k, plan.a, plan.a_type, plan.pad_a};
+}
+Operand operand_b(MatmulPlan& plan) {
+  return {plan.k, plan.n, plan.b, plan.b_type, plan.pad_b};
+}
+
+// Makes the copy, if one is needed, and points `data` at it.
+class Copy {
+ public:
+  Copy(OneDnn::State& state, const MatmulPlan& plan, Operand operand, const void*& data) {
+    if (!operand.copied()) return;
+    const int64_t lines = operand.lines();
+    const int64_t length = operand.length();
+    const int64_t padding = operand.padding();
+    scratch_ =
+        state.scratch(plan.batch[0] * plan.batch[1] * lines * (length + padding), DType::F32);
+    Strides order = operand.strides;
+    if (operand.by_columns()) std::swap(order[2], order[3]);
+    float* to = scratch_.data<float>();
+    const auto copy_from = [&](auto* from) {
+      for_each_element(plan, lines, length, order, padding, state.threads,
+                       [=](int64_t at, int64_t i) { to[i] = static_cast<float>(from[at]); });
+    };
+    if (operand.type == DType::BF16) {
+      copy_from(static_cast<const bfloat16*>(data));
+    } else {
+      copy_from(static_cast<const float*>(data));
+    }
+    operand.becomes_copy(plan);
+    data = to;
+  }
+
+ private:
+  Tensor scratch_;
+};
+
+bool has_bf16(const MatmulPlan& plan) {
+  return plan.a_type == DType::BF16 || plan.b_type == DType::BF16 || plan.c_type == DType::BF16;
+}
+
+bool must_emulate(const OneDnn::State& state, const MatmulPlan& plan) {
+  return has_bf16(plan) && !state.native_bf16;
+}
+
+// Runs a product as run(plan, c) in fp32, then rounds.
 template <class Run>
-void emulate(OneDnn::State& state, const MatmulPlan& plan, void* c, const void* a, Run run) {
+void round_result(OneDnn::State& state, const MatmulPlan& plan, void* c, Run run) {
+  if (plan.c_type != DType::BF16) return run(plan, c);
   MatmulPlan wide = plan;
-  const Widened wide_a(state, plan, plan.m, plan.k, wide.a, wide.a_type, a);
-  if (plan.c_type != DType::BF16) return run(wide, c, a);
-  const Tensor wide_c = state.scratch(plan.batch[0] * plan.batch[1] * plan.m * plan.n, DType::F32);
+  const Tensor wide_c = state.scratch(elements_of_c(plan), DType::F32);
   wide.c = dense(plan, plan.m, plan.n);
   wide.c_type = DType::F32;
   auto* wide_data = wide_c.data<float>();
   auto* narrow_data = static_cast<bfloat16*>(c);
   auto for_each = [&](auto body) {
-    for_each_element(plan, plan.m, plan.n, plan.c, state.threads, body);
+    for_each_element(plan, plan.m, plan.n, plan.c, 0, state.threads, body);
   };
   if (plan.accumulate) {
     for_each([=](int64_t at, int64_t i) { wide_data[i] = static_cast<float>(narrow_data[at]); });
   }
-  run(wide, wide_data, a);
+  run(wide, wide_data);
   for_each([=](int64_t at, int64_t i) { narrow_data[at] = bfloat16(wide_data[i]); });
-}
-
-bool must_emulate(const OneDnn::State& state, const MatmulPlan& plan) {
-  const bool bf16 =
-      plan.a_type == DType::BF16 || plan.b_type == DType::BF16 || plan.c_type == DType::BF16;
-  return bf16 && !state.native_bf16;
 }
 
 // Tanh is a pass of its own: inside a product its last bit depends on the library's code for it.
@@ -203,7 +229,7 @@ size_t PlanHash::operator()(const MatmulPlan& p) const {
   return hash_fields(1, p.batch[0], p.batch[1], p.m, p.n, p.k, p.a[0], p.a[1], p.a[2], p.a[3],
                      p.b[0], p.b[1], p.b[2], p.b[3], p.c[0], p.c[1], p.c[2], p.c[3], p.a_type,
                      p.b_type, p.c_type, std::bit_cast<uint32_t>(p.scale), p.accumulate, p.bias,
-                     p.fused);
+                     p.pad_a, p.pad_b, p.fused);
 }
 
 void OneDnn::matmul(const MatmulPlan& plan, void* c, const void* a, const void* b,
@@ -211,13 +237,13 @@ void OneDnn::matmul(const MatmulPlan& plan, void* c, const void* a, const void* 
   if (elements_of_c(plan) == 0) return;
   if (plan.fused == Fused::Tanh) return product_then_tanh(*this, plan, c, a, b, bias);
   if (plan.k == 0) return empty_product(*this, plan, c, bias);
-  if (must_emulate(*state_, plan)) {
-    emulate(*state_, plan, c, a, [&](MatmulPlan wide, void* wide_c, const void* wide_a) {
-      const void* wide_b = b;
-      const Widened widened(*state_, plan, plan.k, plan.n, wide.b, wide.b_type, wide_b);
-      matmul(wide, wide_c, wide_a, wide_b, bias);
+  if (must_emulate(*state_, plan) || plan.pad_a || plan.pad_b) {
+    MatmulPlan copied = plan;
+    const Copy copy_a(*state_, plan, operand_a(copied), a);
+    const Copy copy_b(*state_, plan, operand_b(copied), b);
+    return round_result(*state_, copied, c, [&](const MatmulPlan& wide, void* wide_c) {
+      matmul(wide, wide_c, a, b, bias);
     });
-    return;
   }
   Prepared& product = state_->entry(state_->products, plan, make_product);
   if (plan.bias) {
@@ -230,11 +256,13 @@ void OneDnn::matmul(const MatmulPlan& plan, void* c, const void* a, const void* 
 void OneDnn::prepare(const MatmulPlan& plan) {
   if (elements_of_c(plan) == 0 || plan.k == 0) return;
   MatmulPlan typed = plan;
-  if (must_emulate(*state_, plan)) {
-    widen(plan, plan.m, plan.k, typed.a, typed.a_type);
-    widen(plan, plan.k, plan.n, typed.b, typed.b_type);
-    widen(plan, plan.m, plan.n, typed.c, typed.c_type);
-    if (plan.c_type == DType::BF16) typed.c = dense(plan, plan.m, plan.n);
+  const bool emulated = must_emulate(*state_, plan);
+  for (Operand operand : {operand_a(typed), operand_b(typed)}) {
+    if (operand.pad || (emulated && operand.copied())) operand.becomes_copy(plan);
+  }
+  if (emulated && plan.c_type == DType::BF16) {
+    typed.c = dense(plan, plan.m, plan.n);
+    typed.c_type = DType::F32;
   }
   (void)state_->entry(state_->products, typed, make_product);
 }

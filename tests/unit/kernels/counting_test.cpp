@@ -234,6 +234,52 @@ constexpr Precision kPrecisions[] = {{"fp32", DType::F32, Bf16::Auto},
                                      {"bf16", DType::BF16, Bf16::Auto},
                                      {"emulated bf16", DType::BF16, Bf16::Emulate}};
 
+// The copies with padded rows that products are read from (row_padding.h). Nothing else takes
+// scratch memory in these: what the library multiplies in place, it does not pack.
+TEST(Counting, PaddedRowsTakeWhatIsCounted) {
+  constexpr int64_t kRows = 70, kIn = 512, kOut = 1024;
+  const std::vector<CountedOp> all = {
+      {"linear forward",
+       [](Device& d, DType t) -> Op {
+         return [&d, x = zeros(d, {kRows, kIn}, t), y = zeros(d, {kRows, kOut}, t),
+                 w = weight(d, {kOut, kIn})]() mutable {
+           d.dense().linear_forward(y, x, *w, nullptr, Fused::None);
+         };
+       }},
+      {"linear backward input",
+       [](Device& d, DType t) -> Op {
+         return
+             [&d, dx = zeros(d, {kRows, kIn}, t), g = zeros(d, {kRows, kOut}, t),
+              w = weight(d, {kOut, kIn})]() mutable { d.dense().linear_backward_input(dx, g, *w); };
+       }},
+      {"linear backward weight",
+       [](Device& d, DType t) -> Op {
+         return [&d, x = zeros(d, {kRows, 128}, t), g = zeros(d, {kRows, kOut}, t),
+                 dw = zeros(d, {kOut, 128})]() mutable {
+           d.dense().linear_backward_weight(dw, nullptr, x, g, true);
+         };
+       }},
+      {"1 x 1 convolution, backward input",
+       [](Device& d, DType t) -> Op {
+         return [&d, dx = zeros(d, {1, 7, 10, kIn}, t), g = zeros(d, {1, 7, 10, kOut}, t),
+                 w = weight(d, {kOut, kIn, 1, 1})]() mutable {
+           d.image().conv2d_backward_input(dx, g, *w, kPlain, 1);
+         };
+       }},
+  };
+  for (const Precision& precision : kPrecisions) {
+    const auto real = make_cpu_device(1, precision.bf16);
+    if (!real->model().pads_rows) GTEST_SKIP() << "this processor reads rows as they lie";
+    const auto counting = make_counting_device(real->model());
+    for (const CountedOp& c : all) {
+      SCOPED_TRACE(std::string(precision.name) + ", " + c.name);
+      const int64_t taken = scratch_peak(*real, c.make, precision.dtype);
+      EXPECT_EQ(scratch_peak(*counting, c.make, precision.dtype), taken);
+      EXPECT_GT(taken, 0);
+    }
+  }
+}
+
 // What stays after a forward or an input gradient: the filter in the library's layout.
 TEST(Counting, PackedFiltersAreAsLargeAsCounted) {
   struct Filter {

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "kernels/cpu/linear_plans.h"
 #include "kernels/ops/dense.h"
 #include "tests/unit/kernels/reference.h"
 
@@ -151,6 +152,57 @@ TEST(OneDnn, TellsPlansApart) {
   rig.dnn.matmul(plan, scaled.raw(), a.raw(), b.raw());
   EXPECT_EQ(rig.dnn.primitives_created(), created + 1);
   for (int i = 0; i < 4; ++i) EXPECT_EQ(scaled.data<float>()[i], 2.0F * c.data<float>()[i]);
+}
+
+// The products of y[rows, out] = x[rows, in] w[out, in]^T read from copies with longer rows are
+// what they are without, but for rounding; what is emulated is widened into such rows at once.
+TEST(OneDnn, PaddedRowsGiveTheSameProducts) {
+  constexpr int64_t kRows = 70, kIn = 512, kOut = 512;
+  for (const DType type : {DType::F32, DType::BF16}) {
+    SCOPED_TRACE(name_of(type));
+    Rig rig(2, Bf16::Emulate);
+    const Tensor x = random(rig, {kRows, kIn}, 1, type);
+    const Tensor g = random(rig, {kRows, kOut}, 2, type);
+    const Tensor w = random(rig, {kOut, kIn}, 3);
+    const auto both = [&](const MatmulPlan& padded, const MatmulPlan& plain, const Shape& shape,
+                          const Tensor& a, const Tensor& b) {
+      EXPECT_TRUE(padded.pad_a || padded.pad_b);
+      Tensor expected = filled(rig, shape, plain.c_type, 0.5);
+      Tensor result = filled(rig, shape, plain.c_type, 0.5);
+      rig.dnn.matmul(plain, expected.raw(), a.raw(), b.raw());
+      rig.dnn.matmul(padded, result.raw(), a.raw(), b.raw());
+      EXPECT_LE(error(result, values(expected)), plain.c_type == DType::F32 ? 1e-5 : 1e-2);
+    };
+    const LinearExtents extents{kRows, kIn, kOut, type, false};
+    LinearExtents pads = extents;
+    pads.pads = true;
+    MatmulPlan forward = linear_forward_plan(pads);
+    MatmulPlan plain_forward = linear_forward_plan(extents);
+    forward.b_type = plain_forward.b_type = DType::F32;
+    both(forward, plain_forward, {kRows, kOut}, x, w);
+    MatmulPlan input = linear_input_plan(pads);
+    MatmulPlan plain_input = linear_input_plan(extents);
+    input.b_type = plain_input.b_type = DType::F32;
+    both(input, plain_input, {kRows, kIn}, g, w);
+    const MatmulPlan weight = linear_weight_plan(pads, true);
+    EXPECT_TRUE(weight.pad_a && weight.pad_b);
+    both(weight, linear_weight_plan(extents, true), {kOut, kIn}, g, x);
+  }
+}
+
+TEST(OneDnn, PadsWhereTheLibraryReadsRowsInPlace) {
+  using enum LinearProduct;
+  const auto pads = [](LinearProduct product, int64_t rows, int64_t in, int64_t out) {
+    const PaddedOperands padded = padded_operands(product, rows, in, out);
+    return std::pair(padded.a, padded.b);
+  };
+  EXPECT_EQ(pads(WeightGradient, 1024, 256, 1024), std::pair(true, false));
+  EXPECT_EQ(pads(WeightGradient, 1024, 1024, 256), std::pair(false, true));
+  EXPECT_EQ(pads(InputGradient, 128, 512, 2048), std::pair(false, true));
+  EXPECT_EQ(pads(Forward, 1024, 1024, 256), std::pair(false, true));
+  EXPECT_EQ(pads(Forward, 1024, 1000, 256), std::pair(false, false)) << "rows of another length";
+  EXPECT_EQ(pads(InputGradient, 16, 512, 2048), std::pair(false, false)) << "few uses";
+  EXPECT_EQ(pads(WeightGradient, 1024, 1024, 1024), std::pair(false, false)) << "long both ways";
 }
 
 TEST(OneDnn, RefusesWhatItCannotMean) {
