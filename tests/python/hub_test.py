@@ -142,7 +142,7 @@ def compare(name, programs, scratch, tokens):
     ours, theirs = logits_of(logits_program, out / "checkpoints/latest", again)
     after = difference(ours, theirs)
     told = json.loads((out / "summary.json").read_text())["final_loss"]
-    print(f"{name:12} logits {before:.1e}, exported {after:.1e}; weights after {STEPS} steps {worst:.1e} of {moved:.1e}; "
+    print(f"{name:14} logits {before:.1e}, exported {after:.1e}; weights after {STEPS} steps {worst:.1e} of {moved:.1e}; "
           f"loss {told:.6f} and {loss:.6f}")
     assert before <= TOLERANCE and after <= TOLERANCE
     assert worst <= TOLERANCE and moved > 10 * TOLERANCE
