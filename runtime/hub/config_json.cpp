@@ -114,49 +114,43 @@ void read_rotary(ConfigFields& fields, ModelConfig& model) {
   }
 }
 
-// ---- sliding windows: of Mistral all layers have one; of Qwen those from max_window_layers on, or
-// what layer_types says, and we have one for all layers or none.
+// ---- sliding windows: of Mistral all layers have one; of Qwen those that layer_types names, or,
+// where it is not there, those from max_window_layers on.
 
-std::vector<bool> windowed_layers(ConfigFields& fields, int64_t layers) {
-  std::vector<bool> windowed(static_cast<size_t>(layers), false);
-  const int64_t most = std::numeric_limits<int32_t>::max();
-  // May be 0, unlike other counts.
-  const json* first = fields.any("max_window_layers");
-  int64_t from = most;
-  if (first != nullptr) {
-    if (!first->is_number_unsigned()) fields.refuse("max_window_layers", "must be a whole number");
-    from = static_cast<int64_t>(
-        std::min<uint64_t>(first->get<uint64_t>(), static_cast<uint64_t>(most)));
-  }
-  for (int64_t i = from; i < layers; ++i) windowed[static_cast<size_t>(i)] = true;
+int64_t first_windowed(ConfigFields& fields) {
+  constexpr int64_t kUsual = 28;                        // what transformers takes
+  const json* first = fields.any("max_window_layers");  // may be 0, unlike other counts
+  if (first == nullptr) return kUsual;
+  if (!first->is_number_unsigned()) fields.refuse("max_window_layers", "must be a whole number");
+  return static_cast<int64_t>(std::min<uint64_t>(first->get<uint64_t>(), kMostLayers));
+}
+
+std::vector<int64_t> windowed_layers(ConfigFields& fields, int64_t layers) {
+  std::vector<int64_t> windowed;
+  const int64_t first = first_windowed(fields);
   const json* types = fields.any("layer_types");
-  if (types == nullptr) return windowed;
-  if (!types->is_array() || types->size() != windowed.size()) {
+  if (types != nullptr && (!types->is_array() || std::ssize(*types) != layers)) {
     fields.refuse("layer_types", "must name the kind of attention of each layer");
   }
-  for (size_t i = 0; i < windowed.size(); ++i) {
-    const json& type = types->at(i);
-    if (type != "full_attention" && type != "sliding_attention") {
+  for (int64_t i = 0; i < layers; ++i) {
+    const json type = types != nullptr ? types->at(static_cast<size_t>(i)) : json();
+    if (types != nullptr && type != "full_attention" && type != "sliding_attention") {
       fields.refuse("layer_types", "has a kind of attention that is not supported");
     }
-    windowed[i] = type == "sliding_attention";
+    if (types != nullptr ? type == "sliding_attention" : i >= first) windowed.push_back(i);
   }
   return windowed;
 }
 
-int64_t qwen_window(ConfigFields& fields, int64_t layers) {
+void read_qwen_window(ConfigFields& fields, ModelConfig& model) {
   const bool used = fields.flag("use_sliding_window", false);
   const bool given = fields.has("sliding_window");
   const int64_t window = fields.whole("sliding_window", 1);
-  const std::vector<bool> windowed = windowed_layers(fields, layers);
-  if (!used || !given) return 0;
-  const auto count = std::count(windowed.begin(), windowed.end(), true);
-  if (count != 0 && count != layers) {
-    fields.refuse("sliding_window",
-                  "is of some layers alone (max_window_layers, layer_types): "
-                  "only one for all layers or none is supported");
-  }
-  return count == 0 ? 0 : window;
+  const std::vector<int64_t> windowed = windowed_layers(fields, model.layers);
+  if (!used || windowed.empty()) return;
+  if (!given) fields.refuse("sliding_window", "is missing, though use_sliding_window is true");
+  model.window = window;
+  if (std::ssize(windowed) < model.layers) model.window_layers = windowed;
 }
 
 // ---- families
@@ -226,7 +220,7 @@ ModelConfig read_mistral(ConfigFields& fields) {
 ModelConfig read_qwen2(ConfigFields& fields) {
   ModelConfig model = read_llama_like(fields, false);
   model.attention_bias = true;
-  model.window = qwen_window(fields, model.layers);
+  read_qwen_window(fields, model);
   return model;
 }
 
@@ -236,7 +230,7 @@ ModelConfig read_qwen3(ConfigFields& fields) {
   ModelConfig model = read_llama_like(fields, false);
   model.attention_bias = model.output_bias = fields.flag("attention_bias", false);
   model.query_key_norm = true;
-  model.window = qwen_window(fields, model.layers);
+  read_qwen_window(fields, model);
   return model;
 }
 

@@ -23,6 +23,8 @@ ModelConfig spelled_out(ModelConfig model) {
   if (model.head_width == 0) model.head_width = model.width / model.heads;
   if (model.hidden == 0) model.hidden = 4 * model.width;
   if (model.kv_heads == 0) model.kv_heads = model.heads;
+  const bool all_alike = model.window == 0 || std::ssize(model.window_layers) == model.layers;
+  if (all_alike) model.window_layers.clear();
   return model;
 }
 
@@ -47,24 +49,29 @@ Obstacles of_gpt2(const ModelConfig& model) {
   add_unless(model.bias, "model.bias = true", all);
   add_unless(!model.query_key_norm, "model.query_key_norm = false", all);
   add_unless(model.window == 0, "model.window = 0", all);
+  add_unless(model.window_layers.empty(), "model.window_layers = []", all);
   add_unless(model.kv_heads == model.heads, "as many model.kv_heads as heads", all);
   add_unless(model.heads * model.head_width == model.width, "heads as wide as model.width", all);
   return all;
 }
 
+// Layers that may have a sliding window.
+enum class Windows : uint8_t { None, AllOrNone, Any };
+
 struct LlamaLike {
   const char* name;
   const char* architecture;
-  bool window, query_key_norm;
+  Windows windows;
+  bool query_key_norm;
   bool any_bias;     // attention_bias with output_bias, both or neither
   bool mixed_bias;   // attention_bias without output_bias, always
   bool hidden_bias;  // may have model.bias
 };
 constexpr LlamaLike kLlamaLike[] = {
-    {"llama", "LlamaForCausalLM", false, false, true, false, true},
-    {"mistral", "MistralForCausalLM", true, false, false, false, false},
-    {"qwen2", "Qwen2ForCausalLM", true, false, false, true, false},
-    {"qwen3", "Qwen3ForCausalLM", true, true, true, false, false},
+    {"llama", "LlamaForCausalLM", Windows::None, false, true, false, true},
+    {"mistral", "MistralForCausalLM", Windows::AllOrNone, false, false, false, false},
+    {"qwen2", "Qwen2ForCausalLM", Windows::Any, false, false, true, false},
+    {"qwen3", "Qwen3ForCausalLM", Windows::Any, true, true, false, false},
 };
 
 Obstacles of_family(const ModelConfig& model, const LlamaLike& family) {
@@ -72,7 +79,9 @@ Obstacles of_family(const ModelConfig& model, const LlamaLike& family) {
   add_unless(model.positions == "rotary", "model.positions = \"rotary\"", all);
   add_unless(model.norm == "rms", "model.norm = \"rms\"", all);
   add_unless(model.gated, "model.gated = true", all);
-  add_unless(model.window == 0 || family.window, "model.window = 0", all);
+  add_unless(model.window == 0 || family.windows != Windows::None, "model.window = 0", all);
+  add_unless(model.window_layers.empty() || family.windows == Windows::Any,
+             "model.window_layers = []", all);
   add_unless(model.query_key_norm == family.query_key_norm,
              family.query_key_norm ? "model.query_key_norm = true" : "model.query_key_norm = false",
              all);
@@ -118,6 +127,15 @@ ordered_json rotary_config(const ModelConfig& model) {
   return rotary;
 }
 
+ordered_json layer_types(const ModelConfig& model) {
+  ordered_json types = ordered_json::array();
+  for (int64_t i = 0; i < model.layers; ++i) {
+    const bool windowed = std::ranges::binary_search(model.window_layers, i);
+    types.push_back(windowed ? "sliding_attention" : "full_attention");
+  }
+  return types;
+}
+
 ordered_json llama_like_config(const ModelConfig& model, const LlamaLike& family) {
   ordered_json config = {{"model_type", family.name},
                          {"architectures", {family.architecture}},
@@ -133,12 +151,13 @@ ordered_json llama_like_config(const ModelConfig& model, const LlamaLike& family
                          {"rope_parameters", rotary_config(model)}};
   if (family.any_bias) config["attention_bias"] = model.attention_bias;
   if (family.hidden_bias) config["mlp_bias"] = model.bias;
-  if (!family.window) return config;
+  if (family.windows == Windows::None) return config;
   // Null: all that is before a position.
   config["sliding_window"] = model.window > 0 ? ordered_json(model.window) : ordered_json();
-  if (std::string_view(family.name) == "mistral" || model.window == 0) return config;
+  if (family.windows == Windows::AllOrNone || model.window == 0) return config;
   config["use_sliding_window"] = true;
-  config["max_window_layers"] = 0;
+  config["max_window_layers"] = model.window_layers.empty() ? 0 : model.window_layers.front();
+  if (!model.window_layers.empty()) config["layer_types"] = layer_types(model);
   return config;
 }
 
@@ -163,7 +182,7 @@ auto facts(const ModelConfig& m) {
   return std::tuple(m.layers, m.width, m.heads, m.kv_heads, m.head_width, m.hidden, m.context,
                     m.vocabulary, m.activation, m.positions, m.attention_bias, m.output_bias,
                     m.bias, m.tied_embedding, m.gated, m.norm, m.norm_epsilon, m.query_key_norm,
-                    m.window, m.rotary_scaling);
+                    m.window, m.window_layers, m.rotary_scaling);
 }
 
 }  // namespace

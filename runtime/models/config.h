@@ -69,7 +69,8 @@ struct ModelConfig {
   int64_t rotary_original = 8192;       // llama3: positions of the model that was extended
   bool output_bias = true;              // of the layer that ends attention
   bool query_key_norm = false;          // RMS norm over each head of queries and keys
-  int64_t window = 0;   // a position sees itself and the window - 1 before it; 0: all before it
+  int64_t window = 0;  // a position sees itself and the window - 1 before it; 0: all before it
+  std::vector<int64_t> window_layers = {};  // that have the window, from 0, ascending; empty: all
   bool packed = false;  // no key of its own: rows hold several samples (data.packed), "starts" says
                         // where each begins
   LoraConfig lora = {};  // a section of its own

@@ -161,6 +161,7 @@ gated = true
 bias = false
 output_bias = false
 window = 4
+window_layers = [1]
 [data]
 kind = "synthetic"
 validation = 0.0001

@@ -132,8 +132,8 @@ TEST_F(Generation, IsTheSameOnAnyNumberOfStages) {
 TEST_F(Generation, OfADecoderIsThatOfWholeRows) {
   learn(alphabet(100),
         "--model.kind decoder --model.kv_heads 1 --model.positions rotary --model.norm rms "
-        "--model.gated --model.activation silu --model.window 9 --model.query_key_norm "
-        "--model.tied_embedding");
+        "--model.gated --model.activation silu --model.window 9 --model.window_layers 1 "
+        "--model.query_key_norm --model.tied_embedding");
   EXPECT_EQ(text(1, "--prompt abc --tokens 14 --temperature 0"), "abcdefghijklm\nabc\n");
   const std::string how = "--tokens 40 --temperature 1.5 --prompt k --prompt 'ab'";
   const std::string one = text(1, how);

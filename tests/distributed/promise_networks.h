@@ -56,6 +56,7 @@ norm = "rms"
 positions = "rotary"
 query_key_norm = true
 window = 7
+window_layers = [0, 2]
 attention_bias = true
 output_bias = false
 bias = false

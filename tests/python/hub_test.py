@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Hugging Face folders in and out, beside transformers: hub_test.py MPIEXEC PENSTOCK LOGITS
 
-Of every family small folders with random weights (tied and untied, grouped queries, windows, scaled rotary positions, sharded, in
+Of every family small folders with random weights (tied and untied, grouped queries, windows, also of
+some layers alone, scaled rotary positions, sharded, in
 three dtypes): trained with a rate of next to nothing they give transformers' logits; after twenty steps of AdamW the exported folder has the weights
 that PyTorch has; and an exported folder loads there with the same logits. Returns 77 where packages are missing.
 
@@ -41,6 +42,10 @@ FOLDERS = {
                                             attention_bias=True, mlp_bias=True), "float16"),
     "mistral": (transformers.MistralConfig(**SIZES, num_key_value_heads=1, head_dim=16, sliding_window=5), "float32"),
     "qwen2": (transformers.Qwen2Config(**SIZES, num_key_value_heads=2, tie_word_embeddings=True), "float32"),
+    "qwen2-windows": (transformers.Qwen2Config(**SIZES, num_key_value_heads=2, use_sliding_window=True, sliding_window=4, max_window_layers=1),
+                      "float32"),
+    "qwen3-windows": (transformers.Qwen3Config(**SIZES, num_key_value_heads=2, head_dim=16, use_sliding_window=True, sliding_window=5,
+                                               layer_types=["sliding_attention", "full_attention", "sliding_attention"]), "float32"),
     "qwen3": (transformers.Qwen3Config(**SIZES, num_key_value_heads=2, head_dim=16), "float32"),
 }
 RUN_FILE = f"""[model]
@@ -137,7 +142,7 @@ def compare(name, programs, scratch, tokens):
     ours, theirs = logits_of(logits_program, out / "checkpoints/latest", again)
     after = difference(ours, theirs)
     told = json.loads((out / "summary.json").read_text())["final_loss"]
-    print(f"{name:12} logits {before:.1e}, exported {after:.1e}; weights after {STEPS} steps {worst:.1e} of {moved:.1e}; "
+    print(f"{name:14} logits {before:.1e}, exported {after:.1e}; weights after {STEPS} steps {worst:.1e} of {moved:.1e}; "
           f"loss {told:.6f} and {loss:.6f}")
     assert before <= TOLERANCE and after <= TOLERANCE
     assert worst <= TOLERANCE and moved > 10 * TOLERANCE
@@ -149,7 +154,8 @@ def make_golden(name, folder):
     config, _ = FOLDERS[name]
     tiny = config.to_dict()
     wide = "n_embd" if name == "gpt2" else "hidden_size"
-    tiny.update({wide: 8, "vocab_size": 13, "num_attention_heads": 4, "n_layer": 2, "num_hidden_layers": 2, "layer_types": None})
+    tiny.update({wide: 8, "vocab_size": 13, "num_attention_heads": 4, "n_layer": 2, "num_hidden_layers": 2,
+                 "layer_types": (getattr(config, "layer_types", None) or [])[:2] or None})
     if name != "gpt2":
         tiny.update({"intermediate_size": 12, "head_dim": 4, "n_layer": None})
     tiny = {key: value for key, value in tiny.items() if key in config.to_dict() and value is not None}

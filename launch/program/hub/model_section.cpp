@@ -16,8 +16,8 @@ constexpr std::array kOfTheNetwork = {
     "head_width",     "hidden",       "vocabulary",     "activation",  "gated",
     "norm",           "norm_epsilon", "positions",      "rotary_base", "rotary_scaling",
     "rotary_factor",  "rotary_low",   "rotary_high",    "bias",        "rotary_original",
-    "attention_bias", "output_bias",  "query_key_norm", "window",      "tied_embedding",
-    "final_norm",     "logit_clip"};
+    "attention_bias", "output_bias",  "query_key_norm", "window",      "window_layers",
+    "tied_embedding", "final_norm",   "logit_clip"};
 
 const Option& model_option(const char* key) {
   const Option* option = find_option(std::string("model.") + key);

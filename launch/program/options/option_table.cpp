@@ -67,6 +67,7 @@ void add_model(std::vector<Option>& table) {
   rows.add("output_bias", &M::output_bias, "", any(), "decoder: a bias in the layer that ends attention");
   rows.add("query_key_norm", &M::query_key_norm, "", any(), "decoder: RMS norm over each head of queries and keys");
   rows.add("window", &M::window, "N", between(0, 1e7), "decoder: a position sees itself and the window - 1 before it; 0: all before it");
+  rows.add("window_layers", &M::window_layers, "N,..", between(0, 1e6), "decoder: the layers that have the window, counted from 0, ascending; the others see all; empty: all of them have it");
   rows.add("depth", &M::depth, "N", between(1, 1e5), "resnet: 6n+2 (cifar); 18, 34, 50, 101 or 152 (imagenet)");
   rows.add("form", &M::form, "NAME", one_of({"cifar", "imagenet"}), "resnet: for small or for large images");
   rows.add("filters", &M::filters, "N", between(1, 1e6), "amoebanet: of the first third of its cells, a multiple of 8; unet: of the first level");

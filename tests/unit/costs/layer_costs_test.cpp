@@ -402,6 +402,24 @@ TEST(LayerCosts, OfWhatIsCopiedToAnAccelerator) {
   }
 }
 
+// A layer with a window costs what it does where all have one, the others what they do without.
+TEST(LayerCosts, OfWindowsOfSomeLayers) {
+  ModelConfig config = transformer();
+  config.kind = "decoder";
+  const ModelCosts none = counted(config, 16);
+  config.window = 4;
+  const ModelCosts all = counted(config, 16);
+  config.window_layers = {1};
+  const ModelCosts some = counted(config, 16);
+  const auto attention = [](const ModelCosts& costs, int64_t block) {
+    return costs.layers[static_cast<size_t>(1 + 2 * block)].forward_flops;
+  };
+  EXPECT_LT(attention(all, 1), attention(none, 1));
+  EXPECT_EQ(attention(some, 0), attention(none, 0));
+  EXPECT_EQ(attention(some, 1), attention(all, 1));
+  EXPECT_EQ(attention(some, 2), attention(none, 2));
+}
+
 // Frozen layers behind data are run forward and no more.
 TEST(LayerCosts, OfWhatIsFrozen) {
   OptimizerConfig optimizer;

@@ -10,7 +10,10 @@
 namespace penstock {
 namespace {
 
+using testing::ElementsAre;
+using testing::ElementsAreArray;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 ModelConfig model_of(const std::string& text) {
   return parse_hub_config(text, "config.json").model;
@@ -106,12 +109,41 @@ TEST(HubConfigs, MistralAndQwen) {
   const std::string all = replaced(windowed, R"(["full_attention", "full_attention"])",
                                    R"(["sliding_attention", "sliding_attention"])");
   EXPECT_EQ(model_of(all).window, 16);
-  EXPECT_THAT(refused(replaced(windowed, R"(["full_attention",)", R"(["sliding_attention",)")),
-              HasSubstr("sliding_window"));
+  EXPECT_THAT(model_of(all).window_layers, IsEmpty());
   const std::string qwen3 = replaced(replaced(qwen2, "\"qwen2\"", "\"qwen3\""), R"("use_sliding)",
                                      R"("attention_bias": false, "use_sliding)");
   const ModelConfig three = model_of(qwen3);
   EXPECT_TRUE(three.query_key_norm && !three.attention_bias);
+}
+
+// As Qwen2Config of transformers has it: layer_types, or else the layers from max_window_layers on.
+TEST(HubConfigs, WindowsOfSomeLayers) {
+  std::string text = replaced(kQwen, R"("mlp_bias": false,)", "");
+  text = replaced(text, "\"use_sliding_window\": false", "\"use_sliding_window\": true");
+  text = replaced(text, "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 4");
+  const std::string types = R"("layer_types": ["full_attention", "full_attention"])";
+  const std::string some = replaced(text, types, R"("layer_types": ["sliding_attention",
+ "full_attention", "sliding_attention", "full_attention"])");
+  EXPECT_EQ(model_of(some).window, 16);
+  EXPECT_THAT(model_of(some).window_layers, ElementsAre(0, 2));
+  EXPECT_EQ(model_of(replaced(some, "_window\": true", "_window\": false")).window, 0);
+  EXPECT_THAT(refused(text), HasSubstr("\"layer_types\" must name"));
+  EXPECT_THAT(refused(replaced(some, R"(["sliding_)", R"(["chunked_)")),
+              HasSubstr("not supported"));
+  EXPECT_THAT(refused(replaced(some, "\"sliding_window\": 16,", "")),
+              HasSubstr("\"sliding_window\" is missing"));
+
+  const std::string from = replaced(text, types, R"("layer_types": null)");
+  EXPECT_EQ(model_of(from).window, 0) << "28 of 4 layers have none";
+  const auto from_layer = [&](const std::string& first) {
+    return model_of(replaced(from, "\"max_window_layers\": 28", "\"max_window_layers\": " + first));
+  };
+  EXPECT_THAT(from_layer("1").window_layers, ElementsAre(1, 2, 3));
+  EXPECT_EQ(from_layer("0").window, 16);
+  EXPECT_THAT(from_layer("0").window_layers, IsEmpty()) << "all";
+  const std::string deep = replaced(replaced(from, "\"max_window_layers\": 28,", ""),
+                                    "\"num_hidden_layers\": 4", "\"num_hidden_layers\": 30");
+  EXPECT_THAT(model_of(deep).window_layers, ElementsAre(28, 29)) << "what is taken unsaid";
 }
 
 struct Change {
@@ -172,6 +204,8 @@ TEST(HubConfigs, OfAFolderWithoutOne) {
   (void)refusal(ErrorKind::Data, [&] { (void)read_hub_config(here / ""); });
 }
 
+using LayerNumbers = std::vector<int64_t>;
+
 ModelConfig scratch_model() {
   ModelConfig model;
   model.kind = "decoder";
@@ -206,6 +240,13 @@ TEST(MadeConfigs, SayTheSameNetwork) {
   EXPECT_EQ(again.model.rotary_factor, 8.0);
   EXPECT_EQ(again.model.hidden, 64);
   EXPECT_EQ(again.model.vocabulary, 21);
+  for (const LayerNumbers& some :
+       {LayerNumbers{0, 2}, LayerNumbers{2, 3}, LayerNumbers{0, 1, 2, 3}}) {
+    model.window_layers = some;
+    const ModelConfig back = parse_hub_config(make_hub_config(model).text, "back").model;
+    EXPECT_EQ(back.window, 5);
+    EXPECT_THAT(back.window_layers, ElementsAreArray(some.size() < 4 ? some : LayerNumbers{}));
+  }
   model.attention_bias = false;
   EXPECT_EQ(make_hub_config(model).family, "mistral");
   model.query_key_norm = true;
@@ -228,6 +269,15 @@ TEST(MadeConfigs, NameWhatNoFamilyHas) {
   model.window = 4;
   model.final_norm = false;
   refused(model, "would take model.final_norm = true, model.window = 0");
+  // Mistral's window is of all layers; without biases and norms no other family is as near.
+  model = scratch_model();
+  model.positions = "rotary";
+  model.norm = "rms";
+  model.gated = true;
+  model.bias = model.attention_bias = model.output_bias = false;
+  model.window = 4;
+  model.window_layers = {1};
+  refused(model, "mistral, would take model.window_layers = []");
   model.kind = "transformer-lm";
   refused(model, "model.kind");
 }

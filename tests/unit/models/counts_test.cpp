@@ -136,6 +136,15 @@ TEST(Counts, WhatDoesNotFitADecoderIsNamed) {
   bad.rotary_low = bad.rotary_high;
   refused(bad, "model.rotary_high");
   bad = config;
+  bad.window_layers = {1};
+  refused(bad, "model.window is 0");
+  bad.window = 3;
+  for (const std::vector<int64_t>& layers :
+       std::vector<std::vector<int64_t>>{{0, 2}, {1, 0}, {1, 1}}) {
+    bad.window_layers = layers;
+    refused(bad, "model.window_layers has " + std::to_string(layers.back()));
+  }
+  bad = config;
   bad.kind = "transformer-lm";
   bad.positions = "rotary";
   refused(bad, "rotary in a decoder");

@@ -163,6 +163,7 @@ class Decoded : public testing::TestWithParam<Case> {
     config.head_width = 6;
     config.kv_heads = 1;
     config.window = 3;
+    config.window_layers = {1};
     config.norm = "rms";
     config.query_key_norm = config.gated = config.packed = true;
     return config;
