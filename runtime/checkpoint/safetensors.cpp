@@ -96,7 +96,7 @@ FileDigest write_safetensors(const std::string& path, std::span<const NamedTenso
   return writer.finish();
 }
 
-SafetensorsFile::SafetensorsFile(const std::string& path) : file_(path, FileOwner::Run) {
+SafetensorsFile::SafetensorsFile(const std::string& path, FileOwner owner) : file_(path, owner) {
   std::string text(read_header_length(file_), '\0');
   file_.read(kLengthBytes, text.data(), text.size());
   data_begin_ = kLengthBytes + text.size();

@@ -28,7 +28,8 @@ FileDigest write_safetensors(const std::string& path, std::span<const NamedTenso
 // An open file whose header has been checked (see parse_safetensors_header).
 class SafetensorsFile {
  public:
-  explicit SafetensorsFile(const std::string& path);
+  // A run's own file is no symbolic link; a user's may be one, as in the cache of the Hub.
+  explicit SafetensorsFile(const std::string& path, FileOwner owner = FileOwner::Run);
 
   [[nodiscard]] const std::string& path() const { return file_.path(); }
   [[nodiscard]] const std::vector<TensorInfo>& tensors() const { return header_.tensors; }

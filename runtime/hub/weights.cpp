@@ -87,7 +87,7 @@ void HubWeights::read_single_file() {
                       "save_pretrained() the model elsewhere"
                     : ""));
   }
-  auto file = std::make_unique<SafetensorsFile>(path_of(kSingleFile));
+  auto file = std::make_unique<SafetensorsFile>(path_of(kSingleFile), FileOwner::User);
   for (const TensorInfo& tensor : file->tensors()) files_[tensor.name] = kSingleFile;
   open_[kSingleFile] = std::move(file);
 }
@@ -117,7 +117,7 @@ const SafetensorsFile& HubWeights::file_of(const std::string& theirs) {
   const std::string& file = files_.at(theirs);
   if (!open_.contains(file) && open_.size() >= kMostOpenFiles) open_.clear();
   std::unique_ptr<SafetensorsFile>& entry = open_[file];
-  if (entry == nullptr) entry = std::make_unique<SafetensorsFile>(path_of(file));
+  if (entry == nullptr) entry = std::make_unique<SafetensorsFile>(path_of(file), FileOwner::User);
   return *entry;
 }
 

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "runtime/models/adapter_names.h"
 #include "runtime/schedule/proof/window.h"
 
 namespace penstock {
@@ -143,7 +144,7 @@ void Pipeline::make_stages(const Config& config, Device& device) {
         layout.layers_of(blueprint_.model, s), recompute_mode_named(config.pipeline.recompute),
         config.pipeline.micro_batches, dtype_, device, place));
     Stage& stage = *stages_.back();
-    stage.allocate(config.run.seed);
+    stage.allocate(config.run.seed, config.model.from.empty() ? IsDrawn() : is_of_adapter);
     if (config.pipeline.reduction == "exact") {
       stage.weights().gradients().add_in_pairs(config.pipeline.micro_batches);
     }

@@ -32,7 +32,8 @@ class Pipeline {
   // a step asks the system for nothing.
   static constexpr int64_t kWarmUpSteps = 2;
 
-  // Collective. `blueprint` must outlive the pipeline, to which its layers then belong.
+  // Collective. `blueprint` must outlive the pipeline, to which its layers then belong. With
+  // model.from all weights but those of adapters are zero: load_folder() or a checkpoint follows.
   Pipeline(const Config& config, const Blueprint& blueprint, const Grid& grid, Network& network,
            Device& device);
   ~Pipeline() { device_.set_progress({}); }

@@ -1,14 +1,18 @@
 #include "runtime/stage/initial_values.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <span>
 #include <vector>
 
 #include "kernels/philox.h"
 
 namespace penstock {
 namespace {
+
+constexpr int64_t kPieceElements = int64_t{4} << 20;
 
 // Four normal numbers from four words (Box & Muller 1958).
 std::array<float, 4> normals(const std::array<uint32_t, 4>& words) {
@@ -30,34 +34,43 @@ std::array<float, 4> uniforms(const std::array<uint32_t, 4>& words) {
   return out;
 }
 
-std::vector<float> initial_values(const Parameter& parameter, uint64_t seed) {
-  std::vector<float> values(static_cast<size_t>(parameter.elements()));
-  const Initializer& init = parameter.init;
-  if (init.kind == Initializer::Kind::Zeros) return values;
-  if (init.kind == Initializer::Kind::Ones) {
-    values.assign(values.size(), 1.0F);
-    return values;
+// Writes the numbers from `first` on, a multiple of four.
+void draw(const Initializer& init, const RandomStream& stream, size_t first, std::span<float> to) {
+  if (init.kind == Initializer::Kind::Zeros || init.kind == Initializer::Kind::Ones) {
+    std::fill(to.begin(), to.end(), init.kind == Initializer::Kind::Ones ? 1.0F : 0.0F);
+    return;
   }
-  const RandomStream stream = random_stream(seed, hash_name(parameter.name));
   constexpr size_t kWorthThreads = size_t{1} << 20;
-  const size_t size = values.size();
+  const size_t size = to.size();
   // Every number is a function of its index: threads change none.
 #pragma omp parallel for schedule(static) if (size > kWorthThreads)
   for (size_t i = 0; i < size; i += 4) {
-    const auto words = philox(stream, i / 4);
+    const auto words = philox(stream, (first + i) / 4);
     const auto four = init.kind == Initializer::Kind::Normal ? normals(words) : uniforms(words);
-    for (size_t j = 0; j < 4 && i + j < size; ++j) values[i + j] = init.scale * four[j];
+    for (size_t j = 0; j < 4 && i + j < size; ++j) to[i + j] = init.scale * four[j];
   }
-  return values;
 }
 
 }  // namespace
 
 void fill_initial_values(Parameter& parameter, uint64_t seed, Device& device) {
   if (!device.holds_values()) return;
-  const std::vector<float> values = initial_values(parameter, seed);
+  const RandomStream stream = random_stream(seed, hash_name(parameter.name));
   Tensor target = parameter.weight.value();
-  device.copy_from_host(target, values.data(), values.size() * sizeof(float));
+  if (device.host_addressable()) {
+    draw(parameter.init, stream, 0, target.span<float>());
+  } else {
+    // In pieces: a table of words can be larger than all else that the host holds.
+    std::vector<float> piece(static_cast<size_t>(std::min(kPieceElements, target.elements())));
+    for (int64_t first = 0; first < target.elements(); first += kPieceElements) {
+      const int64_t count = std::min(kPieceElements, target.elements() - first);
+      const auto numbers = std::span(piece).first(static_cast<size_t>(count));
+      draw(parameter.init, stream, static_cast<size_t>(first), numbers);
+      Tensor part = target.view(first, Shape{count});
+      device.copy_from_host(part, numbers.data(), numbers.size_bytes());
+      device.synchronize();  // the piece is used again
+    }
+  }
   parameter.weight.changed();
 }
 

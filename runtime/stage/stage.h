@@ -57,7 +57,9 @@ class Stage {
   Stage(std::span<const std::unique_ptr<Layer>> layers, RecomputeMode mode, int micro_batches,
         DType dtype, Device& device, const StagePlace& place = {});
 
-  void allocate(uint64_t seed) { weights_.allocate(seed, device_); }
+  void allocate(uint64_t seed, const IsDrawn& is_drawn = {}) {
+    weights_.allocate(seed, device_, is_drawn);
+  }
   // Called between ops, so that messages of other ranks move.
   void set_progress(const std::function<void()>& progress) { progress_ = progress; }
 

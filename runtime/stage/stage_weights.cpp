@@ -23,8 +23,8 @@ StageWeights::StageWeights(std::span<const std::unique_ptr<Layer>> layers,
   table_.emplace(set_);
 }
 
-void StageWeights::allocate(uint64_t seed, Device& device) {
-  allocate_values(seed, device);
+void StageWeights::allocate(uint64_t seed, Device& device, const IsDrawn& is_drawn) {
+  allocate_values(seed, device, is_drawn);
   gradients_ = StageGradients(trained_, set_.declared(), device);
   for (Buffer& buffer : set_.declared().buffers) {
     buffer.value = device.empty(buffer.shape, DType::F32, Purpose::Parameters);
@@ -33,7 +33,7 @@ void StageWeights::allocate(uint64_t seed, Device& device) {
   table_->bind();
 }
 
-void StageWeights::allocate_values(uint64_t seed, Device& device) {
+void StageWeights::allocate_values(uint64_t seed, Device& device, const IsDrawn& is_drawn) {
   int64_t elements = 0;
   for (const StateEntry* entry : state()) {
     if (entry->is_parameter()) elements += with_padding(entry->elements());
@@ -45,7 +45,7 @@ void StageWeights::allocate_values(uint64_t seed, Device& device) {
     Parameter& first = *entry->holders.front();
     first.weight = Weight(values_.view(at, first.shape));
     at += with_padding(first.elements());
-    fill_initial_values(first, seed, device);
+    if (!is_drawn || is_drawn(first.name)) fill_initial_values(first, seed, device);
     for (Parameter* holder : std::span(entry->holders).subspan(1)) {
       holder->weight = first.weight.shared();
     }

@@ -17,6 +17,9 @@
 
 namespace penstock {
 
+// Whether the parameter of that name begins with random numbers.
+using IsDrawn = std::function<bool(const std::string& name)>;
+
 class StageWeights {
  public:
   // What the layers declare. Parameters whose names match a pattern of `freeze` (name_patterns.h)
@@ -26,7 +29,9 @@ class StageWeights {
   StageWeights& operator=(const StageWeights&) = delete;
 
   // Parameters and buffers get their initial values, from (seed, name) alone; gradients are zero.
-  void allocate(uint64_t seed, Device& device);
+  // With `is_drawn`, parameters whose names it refuses are zero: others are read before they count,
+  // and drawing half a billion numbers takes longer than reading them.
+  void allocate(uint64_t seed, Device& device, const IsDrawn& is_drawn = {});
 
   // For layers, which ask by slot.
   [[nodiscard]] ParameterSet& set() { return set_; }
@@ -52,7 +57,7 @@ class StageWeights {
   void each_shared_value(const WithPart& visit) const;
 
  private:
-  void allocate_values(uint64_t seed, Device& device);
+  void allocate_values(uint64_t seed, Device& device, const IsDrawn& is_drawn);
   // A part of the gradients that is added up in one go, and the values that it changes.
   struct Part {
     Tensor gradients, values;  // the latter empty where an earlier layer has them

@@ -29,7 +29,7 @@ std::string path_of_weights(const std::string& folder) {
 }  // namespace
 
 AdapterWeights::AdapterWeights(const std::string& folder, const HubFamily& family)
-    : family_(family), file_(path_of_weights(folder)) {}
+    : family_(family), file_(path_of_weights(folder), FileOwner::User) {}
 
 const TensorInfo& AdapterWeights::find(const HubTensor& adapter) const {
   const std::string name = peft_name(family_, adapter.name);

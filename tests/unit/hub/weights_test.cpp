@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "runtime/checkpoint/manifest.h"
 #include "tests/unit/hub/folders.h"
 
@@ -44,6 +46,16 @@ class HubFolders : public testing::Test {
   std::string folder_ = here_ / ".";
   std::string file_ = here_ / "model.safetensors";
 };
+
+// The Hub's cache has folders of links to files that are named by what they hold.
+TEST_F(HubFolders, MayBeLinksToFilesElsewhere) {
+  const std::string blob = here_ / "0a1b2c";
+  put_tensors(blob, gpt2_tensors());
+  std::filesystem::create_symlink(blob, file_);
+  HubWeights weights = open();
+  weights.check(gpt2_network(), true);
+  EXPECT_EQ(read(weights, "blocks.0.attention.key.weight", {4, 4}).front(), number_at(6, 4));
+}
 
 TEST_F(HubFolders, EveryNumberInItsPlace) {
   for (const std::string dtype : {"F32", "BF16", "F16"}) {

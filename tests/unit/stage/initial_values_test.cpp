@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tests/unit/optimizer/update_device.h"
+
 namespace penstock {
 namespace {
 
@@ -58,6 +60,17 @@ TEST(InitialValues, DoNotDependOnThreads) {
   omp_set_num_threads(threads);
   const auto part = values(*device, "large", normal, 5, 4096);
   EXPECT_TRUE(std::equal(part.begin(), part.end(), by_one.begin()));
+}
+
+// An accelerator's are drawn piece by piece, so that the host holds no second copy.
+TEST(InitialValues, DoNotDependOnWhereTheyLie) {
+  constexpr int64_t kTwoPieces = (int64_t{4} << 20) + 5;
+  const Initializer normal{Initializer::Kind::Normal, 1.0F};
+  const auto device = make_cpu_device(1);
+  UpdateDevice elsewhere(false);
+  EXPECT_EQ(values(elsewhere, "large", normal, 5, kTwoPieces),
+            values(*device, "large", normal, 5, kTwoPieces));
+  EXPECT_EQ(elsewhere.largest_copy(), size_t{16} << 20);
 }
 
 TEST(InitialValues, ZerosAndOnes) {

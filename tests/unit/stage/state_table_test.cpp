@@ -84,5 +84,18 @@ TEST(StateTable, ListsEveryTensorOnceWithWhatIsDoneToIt) {
   EXPECT_NE(state[0]->holders[1]->gradient.raw(), state[0]->gradient.raw());
 }
 
+TEST(StateTable, WhatIsReadLaterIsNotDrawn) {
+  const auto device = make_cpu_device(1);
+  const Layers all = layers();
+  StageWeights weights(all, {});
+  weights.allocate(1, *device, [](const std::string& name) { return name == "a.linear.weight"; });
+  for (const StateEntry* entry : weights.state()) {
+    if (!entry->is_parameter()) continue;
+    const auto values = entry->value.span<const float>();
+    const bool zero = std::ranges::all_of(values, [](float value) { return value == 0.0F; });
+    EXPECT_EQ(zero, entry->name != "a.linear.weight") << entry->name;
+  }
+}
+
 }  // namespace
 }  // namespace penstock
