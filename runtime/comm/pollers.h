@@ -64,7 +64,7 @@ class Pollers {
       if (diary_ != nullptr) diary_->look_at_device();
       // A small message is there before giving way would have paid (message_bench: 0.5 us, else
       // 0.8).
-      if (++asked > (naps() ? kBeforeNaps : kAtOnce)) give_way();
+      if (++asked > (naps() ? kBeforeNaps : kAtOnce)) give_way(told);
       const auto waited = Clock::now() - start;
       if (limit_.count() > 0 && waited > limit_) give_up(what);
       if (!told && waited > kLong) tell_more(what);
@@ -93,10 +93,14 @@ class Pollers {
 
   // A wait that lasts so long may be a hang: the diary is told what else is under way.
   static constexpr std::chrono::milliseconds kLong{200};
+  static constexpr std::chrono::microseconds kLongNap{100};
 
   [[nodiscard]] bool naps() const { return nap_.count() > 0; }
-  void give_way() const {
+  // Whoever has waited long sleeps: the core may be wanted by what it waits for, even outside this
+  // machine (a virtual machine's disk did not write while all of its cores asked and asked).
+  void give_way(bool has_waited_long) const {
     if (naps()) return std::this_thread::sleep_for(nap_);
+    if (has_waited_long) return std::this_thread::sleep_for(kLongNap);
     std::this_thread::yield();
   }
   [[noreturn]] void give_up(const std::string& what) const;
