@@ -216,9 +216,10 @@ TEST_P(GpuFusedAttention, IsWhatTheEmulationTakes) {
 INSTANTIATE_TEST_SUITE_P(Networks, GpuFusedAttention, testing::Values(kFused),
                          [](const auto& network) { return std::string(network.param.name); });
 
+// Packed rows, and adapters beside frozen matrices.
 class GpuDecoder : public GpuTraining {};
 
-TEST_P(GpuDecoder, OfPackedRowsFollowsTheCpuAndChangesNoBitByHow) {
+TEST_P(GpuDecoder, FollowsTheCpuAndChangesNoBitByHow) {
   const Trajectory one = run(1, "--schedule gpipe --recompute none");
   expect_close(run(1, "--device cpu"), one, 1e-4);
   expect_same_bits(one, run(1, "--recompute layer --run.graphs false"), "one rank");
@@ -228,32 +229,12 @@ TEST_P(GpuDecoder, OfPackedRowsFollowsTheCpuAndChangesNoBitByHow) {
   expect_same_bits(run(1, half), run(2, two + half), half);
 }
 
-TEST_P(GpuDecoder, OfPackedRowsIsReplayedAndMakesNothingNew) {
+TEST_P(GpuDecoder, IsReplayedAndMakesNothingNew) {
   (void)run(1, "", 8);
   expect_steady(summary(), "one rank");
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, GpuDecoder, testing::Values(kDecoder),
-                         [](const auto& network) { return std::string(network.param.name); });
-
-class GpuAdapters : public GpuTraining {};
-
-TEST_P(GpuAdapters, FollowTheCpuAndChangeNoBitByHow) {
-  const Trajectory one = run(1, "--schedule gpipe --recompute none");
-  expect_close(run(1, "--device cpu"), one, 1e-4);
-  expect_same_bits(one, run(1, "--recompute layer --run.graphs false"), "one rank");
-  const std::string two = std::string("--stages 2 --recompute stage") + kShared;
-  expect_same_bits(one, run(2, "--schedule zb-h1 " + two), two);
-  const std::string half = " --run.precision bf16";
-  expect_same_bits(run(1, half), run(2, two + half), half);
-}
-
-TEST_P(GpuAdapters, AreReplayedAndMakeNothingNew) {
-  (void)run(1, "", 8);
-  expect_steady(summary(), "one rank");
-}
-
-INSTANTIATE_TEST_SUITE_P(Networks, GpuAdapters, testing::Values(kAdapters),
+INSTANTIATE_TEST_SUITE_P(Networks, GpuDecoder, testing::Values(kDecoder, kAdapters),
                          [](const auto& network) { return std::string(network.param.name); });
 
 class GpuNorms : public GpuTraining {};
