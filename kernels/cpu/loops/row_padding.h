@@ -4,8 +4,8 @@
 // There oneDNN 2.6 multiplies matrices that are narrow one way where they lie, and rows that are a
 // multiple of 2 KiB apart fall on the same few lines of the cache. On a Zen 3 (peak 88 GFLOP/s) the
 // weight gradient of 1024 rows, 256 -> 1024, went from 20 to 58 GFLOP/s with its copy counted, the
-// input gradient of 128 rows, 512 -> 2048, from 48 to 70. Nothing is gained by copying the rows of
-// x in y = x w^T, nor where both ways are long: those the library copies itself.
+// input gradient of 128 rows, 512 -> 2048, from 48 to 76 without. Nothing is gained by copying rows
+// of x in y = x w^T, nor where both ways are long: those the library copies itself.
 #pragma once
 
 #include <cstdint>
