@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "bench/ranks.h"
 #include "kernels/error.h"
 #include "launch/program/options/command_line.h"
-#include "launch/program/setup.h"
 #include "runtime/data/text/vocabulary.h"
 #include "runtime/models/models.h"
 #include "runtime/training/data_source.h"
@@ -134,12 +134,5 @@ void run(const Session& session, const std::vector<std::string>& arguments) {
 }  // namespace penstock
 
 int main(int argc, char** argv) {
-  const penstock::Session session(argc, argv);
-  try {
-    penstock::run(session, {argv + 1, argv + argc});
-    return 0;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "loader_bench: {}\n", error.what());
-    session.abort(1);
-  }
+  return penstock::run_ranks("loader_bench", argc, argv, penstock::run);
 }

@@ -15,7 +15,7 @@
 #include <memory>
 #include <vector>
 
-#include "launch/program/setup.h"
+#include "bench/ranks.h"
 
 namespace penstock {
 namespace {
@@ -118,26 +118,19 @@ void compare(Network& network, Device& device, int rank, int64_t bytes) {
   }
 }
 
-int measure(const Session& session, int argc, char** argv) {
+void measure(const Session& session, const std::vector<std::string>& arguments) {
   if (session.ranks() != 2) fail_input("message_bench needs two ranks: mpirun -n 2");
   const std::unique_ptr<Network> network = make_mpi_network(session, {.positions = 2});
   const std::unique_ptr<Device> device = make_cpu_device(1);
   std::vector<int64_t> kibibytes;
-  for (int i = 1; i < argc; ++i) kibibytes.push_back(std::stoll(argv[i]));
+  for (const std::string& size : arguments) kibibytes.push_back(std::stoll(size));
   if (kibibytes.empty()) kibibytes = {64, 256, 1024, 4096, 16384};
   for (const int64_t size : kibibytes) compare(*network, *device, session.rank(), size << 10);
-  return 0;
 }
 
 }  // namespace
 }  // namespace penstock
 
 int main(int argc, char** argv) {
-  const penstock::Session session(argc, argv);
-  try {
-    return penstock::measure(session, argc, argv);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "message_bench: {}\n", error.what());
-    session.abort(1);
-  }
+  return penstock::run_ranks("message_bench", argc, argv, penstock::measure);
 }

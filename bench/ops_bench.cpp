@@ -102,11 +102,36 @@ void attention(benchmark::State& state) {
   report(state, 0.5 * products * 2.0 * static_cast<double>(batch * time * time * width));
 }
 
+// Elements a second.
+template <bool backward>
+void gelu(benchmark::State& state) {
+  const Shape shape = {state.range(1), state.range(2)};
+  Tensor x = filled(shape, dtype_of(state), 0.5F);
+  Tensor y = filled(shape, dtype_of(state), 0.5F);
+  Tensor g = filled(shape, dtype_of(state), 0.5F);
+  ActivationOps& ops = device().activation();
+  for ([[maybe_unused]] auto round : state) {
+    if (backward) {
+      ops.backward(y, g, x, Activation::Gelu);
+    } else {
+      ops.forward(y, x, Activation::Gelu);
+    }
+  }
+  state.counters["elements/s"] = benchmark::Counter(static_cast<double>(shape.elements()),
+                                                    benchmark::Counter::kIsIterationInvariantRate);
+}
+
 void linear_sizes(benchmark::internal::Benchmark* bench) {
   bench->ArgNames({"bf16", "rows", "in", "out"});
   for (int64_t type : {0, 1}) {
     bench->Args({type, 1024, 1024, 1024});
     bench->Args({type, 192, 128, 512});
+    // Of a Transformer 256 wide: queries, the two feed-forward layers, the classifier.
+    bench->Args({type, 1024, 256, 256});
+    bench->Args({type, 1024, 256, 1024});
+    bench->Args({type, 1024, 1024, 256});
+    bench->Args({type, 1024, 256, 4096});
+    bench->Args({type, 128, 512, 2048});
   }
 }
 void image_sizes(benchmark::internal::Benchmark* bench) {
@@ -120,6 +145,7 @@ void attention_sizes(benchmark::internal::Benchmark* bench) {
   bench->ArgNames({"bf16", "batch", "time", "heads", "d"});
   for (int64_t type : {0, 1}) {
     bench->Args({type, 1, 1024, 8, 64});
+    bench->Args({type, 1, 512, 4, 64});
     bench->Args({type, 8, 128, 8, 64});
     bench->Args({type, 3, 64, 4, 32});
   }
@@ -131,6 +157,8 @@ BENCHMARK(linear<Pass::Weight>)->Apply(linear_sizes);
 BENCHMARK(conv3x3<Pass::Forward>)->Apply(image_sizes);
 BENCHMARK(conv3x3<Pass::Input>)->Apply(image_sizes);
 BENCHMARK(conv3x3<Pass::Weight>)->Apply(image_sizes);
+BENCHMARK(gelu<false>)->ArgNames({"bf16", "rows", "width"})->Args({0, 256, 1024});
+BENCHMARK(gelu<true>)->ArgNames({"bf16", "rows", "width"})->Args({0, 256, 1024});
 BENCHMARK(attention<false>)->Apply(attention_sizes);
 BENCHMARK(attention<true>)->Apply(attention_sizes);
 

@@ -9,7 +9,7 @@
 #include <chrono>
 #include <memory>
 
-#include "launch/program/setup.h"
+#include "bench/ranks.h"
 #include "runtime/blueprint/programs.h"
 #include "runtime/pipeline/executor.h"
 
@@ -25,7 +25,7 @@ class Empty final : public UnaryLayer {
   Variable run(Context& /*context*/, const Variable& x) const override { return x; }
 };
 
-int measure(const Session& session) {
+void measure(const Session& session, const std::vector<std::string>& /*arguments*/) {
   constexpr int kMicroBatches = 512;
   const std::unique_ptr<Device> device = make_cpu_device(1);
   PipelineConfig config;
@@ -67,18 +67,11 @@ int measure(const Session& session) {
   fmt::print(R"({{"instructions": {}, "instruction_us": [{:.4f}]}})"
              "\n",
              instructions, fmt::join(microseconds, ", "));
-  return 0;
 }
 
 }  // namespace
 }  // namespace penstock
 
 int main(int argc, char** argv) {
-  const penstock::Session session(argc, argv);
-  try {
-    return penstock::measure(session);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "overhead_bench: {}\n", error.what());
-    session.abort(1);
-  }
+  return penstock::run_ranks("overhead_bench", argc, argv, penstock::measure);
 }

@@ -14,7 +14,7 @@
 #include <memory>
 #include <vector>
 
-#include "launch/program/setup.h"
+#include "bench/ranks.h"
 
 namespace penstock {
 namespace {
@@ -30,7 +30,8 @@ double milliseconds(const std::function<void()>& sum) {
   return took.count();
 }
 
-int measure(const Session& session, int64_t bytes) {
+void measure(const Session& session, const std::vector<std::string>& arguments) {
+  const int64_t bytes = (arguments.empty() ? 100 : std::stoll(arguments[0])) * 1'000'000;
   const std::unique_ptr<Network> network =
       make_mpi_network(session, {.positions = 1, .replicas = session.ranks()});
   const std::unique_ptr<Device> device = make_cpu_device(1);
@@ -62,18 +63,11 @@ int measure(const Session& session, int64_t bytes) {
         "\n",
         bytes, fmt::join(times[0], ", "), fmt::join(times[1], ", "), fmt::join(times[2], ", "));
   }
-  return 0;
 }
 
 }  // namespace
 }  // namespace penstock
 
 int main(int argc, char** argv) {
-  const penstock::Session session(argc, argv);
-  try {
-    return penstock::measure(session, (argc > 1 ? std::stoll(argv[1]) : 100) * 1'000'000);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "reduce_bench: {}\n", error.what());
-    session.abort(1);
-  }
+  return penstock::run_ranks("reduce_bench", argc, argv, penstock::measure);
 }

@@ -22,8 +22,7 @@
 #include <memory>
 #include <optional>
 
-#include "launch/program/device_choice.h"
-#include "launch/program/setup.h"
+#include "bench/ranks.h"
 #include "runtime/pipeline/pipeline.h"
 #include "runtime/training/batches.h"
 #include "runtime/training/data_source.h"
@@ -154,20 +153,8 @@ void measure(Steps& steps, int count, Collective& world, double before) {
   }
 }
 
-int serve(const Session& session, int argc, char** argv) {
-  std::unique_ptr<Device> device;
-  Config config;
-  DeviceChoice choice;
-  {
-    const std::unique_ptr<Network> all = starting_network(session);
-    config = shared_config(all->world(), {argv + 1, argv + argc}, false);
-    config.run.threads = shared_threads(all->world(), session, config.run).threads;
-    choice = choose_device(all->world(), session, config.run.device);
-    device = open_device(choice, config.run.threads, config.run);
-  }
-  const Grid grid = grid_of(config, session.ranks());
-  const LinkPlan links = plan_links(config.pipeline.link, choice.ranks, grid);
-  const std::unique_ptr<Network> network = make_mpi_network(session, grid, links);
+void serve(const Session& session, const std::vector<std::string>& arguments) {
+  const auto [config, grid, device, network] = start_run(session, arguments);
   Bell bell(network->world());
   const double before = own_memory();
   Steps steps(config, {session, *network, grid, *device});
@@ -178,7 +165,6 @@ int serve(const Session& session, int argc, char** argv) {
     first = false;
   }
   steps.finish();
-  return 0;
 }
 
 }  // namespace
@@ -186,11 +172,5 @@ int serve(const Session& session, int argc, char** argv) {
 
 int main(int argc, char** argv) {
   penstock::Bell::block();  // before MPI starts threads
-  const penstock::Session session(argc, argv);
-  try {
-    return penstock::serve(session, argc, argv);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "step_bench: {}\n", error.what());
-    session.abort(1);
-  }
+  return penstock::run_ranks("step_bench", argc, argv, penstock::serve);
 }

@@ -38,6 +38,11 @@ inline void require_bias(const char* op, const Tensor* bias, int64_t columns) {
   if (bias->dtype() == DType::F32) return;
   fail_internal(std::string(op) + ": a bias is " + name_of(bias->dtype()) + ", not fp32");
 }
+// What gradients are added up in.
+inline void require_sum(const char* op, const Tensor& t) {
+  if (t.dtype() == DType::F32) return;
+  fail_internal(std::string(op) + ": a sum is " + name_of(t.dtype()) + ", not fp32");
+}
 inline void require_alike(const char* op, const Tensor& a, const Tensor& b) {
   if (a.elements() != b.elements() || a.dtype() != b.dtype()) {
     fail_internal(std::string(op) + ": " + name_of(a.dtype()) + " " + a.shape().text() + " and " +

@@ -93,7 +93,9 @@ DeviceModel cpu_model(const Processor& processor, int threads, const ProcessorSp
                     .op_overhead_s = 2e-6,
                     .memory_bytes = 16 * kGiB,
                     .packs_filters = true,
-                    .filter_block = processor.avx512 ? 16 : 8,
+                    .filter_blocks = processor.amx      ? FilterBlocks::Tiles
+                                     : processor.avx512 ? FilterBlocks::Of16
+                                                        : FilterBlocks::Of8,
                     .emulates_bf16 = !processor.bf16,
                     .pads_rows = !processor.avx512,
                     .threads = threads};

@@ -15,7 +15,12 @@ namespace penstock {
 struct Processor {
   bool bf16 = true;    // multiplies bf16 numbers itself; else they are emulated
   bool avx512 = true;  // else 256-bit vectors: half the speed, filters in blocks of 8 channels
+  bool amx = false;    // multiplies tiles of bf16 numbers (Sapphire Rapids and newer)
 };
+
+// How kernels/cpu's library lays out the channels of a filter: in blocks of 8 (AVX2), in blocks of
+// 16 (AVX-512), or those of bf16 filters as tiles (AMX), the others in blocks of 16.
+enum class FilterBlocks : uint8_t { Of8, Of16, Tiles };
 
 enum class ProductKind : uint8_t { Linear, Attention, Convolution };
 
@@ -39,7 +44,7 @@ struct ProcessorSpeed {
   double pass_flops = 0;          // operations/s in functions of elements that the cache holds
   double memory_bytes_per_s = 0;  // read or written
   double op_overhead_s = 0;
-  bool disturbed = false;  // others had the cores meanwhile: better than nothing, not to be kept
+  int undisturbed = 0;  // how many of the measurements in it had the cores for themselves
 
   [[nodiscard]] bool known() const { return fp32.peak > 0; }
 };
@@ -62,7 +67,7 @@ struct DeviceModel {
   // input gradient, and scratch memory by thread, as kernels/cpu does. All other weights are read
   // as they are in fp32 and from one narrowed copy in bf16.
   bool packs_filters = false;
-  int filter_block = 16;  // channels in a block of those layouts
+  FilterBlocks filter_blocks = FilterBlocks::Of16;
   // Multiplies bf16 numbers and applies functions to them in fp32: what is read is widened into
   // scratch memory and what is written is rounded from there, as kernels/cpu does on a processor
   // without bf16 products.

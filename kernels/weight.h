@@ -2,7 +2,8 @@
 //
 // The value is fp32, in the layout users see ([out, in]; [out, in / groups, kh, kw]). A kernel that
 // is faster on another layout, or computes in bf16, keeps its own form here, made once after each
-// update and not once per micro-batch. Forms are charged to Purpose::Workspace.
+// update and not once per micro-batch. Forms are charged to Purpose::Workspace. A matrix that is
+// never updated may be bf16 itself, for linear layers that compute in bf16: they read it as it is.
 #pragma once
 
 #include <cstdint>

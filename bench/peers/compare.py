@@ -33,13 +33,21 @@ TABLES = [
 ]
 
 
+def rows_of(arguments):
+    """Beside an earlier build of ours each network stands once."""
+    rows = table.rows()
+    return [row for row in rows if row.against is None] if arguments.before else rows
+
+
 def wanted(arguments, part, name):
     return part in arguments.parts.split(",") and re.search(arguments.rows, name)
 
 
 def run_row(arguments, row, floors):
     first = ours(arguments, row.spec, row.ours, row.ranks)
-    if row.against is None:
+    if arguments.before:
+        others = [ours(arguments, row.spec, row.ours, row.ranks, folder=arguments.before, name="before")]
+    elif row.against is None:
         others = peers(arguments, row)
     else:
         others = [ours(arguments, row.spec, row.against, row.against_ranks)]
@@ -82,6 +90,7 @@ def arguments_of():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bin", type=Path, required=True, help="where step_bench is")
     parser.add_argument("--peers", type=Path, required=True, help="the environment of setup.sh")
+    parser.add_argument("--before", type=Path, help="bin of an earlier build of ours, which takes the peer's place")
     parser.add_argument("--parts", default="1,2,3,4,5,6")
     parser.add_argument("--rows", default="", help="a regular expression over the names of rows and tables")
     parser.add_argument("--rounds", type=int, default=5)
@@ -107,7 +116,7 @@ def main():
     )
     print("| row | ours ms | peer ms | peer / ours | spread | floor ms | share of floor | MiB ours / peer |")
     print("|---|---|---|---|---|---|---|---|", flush=True)
-    for row in table.rows():
+    for row in rows_of(arguments):
         if not wanted(arguments, row.part, row.name):
             continue
         try:
@@ -119,7 +128,7 @@ def main():
         if arguments.json:
             with arguments.json.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(result) + "\n")
-    for part, name, print_table in TABLES:
+    for part, name, print_table in [] if arguments.before else TABLES:
         if wanted(arguments, part, name):
             print()
             try:

@@ -91,14 +91,14 @@ def flags(options):
     return [word for key, value in options.items() for word in (f"--{key}", str(value))]
 
 
-def ours(arguments, spec, options, ranks, mpirun=None):
-    """Our run of a spec with further options; `mpirun` with its arguments, where not the usual one."""
-    command = [str(arguments.bin / "step_bench"), *flags(specs.options(spec) | options)]
+def ours(arguments, spec, options, ranks, mpirun=None, folder=None, name="ours"):
+    """Our run of a spec with further options; `mpirun` with its arguments and the `folder` of programs, where not the usual ones."""
+    command = [str((folder or arguments.bin) / "step_bench"), *flags(specs.options(spec) | options)]
     if ranks > 1:
         command = [*(mpirun or arguments.mpirun), "-n", str(ranks), *command]
     else:
         command = [*ONE_CORE, *command]
-    return Program("ours", command, arguments.clock)
+    return Program(name, command, arguments.clock)
 
 
 def peers(arguments, row):

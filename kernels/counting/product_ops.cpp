@@ -16,20 +16,22 @@ class CountingDense final : public DenseOps {
 
   void linear_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias,
                       Fused /*f*/) override {
-    const double weight = tally_.read(w, x.dtype(), FilterUse::Forward);
-    const Tensor copies = padded(LinearProduct::Forward, x, w.shape());
-    tally_.product(ProductKind::Linear, flops(x, w.shape()), x.dtype(), {&y, &x, bias}, weight);
+    const Tally::WeightRead weight = tally_.read(w, x.dtype(), FilterUse::Forward);
+    const Tensor copies = padded(LinearProduct::Forward, x, w.value());
+    tally_.product(ProductKind::Linear, flops(x, w.shape()), x.dtype(), {&y, &x, bias},
+                   weight.bytes);
   }
   void linear_backward_input(Tensor& dx, const Tensor& g, Weight& w) override {
-    const double weight = tally_.read(w, g.dtype(), FilterUse::InputGradient);
-    const Tensor copies = padded(LinearProduct::InputGradient, dx, w.shape());
-    tally_.product(ProductKind::Linear, flops(dx, w.shape()), g.dtype(), {&dx, &g}, weight);
+    const Tally::WeightRead weight = tally_.read(w, g.dtype(), FilterUse::InputGradient);
+    const Tensor copies = padded(LinearProduct::InputGradient, dx, w.value());
+    tally_.product(ProductKind::Linear, flops(dx, w.shape()), g.dtype(), {&dx, &g}, weight.bytes);
   }
   void linear_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
                               bool accumulate) override {
     const Tensor* sum = accumulate ? &dw : nullptr;
     {
-      const Tensor copies = padded(LinearProduct::WeightGradient, x, dw.shape());
+      const Tensor copies = tally_.padded(LinearProduct::WeightGradient, x.shape().rows(),
+                                          dw.dim(1), dw.dim(0), x.dtype());
       tally_.product(ProductKind::Linear, flops(x, dw.shape()), x.dtype(), {&dw, sum, &x, &g});
     }
     if (dbias == nullptr) return;
@@ -39,17 +41,17 @@ class CountingDense final : public DenseOps {
   bool fused_linear_activation(Tensor& y, Tensor& pre, const Tensor& x, Weight& w,
                                const Tensor* bias, Activation f) override {
     if (bias == nullptr || !fuses(f, y)) return false;
-    const double weight = tally_.read(w, x.dtype(), FilterUse::Forward);
+    const Tally::WeightRead weight = tally_.read(w, x.dtype(), FilterUse::Forward);
     tally_.product(ProductKind::Linear, flops(x, w.shape()), x.dtype(), {&y, &pre, &x, bias},
-                   weight);
+                   weight.bytes);
     return true;
   }
   bool fused_linear_activation_backward(Tensor& dpre, const Tensor& g, Weight& w, const Tensor& pre,
                                         Activation f) override {
     if (!fuses(f, dpre)) return false;
-    const double weight = tally_.read(w, g.dtype(), FilterUse::InputGradient);
+    const Tally::WeightRead weight = tally_.read(w, g.dtype(), FilterUse::InputGradient);
     tally_.product(ProductKind::Linear, flops(dpre, w.shape()), g.dtype(), {&dpre, &g, &pre},
-                   weight);
+                   weight.bytes);
     return true;
   }
   void matmul(Tensor& c, const Tensor& a, const Tensor& b, bool transpose_a, bool /*transpose_b*/,
@@ -63,8 +65,9 @@ class CountingDense final : public DenseOps {
   static double flops(const Tensor& x, const Shape& weight) {
     return 2 * elements(x) * static_cast<double>(weight[0]);
   }
-  [[nodiscard]] Tensor padded(LinearProduct product, const Tensor& x, const Shape& weight) {
-    return tally_.padded(product, x.shape().rows(), weight[1], weight[0], x.dtype());
+  // Of the weight, for a product with x or with its gradient.
+  [[nodiscard]] Tensor padded(LinearProduct product, const Tensor& x, const Tensor& weight) {
+    return tally_.padded(product, x.shape().rows(), weight.dim(1), weight.dim(0), weight.dtype());
   }
   // kernels/cuda/dense/: in bf16, rows of whole groups of eight, and no empty products.
   [[nodiscard]] bool fuses(Activation f, const Tensor& result) const {
@@ -81,16 +84,18 @@ class CountingImage final : public ImageOps {
   void conv2d_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias,
                       const Window& window, int groups, Fused /*f*/) override {
     const FilterUse use = is_linear(window, groups) ? FilterUse::Product : FilterUse::Forward;
-    const double weight = tally_.read(w, x.dtype(), use, groups);
+    const Tally::WeightRead weight = tally_.read(w, x.dtype(), use, groups);
     const Tensor copies = padded(LinearProduct::Forward, x, w.shape(), window, groups);
-    tally_.product(kind_of(window, groups), flops(y, w.shape()), x.dtype(), {&y, &x, bias}, weight);
+    tally_.product(kind_of(window, groups), flops(y, w.shape()), x.dtype(), {&y, &x, bias},
+                   weight.bytes);
   }
   void conv2d_backward_input(Tensor& dx, const Tensor& g, Weight& w, const Window& window,
                              int groups) override {
     const FilterUse use = is_linear(window, groups) ? FilterUse::Product : FilterUse::InputGradient;
-    const double weight = tally_.read(w, g.dtype(), use, groups);
+    const Tally::WeightRead weight = tally_.read(w, g.dtype(), use, groups);
     const Tensor copies = padded(LinearProduct::InputGradient, dx, w.shape(), window, groups);
-    tally_.product(kind_of(window, groups), flops(g, w.shape()), g.dtype(), {&dx, &g}, weight);
+    tally_.product(kind_of(window, groups), flops(g, w.shape()), g.dtype(), {&dx, &g},
+                   weight.bytes);
   }
   void conv2d_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
                               const Window& window, int groups, bool accumulate) override {
@@ -98,8 +103,10 @@ class CountingImage final : public ImageOps {
       const Tensor copies = padded(LinearProduct::WeightGradient, x, dw.shape(), window, groups);
       Tensor between;
       if (!is_linear(window, groups)) {
-        const int64_t elements = packed_elements(
-            dw.shape(), groups, DType::F32, FilterUse::WeightGradient, tally_.model().filter_block);
+        const DeviceModel& model = tally_.model();
+        const int64_t elements =
+            packed_elements(dw.shape(), groups, model.emulates_bf16 ? DType::F32 : x.dtype(),
+                            FilterUse::WeightGradient, model.filter_blocks);
         between = tally_.scratch(elements, DType::F32);
       }
       const Tensor* sum = accumulate ? &dw : nullptr;
@@ -129,7 +136,8 @@ class CountingImage final : public ImageOps {
   [[nodiscard]] Tensor padded(LinearProduct product, const Tensor& x, const Shape& filter,
                               const Window& window, int groups) {
     if (!is_linear(window, groups)) return {};
-    return tally_.padded(product, x.shape().rows(), filter[1], filter[0], x.dtype());
+    const DType copied = product == LinearProduct::WeightGradient ? x.dtype() : DType::F32;
+    return tally_.padded(product, x.shape().rows(), filter[1], filter[0], copied);
   }
   static ProductKind kind_of(const Window& window, int groups) {
     return is_linear(window, groups) ? ProductKind::Linear : ProductKind::Convolution;

@@ -47,25 +47,35 @@ void Tally::pass(double flops, Operands operands) {
   add(flops, model_.pass_rate(), bytes_of(operands));
 }
 
-double Tally::read(Weight& weight, DType dtype, FilterUse use, int groups) {
+Tally::WeightRead Tally::read(Weight& weight, DType dtype, FilterUse use, int groups) {
+  const Tensor& value = weight.value();
+  const auto value_bytes = static_cast<double>(value.size_bytes());
+  if (value.dtype() == DType::BF16) {
+    if (!model_.emulates_bf16) return {value_bytes, {}};
+    const bool forward = use != FilterUse::InputGradient;
+    const int64_t k = forward ? value.dim(1) : value.dim(0);
+    convert(static_cast<double>(value.elements()));
+    return {2 * value_bytes,
+            scratch(k * piece_columns(k, forward ? value.dim(0) : value.dim(1)), DType::F32)};
+  }
   const bool packs =
       model_.packs_filters && weight.shape().rank() == 4 && use != FilterUse::Product;
   if (model_.emulates_bf16) dtype = DType::F32;
-  if (!packs && dtype == DType::F32) return static_cast<double>(weight.value().size_bytes());
+  if (!packs && dtype == DType::F32) return {value_bytes, {}};
   const uint64_t key = packs && use == FilterUse::InputGradient ? 2 : 1;
   Weight::Form& form = weight.form(key);
   if (!form.packed) {
     const int64_t elements =
-        packs ? packed_elements(weight.shape(), groups, dtype, use, model_.filter_block)
+        packs ? packed_elements(weight.shape(), groups, dtype, use, model_.filter_blocks)
               : weight.shape().elements();
     const size_t size_bytes = static_cast<size_t>(elements) * size_of(dtype);
     form.packed = {memory_.take(size_bytes, Purpose::Workspace), Shape{elements}, dtype};
   }
   if (form.version != weight.version()) {
-    pass(0, {&weight.value(), &form.packed});
+    pass(0, {&value, &form.packed});
     form.version = weight.version();
   }
-  return static_cast<double>(form.packed.size_bytes());
+  return {static_cast<double>(form.packed.size_bytes()), {}};
 }
 
 Tensor Tally::scratch(int64_t elements, DType dtype) {
@@ -106,7 +116,7 @@ Tensor Tally::padded(LinearProduct product, int64_t rows, int64_t in, int64_t ou
     copy(operands.a, rows, out, is_wide);
     copy(operands.b, rows, in, is_wide);
   } else {
-    copy(operands.b, out, in, false);  // the weight
+    copy(operands.b, out, in, is_wide);  // the weight
   }
   return elements == 0 ? Tensor{} : scratch(elements, DType::F32);
 }

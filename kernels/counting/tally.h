@@ -9,6 +9,7 @@
 
 #include "kernels/counting/counting_device.h"
 #include "kernels/cpu/loops/row_padding.h"
+#include "kernels/cpu/loops/weight_pieces.h"
 #include "kernels/cpu/onednn/packed_filters.h"
 #include "kernels/ops.h"
 
@@ -41,9 +42,13 @@ class Tally {
   // One pass over the operands, so many operations in all.
   void pass(double flops, Operands operands);
 
+  struct WeightRead {
+    double bytes = 0;  // that the product reads
+    Tensor wide;  // where bf16 is emulated, what of a bf16 value is widened at once; held meanwhile
+  };
   // Makes the copy of the weight that this use reads where the device keeps one (a pass of its own
-  // after each change), and returns the bytes read. `groups` are those of a filter.
-  [[nodiscard]] double read(Weight& weight, DType dtype, FilterUse use, int groups = 1);
+  // after each change). `groups` are those of a filter.
+  [[nodiscard]] WeightRead read(Weight& weight, DType dtype, FilterUse use, int groups = 1);
 
   // Scratch memory of kernels/cpu, taken until the result goes; nothing on other devices.
   [[nodiscard]] Tensor scratch(int64_t elements, DType dtype);
@@ -55,7 +60,8 @@ class Tally {
   // Such passes over so many elements in all.
   void convert(double elements);
   // Scratch memory for what a linear layer's product reads from copies with padded rows, with the
-  // pass that makes them; nothing on other devices. `type` is that of x, y and their gradients.
+  // pass that makes them; nothing on other devices. `type` is that of what it may copy: of the
+  // weight, or for the weight's gradient of x and g.
   [[nodiscard]] Tensor padded(LinearProduct product, int64_t rows, int64_t in, int64_t out,
                               DType type);
   // That of a sum over the rows of g, as kernels/cpu/bias_gradient.cpp takes it.

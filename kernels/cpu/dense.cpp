@@ -18,9 +18,9 @@ using Strides = std::array<int64_t, 4>;
 
 // The rows of input and output of a linear layer; `in` and `out` are those of its weight.
 int64_t linear_rows(const char* op, const Tensor& x, const Tensor& y, const Tensor& w) {
-  const bool fits = w.shape().rank() == 2 && w.dtype() == DType::F32 && x.dtype() == y.dtype() &&
-                    x.shape().back() == w.dim(1) && y.shape().back() == w.dim(0) &&
-                    x.shape().rows() == y.shape().rows();
+  const bool fits = w.shape().rank() == 2 && (w.dtype() == DType::F32 || w.dtype() == x.dtype()) &&
+                    x.dtype() == y.dtype() && x.shape().back() == w.dim(1) &&
+                    y.shape().back() == w.dim(0) && x.shape().rows() == y.shape().rows();
   if (!fits) misfit(op, x, w, y);
   return x.shape().rows();
 }
@@ -51,6 +51,7 @@ class CpuDenseOps final : public DenseOps {
   void linear_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
                               bool accumulate) override {
     const int64_t rows = linear_rows("linear backward weight", x, g, dw);
+    require_sum("linear backward weight", dw);
     require_bias("linear backward weight", dbias, dw.dim(0));
     const int64_t out = dw.dim(0);
     const int64_t in = dw.dim(1);

@@ -106,16 +106,19 @@ class CpuToken final : public TokenOps {
     require_elements("embedding_forward", y, ids.elements() * width);
     check_ids(ids, 0, table.dim(0), "token id");
     const auto* id = ids.data<int32_t>();
-    const auto* from = table.data<float>();
     with_element_type(y.dtype(), "embedding_forward", [&]<class T>(T) {
       T* to = y.data<T>();
-      for_ranges(context_, ids.elements(), width, [=](int64_t first, int64_t last) {
-        for (int64_t r = first; r < last; ++r) {
-          const float* row = from + id[r] * width;
+      const auto copy_rows = [&]<class S>(const S* from) {
+        for_ranges(context_, ids.elements(), width, [=](int64_t first, int64_t last) {
+          for (int64_t r = first; r < last; ++r) {
+            const S* row = from + id[r] * width;
 #pragma GCC ivdep
-          for (int64_t c = 0; c < width; ++c) to[r * width + c] = static_cast<T>(row[c]);
-        }
-      });
+            for (int64_t c = 0; c < width; ++c) to[r * width + c] = static_cast<T>(row[c]);
+          }
+        });
+      };
+      if (table.dtype() == y.dtype()) return copy_rows(table.data<T>());
+      copy_rows(table.data<float>());
     });
   }
 

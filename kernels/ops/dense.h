@@ -17,7 +17,7 @@ class DenseOps {
   virtual ~DenseOps() = default;
 
   // y[r, out] = f(x[r, in] w[out, in]^T + bias[out]); leading axes of x and y fold into r.
-  // bias (fp32) may be null. x and y share one dtype.
+  // bias (fp32) may be null. x and y share one dtype, and w is fp32 or of that dtype, too.
   virtual void linear_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias,
                               Fused f) = 0;
   // dx[r, in] = g[r, out] w. g is the gradient before f, see ActivationOps::fused_backward.

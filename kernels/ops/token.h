@@ -14,8 +14,8 @@ class TokenOps {
  public:
   virtual ~TokenOps() = default;
 
-  // y[r, width] = table[ids[r], :]; table is fp32, y fp32 or bf16. An id outside the table throws
-  // Error(Input) naming it.
+  // y[r, width] = table[ids[r], :]; y is fp32 or bf16, table fp32 or as y. An id outside the table
+  // throws Error(Input) naming it.
   virtual void embedding_forward(Tensor& y, const Tensor& ids, const Tensor& table) = 0;
   // dtable[ids[r], :] += g[r, :], in ascending r for each row of the table.
   virtual void embedding_backward(Tensor& dtable, const Tensor& ids, const Tensor& g) = 0;

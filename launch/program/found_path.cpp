@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 std::vector<fs::path> path_places(const Settings& settings, const std::string& name,
                                   const fs::path& path) {
   std::vector<fs::path> places;
-  const bool from_run_file = !settings.place_of(name).starts_with("--");
+  const bool from_run_file = !settings.on_command_line(name);
   if (from_run_file && path.is_relative()) {
     places.push_back(fs::absolute(settings.run_file).parent_path() / path);
   }

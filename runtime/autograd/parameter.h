@@ -29,7 +29,11 @@ struct Parameter {
   Shape shape;
   Initializer init;
   ParameterKind kind = ParameterKind::Matrix;
-  Weight weight;    // fp32; empty until the stage allocates it (inspect never does)
+  // Whoever reads it rounds it to the type of the computation first, as matrix products and lookups
+  // in tables do: of such a one that is frozen the rounded numbers are all that is kept, see
+  // kept_type(). All who share it say the same.
+  bool only_rounded = false;
+  Weight weight;    // of kept_type(); empty until the stage allocates it (inspect never does)
   Tensor gradient;  // fp32, same shape: a view into the stage's one gradient buffer
   // The gradient is the last step's: what comes first in this one overwrites it, which takes the
   // place of adding to zeros. Who cannot overwrite sets it to zero first (node_tools.h).
@@ -41,6 +45,11 @@ struct Parameter {
   bool frozen = false;         // keeps its weight: has no gradient, and functions ask for none
 
   [[nodiscard]] int64_t elements() const { return shape.elements(); }
+  // The weight's type in a stage that computes in `computed`: fp32, which updates need, but what is
+  // frozen and only rounded is kept as it is read.
+  [[nodiscard]] DType kept_type(DType computed) const {
+    return frozen && only_rounded ? computed : DType::F32;
+  }
 };
 
 }  // namespace penstock

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <string>
+#include <vector>
 
 #include "kernels/error.h"
 #include "runtime/blueprint/plan_request.h"
@@ -44,6 +45,16 @@ Blueprint draw_up(const Config& config, const ModelMaker& models, int64_t vocabu
   const std::vector<Skip> skips = blueprint.layout.stage_skips();
   if (!skips.empty()) blueprint.programs = make_programs(config.pipeline, skips);
   return blueprint;
+}
+
+int64_t parameters_kept(const Blueprint& blueprint, int position) {
+  const std::vector<int>& rank_of_stage = blueprint.programs.training.rank_of_stage;
+  int64_t kept = 0;
+  for (int stage = 0; stage < blueprint.layout.stages; ++stage) {
+    if (rank_of_stage[static_cast<size_t>(stage)] != position) continue;
+    kept += blueprint.layout.parameters_kept(stage);
+  }
+  return kept;
 }
 
 }  // namespace penstock

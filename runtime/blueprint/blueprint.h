@@ -20,6 +20,10 @@ struct Blueprint {
   TargetField targets;  // of the losses
 };
 
+// What the tables of ranks tell: numbers that the rank at that position of a pipeline keeps, those
+// of all its stages (Layout::parameters_kept).
+[[nodiscard]] int64_t parameters_kept(const Blueprint& blueprint, int position);
+
 // `vocabulary` and `classes` are what the data has (models.h). Throws Error(Input) for what is
 // wrong with the network, the split or the schedule.
 [[nodiscard]] Blueprint draw_up(const Config& config, const ModelMaker& models, int64_t vocabulary,

@@ -44,6 +44,16 @@ struct DeclaredBy {
   std::vector<size_t> parameters, buffers;
 };
 
+// Else its type, which hangs on this, would on the layers that are in the same stage.
+void check_readers(const Parameter& parameter) {
+  const bool alike = !parameter.frozen || parameter.first == nullptr ||
+                     parameter.first->only_rounded == parameter.only_rounded;
+  if (alike) return;
+  fail_input("the shared parameter '" + parameter.name +
+             "' is rounded before it is read by one layer and not by another: their "
+             "Parameter::only_rounded must be the same");
+}
+
 // Once all layers are declared: which of their tensors there are, and what is frozen of them.
 void list_tensors(const Declared& all, const DeclaredBy& layers, Layout& layout) {
   for (size_t i = 0; i < all.parameters.size(); ++i) {
@@ -85,6 +95,7 @@ void count_parameters(const Sequential& model, const std::vector<std::string>& f
     for (size_t i = first; i < all.declared().parameters.size(); ++i) {
       Parameter& parameter = all.declared().parameters[i];
       parameter.frozen = matches_any(parameter.name, freeze);
+      check_readers(parameter);
       if (!parameter.frozen) layout.first_trained = std::min(layout.first_trained, layer);
       if (parameter.tied) note_tie(parameter, layer, layout.ties);
     }
@@ -98,6 +109,20 @@ void count_parameters(const Sequential& model, const std::vector<std::string>& f
 
 int64_t Layout::total_parameters() const {
   return std::accumulate(parameters.begin(), parameters.end(), int64_t{0});
+}
+
+int64_t Layout::parameters_kept(int stage) const {
+  const size_t first = first_layer[static_cast<size_t>(stage)];
+  const size_t end = first_layer[static_cast<size_t>(stage) + 1];
+  int64_t kept = 0;
+  for (size_t layer = first; layer < end; ++layer) kept += parameters[layer];
+  for (const LayerTie& tie : ties) {
+    const bool counted = tie.layers.front() >= first;  // at its first holder, or of no layer here
+    const bool held = std::any_of(tie.layers.begin(), tie.layers.end(),
+                                  [&](size_t layer) { return layer >= first && layer < end; });
+    if (held && !counted) kept += tie.shape.elements();
+  }
+  return kept;
 }
 
 int64_t Layout::frozen_parameters() const {

@@ -35,7 +35,7 @@ struct NetworkTensor {
 struct Layout {
   int stages = 1;
   std::vector<size_t> first_layer;   // stages + 1 entries: stage s has layers [s], [s + 1)
-  std::vector<int64_t> parameters;   // numbers trained, by layer
+  std::vector<int64_t> parameters;   // numbers, by layer; of a tied one at its first holder
   std::vector<SkipPath> skips;       // all of the network's
   std::vector<LayerTie> ties;        // likewise
   std::vector<NetworkTensor> named;  // all of the network's, a tied one once
@@ -52,7 +52,10 @@ struct Layout {
   [[nodiscard]] int stage_of(size_t layer) const;
   // Which stages skips join over the heads of others: what Schedule::skips wants.
   [[nodiscard]] std::vector<Skip> stage_skips() const;
-  [[nodiscard]] int64_t total_parameters() const;
+  [[nodiscard]] int64_t total_parameters() const;  // a tied one once
+  // Numbers that a stage keeps. It has a copy of its own of what is tied to another stage's, so all
+  // stages together may keep more than there are.
+  [[nodiscard]] int64_t parameters_kept(int stage) const;
   [[nodiscard]] int64_t frozen_parameters() const;  // numbers
   // Of the layers of a stage, those at its beginning that are before first_trained.
   [[nodiscard]] size_t untrained(int stage) const;

@@ -58,7 +58,9 @@ PlanRequest plan_request(const Config& config, int ranks, const Cluster& cluster
   PlanRequest request;
   request.ranks = ranks;
   request.mini_batch =
-      int64_t{pipeline.replicas} * pipeline.micro_batches * pipeline.micro_batch_size;
+      pipeline.mini_batch > 0
+          ? pipeline.mini_batch
+          : int64_t{pipeline.replicas} * pipeline.micro_batches * pipeline.micro_batch_size;
   request.exact = pipeline.reduction == "exact";
   request.barrier = config.optimizer.barrier;
   request.shared = config.optimizer.sharded != "false";

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/error.h"
+#include "runtime/checkpoint/number_reader.h"
 #include "runtime/files/input_file.h"
 #include "runtime/files/json.h"
 
@@ -118,7 +119,16 @@ void CheckpointReader::read_part(const std::string& name, const Shape& whole, in
 }
 
 void CheckpointReader::read(const std::string& name, Tensor& to, Device& device) {
-  shard_of(name).read(name, to, device);
+  penstock::read_numbers(shard_of(name), name, to, device);
+}
+
+void CheckpointReader::read_numbers(const std::string& name, size_t first, std::span<float> to) {
+  const SafetensorsFile& shard = shard_of(name);
+  const TensorInfo* stored = shard.find(name);
+  if (stored == nullptr || number_bytes(stored->dtype) == 0) {
+    fail_data(shard.path() + ": tensor " + quoted(name) + " is none of F32, BF16 and F16 numbers");
+  }
+  NumberReader(shard, *stored).read(first, to);
 }
 
 }  // namespace penstock

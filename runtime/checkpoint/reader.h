@@ -40,9 +40,12 @@ class CheckpointReader {
   [[nodiscard]] std::vector<Stored> model() const { return list(model_); }
   [[nodiscard]] std::vector<Stored> optimizer() const { return list(optimizer_); }
 
+  // A tensor of the model, to fp32 or bf16, whichever of the two it was saved in.
+  void read(const std::string& name, Tensor& to, Device& device);
+  // Numbers of it as fp32, from the `first` on.
+  void read_numbers(const std::string& name, size_t first, std::span<float> to);
   // As SafetensorsFile::read.
   void read(const std::string& name, std::span<std::byte> to);
-  void read(const std::string& name, Tensor& to, Device& device);
   void read(const std::string& name, uint64_t first, std::span<std::byte> to);
   void read_part(const std::string& name, const Shape& whole, int64_t first, Tensor& to,
                  Device& device);

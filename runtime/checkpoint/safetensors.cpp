@@ -133,6 +133,13 @@ void SafetensorsFile::read(const std::string& name, uint64_t first, std::span<st
   file_.read(data_begin_ + tensor.begin + first, to.data(), to.size());
 }
 
+void SafetensorsFile::will_read(const std::string& name, uint64_t first,
+                                uint64_t size_bytes) const {
+  const TensorInfo& tensor = get(name);
+  file_.will_read(static_cast<int64_t>(data_begin_ + tensor.begin + first),
+                  static_cast<int64_t>(size_bytes));
+}
+
 void SafetensorsFile::read(const std::string& name, Tensor& to, Device& device) const {
   read_part(name, to.shape(), 0, to, device);
 }

@@ -48,6 +48,8 @@ class SafetensorsFile {
                  Device& device) const;
   // A part of its bytes, from `first` on.
   void read(const std::string& name, uint64_t first, std::span<std::byte> to) const;
+  // As InputFile's, of a part of its bytes.
+  void will_read(const std::string& name, uint64_t first, uint64_t size_bytes) const;
 
  private:
   [[nodiscard]] const TensorInfo& get(const std::string& name) const;

@@ -61,8 +61,7 @@ bool trains(const Layer& layer, std::span<const std::string> freeze) {
 
 LayerProbe::LayerProbe(const std::unique_ptr<Layer>& layer, const Shapes& inputs, ProbePlace place,
                        const ProbeSetup& setup, Device& device)
-    : layer_(layer),
-      first_(place.first),
+    : first_(place.first),
       device_(device),
       stage_(std::span(&layer, 1), RecomputeMode::Stage, 1, setup.dtype, device,
              {.freeze = setup.optimizer.freeze,
@@ -133,10 +132,8 @@ ProbeMemory LayerProbe::memory() {
   const MemoryUse use = device_.memory().use();
   // A tensor of no elements still takes a line; a stage of more layers has only one such.
   StageWeights& weights = stage_.weights();
-  const bool has_weights = std::ranges::any_of(weights.state(), &StateEntry::is_parameter);
-  const int64_t no_weights = has_weights ? 0 : 64;
   const int64_t no_gradients = weights.gradients().all().elements() == 0 ? 64 : 0;
-  memory.parameters = use.current_of(Purpose::Parameters) - no_weights;
+  memory.parameters = use.current_of(Purpose::Parameters);
   memory.gradients = use.current_of(Purpose::Gradients) - no_gradients;
   memory.workspace = use.current_of(Purpose::Workspace) - workspace;
   memory.optimizer = state_bytes(weights.state());

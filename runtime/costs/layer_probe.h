@@ -85,7 +85,6 @@ class LayerProbe {
                             const std::vector<int>& view_of) const;
   void update();
 
-  const std::unique_ptr<Layer>& layer_;
   bool first_;
   Device& device_;
   Stage stage_;

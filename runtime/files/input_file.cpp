@@ -68,6 +68,10 @@ void InputFile::read(int64_t offset, void* to, size_t size_bytes) const {
   read(offset, {static_cast<uint8_t*>(to), size_bytes});
 }
 
+void InputFile::will_read(int64_t offset, int64_t size_bytes) const {
+  (void)::posix_fadvise(descriptor_.value(), offset, size_bytes, POSIX_FADV_WILLNEED);
+}
+
 std::vector<uint8_t> InputFile::read_all(int64_t most_bytes) const {
   if (size_bytes_ > most_bytes) fail_data(too_large(path_, size_bytes_, most_bytes));
   std::vector<uint8_t> bytes(static_cast<size_t>(size_bytes_));

@@ -30,6 +30,9 @@ class InputFile {
   // Fills `out` with the bytes from `offset` on. Throws Error(Data) when they are not there.
   void read(int64_t offset, std::span<uint8_t> out) const;
   void read(int64_t offset, void* to, size_t size_bytes) const;
+  // Asks the system to fetch those bytes before they are read, and returns at once. Advice: what is
+  // not there, or cannot be had, is for read() to tell.
+  void will_read(int64_t offset, int64_t size_bytes) const;
   // Throws Error(Data) for a file above `most_bytes`: what is read whole is small.
   [[nodiscard]] std::vector<uint8_t> read_all(int64_t most_bytes) const;
 

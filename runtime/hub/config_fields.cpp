@@ -19,6 +19,11 @@ std::string shown(const json& value) {
 
 }  // namespace
 
+bool asks_for_nothing(const json& value) {
+  const bool no_text = value.is_string() && value.get_ref<const std::string&>().empty();
+  return value == false || no_text || (value.is_structured() && value.empty());
+}
+
 void ConfigFields::refuse(const std::string& key, const std::string& why) const {
   fail_input(where_ + ": " + quoted(key) + " " + why);
 }
@@ -26,6 +31,11 @@ void ConfigFields::refuse(const std::string& key, const std::string& why) const 
 const json* ConfigFields::find(const char* key) const {
   const auto found = document_.find(key);
   return found == document_.end() || found->is_null() ? nullptr : &*found;
+}
+
+bool ConfigFields::is_null(const char* key) const {
+  const auto found = document_.find(key);
+  return found != document_.end() && found->is_null();
 }
 
 const json* ConfigFields::take(const char* key, bool required) {
@@ -84,17 +94,10 @@ void ConfigFields::ignore(std::span<const char* const> keys) {
   for (const char* key : keys) known_.insert(key);
 }
 
-void ConfigFields::ignore_unset() {
-  for (const auto& [key, value] : document_.items()) {
-    const bool no_text = value.is_string() && value.get_ref<const std::string&>().empty();
-    const bool nothing = value.is_structured() && value.empty();
-    if (value == false || no_text || nothing) known_.insert(key);
-  }
-}
-
-void ConfigFields::refuse_rest() const {
+void ConfigFields::refuse_rest(bool but_unset) const {
   for (const auto& [key, value] : document_.items()) {
     if (value.is_null() || key.starts_with("_") || known_.contains(key)) continue;
+    if (but_unset && asks_for_nothing(value)) continue;
     refuse(key,
            "is not known, and may change what the network computes: remove it from the file "
            "if it does not");

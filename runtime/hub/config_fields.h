@@ -11,8 +11,11 @@
 
 namespace penstock {
 
+// False, or empty: what nobody asked for.
+[[nodiscard]] bool asks_for_nothing(const nlohmann::json& value);
+
 // All throw Error(Input) naming `where` and the member. A member that is null counts as absent, as
-// Python's None does.
+// Python's None mostly does; is_null() is for the others.
 class ConfigFields {
  public:
   // `document` is an object and outlives this.
@@ -20,6 +23,7 @@ class ConfigFields {
       : document_(document), where_(std::move(where)) {}
 
   [[nodiscard]] bool has(const char* key) const { return find(key) != nullptr; }
+  [[nodiscard]] bool is_null(const char* key) const;  // there, as null
   // What `otherwise` is given for may be absent.
   int64_t whole(const char* key, std::optional<int64_t> otherwise = {});  // 1 to 10^9
   double number(const char* key, std::optional<double> otherwise = {});   // finite, above 0
@@ -31,10 +35,8 @@ class ConfigFields {
   void must_be(const char* key, const nlohmann::json& value);
   // They change nothing, whatever they are.
   void ignore(std::span<const char* const> keys);
-  // What is left and asks for nothing: false, or empty.
-  void ignore_unset();
-  // Of what is left the first.
-  void refuse_rest() const;
+  // The first of what is left; with `but_unset` the first of it that asks for something.
+  void refuse_rest(bool but_unset = false) const;
 
   [[noreturn]] void refuse(const std::string& key, const std::string& why) const;
   [[nodiscard]] const std::string& where() const { return where_; }

@@ -9,6 +9,7 @@
 #include "kernels/error.h"
 #include "runtime/files/json.h"
 #include "runtime/hub/config_fields.h"
+#include "runtime/hub/config_windows.h"
 
 namespace penstock {
 namespace {
@@ -35,7 +36,18 @@ constexpr std::array kHarmless = {
     "summary_proj_to_labels", "summary_type", "summary_use_proj", "reorder_and_upcast_attn",
     "n_ctx"};
 
+// Their absence has a meaning, and null is another value.
+constexpr std::array kNeverNull = {"tie_word_embeddings", "attention_bias",     "mlp_bias",
+                                   "rope_theta",          "use_sliding_window", "max_window_layers",
+                                   "scale_attn_weights",  "rope_type"};
+
 constexpr int64_t kMostLayers = 10000;
+
+void refuse_null(const ConfigFields& fields) {
+  for (const char* key : kNeverNull) {
+    if (fields.is_null(key)) fields.refuse(key, "is null: remove it, or say what it is");
+  }
+}
 
 std::string activation(ConfigFields& fields, const char* key) {
   static const std::map<std::string, std::string> kOurs = {
@@ -72,6 +84,7 @@ void check_task(ConfigFields& fields, const json& architectures) {
 
 void read_scaling(const json& scaling, const std::string& where, ModelConfig& model) {
   ConfigFields fields(scaling, where);
+  refuse_null(fields);
   if (fields.has("type") && fields.has("rope_type")) fields.must_be("type", scaling["rope_type"]);
   const std::string type = fields.text(fields.has("rope_type") ? "rope_type" : "type", "default");
   model.rotary_base = fields.number("rope_theta", model.rotary_base);
@@ -112,45 +125,6 @@ void read_rotary(ConfigFields& fields, ModelConfig& model) {
   if (has_theta && model.rotary_base != theta) {
     fields.refuse("rope_theta", "is not that of rope_parameters");
   }
-}
-
-// ---- sliding windows: of Mistral all layers have one; of Qwen those that layer_types names, or,
-// where it is not there, those from max_window_layers on.
-
-int64_t first_windowed(ConfigFields& fields) {
-  constexpr int64_t kUsual = 28;                        // what transformers takes
-  const json* first = fields.any("max_window_layers");  // may be 0, unlike other counts
-  if (first == nullptr) return kUsual;
-  if (!first->is_number_unsigned()) fields.refuse("max_window_layers", "must be a whole number");
-  return static_cast<int64_t>(std::min<uint64_t>(first->get<uint64_t>(), kMostLayers));
-}
-
-std::vector<int64_t> windowed_layers(ConfigFields& fields, int64_t layers) {
-  std::vector<int64_t> windowed;
-  const int64_t first = first_windowed(fields);
-  const json* types = fields.any("layer_types");
-  if (types != nullptr && (!types->is_array() || std::ssize(*types) != layers)) {
-    fields.refuse("layer_types", "must name the kind of attention of each layer");
-  }
-  for (int64_t i = 0; i < layers; ++i) {
-    const json type = types != nullptr ? types->at(static_cast<size_t>(i)) : json();
-    if (types != nullptr && type != "full_attention" && type != "sliding_attention") {
-      fields.refuse("layer_types", "has a kind of attention that is not supported");
-    }
-    if (types != nullptr ? type == "sliding_attention" : i >= first) windowed.push_back(i);
-  }
-  return windowed;
-}
-
-void read_qwen_window(ConfigFields& fields, ModelConfig& model) {
-  const bool used = fields.flag("use_sliding_window", false);
-  const bool given = fields.has("sliding_window");
-  const int64_t window = fields.whole("sliding_window", 1);
-  const std::vector<int64_t> windowed = windowed_layers(fields, model.layers);
-  if (!used || windowed.empty()) return;
-  if (!given) fields.refuse("sliding_window", "is missing, though use_sliding_window is true");
-  model.window = window;
-  if (std::ssize(windowed) < model.layers) model.window_layers = windowed;
 }
 
 // ---- families
@@ -213,7 +187,7 @@ ModelConfig read_llama(ConfigFields& fields) {
 
 ModelConfig read_mistral(ConfigFields& fields) {
   ModelConfig model = read_llama_like(fields, false);
-  if (fields.any("sliding_window") != nullptr) model.window = fields.whole("sliding_window");
+  read_mistral_window(fields, model);
   return model;
 }
 
@@ -261,10 +235,10 @@ HubConfig parse_hub_config(std::string_view text, const std::string& where) {
   }
   if (fields.has("quantization_config")) {
     fields.refuse("quantization_config",
-                  "says that the weights are quantised, which is not "
-                  "supported: use the folder of the original weights");
+                  "says that the weights are quantised: use the folder of the original ones");
   }
   if (const json* architectures = fields.any("architectures")) check_task(fields, *architectures);
+  refuse_null(fields);
   fields.must_be("is_encoder_decoder", false);
   fields.must_be("add_cross_attention", false);
   fields.must_be("tie_encoder_decoder", false);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/error.h"
+#include "runtime/checkpoint/numbers.h"
 #include "runtime/checkpoint/reader.h"
 #include "runtime/checkpoint/writer/shards.h"
 #include "runtime/files/json.h"
@@ -15,7 +16,6 @@
 #include "runtime/hub/draft_folder.h"
 #include "runtime/hub/kept_folder.h"
 #include "runtime/hub/names.h"
-#include "runtime/hub/numbers.h"
 #include "runtime/models/adapter_names.h"
 
 namespace penstock {
@@ -70,7 +70,9 @@ std::map<std::string, Target> targets_of(const CheckpointReader& reader, const H
       if (request.lora.rank == 0) fail_internal("adapters would be left out of the weights");
       continue;  // part of the matrix that it lies beside
     }
-    if (tensor.dtype != "F32") fail_input(quoted(tensor.name) + " is no fp32 tensor");
+    if (number_bytes(tensor.dtype) == 0) {
+      fail_input(quoted(tensor.name) + " is of type " + tensor.dtype + ", which no weights are");
+    }
     const HubPlace place = place_in(family, tensor.name);
     targets[place.name].parts.push_back({tensor, place});
   }

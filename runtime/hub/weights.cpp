@@ -7,9 +7,9 @@
 
 #include "kernels/error.h"
 #include "runtime/checkpoint/manifest.h"
+#include "runtime/checkpoint/number_reader.h"
+#include "runtime/checkpoint/numbers.h"
 #include "runtime/files/json.h"
-#include "runtime/hub/number_reader.h"
-#include "runtime/hub/numbers.h"
 
 namespace penstock {
 namespace {
@@ -45,8 +45,9 @@ bool fits(const TensorInfo& info, const HubPlace& place, const std::vector<int64
 
 // Of a matrix [rows, columns] in the file the columns from `first` on, transposed: `to` is
 // [width, rows].
+template <class T>
 void read_transposed(NumberReader& numbers, size_t columns, size_t first, size_t rows,
-                     std::span<float> to) {
+                     std::span<T> to) {
   const size_t width = to.size() / rows;
   const size_t most = std::max<size_t>(1, kPieceBytes / sizeof(float) / columns);
   std::vector<float> block(std::min(most, rows) * columns);
@@ -179,7 +180,40 @@ void HubWeights::check(std::span<const HubTensor> network, bool tied) {
   }
 }
 
-void HubWeights::read_floats(const HubPlace& place, const Shape& shape, std::span<float> to) {
+void HubWeights::expect(std::vector<HubTensor> tensors) {
+  expected_ = std::move(tensors);
+  reading_ = fetched_ = 0;
+}
+
+HubWeights::Range HubWeights::range_of(const HubTensor& tensor) {
+  const HubPlace place = place_in(family_, tensor.name);
+  const std::string name = name_in_folder(place.name);
+  const TensorInfo* info = name.empty() ? nullptr : file_of(name).find(name);
+  if (info == nullptr) return {};  // read() says so
+  if (place.lies == Lies::Transposed) return {name, 0, info->size_bytes()};
+  uint64_t bytes = number_bytes(info->dtype);
+  for (const int64_t extent : tensor.shape) bytes *= static_cast<uint64_t>(extent);
+  return {name, static_cast<uint64_t>(place.part) * bytes, bytes};
+}
+
+// The beginnings of what is read now and of what follows; NumberReader goes on from there.
+void HubWeights::fetch_ahead(const std::string& ours) {
+  if (reading_ >= expected_.size() || expected_[reading_].name != ours) return;
+  uint64_t ahead = 0;
+  for (size_t i = reading_; i < expected_.size() && ahead < NumberReader::kAheadBytes; ++i) {
+    const Range range = range_of(expected_[i]);
+    const uint64_t beginning = std::min(range.size_bytes, NumberReader::kAheadBytes);
+    if (i >= fetched_ && beginning > 0) {
+      file_of(range.name).will_read(range.name, range.first, beginning);
+    }
+    fetched_ = std::max(fetched_, i + 1);
+    if (i > reading_) ahead += beginning;
+  }
+  ++reading_;
+}
+
+template <class T>
+void HubWeights::read_numbers(const HubPlace& place, const Shape& shape, std::span<T> to) {
   const std::string name = name_in_folder(place.name);
   const SafetensorsFile& file = file_of(name);
   NumberReader numbers(file, *file.find(name));
@@ -195,8 +229,8 @@ void HubWeights::read(const std::string& ours, Tensor& to, Device& device) {
   const auto extents = to.shape().extents();
   // What was checked may have changed since, or was checked by another rank.
   check_tensor({ours, {extents.begin(), extents.end()}}, place);
-  fill_tensor(to, device,
-              [&](std::span<float> numbers) { read_floats(place, to.shape(), numbers); });
+  fetch_ahead(ours);
+  fill_tensor(to, device, [&](auto numbers) { read_numbers(place, to.shape(), numbers); });
 }
 
 }  // namespace penstock

@@ -5,17 +5,11 @@
 #include <limits>
 #include <numeric>
 
+#include "runtime/telemetry/quantile.h"
 #include "runtime/telemetry/rank_record_json.h"
 
 namespace penstock {
 namespace {
-
-double quantile(std::vector<double> values, double q) {
-  if (values.empty()) return 0.0;
-  std::sort(values.begin(), values.end());
-  const long at = std::lround(q * static_cast<double>(values.size() - 1));
-  return values[static_cast<size_t>(at)];
-}
 
 double first_start(const Timeline& timeline) {
   double first = std::numeric_limits<double>::infinity();
@@ -188,9 +182,7 @@ RankRecord RunReport::rank_record(const DataWaits& waits) const {
     record.layers += facts.first_layer;
     if (facts.first_layer != facts.last_layer) record.layers += " .. " + facts.last_layer;
   }
-  for (const StateEntry* entry : pipeline_.state()) {
-    if (entry->is_parameter()) record.parameters += entry->elements();
-  }
+  record.parameters = parameters_kept(pipeline_.blueprint(), record.stage);
   record.memory = device_.memory().use();
   record.snapshot_bytes = snapshot_bytes_;
   if (device_.host_addressable()) record.memory.total_peak += snapshot_bytes_;

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "kernels/bfloat16.h"
 #include "kernels/philox.h"
 
 namespace penstock {
@@ -51,24 +52,39 @@ void draw(const Initializer& init, const RandomStream& stream, size_t first, std
   }
 }
 
+// What lies in `target` from element `first` on, in its type.
+template <class T>
+void copy_piece(const Tensor& target, int64_t first, std::span<const T> numbers, Device& device) {
+  Tensor part = target.view(first, Shape{static_cast<int64_t>(numbers.size())});
+  if (device.host_addressable()) {
+    std::copy(numbers.begin(), numbers.end(), part.data<T>());
+  } else {
+    device.copy_from_host(part, numbers.data(), numbers.size_bytes());
+    device.synchronize();  // the numbers are used again
+  }
+}
+
 }  // namespace
 
 void fill_initial_values(Parameter& parameter, uint64_t seed, Device& device) {
   if (!device.holds_values()) return;
   const RandomStream stream = random_stream(seed, hash_name(parameter.name));
   Tensor target = parameter.weight.value();
-  if (device.host_addressable()) {
+  if (device.host_addressable() && target.dtype() == DType::F32) {
     draw(parameter.init, stream, 0, target.span<float>());
-  } else {
-    // In pieces: a table of words can be larger than all else that the host holds.
-    std::vector<float> piece(static_cast<size_t>(std::min(kPieceElements, target.elements())));
-    for (int64_t first = 0; first < target.elements(); first += kPieceElements) {
-      const int64_t count = std::min(kPieceElements, target.elements() - first);
-      const auto numbers = std::span(piece).first(static_cast<size_t>(count));
-      draw(parameter.init, stream, static_cast<size_t>(first), numbers);
-      Tensor part = target.view(first, Shape{count});
-      device.copy_from_host(part, numbers.data(), numbers.size_bytes());
-      device.synchronize();  // the piece is used again
+    return parameter.weight.changed();
+  }
+  // In pieces: a table of words can be larger than all else that the host holds.
+  std::vector<float> piece(static_cast<size_t>(std::min(kPieceElements, target.elements())));
+  for (int64_t first = 0; first < target.elements(); first += kPieceElements) {
+    const int64_t count = std::min(kPieceElements, target.elements() - first);
+    const auto numbers = std::span(piece).first(static_cast<size_t>(count));
+    draw(parameter.init, stream, static_cast<size_t>(first), numbers);
+    if (target.dtype() == DType::BF16) {
+      const std::vector<bfloat16> rounded(numbers.begin(), numbers.end());
+      copy_piece<bfloat16>(target, first, rounded, device);
+    } else {
+      copy_piece<float>(target, first, numbers, device);
     }
   }
   parameter.weight.changed();

@@ -9,7 +9,8 @@
 
 namespace penstock {
 
-// Overwrites the weight. The same on any stage, rank or device. No second copy of it is held.
+// Overwrites the weight, fp32 or, rounded, bf16. The same on any stage, rank or device. No second
+// copy of it is held.
 void fill_initial_values(Parameter& parameter, uint64_t seed, Device& device);
 
 }  // namespace penstock

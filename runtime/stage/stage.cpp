@@ -22,7 +22,7 @@ Stage::Stage(std::span<const std::unique_ptr<Layer>> layers, RecomputeMode mode,
       first_(place.first),
       untrained_(place.first ? place.untrained : 0),
       plan_(plan_stage(layers, mode == RecomputeMode::Layer ? 1 : layers.size(), untrained_)),
-      weights_(layers, place.freeze),
+      weights_(layers, place.freeze, dtype),
       live_(static_cast<size_t>(micro_batches), nullptr),
       losses_(static_cast<size_t>(micro_batches)) {}
 

@@ -18,8 +18,9 @@
 namespace penstock {
 
 // Parameters share one buffer; each starts on a cache line: the elements that one takes.
-[[nodiscard]] constexpr int64_t with_padding(int64_t elements) {
-  return (elements + 15) / 16 * 16;
+[[nodiscard]] constexpr int64_t with_padding(int64_t elements, DType type = DType::F32) {
+  const int64_t line = 64 / static_cast<int64_t>(size_of(type));
+  return (elements + line - 1) / line * line;
 }
 
 // The parameters that each layer of a stage has declared and trains, in the order of declaration.

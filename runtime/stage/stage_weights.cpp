@@ -9,7 +9,8 @@
 namespace penstock {
 
 StageWeights::StageWeights(std::span<const std::unique_ptr<Layer>> layers,
-                           std::span<const std::string> freeze) {
+                           std::span<const std::string> freeze, DType computed)
+    : computed_(computed) {
   std::deque<Parameter>& all = set_.declared().parameters;
   for (const auto& layer : layers) {
     const size_t first = all.size();
@@ -34,22 +35,38 @@ void StageWeights::allocate(uint64_t seed, Device& device, const IsDrawn& is_dra
 }
 
 void StageWeights::allocate_values(uint64_t seed, Device& device, const IsDrawn& is_drawn) {
-  int64_t elements = 0;
-  for (const StateEntry* entry : state()) {
-    if (entry->is_parameter()) elements += with_padding(entry->elements());
-  }
-  values_ = device.zeros({elements}, DType::F32, Purpose::Parameters);
-  int64_t at = 0;
+  values_ = lay_out_values(DType::F32, device);
+  if (computed_ != DType::F32) (void)lay_out_values(computed_, device);
   for (const StateEntry* entry : state()) {
     if (!entry->is_parameter()) continue;
     Parameter& first = *entry->holders.front();
-    first.weight = Weight(values_.view(at, first.shape));
-    at += with_padding(first.elements());
     if (!is_drawn || is_drawn(first.name)) fill_initial_values(first, seed, device);
     for (Parameter* holder : std::span(entry->holders).subspan(1)) {
       holder->weight = first.weight.shared();
     }
   }
+}
+
+// One zero vector of all parameters that are kept in that type, of which each gets its part; empty
+// where there are none.
+Tensor StageWeights::lay_out_values(DType type, Device& device) {
+  std::vector<Parameter*> kept;
+  int64_t elements = 0;
+  for (const StateEntry* entry : state()) {
+    if (!entry->is_parameter()) continue;
+    Parameter& first = *entry->holders.front();
+    if (first.kept_type(computed_) != type) continue;
+    kept.push_back(&first);
+    elements += with_padding(first.elements(), type);
+  }
+  if (kept.empty()) return {};
+  Tensor values = device.zeros({elements}, type, Purpose::Parameters);
+  int64_t at = 0;
+  for (Parameter* parameter : kept) {
+    parameter->weight = Weight(values.view(at, parameter->shape));
+    at += with_padding(parameter->elements(), type);
+  }
+  return values;
 }
 
 void StageWeights::begin_reduction(WithPart start) {

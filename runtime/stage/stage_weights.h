@@ -22,9 +22,10 @@ using IsDrawn = std::function<bool(const std::string& name)>;
 
 class StageWeights {
  public:
-  // What the layers declare. Parameters whose names match a pattern of `freeze` (name_patterns.h)
-  // are not trained. Nothing is allocated.
-  StageWeights(std::span<const std::unique_ptr<Layer>> layers, std::span<const std::string> freeze);
+  // What the layers declare, which compute in `computed`. Parameters whose names match a pattern of
+  // `freeze` (name_patterns.h) are not trained. Nothing is allocated.
+  StageWeights(std::span<const std::unique_ptr<Layer>> layers, std::span<const std::string> freeze,
+               DType computed = DType::F32);
   StageWeights(const StageWeights&) = delete;
   StageWeights& operator=(const StageWeights&) = delete;
 
@@ -58,6 +59,7 @@ class StageWeights {
 
  private:
   void allocate_values(uint64_t seed, Device& device, const IsDrawn& is_drawn);
+  [[nodiscard]] Tensor lay_out_values(DType type, Device& device);
   // A part of the gradients that is added up in one go, and the values that it changes.
   struct Part {
     Tensor gradients, values;  // the latter empty where an earlier layer has them
@@ -66,10 +68,11 @@ class StageWeights {
   [[nodiscard]] std::vector<ParameterPlace> places_of(size_t first_layer, size_t last_layer);
   void say_in_table(const std::vector<Stretch>& stretches, int replica);
 
+  DType computed_;
   ParameterSet set_;
   TrainedByLayer trained_;
   std::optional<StateTable> table_;  // of the set, once the layers have declared
-  Tensor values_;
+  Tensor values_;                    // of what is fp32: all that is trained is in it
   StageGradients gradients_;
   std::vector<std::vector<Part>> shared_;  // by bucket; empty: not shared
 };

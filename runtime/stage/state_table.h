@@ -37,7 +37,8 @@ struct StateEntry {
   std::vector<Parameter*> holders;  // of a parameter, the layers here that hold it, in layer order
   Buffer* buffer = nullptr;         // of a buffer
 
-  // References to the live tensors, fp32; empty until the stage has memory.
+  // References to the live tensors, fp32 but for Parameter::kept_type(); empty until the stage has
+  // memory.
   Tensor value;
   Tensor gradient;  // of the first holder; empty for buffers and what is frozen
   // Optimizer::allocate() makes these for what has a gradient, ...

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "kernels/error.h"
@@ -11,6 +12,7 @@
 #include "runtime/run_directory/names.h"
 #include "runtime/run_page/reading/run_facts.h"
 #include "runtime/run_page/reading/run_files.h"
+#include "runtime/telemetry/quantile.h"
 
 namespace penstock {
 namespace {
@@ -30,19 +32,13 @@ std::vector<const StepPoint*> steady_steps(const History& history, int64_t warmu
   return steady;
 }
 
-// `sorted` has at least one value.
-double share_of(const std::vector<double>& sorted, double share) {
-  return sorted[static_cast<size_t>(std::lround(share * static_cast<double>(sorted.size() - 1)))];
-}
-
 std::optional<double> median_tokens(const History& history, int64_t warmup) {
   std::vector<double> rates;
   for (const StepPoint* step : steady_steps(history, warmup)) {
     if (std::isfinite(step->tokens_per_s)) rates.push_back(step->tokens_per_s);
   }
   if (rates.empty()) return std::nullopt;
-  std::sort(rates.begin(), rates.end());
-  return share_of(rates, 0.5);
+  return quantile(std::move(rates), 0.5);
 }
 
 std::string first_line_of(const std::string& path) {
@@ -97,11 +93,10 @@ std::optional<StepTimes> steady_times(const History& history, int64_t warmup) {
   std::vector<double> times;
   for (const StepPoint* step : steady_steps(history, warmup)) times.push_back(step->step_ms);
   if (times.empty()) return std::nullopt;
-  std::sort(times.begin(), times.end());
   return StepTimes{.count = times.size(),
-                   .median = share_of(times, 0.5),
-                   .lower = share_of(times, 0.25),
-                   .upper = share_of(times, 0.75)};
+                   .median = quantile(times, 0.5),
+                   .lower = quantile(times, 0.25),
+                   .upper = quantile(times, 0.75)};
 }
 
 Outcome outcome_of(const std::string& sweep, const SweepPoint& point, int64_t warmup) {

@@ -52,7 +52,7 @@ struct RankRecord {  // an entry of summary.json's ranks_detail
   int rank = 0, stage = 0, replica = 0;
   std::string host, device;
   std::string layers;      // "blocks.0 .. blocks.3"
-  int64_t parameters = 0;  // numbers held by this rank
+  int64_t parameters = 0;  // numbers that this rank keeps, copies of tied ones too
   MemoryUse memory;
   int64_t snapshot_bytes = 0;  // host memory for checkpoints; where that is the device's, in memory
   // The pipeline phase: from a rank's first instruction of a step to the end of its last compute
@@ -95,7 +95,7 @@ struct RunSummary {  // summary.json
   bool dry_run = false;  // nothing was trained: no loss
   std::string model, schedule, recompute, device, precision;
   int threads = 1;
-  int64_t parameters = 0;  // of the whole network
+  int64_t parameters = 0;  // of the whole network, a tied one once
   int64_t frozen_parameters = 0;
   std::optional<TransferRecord> init;
   CheckpointRecord checkpoints;

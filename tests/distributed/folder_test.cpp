@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <nlohmann/json.hpp>
+
 #include "tests/distributed/job.h"
 
 namespace penstock {
@@ -120,6 +123,61 @@ TEST_F(FolderRuns, StartFromAdaptersAndEndInThem) {
   EXPECT_EQ(loss(base + " --lora.from " + out), learnt);
   EXPECT_NE(loss(base + " --lora.from " + golden("qwen2-lora")), learnt);
   EXPECT_NE(loss(base), learnt);
+}
+
+// By name, as `inspect` says of a checkpoint or of what a run file would train.
+std::map<std::string, std::string> dtypes_in(const std::string& path) {
+  const JobResult job = run_alone("inspect " + path + " --json");
+  EXPECT_EQ(job.exit_code, 0) << job.output;
+  std::map<std::string, std::string> dtypes;
+  const auto told = nlohmann::json::parse(job.output);
+  for (const auto& tensor : told.at("tensors")) {
+    dtypes[tensor.at("name")] = tensor.at("dtype");
+  }
+  return dtypes;
+}
+
+// In half precision a frozen matrix is kept, and saved, as products read it; from there a run goes
+// on with the same bits at another K, and it is used in either precision.
+TEST_F(FolderRuns, KeepFrozenMatricesInHalfPrecision) {
+  const std::string how = " --lora.rank 2 --run.precision bf16 --optimizer.learning_rate 0.01";
+  const std::string one = train(1, "one", "--steps 4" + how);
+  const std::string two = train(2, "two", how);
+  const auto dtypes = dtypes_in(two);
+  EXPECT_EQ(dtypes, dtypes_in(two + "/run.toml"));
+  for (const char* narrow : {"embedding.token.weight", "blocks.0.attention.query.weight",
+                             "blocks.1.feed_forward.out.weight", "classifier.weight"}) {
+    EXPECT_EQ(dtypes.at(narrow), "BF16") << narrow;
+  }
+  for (const char* wide :
+       {"blocks.0.attention.query.lora_a", "blocks.0.attention.query_norm.weight", "norm.weight"}) {
+    EXPECT_EQ(dtypes.at(wide), "F32") << wide;
+  }
+  run_file_ = two + "/run.toml";
+  (void)train(1, "two", "--steps 4 --resume auto");
+  const JobResult same = alone("inspect " + one + " " + two);
+  EXPECT_EQ(same.exit_code, 0) << same.output;
+
+  for (const char* precision : {"bf16", "fp32"}) {
+    const JobResult used =
+        alone("eval " + two + " --data.validation 0.01 --run.precision " + precision);
+    EXPECT_EQ(used.exit_code, 0) << used.output;
+  }
+  const JobResult merged = alone("export " + two + " " + scratch_.path("out") + " --merge");
+  EXPECT_EQ(merged.exit_code, 0) << merged.output;
+  const JobResult adapters = alone("export " + two + " " + scratch_.path("adapters"));
+  EXPECT_EQ(adapters.exit_code, 0) << adapters.output;
+
+  // The other precision has the numbers that there are, and so has this one afterwards.
+  const auto matrix = [&] {
+    return read_checkpoint(two + "/checkpoints/latest").at("blocks.0.attention.key.weight");
+  };
+  const std::vector<std::byte> kept = matrix();
+  (void)train(2, "two", "--steps 5 --resume auto --run.precision fp32");
+  EXPECT_EQ(dtypes_in(two).at("blocks.0.attention.key.weight"), "F32");
+  EXPECT_EQ(matrix().size(), 2 * kept.size());
+  (void)train(1, "two", "--steps 6 --resume auto --run.precision bf16");
+  EXPECT_EQ(matrix(), kept);
 }
 
 TEST_F(FolderRuns, RefuseAdaptersOfAnotherNetwork) {

@@ -57,6 +57,24 @@ TEST_P(GpuDense, LeadingAxesFoldIntoRows) {
   expect_close(y, "y");
 }
 
+// A frozen matrix in bf16 is what its fp32 numbers are, to the last bit.
+TEST_P(GpuDense, MatricesInTheTypeOfTheComputation) {
+  for (const Extents& e : kExtents) {
+    const Twin x = random({e.rows, e.in}, type_, 1);
+    const Twin g = random({e.rows, e.out}, type_, 3);
+    TwinWeight wide({e.out, e.in}, type_, 2);
+    Weight as_computed(random({e.out, e.in}, type_, 2).gpu);
+    const auto products = [&](Weight& w) {
+      Twin y = poisoned({e.rows, e.out}, type_);
+      gpu().dense().linear_forward(y.gpu, x.gpu, w, nullptr, Fused::Relu);
+      Twin dx = poisoned({e.rows, e.in}, type_);
+      gpu().dense().linear_backward_input(dx.gpu, g.gpu, w);
+      return std::vector{values_of(gpu(), y.gpu), values_of(gpu(), dx.gpu)};
+    };
+    EXPECT_EQ(products(as_computed), products(wide.on_gpu)) << text(e);
+  }
+}
+
 TEST_P(GpuDense, FormsFollowTheirWeight) {
   const Twin x = random({8, 16}, type_, 1);
   TwinWeight w({8, 16}, type_, 2);

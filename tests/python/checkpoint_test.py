@@ -3,15 +3,17 @@
 
 Trains a small language model on two ranks, opens the checkpoint with safetensors, compares names,
 shapes and values with what penstock says of it, and computes the logits again with a transformer
-written in PyTorch: they must agree within 1e-4. Returns 77 where safetensors or PyTorch is missing.
+written in PyTorch: they must agree within 1e-4. So do frozen matrices in bf16 beside adapters with
+what the same run has in fp32. Returns 77 where safetensors or PyTorch is missing.
 """
 
 import json
 import math
 import pathlib
-import subprocess
 import sys
 import tempfile
+
+from command import run
 
 try:
     import safetensors
@@ -46,13 +48,6 @@ micro_batch_size = 4
 steps = 60
 threads = 1
 """
-
-
-def run(*command):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(map(str, command))}\nreturned {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout
 
 
 def read_checkpoint(folder):
@@ -100,13 +95,34 @@ def logits_of(weights, tokens):
     return linear("classifier", norm("norm", x))
 
 
+def compare_frozen_matrices(train, penstock, scratch):
+    """What is frozen is in half the bytes what it is in the same run in fp32, rounded."""
+    checkpoints = {}
+    for precision in ("fp32", "bf16"):
+        out = scratch / precision
+        train("--lora.rank", 2, "--steps", 2, "--run.precision", precision, "--out", out)
+        checkpoints[precision] = read_checkpoint(out / "checkpoints" / "latest")
+    told = json.loads(run(penstock, "inspect", scratch / "bf16", "--json"))["tensors"]
+    names = {torch.float32: "F32", torch.bfloat16: "BF16"}
+    narrow = checkpoints["bf16"]
+    assert {t["name"]: t["dtype"] for t in told} == {name: names[w.dtype] for name, w in narrow.items()}
+    matrices = [name for name, weight in narrow.items() if weight.dtype == torch.bfloat16]
+    assert len(matrices) == 6 * LAYERS + 2, matrices  # those of the blocks, of embedding and classifier
+    for name in matrices:
+        assert torch.equal(checkpoints["fp32"][name].to(torch.bfloat16), narrow[name]), name
+
+
 def main(mpiexec, penstock, logits_program):
     with tempfile.TemporaryDirectory(prefix="penstock-python-") as scratch:
         out = pathlib.Path(scratch) / "run"
         run_file = pathlib.Path(scratch) / "lm.toml"
         run_file.write_text(RUN_FILE)
         (run_file.parent / "water.txt").write_text("Water falls down the penstock, turns the wheel; " * 50)
-        run(mpiexec, "--oversubscribe", "--bind-to", "none", "-n", 2, penstock, "train", run_file, "--out", out)
+
+        def train(*options):
+            run(mpiexec, "--oversubscribe", "--bind-to", "none", "-n", 2, penstock, "train", run_file, *options)
+
+        train("--out", out)
         checkpoint = out / "checkpoints" / "latest"
         weights = read_checkpoint(checkpoint)
         for path in (checkpoint, run_file):
@@ -125,6 +141,7 @@ def main(mpiexec, penstock, logits_program):
         difference = (ours - theirs).abs().max().item()
         print(f"{len(weights)} tensors; logits up to {ours.abs().max():.2f}, differing by {difference:.2g} at most")
         assert difference <= TOLERANCE
+        compare_frozen_matrices(train, penstock, pathlib.Path(scratch))
         # The test can fail: of a network that is not quite this one.
         weights["blocks.0.norm1.bias"] += 0.01
         others = logits_of(weights, torch.tensor(computed["tokens"])).flatten(0, 1)

@@ -11,93 +11,16 @@ hub_test.py --goldens DIR makes the tiny folders that tests/unit/hub/golden_test
 
 import json
 import pathlib
-import subprocess
 import sys
-import tempfile
 
-try:
-    import numpy
-    import torch
-    import transformers
-except ImportError as missing:
-    print(f"skipped: {missing}; `pip install transformers safetensors numpy torch`, and configure with -DPENSTOCK_PYTHON=that python")
-    sys.exit(77)
+from command import run
+from folder_runs import (CONTEXT, EPSILON, FOLDERS, RATE, difference, load, logits_of, random_folder, scratch_with_tokens,
+                         steps_in_pytorch, train)
+import torch
+import transformers
 
-transformers.logging.set_verbosity_error()
 TOLERANCE = 1e-4  # of the largest logit, or of the largest change of a weight
-CONTEXT, VOCABULARY, STEPS, RATE = 12, 61, 20, 1e-3
-MICRO_BATCHES, ROWS = 2, 3
-# The gradient of a key's bias is nothing but rounding, which a smaller one would make whole steps of.
-EPSILON = 1e-5
-SIZES = {"vocab_size": VOCABULARY, "hidden_size": 32, "intermediate_size": 40, "num_hidden_layers": 3, "num_attention_heads": 4,
-         "max_position_embeddings": 64, "initializer_range": 0.1, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": None}
-LLAMA3 = {"rope_type": "llama3", "rope_theta": 5e5, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
-          "original_max_position_embeddings": 16}
-LINEAR = {"rope_type": "linear", "rope_theta": 1e4, "factor": 2.0}
-FOLDERS = {
-    "gpt2": (transformers.GPT2Config(n_layer=3, n_embd=32, n_head=4, vocab_size=VOCABULARY, n_positions=64, initializer_range=0.1,
-                                     attn_pdrop=0.0, embd_pdrop=0.0, resid_pdrop=0.0, bos_token_id=1, eos_token_id=2), "float32"),
-    "llama-3": (transformers.LlamaConfig(**SIZES, num_key_value_heads=2, rope_parameters=LLAMA3), "bfloat16"),
-    "llama-tied": (transformers.LlamaConfig(**SIZES, num_key_value_heads=4, rope_parameters=LINEAR, tie_word_embeddings=True,
-                                            attention_bias=True, mlp_bias=True), "float16"),
-    "mistral": (transformers.MistralConfig(**SIZES, num_key_value_heads=1, head_dim=16, sliding_window=5), "float32"),
-    "qwen2": (transformers.Qwen2Config(**SIZES, num_key_value_heads=2, tie_word_embeddings=True), "float32"),
-    "qwen2-windows": (transformers.Qwen2Config(**SIZES, num_key_value_heads=2, use_sliding_window=True, sliding_window=4, max_window_layers=1),
-                      "float32"),
-    "qwen3-windows": (transformers.Qwen3Config(**SIZES, num_key_value_heads=2, head_dim=16, use_sliding_window=True, sliding_window=5,
-                                               layer_types=["sliding_attention", "full_attention", "sliding_attention"]), "float32"),
-    "qwen3": (transformers.Qwen3Config(**SIZES, num_key_value_heads=2, head_dim=16), "float32"),
-}
-RUN_FILE = f"""[model]
-context = {CONTEXT}
-[data]
-kind = "tokens"
-train = "tokens.npy"
-shuffle = false
-[optimizer]
-kind = "adamw"
-weight_decay = 0.1
-epsilon = {EPSILON}
-[pipeline]
-stages = 2
-micro_batches = {MICRO_BATCHES}
-micro_batch_size = {ROWS}
-[run]
-threads = 1
-trace = 0
-"""
-
-
-def run(*command):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(map(str, command))}\nreturned {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout
-
-
-def load(folder):
-    return transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
-
-
-def random_folder(config, dtype, folder, file_size="20KB"):
-    torch.manual_seed(7)
-    model = transformers.AutoModelForCausalLM.from_config(config).to(getattr(torch, dtype))
-    with torch.no_grad():
-        for name, weight in model.named_parameters():
-            if weight.ndim == 1:  # norms and biases, which begin as ones and zeros
-                weight.add_(torch.randn_like(weight) * 0.1)
-    model.save_pretrained(folder, max_shard_size=file_size)
-
-
-def difference(ours, theirs):
-    return ((ours - theirs).abs().max() / theirs.abs().max()).item()
-
-
-def logits_of(program, checkpoint, model):
-    computed = json.loads(run(program, checkpoint))
-    with torch.no_grad():
-        theirs = model(torch.tensor(computed["tokens"])).logits.flatten(0, 1)
-    return torch.tensor(computed["logits"]), theirs
+STEPS = 20
 
 
 def trained_in_pytorch(folder, tokens):
@@ -107,30 +30,20 @@ def trained_in_pytorch(folder, tokens):
     groups = [{"params": [w for w in named.values() if w.ndim > 1], "weight_decay": 0.1},
               {"params": [w for w in named.values() if w.ndim == 1], "weight_decay": 0.0}]
     optimizer = torch.optim.AdamW(groups, lr=RATE, betas=(0.9, 0.999), eps=EPSILON)
-    rows = MICRO_BATCHES * ROWS
-    for step in range(STEPS):
-        first = step * rows * CONTEXT
-        inputs = tokens[first:first + rows * CONTEXT].view(rows, CONTEXT)
-        labels = tokens[first + 1:first + 1 + rows * CONTEXT].view(rows, CONTEXT)
-        loss = torch.nn.functional.cross_entropy(model(inputs).logits.flatten(0, 1), labels.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    return model, loss.item()
+    return model, steps_in_pytorch(model, optimizer, tokens, STEPS)
 
 
 def compare(name, programs, scratch, tokens):
-    mpiexec, penstock, logits_program = programs
+    _, penstock, logits_program = programs
     folder = scratch / name
     random_folder(*FOLDERS[name], folder)
     assert (folder / "model.safetensors.index.json").exists()  # several files
-    train = [mpiexec, "--oversubscribe", "--bind-to", "none", "-n", 2, penstock, "train", scratch / "run.toml", "--model.from", folder]
-    run(*train, "--steps", 1, "--optimizer.learning_rate", 1e-30, "--out", scratch / f"{name}-0")
+    train(programs, scratch, folder, 1, 1e-30, scratch / f"{name}-0")
     ours, theirs = logits_of(logits_program, scratch / f"{name}-0/checkpoints/latest", load(folder))
     before = difference(ours, theirs)
 
     out = scratch / f"{name}-{STEPS}"
-    run(*train, "--steps", STEPS, "--optimizer.learning_rate", RATE, "--out", out)
+    train(programs, scratch, folder, STEPS, RATE, out)
     run(penstock, "export", out, scratch / f"{name}-out", "--file-size", "20000")
     again = load(scratch / f"{name}-out")
     trained, loss = trained_in_pytorch(folder, tokens)
@@ -169,17 +82,35 @@ def make_golden(name, folder):
     (folder / "golden.json").write_text(json.dumps(golden) + "\n")
 
 
+def check_unsaid(path):
+    """The table of tests/unit/hub/unsaid_test.cpp: without a key transformers takes what stands there."""
+    for family, table in json.loads(path.read_text()).items():
+        for key, meaning in table["unsaid"].items():
+            if meaning == "refused":
+                continue
+            without = {name: value for name, value in table["config"].items() if name != key}
+            taken, said = (network_of(family, config) for config in (without, {**without, key: meaning}))
+            assert taken == said, f"{family} without {key}: {taken}, not {said}"
+    print("what keys mean that are not there: as in the table")
+
+
+def network_of(family, config):
+    """What transformers makes of it; sizes that it works out in its layers are worked out here."""
+    made = transformers.AutoConfig.for_model(family, **config).to_dict()
+    if family == "gpt2":
+        made["n_inner"] = made["n_inner"] or 4 * made["n_embd"]
+    if made.get("head_dim") is None and "hidden_size" in made:
+        made["head_dim"] = made["hidden_size"] // made["num_attention_heads"]
+    return made
+
+
 def main(*programs):
     if programs[0] == "--goldens":
         for name in FOLDERS:
             make_golden(name, pathlib.Path(programs[1]) / name)
         return
-    with tempfile.TemporaryDirectory(prefix="penstock-hub-") as place:
-        scratch = pathlib.Path(place)
-        numbers = numpy.random.default_rng(3).integers(0, VOCABULARY, MICRO_BATCHES * ROWS * CONTEXT * STEPS + 1, dtype=numpy.uint16)
-        numpy.save(scratch / "tokens.npy", numbers)
-        (scratch / "run.toml").write_text(RUN_FILE)
-        tokens = torch.tensor(numbers.astype(numpy.int64))
+    check_unsaid(pathlib.Path(__file__).parent.parent / "unit/hub/unsaid.json")
+    with scratch_with_tokens("hub", 3, STEPS) as (scratch, tokens):
         for name in FOLDERS:
             compare(name, programs, scratch, tokens)
 

@@ -11,14 +11,13 @@ lora_test.py --goldens DIR makes the folder qwen2-lora there, beside the qwen2 t
 import json
 import pathlib
 import sys
-import tempfile
 import warnings
 
-import hub_test
-from hub_test import CONTEXT, EPSILON, MICRO_BATCHES, RATE, ROWS, VOCABULARY, difference, load, logits_of, run
+from command import run
+from folder_runs import (CONTEXT, EPSILON, FOLDERS, RATE, difference, load, logits_of, random_folder, scratch_with_tokens,
+                         steps_in_pytorch, train)
 
 try:
-    import numpy
     import peft
     import safetensors.torch
     import torch
@@ -61,25 +60,16 @@ def adapters_of(model):
 def trained_in_pytorch(model, tokens):
     trained = [weight for weight in model.parameters() if weight.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=RATE, betas=(0.9, 0.999), eps=EPSILON, weight_decay=DECAY)
-    rows = MICRO_BATCHES * ROWS
-    for step in range(STEPS):
-        first = step * rows * CONTEXT
-        inputs = tokens[first:first + rows * CONTEXT].view(rows, CONTEXT)
-        labels = tokens[first + 1:first + 1 + rows * CONTEXT].view(rows, CONTEXT)
-        loss = torch.nn.functional.cross_entropy(model(inputs).logits.flatten(0, 1), labels.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+    steps_in_pytorch(model, optimizer, tokens, STEPS)
     return adapters_of(model)
 
 
 def compare(name, programs, scratch, tokens):
-    mpiexec, penstock, logits_program = programs
+    _, penstock, logits_program = programs
     base, adapters, out = scratch / name, scratch / f"{name}-peft", scratch / f"{name}-run"
-    hub_test.random_folder(*hub_test.FOLDERS[name], base)
+    random_folder(*FOLDERS[name], base)
     random_adapters(base, CASES[name], adapters)
-    run(mpiexec, "--oversubscribe", "--bind-to", "none", "-n", 2, penstock, "train", scratch / "run.toml", "--model.from", base,
-        "--lora.from", adapters, "--steps", STEPS, "--optimizer.learning_rate", RATE, "--out", out)
+    train(programs, scratch, base, STEPS, RATE, out, "--lora.from", adapters)
 
     run(penstock, "export", out, scratch / f"{name}-out")
     again = with_adapters(base, scratch / f"{name}-out")
@@ -124,12 +114,7 @@ def main(*programs):
         make_golden(pathlib.Path(programs[1]))
         return
     torch.set_num_threads(1)
-    with tempfile.TemporaryDirectory(prefix="penstock-lora-") as place:
-        scratch = pathlib.Path(place)
-        numbers = numpy.random.default_rng(5).integers(0, VOCABULARY, MICRO_BATCHES * ROWS * CONTEXT * STEPS + 1, dtype=numpy.uint16)
-        numpy.save(scratch / "tokens.npy", numbers)
-        (scratch / "run.toml").write_text(hub_test.RUN_FILE)
-        tokens = torch.tensor(numbers.astype(numpy.int64))
+    with scratch_with_tokens("lora", 5, STEPS) as (scratch, tokens):
         for name in CASES:
             compare(name, programs, scratch, tokens)
 

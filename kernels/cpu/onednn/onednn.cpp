@@ -59,11 +59,6 @@ std::string OneDnn::isa() const {
   return name.rfind(prefix, 0) == 0 ? name.substr(prefix.size()) : name;
 }
 
-std::string OneDnn::version() {
-  const dnnl_version_t* v = dnnl_version();
-  return std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch);
-}
-
 Prepared::Prepared(OneDnn::State& state, dnnl::primitive primitive, const dnnl_api::Desc& scratch,
                    const std::vector<Argument>& arguments)
     : primitive_(std::move(primitive)), scratch_bytes_(scratch.get_size()) {
@@ -159,8 +154,17 @@ dnnl::algorithm library_algorithm(Activation f) {
   fail_internal("unknown activation");
 }
 
+namespace {
+
+std::string library_version() {
+  const dnnl_version_t* v = dnnl_version();
+  return std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch);
+}
+
+}  // namespace
+
 void fail_library(const std::string& what, const dnnl::error& error) {
-  const std::string text = "oneDNN " + OneDnn::version() + " refused " + what + ": " +
+  const std::string text = "oneDNN " + library_version() + " refused " + what + ": " +
                            error.what() + " (status " + std::to_string(error.status) + ")";
   fail_by(error.status == dnnl_out_of_memory ? Fault::Memory : Fault::Bug, text);
 }

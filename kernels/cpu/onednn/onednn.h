@@ -66,8 +66,9 @@ class OneDnn {
 
   void matmul(const MatmulPlan& plan, void* c, const void* a, const void* b,
               const float* bias = nullptr);
-  // The same, where b is the dense fp32 value of a weight: read as it is, or from a copy in
-  // plan.b_type, made once after each Weight::changed().
+  // The same, where b is the dense value of a weight. An fp32 one is read as it is, also where bf16
+  // is emulated, or from a copy in plan.b_type, made once after each Weight::changed(); a bf16 one,
+  // for a plan of such operands, as any other matrix, but widened in pieces (weight_pieces.h).
   void matmul(const MatmulPlan& plan, void* c, const void* a, Weight& b,
               const float* bias = nullptr);
   // Makes what the first matmul() with it would make, and computes nothing. Without a tanh.
@@ -87,12 +88,15 @@ class OneDnn {
   [[nodiscard]] bool native_bf16() const;
   // Whether products of linear layers are faster with padded rows (row_padding.h).
   [[nodiscard]] bool pads_rows() const;
-  [[nodiscard]] std::string isa() const;       // "avx512_core_bf16"
-  [[nodiscard]] static std::string version();  // "2.6.3"
+  [[nodiscard]] std::string isa() const;  // "avx512_core_bf16"
 
   struct State;  // kernels/cpu/onednn/onednn_state.h
 
  private:
+  // Where bf16 is emulated, of a bf16 weight.
+  void widened_matmul(const MatmulPlan& plan, void* c, const void* a, const Weight& b,
+                      const float* bias);
+
   std::unique_ptr<State> state_;
 };
 

@@ -1,14 +1,16 @@
 // kernels/cpu/onednn/packed_filters.h -- how many numbers a filter holds in the layouts that oneDNN
 // likes for channels-last images: channels in blocks of 16 with AVX-512 and of 8 without, filled up
-// with zeros. Pure arithmetic, for those who count; onednn_convolution.cpp asks the library itself.
+// with zeros; in bf16 on a processor with AMX, tiles of 32 by 16. Pure arithmetic, for those who
+// count; onednn_convolution.cpp asks the library itself.
 //
 // Exact for filters of one group, but for what the library decides by the size of images: blocks
 // of several blocks where AVX-512 has 40, 48 or 80 channels, no blocks at all where AVX2 meets
-// few channels, large kernels and strides.
+// few channels, large kernels and strides, and images of one channel with AMX.
 #pragma once
 
 #include <cstdint>
 
+#include "kernels/device_model.h"
 #include "kernels/shape.h"
 
 namespace penstock {
@@ -20,26 +22,52 @@ enum class FilterUse : uint8_t {
   Product,  // by a matrix product: not packed
 };
 
-// `filter` is [out, in / groups, kernel_h, kernel_w], `block` 8 or 16.
+[[nodiscard]] inline int64_t whole_blocks(int64_t channels, int64_t block) {
+  return (channels + block - 1) / block * block;
+}
+
+// Of the channels [out, in] of one group, a window of one or several pixels, in fp32 and bf16.
+[[nodiscard]] inline int64_t packed_channels(int64_t out, int64_t in, bool several, DType dtype,
+                                             FilterUse use, bool grouped, int64_t block) {
+  const bool avx512 = block == 16;
+  const bool few = in < block;
+  int64_t entering = whole_blocks(in, block);
+  if (use == FilterUse::Forward && avx512 && !(few && grouped)) {
+    entering = whole_blocks(in, 4 / static_cast<int64_t>(size_of(dtype)));  // words of 4 bytes
+  }
+  const bool thin = few && several;
+  if (use == FilterUse::Forward && !avx512 && thin) entering = in;
+  if (use == FilterUse::WeightGradient && avx512 && thin && !grouped) entering = in;
+  return whole_blocks(out, block) * entering;
+}
+
+// The same of bf16 images with AMX.
+[[nodiscard]] inline int64_t tile_channels(int64_t out, int64_t in, bool several, FilterUse use) {
+  constexpr int64_t kBlock = 16;
+  constexpr int64_t kTile = 2 * kBlock;   // of what a product sums over
+  constexpr int64_t kFewestOfAPixel = 5;  // fewer are summed over together with their neighbours
+  int64_t entering = whole_blocks(in, kBlock);
+  if (use == FilterUse::InputGradient) return whole_blocks(out, kTile) * entering;
+  if (use == FilterUse::Forward) {
+    const bool together = several && in < kFewestOfAPixel;
+    entering = together ? in : whole_blocks(in, in < kTile ? 2 : kTile);
+  }
+  return whole_blocks(out, kBlock) * entering;
+}
+
+// `filter` is [out, in / groups, kernel_h, kernel_w]; `dtype` that of the images.
 [[nodiscard]] inline int64_t packed_elements(const Shape& filter, int64_t groups, DType dtype,
-                                             FilterUse use, int64_t block) {
-  const auto rounded = [](int64_t channels, int64_t multiple) {
-    return (channels + multiple - 1) / multiple * multiple;
-  };
+                                             FilterUse use, FilterBlocks blocks) {
+  const int64_t block = blocks == FilterBlocks::Of8 ? 8 : 16;
   const int64_t out = filter[0] / groups;
   const int64_t in = filter[1];
   const int64_t window = filter[2] * filter[3];
-  if (groups > 1 && out == 1 && in == 1) return rounded(groups, block) * window;
-  const bool avx512 = block == 16;
-  const bool few = in < block;
-  int64_t entering = rounded(in, block);
-  if (use == FilterUse::Forward && avx512 && !(few && groups > 1)) {
-    entering = rounded(in, 4 / static_cast<int64_t>(size_of(dtype)));  // words of 4 bytes
-  }
-  const bool thin = few && window > 1;
-  if (use == FilterUse::Forward && !avx512 && thin) entering = in;
-  if (use == FilterUse::WeightGradient && avx512 && thin && groups == 1) entering = in;
-  return groups * rounded(out, block) * entering * window;
+  if (groups > 1 && out == 1 && in == 1) return whole_blocks(groups, block) * window;
+  const bool tiles = blocks == FilterBlocks::Tiles && dtype == DType::BF16 && groups == 1;
+  const int64_t channels =
+      tiles ? tile_channels(out, in, window > 1, use)
+            : packed_channels(out, in, window > 1, dtype, use, groups > 1, block);
+  return groups * channels * window;
 }
 
 }  // namespace penstock

@@ -13,7 +13,9 @@ Processor processor_at_hand() {
     const auto needed = static_cast<unsigned>(isa);
     return (bits & needed) == needed;
   };
-  return {.bf16 = has(dnnl_cpu_isa_avx512_core_bf16), .avx512 = has(dnnl_cpu_isa_avx512_core)};
+  return {.bf16 = has(dnnl_cpu_isa_avx512_core_bf16),
+          .avx512 = has(dnnl_cpu_isa_avx512_core),
+          .amx = has(dnnl_cpu_isa_avx512_core_amx)};
 }
 
 namespace {

@@ -218,6 +218,17 @@ struct ProductOps {
   size_t large, linear, attention, convolution;
 };
 
+ProductSpeed faster_products(const ProductSpeed& a, const ProductSpeed& b) {
+  const double peak = std::max(a.peak, b.peak);
+  const auto share = [&](double ProductSpeed::*of) {
+    return std::max(a.*of * a.peak, b.*of * b.peak) / peak;
+  };
+  return {.peak = peak,
+          .linear = share(&ProductSpeed::linear),
+          .attention = share(&ProductSpeed::attention),
+          .convolution = share(&ProductSpeed::convolution)};
+}
+
 // How often this process has lost a core to another, all its threads together.
 int64_t preemptions() {
   rusage use{};
@@ -242,7 +253,16 @@ ProcessorSpeed measure_processor(int threads) {
           .pass_flops = watch.rate(function),
           .memory_bytes_per_s = kPassBytes / watch.seconds(pass),
           .op_overhead_s = watch.seconds(small),
-          .disturbed = preemptions() - before > kQuiet * threads};
+          .undisturbed = preemptions() - before > kQuiet * threads ? 0 : 1};
+}
+
+ProcessorSpeed faster(const ProcessorSpeed& a, const ProcessorSpeed& b) {
+  return {.fp32 = faster_products(a.fp32, b.fp32),
+          .bf16 = faster_products(a.bf16, b.bf16),
+          .pass_flops = std::max(a.pass_flops, b.pass_flops),
+          .memory_bytes_per_s = std::max(a.memory_bytes_per_s, b.memory_bytes_per_s),
+          .op_overhead_s = std::min(a.op_overhead_s, b.op_overhead_s),
+          .undisturbed = a.undisturbed + b.undisturbed};
 }
 
 }  // namespace penstock

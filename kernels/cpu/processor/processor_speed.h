@@ -9,10 +9,13 @@ namespace penstock {
 
 // Runs a few ops of the sizes that training has, on a device of its own with that many threads
 // (>= 1), which takes about half a second. Of each op's times the shortest counts: what else the
-// machine does only ever adds to them. Where it did much, the result says so. Ranks that will
-// compute side by side measure side by side, for they share a memory.
+// machine does only ever adds to them. Where it did much, the result is `undisturbed` 0 times, else
+// once. Ranks that will compute side by side measure side by side, for they share a memory.
 //
 // The peak is the fastest product seen. Where bf16 is emulated its products are those of fp32.
 [[nodiscard]] ProcessorSpeed measure_processor(int threads);
+
+// Of two measurements of one processor, each op by the one in which it was faster.
+[[nodiscard]] ProcessorSpeed faster(const ProcessorSpeed& a, const ProcessorSpeed& b);
 
 }  // namespace penstock

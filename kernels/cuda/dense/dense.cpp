@@ -16,9 +16,9 @@ namespace {
 
 // The rows of input and output of a linear layer; `in` and `out` are those of its weight.
 int64_t linear_rows(const char* op, const Tensor& x, const Tensor& y, const Tensor& w) {
-  const bool fits = w.shape().rank() == 2 && w.dtype() == DType::F32 && x.dtype() == y.dtype() &&
-                    x.shape().back() == w.dim(1) && y.shape().back() == w.dim(0) &&
-                    x.shape().rows() == y.shape().rows();
+  const bool fits = w.shape().rank() == 2 && (w.dtype() == DType::F32 || w.dtype() == x.dtype()) &&
+                    x.dtype() == y.dtype() && x.shape().back() == w.dim(1) &&
+                    y.shape().back() == w.dim(0) && x.shape().rows() == y.shape().rows();
   if (!fits) product_misfit(op, x, w, y);
   return x.shape().rows();
 }
@@ -61,6 +61,7 @@ class CudaDense final : public DenseOps {
   void linear_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
                               bool accumulate) override {
     const int64_t rows = linear_rows("linear backward weight", x, g, dw);
+    require_sum("linear backward weight", dw);
     require_bias("linear backward weight", dbias, dw.dim(0));
     Product product{.m = dw.dim(0),
                     .n = dw.dim(1),
@@ -139,7 +140,8 @@ class CudaDense final : public DenseOps {
            library_.supports(product);
   }
 
-  // The weight as products read it: its value, or a form that is narrowed once after each update.
+  // The weight as products read it: its value where that is of their type, or a form that is
+  // narrowed once after each update.
   Tensor as_type(DType type, Weight& w) {
     if (type == w.value().dtype()) return w.value();
     constexpr uint64_t kNarrowed = hash_name("cuda: rows in bf16");

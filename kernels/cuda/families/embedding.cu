@@ -18,16 +18,16 @@ namespace penstock {
 namespace {
 
 // A warp a row. An id outside of the table is reported and gives zeros.
-template <int N, class T>
+template <int N, class T, class S>
 __global__ void __launch_bounds__(kWarp* kRowsPerBlock)
-    embedding_forward_kernel(T* y, const int32_t* ids, const float* table, int64_t rows,
-                             int64_t width, int64_t table_rows, Finding* finding) {
+    embedding_forward_kernel(T* y, const int32_t* ids, const S* table, int64_t rows, int64_t width,
+                             int64_t table_rows, Finding* finding) {
   const int64_t row = row_of_thread<kWarp>();
   if (row >= rows) return;
   const int32_t id = ids[row];
   const bool bad = id < 0 || id >= table_rows;
   if (bad && threadIdx.x == 0) report(finding, Finding::TokenOutsideTable, id, table_rows);
-  const float* from = table + (bad ? 0 : id) * width;
+  const S* from = table + (bad ? 0 : id) * width;
   T* to = y + row * width;
 #pragma unroll 4
   for (int64_t c = static_cast<int64_t>(threadIdx.x) * N; c < width; c += int64_t{kWarp} * N) {
@@ -143,15 +143,18 @@ __global__ void __launch_bounds__(kWarp* kRowsPerBlock)
 
 void embedding_forward(CudaContext& context, Tensor& y, const Tensor& ids, const Tensor& table) {
   const int64_t width = table.dim(1);
-  const auto* from = table.data<float>();
   with_element_type(y.dtype(), "embedding_forward", [&]<class T>(T) {
-    const auto run = [&]<int N>() {
-      launch(context.queue, &embedding_forward_kernel<N, T>, row_shape<kWarp>(ids.elements()),
-             y.data<T>(), ids.data<int32_t>(), from, ids.elements(), width, table.dim(0),
-             context.trouble.on_device());
+    const auto copy_rows = [&]<class S>(const S* from) {
+      const auto run = [&]<int N>() {
+        launch(context.queue, &embedding_forward_kernel<N, T, S>, row_shape<kWarp>(ids.elements()),
+               y.data<T>(), ids.data<int32_t>(), from, ids.elements(), width, table.dim(0),
+               context.trouble.on_device());
+      };
+      const bool wide = width % 4 == 0 && is_aligned<4>(from) && is_aligned<4>(y.data<T>());
+      wide ? run.template operator()<4>() : run.template operator()<1>();
     };
-    const bool wide = width % 4 == 0 && is_aligned<4>(from) && is_aligned<4>(y.data<T>());
-    wide ? run.template operator()<4>() : run.template operator()<1>();
+    if (table.dtype() == y.dtype()) return copy_rows(table.data<const T>());
+    copy_rows(table.data<const float>());
   });
 }
 

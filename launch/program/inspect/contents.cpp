@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "runtime/blueprint/layout.h"
+#include "runtime/configuration/name_patterns.h"
 #include "runtime/data/text/vocabulary.h"
 
 namespace penstock {
@@ -40,9 +41,9 @@ int64_t elements_of(const std::vector<Contents::Entry>& entries) {
 }
 
 template <class Thing>  // a Parameter or a Buffer
-Contents::Entry entry_of(const Thing& thing) {
+Contents::Entry entry_of(const Thing& thing, DType type) {
   const auto extents = thing.shape.extents();
-  return {thing.name, {extents.begin(), extents.end()}, safetensors_dtype(DType::F32), ""};
+  return {thing.name, {extents.begin(), extents.end()}, safetensors_dtype(type), ""};
 }
 
 std::string entry_table(const char* title, const std::vector<Contents::Entry>& entries) {
@@ -100,9 +101,10 @@ Contents contents_of(const Config& config, const ModelMaker& models) {
   check_model(model, models.input(config.model), config.pipeline.micro_batch_size);
   Contents contents;
   contents.heading = fmt::format("{}, for {} steps", config.model.kind, config.run.steps);
+  const DType computed = config.run.precision == "bf16" ? DType::BF16 : DType::F32;
   ParameterSet all;  // one for all layers, which may share parameters
   for (const auto& layer : model.layers) {
-    const Declared& declared = all.declared();
+    Declared& declared = all.declared();
     const int64_t before = declared.elements();
     const size_t parameters = declared.parameters.size();
     const size_t buffers = declared.buffers.size();
@@ -110,11 +112,13 @@ Contents contents_of(const Config& config, const ModelMaker& models) {
     contents.layers.push_back({layer->name(), layer->kind(), declared.elements() - before});
     std::vector<Contents::Entry> mine;
     for (size_t i = parameters; i < declared.parameters.size(); ++i) {
-      const Parameter& parameter = declared.parameters[i];
-      if (parameter.first == nullptr) mine.push_back(entry_of(parameter));
+      Parameter& parameter = declared.parameters[i];
+      parameter.frozen = matches_any(parameter.name, config.optimizer.freeze);
+      if (parameter.first != nullptr) continue;
+      mine.push_back(entry_of(parameter, parameter.kept_type(computed)));
     }
     for (size_t i = buffers; i < declared.buffers.size(); ++i) {
-      mine.push_back(entry_of(declared.buffers[i]));
+      mine.push_back(entry_of(declared.buffers[i], DType::F32));
     }
     std::sort(mine.begin(), mine.end(),
               [](const auto& a, const auto& b) { return a.name < b.name; });

@@ -146,10 +146,7 @@ std::vector<po::option> parse(const std::vector<std::string>& arguments) {
 
 // Of an option that repeats, what the command line said before, too.
 OptionValue with_earlier(const Settings& settings, const Option& option, const OptionValue& value) {
-  const auto origin = settings.origins.find(option.name());
-  if (!option.repeats || origin == settings.origins.end() || !origin->second.starts_with("--")) {
-    return value;
-  }
+  if (!option.repeats || !settings.on_command_line(option.name())) return value;
   auto all = std::get<std::vector<std::string>>(option.get(settings.config));
   const auto& more = std::get<std::vector<std::string>>(value);
   all.insert(all.end(), more.begin(), more.end());

@@ -29,13 +29,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The mini-batch B = D x M x b: M follows from it, or all four are given and must agree.
+// The mini-batch B = D x M x b: M follows from it, or all four are given and must agree; a B of the
+// command line is worth more than an M of the run file. A plan chooses D, M and b for it.
 void settle_mini_batch(Settings& settings) {
   PipelineConfig& pipeline = settings.config.pipeline;
-  if (pipeline.mini_batch == 0) return;
+  if (pipeline.mini_batch == 0 || pipeline.automatic) return;
   const std::string place = settings.place_of("pipeline.mini_batch");
   const int64_t together = pipeline.replicas * pipeline.micro_batch_size;
-  if (!settings.given("pipeline.micro_batches")) {
+  const bool follows = settings.on_command_line("pipeline.mini_batch")
+                           ? !settings.on_command_line("pipeline.micro_batches")
+                           : !settings.given("pipeline.micro_batches");
+  if (follows) {
     const int64_t micro_batches = pipeline.mini_batch / together;
     if (pipeline.mini_batch % together != 0 || micro_batches > std::numeric_limits<int>::max()) {
       fail_input(fmt::format(
@@ -228,13 +232,18 @@ void check_layers(const Settings& settings) {
     fail_input(fmt::format("{}: a list of layers is for model.kind = \"sequential\", not \"{}\"",
                            model.sequence.front().where, model.kind));
   }
-  if (!model.sequence.empty() && settings.place_of("model.layers").starts_with("--")) {
+  if (!model.sequence.empty() && settings.on_command_line("model.layers")) {
     fail_input(fmt::format("{}: {} already lists its layers one by one",
                            settings.place_of("model.layers"), settings.run_file.string()));
   }
 }
 
 }  // namespace
+
+bool Settings::on_command_line(const std::string& name) const {
+  const auto origin = origins.find(name);
+  return origin != origins.end() && origin->second.starts_with("--");
+}
 
 std::string Settings::place_of(const std::string& name) const {
   const auto origin = origins.find(name);

@@ -20,6 +20,8 @@ struct Settings {
   std::map<std::string, std::string> origins;  // "pipeline.stages" -> "run.toml:12", "--stages"
 
   [[nodiscard]] bool given(const std::string& name) const { return origins.contains(name); }
+  // By an option, which says it for this one command, and not by the run file.
+  [[nodiscard]] bool on_command_line(const std::string& name) const;
   // The place a key was set, or the run file when it was not: how a message starts.
   [[nodiscard]] std::string place_of(const std::string& name) const;
 };

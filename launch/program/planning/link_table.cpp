@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "runtime/telemetry/quantile.h"
 #include "runtime/telemetry/units.h"
 
 namespace penstock {
@@ -26,7 +27,7 @@ std::string size_row(const LinkGroup& group, size_t size, double bytes) {
   seconds.reserve(group.size());
   for (const ProfiledLink* link : group) seconds.push_back(link->seconds[size]);
   std::ranges::sort(seconds);
-  const double median = seconds[seconds.size() / 2];
+  const double median = quantile(seconds, 0.5);
   return fmt::format("{:>10}  {:>10.1f} {:>10.1f} {:>10.1f}  {:>8.3f}\n",
                      bytes_text(static_cast<int64_t>(bytes)), 1e6 * seconds.front(), 1e6 * median,
                      1e6 * seconds.back(), 1e-9 * bytes / median);

@@ -146,7 +146,9 @@ int64_t parse_bytes(const std::string& text) {
 
 std::string plan_text(const std::vector<std::string>& arguments, const ModelMaker& models) {
   const PlanOptions request = plan_options(arguments);
-  Settings settings = read_settings(request.rest, true, DataRead::Nothing);
+  std::vector<std::string> keys = request.rest;
+  keys.insert(keys.end(), {"--pipeline.auto", "true"});  // its sizes are ours to choose
+  Settings settings = read_settings(keys, true, DataRead::Nothing);
   settings.config = with_kept_sizes(settings.config);
   const Config& config = settings.config;
   std::optional<Profile> profile;

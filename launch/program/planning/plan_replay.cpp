@@ -13,6 +13,7 @@
 #include "kernels/error.h"
 #include "runtime/replay/availability.h"
 #include "runtime/replay/replay_step.h"
+#include "runtime/telemetry/quantile.h"
 
 namespace penstock {
 namespace {
@@ -64,12 +65,16 @@ Replayed replay_of(const ReplayOptions& options, const Job& job, size_t candidat
   for (int step = 0; step < count; ++step) {
     steps.push_back(replay_step(job, static_cast<uint64_t>(step)));
   }
-  std::ranges::sort(steps, {}, &ReplayedStep::step_s);
-  const ReplayedStep& typical = steps[steps.size() / 2];
+  std::vector<double> step_s;
+  std::vector<double> card_busy;
+  for (const ReplayedStep& step : steps) {
+    step_s.push_back(step.step_s);
+    card_busy.push_back(step.busiest_card_s / step.step_s);
+  }
   Replayed replay{.candidate = candidate,
-                  .step_s = typical.step_s,
-                  .slowest_s = steps.back().step_s,
-                  .card_busy = typical.busiest_card_s / typical.step_s};
+                  .step_s = quantile(step_s, 0.5),
+                  .slowest_s = std::ranges::max(step_s),
+                  .card_busy = quantile(std::move(card_busy), 0.5)};
   add_failures(options, job.nodes(), replay);
   return replay;
 }

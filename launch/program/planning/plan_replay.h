@@ -33,9 +33,9 @@ void check(const ReplayOptions& options);
 // A candidate as a whole job.
 struct Replayed {
   size_t candidate = 0;  // its place in the plan
-  double step_s = 0;     // median
-  double slowest_s = 0;  // of the steps that were replayed
-  double card_busy = 0;  // share of the step, of the busiest card
+  double step_s = 0;     // median of the steps that were replayed
+  double slowest_s = 0;  // of them
+  double card_busy = 0;  // share of the step, of the busiest card; median
   // With failures: seconds of training between two checkpoints, and the share of the job's time
   // that is not lost.
   std::optional<double> interval_s = {};

@@ -19,6 +19,7 @@
 #include "runtime/costs/layer_costs.h"
 #include "runtime/costs/link_times.h"
 #include "runtime/files/draft_file.h"
+#include "runtime/telemetry/quantile.h"
 #include "runtime/training/data_source.h"
 
 namespace penstock {
@@ -131,8 +132,7 @@ void take_typical(const std::vector<LinkMeasurement>& measured, const Profile& p
       values.push_back(size == 0 ? measured[l].posting_s : measured[l].messages[size - 1].seconds);
     }
     if (values.empty()) return;
-    std::ranges::sort(values);
-    const double middle = values[values.size() / 2];
+    const double middle = quantile(std::move(values), 0.5);
     if (size == 0) {
       median.posting_s = middle;
     } else {

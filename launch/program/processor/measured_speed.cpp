@@ -30,6 +30,20 @@ std::string key_of(int threads, int together) {
                      dnnl_cpu_isa2str(dnnl_get_effective_cpu_isa()), build_id(), threads, together);
 }
 
+// A core that a virtual machine lends elsewhere is not seen to be lost, so one measurement is not
+// enough.
+bool is_enough(const ProcessorSpeed& speed) {
+  return speed.known() && speed.undisturbed >= 3;
+}
+
+// With what is known already, and for the next command.
+ProcessorSpeed kept(const std::string& key, const ProcessorSpeed& known,
+                    const ProcessorSpeed& measured) {
+  const ProcessorSpeed speed = known.known() ? faster(known, measured) : measured;
+  write_speed(cache_folder(), key, speed);
+  return speed;
+}
+
 }  // namespace
 
 std::string processor_name() {
@@ -49,25 +63,24 @@ ProcessorSpeed speed_of_ranks(Collective& world, const Session& session, int thr
   };
   const auto known = numbers_of_first_rank<Known>(world, [&] {
     const int together = side_by_side(session.local_ranks(), threads, host_cores);
-    const auto kept = read_speed(cache_folder(), key_of(threads, together));
-    return Known{.speed = kept.value_or(ProcessorSpeed{}), .together = together};
+    const auto speed = read_speed(cache_folder(), key_of(threads, together));
+    return Known{.speed = speed.value_or(ProcessorSpeed{}), .together = together};
   });
-  if (known.speed.known()) return known.speed;
+  if (is_enough(known.speed)) return known.speed;
   ProcessorSpeed measured;
   world.barrier();
   if (session.local_rank() < known.together) measured = measure_processor(threads);
   world.barrier();  // a rank that waits must not be in the way of one that measures
-  return numbers_of_first_rank<ProcessorSpeed>(world, [&] {
-    write_speed(cache_folder(), key_of(threads, known.together), measured);
-    return measured;
-  });
+  return numbers_of_first_rank<ProcessorSpeed>(
+      world, [&] { return kept(key_of(threads, known.together), known.speed, measured); });
 }
 
 ProcessorSpeed speed_for_ranks(int ranks, int threads) {
   const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   const int together = side_by_side(ranks, threads, cores);
   const std::string key = key_of(threads, together);
-  if (const auto known = read_speed(cache_folder(), key)) return *known;
+  const ProcessorSpeed known = read_speed(cache_folder(), key).value_or(ProcessorSpeed{});
+  if (is_enough(known)) return known;
   std::vector<ProcessorSpeed> measured(static_cast<size_t>(together));
   {
     std::vector<std::jthread> ranks_of_host;
@@ -76,8 +89,7 @@ ProcessorSpeed speed_for_ranks(int ranks, int threads) {
       ranks_of_host.emplace_back([&each, threads] { each = measure_processor(threads); });
     }
   }
-  write_speed(cache_folder(), key, measured.front());
-  return measured.front();
+  return kept(key, known, measured.front());
 }
 
 }  // namespace penstock

@@ -67,20 +67,22 @@ std::optional<ProcessorSpeed> read_speed(const std::string& folder, const std::s
                           .bf16 = products_of(file.at("bf16")),
                           .pass_flops = positive(file, "pass_flops"),
                           .memory_bytes_per_s = positive(file, "memory_bytes_per_s"),
-                          .op_overhead_s = positive(file, "op_overhead_s")};
+                          .op_overhead_s = positive(file, "op_overhead_s"),
+                          .undisturbed = file.at("undisturbed").get<int>()};
   } catch (const std::exception&) {  // it can be made again
     return std::nullopt;
   }
 }
 
 void write_speed(const std::string& folder, const std::string& key, const ProcessorSpeed& speed) {
-  if (folder.empty() || speed.disturbed) return;
+  if (folder.empty()) return;
   const json file = {{"key", key},
                      {"fp32", json_of_products(speed.fp32)},
                      {"bf16", json_of_products(speed.bf16)},
                      {"pass_flops", speed.pass_flops},
                      {"memory_bytes_per_s", speed.memory_bytes_per_s},
-                     {"op_overhead_s", speed.op_overhead_s}};
+                     {"op_overhead_s", speed.op_overhead_s},
+                     {"undisturbed", speed.undisturbed}};
   try {
     fs::create_directories(folder);
     const std::string text = file.dump(1) + "\n";

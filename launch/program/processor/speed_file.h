@@ -16,8 +16,7 @@ namespace penstock {
 // its own. Nothing where there is no such file, or it is damaged, or of another key.
 [[nodiscard]] std::optional<ProcessorSpeed> read_speed(const std::string& folder,
                                                        const std::string& key);
-// Nothing is written where it was disturbed. Where it cannot be, it is measured again another time:
-// no error.
+// Where it cannot be written, it is measured again another time: no error.
 void write_speed(const std::string& folder, const std::string& key, const ProcessorSpeed& speed);
 
 }  // namespace penstock

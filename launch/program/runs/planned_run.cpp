@@ -91,8 +91,7 @@ void pin_whole_pipeline(const PipelineConfig& pipeline, PlanRequest& plan) {
 void pin_what_was_asked_for(const Settings& settings, PlanRequest& plan) {
   const PipelineConfig& pipeline = settings.config.pipeline;
   const auto asked = [&](const char* key) {
-    const std::string name = std::string("pipeline.") + key;
-    return settings.given(name) && settings.place_of(name).starts_with("--");
+    return settings.on_command_line(std::string("pipeline.") + key);
   };
   if (asked("stages")) plan.stages = pipeline.stages;
   if (asked("replicas")) plan.replicas = pipeline.replicas;

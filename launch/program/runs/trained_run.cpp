@@ -75,7 +75,7 @@ std::string readable(const std::string& named, const std::string& run_directory)
 // names it, and no checkpoint.
 bool is_folder_itself(Collective& world, const Settings& settings, const std::string& checkpoint) {
   const std::string answer = on_first_rank(world, [&]() -> std::string {
-    if (!settings.place_of("model.from").starts_with("--")) return "";
+    if (!settings.on_command_line("model.from")) return "";
     if (checkpoint.empty()) return "folder";
     fail_input("--model.from names weights, and so does --checkpoint: leave one out");
   });

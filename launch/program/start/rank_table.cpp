@@ -14,6 +14,7 @@ namespace {
 // What the ranks at one position of their pipelines hold.
 void describe_position(const Blueprint& blueprint, int position, RankRow& row) {
   const Layout& layout = blueprint.layout;
+  row.parameters = parameters_kept(blueprint, position);
   for (int stage = 0; stage < layout.stages; ++stage) {
     const auto s = static_cast<size_t>(stage);
     if (blueprint.programs.training.rank_of_stage[s] != position) continue;
@@ -23,7 +24,6 @@ void describe_position(const Blueprint& blueprint, int position, RankRow& row) {
     row.stages += fmt::format("{}{}", comma, stage);
     row.layers += comma + blueprint.model.layers[first]->name();
     if (first != last) row.layers += " .. " + blueprint.model.layers[last]->name();
-    for (size_t layer = first; layer <= last; ++layer) row.parameters += layout.parameters[layer];
   }
 }
 

@@ -18,9 +18,9 @@ struct RankRow {
   std::string host, device;
   std::string stages;  // "2", or "0, 4" of a rank that holds several
   int replica = 0;
-  std::string layers;  // "blocks.0 .. blocks.3"
-  int64_t parameters = 0;
-  std::string cores;  // by the system's numbers of their first hardware threads: "0-3, 8"
+  std::string layers;      // "blocks.0 .. blocks.3"
+  int64_t parameters = 0;  // parameters_kept()
+  std::string cores;       // by the system's numbers of their first hardware threads: "0-3, 8"
 };
 
 // `facts` and `cores` by world rank.

@@ -47,10 +47,6 @@ constexpr Extra kExtras[] = {
     {"use_qalora", "for QA-LoRA"},
 };
 
-bool asks_for_nothing(const json& value) {
-  return value == false || (value.is_structured() && value.empty());
-}
-
 void refuse_extras(ConfigFields& fields) {
   for (const Extra& extra : kExtras) {
     const json* value = fields.any(extra.key);
@@ -152,8 +148,7 @@ LoraConfig parse_adapter_config(std::string_view text, const std::string& where)
   lora.dropout = dropout_of(fields);
   lora.targets = adapter_targets(fields);
   fields.ignore(kHarmlessHere);
-  fields.ignore_unset();
-  fields.refuse_rest();
+  fields.refuse_rest(true);
   return lora;
 }
 

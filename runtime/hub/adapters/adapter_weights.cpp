@@ -5,10 +5,10 @@
 #include <system_error>
 
 #include "kernels/error.h"
+#include "runtime/checkpoint/number_reader.h"
 #include "runtime/files/json.h"
 #include "runtime/hub/adapters/adapter_folder.h"
 #include "runtime/hub/adapters/peft_names.h"
-#include "runtime/hub/number_reader.h"
 #include "runtime/models/adapter_names.h"
 
 namespace penstock {
@@ -65,7 +65,7 @@ void AdapterWeights::read(const std::string& ours, Tensor& to, Device& device) c
   const auto extents = to.shape().extents();
   // What was checked may have changed since, or was checked by another rank.
   NumberReader numbers(file_, find({ours, {extents.begin(), extents.end()}}));
-  fill_tensor(to, device, [&](std::span<float> all) { numbers.read(0, all); });
+  fill_tensor(to, device, [&](auto all) { numbers.read(0, all); });
 }
 
 }  // namespace penstock

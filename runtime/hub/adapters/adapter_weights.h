@@ -25,8 +25,8 @@ class AdapterWeights {
   // that we read, and no others are.
   void check(std::span<const HubTensor> adapters) const;
 
-  // Fills `to`, fp32 and row-major. Where the host cannot address the device's memory a copy of
-  // this one tensor is held meanwhile.
+  // Fills `to`, fp32 or bf16 and row-major. Where the host cannot address the device's memory a
+  // copy of this one tensor is held meanwhile.
   void read(const std::string& ours, Tensor& to, Device& device) const;
 
  private:

@@ -5,6 +5,7 @@
 
 #include "kernels/error.h"
 #include "runtime/checkpoint/file.h"
+#include "runtime/checkpoint/numbers.h"
 #include "runtime/checkpoint/reader.h"
 #include "runtime/hub/adapters/adapter_folder.h"
 #include "runtime/hub/adapters/merged_weights.h"
@@ -13,7 +14,6 @@
 #include "runtime/hub/draft_folder.h"
 #include "runtime/hub/kept_folder.h"
 #include "runtime/hub/names.h"
-#include "runtime/hub/numbers.h"
 #include "runtime/models/adapter_names.h"
 
 namespace penstock {

@@ -57,8 +57,7 @@ void MergedWeights::add(size_t first, std::span<float> to) const {
 
 void MergedWeights::read(const TensorInfo& tensor, size_t first, std::span<float> to) {
   open(tensor);
-  reader_.read(averaged_name(reader_, tensor.name), first * sizeof(float),
-               std::as_writable_bytes(to));
+  reader_.read_numbers(averaged_name(reader_, tensor.name), first, to);
   if (!a_.empty()) add(first, to);
 }
 

@@ -41,11 +41,10 @@ Initializer Embedding::table_initializer(const Options& options) {
 void Embedding::declare(ParameterSet& set) const {
   const Initializer init = table_initializer(options_);
   const Shape table = {options_.vocabulary, options_.width};
-  if (options_.shared.empty()) {
-    set.add(token_, name() + ".token.weight", table, init);
-  } else {
-    set.share(token_, options_.shared, table, init);
-  }
+  Parameter& tokens = options_.shared.empty()
+                          ? set.add(token_, name() + ".token.weight", table, init)
+                          : set.share(token_, options_.shared, table, init);
+  tokens.only_rounded = true;
   if (options_.positions == Positions::Learned) {
     set.add(position_, name() + ".position.weight", {options_.context, options_.width}, init);
   } else if (options_.positions == Positions::Sinusoidal) {

@@ -39,11 +39,11 @@ Linear::Linear(std::string name, const Options& options)
 
 void Linear::declare(ParameterSet& set) const {
   const Shape shape = {options_.out, options_.in};
-  if (options_.shared) {
-    set.share(weight_, options_.shared->name, shape, options_.shared->init);
-  } else {
-    set.add(weight_, name() + ".weight", shape, fan_in_normal(options_.in, options_.init_factor));
-  }
+  Parameter& weight = options_.shared
+                          ? set.share(weight_, options_.shared->name, shape, options_.shared->init)
+                          : set.add(weight_, name() + ".weight", shape,
+                                    fan_in_normal(options_.in, options_.init_factor));
+  weight.only_rounded = true;
   if (options_.bias) set.add(bias_, name() + ".bias", {options_.out}, {}, ParameterKind::Bias);
   if (adapter_) adapter_->declare(set);
 }

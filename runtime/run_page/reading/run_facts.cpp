@@ -5,8 +5,10 @@
 #include <cmath>
 #include <iterator>
 #include <sstream>
+#include <utility>
 
 #include "kernels/error.h"
+#include "runtime/telemetry/quantile.h"
 
 namespace penstock {
 namespace {
@@ -100,12 +102,11 @@ void add_figures(const RunFiles& files, RunFacts& facts) {
   facts.bubble_predicted = figure_below(files, "bubble", "predicted");
 }
 
-// By rank among those that are numbers, as the summary does it.
+// Among those that are numbers, as the summary does it.
 std::optional<double> quantile_of(std::vector<double> values, double share) {
   std::erase_if(values, [](double value) { return !std::isfinite(value); });
   if (values.empty()) return std::nullopt;
-  std::sort(values.begin(), values.end());
-  return values[static_cast<size_t>(std::lround(share * static_cast<double>(values.size() - 1)))];
+  return quantile(std::move(values), share);
 }
 
 void add_recent_figures(const History& history, RunFacts& facts) {

@@ -1,5 +1,8 @@
 #include "runtime/training/checkpoints/from_folder.h"
 
+#include <utility>
+#include <vector>
+
 #include "runtime/hub/adapters/adapter_weights.h"
 #include "runtime/hub/config_json.h"
 #include "runtime/hub/kept_folder.h"
@@ -12,6 +15,13 @@ namespace penstock {
 void load_folder(const ModelConfig& model, Pipeline& pipeline, Device& device) {
   const HubFamily& family = hub_family(read_hub_config(model.from).family);
   HubWeights weights(weights_folder(model.from), family);
+  std::vector<HubTensor> tensors;
+  for (const StateEntry* entry : pipeline.state()) {
+    if (is_of_adapter(entry->name)) continue;
+    const auto extents = entry->value.shape().extents();
+    tensors.push_back({entry->name, {extents.begin(), extents.end()}});
+  }
+  weights.expect(std::move(tensors));
   for (StateEntry* entry : pipeline.state()) {
     if (is_of_adapter(entry->name)) continue;
     weights.read(entry->name, entry->value, device);

@@ -22,16 +22,35 @@ ModelConfig small_transformer() {
   return config;
 }
 
+// A layer of somebody's own that reads the embedding's table as it is.
+class Reader final : public UnaryLayer {
+ public:
+  using UnaryLayer::UnaryLayer;
+  [[nodiscard]] std::string kind() const override { return "reader"; }
+  void declare(ParameterSet& set) const override {
+    set.share(table_, "embedding.token.weight", {40, 32}, {});
+  }
+
+ protected:
+  Variable run(Context& /*context*/, const Variable& x) const override { return x; }
+
+ private:
+  Slot table_;
+};
+
 struct Laid {
   ModelInput input;
   Sequential model;
   Layout layout;
 };
 Laid lay(const ModelConfig& model, const PipelineConfig& pipeline,
-         const std::vector<std::string>& freeze = {}) {
+         const std::vector<std::string>& freeze = {}, bool has_reader = false) {
   Laid laid;
   laid.input = input_of(model);
   laid.model = build_model(model, 0, 0);
+  if (has_reader) {
+    laid.model.layers.insert(laid.model.layers.begin() + 1, std::make_unique<Reader>("reader"));
+  }
   check_model(laid.model, laid.input, pipeline.micro_batch_size);
   Config config;
   config.pipeline = pipeline;
@@ -41,9 +60,9 @@ Laid lay(const ModelConfig& model, const PipelineConfig& pipeline,
 }
 
 std::string refusal(const ModelConfig& model, const PipelineConfig& pipeline,
-                    const std::vector<std::string>& freeze = {}) {
+                    const std::vector<std::string>& freeze = {}, bool has_reader = false) {
   try {
-    (void)lay(model, pipeline, freeze);
+    (void)lay(model, pipeline, freeze, has_reader);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::Input);
     return error.what();
@@ -159,6 +178,15 @@ TEST(Layout, FreezesAllHoldersOfATiedParameter) {
   model.tied_embedding = true;
   EXPECT_FALSE(lay(model, {}).layout.ties.at(0).frozen);
   EXPECT_TRUE(lay(model, {}, {"embedding.*"}).layout.ties.at(0).frozen);
+}
+
+// In bf16 a stage with all holders would keep it in fp32, and one without the reader rounded.
+TEST(Layout, RefusesReadersThatDoNotAgree) {
+  ModelConfig model = small_transformer();
+  model.tied_embedding = true;
+  EXPECT_EQ(refusal(model, {}, {}, true), "");
+  EXPECT_THAT(refusal(model, {}, {"embedding.*"}, true),
+              HasSubstr("'embedding.token.weight' is rounded before it is read by one layer"));
 }
 
 TEST(Layout, RefusesToFreezeNothingOrAll) {

@@ -1,6 +1,7 @@
 // What a checkpoint holds: read by name, refused when damaged.
 #include <nlohmann/json.hpp>
 
+#include "kernels/bfloat16.h"
 #include "tests/unit/checkpoint/checkpoints.h"
 
 namespace penstock {
@@ -36,6 +37,46 @@ TEST_F(Checkpoints, ReaderListsByName) {
   EXPECT_EQ(reader.optimizer().size(), 6U);
   EXPECT_TRUE(reader.contains("blocks.3.weight.exp_avg"));
   EXPECT_FALSE(reader.contains("blocks.6.weight"));
+}
+
+// A run may go on in another precision, and a frozen matrix is then kept in another type.
+TEST_F(Checkpoints, NumbersOfTheModelAreReadInEitherType) {
+  const auto filled = [&](DType type) {
+    Tensor tensor = device_.empty({3, 1001}, type, Purpose::Parameters);
+    for (int64_t i = 0; i < tensor.elements(); ++i) {
+      const float number = 1.0F + static_cast<float>(i) / 512.0F;
+      if (type == DType::F32) tensor.data<float>()[i] = number;
+      if (type == DType::BF16) tensor.data<bfloat16>()[i] = number;
+    }
+    return tensor;
+  };
+  CheckpointRequest asked = request(1, 0, 1);
+  asked.model.push_back({{"wide", filled(DType::F32)}, 0});
+  asked.model.push_back({{"narrow", filled(DType::BF16)}, 0});
+  (void)on_ranks(1, [&](Collective& world) { (void)CheckpointWriter(world, device_).save(asked); });
+  CheckpointReader reader(step_path(1));
+  for (const bool addressable : {true, false}) {
+    UpdateDevice device(addressable);
+    Tensor wide = device.empty({3, 1001}, DType::F32, Purpose::Parameters);
+    Tensor narrow = device.empty({3, 1001}, DType::BF16, Purpose::Parameters);
+    for (const char* name : {"wide", "narrow"}) {
+      reader.read(name, narrow, device);
+      const Tensor rounded = filled(DType::BF16);
+      EXPECT_EQ(std::memcmp(narrow.raw(), rounded.raw(), rounded.size_bytes()), 0) << name;
+    }
+    reader.read("narrow", wide, device);
+    std::vector<float> part(7);
+    reader.read_numbers("narrow", 1000, part);
+    for (int64_t i = 0; i < wide.elements(); ++i) {
+      ASSERT_EQ(wide.data<float>()[i], static_cast<float>(narrow.data<bfloat16>()[i]));
+      if (i >= 1000 && i < 1007) {
+        ASSERT_EQ(part[static_cast<size_t>(i - 1000)], wide.data<float>()[i]);
+      }
+    }
+    Tensor turned = device.empty({1001, 3}, DType::F32, Purpose::Parameters);
+    EXPECT_THAT(refusal(ErrorKind::Input, [&] { reader.read("narrow", turned, device); }),
+                AllOf(HasSubstr("\"narrow\""), HasSubstr("[3, 1001]"), HasSubstr("[1001, 3]")));
+  }
 }
 
 TEST_F(Checkpoints, WithoutOptimizerStateThereIsNoOptimizerFile) {

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <fstream>
 
+#include "runtime/costs/layer_probe.h"
 #include "runtime/optimizer/optimizer.h"
 #include "runtime/stage/stage.h"
 #include "tests/unit/models/configs.h"
@@ -29,6 +30,18 @@ ModelConfig transformer() {
   config.vocabulary = 100;
   config.dropout = 0.1;
   return config;
+}
+// Beside some of its matrices; those of the classifier, which no stage shares, are frozen, too.
+ModelConfig adapted() {
+  ModelConfig config = transformer();
+  config.lora.rank = 3;
+  config.lora.targets = {"query", "up"};
+  return config;
+}
+OptimizerConfig adapters_alone() {
+  OptimizerConfig optimizer;
+  optimizer.freeze = {"*", "!*.lora_?"};
+  return optimizer;
 }
 ModelConfig mlp() {
   ModelConfig config = mlp_config();
@@ -51,9 +64,11 @@ struct Case {
   const char* name;
   ModelConfig config;
   int64_t batch;
+  OptimizerConfig optimizer = {};
 };
 std::vector<Case> cases() {
   return {{"transformer-lm", transformer(), 16},
+          {"adapters", adapted(), 16, adapters_alone()},
           {"resnet", resnet_config("cifar", 20), 32},
           {"mlp", mlp(), 16384},
           {"images", images(), 32},
@@ -81,7 +96,7 @@ ModelCosts counted(const ModelConfig& config, int64_t batch, DType dtype = DType
 // Of the device that `precision` asks for.
 ModelCosts counted(const Case& c, const Precision& precision) {
   return counted_costs(build_model(c.config, 0, 0), input_of(c.config), c.batch, precision.dtype,
-                       {}, make_cpu_device(1, precision.bf16)->model());
+                       c.optimizer, make_cpu_device(1, precision.bf16)->model());
 }
 
 template <class Part>
@@ -96,10 +111,12 @@ class Whole {
  public:
   explicit Whole(const Case& c, const Precision& precision = kPrecisions[0])
       : batch_(c.batch),
+        freeze_(c.optimizer.freeze),
         device_(make_cpu_device(1, precision.bf16)),
         model_(build_model(c.config, 0, 0)),
-        stage_(model_.layers, RecomputeMode::Stage, 1, precision.dtype, *device_, {.first = true}),
-        optimizer_(make_optimizer({})) {
+        stage_(model_.layers, RecomputeMode::Stage, 1, precision.dtype, *device_,
+               {.freeze = freeze_, .first = true, .untrained = untrained_layers()}),
+        optimizer_(make_optimizer(c.optimizer)) {
     stage_.allocate(1);
     optimizer_->allocate(stage_.weights().state(), *device_);
     const ModelInput input = input_of(c.config);
@@ -123,6 +140,12 @@ class Whole {
   void reset_peaks() { device_->memory().reset_peaks(); }
 
  private:
+  // At the beginning.
+  size_t untrained_layers() const {
+    const auto first = std::ranges::find_if(
+        model_.layers, [&](const auto& layer) { return trains(*layer, freeze_); });
+    return static_cast<size_t>(first - model_.layers.begin());
+  }
   Shape batched(const Shape& sample) const {
     std::vector<int64_t> extents = {batch_};
     extents.insert(extents.end(), sample.extents().begin(), sample.extents().end());
@@ -130,6 +153,7 @@ class Whole {
   }
 
   int64_t batch_;
+  std::vector<std::string> freeze_;
   std::unique_ptr<Device> device_;  // before the layers, which keep tensors of it
   Sequential model_;
   Stage stage_;
@@ -165,15 +189,17 @@ TEST(LayerCosts, TapesOfLayersAddUpToThatOfAStage) {
 
 TEST(LayerCosts, WhatLastsAllRunIsExact) {
   for (const Case& c : cases()) {
-    SCOPED_TRACE(c.name);
-    const ModelCosts costs = counted(c.config, c.batch);
-    Whole whole(c);
-    const MemoryUse use = whole.use();
-    EXPECT_EQ(total(costs, &LayerCost::parameter_bytes), use.current_of(Purpose::Parameters));
-    EXPECT_EQ(total(costs, &LayerCost::gradient_bytes), use.current_of(Purpose::Gradients));
-    EXPECT_EQ(total(costs, &LayerCost::optimizer_bytes), use.current_of(Purpose::Optimizer));
-    EXPECT_EQ(total(costs, &LayerCost::parameters),
-              whole.stage().weights().set().declared().elements());
+    for (const Precision& precision : kPrecisions) {
+      SCOPED_TRACE(std::string(c.name) + " " + precision.name);
+      const ModelCosts costs = counted(c, precision);
+      Whole whole(c, precision);
+      const MemoryUse use = whole.use();
+      EXPECT_EQ(total(costs, &LayerCost::parameter_bytes), use.current_of(Purpose::Parameters));
+      EXPECT_EQ(total(costs, &LayerCost::gradient_bytes), use.current_of(Purpose::Gradients));
+      EXPECT_EQ(total(costs, &LayerCost::optimizer_bytes), use.current_of(Purpose::Optimizer));
+      EXPECT_EQ(total(costs, &LayerCost::parameters),
+                whole.stage().weights().set().declared().elements());
+    }
   }
 }
 
@@ -325,17 +351,14 @@ TEST(LayerCosts, LayersOfOtherWorkAreNotEqual) {
   EXPECT_LT(costs.layers[1].forward_flops, costs.layers[2].forward_flops);
 }
 
-TEST(LayerCosts, MeasuredMemoryIsTheCounted) {
-  const ModelConfig config = transformer();
+void expect_measured_as_counted(const Case& c) {
   for (const Precision& precision : kPrecisions) {
     const auto device = make_cpu_device(1, precision.bf16);
-    const Sequential model = build_model(config, 0, 0);
-    const ModelCosts real =
-        measured_costs(model, input_of(config), 16, precision.dtype, {}, *device);
-    const ModelCosts costs =
-        counted_costs(model, input_of(config), 16, precision.dtype, {}, device->model());
+    const ModelCosts real = measured_costs(build_model(c.config, 0, 0), input_of(c.config), c.batch,
+                                           precision.dtype, c.optimizer, *device);
+    const ModelCosts costs = counted(c, precision);
     for (size_t i = 0; i < costs.layers.size(); ++i) {
-      SCOPED_TRACE(precision.name + (" " + costs.layers[i].name));
+      SCOPED_TRACE(std::string(c.name) + " " + precision.name + " " + costs.layers[i].name);
       EXPECT_EQ(costs.layers[i].tape_bytes, real.layers[i].tape_bytes);
       EXPECT_EQ(costs.layers[i].weight_half_bytes, real.layers[i].weight_half_bytes);
       EXPECT_EQ(costs.layers[i].parameter_bytes, real.layers[i].parameter_bytes);
@@ -344,6 +367,29 @@ TEST(LayerCosts, MeasuredMemoryIsTheCounted) {
       EXPECT_EQ(costs.layers[i].forward_flops, real.layers[i].forward_flops);
     }
   }
+}
+
+TEST(LayerCosts, MeasuredMemoryIsTheCounted) {
+  for (const Case& c : cases()) {
+    if (c.config.kind == transformer().kind) expect_measured_as_counted(c);
+  }
+}
+
+// Two bytes for each number of a matrix where there were four and a copy of two; the rest of the
+// block's are biases and norms.
+TEST(LayerCosts, OfFrozenMatricesInHalfPrecision) {
+  const auto block = [](DType dtype, const OptimizerConfig& optimizer) {
+    return counted(transformer(), 16, dtype, optimizer, "a100").layers.at(1);
+  };
+  OptimizerConfig frozen;
+  frozen.freeze = {"blocks.*"};
+  const LayerCost trained = block(DType::BF16, {});
+  const LayerCost kept = block(DType::BF16, frozen);
+  const int64_t matrices = 12 * 64 * 64;
+  EXPECT_EQ(trained.workspace_bytes, 2 * matrices);
+  EXPECT_EQ(kept.workspace_bytes, 0);
+  EXPECT_EQ(trained.parameter_bytes - kept.parameter_bytes, 2 * matrices);
+  EXPECT_EQ(block(DType::F32, frozen).parameter_bytes, trained.parameter_bytes);
 }
 
 // A stage trains with layers that are counted at the same time: what it has of them is

@@ -57,13 +57,16 @@ class Adapters : public testing::Test {
     return value;
   }
 
-  // The base's weights and those adapters; `averages` are of these.
-  std::string checkpoint(const std::vector<HubTensor>& adapters, bool averages = false) {
+  // The base's weights, matrices in that type, and those adapters; `averages` are of these.
+  std::string checkpoint(const std::vector<HubTensor>& adapters, bool averages = false,
+                         DType matrices = DType::F32) {
     HubWeights weights(base_, hub_family("gpt2"));
     CheckpointRequest request;
     request.root = here_ / "run/checkpoints";
     for (const HubTensor& tensor : gpt2_network()) {
-      Tensor value = numbered(tensor.shape, 0);
+      const Shape shape{std::span<const int64_t>(tensor.shape)};
+      Tensor value =
+          device_.empty(shape, shape.rank() == 2 ? matrices : DType::F32, Purpose::Parameters);
       weights.read(tensor.name, value, device_);
       request.model.push_back({{tensor.name, value}, 0});
     }
@@ -201,10 +204,15 @@ float merged_at(float weight, size_t first, int64_t row, int64_t column, int64_t
 TEST_F(Adapters, BecomePartOfTheWeights) {
   const std::vector<HubTensor> ours = gpt2_adapters({"attention.key", "feed_forward.out"});
   ASSERT_EQ(ours[4].name, "blocks.1.attention.key.lora_a");
-  for (const bool averages : {false, true}) {
+  struct Form {
+    bool averages;
+    DType matrices;
+  };
+  for (const auto& [averages, matrices] :
+       {Form{false, DType::F32}, Form{true, DType::F32}, Form{false, DType::BF16}}) {
     std::filesystem::remove_all(here_ / "run/checkpoints");
     std::filesystem::remove_all(to_);
-    (void)export_folder(request(checkpoint(ours, averages)));
+    (void)export_folder(request(checkpoint(ours, averages, matrices)));
     HubWeights before(base_, hub_family("gpt2"));
     HubWeights after(to_, hub_family("gpt2"));
     after.check(gpt2_network(), true);

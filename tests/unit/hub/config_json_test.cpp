@@ -130,8 +130,8 @@ TEST(HubConfigs, WindowsOfSomeLayers) {
   EXPECT_THAT(refused(text), HasSubstr("\"layer_types\" must name"));
   EXPECT_THAT(refused(replaced(some, R"(["sliding_)", R"(["chunked_)")),
               HasSubstr("not supported"));
-  EXPECT_THAT(refused(replaced(some, "\"sliding_window\": 16,", "")),
-              HasSubstr("\"sliding_window\" is missing"));
+  EXPECT_THAT(refused(replaced(some, "\"sliding_window\": 16,", "\"sliding_window\": null,")),
+              HasSubstr("\"sliding_window\" is null, though"));
 
   const std::string from = replaced(text, types, R"("layer_types": null)");
   EXPECT_EQ(model_of(from).window, 0) << "28 of 4 layers have none";

@@ -28,14 +28,15 @@ class Exports : public testing::Test {
     keep_folder(from_, kept_);
   }
 
-  // The folder's own weights as a checkpoint.
-  std::string checkpoint() {
+  // The folder's own weights as a checkpoint, matrices in that type.
+  std::string checkpoint(DType matrices = DType::F32) {
     HubWeights weights(from_, hub_family("gpt2"));
     CheckpointRequest request;
     request.root = here_ / "run/checkpoints";
     for (const HubTensor& tensor : gpt2_network()) {
-      Tensor value = device_.empty(Shape(std::span<const int64_t>(tensor.shape)), DType::F32,
-                                   Purpose::Parameters);
+      const Shape shape{std::span<const int64_t>(tensor.shape)};
+      Tensor value =
+          device_.empty(shape, shape.rank() == 2 ? matrices : DType::F32, Purpose::Parameters);
       weights.read(tensor.name, value, device_);
       request.model.push_back({{tensor.name, value}, 0});
     }
@@ -79,8 +80,10 @@ TEST_F(Exports, ComeBackAsTheyWere) {
   EXPECT_EQ(generation["bos_token_id"], 6);
 }
 
+// Also of frozen matrices that a checkpoint has in half the bytes.
 TEST_F(Exports, InSeveralFilesAndHalfTheBytes) {
   ExportRequest asked = request();
+  asked.checkpoint = checkpoint(DType::BF16);
   asked.dtype = "bf16";
   asked.shard_bytes = 300;
   const Exported done = export_folder(asked);

@@ -9,8 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "kernels/bfloat16.h"
+#include "runtime/checkpoint/numbers.h"
 #include "runtime/hub/config_json.h"
-#include "runtime/hub/numbers.h"
 #include "runtime/hub/weights.h"
 #include "tests/unit/checkpoint/temporary.h"
 #include "tests/unit/optimizer/update_device.h"
@@ -133,7 +134,12 @@ inline void put_tensors(const std::string& path, const std::vector<TheirTensor>&
   put(path, bytes);
 }
 
+// Of a tensor of fp32 or bf16.
 inline std::vector<float> floats_of(const Tensor& tensor) {
+  if (tensor.dtype() == DType::BF16) {
+    const auto numbers = tensor.span<const bfloat16>();
+    return {numbers.begin(), numbers.end()};
+  }
   const auto* first = static_cast<const float*>(tensor.raw());
   return {first, first + tensor.elements()};
 }

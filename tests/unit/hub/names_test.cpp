@@ -1,11 +1,9 @@
-// The tables of names, read in both directions, and numbers of sixteen bits.
+// The tables of names, read in both directions.
 #include "runtime/hub/names.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <limits>
 #include <set>
 
 #include "tests/unit/hub/folders.h"
@@ -38,26 +36,6 @@ TEST(HubNames, OfANumberedBlock) {
       refusal(ErrorKind::Input,
               [] { (void)place_in(hub_family("gpt2"), "blocks.0.feed_forward.gate.weight"); }),
       testing::HasSubstr("blocks.0.feed_forward.gate.weight"));
-}
-
-TEST(HubNumbers, HalvesAreExact) {
-  for (uint32_t bits = 0; bits <= 0xFFFF; ++bits) {
-    const uint32_t exponent = (bits >> 10) & 31;
-    const uint32_t fraction = bits & 0x3FF;
-    double expected = exponent == 0 ? std::ldexp(fraction, -24)
-                                    : std::ldexp(1024 + fraction, static_cast<int>(exponent) - 25);
-    if (exponent == 31) {
-      expected = fraction != 0 ? std::nan("") : std::numeric_limits<double>::infinity();
-    }
-    if ((bits & 0x8000) != 0) expected = -expected;
-    const float found = float_of_half(static_cast<uint16_t>(bits));
-    if (std::isnan(expected)) {
-      EXPECT_TRUE(std::isnan(found));
-    } else {
-      EXPECT_EQ(static_cast<double>(found), expected) << bits;
-      EXPECT_EQ(std::signbit(found), std::signbit(expected)) << bits;
-    }
-  }
 }
 
 }  // namespace

@@ -23,9 +23,10 @@ class HubFolders : public testing::Test {
     return refusal(kind, [&] { open().check(network, true); });
   }
   [[nodiscard]] std::vector<float> read(HubWeights& weights, const std::string& name,
-                                        const Shape& shape, bool addressable = true) {
+                                        const Shape& shape, bool addressable = true,
+                                        DType kept = DType::F32) {
     UpdateDevice device(addressable);
-    Tensor tensor = device.empty(shape, DType::F32, Purpose::Parameters);
+    Tensor tensor = device.empty(shape, kept, Purpose::Parameters);
     weights.read(name, tensor, device);
     return floats_of(tensor);
   }
@@ -64,9 +65,12 @@ TEST_F(HubFolders, EveryNumberInItsPlace) {
     const std::vector<HubTensor> network = gpt2_network();
     weights.check(network, true);
     // c_attn of block 0 is the 7th: [4, 12], the keys its columns 4 to 7, ours transposed.
-    for (const bool addressable : {true, false}) {
+    for (const DType kept : {DType::F32, DType::BF16}) {
+      const bool addressable = (dtype == "F16") == (kept == DType::F32);
       const std::vector<float> key =
-          read(weights, "blocks.0.attention.key.weight", {4, 4}, addressable);
+          read(weights, "blocks.0.attention.key.weight", {4, 4}, addressable, kept);
+      EXPECT_EQ(read(weights, "blocks.1.norm1.weight", {4}, !addressable, kept)[3],
+                number_at(16, 3));
       for (int64_t out = 0; out < 4; ++out) {
         for (int64_t in = 0; in < 4; ++in) {
           EXPECT_EQ(key[static_cast<size_t>(4 * out + in)], number_at(6, 12 * in + 4 + out));
@@ -78,6 +82,25 @@ TEST_F(HubFolders, EveryNumberInItsPlace) {
     // A shorter context takes the first positions.
     EXPECT_EQ(read(weights, "embedding.position.weight", {3, 4})[11], number_at(1, 11));
   }
+}
+
+// What is fetched ahead is no other number, and whoever reads in another order gets his, too.
+TEST_F(HubFolders, ReadAsExpectedOrOtherwise) {
+  put_shards(9);
+  for (const bool as_expected : {true, false}) {
+    HubWeights weights = open();
+    weights.expect(gpt2_network());
+    if (!as_expected) (void)read(weights, "norm.weight", {4});
+    for (const HubTensor& tensor : gpt2_network()) {
+      const Shape shape(tensor.shape);
+      HubWeights alone = open();
+      EXPECT_EQ(read(weights, tensor.name, shape), read(alone, tensor.name, shape)) << tensor.name;
+    }
+  }
+  HubWeights weights = open();
+  weights.expect({{"norm.weight", {4}}, {"nobody.knows", {4}}});
+  EXPECT_THAT(refusal(ErrorKind::Input, [&] { (void)read(weights, "norm.weight", {4}); }),
+              HasSubstr("nobody.knows"));
 }
 
 TEST_F(HubFolders, InSeveralFilesAndWithoutPrefix) {

@@ -77,6 +77,75 @@ TEST_P(Dense, LinearForward) {
   }
 }
 
+// A frozen matrix in bf16 is what its fp32 numbers are to the last bit, where an older processor
+// widens it, too, and with rows that are padded then.
+TEST_P(Dense, MatricesInTheTypeOfTheComputation) {
+  for (const Extents& e : {kExtents[0], kExtents[2], Extents{128, 512, 80}}) {
+    const Tensor x = random(rig_, {e.rows, e.in}, 1, type_);
+    const Tensor g = random(rig_, {e.rows, e.out}, 4, type_);
+    const Tensor bias = random(rig_, {e.out}, 3);
+    Weight wide(random_weight(rig_, {e.out, e.in}, 2, type_));
+    Weight as_computed(random(rig_, {e.out, e.in}, 2, type_));
+    const auto products = [&](Weight& w) {
+      Tensor y = poisoned(rig_, {e.rows, e.out}, type_);
+      ops_->linear_forward(y, x, w, &bias, Fused::Relu);
+      Tensor dx = poisoned(rig_, {e.rows, e.in}, type_);
+      ops_->linear_backward_input(dx, g, w);
+      return std::vector<Tensor>{y, dx};
+    };
+    const std::vector<Tensor> expected = products(wide);
+    const int64_t copies = rig_.memory.use().current_of(Purpose::Workspace);
+    const std::vector<Tensor> found = products(as_computed);
+    EXPECT_TRUE(same_bits(found[0], expected[0])) << e.rows << " rows";
+    EXPECT_TRUE(same_bits(found[1], expected[1])) << e.rows << " rows";
+    EXPECT_EQ(rig_.memory.use().current_of(Purpose::Workspace), copies) << "it has none of its own";
+  }
+}
+
+// One that is too large to be widened at once: the copy, which a classifier's would be larger than
+// all else of a stage, is of a piece.
+TEST_P(Dense, LargeMatricesAreWidenedInPieces) {
+  constexpr Extents e{3, 1024, 17'000};
+  if (type_ != DType::BF16 || rig_.dnn.native_bf16()) GTEST_SKIP() << "nothing is widened";
+  const Tensor x = random(rig_, {e.rows, e.in}, 1, type_);
+  const Tensor g = random(rig_, {e.rows, e.out}, 4, type_);
+  const Tensor bias = random(rig_, {e.out}, 3);
+  Weight wide(rig_.empty({e.out, e.in}));
+  Weight narrow(rig_.empty({e.out, e.in}, type_));
+  for (int64_t i = 0; i < e.out * e.in; ++i) {
+    const uint32_t noise = static_cast<uint32_t>(i) * 2654435761U >> 24;
+    const float number = static_cast<float>(noise) / 128.0F - 1.0F;
+    wide.value().data<float>()[i] = number;
+    narrow.value().data<bfloat16>()[i] = number;
+  }
+  const auto products = [&](Weight& w) {
+    Tensor y = poisoned(rig_, {e.rows, e.out}, type_);
+    ops_->linear_forward(y, x, w, &bias, Fused::Relu);
+    Tensor dx = poisoned(rig_, {e.rows, e.in}, type_);
+    ops_->linear_backward_input(dx, g, w);
+    return std::vector<Doubles>{values(y), values(dx)};
+  };
+  const std::vector<Doubles> expected = products(wide);
+  const int64_t before = rig_.memory.use().total_current;
+  rig_.memory.reset_peaks();
+  const std::vector<Doubles> found = products(narrow);
+  EXPECT_LE(rig_.memory.use().total_peak - before, int64_t{65} << 20) << "of 67 MiB";
+  EXPECT_LE(error(found[0], expected[0], rounding_of(type_)), tolerance_);
+  EXPECT_LE(error(found[1], expected[1], rounding_of(type_)), tolerance_);
+}
+
+// A mistake would be silent: sums in bf16, or a bf16 matrix in an fp32 computation.
+TEST_P(Dense, OtherTypesAreRefused) {
+  const Tensor x = random(rig_, {3, 4}, 1);
+  Tensor y = poisoned(rig_, {3, 5});
+  Weight half(random(rig_, {5, 4}, 2, DType::BF16));
+  EXPECT_THROW(ops_->linear_forward(y, x, half, nullptr, Fused::None), Error);
+  const Tensor narrow = random(rig_, {3, 4}, 1, DType::BF16);
+  const Tensor g = random(rig_, {3, 5}, 1, DType::BF16);
+  Tensor dw = random(rig_, {5, 4}, 2, DType::BF16);
+  EXPECT_THROW(ops_->linear_backward_weight(dw, nullptr, narrow, g, true), Error);
+}
+
 TEST_P(Dense, LeadingAxesFoldIntoRows) {
   const Tensor x = random(rig_, {3, 4, 33}, 1, type_);
   Weight w(random_weight(rig_, {17, 33}, 2, type_));

@@ -224,8 +224,6 @@ TEST(OneDnn, RefusesWhatItCannotMean) {
 }
 
 TEST(OneDnn, NamesItself) {
-  const std::string version = OneDnn::version();
-  EXPECT_EQ(std::count(version.begin(), version.end(), '.'), 2) << version;
   Rig rig;
   EXPECT_FALSE(rig.dnn.isa().empty());
   EXPECT_EQ(rig.dnn.isa().find("cpu_isa"), std::string::npos);

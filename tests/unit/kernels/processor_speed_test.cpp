@@ -27,6 +27,34 @@ TEST(ProcessorSpeed, IsMeasured) {
   EXPECT_GT(speed.op_overhead_s, 0);
 }
 
+// One was disturbed in its products, the other in memory.
+TEST(ProcessorSpeed, OfTwoMeasurementsTheFasterOfEachOpCounts) {
+  const ProcessorSpeed one{
+      .fp32 = {.peak = 80e9, .linear = 0.5, .attention = 1, .convolution = 0.2},
+      .bf16 = {.peak = 300e9, .linear = 0.4, .attention = 0.3, .convolution = 0.1},
+      .pass_flops = 7e9,
+      .memory_bytes_per_s = 2e9,
+      .op_overhead_s = 3e-6,
+      .undisturbed = 1};
+  const ProcessorSpeed two{
+      .fp32 = {.peak = 100e9, .linear = 0.5, .attention = 0.25, .convolution = 0.1},
+      .bf16 = {.peak = 150e9, .linear = 1, .attention = 0.3, .convolution = 0.1},
+      .pass_flops = 6e9,
+      .memory_bytes_per_s = 11e9,
+      .op_overhead_s = 1e-6};
+  for (const ProcessorSpeed& both : {faster(one, two), faster(two, one)}) {
+    EXPECT_DOUBLE_EQ(both.fp32.peak, 100e9);
+    EXPECT_DOUBLE_EQ(both.fp32.linear, 0.5);
+    EXPECT_DOUBLE_EQ(both.fp32.attention, 0.8);
+    EXPECT_DOUBLE_EQ(both.fp32.convolution, 0.16);
+    EXPECT_DOUBLE_EQ(both.bf16.linear, 0.5);
+    EXPECT_DOUBLE_EQ(both.pass_flops, 7e9);
+    EXPECT_DOUBLE_EQ(both.memory_bytes_per_s, 11e9);
+    EXPECT_DOUBLE_EQ(both.op_overhead_s, 1e-6);
+    EXPECT_EQ(both.undisturbed, 1);
+  }
+}
+
 TEST(ProcessorSpeed, TakesThePlaceOfWhatIsUsual) {
   const ProcessorSpeed speed{
       .fp32 = {.peak = 100e9, .linear = 0.5, .attention = 0.25, .convolution = 0.2},

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "launch/program/start/data_places.h"
+#include "runtime/stage/stage_weights.h"
 
 namespace penstock {
 namespace {
@@ -67,6 +68,30 @@ TEST(RankTable, SaysWhoHoldsWhatAndWhere) {
             "placement stages: 2 of 2 links from stage to stage stay within a host, 0 of 2 sums "
             "over replicas");
   EXPECT_THAT(neighbours_text(stages, std::vector<RankFacts>(4, cpu_of("n1"))), IsEmpty());
+}
+
+// The closing table once counted the copy of a tied table on the last rank, and this one did not.
+TEST(RankTable, CountsWhatTheStagesOfEachRankKeep) {
+  for (const char* schedule : {"1f1b", "interleaved-1f1b"}) {
+    const bool chunked = std::string(schedule) == "interleaved-1f1b";
+    Config config = small_config(chunked ? 4 : 2, schedule);
+    config.model.tied_embedding = true;
+    const Blueprint blueprint = drawn(config);
+    std::vector<int64_t> kept(2);
+    for (int stage = 0; stage < blueprint.layout.stages; ++stage) {
+      const StageWeights weights(blueprint.layout.layers_of(blueprint.model, stage), {});
+      const int rank = blueprint.programs.training.rank_of_stage[static_cast<size_t>(stage)];
+      for (const StateEntry* entry : weights.state()) {
+        if (entry->is_parameter()) kept[static_cast<size_t>(rank)] += entry->elements();
+      }
+    }
+    const std::vector<RankRow> rows =
+        rank_rows(blueprint, {.positions = 2}, std::vector<RankFacts>(2, cpu_of("n1")), {});
+    EXPECT_EQ(rows[0].parameters, kept[0]) << schedule;
+    EXPECT_EQ(rows[1].parameters, kept[1]) << schedule;
+    const int64_t table = config.model.vocabulary * config.model.width;
+    EXPECT_EQ(kept[0] + kept[1], blueprint.layout.total_parameters() + table) << schedule;
+  }
 }
 
 TEST(RankTable, ARankMayHoldSeveralStages) {

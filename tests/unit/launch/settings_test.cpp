@@ -29,6 +29,15 @@ TEST(MiniBatch, MustAgreeWithWhatIsGiven) {
               AllOf(HasSubstr("is 9 samples"), HasSubstr("8 micro-batches x 1 samples are 8")));
 }
 
+TEST(MiniBatch, OfTheCommandLineIsWorthMoreThanMicroBatchesOfTheRunFile) {
+  const Folder folder;
+  const std::string file = folder.write("r.toml", "[pipeline]\nmicro_batches = 8\n");
+  EXPECT_EQ(configured({file, "--mini-batch", "24"}).pipeline.micro_batches, 24);
+  const std::string both =
+      folder.write("b.toml", "[pipeline]\nmicro_batches = 8\nmini_batch = 9\n");
+  EXPECT_THAT(argument_error({both}), HasSubstr("is 9 samples"));
+}
+
 TEST(DataPaths, AreFoundBesideTheRunFileThenHere) {
   const Folder folder;
   folder.write("sub/data.txt", "x");

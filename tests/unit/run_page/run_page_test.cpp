@@ -70,6 +70,16 @@ TEST(RunPage, WithoutASummaryGoesByTheMetricsAndTheRunFile) {
                           HasSubstr("K = 4 stages"), HasSubstr("of the last 100 steps")));
 }
 
+// Of a run of two steps both once read the same as its last one.
+TEST(RunPage, TheMedianOfTwoStepsIsTheirMean) {
+  RunFiles files;
+  files.history.steps.push_back({.step = 1, .step_ms = 90, .samples_per_s = 10});
+  files.history.steps.push_back({.step = 2, .step_ms = 40, .samples_per_s = 30});
+  const RunFacts facts = facts_of(files);
+  EXPECT_EQ(facts.step_ms_median, 65.0);
+  EXPECT_EQ(facts.samples_per_s, 20.0);
+}
+
 // Figures of an attempt that is over are not those of the one that goes on.
 TEST(RunPage, AnEarlierAttemptsSummaryIsNotTakenForTheLast) {
   RunFiles files = finished_run();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/bfloat16.h"
 #include "tests/unit/optimizer/update_device.h"
 
 namespace penstock {
@@ -71,6 +72,28 @@ TEST(InitialValues, DoNotDependOnWhereTheyLie) {
   EXPECT_EQ(values(elsewhere, "large", normal, 5, kTwoPieces),
             values(*device, "large", normal, 5, kTwoPieces));
   EXPECT_EQ(elsewhere.largest_copy(), size_t{16} << 20);
+}
+
+// What is kept in bf16 is what its fp32 numbers are rounded to.
+TEST(InitialValues, AreRounded) {
+  constexpr int64_t kTwoPieces = (int64_t{4} << 20) + 5;
+  const Initializer normal{Initializer::Kind::Normal, 1.0F};
+  const auto device = make_cpu_device(1);
+  const std::vector<float> wide = values(*device, "large", normal, 5, kTwoPieces);
+  UpdateDevice elsewhere(false);
+  Parameter parameter;  // after both devices: its weight goes back to them
+  parameter.name = "large";
+  parameter.shape = {kTwoPieces};
+  parameter.init = normal;
+  for (Device* where : {device.get(), static_cast<Device*>(&elsewhere)}) {
+    parameter.weight = Weight(where->empty({kTwoPieces}, DType::BF16, Purpose::Parameters));
+    fill_initial_values(parameter, 5, *where);
+    const auto narrow = parameter.weight.value().span<const bfloat16>();
+    const bool alike = std::ranges::equal(
+        narrow, wide, [](bfloat16 a, float b) { return a.bits == bfloat16(b).bits; });
+    EXPECT_TRUE(alike);
+  }
+  EXPECT_EQ(elsewhere.largest_copy(), size_t{8} << 20);
 }
 
 TEST(InitialValues, ZerosAndOnes) {

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 
+#include "kernels/bfloat16.h"
 #include "runtime/layers/container.h"
 #include "runtime/layers/library/attention.h"
 #include "runtime/layers/library/norm.h"
@@ -52,12 +53,15 @@ Layers blocks() {
 // A stage in the middle of a network, and the data that reach it.
 class Middle {
  public:
-  Middle(RecomputeMode mode, int micro_batches, const StagePlace& place = {})
+  Middle(RecomputeMode mode, int micro_batches, const StagePlace& place = {},
+         DType dtype = DType::F32)
       : device_(make_cpu_device(1)),
         layers_(blocks()),
-        stage_(layers_, mode, micro_batches, DType::F32, *device_, place),
-        mode_(mode) {
+        stage_(layers_, mode, micro_batches, dtype, *device_, place),
+        mode_(mode),
+        dtype_(dtype) {
     stage_.allocate(kSeed);
+    if (dtype == DType::BF16 && !device_->native_bf16()) round_matrices();
     stage_.begin_step();
   }
 
@@ -76,7 +80,10 @@ class Middle {
     const RandomStream stream = random_stream(kSeed, what, static_cast<uint64_t>(m));
     auto values = t.span<float>();
     for (size_t i = 0; i < values.size(); ++i) values[i] = uniform_of(philox(stream, i)[0]) - 0.5F;
-    return {t};
+    if (dtype_ == DType::F32) return {t};
+    Tensor narrow = device_->empty(t.shape(), dtype_, Purpose::Activations);
+    device_->pointwise().copy(narrow, t);
+    return {narrow};
   }
   void forward(int m) {
     const Tensors out = stage_.forward(micro_batch(m), noise(1, m), mode_ == RecomputeMode::None);
@@ -104,14 +111,27 @@ class Middle {
   void keep(const Tensors& tensors) {
     for (const Tensor& tensor : tensors) {
       if (!tensor) continue;
-      const auto values = tensor.span<float>();
+      Tensor wide = device_->empty(tensor.shape(), DType::F32, Purpose::Workspace);
+      device_->pointwise().copy(wide, tensor);
+      const auto values = wide.span<float>();
       seen_.insert(seen_.end(), values.begin(), values.end());
+    }
+  }
+  // As a processor with bf16 products does at each of them. One without reads fp32 masters as they
+  // are, which are bf16 numbers here, as those of published networks are.
+  void round_matrices() {
+    for (Parameter& parameter : stage_.weights().set().declared().parameters) {
+      Tensor value = parameter.weight.value();
+      if (!parameter.only_rounded || value.dtype() == DType::BF16) continue;
+      for (float& number : value.span<float>()) number = bfloat16(number);
+      parameter.weight.changed();
     }
   }
   std::unique_ptr<Device> device_;
   Layers layers_;
   Stage stage_;
   RecomputeMode mode_;
+  DType dtype_;
   std::vector<float> seen_;
 };
 
@@ -251,11 +271,12 @@ struct Left {
 enum class Begin : uint8_t { Middle, Data, Untrained };
 
 Left step_of(const std::vector<std::string>& freeze, RecomputeMode mode, bool halves,
-             Begin begin = Begin::Middle) {
+             Begin begin = Begin::Middle, DType dtype = DType::F32) {
   Middle middle(mode, 2,
                 {.freeze = freeze,
                  .first = begin != Begin::Middle,
-                 .untrained = begin == Begin::Untrained ? size_t{1} : size_t{0}});
+                 .untrained = begin == Begin::Untrained ? size_t{1} : size_t{0}},
+                dtype);
   Left left;
   Memory& memory = middle.device().memory();
   const int64_t before = memory.use().current_of(Purpose::Activations);
@@ -291,6 +312,47 @@ TEST(FrozenStage, GivesAllOthersTheSameGradients) {
       }
     }
   }
+}
+
+// A frozen matrix in bf16 alone gives the bits of its fp32 master, which was rounded before each
+// use: nothing that leaves the stage, and no gradient, is another.
+TEST(FrozenStage, KeepsMatricesInBf16AndGivesTheSameBits) {
+  const Left all = step_of({}, RecomputeMode::None, false, Begin::Middle, DType::BF16);
+  EXPECT_FALSE(same_bits(all.outputs, step_of({}, RecomputeMode::None, false).outputs));
+  const std::vector<std::string> freeze = {"*.norm1.*", "*.query.weight", "blocks.0.attention.*",
+                                           "blocks.1.feed_forward.*"};
+  for (RecomputeMode mode : {RecomputeMode::None, RecomputeMode::Stage, RecomputeMode::Layer}) {
+    for (bool halves : {false, true}) {
+      SCOPED_TRACE(std::to_string(static_cast<int>(mode)) + (halves ? " in halves" : " at once"));
+      const Left some = step_of(freeze, mode, halves, Begin::Middle, DType::BF16);
+      EXPECT_TRUE(same_bits(some.outputs, all.outputs));
+      EXPECT_TRUE(same_bits(some.input_gradients, all.input_gradients));
+      for (const auto& [name, gradient] : some.gradients) {
+        EXPECT_TRUE(same_bits(gradient, all.gradients.at(name))) << name;
+      }
+    }
+  }
+}
+
+// Two bytes a number of what is frozen and only multiplied, with no copy beside them; what is
+// trained, added or shared is fp32 as ever, and so is all in an fp32 computation.
+TEST(FrozenStage, TakesTwoBytesForANumberOfAMatrix) {
+  const std::vector<std::string> freeze = {"*"};
+  const auto bytes = [&](std::span<const std::string> frozen, DType dtype) {
+    Middle middle(RecomputeMode::None, 1, {.freeze = frozen}, dtype);
+    middle.forward(0);
+    middle.backward(0, false);
+    for (const Parameter& p : middle.stage().weights().set().declared().parameters) {
+      const bool narrow = p.frozen && p.kind == ParameterKind::Matrix && dtype == DType::BF16;
+      EXPECT_EQ(p.weight.value().dtype(), narrow ? DType::BF16 : DType::F32) << p.name;
+    }
+    const MemoryUse use = middle.device().memory().use();
+    return use.current_of(Purpose::Parameters) + use.current_of(Purpose::Workspace);
+  };
+  constexpr int64_t kMatrices = 2 * 12 * kModelWidth * kModelWidth;
+  const bool native = make_cpu_device(1)->native_bf16();
+  EXPECT_EQ(bytes({}, DType::BF16) - bytes(freeze, DType::BF16), (native ? 4 : 2) * kMatrices);
+  EXPECT_EQ(bytes({}, DType::F32), bytes(freeze, DType::F32));
 }
 
 // The first block frozen, behind data: nothing of it is kept, differentiated or run again.

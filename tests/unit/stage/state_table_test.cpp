@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/layers/library/embedding.h"
 #include "runtime/layers/library/linear.h"
 #include "runtime/layers/library/norm.h"
 #include "runtime/stage/stage.h"
@@ -82,6 +83,40 @@ TEST(StateTable, ListsEveryTensorOnceWithWhatIsDoneToIt) {
   }
   EXPECT_EQ(state[0]->holders[1]->weight.value().raw(), state[0]->value.raw());
   EXPECT_NE(state[0]->holders[1]->gradient.raw(), state[0]->gradient.raw());
+}
+
+// Each begins on a cache line of one of two vectors, whatever its type. What somebody may read as
+// it is stays fp32.
+TEST(StateTable, KeepsFrozenMatricesInTheTypeOfTheComputation) {
+  const Layers all = layers();
+  const std::vector<std::string> freeze = {"table.*", "a.*"};
+  const auto device = make_cpu_device(1);
+  StageWeights weights(all, freeze, DType::BF16);
+  weights.allocate(1, *device);
+  for (const StateEntry* entry : weights.state()) {
+    const bool narrow = entry->name == "a.linear.weight";
+    EXPECT_EQ(entry->value.dtype(), narrow ? DType::BF16 : DType::F32) << entry->name;
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(entry->value.raw()) % 64, 0U) << entry->name;
+    EXPECT_EQ(entry->value.shape().elements(), entry->elements());
+  }
+}
+
+// A table that looks up and one that multiplies are one in bf16, too.
+TEST(StateTable, KeepsASharedTableInTheTypeOfTheComputation) {
+  Layers all;
+  all.push_back(std::make_unique<Embedding>(
+      "first",
+      Embedding::Options{.vocabulary = 3, .width = 4, .context = 5, .shared = "table.weight"}));
+  all.push_back(std::make_unique<Linear>(
+      "last", Linear::Options{.in = 4, .out = 3, .bias = false, .shared = {{"table.weight", {}}}}));
+  const std::vector<std::string> freeze = {"*"};
+  const auto device = make_cpu_device(1);
+  StageWeights weights(all, freeze, DType::BF16);
+  weights.allocate(1, *device);
+  ASSERT_EQ(weights.state().size(), 1U);
+  const StateEntry& entry = *weights.state()[0];
+  EXPECT_EQ(entry.value.dtype(), DType::BF16);
+  EXPECT_EQ(entry.holders[1]->weight.value().raw(), entry.value.raw());
 }
 
 TEST(StateTable, WhatIsReadLaterIsNotDrawn) {

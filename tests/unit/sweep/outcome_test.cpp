@@ -32,6 +32,7 @@ TEST(SweepOutcome, TheFirstStepsOfEveryAttemptAreNotMeasured) {
   EXPECT_EQ(times->lower, 2.0);
   EXPECT_EQ(times->upper, 4.0);
   EXPECT_EQ(steady_times(history, 100)->count, 4U);  // no more than half of each
+  EXPECT_EQ(steady_times(history, 100)->median, 3.5) << "of 2, 3, 4 and 5";
   EXPECT_FALSE(steady_times({}, 1));
 }
 

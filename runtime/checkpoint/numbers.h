@@ -1,4 +1,4 @@
-// runtime/hub/numbers.h -- the numbers of safetensors files, to fp32 and from it. Pure.
+// runtime/checkpoint/numbers.h -- the numbers of safetensors files, to fp32 and from it. Pure.
 #pragma once
 
 #include <cstddef>

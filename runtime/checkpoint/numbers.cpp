@@ -1,4 +1,4 @@
-#include "runtime/hub/numbers.h"
+#include "runtime/checkpoint/numbers.h"
 
 #include <bit>
 #include <cstring>

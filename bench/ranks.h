@@ -1,0 +1,30 @@
+// bench/ranks.h -- how a benchmark of one or several ranks begins and ends.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "launch/program/setup.h"
+
+namespace penstock {
+
+// A run as `penstock train` starts one, before its network is built.
+struct StartedRun {
+  Config config;  // the same on all ranks
+  Grid grid;
+  std::unique_ptr<Device> device;  // this rank's
+  std::unique_ptr<Network> network;
+};
+
+// Collective. `arguments` are those of `penstock train`, a run file among them or not. Throws Error
+// on every rank where they do not fit.
+[[nodiscard]] StartedRun start_run(const Session& session,
+                                   const std::vector<std::string>& arguments);
+
+using RankMain = void (*)(const Session& session, const std::vector<std::string>& arguments);
+
+// main() of the program `name`: what `run` throws is printed, and aborts the job.
+[[nodiscard]] int run_ranks(const char* name, int argc, char** argv, RankMain run);
+
+}  // namespace penstock

@@ -1,0 +1,119 @@
+"""What hub_test.py and lora_test.py share: small folders of every family with random weights, runs on two ranks that begin with them, and the
+same steps in PyTorch. Leaves with 77 where packages are missing.
+"""
+
+import contextlib
+import json
+import pathlib
+import sys
+import tempfile
+
+from command import run
+
+try:
+    import numpy
+    import torch
+    import transformers
+except ImportError as missing:
+    print(f"skipped: {missing}; `pip install transformers safetensors numpy torch`, and configure with -DPENSTOCK_PYTHON=that python")
+    sys.exit(77)
+
+transformers.logging.set_verbosity_error()
+CONTEXT, VOCABULARY, RATE = 12, 61, 1e-3
+MICRO_BATCHES, ROWS = 2, 3
+# The gradient of a key's bias is nothing but rounding, which a smaller one would make whole steps of.
+EPSILON = 1e-5
+SIZES = {"vocab_size": VOCABULARY, "hidden_size": 32, "intermediate_size": 40, "num_hidden_layers": 3, "num_attention_heads": 4,
+         "max_position_embeddings": 64, "initializer_range": 0.1, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": None}
+LLAMA3 = {"rope_type": "llama3", "rope_theta": 5e5, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+          "original_max_position_embeddings": 16}
+LINEAR = {"rope_type": "linear", "rope_theta": 1e4, "factor": 2.0}
+FOLDERS = {
+    "gpt2": (transformers.GPT2Config(n_layer=3, n_embd=32, n_head=4, vocab_size=VOCABULARY, n_positions=64, initializer_range=0.1,
+                                     attn_pdrop=0.0, embd_pdrop=0.0, resid_pdrop=0.0, bos_token_id=1, eos_token_id=2), "float32"),
+    "llama-3": (transformers.LlamaConfig(**SIZES, num_key_value_heads=2, rope_parameters=LLAMA3), "bfloat16"),
+    "llama-tied": (transformers.LlamaConfig(**SIZES, num_key_value_heads=4, rope_parameters=LINEAR, tie_word_embeddings=True,
+                                            attention_bias=True, mlp_bias=True), "float16"),
+    "mistral": (transformers.MistralConfig(**SIZES, num_key_value_heads=1, head_dim=16, sliding_window=5), "float32"),
+    "qwen2": (transformers.Qwen2Config(**SIZES, num_key_value_heads=2, tie_word_embeddings=True), "float32"),
+    "qwen2-windows": (transformers.Qwen2Config(**SIZES, num_key_value_heads=2, use_sliding_window=True, sliding_window=4, max_window_layers=1),
+                      "float32"),
+    "qwen3-windows": (transformers.Qwen3Config(**SIZES, num_key_value_heads=2, head_dim=16, use_sliding_window=True, sliding_window=5,
+                                               layer_types=["sliding_attention", "full_attention", "sliding_attention"]), "float32"),
+    "qwen3": (transformers.Qwen3Config(**SIZES, num_key_value_heads=2, head_dim=16), "float32"),
+}
+RUN_FILE = f"""[model]
+context = {CONTEXT}
+[data]
+kind = "tokens"
+train = "tokens.npy"
+shuffle = false
+[optimizer]
+kind = "adamw"
+weight_decay = 0.1
+epsilon = {EPSILON}
+[pipeline]
+stages = 2
+micro_batches = {MICRO_BATCHES}
+micro_batch_size = {ROWS}
+[run]
+threads = 1
+trace = 0
+"""
+
+
+def load(folder):
+    return transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
+
+
+def random_folder(config, dtype, folder, file_size="20KB"):
+    torch.manual_seed(7)
+    model = transformers.AutoModelForCausalLM.from_config(config).to(getattr(torch, dtype))
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if weight.ndim == 1:  # norms and biases, which begin as ones and zeros
+                weight.add_(torch.randn_like(weight) * 0.1)
+    model.save_pretrained(folder, max_shard_size=file_size)
+
+
+def difference(ours, theirs):
+    return ((ours - theirs).abs().max() / theirs.abs().max()).item()
+
+
+def logits_of(program, checkpoint, model):
+    computed = json.loads(run(program, checkpoint))
+    with torch.no_grad():
+        theirs = model(torch.tensor(computed["tokens"])).logits.flatten(0, 1)
+    return torch.tensor(computed["logits"]), theirs
+
+
+def steps_in_pytorch(model, optimizer, tokens, steps):
+    """As a run of RUN_FILE takes them, rows end to end; the last loss."""
+    rows = MICRO_BATCHES * ROWS
+    for step in range(steps):
+        first = step * rows * CONTEXT
+        inputs = tokens[first:first + rows * CONTEXT].view(rows, CONTEXT)
+        labels = tokens[first + 1:first + 1 + rows * CONTEXT].view(rows, CONTEXT)
+        loss = torch.nn.functional.cross_entropy(model(inputs).logits.flatten(0, 1), labels.flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return loss.item()
+
+
+@contextlib.contextmanager
+def scratch_with_tokens(name, seed, steps):
+    """A folder with run.toml and random tokens for as many steps of it; and the tokens."""
+    with tempfile.TemporaryDirectory(prefix=f"penstock-{name}-") as place:
+        scratch = pathlib.Path(place)
+        numbers = numpy.random.default_rng(seed).integers(0, VOCABULARY, MICRO_BATCHES * ROWS * CONTEXT * steps + 1, dtype=numpy.uint16)
+        numpy.save(scratch / "tokens.npy", numbers)
+        (scratch / "run.toml").write_text(RUN_FILE)
+        yield scratch, torch.tensor(numbers.astype(numpy.int64))
+
+
+def train(programs, scratch, folder, steps, rate, out, *options):
+    """From the folder's weights, in two stages."""
+    mpiexec, penstock, _ = programs
+    run(mpiexec, "--oversubscribe", "--bind-to", "none", "-n", 2, penstock, "train", scratch / "run.toml", "--model.from", folder,
+        "--steps", steps, "--optimizer.learning_rate", rate, "--out", out, *options)
