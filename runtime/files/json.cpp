@@ -57,6 +57,22 @@ std::string quoted(const std::string& name) {
   return json(shown).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+std::string json_complaint(const json::exception& error) {
+  constexpr size_t kLongest = 400;
+  constexpr size_t kOfEnd = 100;
+  std::string text = error.what();  // "[json.exception.parse_error.101] parse error at line 1 ..."
+  if (const size_t prefix = text.find("] "); prefix != std::string::npos) text.erase(0, prefix + 2);
+  if (text.size() <= kLongest) return text;
+  const auto inside_character = [&](size_t i) {
+    return (static_cast<unsigned char>(text[i]) & 0xc0U) == 0x80U;
+  };
+  size_t first = kLongest - kOfEnd;
+  size_t last = text.size() - kOfEnd;
+  while (inside_character(first)) --first;
+  while (last < text.size() && inside_character(last)) ++last;
+  return text.substr(0, first) + " ... " + text.substr(last);
+}
+
 json parse_json(std::string_view text, const std::string& where, int64_t most_values) {
   uint64_t byte = 0;
   Guard guard(where, byte, most_values);
@@ -65,11 +81,9 @@ json parse_json(std::string_view text, const std::string& where, int64_t most_va
     document = json::parse(CountingIterator(text.data(), &byte),
                            CountingIterator(text.data() + text.size(), &byte), std::ref(guard));
   } catch (const json::parse_error& error) {
-    // "[json.exception.parse_error.101] parse error at line 1, column 5: ...": from "parse" on.
-    const std::string why = error.what();
-    fail_at(where, error.byte, "bad JSON: " + why.substr(why.find("] ") + 2));
+    fail_at(where, error.byte, "bad JSON: " + json_complaint(error));
   } catch (const json::exception& error) {
-    fail_at(where, byte, std::string("bad JSON: ") + error.what());
+    fail_at(where, byte, "bad JSON: " + json_complaint(error));
   }
   if (!document.is_object()) fail_data(where + ": not a JSON object");
   return document;

@@ -26,6 +26,10 @@ inline constexpr int64_t kMostJsonValues = 1'000'000;
 // long one cut.
 [[nodiscard]] std::string quoted(const std::string& name);
 
+// What the JSON library says of a text, without its own prefix: the place first, then what it
+// read, which may be as long as the file and is cut in the middle, and what it wanted.
+[[nodiscard]] std::string json_complaint(const nlohmann::json::exception& error);
+
 // The members that a file must have; throw Error(Data) naming `where` and the key.
 [[nodiscard]] const nlohmann::json& json_object(const nlohmann::json& parent, const char* key,
                                                 const std::string& where);

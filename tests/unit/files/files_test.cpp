@@ -91,6 +91,11 @@ TEST_F(Files, OfJsonAreReadOneWayOrRefusedWithTheirPlace) {
                                                    "line 2, column 5"));
   EXPECT_THAT(refusal(R"({"a":[[[[[[[[[[1]]]]]]]]]]})"), HasSubstr("nested too deeply"));
   EXPECT_THAT(refusal("[1]"), HasSubstr("a.json: not a JSON object"));
+  // A fuzzer's: the library tells all of the space that it has skipped, eight letters a tab.
+  const std::string complaint = refusal("{\"a\":" + std::string(900, '\t') + "x}");
+  EXPECT_THAT(complaint, HasSubstr("parse error at line 1, column 906"));
+  EXPECT_THAT(complaint, HasSubstr(" ... "));
+  EXPECT_LT(complaint.size(), 600U);
 }
 
 TEST(Proc, TellsOfThisProcess) {
