@@ -10,7 +10,7 @@ usage() {
   cat <<'END'
 usage: launch/tidy.sh [--all | --since REV] [--tests] [--help] [FILE-REGEX]
 
-  --since REV  read what differs from that commit (default: from the last one that is half a day older than HEAD)
+  --since REV  read what differs from that commit (default: from the last one that is four hours older than HEAD)
   --all        read every source, changed or not; also done without git, and when the configuration has changed
   --tests      tests and benchmarks too, which take as long as all the rest
   FILE-REGEX   only sources whose path matches, e.g. runtime/schedule
@@ -96,7 +96,7 @@ awk -v root="$root" -v configuration="$configuration" '
 
 # ---- which of them changed
 changed() {
-  [ -n "$since" ] || since=$(git rev-list -1 --before="$(($(git log -1 --format=%ct) - 12 * 3600))" HEAD) || return 1
+  [ -n "$since" ] || since=$(git rev-list -1 --before="$(($(git log -1 --format=%ct) - 4 * 3600))" HEAD) || return 1
   [ -n "$since" ] || return 1
   git diff --name-only "$since" && git ls-files --others --exclude-standard
 }
