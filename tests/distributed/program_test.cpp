@@ -451,7 +451,10 @@ TEST_F(Program, ARankThatIsStoppedIsNamedWithWhatItWasInAndEndsTheJob) {
       lines[0], std::regex("nothing has moved for (0\\.[5-9]|1\\.[0-4]) s in step [0-9]+: rank 1 "
                            "\\(host [^)]*\\) is stopped by a signal; it (is in|waits for)")))
       << lines[0];
-  EXPECT_TRUE(job.output.ends_with(lines[0] + "\n")) << job.output;
+  // Open MPI's abort text would begin with dashes. A line of the event library in mpirun itself,
+  // which has lost the pipe of a dead rank, comes now and then and says nothing of the job.
+  const std::string behind = job.output.substr(job.output.find(lines[0]) + lines[0].size());
+  EXPECT_THAT(behind, testing::MatchesRegex("\n([[]warn[]] Epoll [^\n]*\n+)?")) << job.output;
   // Where in the step it was stopped, chance decides: for a message of it, or for all ranks.
   EXPECT_THAT(job.output,
               testing::ContainsRegex("rank 0 [(]host [^)]*[)].* waits for(: (all ranks|the ranks "
