@@ -90,6 +90,8 @@ class ReduceGroup {
   virtual void scatter(const Tensor& buffer, std::span<const int64_t> cuts) = 0;
   virtual void gather(const Tensor& buffer, std::span<const int64_t> cuts) = 0;
   virtual void progress() = 0;
+  // Waits for what was started of this buffer, or for more.
+  virtual void wait(const Tensor& /*buffer*/) { finish(); }
   virtual void finish() = 0;  // waits for everything started
 };
 

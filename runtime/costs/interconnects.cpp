@@ -64,7 +64,8 @@ Cluster usual_cluster(const DeviceModel& device) {
                          .receiver_copies = links.receiver_copies};
   cluster.between_nodes = {.latency = kLatencyBetween,
                            .seconds_per_byte = 1 / (kReached * links.between)};
-  cluster.sends_wait = device.own_memory;  // by NCCL, where the host's memory is copied by MPI
+  cluster.sends_wait = device.own_memory;     // by NCCL, where the host's memory is copied by MPI
+  cluster.late_weights = !device.own_memory;  // Pipeline::spread_weights()
   cluster.memory_bytes = device.memory_bytes;
   return cluster;
 }

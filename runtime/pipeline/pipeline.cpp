@@ -50,7 +50,6 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
                    Network& network, Device& device)
     : blueprint_(blueprint),
       replicas_(grid.replicas),
-      shares_updates_(config.optimizer.is_shared_by(grid.replicas)),
       device_(device),
       dtype_(dtype_named(config.run.precision)),
       evaluation_batch_(config.run.eval_batch > 0 ? config.run.eval_batch
@@ -61,7 +60,8 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
   Traffic passing = traffic(model, layout, input, config.pipeline.micro_batch_size, dtype_);
   check_agreement(fingerprint(model, layout, passing), network.world());
   make_stages(config, device);
-  if (shares_updates_) {
+  const bool shares_updates = config.optimizer.is_shared_by(grid.replicas);
+  if (shares_updates) {
     const int replica = network.replicas().rank();
     for (auto& stage : stages_) stage->weights().share(replicas_, replica);
   }
@@ -73,6 +73,7 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
   links_ = std::make_unique<Links>(network, programs.training, window,
                                    config.pipeline.wire == "bf16", device);
   if (replicas_ > 1) reduce_ = network.reduce_group(device);
+  if (shares_updates) late_weights_ = std::make_unique<LateWeights>(stages_, *reduce_);
   if (replicas_ > 1 && config.model.norm_replicas) {
     exchange_ = std::make_unique<ReplicaExchange>(network.replicas());
   }
@@ -200,16 +201,23 @@ void Pipeline::begin_step(bool gradients_stay) {
 }
 
 void Pipeline::spread_weights() {
-  if (!shares_updates_) return;
-  for (auto& stage : stages_) {
-    stage->weights().each_shared_value([this](const Tensor& values, std::span<const int64_t> cuts) {
-      reduce_->gather(values, cuts);
-    });
-  }
-  reduce_->finish();
+  if (!late_weights_) return;
+  late_weights_->start();
+  // Nobody looks at them before they are here.
   for (StateEntry* entry : state_) {
     if (entry->is_shared()) entry->changed();
   }
+  // A step that is replayed cannot wait for what was started outside of it.
+  if (!device_.host_addressable()) await_weights();
+}
+
+void Pipeline::await_weights() {
+  if (late_weights_) late_weights_->await_all();
+}
+
+void Pipeline::drain() {
+  await_weights();
+  links_->drain();
 }
 
 void Pipeline::end_step() {

@@ -13,6 +13,7 @@
 #include "runtime/comm/network.h"
 #include "runtime/configuration/config.h"
 #include "runtime/pipeline/executor.h"
+#include "runtime/pipeline/late_weights.h"
 #include "runtime/pipeline/replica_exchange.h"
 #include "runtime/stage/stage.h"
 
@@ -51,10 +52,13 @@ class Pipeline {
 
   void begin_step(bool gradients_stay = false);  // as Stage's
   void end_step();  // after the replicas' sums, before the next begin_step()
-  // Where replicas share the updates out: gives every replica the weights that the others have
-  // changed. Collective over the replicas, after the weights were. Else does nothing.
+  // Where replicas share the updates out: starts giving every replica the weights that the others
+  // have changed. Collective over the replicas, after the weights were. Else does nothing.
   void spread_weights();
-  void drain() { links_->drain(); }
+  // Waits until they are here. run() needs no such call; whoever else reads weights, or changes
+  // them, does.
+  void await_weights();
+  void drain();  // waits until this rank owes the others nothing
 
   [[nodiscard]] const Blueprint& blueprint() const { return blueprint_; }
   [[nodiscard]] const FieldsRead& reads() const { return reads_; }
@@ -82,7 +86,6 @@ class Pipeline {
   const Blueprint& blueprint_;
   int position_ = 0;
   int replicas_ = 1;
-  bool shares_updates_ = false;
   Device& device_;
   std::vector<std::unique_ptr<Stage>> stages_;  // held here, ascending
   std::vector<Stage*> stages_by_index_;         // all; null where held elsewhere
@@ -90,6 +93,7 @@ class Pipeline {
   FieldsRead reads_;
   std::unique_ptr<Links> links_;
   std::unique_ptr<ReduceGroup> reduce_;
+  std::unique_ptr<LateWeights> late_weights_;  // null: updates are not shared
   std::unique_ptr<ReplicaExchange> exchange_;  // null: norms are of one replica
   std::unique_ptr<TiedGradients> tied_;        // null: nothing that is trained is tied
   DType dtype_ = DType::F32;

@@ -49,6 +49,7 @@ struct Cluster {
   // smallest that the schedule can run with (schedule/proof/window.h), as NCCL's do. False: sends
   // never wait.
   bool sends_wait = false;
+  bool late_weights = true;  // as PipelineCosts'
   int64_t memory_bytes = 0;  // of each rank's device; 0: no limit
 };
 

@@ -92,6 +92,7 @@ PipelineCosts pipeline_costs(const Arrangement& candidate, const Schedule& sched
   costs.between_nodes = cluster.between_nodes;
   costs.replicas = candidate.replicas;
   costs.updates_are_shared = candidate.shared;
+  costs.late_weights = cluster.late_weights;
   costs.barrier = candidate.barrier;
   costs.update.assign(schedule.ranks, 0.0);
   const bool halves = runs(schedule, Op::BackwardWeight);

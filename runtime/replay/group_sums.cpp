@@ -4,10 +4,22 @@
 #include <map>
 
 namespace penstock {
+namespace {
+
+// Of so many bytes, those that pass in one go: as many as are under way at once
+// (runtime/comm/mpi/mpi_reduce.h), but not in too many slices.
+double slice_of(double bytes) {
+  constexpr double kLeast = 8 << 20;
+  constexpr double kSlices = 256;
+  return std::max(kLeast, bytes / kSlices);
+}
+
+}  // namespace
 
 GroupSums::GroupSums(const Job& job)
     : job_(job),
       moved_(halves_before_update(job.costs) * half_sum_share(job.costs)),
+      spread_(spread_bytes(job.costs, job.schedule)),
       groups_(job.costs.reduce.size()),
       free_at_(static_cast<size_t>(job.ranks()), 0.0) {
   for (size_t stage = 0; stage < groups_.size(); ++stage) {
@@ -76,17 +88,13 @@ double GroupSums::move_slice(const Group& group, int stage, double now, double b
 }
 
 std::optional<double> GroupSums::advance(int stage, double now, Ports& ports) {
-  // As large as what is under way at once (runtime/comm/mpi/mpi_reduce.h), but not too many.
-  constexpr double kLeastOfABucket = 8 << 20;
-  constexpr double kSlicesOfABucket = 256;
   Group& group = groups_[static_cast<size_t>(stage)];
   if (group.moved == 0) {
     const double moment = earliest(group, stage);
     if (moment > now) return moment;
   }
   const double all = moved_ * job_.costs.reduce[static_cast<size_t>(stage)][group.next].bytes;
-  const double slice =
-      std::min(all - group.moved, std::max(kLeastOfABucket, all / kSlicesOfABucket));
+  const double slice = std::min(all - group.moved, slice_of(all));
   const double done = move_slice(group, stage, now, slice, ports);
   group.moved += slice;
   if (group.moved < all) return done;
@@ -100,15 +108,35 @@ std::optional<double> GroupSums::advance(int stage, double now, Ports& ports) {
   return earliest(group, stage);
 }
 
+bool GroupSums::are_late(int stage) const {
+  const auto s = static_cast<size_t>(stage);
+  return job_.costs.late_weights && spread_[s] > 0 && !groups_[s].link->receiver_copies;
+}
+
+std::optional<double> GroupSums::send_weights(int stage, double now, Ports& ports) {
+  Group& group = groups_[static_cast<size_t>(stage)];
+  const double all = spread_[static_cast<size_t>(stage)];
+  const double slice = std::min(all - group.weights_moved, slice_of(all));
+  const double done = move_slice(group, stage, now, slice, ports);
+  group.weights_moved += slice;
+  if (group.weights_moved < all) return done;
+  group.weights_there = done + group.link->latency;
+  return std::nullopt;
+}
+
 double GroupSums::spread(double now, Ports& ports) const {
-  double end = now;
-  const std::vector<double> bytes = spread_bytes(job_.costs, job_.schedule);
-  std::vector<bool> done(bytes.size(), false);  // by position: its stages go one after another
+  std::vector<double> bytes(static_cast<size_t>(job_.schedule.ranks), 0.0);
+  std::vector<int> stage_of(bytes.size(), -1);  // one that the position holds
   for (int stage = 0; stage < std::ssize(groups_); ++stage) {
-    const auto position =
-        static_cast<size_t>(job_.schedule.rank_of_stage[static_cast<size_t>(stage)]);
-    if (bytes[position] == 0 || done[position]) continue;
-    done[position] = true;
+    const int rank = job_.schedule.rank_of_stage[static_cast<size_t>(stage)];
+    if (are_late(stage)) continue;
+    bytes[static_cast<size_t>(rank)] += spread_[static_cast<size_t>(stage)];
+    stage_of[static_cast<size_t>(rank)] = stage;
+  }
+  double end = now;
+  for (size_t position = 0; position < bytes.size(); ++position) {
+    if (bytes[position] == 0) continue;
+    const int stage = stage_of[position];
     const Group& group = groups_[static_cast<size_t>(stage)];
     double here = move_slice(group, stage, now, bytes[position], ports) + group.link->latency;
     if (group.link->receiver_copies) here += bytes[position] * group.link->seconds_per_byte;

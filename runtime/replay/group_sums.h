@@ -23,8 +23,17 @@ class GroupSums {
   // At the moment at which the next bucket of the stage begins, or its next slice. Returns that of
   // what comes after it, if anything, or the same moment's, where another group has kept a member.
   [[nodiscard]] std::optional<double> advance(int stage, double now, Ports& ports);
-  // Where updates are shared: when all have the weights that others had ready at `now`.
+  // Where weights are a part of the update: when all have those that others had ready at `now`.
   [[nodiscard]] double spread(double now, Ports& ports) const;
+  // Whether the stage's weights come late instead, from the beginning of the step on.
+  [[nodiscard]] bool are_late(int stage) const;
+  // At the moment at which the next slice of these begins. Returns that of the one after it; after
+  // the last one nothing, and arrival() says when all members have them.
+  [[nodiscard]] std::optional<double> send_weights(int stage, double now, Ports& ports);
+  // -1: not all are sent yet.
+  [[nodiscard]] double arrival(int stage) const {
+    return groups_[static_cast<size_t>(stage)].weights_there;
+  }
   // When the last sum of all groups has ended.
   [[nodiscard]] double end() const { return end_; }
 
@@ -34,6 +43,8 @@ class GroupSums {
     int members = 0;            // that have come
     size_t next = 0;            // bucket
     double moved = 0;           // bytes of it that each member has moved
+    double weights_moved = 0;   // likewise of its weights
+    double weights_there = -1;  // when all members have them
     const LinkTimes* link = nullptr;
     std::vector<double> away;  // by replica: the share of the other members on other nodes
   };
@@ -46,6 +57,7 @@ class GroupSums {
 
   const Job& job_;
   double moved_;                 // share of a bucket's bytes that passes each member
+  std::vector<double> spread_;   // by stage: bytes of weights that do
   std::vector<Group> groups_;    // by stage
   std::vector<double> free_at_;  // by rank: when its last sum has ended
   double end_ = 0;

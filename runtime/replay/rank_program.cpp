@@ -49,6 +49,7 @@ void RankPrograms::list_wires(const Job& job, const Edges& edges) {
 
 void RankPrograms::list_steps(const Job& job, const Edges& edges) {
   bool any = false;
+  std::vector<bool> forwarded(static_cast<size_t>(job.schedule.stages), false);
   for (const auto& instructions : job.schedule.program) {
     auto& steps = program.emplace_back();
     steps.reserve(instructions.size());
@@ -62,6 +63,9 @@ void RankPrograms::list_steps(const Job& job, const Edges& edges) {
         step.event = int64_t{step.wire} * job.schedule.micro_batches + instruction.micro_batch;
       } else if (is_compute(instruction.op)) {
         step.kind = RankStep::Kind::Compute;
+        if (instruction.op == Op::Forward && !forwarded[static_cast<size_t>(step.stage)]) {
+          forwarded[static_cast<size_t>(step.stage)] = step.is_first_forward = true;
+        }
         step.seconds =
             seconds_of(job.costs.stage[static_cast<size_t>(instruction.stage)], instruction.op);
       }

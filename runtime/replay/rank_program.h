@@ -16,6 +16,7 @@ struct RankStep {
   enum class Kind : uint8_t { Compute, Send, Receive, Nothing };
   Kind kind = Kind::Nothing;
   bool completes_gradients = false;  // the last weight gradient of `stage`, and that is summed
+  bool is_first_forward = false;     // of `stage`
   int stage = 0;
   int wire = 0;        // of a message: its directed edge
   int64_t event = -1;  // of a message: its number, 0 .. RankPrograms::messages - 1

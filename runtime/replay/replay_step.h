@@ -10,7 +10,8 @@
 //              is done; every member moves 2 (D-1)/D of the bytes, and of those the part for
 //              members on other nodes passes its card, out and in
 //   update     when all gradients of all ranks of the job are there; where replicas share it out,
-//              sums move (D-1)/D before it, and the weights as much after it
+//              sums move (D-1)/D before it
+//   weights    that come late share the cards with what the first forwards send
 //
 // A discrete-event simulation: ranks run ahead by themselves, but what passes a card waits until
 // nothing else can come before it.

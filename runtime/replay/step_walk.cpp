@@ -16,7 +16,8 @@ StepWalk::StepWalk(const Job& job, uint64_t step)
       noise_(job, step),
       ports_(job),
       sums_(job),
-      ranks_(static_cast<size_t>(job.ranks())) {
+      ranks_(static_cast<size_t>(job.ranks())),
+      want_weights_(static_cast<size_t>(job.schedule.stages)) {
   const auto replicas = static_cast<size_t>(job.costs.replicas);
   wires_.resize(replicas * programs_.wires.size());
   arrivals_.assign(replicas * programs_.messages, kNotSent);
@@ -24,6 +25,7 @@ StepWalk::StepWalk(const Job& job, uint64_t step)
 }
 
 ReplayedStep StepWalk::run() {
+  for (int position = 0; position < positions_; ++position) begin_weights(0, position, 0);
   for (int rank = job_.ranks() - 1; rank >= 0; --rank) runnable_.push_back(rank);
   while (true) {
     while (!runnable_.empty()) {
@@ -43,8 +45,28 @@ void StepWalk::queue(Turn turn) {
   turns_.push(turn);
 }
 
+void StepWalk::begin_weights(int stage, int position, double now) {
+  for (; stage < job_.schedule.stages; ++stage) {
+    if (job_.schedule.rank_of_stage[static_cast<size_t>(stage)] != position) continue;
+    if (sums_.are_late(stage)) return queue({.time = now, .stage = stage, .of_weights = true});
+  }
+}
+
+void StepWalk::send_weights(int stage, double now) {
+  if (const auto next = sums_.send_weights(stage, now, ports_)) {
+    return queue({.time = *next, .stage = stage, .of_weights = true});
+  }
+  for (const int rank : std::exchange(want_weights_[static_cast<size_t>(stage)], {})) {
+    runnable_.push_back(rank);
+  }
+  begin_weights(stage + 1, job_.schedule.rank_of_stage[static_cast<size_t>(stage)],
+                sums_.arrival(stage));
+}
+
 void StepWalk::take_turn(const Turn& turn) {
-  if (turn.stage < 0) {
+  if (turn.of_weights) {
+    send_weights(turn.stage, turn.time);
+  } else if (turn.stage < 0) {
     move_slice(turn.transfer, turn.time);
   } else if (const auto next = sums_.advance(turn.stage, turn.time, ports_)) {
     queue({.time = *next, .stage = turn.stage});
@@ -111,8 +133,7 @@ bool StepWalk::execute(int number) {
     case RankStep::Kind::Receive:
       return receive(number, step);
     case RankStep::Kind::Compute:
-      compute(number, step);
-      return true;
+      return compute(number, step);
     case RankStep::Kind::Nothing:
       return true;
   }
@@ -208,16 +229,23 @@ bool StepWalk::receive(int number, const RankStep& step) {
   return true;
 }
 
-void StepWalk::compute(int number, const RankStep& step) {
+bool StepWalk::compute(int number, const RankStep& step) {
   Rank& rank = ranks_[static_cast<size_t>(number)];
+  const bool wants_weights = step.is_first_forward && sums_.are_late(step.stage);
+  if (wants_weights && sums_.arrival(step.stage) < 0) {
+    want_weights_[static_cast<size_t>(step.stage)].push_back(number);
+    return false;
+  }
   const double start = rank.clock;
   rank.clock += step.seconds * noise_.factor(number, rank.next);
+  if (wants_weights) wait(rank, sums_.arrival(step.stage));
   last_compute_ = std::max(last_compute_, rank.clock);
-  if (!step.completes_gradients) return;
+  if (!step.completes_gradients) return true;
   rank.owed += sums_.owed(step.stage);
   if (const auto begin = sums_.completed(step.stage, replica_of(number), start, rank.clock)) {
     queue({.time = *begin, .stage = step.stage});
   }
+  return true;
 }
 
 ReplayedStep StepWalk::ended() {

@@ -50,11 +50,13 @@ class StepWalk {
     int replica = 0;
     double ready = 0, left = 0, slice = 0;  // left, slice: bytes
   };
-  // A transfer whose next slice is to go, or (stage >= 0) a group whose next bucket begins.
+  // A transfer whose next slice is to go, or (stage >= 0) a group whose next bucket begins, or the
+  // next slice of its weights.
   struct Turn {
     double time = 0;
     int64_t place = 0;  // among those of the same time: who came first
     int transfer = -1, stage = -1;
+    bool of_weights = false;
     bool operator>(const Turn& other) const {
       return time != other.time ? time > other.time : place > other.place;
     }
@@ -77,11 +79,14 @@ class StepWalk {
   [[nodiscard]] bool execute(int number);
   [[nodiscard]] bool send(int number, const RankStep& step);
   [[nodiscard]] bool receive(int number, const RankStep& step);
-  void compute(int number, const RankStep& step);
+  [[nodiscard]] bool compute(int number, const RankStep& step);
   [[nodiscard]] double through(const RankStep& step, int replica, double ready);
   void arrive(const RankStep& step, int replica, double when);
   void begin_transfer(const RankStep& step, int replica, double ready);
   void move_slice(int number, double now);
+  // The weights of the first stage from this one on that has the same ranks set out.
+  void begin_weights(int stage, int position, double now);
+  void send_weights(int stage, double now);
   void take_turn(const Turn& turn);
   void queue(Turn turn);
   [[nodiscard]] ReplayedStep ended();
@@ -97,6 +102,7 @@ class StepWalk {
   std::vector<double> arrivals_;  // of messages, likewise
   std::vector<double> received_;  // of the last messages of each wire, as many as the window
   std::vector<int> runnable_;
+  std::vector<std::vector<int>> want_weights_;  // by stage: the ranks that wait for them
   std::vector<Transfer> transfers_;
   std::vector<int> spare_transfers_;
   int64_t turns_queued_ = 0;

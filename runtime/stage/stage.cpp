@@ -141,6 +141,7 @@ Tensors Stage::run(Segment& segment, const MicroBatch& batch, bool record, bool 
   for (size_t i = segment.plan->first; i < segment.plan->last; ++i) {
     if (record) tape.begin_part(i);
     if (plan_.pop[i] >= 0) x.push_back(std::move(skips[static_cast<size_t>(plan_.pop[i])]));
+    if (await_weights_) await_weights_(i);
     x = layers_[i]->forward(now, x);
     if (batch.pass.probe != nullptr && !recomputing) {
       batch.pass.probe->output(layers_[i]->name(), batch.global_index(), {x.data(), x.size()});

@@ -62,6 +62,10 @@ class Stage {
   }
   // Called between ops, so that messages of other ranks move.
   void set_progress(const std::function<void()>& progress) { progress_ = progress; }
+  // Called before a layer's forward: returns when the weights that layers up to this one read are
+  // here, which may be on their way from other replicas.
+  using AwaitWeights = std::function<void(size_t layer)>;
+  void set_await_weights(AwaitWeights await) { await_weights_ = std::move(await); }
 
   // ---- the verbs of a schedule
   // Tuples hold what passes between neighbouring layers, then the skips that cross the stage's end:
@@ -131,6 +135,7 @@ class Stage {
   size_t entering_ = 0;  // tensors of the tuple of inputs
   StagePlan plan_;
   std::function<void()> progress_;
+  AwaitWeights await_weights_;  // empty: all weights are here at all times
   StageWeights weights_;
   std::deque<Stash> stashes_;  // every one ever needed
   std::vector<Stash*> spare_;  // of those, not in use

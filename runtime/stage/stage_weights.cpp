@@ -77,12 +77,15 @@ void StageWeights::begin_reduction(WithPart start) {
       });
 }
 
-void StageWeights::each_shared_value(const WithPart& visit) const {
-  for (const std::vector<Part>& parts : shared_) {
-    for (const Part& part : parts) {
-      if (part.values) visit(part.values, part.cuts);
+std::vector<StageWeights::SharedValues> StageWeights::shared_values() const {
+  std::vector<SharedValues> all;
+  for (size_t bucket = shared_.size(); bucket-- > 0;) {
+    for (const Part& part : shared_[bucket]) {
+      if (!part.values) continue;
+      all.push_back({gradients_.buckets()[bucket].first_layer, part.values, part.cuts});
     }
   }
+  return all;
 }
 
 // What follows the layers' gradients, the step sums, everybody wants whole.

@@ -54,8 +54,15 @@ class StageWeights {
   using WithPart = std::function<void(const Tensor& part, std::span<const int64_t> cuts)>;
   // As StageGradients' with the same name; `start` is called with each bucket's parts.
   void begin_reduction(WithPart start);
-  // The values that are shared, part by part: what each replica has updated, all others want.
-  void each_shared_value(const WithPart& visit) const;
+  // Values that layers from `first_layer` on read, of which each replica updates its own part, and
+  // which all others want.
+  struct SharedValues {
+    size_t first_layer = 0;
+    Tensor values;
+    std::span<const int64_t> cuts;
+  };
+  // All that are shared, in layer order: a layer reads nothing of those that begin behind it.
+  [[nodiscard]] std::vector<SharedValues> shared_values() const;
 
  private:
   void allocate_values(uint64_t seed, Device& device, const IsDrawn& is_drawn);

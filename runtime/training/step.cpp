@@ -132,6 +132,7 @@ void Step::settle() {
   trusts_ = !record.left_out && !clipped;
   record.rolled_back = made && !trusts_;
   if (record.rolled_back) {
+    pipeline_.await_weights();
     undo_.restore();
     optimizer_->set_steps(optimizer_->steps() - 1);
     if (record.left_out) undo_.restore_statistics();
@@ -165,9 +166,11 @@ std::string Step::why_left_out() {
 
 void Step::with_averages(const std::function<void()>& work) {
   if (!average_) return work();
+  pipeline_.await_weights();
   average_->swap_in();
   pipeline_.spread_weights();
   work();
+  pipeline_.await_weights();
   average_->swap_out();
   pipeline_.spread_weights();
 }

@@ -170,6 +170,36 @@ TEST_P(Reduce, SharesSumsOutWhereverTheCutsAre) {
   }
 }
 
+// One of several that are under way, in any order.
+TEST_P(Reduce, WaitsForOneBufferOfSeveral) {
+  constexpr int64_t kElements = 900001;
+  std::vector<int64_t> cuts;
+  for (int r = 0; r <= ranks_; ++r) cuts.push_back(kElements * r / ranks_);
+  std::vector<Tensor> buffers;
+  for (int i = 0; i < 6; ++i) {
+    buffers.push_back(buffer(kElements));
+    std::vector<float> values(kElements, -1.0F);  // but for the own part, where the rank's number
+    std::fill(values.begin() + cuts[static_cast<size_t>(rank_)],
+              values.begin() + cuts[static_cast<size_t>(rank_) + 1],
+              static_cast<float>(10 * i + rank_));
+    device_.copy_from_host(buffers.back(), values.data(), buffers.back().size_bytes());
+  }
+  for (const Tensor& tensor : buffers) group_->gather(tensor, cuts);
+  for (const size_t i : {size_t{0}, size_t{3}, size_t{1}, size_t{5}}) {
+    group_->wait(buffers[i]);
+    const std::vector<float> values = values_of<float>(device_, buffers[i]);
+    for (int r = 0; r < ranks_; ++r) {
+      for (const int64_t at :
+           {cuts[static_cast<size_t>(r)], cuts[static_cast<size_t>(r) + 1] - 1}) {
+        ASSERT_EQ(values[static_cast<size_t>(at)],
+                  static_cast<float>(10 * i + static_cast<size_t>(r)))
+            << i;
+      }
+    }
+  }
+  group_->finish();
+}
+
 TEST_P(Reduce, SteadyStateMakesNoRequestsAndNoMemory) {
   const std::vector<Tensor> buffers = {buffer(1500000), buffer(100)};
   std::vector<int64_t> cuts(static_cast<size_t>(ranks_), 0);

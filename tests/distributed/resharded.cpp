@@ -24,7 +24,7 @@ void load_and_save(const Config& config, const std::string& checkpoint, const St
   Step step(config, pipeline, station);
   step.continue_from(point.progress);
   load_state(point.checkpoint, pipeline.state(), station.device, world);
-  const Saver saver(config, run_file, "", pipeline, station);
+  Saver saver(config, run_file, "", pipeline, station);
   (void)CheckpointWriter(world, station.device).save(saver.request(step.progress()));
 }
 

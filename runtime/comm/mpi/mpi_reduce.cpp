@@ -110,6 +110,14 @@ void MpiReduceGroup::progress() {
   }
 }
 
+void MpiReduceGroup::wait(const Tensor& buffer) {
+  const auto has_come = [&] {
+    progress();
+    return is_done(buffer);
+  };
+  pollers_.wait_until(has_come, name_);
+}
+
 void MpiReduceGroup::finish() {
   const auto all_are_summed = [this] {
     progress();

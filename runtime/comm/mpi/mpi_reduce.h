@@ -44,6 +44,7 @@ class MpiReduceGroup final : public ReduceGroup, private Poller {
   void scatter(const Tensor& buffer, std::span<const int64_t> cuts) override;
   void gather(const Tensor& buffer, std::span<const int64_t> cuts) override;
   void progress() override;
+  void wait(const Tensor& buffer) override;
   void finish() override;
   // check_gradients(), for those who start() later.
   void check(const Tensor& buffer) const;

@@ -90,12 +90,11 @@ int halves_before_update(const PipelineCosts& costs) {
 }
 
 std::vector<double> spread_bytes(const PipelineCosts& costs, const Schedule& schedule) {
-  std::vector<double> bytes(static_cast<size_t>(schedule.ranks), 0.0);
-  if (!costs.updates_are_shared) return bytes;
-  for (size_t stage = 0; stage < costs.reduce.size(); ++stage) {
+  std::vector<double> bytes(static_cast<size_t>(schedule.stages), 0.0);
+  if (!costs.updates_are_shared || costs.reduce.empty()) return bytes;
+  for (size_t stage = 0; stage < bytes.size(); ++stage) {
     for (const ReduceBucket& bucket : costs.reduce[stage]) {
-      bytes[static_cast<size_t>(schedule.rank_of_stage[stage])] +=
-          half_sum_share(costs) * bucket.bytes;
+      bytes[stage] += half_sum_share(costs) * bucket.bytes;
     }
   }
   return bytes;

@@ -48,6 +48,9 @@ struct PipelineCosts {
   // Each replica updates a share of the weights: what a sum moves is halved, and after the update
   // all get the weights that the others have changed.
   bool updates_are_shared = false;
+  // These come while the next step's first forwards run, where the receiver does not copy; false:
+  // they are a part of the update.
+  bool late_weights = true;
   // By stage, in the order they become complete; empty: nothing to sum.
   std::vector<std::vector<ReduceBucket>> reduce = {};
   // By rank: time of the OptimizerStep once all gradients are there; empty: 0
@@ -68,7 +71,7 @@ void check_costs(const PipelineCosts& costs, const Schedule& schedule);
 [[nodiscard]] double half_sum_share(const PipelineCosts& costs);
 // How many halves there are before the update: 2, or 1 where updates are shared.
 [[nodiscard]] int halves_before_update(const PipelineCosts& costs);
-// What passes between the replicas after it, on each rank of the schedule: 0 where there is
+// Of the weights of each stage, what passes between the replicas after it: 0 where there is
 // nothing.
 [[nodiscard]] std::vector<double> spread_bytes(const PipelineCosts& costs,
                                                const Schedule& schedule);

@@ -44,7 +44,8 @@ class Simulation {
         events_(schedule),
         happened_(events_.count(), 0),
         rank_(schedule.ranks),
-        reduction_(schedule.stages) {
+        reduction_(schedule.stages),
+        weights_there_(schedule.stages, 0.0) {
     make_wires();
     find_reductions();
     timeline_.rank.resize(schedule.ranks);
@@ -52,6 +53,7 @@ class Simulation {
       timeline_.rank[r].reserve(schedule.program[r].size());
       if (!costs.begins.empty()) rank_[r].clock = costs.begins[r];
     }
+    send_weights();
   }
 
   Timeline run() {
@@ -152,6 +154,7 @@ class Simulation {
     }
     const double start = state.clock;
     state.clock += duration(instruction);
+    if (instruction.op == Op::Forward) wait(state, weights_there_[instruction.stage]);
     if (const int64_t caused = events_.caused_by(instruction); caused >= 0) {
       happened_[caused] = state.clock;
     }
@@ -180,7 +183,24 @@ class Simulation {
     state.clock = until;
   }
 
-  // ---- sums over the replicas
+  // ---- what passes between the replicas
+  [[nodiscard]] bool weights_are_late() const {
+    return costs_.late_weights && !costs_.replica_link.receiver_copies;
+  }
+
+  void send_weights() {
+    if (!weights_are_late()) return;
+    const LinkTimes& link = costs_.replica_link;
+    const std::vector<double> bytes = spread_bytes(costs_, schedule_);
+    std::vector<double> sent(rank_.size(), 0.0);
+    for (int stage = 0; stage < schedule_.stages; ++stage) {
+      const int rank = schedule_.rank_of_stage[stage];
+      if (bytes[stage] == 0) continue;
+      sent[rank] += bytes[stage] * link.seconds_per_byte;
+      weights_there_[stage] = rank_[rank].clock + link.latency + sent[rank];
+    }
+  }
+
   void find_reductions() {
     if (costs_.replicas == 1 || costs_.reduce.empty()) return;
     for (const auto& program : schedule_.program) {
@@ -231,17 +251,26 @@ class Simulation {
       return std::max(state.clock + state.owed, state.sums_end);
     };
     for (const RankState& state : rank_) all_there = std::max(all_there, there(state));
-    const std::vector<double> spread = spread_bytes(costs_, schedule_);
-    const LinkTimes& link = costs_.replica_link;
+    const std::vector<double> weights = time_of_weights();
     for (int rank = 0; rank < schedule_.ranks; ++rank) {
       auto& spans = timeline_.rank[rank];
       if (spans.empty() || spans.back().instruction.op != Op::OptimizerStep) continue;
       const double ready = costs_.barrier ? all_there : there(rank_[rank]);
-      spans.back().end = ready + (costs_.update.empty() ? 0 : costs_.update[rank]);
-      if (spread[rank] > 0) {
-        spans.back().end += link.latency + spread[rank] * link.seconds_per_byte;
-      }
+      spans.back().end = ready + (costs_.update.empty() ? 0 : costs_.update[rank]) + weights[rank];
     }
+  }
+
+  // By rank, as a part of its update.
+  [[nodiscard]] std::vector<double> time_of_weights() const {
+    std::vector<double> seconds(rank_.size(), 0.0);
+    if (weights_are_late()) return seconds;
+    const std::vector<double> bytes = spread_bytes(costs_, schedule_);
+    for (int stage = 0; stage < schedule_.stages; ++stage) {
+      double& sum = seconds[schedule_.rank_of_stage[stage]];
+      if (bytes[stage] > 0 && sum == 0) sum = costs_.replica_link.latency;
+      sum += bytes[stage] * costs_.replica_link.seconds_per_byte;
+    }
+    return seconds;
   }
 
   const Schedule& schedule_;
@@ -251,8 +280,9 @@ class Simulation {
   ScheduleEvents events_;
   std::vector<double> happened_;  // by event; of a message: when it is there
   std::vector<RankState> rank_;
-  std::vector<Reduction> reduction_;  // by stage
-  std::vector<Wire> wires_;           // two of each edge
+  std::vector<Reduction> reduction_;   // by stage
+  std::vector<double> weights_there_;  // likewise: when those of other replicas are
+  std::vector<Wire> wires_;            // two of each edge
   Timeline timeline_;
 };
 

@@ -17,10 +17,14 @@
 //              receiver copies, the bytes move while the rank waits, and after its last
 //              instruction. Its TimedInstruction lasts from the first bucket to the last.
 //   update     starts on every rank when all gradients of all ranks are there, since the clip norm
-//              needs every one; it must be the last instruction of a rank to take time. Where
-//              Without a barrier it starts when all of the rank's own are there. Where
-//              replicas share it out, a sum is the first of its two halves, 1 latency and (D-1)/D
-//              of the bytes, and the weights take the other after the update.
+//              needs every one; without a barrier when all of the rank's own are there. It must be
+//              the last instruction of a rank to take time. Where replicas share it out, a sum is
+//              the first of its two halves, 1 latency and (D-1)/D of the bytes, and the weights
+//              take the other.
+//   weights    that other replicas have updated, where they come late (PipelineCosts), set out when
+//              the rank begins the step, those of its first stage first; the first forward of a
+//              stage ends when all of its own are there, or later. Else they are a part of the
+//              update.
 //
 // Links are not shared: different edges, and a rank's messages and sums, do not slow one another.
 #pragma once

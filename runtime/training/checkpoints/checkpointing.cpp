@@ -8,8 +8,7 @@
 
 namespace penstock {
 
-Checkpointing::Checkpointing(const Config& config, const Saver& saver, const Station& station,
-                             Note note)
+Checkpointing::Checkpointing(const Config& config, Saver& saver, const Station& station, Note note)
     : config_(config.checkpoint),
       saver_(saver),
       network_(station.network),

@@ -21,7 +21,7 @@ class Checkpointing {
  public:
   using Note = std::function<void(const std::string& line)>;
   // `note` tells the user something, on rank 0. All else must outlive this.
-  Checkpointing(const Config& config, const Saver& saver, const Station& station, Note note);
+  Checkpointing(const Config& config, Saver& saver, const Station& station, Note note);
 
   // For this rank's StepVote: whether one is due by the clock, which is rank 0's; whether a thread
   // of this rank writes.
@@ -55,7 +55,7 @@ class Checkpointing {
   void attempt(const std::function<void()>& work);
 
   const CheckpointConfig& config_;
-  const Saver& saver_;
+  Saver& saver_;
   Network& network_;
   Note note_;
   CheckpointWriter writer_;

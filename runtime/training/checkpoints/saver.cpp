@@ -4,7 +4,7 @@
 
 namespace penstock {
 
-Saver::Saver(const Config& config, std::string run_file, std::string run, const Pipeline& pipeline,
+Saver::Saver(const Config& config, std::string run_file, std::string run, Pipeline& pipeline,
              const Station& station)
     : config_(config),
       run_file_(std::move(run_file)),
@@ -12,7 +12,8 @@ Saver::Saver(const Config& config, std::string run_file, std::string run, const 
       pipeline_(pipeline),
       network_(station.network) {}
 
-CheckpointRequest Saver::request(const Progress& progress) const {
+CheckpointRequest Saver::request(const Progress& progress) {
+  pipeline_.await_weights();
   const PipelineConfig& pipeline = config_.pipeline;
   CheckpointRequest request;
   add_tensors(request);

@@ -16,19 +16,19 @@ class Saver {
  public:
   // `run_file`: the configuration as text; `run`: the identity of the run (CheckpointState::run).
   // All else must outlive this.
-  Saver(const Config& config, std::string run_file, std::string run, const Pipeline& pipeline,
+  Saver(const Config& config, std::string run_file, std::string run, Pipeline& pipeline,
         const Station& station);
 
   // What the pipeline's state tables hold, as it is at `progress`, for <out>/checkpoints/step-...:
-  // references, each tensor from one stage.
-  [[nodiscard]] CheckpointRequest request(const Progress& progress) const;
+  // references, each tensor from one stage. Waits for weights that are on their way.
+  [[nodiscard]] CheckpointRequest request(const Progress& progress);
 
  private:
   void add_tensors(CheckpointRequest& request) const;
 
   const Config& config_;
   std::string run_file_, run_;
-  const Pipeline& pipeline_;
+  Pipeline& pipeline_;
   Network& network_;
 };
 

@@ -77,6 +77,12 @@ TEST(ReplayStep, IsTheSimulatorsWhereNothingIsShared) {
         expect_simulated(job);
         job.ranks_per_node = 1;
         expect_simulated(job);
+        job.costs.updates_are_shared = true;
+        expect_simulated(job);
+        job.costs.late_weights = false;
+        expect_simulated(job);
+        job.ranks_per_node = 0;
+        expect_simulated(job);
       }
     }
   }
@@ -150,6 +156,26 @@ TEST(ReplayStep, OnlyWhatLeavesTheNodePassesItsCard) {
   const double moved = 2.0 * 2 / 3 * 30;
   EXPECT_NEAR(replay_step(job).step_s, 3 + 2 * (moved / 2), 1e-9);
   EXPECT_NEAR(replay_step(job).busiest_card_s, moved, 1e-9);
+}
+
+// Weights that come late share the card with one another, and the forwards wait for them; those
+// that do not pass it after the update.
+TEST(ReplayStep, WeightsOfTheRanksOfANodeShareItsCard) {
+  constexpr int kReplicas = 4;
+  Job job{.schedule = lowered("gpipe", 2, 1, 1, "none", kReplicas), .ranks_per_node = 2};
+  job.costs.replicas = kReplicas;
+  job.costs.updates_are_shared = true;
+  job.costs.stage.assign(2, {.forward = 1, .backward = 2});
+  job.costs.reduce = {{{.ready = 1, .bytes = 40}}, {{.ready = 1, .bytes = 80}}};
+  job.costs.between_nodes.seconds_per_byte = 0.1;
+  const double first = 0.75 * 40 * 0.1;
+  const double second = 0.75 * 80 * 0.1;
+  // Both groups' weights pass at once, the first stage's first; then the first stage's sum waits
+  // for nothing, as the second's has passed while it differentiated.
+  EXPECT_NEAR(replay_step(job).step_s, first + second + 2 + std::max(second, 2.0) + first, 1e-9);
+  job.costs.late_weights = false;
+  EXPECT_NEAR(replay_step(job).step_s, 1 + 1 + 2 + std::max(second, 2.0) + first + first + second,
+              1e-9);
 }
 
 TEST(ReplayStep, StragglersAndJitterFollowTheSeedAlone) {

@@ -208,6 +208,49 @@ TEST(Sums, MovedByTheRankItselfHideOnlyWhereItWaits) {
   EXPECT_EQ(time_of(s, costs), makespan(plain) + 5);
 }
 
+// Two stages on two ranks: what a rank's first forward needs comes while it runs, and holds it up.
+TEST(Weights, OfOtherReplicasComeDuringTheFirstForward) {
+  const Schedule s = lower(gpipe(2, 2), kStep);
+  PipelineCosts costs = link_costs(s);
+  costs.replicas = 4;  // a byte costs 3/4 of a byte's time before the update, and as much after it
+  costs.replica_link = {.latency = 0.25, .seconds_per_byte = 1};
+  costs.updates_are_shared = true;
+  const auto with_bytes = [&](double first, double second) {
+    costs.reduce = {{{.ready = 0, .bytes = first}}, {{.ready = 0, .bytes = second}}};
+    return simulate(s, costs);
+  };
+  const double plain = 3 * (kForward + kBackward);
+  const double fits = (kForward - 0.25) / 0.75;
+  EXPECT_EQ(makespan(with_bytes(fits, 2 * fits)), plain);
+  const Timeline later = with_bytes(fits + 4, 0);
+  EXPECT_EQ(later.rank[0][0].end, kForward + 3);
+  EXPECT_EQ(makespan(later), plain + 3 + std::max(0.0, 0.25 + 0.75 * (fits + 4) - kBackward));
+  costs.late_weights = false;
+  EXPECT_EQ(makespan(with_bytes(fits, 0)), plain + kForward);
+  costs.late_weights = true;
+  costs.replica_link.receiver_copies = true;
+  EXPECT_GE(makespan(with_bytes(fits, 0)), plain + kForward);
+}
+
+TEST(Weights, OfTheStagesOfARankComeOneAfterAnother) {
+  const Schedule s = lower(zb_v(2, 1), kStep);
+  PipelineCosts costs = link_costs(s);
+  costs.replicas = 2;  // a byte costs half of its time
+  costs.replica_link.seconds_per_byte = 1;
+  costs.updates_are_shared = true;
+  costs.reduce.resize(4);
+  costs.reduce[0] = {{.ready = 0, .bytes = 20}};
+  costs.reduce[3] = {{.ready = 0, .bytes = 40}};
+  const Timeline t = simulate(s, costs);
+  const auto forward = [&](int stage) {
+    return *std::find_if(t.rank[0].begin(), t.rank[0].end(), [&](const TimedInstruction& span) {
+      return span.instruction == Instruction{Op::Forward, stage, 0};
+    });
+  };
+  EXPECT_EQ(forward(0).end, 10);
+  EXPECT_EQ(forward(3).end, 30);
+}
+
 TEST(Update, WaitsForTheGradientsOfAllRanks) {
   const Schedule s = lower(one_f_one_b(3, 4), kStep);
   PipelineCosts costs = link_costs(s);
