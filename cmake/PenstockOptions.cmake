@@ -26,8 +26,9 @@ target_compile_options(
 target_link_options(penstock_options INTERFACE LINKER:--build-id)
 if(PENSTOCK_SANITIZE)
   # The code of tests (targets with the property PENSTOCK_TEST_CODE) is not what is looked at: without the checks of undefined
-  # behaviour it compiles in half the time.
-  target_compile_options(penstock_options INTERFACE -fsanitize=${PENSTOCK_SANITIZE} -fno-sanitize-recover=all
+  # behaviour it compiles in half the time. Without the check of null pointers, at which the program stops anyway, the rest takes a
+  # seventh less.
+  target_compile_options(penstock_options INTERFACE -fsanitize=${PENSTOCK_SANITIZE} -fno-sanitize-recover=all -fno-sanitize=null
                                                        $<$<BOOL:$<TARGET_PROPERTY:PENSTOCK_TEST_CODE>>:-fno-sanitize=undefined>
                                                        -fno-omit-frame-pointer -Wno-error) # of what GCC 12 sees in its own checks
   target_link_options(penstock_options INTERFACE -fsanitize=${PENSTOCK_SANITIZE})
