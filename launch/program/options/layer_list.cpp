@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kernels/error.h"
+#include "launch/program/options/toml_value.h"
 
 namespace penstock {
 namespace {
@@ -78,6 +79,10 @@ std::string layer_text(const Value& value) {
   std::ostringstream out;
   out << toml::value<Value>(value);
   return out.str();
+}
+
+std::string layer_text(const std::string& text) {
+  return toml_string(text);
 }
 
 std::string layer_text(double number) {

@@ -68,6 +68,7 @@ void read_key(const std::string& section, const toml::key& toml_key, const toml:
 }
 
 std::string toml_text(const OptionValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return toml_string(*text);
   std::ostringstream out;
   if (const auto* flag = std::get_if<bool>(&value)) {
     out << toml::value<bool>(*flag);
@@ -75,8 +76,6 @@ std::string toml_text(const OptionValue& value) {
     out << toml::value<int64_t>(*integer);
   } else if (const auto* number = std::get_if<double>(&value)) {
     return number_text(*number);
-  } else if (const auto* text = std::get_if<std::string>(&value)) {
-    out << toml::value<std::string>(*text);
   }
   return out.str();
 }

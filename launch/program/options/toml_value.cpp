@@ -72,6 +72,19 @@ std::string excerpt(const toml::node& node) {
   return shortened(std::move(text));
 }
 
+// toml++ 3.3 puts a text of several lines between ''' even where ''' is in it, or, where it may not
+// write several lines, between single quotes, which forbid line feeds: nobody can read either.
+std::string toml_string(const std::string& text) {
+  using Flags = toml::format_flags;
+  Flags flags = toml::toml_formatter::default_flags;
+  if (text.find('\n') != std::string::npos) {
+    flags &= ~(Flags::allow_multi_line_strings | Flags::allow_literal_strings);
+  }
+  std::ostringstream out;
+  out << toml::toml_formatter(toml::value<std::string>(text), flags);
+  return out.str();
+}
+
 toml::table parse_toml(const std::string& text, const std::string& name, const std::string& what) {
   if (const int line = overnested_line(text); line > 0) {
     fail_input(fmt::format("{}:{}: nested too deeply for a {}", name, line, what));

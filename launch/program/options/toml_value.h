@@ -17,6 +17,9 @@ namespace penstock {
 // A node as the user may have written it, short enough for a message of one line.
 [[nodiscard]] std::string excerpt(const toml::node& node);
 
+// A text as a file has it, quotes included, on one line.
+[[nodiscard]] std::string toml_string(const std::string& text);
+
 // A file with such nodes. Throws Error(Input) naming file and line for what is no TOML, or nested
 // too deeply; `what` is "run file", `name` stands for the file in messages.
 [[nodiscard]] toml::table parse_toml(const std::string& text, const std::string& name,

@@ -46,6 +46,27 @@ TEST(OptionTable, EveryKeySurvivesARunFile) {
   EXPECT_EQ(write_run_file(back), write_run_file(changed));
 }
 
+// toml++ put a text of several lines with ''' in it between ''', and the run could not be resumed.
+TEST(OptionTable, TextsSurviveARunFileWhateverIsInThem) {
+  std::string ascii;
+  for (int c = 0; c < 128; ++c) ascii += static_cast<char>(c);
+  for (const std::string& text : {std::string("a\n'''b"), std::string("\"\"\"\n\\x'"), ascii,
+                                  std::string("\u00e9 \u20ac \u2028 \U0001f600\n'"),
+                                  std::string("'"), std::string("'''\n'''"), std::string("\n")}) {
+    Config config;
+    config.data.validation = text;
+    LayerConfig& layer = config.model.sequence.emplace_back();
+    layer.kind = layer.name = text;
+    layer.options.emplace("key" + text, text);
+    const Config back = parsed(write_run_file(config)).config;
+    EXPECT_EQ(back.data.validation, text);
+    ASSERT_EQ(back.model.sequence.size(), 1U);
+    EXPECT_EQ(back.model.sequence[0].kind, text);
+    EXPECT_EQ(back.model.sequence[0].name, text);
+    EXPECT_TRUE(back.model.sequence[0].options.contains("key" + text));
+  }
+}
+
 TEST(OptionTable, DefaultsAreAllowedAndSurviveARunFile) {
   const Config back = parsed(write_run_file(Config{})).config;
   for (const Option& option : option_table()) {
