@@ -37,6 +37,7 @@ MpiReduceGroup::MpiReduceGroup(CommHandle comm, const std::string& name, Memory&
                                Pollers& pollers, int64_t& requests_made)
     : comm_(std::move(comm)),
       name_("summing gradients over " + name),
+      wanted_("weights updated by " + name),
       memory_(memory),
       pollers_(pollers),
       requests_made_(requests_made),
@@ -115,7 +116,7 @@ void MpiReduceGroup::wait(const Tensor& buffer) {
     progress();
     return is_done(buffer);
   };
-  pollers_.wait_until(has_come, name_);
+  pollers_.wait_until(has_come, wanted_);
 }
 
 void MpiReduceGroup::finish() {

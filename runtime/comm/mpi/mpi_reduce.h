@@ -44,7 +44,7 @@ class MpiReduceGroup final : public ReduceGroup, private Poller {
   void scatter(const Tensor& buffer, std::span<const int64_t> cuts) override;
   void gather(const Tensor& buffer, std::span<const int64_t> cuts) override;
   void progress() override;
-  void wait(const Tensor& buffer) override;
+  void wait(const Tensor& buffer) override;  // says that it was given to gather()
   void finish() override;
   // check_gradients(), for those who start() later.
   void check(const Tensor& buffer) const;
@@ -101,7 +101,8 @@ class MpiReduceGroup final : public ReduceGroup, private Poller {
   [[nodiscard]] int member_of(size_t other) const;
 
   CommHandle comm_;
-  std::string name_;
+  std::string name_;    // for errors and the diary: what finish() waits for
+  std::string wanted_;  // likewise wait()
   Memory& memory_;
   Pollers& pollers_;
   int64_t& requests_made_;
