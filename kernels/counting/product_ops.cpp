@@ -190,9 +190,9 @@ class CountingAttention final : public AttentionOps {
  private:
   static constexpr double kSoftmax = 5;  // maximum, difference, exp, sum, quotient
 
-  // The tiles of kernels/cpu/attention.cpp: scores (and their gradients) in fp32, narrowed copies,
-  // and fp32 sums of the key gradients where those are narrow. Where bf16 is emulated, the operands
-  // of their products in fp32 as well, and the passes over those.
+  // The tiles of kernels/cpu/loops/tiled_attention.h: scores (and their gradients) in fp32,
+  // narrowed copies, panels of q (and g), k and v, and fp32 sums of the key gradients. Where bf16
+  // is emulated, the operands of their products in fp32 as well, and the passes over those.
   struct Scratch {
     Scratch(Tally& tally, const AttentionSizes& sizes, DType dtype, const AttentionMask& mask,
             const AttentionOptions& options, bool backward) {
@@ -200,11 +200,10 @@ class CountingAttention final : public AttentionOps {
           attention_grid(sizes, options.causal, mask.starts != nullptr, tally.model().threads);
       const bool narrow = dtype != DType::F32;
       const int blocks = backward ? 2 : 1;
-      wide = tally.scratch(blocks * grid.block_elements(), DType::F32);
-      if (narrow) narrowed = tally.scratch(blocks * grid.block_elements(), dtype);
-      if (narrow && backward) {
-        sums = tally.scratch(2 * grid.samples * grid.heads * sizes.keys * sizes.depth, DType::F32);
-      }
+      wide = tally.scratch(blocks * grid.block(sizes), DType::F32);
+      if (narrow) narrowed = tally.scratch(blocks * grid.block(sizes), dtype);
+      panels = tally.scratch(blocks * grid.query_panel(sizes) + 2 * grid.key_panel(sizes), dtype);
+      if (backward) sums = tally.scratch(2 * grid.key_panel(sizes), DType::F32);
       if (!narrow || !tally.model().emulates_bf16) return;
       const AttentionWidening widening =
           attention_widening(sizes, grid, attention_view(sizes, options), backward);
@@ -213,7 +212,7 @@ class CountingAttention final : public AttentionOps {
       }
       tally.convert(widening.all);
     }
-    Tensor wide, narrowed, sums;
+    Tensor wide, narrowed, panels, sums;
     std::vector<Tensor> widened;
   };
 

@@ -8,8 +8,6 @@
 namespace penstock {
 namespace {
 
-using Strides = std::array<int64_t, 4>;
-
 [[noreturn]] void misfit(const char* op, const Tensor& a, const Tensor& b, const Tensor& c) {
   fail_internal(std::string(op) + ": " + a.shape().text() + " " + name_of(a.dtype()) + ", " +
                 b.shape().text() + " " + name_of(b.dtype()) + " and " + c.shape().text() + " " +
@@ -81,13 +79,13 @@ class CpuDenseOps final : public DenseOps {
                       b.shape() == (transpose_b ? Shape{batch, n, k} : Shape{batch, k, n}) &&
                       a.dtype() == c.dtype() && b.dtype() == c.dtype();
     if (!fits) misfit("matmul", a, b, c);
-    return {.batch = {1, batch},
+    return {.batch = batch,
             .m = m,
             .n = n,
             .k = k,
-            .a = transpose_a ? Strides{0, m * k, 1, m} : Strides{0, m * k, k, 1},
-            .b = transpose_b ? Strides{0, k * n, 1, k} : Strides{0, k * n, n, 1},
-            .c = {0, m * n, n, 1},
+            .a = transpose_a ? MatrixStrides{m * k, 1, m} : MatrixStrides{m * k, k, 1},
+            .b = transpose_b ? MatrixStrides{k * n, 1, k} : MatrixStrides{k * n, n, 1},
+            .c = {m * n, n, 1},
             .a_type = a.dtype(),
             .b_type = b.dtype(),
             .c_type = c.dtype(),

@@ -1,14 +1,12 @@
-// kernels/cpu/loops/attention_tiles.h -- how attention is cut into tiles, and the strides of a
-// tile's matrix products. Pure arithmetic; the mathematics is in tiled_attention.h.
+// kernels/cpu/loops/attention_tiles.h -- how attention is cut into tiles. Pure arithmetic; the
+// mathematics is in tiled_attention.h.
 //
-// q and out are [batch, T, heads * depth], k and v [batch, T, kv_heads * depth]: the heads of one
-// position lie side by side, so a head's matrix has rows of stride heads * depth. The T x T
-// matrices of a tile (scores, probabilities) are dense blocks [samples, heads, rows, stride] in
-// scratch memory.
+// What a tile multiplies are dense matrices in scratch memory: panels, copies of its heads' rows of
+// q, k and v (attention_panels.h), and blocks, its part of the T x T matrices (scores,
+// probabilities), [samples, heads, rows, keys].
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 
 #include "kernels/ops/attention_shape.h"
@@ -24,37 +22,28 @@ struct AttentionTile {
   int64_t member;          // of each group: query head = (kv_head + i) * group + member
   int64_t row, rows;
   int64_t key, keys;
-  int64_t stride;    // elements between two rows of a score block
-  bool first, last;  // the first that adds to the key gradients of these heads, the last
+  bool first, last;  // of the tiles with these heads of keys
 
-  [[nodiscard]] int64_t lines() const { return samples * heads * rows; }
-  [[nodiscard]] int64_t block_elements() const { return lines() * stride; }
+  [[nodiscard]] int64_t matrices() const { return samples * heads; }
+  [[nodiscard]] int64_t lines() const { return matrices() * rows; }
 };
-
-// Element strides of (sample, head, row, column), as MatmulPlan wants them.
-using TileStrides = std::array<int64_t, 4>;
-
-[[nodiscard]] inline TileStrides transposed(const TileStrides& s) {
-  return {s[0], s[1], s[3], s[2]};
-}
-// Of q and out; of k and v.
-[[nodiscard]] inline TileStrides query_strides(const AttentionSizes& s) {
-  return {s.queries * s.width(), s.group() * s.depth, s.width(), 1};
-}
-[[nodiscard]] inline TileStrides key_strides(const AttentionSizes& s) {
-  return {s.keys * s.kv_width(), s.depth, s.kv_width(), 1};
-}
-[[nodiscard]] inline TileStrides block_strides(const AttentionTile& tile) {
-  return {tile.heads * tile.rows * tile.stride, tile.rows * tile.stride, tile.stride, 1};
-}
 
 // The tiles' common extents. A tile is one head's rows at least, however many keys they see; it has
 // more heads, and then more samples, as long as its fp32 scores stay within a budget that a
 // thread's cache holds beside what a backward needs of the same size. Always whole divisors, so
 // that a run has few distinct product shapes.
 struct AttentionGrid {
-  int64_t samples, heads, rows, stride;  // heads: of keys
-  [[nodiscard]] int64_t block_elements() const { return samples * heads * rows * stride; }
+  int64_t samples, heads, rows;  // heads: of keys
+  // Elements of the largest block, of a panel of queries, and of one of keys.
+  [[nodiscard]] int64_t block(const AttentionSizes& s) const {
+    return samples * heads * rows * s.keys;
+  }
+  [[nodiscard]] int64_t query_panel(const AttentionSizes& s) const {
+    return samples * heads * rows * s.depth;
+  }
+  [[nodiscard]] int64_t key_panel(const AttentionSizes& s) const {
+    return samples * heads * s.keys * s.depth;
+  }
 };
 
 [[nodiscard]] inline int64_t largest_divisor(int64_t of, int64_t at_most) {
@@ -73,15 +62,13 @@ struct AttentionGrid {
   constexpr int64_t kBlockRows = 128;
   constexpr int64_t kLeastRows = 64;
   constexpr int64_t kTileElements = int64_t{128} << 10;  // a thread's: half of a MiB
-  constexpr int64_t kLine = 16;                          // rows of scores start at cache lines
+  constexpr int64_t kStep = 16;                          // what products like multiples of
   const int64_t budget = kTileElements * threads;
-  const auto whole_lines = [](int64_t n) { return (n + kLine - 1) / kLine * kLine; };
   AttentionGrid grid{};
-  const int64_t rows =
-      causal ? std::clamp(whole_lines(s.queries / 4), kLeastRows, kBlockRows) : kBlockRows;
+  const int64_t quarter = (s.queries / 4 + kStep - 1) / kStep * kStep;
+  const int64_t rows = causal ? std::clamp(quarter, kLeastRows, kBlockRows) : kBlockRows;
   grid.rows = std::min(rows, s.queries);
-  grid.stride = whole_lines(s.keys);
-  const int64_t matrix = std::max<int64_t>(grid.rows * grid.stride, 1);
+  const int64_t matrix = std::max<int64_t>(grid.rows * s.keys, 1);
   grid.heads = largest_divisor(s.kv_heads, budget / matrix);
   const bool all_heads = grid.heads == s.kv_heads && !packed;
   grid.samples = all_heads ? largest_divisor(s.batch, budget / (matrix * grid.heads)) : 1;
@@ -119,7 +106,6 @@ void for_tile_extents(const AttentionSizes& s, const AttentionGrid& grid, const 
     tile.heads = grid.heads;
     tile.row = rows == left ? s.queries - left : (s.queries / grid.rows - 1) * grid.rows;
     tile.rows = rows;
-    tile.stride = grid.stride;
     for (tile.key = 0; tile.key <= tile.row; tile.key += step) {
       tile.keys = tile.row + tile.rows - tile.key;
       f(tile);
@@ -147,7 +133,6 @@ void for_tiles(const AttentionSizes& s, const AttentionGrid& grid, const Attenti
         tile.rows = std::min(grid.rows, s.queries - tile.row);
         tile.key = first_key(view, grid, sample, tile.row);
         tile.keys = (view.causal ? tile.row + tile.rows : s.keys) - tile.key;
-        tile.stride = grid.stride;
         tile.first = i == 0;
         tile.last = i + 1 == s.group() * blocks;
         f(tile);

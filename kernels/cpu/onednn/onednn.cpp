@@ -24,10 +24,6 @@ void convert(To* to, const From* from, int64_t elements, int threads) {
   }
 }
 
-void check(dnnl_status_t status, const char* what) {
-  if (status != dnnl_success) fail_library(what, dnnl::error(status, "see ONEDNN_VERBOSE=1"));
-}
-
 }  // namespace
 
 OneDnn::State::State(int thread_count, Memory& scratch_memory, Bf16 bf16)
@@ -61,7 +57,7 @@ std::string OneDnn::isa() const {
 
 Prepared::Prepared(OneDnn::State& state, dnnl::primitive primitive, const dnnl_api::Desc& scratch,
                    const std::vector<Argument>& arguments)
-    : primitive_(std::move(primitive)), scratch_bytes_(scratch.get_size()) {
+    : primitive_(std::move(primitive)), scratch_bytes_(static_cast<int64_t>(scratch.get_size())) {
   auto add = [&](int name, const dnnl_api::Desc& desc) {
     memories_.emplace_back(desc, state.engine, nullptr);
     arguments_.push_back({name, memories_.back().get()});
@@ -77,23 +73,28 @@ void OneDnn::State::use_threads() const {
 }
 
 void Prepared::run(OneDnn::State& state, std::initializer_list<const void*> buffers) {
-  // The C calls: the C++ execute() copies its arguments into new memory at every call.
-  auto point = [](dnnl_memory_t memory, const void* buffer) {
-    check(dnnl_memory_set_data_handle(memory, const_cast<void*>(buffer)), "a memory object");
-  };
-  size_t i = 0;
-  for (const void* buffer : buffers) point(arguments_[i++].memory, buffer);
   Tensor scratch;
-  if (scratch_bytes_ > 0) {
-    scratch = state.scratch(static_cast<int64_t>(scratch_bytes_), DType::U8);
-    point(arguments_[i++].memory, scratch.raw());
-  }
-  if (i != arguments_.size()) fail_internal("a oneDNN primitive was run with missing buffers");
+  if (scratch_bytes_ > 0) scratch = state.scratch(scratch_bytes_, DType::U8);
   state.use_threads();
-  check(dnnl_primitive_execute(primitive_.get(), state.stream.get(), static_cast<int>(i),
-                               arguments_.data()),
+  check(execute(state, {buffers.begin(), buffers.size()},
+                scratch_bytes_ > 0 ? scratch.raw() : nullptr),
         "the execution of a primitive");
-  check(dnnl_stream_wait(state.stream.get()), "waiting for a primitive");
+}
+
+dnnl_status_t Prepared::execute(OneDnn::State& state, std::span<const void* const> buffers,
+                                const void* scratch) noexcept {
+  const size_t count = buffers.size() + (scratch_bytes_ > 0 ? 1 : 0);
+  if (count != arguments_.size()) return dnnl_invalid_arguments;  // buffers are missing
+  // The C calls: the C++ execute() copies its arguments into new memory at every call.
+  for (size_t i = 0; i < count; ++i) {
+    const void* buffer = i < buffers.size() ? buffers[i] : scratch;
+    const dnnl_status_t status =
+        dnnl_memory_set_data_handle(arguments_[i].memory, const_cast<void*>(buffer));
+    if (status != dnnl_success) return status;
+  }
+  const dnnl_status_t status = dnnl_primitive_execute(primitive_.get(), state.stream.get(),
+                                                      static_cast<int>(count), arguments_.data());
+  return status != dnnl_success ? status : dnnl_stream_wait(state.stream.get());
 }
 
 Packing::Packing(OneDnn::State& state, const dnnl_api::Desc& value, const dnnl_api::Desc& packed)
@@ -167,6 +168,10 @@ void fail_library(const std::string& what, const dnnl::error& error) {
   const std::string text = "oneDNN " + library_version() + " refused " + what + ": " +
                            error.what() + " (status " + std::to_string(error.status) + ")";
   fail_by(error.status == dnnl_out_of_memory ? Fault::Memory : Fault::Bug, text);
+}
+
+void check(dnnl_status_t status, const char* what) {
+  if (status != dnnl_success) fail_library(what, dnnl::error(status, "see ONEDNN_VERBOSE=1"));
 }
 
 void widen(float* to, const bfloat16* from, int64_t elements, int threads) {

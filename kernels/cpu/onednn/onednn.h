@@ -23,15 +23,17 @@
 
 namespace penstock {
 
-// c[batch.., m, n] = f(scale a b + bias + (accumulate ? c : 0)), any element strides, outer two
-// axes are batch. Zero extents are fine; k == 0 is a product of zeros. A fused function gives the
-// bits that activation_forward would give on the fp32 result (but for the sign of a zero, on old
-// CPUs); Tanh wants a dense c.
+// Element strides of (matrix, row, column).
+using MatrixStrides = std::array<int64_t, 3>;
+
+// c[batch, m, n] = f(scale a b + bias + (accumulate ? c : 0)), any element strides. Zero extents
+// are fine; k == 0 is a product of zeros. A fused function gives the bits that activation_forward
+// would give on the fp32 result (but for the sign of a zero, on old CPUs); Tanh wants a dense c.
+// Fast where the matrices are dense, by rows or by columns.
 struct MatmulPlan {
-  std::array<int64_t, 2> batch{1, 1};
+  int64_t batch = 1;
   int64_t m = 0, n = 0, k = 0;
-  // Element strides of (batch0, batch1, row, column) of a [m, k], b [k, n] and c [m, n].
-  std::array<int64_t, 4> a{}, b{}, c{};
+  MatrixStrides a{}, b{}, c{};  // of a [m, k], b [k, n] and c [m, n]
   DType a_type = DType::F32, b_type = DType::F32, c_type = DType::F32;
   float scale = 1.0F;       // multiplies the product; not together with a bias
   bool accumulate = false;  // add to c

@@ -9,62 +9,8 @@
 namespace penstock {
 namespace {
 
-using Strides = std::array<int64_t, 4>;
-
-std::string text(const MatmulPlan& p) {
-  return "a product [" + std::to_string(p.m) + ", " + std::to_string(p.k) + "] x [" +
-         std::to_string(p.k) + ", " + std::to_string(p.n) + "], batch " +
-         std::to_string(p.batch[0] * p.batch[1]) + ", " + name_of(p.a_type) + " x " +
-         name_of(p.b_type) + " -> " + name_of(p.c_type);
-}
-
 int64_t elements_of_c(const MatmulPlan& plan) {
-  return plan.batch[0] * plan.batch[1] * plan.m * plan.n;
-}
-
-// Leading batch axes of extent 1 are left out: the library has faster code for fewer axes.
-dnnl_api::Desc descriptor(const MatmulPlan& plan, const Strides& extents, const Strides& strides,
-                          DType type) {
-  const int unused = plan.batch[0] != 1 ? 0 : plan.batch[1] != 1 ? 1 : 2;
-  return {dnnl::memory::dims(extents.begin() + unused, extents.end()), library_type(type),
-          dnnl::memory::dims(strides.begin() + unused, strides.end())};
-}
-
-dnnl_api::Desc matrix(const MatmulPlan& plan, int64_t rows, int64_t columns, const Strides& strides,
-                      DType type) {
-  return descriptor(plan, {plan.batch[0], plan.batch[1], rows, columns}, strides, type);
-}
-
-dnnl::primitive_attr attributes(const MatmulPlan& plan) {
-  dnnl::post_ops ops;
-  if (plan.scale != 1.0F) {
-    dnnl_api::append_eltwise(ops, dnnl::algorithm::eltwise_linear, plan.scale);
-  }
-  if (plan.accumulate) ops.append_sum(1.0F);
-  if (plan.fused == Fused::Relu) {
-    dnnl_api::append_eltwise(ops, dnnl::algorithm::eltwise_relu, 0.0F);
-  }
-  dnnl::primitive_attr attr = new_attributes();
-  attr.set_post_ops(ops);
-  return attr;
-}
-
-Prepared make_product(OneDnn::State& state, const MatmulPlan& plan) {
-  if (plan.scale != 1.0F && plan.bias) fail_internal(text(plan) + " has both a scale and a bias");
-  const dnnl_api::Desc a = matrix(plan, plan.m, plan.k, plan.a, plan.a_type);
-  const dnnl_api::Desc b = matrix(plan, plan.k, plan.n, plan.b, plan.b_type);
-  const dnnl_api::Desc c = matrix(plan, plan.m, plan.n, plan.c, plan.c_type);
-  const dnnl_api::Desc bias =
-      plan.bias ? descriptor(plan, {1, 1, 1, plan.n}, {plan.n, plan.n, plan.n, 1}, DType::F32)
-                : dnnl_api::Desc();
-  try {
-    const auto desc = dnnl_api::matmul(state.engine, a, b, bias, c, attributes(plan));
-    std::vector<Argument> arguments = {{DNNL_ARG_DST, c}, {DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}};
-    if (plan.bias) arguments.push_back({DNNL_ARG_BIAS, bias});
-    return {state, std::type_identity<dnnl::matmul>{}, desc, arguments};
-  } catch (const dnnl::error& error) {
-    fail_library(text(plan), error);
-  }
+  return plan.batch * plan.m * plan.n;
 }
 
 // The value itself, where it is of that type, or its bf16 copy. The library's blocked layouts are
@@ -83,51 +29,48 @@ const void* as_type(OneDnn::State& state, Weight& weight, DType type) {
   return form.packed.raw();
 }
 
-// Calls body(offset in strided memory, offset in a copy [batch.., rows, columns + padding]) for
+// Calls body(offset in strided memory, offset in a copy [batch, rows, columns + padding]) for
 // each element. Columns that lie side by side are worked on several at a time.
 template <class Body>
-void for_each_element(const MatmulPlan& plan, int64_t rows, int64_t columns, const Strides& strides,
-                      int64_t padding, int threads, Body body) {
-  const int64_t lines = plan.batch[0] * plan.batch[1] * rows;
+void for_each_element(const MatmulPlan& plan, int64_t rows, int64_t columns,
+                      const MatrixStrides& strides, int64_t padding, int threads, Body body) {
+  const int64_t lines = plan.batch * rows;
 #pragma omp parallel for schedule(static) num_threads(threads)
   for (int64_t line = 0; line < lines; ++line) {
-    const int64_t row = line % rows;
-    const int64_t b1 = line / rows % plan.batch[1];
-    const int64_t b0 = line / rows / plan.batch[1];
-    const int64_t start = b0 * strides[0] + b1 * strides[1] + row * strides[2];
+    const int64_t start = line / rows * strides[0] + line % rows * strides[1];
     const int64_t to = line * (columns + padding);
-    if (strides[3] == 1) {
+    if (strides[2] == 1) {
 #pragma GCC ivdep
       for (int64_t j = 0; j < columns; ++j) body(start + j, to + j);
     } else {
-      for (int64_t j = 0; j < columns; ++j) body(start + j * strides[3], to + j);
+      for (int64_t j = 0; j < columns; ++j) body(start + j * strides[2], to + j);
     }
   }
 }
 
-Strides dense(const MatmulPlan& plan, int64_t rows, int64_t columns) {
-  return {plan.batch[1] * rows * columns, rows * columns, columns, 1};
+MatrixStrides dense(int64_t rows, int64_t columns) {
+  return {rows * columns, columns, 1};
 }
 
 // An operand that the library does not read where it lies: numbers that the CPU cannot multiply in
 // bf16 are widened, and rows get their padding.
 struct Operand {
   int64_t rows, columns;
-  Strides& strides;
+  MatrixStrides& strides;
   DType& type;
   bool& pad;
 
   [[nodiscard]] bool copied() const { return type == DType::BF16 || pad; }
-  [[nodiscard]] bool by_columns() const { return strides[2] == 1 && strides[3] != 1; }
+  [[nodiscard]] bool by_columns() const { return strides[1] == 1 && strides[2] != 1; }
   [[nodiscard]] int64_t padding() const { return pad ? kRowPadding : 0; }
   // Lines that lie together, and how long they are.
   [[nodiscard]] int64_t lines() const { return by_columns() ? columns : rows; }
   [[nodiscard]] int64_t length() const { return by_columns() ? rows : columns; }
   // From now on this is the copy: dense by rows, or by columns where those lie together.
-  void becomes_copy(const MatmulPlan& plan) {
+  void becomes_copy() {
     const bool swaps = by_columns();
-    strides = dense(plan, lines(), length() + padding());
-    if (swaps) std::swap(strides[2], strides[3]);
+    strides = dense(lines(), length() + padding());
+    if (swaps) std::swap(strides[1], strides[2]);
     type = DType::F32;
     pad = false;
   }
@@ -148,10 +91,9 @@ class Copy {
     const int64_t lines = operand.lines();
     const int64_t length = operand.length();
     const int64_t padding = operand.padding();
-    scratch_ =
-        state.scratch(plan.batch[0] * plan.batch[1] * lines * (length + padding), DType::F32);
-    Strides order = operand.strides;
-    if (operand.by_columns()) std::swap(order[2], order[3]);
+    scratch_ = state.scratch(plan.batch * lines * (length + padding), DType::F32);
+    MatrixStrides order = operand.strides;
+    if (operand.by_columns()) std::swap(order[1], order[2]);
     float* to = scratch_.data<float>();
     const auto copy_from = [&](auto* from) {
       for_each_element(plan, lines, length, order, padding, state.threads,
@@ -162,13 +104,17 @@ class Copy {
     } else {
       copy_from(static_cast<const float*>(data));
     }
-    operand.becomes_copy(plan);
+    operand.becomes_copy();
     data = to;
   }
 
  private:
   Tensor scratch_;
 };
+
+Product make_product(OneDnn::State& state, const MatmulPlan& plan) {
+  return {state, plan};
+}
 
 bool has_bf16(const MatmulPlan& plan) {
   return plan.a_type == DType::BF16 || plan.b_type == DType::BF16 || plan.c_type == DType::BF16;
@@ -184,7 +130,7 @@ void round_result(OneDnn::State& state, const MatmulPlan& plan, void* c, Run run
   if (plan.c_type != DType::BF16) return run(plan, c);
   MatmulPlan wide = plan;
   const Tensor wide_c = state.scratch(elements_of_c(plan), DType::F32);
-  wide.c = dense(plan, plan.m, plan.n);
+  wide.c = dense(plan.m, plan.n);
   wide.c_type = DType::F32;
   auto* wide_data = wide_c.data<float>();
   auto* narrow_data = static_cast<bfloat16*>(c);
@@ -201,9 +147,8 @@ void round_result(OneDnn::State& state, const MatmulPlan& plan, void* c, Run run
 // Tanh is a pass of its own: inside a product its last bit depends on the library's code for it.
 void product_then_tanh(OneDnn& dnn, MatmulPlan plan, void* c, const void* a, const void* b,
                        const float* bias) {
-  const Strides whole = dense(plan, plan.m, plan.n);
-  if (plan.c[2] != whole[2] || plan.c[3] != 1 || (plan.batch[1] > 1 && plan.c[1] != whole[1]) ||
-      (plan.batch[0] > 1 && plan.c[0] != whole[0])) {
+  const MatrixStrides whole = dense(plan.m, plan.n);
+  if (plan.c[1] != whole[1] || plan.c[2] != 1 || (plan.batch > 1 && plan.c[0] != whole[0])) {
     fail_internal(text(plan) + " has a tanh over a result that is not dense");
   }
   plan.fused = Fused::None;
@@ -216,10 +161,10 @@ void empty_product(OneDnn& dnn, const MatmulPlan& plan, void* c, const float* bi
   if (plan.accumulate && !plan.bias && plan.fused == Fused::None) return;
   MatmulPlan zero = plan;
   zero.k = 1;
-  zero.a = dense(plan, plan.m, 1);
-  zero.b = dense(plan, 1, plan.n);
+  zero.a = dense(plan.m, 1);
+  zero.b = dense(1, plan.n);
   zero.a_type = zero.b_type = plan.c_type;
-  const int64_t elements = plan.batch[0] * plan.batch[1] * std::max(plan.m, plan.n);
+  const int64_t elements = plan.batch * std::max(plan.m, plan.n);
   const std::vector<float> zeros(static_cast<size_t>(elements), 0.0F);
   dnn.matmul(zero, c, zeros.data(), zeros.data(), bias);
 }
@@ -227,10 +172,10 @@ void empty_product(OneDnn& dnn, const MatmulPlan& plan, void* c, const float* bi
 }  // namespace
 
 size_t PlanHash::operator()(const MatmulPlan& p) const {
-  return hash_fields(1, p.batch[0], p.batch[1], p.m, p.n, p.k, p.a[0], p.a[1], p.a[2], p.a[3],
-                     p.b[0], p.b[1], p.b[2], p.b[3], p.c[0], p.c[1], p.c[2], p.c[3], p.a_type,
-                     p.b_type, p.c_type, std::bit_cast<uint32_t>(p.scale), p.accumulate, p.bias,
-                     p.pad_a, p.pad_b, p.fused);
+  return hash_fields(1, p.batch, p.m, p.n, p.k, p.a[0], p.a[1], p.a[2], p.b[0], p.b[1], p.b[2],
+                     p.c[0], p.c[1], p.c[2], p.a_type, p.b_type, p.c_type,
+                     std::bit_cast<uint32_t>(p.scale), p.accumulate, p.bias, p.pad_a, p.pad_b,
+                     p.fused);
 }
 
 void OneDnn::matmul(const MatmulPlan& plan, void* c, const void* a, const void* b,
@@ -246,12 +191,7 @@ void OneDnn::matmul(const MatmulPlan& plan, void* c, const void* a, const void* 
       matmul(wide, wide_c, a, b, bias);
     });
   }
-  Prepared& product = state_->entry(state_->products, plan, make_product);
-  if (plan.bias) {
-    product.run(*state_, {c, a, b, bias});
-  } else {
-    product.run(*state_, {c, a, b});
-  }
+  state_->entry(state_->products, plan, make_product).run(*state_, c, a, b, bias);
 }
 
 void OneDnn::prepare(const MatmulPlan& plan) {
@@ -259,10 +199,10 @@ void OneDnn::prepare(const MatmulPlan& plan) {
   MatmulPlan typed = plan;
   const bool emulated = must_emulate(*state_, plan);
   for (Operand operand : {operand_a(typed), operand_b(typed)}) {
-    if (operand.pad || (emulated && operand.copied())) operand.becomes_copy(plan);
+    if (operand.pad || (emulated && operand.copied())) operand.becomes_copy();
   }
   if (emulated && plan.c_type == DType::BF16) {
-    typed.c = dense(plan, plan.m, plan.n);
+    typed.c = dense(plan.m, plan.n);
     typed.c_type = DType::F32;
   }
   (void)state_->entry(state_->products, typed, make_product);
@@ -287,8 +227,8 @@ void OneDnn::widened_matmul(const MatmulPlan& plan, void* c, const void* a, cons
   auto* result = static_cast<std::byte*>(c);
   for (int64_t first = 0; first < plan.n; first += most) {
     piece.n = std::min(most, plan.n - first);
-    const auto at = static_cast<size_t>(first * plan.c[3]) * size_of(plan.c_type);
-    matmul(piece, result + at, a, value + first * plan.b[3], plan.bias ? bias + first : nullptr);
+    const auto at = static_cast<size_t>(first * plan.c[2]) * size_of(plan.c_type);
+    matmul(piece, result + at, a, value + first * plan.b[2], plan.bias ? bias + first : nullptr);
   }
 }
 

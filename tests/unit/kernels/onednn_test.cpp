@@ -54,36 +54,71 @@ TEST(OneDnn, MakesPrimitivesForTheThreadsOfItsDevice) {
   EXPECT_EQ(threads_of_this_process(), before);
 }
 
-// The scores of two sequences with three heads: q k^T / sqrt(d), read in place from [b, t, heads
-// d].
+// The scores of three heads: q k^T / sqrt(d), read in place from [t, heads d].
 TEST(OneDnn, StridedBatchesScaleAndAccumulate) {
   Rig rig;
-  const int64_t b = 2, heads = 3, t = 5, d = 16, width = heads * d;
-  const Tensor q = random(rig, {b, t, width}, 1);
-  const Tensor k = random(rig, {b, t, width}, 2);
-  Tensor scores = random(rig, {b, heads, t, t}, 3);
+  const int64_t heads = 3, t = 5, d = 16, width = heads * d;
+  const Tensor q = random(rig, {t, width}, 1);
+  const Tensor k = random(rig, {t, width}, 2);
+  Tensor scores = random(rig, {heads, t, t}, 3);
   Doubles expected = values(scores);
-  for (int64_t i = 0; i < b * heads * t * t; ++i) {
-    const int64_t column = i % t, row = i / t % t, head = i / t / t % heads;
-    const int64_t sequence = i / t / t / heads;
+  for (int64_t i = 0; i < heads * t * t; ++i) {
+    const int64_t column = i % t, row = i / t % t, head = i / t / t;
     double sum = 0.0;
     for (int64_t e = 0; e < d; ++e) {
-      sum += q.data<float>()[(sequence * t + row) * width + head * d + e] *
-             k.data<float>()[(sequence * t + column) * width + head * d + e];
+      sum += q.data<float>()[row * width + head * d + e] *
+             k.data<float>()[column * width + head * d + e];
     }
     expected[static_cast<size_t>(i)] += 0.25 * sum;
   }
-  const MatmulPlan plan{.batch = {b, heads},
+  const MatmulPlan plan{.batch = heads,
                         .m = t,
                         .n = t,
                         .k = d,
-                        .a = {t * width, d, width, 1},
-                        .b = {t * width, d, 1, width},
-                        .c = {heads * t * t, t * t, t, 1},
+                        .a = {d, width, 1},
+                        .b = {d, 1, width},
+                        .c = {t * t, t, 1},
                         .scale = 0.25F,
                         .accumulate = true};
   rig.dnn.matmul(plan, scores.raw(), q.raw(), k.raw());
   EXPECT_LE(error(scores, expected), 1e-6);
+}
+
+// Seven dense matrices of a, each of twice the rows that are read, so that they do not follow each
+// other: products of their own, shared by one to eight threads, each with the bits that it has
+// alone.
+TEST(OneDnn, MatricesApartAreProductsOfTheirOwn) {
+  constexpr int64_t kBatch = 7, kM = 40, kN = 24, kK = 32;
+  for (const DType type : {DType::F32, DType::BF16}) {
+    for (const int threads : {1, 2, 3, 8}) {
+      SCOPED_TRACE(std::string(name_of(type)) + ", threads " + std::to_string(threads));
+      Rig rig(threads);
+      const Tensor a = random(rig, {kBatch, 2 * kM, kK}, 1, type);
+      const Tensor b = random(rig, {kBatch, kK, kN}, 2, type);
+      MatmulPlan plan{.batch = kBatch,
+                      .m = kM,
+                      .n = kN,
+                      .k = kK,
+                      .a = {2 * kM * kK, kK, 1},
+                      .b = {kK * kN, kN, 1},
+                      .c = {kM * kN, kN, 1},
+                      .a_type = type,
+                      .b_type = type};
+      Tensor all = poisoned(rig, {kBatch, kM, kN});
+      rig.dnn.matmul(plan, all.raw(), a.raw(), b.raw());
+      const int64_t made = rig.dnn.primitives_created();
+      rig.dnn.matmul(plan, all.raw(), a.raw(), b.raw());
+      EXPECT_EQ(rig.dnn.primitives_created(), made);
+      Rig alone(1);
+      plan.batch = 1;
+      for (int64_t i = 0; i < kBatch; ++i) {
+        Tensor one = poisoned(alone, {kM, kN});
+        alone.dnn.matmul(plan, one.raw(), a.view(i * 2 * kM * kK, {kM, kK}).raw(),
+                         b.view(i * kK * kN, {kK, kN}).raw());
+        EXPECT_TRUE(same_bits(one, all.view(i * kM * kN, {kM, kN}))) << i;
+      }
+    }
+  }
 }
 
 TEST(OneDnn, AnEmptyProductLeavesBiasAndActivation) {
@@ -93,9 +128,9 @@ TEST(OneDnn, AnEmptyProductLeavesBiasAndActivation) {
   const MatmulPlan plan{.m = 2,
                         .n = 4,
                         .k = 0,
-                        .a = {0, 0, 0, 1},
-                        .b = {0, 0, 4, 1},
-                        .c = {0, 0, 4, 1},
+                        .a = {0, 0, 1},
+                        .b = {0, 4, 1},
+                        .c = {0, 4, 1},
                         .bias = true,
                         .fused = Fused::Tanh};
   rig.dnn.matmul(plan, c.raw(), nullptr, nullptr, bias.data<float>());
@@ -141,7 +176,7 @@ TEST(OneDnn, TellsPlansApart) {
   Rig rig;
   const Tensor a = random(rig, {2, 3}, 1);
   const Tensor b = random(rig, {3, 2}, 2);
-  MatmulPlan plan{.m = 2, .n = 2, .k = 3, .a = {0, 0, 3, 1}, .b = {0, 0, 2, 1}, .c = {0, 0, 2, 1}};
+  MatmulPlan plan{.m = 2, .n = 2, .k = 3, .a = {0, 3, 1}, .b = {0, 2, 1}, .c = {0, 2, 1}};
   Tensor c = poisoned(rig, {2, 2});
   Tensor scaled = poisoned(rig, {2, 2});
   rig.dnn.matmul(plan, c.raw(), a.raw(), b.raw());
@@ -211,9 +246,9 @@ TEST(OneDnn, RefusesWhatItCannotMean) {
   MatmulPlan plan{.m = 2,
                   .n = 2,
                   .k = 1,
-                  .a = {0, 0, 1, 1},
-                  .b = {0, 0, 2, 1},
-                  .c = {0, 0, 2, 1},
+                  .a = {0, 1, 1},
+                  .b = {0, 2, 1},
+                  .c = {0, 2, 1},
                   .scale = 2.0F,
                   .bias = true};
   EXPECT_THROW(rig.dnn.matmul(plan, c.raw(), c.raw(), c.raw(), c.data<float>()), Error);

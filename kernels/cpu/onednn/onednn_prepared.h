@@ -1,0 +1,84 @@
+// kernels/cpu/onednn/onednn_prepared.h -- primitives of the library with their memory objects, and
+// the layouts of weights that they read. Included by onednn*.cpp only.
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "kernels/cpu/onednn/onednn.h"
+#include "kernels/cpu/onednn/onednn_api.h"
+
+namespace penstock {
+
+struct Argument {
+  int name;  // DNNL_ARG_SRC ...
+  dnnl_api::Desc desc;
+};
+
+// A primitive and the memory objects of its arguments, which each run points at its buffers.
+class Prepared {
+ public:
+  template <class Primitive>
+  Prepared(OneDnn::State& state, std::type_identity<Primitive>,
+           const typename Primitive::primitive_desc& desc, const std::vector<Argument>& arguments)
+      : Prepared(state, Primitive(desc), desc.scratchpad_desc(), arguments) {}
+
+  // Buffers in the order of the arguments given at construction.
+  void run(OneDnn::State& state, std::initializer_list<const void*> buffers);
+  // The same with scratch memory of the caller's, scratch_bytes() or null where there is none.
+  // Throws nothing, and may run beside other objects of its class.
+  [[nodiscard]] dnnl_status_t execute(OneDnn::State& state, std::span<const void* const> buffers,
+                                      const void* scratch) noexcept;
+  [[nodiscard]] int64_t scratch_bytes() const { return scratch_bytes_; }
+
+ private:
+  Prepared(OneDnn::State& state, dnnl::primitive primitive, const dnnl_api::Desc& scratch,
+           const std::vector<Argument>& arguments);
+
+  dnnl::primitive primitive_;
+  std::vector<dnnl::memory> memories_;  // own the C handles below; the scratch pad last
+  std::vector<dnnl_exec_arg_t> arguments_;
+  int64_t scratch_bytes_;
+};
+
+// How a weight's fp32 value becomes the form that a primitive reads.
+class Packing {
+ public:
+  Packing(OneDnn::State& state, const dnnl_api::Desc& value, const dnnl_api::Desc& packed);
+  // The form's bytes, remade when the weight has changed; the value's own where the layouts agree.
+  [[nodiscard]] const void* form_of(OneDnn::State& state, Weight& weight);
+
+ private:
+  std::optional<Prepared> reorder_;  // none: the primitive reads the value as it is
+  uint64_t key_ = 0;                 // of Weight::form
+  int64_t size_bytes_ = 0;
+};
+
+struct PackedPrimitive {
+  Prepared primitive;
+  Packing packing;
+};
+
+// A weight gradient lands in the layout the library likes, and is written or added from there.
+struct AddedPrimitive {
+  Prepared primitive;
+  Prepared write, add;
+  int64_t size_bytes;  // of the gradient in between
+};
+
+// Attributes of a primitive whose scratch pad is ours. New each time: a copy of a
+// dnnl::primitive_attr is the same object.
+[[nodiscard]] dnnl::primitive_attr new_attributes();
+[[nodiscard]] dnnl::memory::data_type library_type(DType type);
+[[nodiscard]] dnnl::algorithm library_algorithm(Activation f);
+// Throws Error(Internal), or Error(Resource) when memory ran out: `what` failed as `error` says.
+[[noreturn]] void fail_library(const std::string& what, const dnnl::error& error);
+// The same where `status` is not success.
+void check(dnnl_status_t status, const char* what);
+
+}  // namespace penstock
