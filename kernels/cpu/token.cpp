@@ -32,13 +32,13 @@ struct Clip {
 struct RowSums {
   float largest;  // of the logits before clipping
   float logsumexp;
-  double sum;  // of the clipped logits
+  double sum;  // of the clipped logits, where it is asked for
 };
 
 // In blocks that stay in the first-level cache: the exponentials of the earlier blocks are scaled
 // down whenever a later block holds a larger logit.
 template <class T>
-RowSums row_sums(const T* x, int64_t classes, const Clip& clip) {
+RowSums row_sums(const T* x, int64_t classes, const Clip& clip, bool with_sum) {
   constexpr int64_t kBlock = 1024;
   float largest = -__builtin_inff();
   float exponentials = 0.0F;
@@ -56,6 +56,7 @@ RowSums row_sums(const T* x, int64_t classes, const Clip& clip) {
     exponentials = exponentials * shrink + simd_sum(count, [from, shift, &clip](int64_t i) {
                      return simd_exp(clip(static_cast<float>(from[i])) - shift);
                    });
+    if (!with_sum) continue;
     sum += simd_sum(count, [from, &clip](int64_t i) { return clip(static_cast<float>(from[i])); });
   }
   return {largest, clip(largest) + std::log(exponentials), sum};
@@ -73,6 +74,7 @@ bool is_first_largest(const T* x, int32_t label, float largest) {
 
 struct Target {
   float label, other;  // the wanted probabilities
+  [[nodiscard]] bool smooth() const { return other != 0.0F; }
   Target(const CrossEntropyOptions& options, int64_t classes)
       : label(1.0F - options.label_smoothing),
         other(options.label_smoothing / static_cast<float>(classes)) {}
@@ -173,12 +175,12 @@ class CpuToken final : public TokenOps {
       for_ranges(context_, rows, classes, [=, &logits](int64_t first, int64_t last) {
         for (int64_t r = first; r < last; ++r) {
           const T* x = logits.data<T>() + r * classes;
-          const RowSums s = row_sums(x, classes, clip);
+          const RowSums s = row_sums(x, classes, clip, target.smooth());
           lse[r] = s.logsumexp;
           if (label[r] < 0) continue;
           const double wanted = double{target.label} * clip(static_cast<float>(x[label[r]]));
           // Without smoothing nothing is wanted of the others, which may be -infinity: not 0 of it.
-          const double others = target.other == 0.0F ? 0.0 : double{target.other} * s.sum;
+          const double others = target.smooth() ? double{target.other} * s.sum : 0.0;
           loss[r] = double{s.logsumexp} - wanted - others;
           hit[r] = is_first_largest(x, label[r], s.largest) ? 1 : 0;
         }

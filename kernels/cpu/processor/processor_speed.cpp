@@ -115,15 +115,27 @@ Ops large_product(Device& device, DType dtype) {
       [&dense, data] { dense.linear_forward(data->y, data->x, data->w, nullptr, Fused::None); }};
 }
 
-// All three products of a layer, as a step has them.
+// All three products of a layer, as a step has them: between two uses of a layer's data others have
+// filled a core's own caches, so several layers are computed in turn.
 Ops linear_layer(Device& device, DType dtype) {
-  auto data = std::make_shared<LayerData>(device, dtype, Shape{512, 256}, Shape{512, 1024},
-                                          Shape{1024, 256});
+  constexpr int64_t kLayers = 8;
+  auto layers = std::make_shared<std::vector<LayerData>>();
+  for (int64_t i = 0; i < kLayers; ++i) {
+    layers->emplace_back(device, dtype, Shape{512, 256}, Shape{512, 1024}, Shape{1024, 256});
+  }
+  const auto of_next_layer = [layers](auto op) {
+    return [layers, op, next = size_t{0}]() mutable { op((*layers)[next++ % layers->size()]); };
+  };
   DenseOps& dense = device.dense();
-  return {
-      [&dense, data] { dense.linear_forward(data->y, data->x, data->w, nullptr, Fused::None); },
-      [&dense, data] { dense.linear_backward_input(data->dx, data->g, data->w); },
-      [&dense, data] { dense.linear_backward_weight(data->dw, nullptr, data->x, data->g, true); }};
+  return {of_next_layer([&dense](LayerData& layer) {
+            dense.linear_forward(layer.y, layer.x, layer.w, nullptr, Fused::None);
+          }),
+          of_next_layer([&dense](LayerData& layer) {
+            dense.linear_backward_input(layer.dx, layer.g, layer.w);
+          }),
+          of_next_layer([&dense](LayerData& layer) {
+            dense.linear_backward_weight(layer.dw, nullptr, layer.x, layer.g, true);
+          })};
 }
 
 Ops convolution_layer(Device& device, DType dtype) {
