@@ -9,7 +9,7 @@ endif()
 
 # Precompiled headers need the sloppiness.
 set(launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros)
-if(PENSTOCK_ARCH STREQUAL "native")
+if("native" IN_LIST PENSTOCK_ARCH)
   # To ccache `native` is a word: machines that share a cache would share what was compiled for the other's processor.
   execute_process(COMMAND ${CMAKE_CXX_COMPILER} -march=native -dM -E -x c++ /dev/null OUTPUT_VARIABLE processor ERROR_QUIET)
   string(MD5 processor "${processor}")

@@ -30,7 +30,15 @@ install(TARGETS penstock RUNTIME)
 install(
   TARGETS ${rooms} penstock_backend penstock_library
   EXPORT penstock
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/penstock)
+if(PENSTOCK_FURTHER_LEVELS)
+  set_target_properties(penstock_kernels PROPERTIES INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
+  foreach(level ${PENSTOCK_FURTHER_LEVELS})
+    set_target_properties(penstock_kernels_${level} PROPERTIES INSTALL_RPATH "$ORIGIN/../.." INSTALL_RPATH_USE_LINK_PATH ON)
+    install(TARGETS penstock_kernels_${level} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/glibc-hwcaps/${level})
+  endforeach()
+endif()
 foreach(folder kernels runtime launch)
   install(
     DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}

@@ -18,7 +18,8 @@ target_compile_options(
             # GCC 12.2 for CPUs with AVX-512 makes {1, 1, 1, 1} of std::vector<size_t>{1, 1, 0, 0}; our loops are vectorised elsewhere.
             $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-fno-tree-slp-vectorize>
             # Floating point keeps IEEE meaning (NaN checks, fixed order of sums); only traps and errno are given up.
-            $<$<COMPILE_LANGUAGE:CXX>:-march=${PENSTOCK_ARCH} -fno-math-errno -fno-trapping-math>)
+            $<$<COMPILE_LANGUAGE:CXX>:-march=$<IF:$<BOOL:$<TARGET_PROPERTY:PENSTOCK_LEVEL>>,$<TARGET_PROPERTY:PENSTOCK_LEVEL>,${PENSTOCK_FIRST_LEVEL}>
+            -fno-math-errno -fno-trapping-math>)
 target_compile_options(
   penstock_options INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra --expt-relaxed-constexpr>
                              $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${PENSTOCK_WERROR}>>:-Werror=all-warnings -Xcompiler=-Werror>)
@@ -56,11 +57,15 @@ function(penstock_together target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${PENSTOCK_UNITY} UNITY_BUILD_BATCH_SIZE 16)
 endfunction()
 
-# penstock_room(NAME [LOOPS] SOURCES a.cpp ... LINKS room ...): the static library penstock_NAME. What it may include is what it
-# links. LOOPS: its time goes into loops over data.
+# penstock_room(NAME [LOOPS] [SHARED] SOURCES a.cpp ... LINKS room ...): the library penstock_NAME. What it may include is what it
+# links. LOOPS: its time goes into loops over data. SHARED: it is a shared library, not a static one.
 function(penstock_room name)
-  cmake_parse_arguments(ROOM "LOOPS" "" "SOURCES;LINKS" ${ARGN})
-  add_library(penstock_${name} STATIC ${ROOM_SOURCES})
+  cmake_parse_arguments(ROOM "LOOPS;SHARED" "" "SOURCES;LINKS" ${ARGN})
+  set(type STATIC)
+  if(ROOM_SHARED)
+    set(type SHARED)
+  endif()
+  add_library(penstock_${name} ${type} ${ROOM_SOURCES})
   target_link_libraries(penstock_${name} PUBLIC penstock_headers $<BUILD_INTERFACE:penstock_options> ${ROOM_LINKS})
   set_property(GLOBAL APPEND PROPERTY PENSTOCK_ROOMS penstock_${name})
   if(ROOM_LOOPS)

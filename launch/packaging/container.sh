@@ -35,7 +35,7 @@ build() {
   apt update
   apt install "${toolchain[@]}" "${libraries[@]}"
   cmake -S "$root" -B "$root/build/container" -G Ninja -DCMAKE_BUILD_TYPE=Release -DPENSTOCK_TESTS=OFF \
-    -DPENSTOCK_ARCH=x86-64-v3 "$@"
+    "-DPENSTOCK_ARCH=x86-64-v3;x86-64-v4" "$@"
   cmake --build "$root/build/container" --target penstock
   cmake --install "$root/build/container" --prefix "$prefix"
   install -m 755 "${BASH_SOURCE[0]}" "$prefix/share/penstock/container.sh"

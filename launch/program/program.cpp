@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "kernels/cpu/processor/processor.h"
 #include "kernels/suggest.h"
 #include "launch/program/commands/command_table.h"
 #include "launch/program/failure.h"
@@ -54,6 +55,9 @@ std::string version() {
   std::string text = fmt::format("penstock {}\n", kVersion);
   if (!kBuiltWith.empty()) text += fmt::format("with {}\n", kBuiltWith);
   if (!kBuiltWithout.empty()) text += fmt::format("without {}\n", kBuiltWithout);
+  if (!kKernelsLevels.empty()) {
+    text += fmt::format("kernels for {}, of {}\n", kernels_level(), kKernelsLevels);
+  }
   return text;
 }
 

@@ -18,6 +18,19 @@ if grep -rl "$folder/first" moved/share moved/lib/cmake; then exit 1; fi
 library=$(ldd moved/bin/penstock | sed -n 's|.* => \(/.*libxxhash[^ ]*\) .*|\1|p')
 cp "$library" moved/lib/
 ldd moved/bin/penstock | grep "$folder/moved/bin/../lib/${library##*/}" >/dev/null
+# Where there are kernels for several levels (PENSTOCK_ARCH is a list), they have moved along: the best is taken, or the first.
+if [ -d moved/lib/glibc-hwcaps ]; then
+  read -ra levels <<<"$(sed -n 's/^PENSTOCK_ARCH:[A-Z]*=//p' "$build/CMakeCache.txt" | tr ';' ' ')"
+  loader=$(ldd moved/bin/penstock | sed -n 's|^[[:space:]]*\(/[^ ]*/ld-[^ ]*\) .*|\1|p')
+  best=${levels[0]} place=lib
+  for level in "${levels[@]:1}"; do
+    if "$loader" --help | grep -q "^ *$level (supported"; then best=$level place=lib/glibc-hwcaps/$level; fi
+  done
+  moved/bin/penstock --version | grep "^kernels for $best, of "
+  ldd moved/bin/penstock | grep "$folder/moved/bin/../$place/libpenstock_kernels.so" >/dev/null
+  "$loader" --glibc-hwcaps-mask none moved/bin/penstock --version | grep "^kernels for ${levels[0]}, of "
+  moved/bin/penstock info --device cpu | grep "^kernels  *for $best, of "
+fi
 # Manual page, completion, examples, job scripts, pages, where they are looked for.
 grep -q '^\.SS penstock schedule' moved/share/man/man1/penstock.1
 # shellcheck source=/dev/null
@@ -41,6 +54,7 @@ target_link_libraries(my_network PRIVATE penstock::penstock)
 END
 cmake -S outside -B outside/build -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$folder/moved" >outside.log
 cmake --build outside/build >>outside.log
+[ ! -d moved/lib/glibc-hwcaps ] || outside/build/my_network --version | grep "^kernels for $best, of "
 mpirun --oversubscribe --bind-to none -n 2 outside/build/my_network train moved/share/penstock/examples/own_network.toml --stages 2 --steps 2 \
   --out run >run.txt
 grep -q '"kind": *"gated-unit"' <(outside/build/my_network inspect run/run.toml --json)

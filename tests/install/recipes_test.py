@@ -54,7 +54,7 @@ class Recorder:
 class Spec:
     """One with every variant on."""
 
-    variants = {"cuda_arch": types.SimpleNamespace(value=("90",))}
+    variants = {"cuda_arch": types.SimpleNamespace(value=("90",)), "march": types.SimpleNamespace(value=("x86-64-v3", "x86-64-v4"))}
 
     def satisfies(self, _):
         return True

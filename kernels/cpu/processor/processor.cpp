@@ -18,6 +18,10 @@ Processor processor_at_hand() {
           .amx = has(dnnl_cpu_isa_avx512_core_amx)};
 }
 
+const char* kernels_level() {
+  return PENSTOCK_KERNELS_LEVEL;
+}
+
 namespace {
 
 void flush_denormals_here() {

@@ -3,6 +3,7 @@
 #include <dnnl.h>
 #include <fmt/format.h>
 
+#include "kernels/cpu/processor/processor.h"
 #include "launch/program/commands/commands.h"
 #include "launch/program/device_choice.h"
 #include "launch/program/failure.h"
@@ -66,6 +67,8 @@ void print_versions() {
   answer("built with  {}, {}\n", kCompiler, kBuildType);
   answer("            with {}\n", kBuiltWith.empty() ? "none of the optional parts" : kBuiltWith);
   if (!kBuiltWithout.empty()) answer("            without {}\n", kBuiltWithout);
+  if (!kKernelsLevels.empty())
+    answer("kernels     for {}, of {}\n", kernels_level(), kKernelsLevels);
   answer("MPI         {}, {} GPU memory\n", Session::library_version(),
          Session::takes_gpu_memory() ? "reads" : "does not read");
   answer("oneDNN      {}\n", onednn_version());

@@ -26,8 +26,9 @@ int side_by_side(int ranks, int threads, int cores) {
 }
 
 std::string key_of(int threads, int together) {
-  return fmt::format("{}; {}; build {}; threads {}; ranks {}", processor_name(),
-                     dnnl_cpu_isa2str(dnnl_get_effective_cpu_isa()), build_id(), threads, together);
+  return fmt::format("{}; {}; build {}{}; threads {}; ranks {}", processor_name(),
+                     dnnl_cpu_isa2str(dnnl_get_effective_cpu_isa()), build_id(), kernels_build_id(),
+                     threads, together);
 }
 
 // A core that a virtual machine lends elsewhere is not seen to be lost, so one measurement is not

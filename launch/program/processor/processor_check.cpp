@@ -6,7 +6,6 @@
 
 #include <cpuid.h>
 #include <stdio.h>   // NOLINT(modernize-deprecated-headers)
-#include <stdlib.h>  // NOLINT(modernize-deprecated-headers)
 #include <string.h>  // NOLINT(modernize-deprecated-headers)
 #include <unistd.h>
 
@@ -51,12 +50,21 @@ bool is_there(const ProcessorFeature& feature, const unsigned* words, unsigned l
   return (words[feature.word] >> feature.bit & 1U) != 0;
 }
 
+// As getenv(), which does not know the environment yet when this runs.
+const char* value_of(const char* name, char** environment) {
+  const size_t length = strlen(name);
+  for (char** each = environment; *each != nullptr; ++each) {
+    if (strncmp(*each, name, length) == 0 && (*each)[length] == '=') return *each + length + 1;
+  }
+  return nullptr;
+}
+
 // Of the ranks of a host one speaks.
-bool speaks() {
+bool speaks(char** environment) {
   const char* const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID",
                                "FLUX_TASK_LOCAL_ID", "PALS_LOCAL_RANKID"};
   for (const char* name : names) {
-    const char* value = getenv(name);
+    const char* value = value_of(name, environment);
     if (value != nullptr) return strcmp(value, "0") == 0;
   }
   return true;
@@ -73,8 +81,8 @@ void read_name(char* name) {  // 49 bytes
   memcpy(name, words, sizeof words);
 }
 
-[[noreturn]] void refuse(const char* missing) {
-  if (speaks()) {
+[[noreturn]] void refuse(const char* missing, char** environment) {
+  if (speaks(environment)) {
     char host[256] = "?";
     (void)gethostname(host, sizeof host - 1);
     char name[49] = "this processor";
@@ -90,8 +98,7 @@ void read_name(char* name) {  // 49 bytes
   _exit(3);  // ErrorKind::Resource
 }
 
-// Before the constructors of all else: those without a number come last.
-__attribute__((constructor(101))) void check_processor() {
+void check_processor(int /*count*/, char** /*arguments*/, char** environment) {
   unsigned words[kProcessorWords] = {};
   read_words(words);
   const unsigned long long saved = saved_registers(words[kLeaf1Ecx]);
@@ -105,7 +112,16 @@ __attribute__((constructor(101))) void check_processor() {
     memcpy(missing + length + 1, feature->name, more);
     length += more;
   }
-  if (length > 0) refuse(missing);
+  if (length > 0) refuse(missing, environment);
+}
+
+// Before the constructors of all else, those of shared libraries among them, which may be ours and
+// compiled for the same processor: they run before every constructor of the program.
+using Check = void (*)(int, char**, char**);
+__attribute__((section(".preinit_array"), used)) Check check_first = check_processor;
+// A C library that has no such list (musl) has constructors; those without a number come last.
+__attribute__((constructor(101))) void check_again() {
+  check_processor(0, nullptr, environ);
 }
 
 }  // namespace

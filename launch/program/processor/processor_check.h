@@ -3,7 +3,8 @@
 //
 // Without it such a program dies by SIGILL, wherever it meets the first one: typically one that was
 // compiled for the login node. The check runs by itself, before main() and before all that C++
-// makes beforehand; it is linked in by whoever refers to the variable.
+// makes beforehand, in libraries too; it is linked in by whoever refers to the variable. Of several
+// levels of kernels it asks for the first, and the loader for the others.
 #pragma once
 
 extern "C" const bool penstock_processor_fits;  // always true: where it would not be, nothing runs

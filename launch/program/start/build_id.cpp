@@ -37,18 +37,27 @@ std::string id_in(std::string_view notes) {
   return {};
 }
 
-// The program itself is the first of what is loaded.
-int look(dl_phdr_info* loaded, size_t /*size*/, void* result) {
-  for (int i = 0; i < loaded->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& part = loaded->dlpi_phdr[i];
+std::string id_of(const dl_phdr_info& loaded) {
+  for (int i = 0; i < loaded.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& part = loaded.dlpi_phdr[i];
     if (part.p_type != PT_NOTE) continue;
     // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives addresses as numbers
-    const char* begin = reinterpret_cast<const char*>(loaded->dlpi_addr + part.p_vaddr);
+    const char* begin = reinterpret_cast<const char*>(loaded.dlpi_addr + part.p_vaddr);
     std::string id = id_in({begin, part.p_memsz});
-    if (id.empty()) continue;
-    *static_cast<std::string*>(result) = std::move(id);
-    break;
+    if (!id.empty()) return id;
   }
+  return {};
+}
+
+// The program itself is the first of what is loaded.
+int look_at_program(dl_phdr_info* loaded, size_t /*size*/, void* result) {
+  *static_cast<std::string*>(result) = id_of(*loaded);
+  return 1;
+}
+
+int look_for_kernels(dl_phdr_info* loaded, size_t /*size*/, void* result) {
+  if (!std::string_view(loaded->dlpi_name).ends_with("/libpenstock_kernels.so")) return 0;
+  *static_cast<std::string*>(result) = id_of(*loaded);
   return 1;
 }
 
@@ -56,7 +65,13 @@ int look(dl_phdr_info* loaded, size_t /*size*/, void* result) {
 
 std::string build_id() {
   std::string id;
-  (void)dl_iterate_phdr(look, &id);
+  (void)dl_iterate_phdr(look_at_program, &id);
+  return id;
+}
+
+std::string kernels_build_id() {
+  std::string id;
+  (void)dl_iterate_phdr(look_for_kernels, &id);
   return id;
 }
 

@@ -9,4 +9,8 @@ namespace penstock {
 // different when anything in it is. Empty where the linker notes nothing. Reads memory alone.
 [[nodiscard]] std::string build_id();
 
+// The same of the library that this process has its kernels from: of several, one for each level of
+// processor, the loader has taken one. Empty where the kernels are a part of the program.
+[[nodiscard]] std::string kernels_build_id();
+
 }  // namespace penstock

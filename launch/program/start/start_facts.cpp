@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "kernels/cpu/processor/processor.h"
 #include "kernels/error.h"
 #include "launch/program/start/build_id.h"
 #include "launch/program/start/rank_ranges.h"
@@ -24,6 +25,8 @@ constexpr std::array<const char*, 7> kVariables = {
     "DNNL_MAX_CPU_ISA",     "ONEDNN_DEFAULT_FPMATH_MODE", "DNNL_DEFAULT_FPMATH_MODE",
     "NVIDIA_TF32_OVERRIDE",
 };
+
+constexpr const char* kLevel = "level of kernels";
 
 using OneFact = std::function<std::string(const StartFacts&)>;
 
@@ -55,6 +58,11 @@ std::string names_of(const std::vector<int>& ranks, std::span<const StartFacts> 
   return text + ")";
 }
 
+std::string level_of(const StartFacts& facts) {
+  const auto level = facts.conditions.find(kLevel);
+  return level == facts.conditions.end() ? "" : level->second;
+}
+
 std::string value_text(const std::string& value) {
   return value.empty() ? "not set" : "'" + value + "'";
 }
@@ -64,6 +72,7 @@ std::string value_text(const std::string& value) {
 StartFacts own_start_facts(const Session& session) {
   StartFacts facts{.host = session.host(),
                    .program = build_id(),
+                   .kernels = kernels_build_id(),
                    .arguments = session.arguments(),
                    .conditions = {}};
   for (const char* name : kVariables) {
@@ -73,6 +82,7 @@ StartFacts own_start_facts(const Session& session) {
   facts.conditions["oneDNN's version"] =
       fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
   facts.conditions["instruction set"] = dnnl_cpu_isa2str(dnnl_get_effective_cpu_isa());
+  facts.conditions[kLevel] = kernels_level();
   return facts;
 }
 
@@ -80,6 +90,7 @@ std::string text_of(const StartFacts& facts) {
   // Of bytes that are no UTF-8 a replacement is sent.
   return nlohmann::json{{"host", facts.host},
                         {"program", facts.program},
+                        {"kernels", facts.kernels},
                         {"arguments", facts.arguments},
                         {"conditions", facts.conditions}}
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -91,6 +102,7 @@ StartFacts parse_start_facts(const std::string& text) {
     StartFacts facts;
     json.at("host").get_to(facts.host);
     json.at("program").get_to(facts.program);
+    json.at("kernels").get_to(facts.kernels);
     json.at("arguments").get_to(facts.arguments);
     json.at("conditions").get_to(facts.conditions);
     return facts;
@@ -108,6 +120,18 @@ std::string strangers_complaint(std::span<const StartFacts> ranks) {
         "on all hosts, and start it by its full path",
         names_of(program.ranks, ranks), program.ranks.size() == 1 ? "runs" : "run",
         value_text(program.there), ranks.front().host, value_text(program.here));
+  }
+  // Kernels of another level are another file of the same build: conditions_note() tells of them.
+  const auto kernels_of_level = [&ranks](const StartFacts& one) {
+    return level_of(one) == level_of(ranks.front()) ? one.kernels : ranks.front().kernels;
+  };
+  const Difference kernels = difference_in(ranks, kernels_of_level);
+  if (!kernels.ranks.empty()) {
+    return fmt::format(
+        "{} {} another build of libpenstock_kernels.so (build id {}) than rank 0 (host {}, {}): "
+        "put one installation on all hosts, and no other into LD_LIBRARY_PATH",
+        names_of(kernels.ranks, ranks), kernels.ranks.size() == 1 ? "runs" : "run",
+        value_text(kernels.there), ranks.front().host, value_text(kernels.here));
   }
   const Difference words =
       difference_in(ranks, [](const StartFacts& one) { return one.arguments; });

@@ -15,9 +15,11 @@ namespace penstock {
 struct StartFacts {
   std::string host;
   std::string program;    // its build_id(); empty: unknown
+  std::string kernels;    // the build id of their library; empty: a part of the program
   std::string arguments;  // of the command line
   // What changes last bits of results where it differs: variables of the environment by name (those
-  // that are not set are missing), the instruction set and the version of oneDNN.
+  // that are not set are missing), the instruction set and the version of oneDNN, and the level of
+  // processor that our kernels were compiled for.
   std::map<std::string, std::string> conditions;
 };
 

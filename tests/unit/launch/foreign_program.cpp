@@ -16,13 +16,15 @@ extern const ProcessorFeature penstock_built_for[] = {
 
 }  // extern "C"
 
+extern "C" int foreign_library_begun();
+
 namespace {
 
-// What a constructor would do before main().
-const int begun = std::puts("has begun");
+// What a constructor would do before main(). Not on stdout, whose buffer an early end loses.
+const int begun = std::fputs("has begun\n", stderr);
 
 }  // namespace
 
 int main() {
-  return penstock_processor_fits && begun >= 0 ? 0 : 1;
+  return penstock_processor_fits && begun >= 0 && foreign_library_begun() >= 0 ? 0 : 1;
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # tests/unit/launch/processor_test.sh PROGRAM -- a program for another processor says so in one line and ends with code 3, before
-# its first constructor; of the ranks of a host one speaks.
+# the first constructor of its own and of its libraries; of the ranks of a host one speaks.
 set -u
 program=$1
 

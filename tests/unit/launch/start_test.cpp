@@ -19,6 +19,7 @@ using ::testing::IsEmpty;
 StartFacts facts_on(const std::string& host, const std::string& program = "a1b2") {
   return {.host = host,
           .program = program,
+          .kernels = {},
           .arguments = "train run.toml --stages 4",
           .conditions = {{"instruction set", "avx2"}}};
 }
@@ -37,6 +38,21 @@ TEST(StartFacts, AnotherBuildIsNamedWithItsRanksAndHosts) {
               HasSubstr("ranks 2 and 3 (host n2) run another build of the program (build id "
                         "'c3d4') than rank 0 (host n1, 'a1b2')"));
   EXPECT_THAT(strangers_complaint(std::span(ranks).first(2)), IsEmpty());
+}
+
+// The kernels may be a library of their own, one for each level of processor.
+TEST(StartFacts, OtherKernelsAreAnotherBuildUnlessTheyAreOfAnotherLevel) {
+  std::vector ranks = {facts_on("n1"), facts_on("n2")};
+  for (StartFacts& one : ranks) one.conditions["level of kernels"] = "x86-64-v4";
+  ranks[0].kernels = "a1";
+  ranks[1].kernels = "b2";
+  EXPECT_THAT(strangers_complaint(ranks),
+              HasSubstr("rank 1 (host n2) runs another build of libpenstock_kernels.so (build id "
+                        "'b2') than rank 0 (host n1, 'a1')"));
+  ranks[1].conditions["level of kernels"] = "x86-64-v3";
+  EXPECT_THAT(strangers_complaint(ranks), IsEmpty());
+  EXPECT_THAT(conditions_note(ranks), HasSubstr("note: level of kernels is 'x86-64-v3' on rank 1 "
+                                                "(host n2) and 'x86-64-v4' on rank 0"));
 }
 
 TEST(StartFacts, OtherArgumentsAreNamed) {
@@ -61,10 +77,12 @@ TEST(StartFacts, ConditionsThatDifferAreOneNote) {
 
 TEST(StartFacts, SurviveBeingSent) {
   StartFacts facts = facts_on("n1");
+  facts.kernels = "b2";
   facts.arguments = "train \"a b\"\nc\xff";
   const StartFacts back = parse_start_facts(text_of(facts));
   EXPECT_EQ(back.host, facts.host);
   EXPECT_EQ(back.program, facts.program);
+  EXPECT_EQ(back.kernels, facts.kernels);
   EXPECT_THAT(back.arguments, HasSubstr("train \"a b\"\nc"));
   EXPECT_EQ(back.conditions, facts.conditions);
 }

@@ -14,8 +14,8 @@ class Penstock(CMakePackage, CudaPackage):
 
     version("main", branch="main")
 
-    variant("march", default="native", values=str, multi=False,
-            description="Processor to compile for, as in -march: that of the nodes that run it")
+    variant("march", default="native", values=str, multi=True,
+            description="Oldest processor to run it, as in -march, and further levels with kernels of their own")
     variant("sentencepiece", default=True, description="Vocabularies of word pieces; translation")
     variant("archive", default=True, description="Compressed text and archives of images")
     variant("jpeg", default=True, description="JPEG images")
@@ -52,7 +52,7 @@ class Penstock(CMakePackage, CudaPackage):
     def cmake_args(self):
         args = [
             self.define("PENSTOCK_TESTS", False),
-            self.define_from_variant("PENSTOCK_ARCH", "march"),
+            self.define("PENSTOCK_ARCH", sorted(self.spec.variants["march"].value)),  # the oldest first
             self.define_from_variant("PENSTOCK_CUDA", "cuda"),
             self.define_from_variant("PENSTOCK_SENTENCEPIECE", "sentencepiece"),
             self.define_from_variant("PENSTOCK_ARCHIVE", "archive"),
