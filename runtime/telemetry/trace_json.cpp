@@ -76,10 +76,6 @@ void write_thread(Events& events, const TracedProcess& process, int pid, size_t 
   name_it(events, "thread_sort_index", pid, tid, {{"sort_index", tid}});
 }
 
-bool has_slice(const TimedInstruction& span) {
-  return span.end > span.start;
-}
-
 void write_names(Events& events, const TracedProcess& process, int pid) {
   name_it(events, "process_name", pid, 0, {{"name", process.name}});
   name_it(events, "process_sort_index", pid, 0, {{"sort_index", pid}});
@@ -88,7 +84,7 @@ void write_names(Events& events, const TracedProcess& process, int pid) {
     used.resize(std::max(used.size(), step.timeline.rank.size()));
     for (size_t rank = 0; rank < step.timeline.rank.size(); ++rank) {
       for (const TimedInstruction& span : step.timeline.rank[rank]) {
-        if (!has_slice(span)) continue;
+        if (!takes_time(span)) continue;
         used[rank][static_cast<size_t>(stream_of(span.instruction.op))] = true;
       }
     }
@@ -130,7 +126,7 @@ class StepWriter {
  private:
   void slice(const TracedStep& step, size_t rank, size_t index) {
     const TimedInstruction& span = step.timeline.rank[rank][index];
-    if (!has_slice(span)) return;
+    if (!takes_time(span)) return;
     const Op op = span.instruction.op;
     Json args = arguments(span.instruction, step.step);
     const bool knows_bytes = rank < step.bytes.size() && index < step.bytes[rank].size();

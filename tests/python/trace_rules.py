@@ -28,7 +28,7 @@ def check_nesting(tracks):
     for track, slices in tracks.items():
         around = []
         for one in slices:
-            assert one.end > one.start, f"{one.name} on {track} takes no time"
+            assert one.end > one.start, f"{one.name} on {track} takes no time: {one.event}"
             while around and around[-1].end <= one.start + ROUNDING:
                 around.pop()
             assert not around or one.end <= around[-1].end + ROUNDING, \

@@ -27,6 +27,13 @@ struct TimedInstruction {
   double start = 0, end = 0;
 };
 
+// Whether it takes time at all: two sums of the same durations, of which one is this span's end,
+// may differ in their last digits.
+[[nodiscard]] inline bool takes_time(const TimedInstruction& span) {
+  constexpr double kRounding = 1e-12;
+  return span.end - span.start > kRounding * span.end;
+}
+
 struct Timeline {
   std::vector<std::vector<TimedInstruction>> rank;  // rank[r], in the order of its program
 };

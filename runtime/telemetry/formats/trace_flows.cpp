@@ -11,10 +11,6 @@ using Spans = std::vector<TimedInstruction>;
 // Replica, whether an activation, stages from and to, micro-batch.
 using MessageKey = std::tuple<int, bool, int, int, int>;
 
-bool takes_time(const TimedInstruction& span) {
-  return span.end > span.start;
-}
-
 // Sums run beside the rest: no message waits for them, and none comes out of them.
 bool may_hold_arrow(const TimedInstruction& span) {
   return takes_time(span) && span.instruction.op != Op::ReduceGradients;
