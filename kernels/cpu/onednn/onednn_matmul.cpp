@@ -112,7 +112,7 @@ class Copy {
   Tensor scratch_;
 };
 
-Product make_product(OneDnn::State& state, const MatmulPlan& plan) {
+PreparedProduct make_product(OneDnn::State& state, const MatmulPlan& plan) {
   return {state, plan};
 }
 

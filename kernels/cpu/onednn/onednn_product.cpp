@@ -88,7 +88,7 @@ std::string text(const MatmulPlan& p) {
          ", " + name_of(p.a_type) + " x " + name_of(p.b_type) + " -> " + name_of(p.c_type);
 }
 
-Product::Product(OneDnn::State& state, const MatmulPlan& plan)
+PreparedProduct::PreparedProduct(OneDnn::State& state, const MatmulPlan& plan)
     : products_(is_several(plan) ? plan.batch : 1), bias_(plan.bias), steps_{} {
   if (plan.scale != 1.0F && plan.bias) fail_internal(text(plan) + " has both a scale and a bias");
   if (products_ == 1) {
@@ -108,7 +108,8 @@ Product::Product(OneDnn::State& state, const MatmulPlan& plan)
   state.use_threads();
 }
 
-void Product::run(OneDnn::State& state, void* c, const void* a, const void* b, const float* bias) {
+void PreparedProduct::run(OneDnn::State& state, void* c, const void* a, const void* b,
+                          const float* bias) {
   state.use_threads();
   const auto workers = static_cast<int>(workers_.size());
   constexpr int64_t kLine = 64;

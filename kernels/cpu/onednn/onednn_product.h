@@ -13,10 +13,10 @@ namespace penstock {
 // The library has fast code for several matrices at a time only where they follow each other in
 // memory. Others that are dense in themselves are products of their own, each computed by one
 // thread, so that all of them run at that code's speed whatever lies in between.
-class Product {
+class PreparedProduct {
  public:
   // Throws Error(Internal) naming the plan where the library refuses it.
-  Product(OneDnn::State& state, const MatmulPlan& plan);
+  PreparedProduct(OneDnn::State& state, const MatmulPlan& plan);
   // `bias` where the plan has one.
   void run(OneDnn::State& state, void* c, const void* a, const void* b, const float* bias);
 

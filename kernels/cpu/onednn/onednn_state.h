@@ -48,7 +48,7 @@ struct OneDnn::State {
   dnnl::stream stream;
   int64_t primitives_created = 0;
 
-  std::unordered_map<MatmulPlan, Product, PlanHash> products;
+  std::unordered_map<MatmulPlan, PreparedProduct, PlanHash> products;
   std::unordered_map<ConvolutionPlan, PackedPrimitive, PlanHash> convolutions_forward;
   std::unordered_map<ConvolutionPlan, PackedPrimitive, PlanHash> convolutions_backward_input;
   std::unordered_map<ConvolutionPlan, AddedPrimitive, PlanHash> convolutions_backward_weight;
