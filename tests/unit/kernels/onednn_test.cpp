@@ -93,6 +93,7 @@ TEST(OneDnn, MatricesApartAreProductsOfTheirOwn) {
     for (const int threads : {1, 2, 3, 8}) {
       SCOPED_TRACE(std::string(name_of(type)) + ", threads " + std::to_string(threads));
       Rig rig(threads);
+      if (type == DType::BF16 && !rig.dnn.native_bf16()) continue;  // widened copies are not apart
       const Tensor a = random(rig, {kBatch, 2 * kM, kK}, 1, type);
       const Tensor b = random(rig, {kBatch, kK, kN}, 2, type);
       MatmulPlan plan{.batch = kBatch,
