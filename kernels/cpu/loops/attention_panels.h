@@ -3,8 +3,8 @@
 //
 // q and out are [batch, T, heads * depth], k and v [batch, T, kv_heads * depth]: the heads of one
 // position lie side by side, so a head's matrix has rows of stride heads * depth. oneDNN multiplies
-// such matrices at a half to three quarters of the speed that it has for dense ones, copies
-// included.
+// such matrices at three quarters of the speed that it has for dense ones in fp32, and at a third
+// to two thirds of it in bf16 with AMX.
 #pragma once
 
 #include <algorithm>
