@@ -11,7 +11,8 @@
 //   * On an accelerator the host never waits for the device, but in hand_over() and drain();
 //     tensors are taken from and returned to the device's memory at points of the program, never at
 //     moments of time, so that a step finds its tensors where the last one had them.
-//   * All communicators and requests exist before, or are made in, the first step; none later.
+//   * All communicators and the requests of links exist before, or are made in, the first steps;
+//     none later.
 // Every failure throws Error(Peer) naming the call, the library's words, the edge and the peer.
 #pragma once
 
@@ -177,7 +178,7 @@ class Network {
   virtual Collective& replicas() = 0;  // the ranks at this position, in replica order
   // `mine`: how many numbers this rank brings each time. Null: this network has none.
   [[nodiscard]] virtual std::unique_ptr<LateGather> late_gather(size_t /*mine*/) { return nullptr; }
-  // Persistent requests made so far by all links and groups; flat in the steady state.
+  // Persistent requests made so far by all links; flat in the steady state.
   [[nodiscard]] virtual int64_t requests_made() const = 0;
   [[nodiscard]] virtual std::string description() const = 0;  // "mpi (Open MPI 4.1.4)"
   // Where the main thread of this rank writes what it does; null: nobody reads it.

@@ -64,7 +64,7 @@ struct RankRecord {  // an entry of summary.json's ranks_detail
   int64_t data_waits = 0;                       // steps whose data were not there in time
   int64_t allocations_per_step = 0;             // largest seen from step 3 on
   int64_t primitives_per_step = 0;              // likewise
-  int64_t requests_per_step = 0;                // MPI requests made, likewise
+  int64_t requests_per_step = 0;                // persistent MPI requests made, likewise
   int64_t commands_per_step = 0;  // given to an accelerator outside of replayed graphs, likewise
 };
 

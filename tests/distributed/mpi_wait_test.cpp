@@ -67,7 +67,7 @@ class MpiWaits : public testing::Test {
 // Rank 1 sends only when the sum is there, for which rank 0 has to add its share while it waits.
 TEST_F(MpiWaits, ASumIsCompletedWhileALinkWaits) {
   Pollers pollers;
-  MpiReduceGroup group(duplicate(), "the test", device_.memory(), pollers, made_);
+  MpiReduceGroup group(duplicate(), "the test", device_.memory(), pollers);
   const Tensor sum = addend();
   if (rank_ == 0) {
     MpiReceiveLink link(edge(), device_.memory(), Purpose::Activations, pollers, made_);
@@ -90,7 +90,7 @@ TEST_F(MpiWaits, ASumIsCompletedWhileALinkWaits) {
 
 TEST_F(MpiWaits, ASumIsCompletedWhileNumbersAreGathered) {
   Pollers pollers;
-  MpiReduceGroup group(duplicate(), "the test", device_.memory(), pollers, made_);
+  MpiReduceGroup group(duplicate(), "the test", device_.memory(), pollers);
   MpiCollective collective(duplicate(), "the test's numbers", pollers);
   const Tensor sum = addend();
   group.start(sum);
@@ -140,7 +140,7 @@ TEST_F(MpiWaits, AMessageThatDoesNotComeIsAnErrorThatNamesItsEdge) {
 
 TEST_F(MpiWaits, ASumThatNobodyJoinsIsAnErrorThatNamesItsGroup) {
   Pollers pollers(rank_ == 0 ? kShort : kForEver);
-  MpiReduceGroup group(duplicate(), "the test", device_.memory(), pollers, made_);
+  MpiReduceGroup group(duplicate(), "the test", device_.memory(), pollers);
   const Tensor sum = addend();
   if (rank_ == 0) group.start(sum);
   const std::string words = wait_refusal(rank_, [&] { group.finish(); });

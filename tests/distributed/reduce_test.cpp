@@ -200,7 +200,8 @@ TEST_P(Reduce, WaitsForOneBufferOfSeveral) {
   group_->finish();
 }
 
-TEST_P(Reduce, SteadyStateMakesNoRequestsAndNoMemory) {
+// Kept for good, a request for each slice and member would be 129,000 for 1 GiB over 64 members.
+TEST_P(Reduce, KeepsNoRequestsAndInTheSteadyStateTakesNoMemory) {
   const std::vector<Tensor> buffers = {buffer(1500000), buffer(100)};
   std::vector<int64_t> cuts(static_cast<size_t>(ranks_), 0);
   cuts.push_back(1500000);
@@ -213,11 +214,9 @@ TEST_P(Reduce, SteadyStateMakesNoRequestsAndNoMemory) {
     group_->finish();
   };
   step();
-  const int64_t requests = network_->requests_made();
   const int64_t allocations = device_.memory().use().system_allocations;
-  EXPECT_EQ(requests > 0, ranks_ > 1 && by_mpi());
   for (int i = 0; i < 5; ++i) step();
-  EXPECT_EQ(network_->requests_made(), requests);
+  EXPECT_EQ(network_->requests_made(), 0);
   EXPECT_EQ(device_.memory().use().system_allocations, allocations);
 }
 

@@ -2,13 +2,17 @@
 
 #include <algorithm>
 
+#include "launch/program/stopping/stop_signals.h"
+
 namespace penstock {
 
 StopRequests::StopRequests(const TimeLimit& limit, const RunDirectory* directory)
-    : limit_(limit), directory_(directory) {}
+    : limit_(limit), directory_(directory) {
+  catch_stop_signals();
+}
 
 bool StopRequests::is_due() {
-  if (reason_.empty()) reason_ = StopSignals::received();
+  if (reason_.empty()) reason_ = stop_signal();
   if (directory_ == nullptr) return !reason_.empty();
   directory_->check_lock();
   // Always called: it measures the steps.

@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 
-#include "launch/program/stopping/stop_signals.h"
 #include "launch/program/stopping/time_limit.h"
 #include "runtime/run_directory/run_directory.h"
 #include "runtime/training/stopping.h"
@@ -15,8 +14,8 @@ namespace penstock {
 
 class StopRequests final : public Stopping {
  public:
-  // On every rank: signals. On rank 0, which has the directory (null elsewhere), also its file
-  // `stop` and the time limit. The directory must outlive this.
+  // On every rank: signals, which are caught from here on. On rank 0, which has the directory (null
+  // elsewhere), also its file `stop` and the time limit. The directory must outlive this.
   StopRequests(const TimeLimit& limit, const RunDirectory* directory);
 
   // Throws Error(Peer) when the directory has been taken by another process.
@@ -30,7 +29,6 @@ class StopRequests final : public Stopping {
   [[nodiscard]] bool time_is_up();
   [[nodiscard]] bool file_is_there();
 
-  StopSignals signals_;
   TimeLimit limit_;
   const RunDirectory* directory_;
   std::optional<Clock::time_point> last_step_, last_look_;

@@ -1,6 +1,8 @@
 #include "launch/program/stopping/stop_signals.h"
 
+#include <array>
 #include <atomic>
+#include <csignal>
 #include <cstdint>
 #include <ctime>
 
@@ -33,24 +35,16 @@ void note_signal(int signal) {
 
 }  // namespace
 
-StopSignals::StopSignals() {
+void catch_stop_signals() {
   first_signal = 0;
   struct sigaction action {};
   action.sa_handler = note_signal;
   action.sa_flags = SA_RESTART;
   (void)sigemptyset(&action.sa_mask);
-  for (size_t i = 0; i < kStopSignals.size(); ++i) {
-    (void)sigaction(kStopSignals[i], &action, &before_[i]);
-  }
+  for (const int signal : kStopSignals) (void)sigaction(signal, &action, nullptr);
 }
 
-StopSignals::~StopSignals() {
-  for (size_t i = 0; i < kStopSignals.size(); ++i) {
-    (void)sigaction(kStopSignals[i], &before_[i], nullptr);
-  }
-}
-
-std::string StopSignals::received() {
+std::string stop_signal() {
   switch (first_signal.load()) {
     case SIGTERM:
       return "SIGTERM";

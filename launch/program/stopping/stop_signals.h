@@ -7,25 +7,15 @@
 // twice.
 #pragma once
 
-#include <array>
-#include <csignal>
 #include <string>
 
 namespace penstock {
 
-// One at a time. While it lives the signals are caught.
-class StopSignals {
- public:
-  StopSignals();
-  ~StopSignals();
-  StopSignals(const StopSignals&) = delete;
-  StopSignals& operator=(const StopSignals&) = delete;
+// From here on they are caught, to the end of the process: a rank that another one has told may
+// have stopped and be about to exit when its own signal comes, and must not die of it.
+void catch_stop_signals();
 
-  // "SIGUSR1"; empty: none has come.
-  [[nodiscard]] static std::string received();
-
- private:
-  std::array<struct sigaction, 3> before_{};
-};
+// "SIGUSR1"; empty: none has come since they are caught.
+[[nodiscard]] std::string stop_signal();
 
 }  // namespace penstock

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 constexpr int kPauseMs = 20;
 
 bool was_asked_to_stop() {
-  return !StopSignals::received().empty();
+  return !stop_signal().empty();
 }
 
 bool is_held(const std::string& directory) {
@@ -157,7 +157,7 @@ class LocalSweep {
 }  // namespace
 
 int run_locally(const SweepFile& sweep, const SweepRecord& record, const std::string& directory) {
-  const StopSignals signals;
+  catch_stop_signals();
   return LocalSweep(sweep, record, directory).run();
 }
 

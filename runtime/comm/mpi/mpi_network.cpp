@@ -152,7 +152,7 @@ class MpiNetwork final : public Network {
       return nccl_sums(std::move(comm), replicas_.name, blocks, device, pollers_);
     }
     auto group = std::make_unique<MpiReduceGroup>(std::move(comm), replicas_.name,
-                                                  device.host_memory(), pollers_, requests_made_);
+                                                  device.host_memory(), pollers_);
     if (device.host_addressable()) return group;
     return staged_sums(std::move(group), device, pollers_);
   }

@@ -34,13 +34,12 @@ int64_t MpiReduceGroup::Slice::length(int member) const {
 }
 
 MpiReduceGroup::MpiReduceGroup(CommHandle comm, const std::string& name, Memory& memory,
-                               Pollers& pollers, int64_t& requests_made)
+                               Pollers& pollers)
     : comm_(std::move(comm)),
       name_("summing gradients over " + name),
       wanted_("weights updated by " + name),
       memory_(memory),
       pollers_(pollers),
-      requests_made_(requests_made),
       entry_(pollers, *this) {
   PENSTOCK_MPI(MPI_Comm_rank(comm_.get(), &rank_), name_);
   PENSTOCK_MPI(MPI_Comm_size(comm_.get(), &size_), name_);
@@ -163,54 +162,43 @@ void MpiReduceGroup::add_slices(Plan& plan) {
   }
   plan.slices.reserve(static_cast<size_t>((longest + plan.segment - 1) / plan.segment));
   for (int64_t offset = 0; offset < longest; offset += plan.segment) {
-    plan.slices.push_back({&plan, offset, {}, {}});
-    make_requests(plan.slices.back(), lanes_[next_lane_], static_cast<int>(next_lane_));
+    plan.slices.push_back({&plan, offset});
     next_lane_ = (next_lane_ + 1) % kLanes;
-  }
-}
-
-void MpiReduceGroup::make_requests(Slice& slice, Lane& lane, int tag) {
-  const auto make = [&](std::vector<RequestHandle>& list, auto init, float* data, int64_t length,
-                        int member) {
-    PENSTOCK_MPI(init(data, static_cast<int>(length), MPI_FLOAT, member, tag, comm_.get(),
-                      list.emplace_back().address()),
-                 name_);
-    ++requests_made_;
-  };
-  auto* data = slice.plan->buffer.data<float>();
-  if (slice.plan->work != Work::Gather) {
-    slice.scatter.reserve(2 * others_);
-    auto* scratch = lane.scratch.data<float>();
-    for (size_t other = 0; other < others_; ++other) {
-      make(slice.scatter, MPI_Recv_init,
-           scratch + static_cast<int64_t>(other) * slice.plan->segment, slice.length(rank_),
-           member_of(other));
-    }
-    for (size_t other = 0; other < others_; ++other) {
-      const int member = member_of(other);
-      make(slice.scatter, MPI_Send_init, data + slice.first(member), slice.length(member), member);
-    }
-  }
-  if (slice.plan->work == Work::Scatter) return;
-  slice.gather.reserve(2 * others_);
-  for (size_t other = 0; other < others_; ++other) {
-    const int member = member_of(other);
-    make(slice.gather, MPI_Recv_init, data + slice.first(member), slice.length(member), member);
-  }
-  for (size_t other = 0; other < others_; ++other) {
-    make(slice.gather, MPI_Send_init, data + slice.first(rank_), slice.length(rank_),
-         member_of(other));
   }
 }
 
 void MpiReduceGroup::begin(size_t lane_index, Phase phase) {
   Lane& lane = lanes_[lane_index];
   lane.phase = phase;
-  const auto& handles = phase == Phase::Scatter ? lane.slice->scatter : lane.slice->gather;
-  MPI_Request* requests = &requests_[lane_index * 2 * others_];
-  std::transform(handles.begin(), handles.end(), requests, [](const auto& h) { return h.get(); });
-  lane.pending = static_cast<int>(handles.size());
-  PENSTOCK_MPI(MPI_Startall(lane.pending, requests), name_);
+  lane.pending = static_cast<int>(2 * others_);
+  const Slice& slice = *lane.slice;
+  auto* data = slice.plan->buffer.data<float>();
+  const bool scatters = phase == Phase::Scatter;
+  for (size_t other = 0; other < others_; ++other) {
+    const int from = scatters ? rank_ : member_of(other);
+    float* to = scatters
+                    ? lane.scratch.data<float>() + static_cast<int64_t>(other) * slice.plan->segment
+                    : data + slice.first(from);
+    receive(lane_index, other, to, slice.length(from));
+  }
+  for (size_t other = 0; other < others_; ++other) {
+    const int owner = scatters ? member_of(other) : rank_;
+    send(lane_index, other, data + slice.first(owner), slice.length(owner));
+  }
+}
+
+void MpiReduceGroup::receive(size_t lane, size_t other, float* data, int64_t length) {
+  PENSTOCK_MPI(
+      MPI_Irecv(data, static_cast<int>(length), MPI_FLOAT, member_of(other), static_cast<int>(lane),
+                comm_.get(), &requests_[lane * 2 * others_ + other]),
+      name_);
+}
+
+void MpiReduceGroup::send(size_t lane, size_t other, const float* data, int64_t length) {
+  PENSTOCK_MPI(
+      MPI_Isend(data, static_cast<int>(length), MPI_FLOAT, member_of(other), static_cast<int>(lane),
+                comm_.get(), &requests_[(lane * 2 + 1) * others_ + other]),
+      name_);
 }
 
 void MpiReduceGroup::advance(size_t lane_index) {

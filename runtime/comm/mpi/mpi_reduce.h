@@ -34,10 +34,9 @@ void check_gradients(const std::string& context, const Tensor& buffer);
 
 class MpiReduceGroup final : public ReduceGroup, private Poller {
  public:
-  // `requests_made` is counted up. It, `memory` (for the scratch), `pollers` and MPI must outlive
-  // the group, which goes on summing whenever something waits by those pollers.
-  MpiReduceGroup(CommHandle comm, const std::string& name, Memory& memory, Pollers& pollers,
-                 int64_t& requests_made);
+  // `memory` (for the scratch), `pollers` and MPI must outlive the group, which goes on summing
+  // whenever something waits by those pollers.
+  MpiReduceGroup(CommHandle comm, const std::string& name, Memory& memory, Pollers& pollers);
   ~MpiReduceGroup() override;
   [[nodiscard]] int size() const override { return size_; }
   void start(const Tensor& buffer) override;
@@ -58,13 +57,10 @@ class MpiReduceGroup final : public ReduceGroup, private Poller {
   enum class Work : uint8_t { Sum, Scatter, Gather };  // start() does both phases, one the others
 
   struct Plan;
-  // Of every member's elements of one buffer a segment, with the persistent requests of the phases
-  // it goes through. In each, receives from the other members come first, then sends to them, both
-  // in rank order.
+  // Of every member's elements of one buffer a segment.
   struct Slice {
     Plan* plan;
     int64_t offset;  // of the segments in each member's elements; the last may be shorter or empty
-    std::vector<RequestHandle> scatter, gather;
     [[nodiscard]] int64_t first(int member) const;
     [[nodiscard]] int64_t length(int member) const;
   };
@@ -91,8 +87,9 @@ class MpiReduceGroup final : public ReduceGroup, private Poller {
   void enqueue(const Tensor& buffer, Work work, std::span<const int64_t> cuts);
   [[nodiscard]] Plan& plan_of(const Tensor& buffer, Work work, std::span<const int64_t> cuts);
   void add_slices(Plan& plan);
-  void make_requests(Slice& slice, Lane& lane, int tag);
   void begin(size_t lane, Phase phase);
+  void receive(size_t lane, size_t other, float* data, int64_t length);
+  void send(size_t lane, size_t other, const float* data, int64_t length);
   void advance(size_t lane);  // the phase under way has completed
   void add_in_pairs(const Lane& lane) const;
   void complete(int result, int completed);  // what Testsome has returned
@@ -105,14 +102,16 @@ class MpiReduceGroup final : public ReduceGroup, private Poller {
   std::string wanted_;  // likewise wait()
   Memory& memory_;
   Pollers& pollers_;
-  int64_t& requests_made_;
   int rank_ = 0, size_ = 1;
   size_t others_ = 0;                             // size_ - 1
   std::map<std::pair<void*, Work>, Plan> plans_;  // by buffer address
   std::vector<Lane> lanes_;
   size_t next_lane_ = 0;
   int busy_lanes_ = 0;
-  std::vector<MPI_Request> requests_;  // lane after lane, 2 (D-1) each; null where idle
+  // Lane after lane, of each the receives from the other members, then the sends to them, both in
+  // rank order; null where nothing is under way. No more are made at a time, however much is
+  // summed.
+  std::vector<MPI_Request> requests_;
   std::vector<int> indices_;
   std::vector<MPI_Status> statuses_;
   PollerEntry entry_;

@@ -1,10 +1,13 @@
 // Until when a run may go on: what people and batch systems say.
 #include "launch/program/stopping/time_limit.h"
 
+#include <csignal>
+#include <cstdlib>
 #include <map>
 #include <thread>
 
 #include "helpers.h"
+#include "launch/program/stopping/stop_requests.h"
 #include "launch/program/stopping/stop_signals.h"
 
 namespace penstock {
@@ -76,22 +79,33 @@ TEST(TimeLimit, LeavesTimeForStepsAndCheckpoints) {
 }
 
 TEST(StopSignals, TheFirstIsNotedTheSecondEnds) {
-  {
-    const StopSignals signals;
-    EXPECT_EQ(StopSignals::received(), "");
-    (void)raise(SIGUSR2);
-    EXPECT_EQ(StopSignals::received(), "SIGUSR2");
-    (void)raise(SIGTERM);  // one request, delivered twice
-    EXPECT_EQ(StopSignals::received(), "SIGUSR2");
-  }
+  catch_stop_signals();
+  EXPECT_EQ(stop_signal(), "");
+  (void)raise(SIGUSR2);
+  EXPECT_EQ(stop_signal(), "SIGUSR2");
+  (void)raise(SIGTERM);  // one request, delivered twice
+  EXPECT_EQ(stop_signal(), "SIGUSR2");
   EXPECT_EXIT(
       {
-        const StopSignals signals;
+        catch_stop_signals();
         (void)raise(SIGUSR1);
         std::this_thread::sleep_for(std::chrono::milliseconds(1050));
         (void)raise(SIGUSR1);
       },
       testing::KilledBySignal(SIGUSR1), "");
+}
+
+// A rank of a job on a loaded host was told by the others, had stopped with its checkpoint and was
+// killed by its own SIGUSR1, which mpirun's daemon brought late: the job ended with code 138 in
+// place of 75.
+TEST(StopSignals, ALateOneDoesNotKillWhatHasStopped) {
+  EXPECT_EXIT(
+      {
+        { StopRequests of_a_run_that_is_over({}, nullptr); }
+        (void)raise(SIGUSR1);
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
