@@ -2,6 +2,7 @@
 # bench/shaped_link.sh -- two hosts on this machine, joined by a link of a given rate.
 #
 #   shaped_link.sh up [RATE [BURST [QUEUE]]]  as tc(8) writes them; 2gbit 512kb 20ms
+#   shaped_link.sh rate RATE [BURST [QUEUE]]  another rate for the link that is up
 #   shaped_link.sh mpirun ARGS...             mpirun over both, $PENSTOCK_SLOTS ranks on each, or one, by $PENSTOCK_BTL
 #   shaped_link.sh down
 #
@@ -32,7 +33,13 @@ up() {
     ip -n $namespace$host addr add $address.$((host + 1))/24 dev eth0
     ip -n $namespace$host link set lo up
     ip -n $namespace$host link set eth0 up
-    tc -n $namespace$host qdisc add dev eth0 root tbf rate "$1" burst "$2" latency "$3" || return 77
+  done
+  shape "$@"
+}
+
+shape() {
+  for host in 0 1; do
+    tc -n $namespace$host qdisc replace dev eth0 root tbf rate "$1" burst "$2" latency "$3" || return 77
   done
 }
 
@@ -44,6 +51,7 @@ down() {
 
 case "${1:-}" in
   up) up "${2:-2gbit}" "${3:-512kb}" "${4:-20ms}" ;;
+  rate) shape "${2:?a rate}" "${3:-512kb}" "${4:-20ms}" ;;
   down) down ;;
   agent)  # Open MPI's: [options] address command
     shift
@@ -60,7 +68,7 @@ case "${1:-}" in
       --mca btl "${PENSTOCK_BTL:-self,tcp}" --mca btl_tcp_if_include $address.0/24 --mca oob_tcp_if_include $address.0/24 "$@"
     ;;
   *)
-    sed -n '3,9s/^# \{0,1\}//p' "$0"
+    sed -n '3,10s/^# \{0,1\}//p' "$0"
     exit 2
     ;;
 esac

@@ -40,6 +40,7 @@ class Program:
             env=ENVIRONMENT | (environment or {}),
         )
         self.seconds, self.rss, self.steps = [], 0.0, 1
+        self.before_turn = lambda: None
 
     def ask(self, count):
         self.process.stdin.write(f"measure {count}\n")
@@ -61,6 +62,7 @@ class Program:
         self.steps = max(1, min(50, round(seconds / took)))
 
     def turn(self):
+        self.before_turn()
         answer = self.measure(self.steps)
         self.rss = max(self.rss, answer["rss"])
         self.seconds.append(statistics.median(answer[self.clock]))
