@@ -72,7 +72,7 @@ RunSummary Run::to_the_end() {
     }
     for (const std::string& line : report_.slow_ranks()) note("warning: " + line);
     const bool last = number == config_.run.steps;
-    if (!stops && is_evaluated(number)) evaluate(number);
+    if (!stops && is_evaluated(number)) stops = !evaluate(number) && !last;
     if (stops || (last && config_.checkpoint.last)) {
       save_last(step_->progress());
     } else {
@@ -245,19 +245,30 @@ std::span<const Batch> Run::next_batches(int64_t step) {
   return batches_->next();
 }
 
-void Run::evaluate(int64_t step) {
+bool Run::evaluate(int64_t step) {
   const auto start = Clock::now();
   const DiaryEntry evaluating(station_.network.diary(), {.deed = Deed::Evaluation, .step = step});
-  LossSums sums;
-  step_->with_averages([&] { sums = validation_loss(config_, source_, pipeline_, station_); });
+  PassWatch watch;
+  watch.went_on = told_now_and_then(source_.facts().validation_samples,
+                                    [this](const std::string& line) { note(line); });
+  watch.ask = [this] { return StepVote{.stop = stopping_ != nullptr && stopping_->is_due()}; };
+  std::optional<LossSums> sums;
+  step_->with_averages(
+      [&] { sums = pass_over_validation(config_, source_, pipeline_, station_, watch); });
+  if (!sums) {
+    note("the evaluation after step " + std::to_string(step) +
+         " is left out: a stop was asked for");
+    return false;
+  }
   EvalRecord record;
   record.step = step;
-  record.loss = sums.mean();
-  if (!blueprint_.input.label_per_position) record.accuracy = sums.accuracy();
+  record.loss = sums->mean();
+  if (!blueprint_.input.label_per_position) record.accuracy = sums->accuracy();
   record.samples = source_.facts().validation_samples;
   record.seconds = seconds_since(start);
   report_.evaluated(record);
   if (reporter_ != nullptr) reporter_->evaluated(record);
+  return true;
 }
 
 // Where a run goes on without a checkpoint it ends in good order without the last one, too.

@@ -74,7 +74,8 @@ class Run {
   [[nodiscard]] StepVote vote() const;
   [[nodiscard]] std::span<const Batch> next_batches(int64_t step);
   void leave_out(const StepRecord& record);
-  void evaluate(int64_t step);
+  // False: a stop was asked for meanwhile, and it is left out.
+  [[nodiscard]] bool evaluate(int64_t step);
   void save_last(const Progress& progress);
   void write_trace();
 

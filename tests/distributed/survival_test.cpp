@@ -180,6 +180,20 @@ TEST_F(Survival, ASignalToMpirunStopsAllRanks) {
   expect_stop("SIGUSR1");
 }
 
+// An evaluation of minutes went on to its end, and the time that a batch system grants was over.
+TEST_F(Survival, AStopEndsALongEvaluation) {
+  start(2, "--stages 2 --data.samples 4000000 --data.validation 0.5 --eval-every 40");
+  while (steps().size() < 40) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  const auto launchers = processes_naming(PENSTOCK_MPIEXEC, out_);
+  ASSERT_EQ(launchers.size(), 1U);
+  ASSERT_EQ(kill(launchers[0], SIGUSR1), 0);
+  expect_stop("SIGUSR1");
+  EXPECT_EQ(steps().back(), 40);
+  EXPECT_THAT(read_file(out_ + "/log.txt"),
+              HasSubstr("the evaluation after step 40 is left out: a stop was asked for"));
+}
+
 TEST_F(Survival, ASignalToOneRankStopsAll) {
   start(2, "--stages 2");
   const auto ranks = processes_naming(penstock_program(), out_);

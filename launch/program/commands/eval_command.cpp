@@ -61,14 +61,14 @@ std::vector<PairScore> translation_scores(const TrainedRun& run, const UseOption
 
 // Of data.kind = "jsonl"; on rank 0.
 std::optional<AnswerScores> answer_scores(const TrainedRun& run, const ModelMaker& models,
-                                          const Session& session) {
+                                          const Session& session, const SayLine& say) {
   if (run.config.data.kind != "jsonl") return std::nullopt;
   Config asked = run.config;
   asked.data.questions = true;
   DataSource source(asked, models, run.network->world());
   source.open(run.pipeline->reads().fields);
-  return score_answers(asked, source, *run.pipeline,
-                       {session, *run.network, run.grid, *run.device});
+  return score_answers(asked, source, *run.pipeline, {session, *run.network, run.grid, *run.device},
+                       say);
 }
 
 // What there is to say of a checkpoint.
@@ -154,12 +154,16 @@ int eval_command(Session& session, const Arguments& arguments, const ModelMaker&
       on_every_rank([&] { return read_use_options(eval_form(), add_eval_options, arguments); });
   const TrainedRun run(session, options, models, true);
   run.use(session, [&] {
+    SayLine say;
+    if (session.rank() == 0) {
+      say = [](const std::string& line) { fmt::print(stderr, "penstock: {}\n", line); };
+    }
     EvalResult result;
     result.checkpoint = run.checkpoint;
     result.loss = evaluate(run.config, *run.source, *run.pipeline, run.blueprint->model,
-                           {session, *run.network, run.grid, *run.device});
+                           {session, *run.network, run.grid, *run.device}, say);
     result.translations = translation_scores(run, options);
-    result.answers = answer_scores(run, models, session);
+    result.answers = answer_scores(run, models, session, say);
     if (session.rank() == 0) write_answer((options.json ? as_json : as_text)(result));
   });
   return 0;

@@ -45,18 +45,19 @@ void add_token(std::span<const float> logits, int32_t label, int64_t vocabulary,
 }
 
 AnswerScores score_answers(const Config& config, DataSource& source, Pipeline& pipeline,
-                           const Station& station) {
+                           const Station& station, const SayLine& say) {
   std::vector<TextScore> scores(static_cast<size_t>(source.facts().question_texts));
   const Questions* questions = source.questions();
   if (source.facts().validation_samples > 0) {
-    (void)pass_over_validation(
-        config, source, pipeline, station,
-        [&](int64_t first, const Batch& batch, std::span<const float> logits) {
-          if (questions == nullptr) fail_internal("the rank of the loss knows no questions");
-          const Tensor& labels = batch.field(kLabels);
-          look_at_texts(*questions, first, labels.span<const int32_t>(), logits, labels.dim(0),
-                        source.facts().vocabulary, scores);
-        });
+    PassWatch watch;
+    watch.look = [&](int64_t first, const Batch& batch, std::span<const float> logits) {
+      if (questions == nullptr) fail_internal("the rank of the loss knows no questions");
+      const Tensor& labels = batch.field(kLabels);
+      look_at_texts(*questions, first, labels.span<const int32_t>(), logits, labels.dim(0),
+                    source.facts().vocabulary, scores);
+    };
+    if (say) watch.went_on = told_now_and_then(source.facts().validation_samples, say);
+    (void)pass_over_validation(config, source, pipeline, station, watch);
   }
   // A text is in one row, which one rank has looked at: the sums are exact.
   std::vector<double> numbers;

@@ -8,10 +8,11 @@
 namespace penstock {
 
 // Collective, in one pass over the questions. `config` has data.questions, and `source` is its,
-// open for the pipeline's fields. All numbers on rank 0, elsewhere zeros; they depend neither on
-// stages nor on replicas.
+// open for the pipeline's fields. `say` as evaluate()'s. All numbers on rank 0, elsewhere zeros;
+// they depend neither on stages nor on replicas.
 [[nodiscard]] AnswerScores score_answers(const Config& config, DataSource& source,
-                                         Pipeline& pipeline, const Station& station);
+                                         Pipeline& pipeline, const Station& station,
+                                         const SayLine& say);
 
 // What a row of logits thinks of the token `label`; only those below `vocabulary` can be written.
 // Adds it to `score`.

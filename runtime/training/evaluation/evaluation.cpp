@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <utility>
 
 #include "kernels/error.h"
 #include "kernels/ops/pointwise.h"
+#include "runtime/telemetry/units.h"
 #include "runtime/training/batches.h"
 
 namespace penstock {
@@ -37,8 +39,24 @@ int64_t count_among_five(std::span<const float> logits, std::span<const int32_t>
   return hits;
 }
 
-LossSums pass_over_validation(const Config& config, DataSource& source, Pipeline& pipeline,
-                              const Station& station, const LookAtLogits& look) {
+std::function<void(int64_t, int64_t)> told_now_and_then(int64_t samples, SayLine say,
+                                                        std::chrono::seconds after) {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  return [=, next = start + after](int64_t done, int64_t all) mutable {
+    const auto now = Clock::now();
+    if (now < next || done == all) return;
+    next = now + std::chrono::minutes(1);
+    const double took_s = std::chrono::duration<double>(now - start).count();
+    const double left_s = took_s * static_cast<double>(all - done) / static_cast<double>(done);
+    say("evaluating: " + std::to_string(100 * done / all) + " % of " + std::to_string(samples) +
+        " samples, " + seconds_text(left_s) + " left");
+  };
+}
+
+std::optional<LossSums> pass_over_validation(const Config& config, DataSource& source,
+                                             Pipeline& pipeline, const Station& station,
+                                             const PassWatch& watch) {
   Batches batches(DataPart::Validation, config, source, pipeline, station);
   const int micro_batches = config.pipeline.micro_batches;
   const int64_t first = int64_t{station.network.replicas().rank()} * micro_batches;
@@ -50,12 +68,14 @@ LossSums pass_over_validation(const Config& config, DataSource& source, Pipeline
   input.pass = {.training = false,
                 .seed = config.run.seed,
                 .first_micro_batch = first,
-                .logits = look ? &keep : nullptr};
+                .logits = watch.look ? &keep : nullptr};
   LossSums sums;
   for (int64_t pass = 0; pass < batches.passes(); ++pass) {
     input.batches = batches.next();
     pipeline.run(input);
-    const LossSums part = gather_loss(pipeline, micro_batches, station.device, station.network);
+    StepVote vote = watch.ask ? watch.ask() : StepVote{};
+    const LossSums part =
+        gather_loss(pipeline, micro_batches, station.device, station.network, &vote);
     sums.loss += part.loss;
     sums.correct += part.correct;
     sums.targets += part.targets;
@@ -64,8 +84,10 @@ LossSums pass_over_validation(const Config& config, DataSource& source, Pipeline
       const Tensor of_one = std::exchange(logits[m], {});
       if (!of_one) continue;
       const int64_t first_sample = (before + static_cast<int64_t>(m)) * of_one.dim(0);
-      look(first_sample, input.batches[m], on_host(of_one, station.device));
+      watch.look(first_sample, input.batches[m], on_host(of_one, station.device));
     }
+    if (vote.stop) return std::nullopt;
+    if (watch.went_on) watch.went_on(pass + 1, batches.passes());
   }
   return sums;
 }
@@ -84,13 +106,8 @@ void check_validation(const Config& config, const DataSource& source, const Targ
               ErrorScope::EveryRank);
 }
 
-LossSums validation_loss(const Config& config, DataSource& source, Pipeline& pipeline,
-                         const Station& station) {
-  return pass_over_validation(config, source, pipeline, station, {});
-}
-
 Evaluation evaluate(const Config& config, DataSource& source, Pipeline& pipeline,
-                    const Sequential& model, const Station& station) {
+                    const Sequential& model, const Station& station, const SayLine& say) {
   if (source.facts().validation_samples == 0) {
     throw Error(ErrorKind::Input, "there is no validation data to evaluate on: set data.validation",
                 ErrorScope::EveryRank);
@@ -98,12 +115,13 @@ Evaluation evaluate(const Config& config, DataSource& source, Pipeline& pipeline
   check_validation(config, source, target_field(model));
   const std::string labels = model.layers.back()->targets();  // the field the classifier reads
   Evaluation result;
-  result.sums = pass_over_validation(
-      config, source, pipeline, station,
-      [&](int64_t /*first*/, const Batch& batch, std::span<const float> logits) {
-        const auto right = batch.field(labels).span<const int32_t>();
-        result.among_five += static_cast<double>(count_among_five(logits, right));
-      });
+  PassWatch watch;
+  watch.look = [&](int64_t /*first*/, const Batch& batch, std::span<const float> logits) {
+    const auto right = batch.field(labels).span<const int32_t>();
+    result.among_five += static_cast<double>(count_among_five(logits, right));
+  };
+  if (say) watch.went_on = told_now_and_then(source.facts().validation_samples, say);
+  result.sums = pass_over_validation(config, source, pipeline, station, watch).value();
   station.network.world().sum({&result.among_five, 1});
   return result;
 }

@@ -2,13 +2,17 @@
 // pass over it.
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <optional>
 #include <span>
+#include <string>
 
 #include "runtime/comm/station.h"
 #include "runtime/pipeline/pipeline.h"
 #include "runtime/training/data_source.h"
 #include "runtime/training/metrics.h"
+#include "runtime/training/step_vote.h"
 
 namespace penstock {
 
@@ -25,25 +29,40 @@ struct Evaluation {
 using LookAtLogits =
     std::function<void(int64_t first_sample, const Batch& batch, std::span<const float> logits)>;
 
+// What a pass over the validation data tells while it goes on; each may be empty.
+struct PassWatch {
+  LookAtLogits look = nullptr;
+  // On every rank, after each run through the pipeline: how many of all are done.
+  std::function<void(int64_t done, int64_t all)> went_on = nullptr;
+  // Asked on every rank before each run's end: a vote to stop ends the pass after it.
+  AskVote ask = nullptr;
+};
+
+// Says a line of how far a pass over so many samples is, where it takes long: `after` that time,
+// then once a minute.
+using SayLine = std::function<void(const std::string& line)>;
+[[nodiscard]] std::function<void(int64_t done, int64_t all)> told_now_and_then(
+    int64_t samples, SayLine say, std::chrono::seconds after = std::chrono::seconds(10));
+
 // Collective over all ranks, in one pass over the validation data; `source` is open for the
-// pipeline's fields. `look` may be empty. With the weights as they are now; nothing is changed.
-[[nodiscard]] LossSums pass_over_validation(const Config& config, DataSource& source,
-                                            Pipeline& pipeline, const Station& station,
-                                            const LookAtLogits& look);
+// pipeline's fields. With the weights as they are now; nothing is changed. The same on every rank:
+// no targets where there is no validation data, nothing where a vote has ended the pass.
+[[nodiscard]] std::optional<LossSums> pass_over_validation(const Config& config, DataSource& source,
+                                                           Pipeline& pipeline,
+                                                           const Station& station,
+                                                           const PassWatch& watch);
 
 // Throws Error(Input) on every rank when the validation data do not fill whole passes although they
 // must: what fills up the last one counts nothing because its targets are negative, and a network
 // that reads the targets too (TargetField::is_read) would read those.
 void check_validation(const Config& config, const DataSource& source, const TargetField& targets);
 
-// As pass_over_validation(). The same on every rank; no targets where there is no validation data.
-[[nodiscard]] LossSums validation_loss(const Config& config, DataSource& source, Pipeline& pipeline,
-                                       const Station& station);
-
-// Collective, likewise, and counts the five largest as well. `model` is the pipeline's. Throws
-// Error(Input) when there is no validation data.
+// Collective, likewise, and counts the five largest as well. `model` is the pipeline's. `say`, on
+// rank 0, may be empty: told_now_and_then()'s. Throws Error(Input) when there is no validation
+// data.
 [[nodiscard]] Evaluation evaluate(const Config& config, DataSource& source, Pipeline& pipeline,
-                                  const Sequential& model, const Station& station);
+                                  const Sequential& model, const Station& station,
+                                  const SayLine& say);
 
 // Labels >= 0 that are among the five largest of their row; of equal logits the first counts as
 // larger. logits [labels, classes].
