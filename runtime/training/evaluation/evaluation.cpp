@@ -43,7 +43,8 @@ std::function<void(int64_t, int64_t)> told_now_and_then(int64_t samples, SayLine
                                                         std::chrono::seconds after) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
-  return [=, next = start + after](int64_t done, int64_t all) mutable {
+  return [samples, say = std::move(say), start, next = start + after](int64_t done,
+                                                                      int64_t all) mutable {
     const auto now = Clock::now();
     if (now < next || done == all) return;
     next = now + std::chrono::minutes(1);
