@@ -33,8 +33,8 @@ AMOEBANET = """
 [model]
 kind = "amoebanet-d"
 layers = 18
-filters = 64
-image = [3, 128, 128]
+filters = 32
+image = [3, 64, 64]
 classes = 100
 """
 TRANSFORMER = """
@@ -43,13 +43,13 @@ kind = "transformer-lm"
 layers = 48
 width = 192
 heads = 6
-context = 128
+context = 64
 vocabulary = 1000
 """
 # name, network, the paper's figures by M, for K = 2, 4 and 8
 NETWORKS = [
-    ("AmoebaNet-D (18, 64), 128 x 128", AMOEBANET, {1: (1, 1.13, 1.38), 4: (1.07, 1.26, 1.72), 32: (1.21, 1.84, 3.48)}),
-    ("Transformer-48, width 192, T 128", TRANSFORMER, {1: (1, 1.07, 1.3), 4: (1.7, 3.2, 4.8), 32: (1.8, 3.4, 6.3)}),
+    ("AmoebaNet-D (18, 32), 64 x 64", AMOEBANET, {1: (1, 1.13, 1.38), 4: (1.07, 1.26, 1.72), 32: (1.21, 1.84, 3.48)}),
+    ("Transformer-48, width 192, T 64", TRANSFORMER, {1: (1, 1.07, 1.3), 4: (1.7, 3.2, 4.8), 32: (1.8, 3.4, 6.3)}),
 ]
 
 
