@@ -34,7 +34,8 @@ struct PassWatch {
   LookAtLogits look = nullptr;
   // On every rank, after each run through the pipeline: how many of all are done.
   std::function<void(int64_t done, int64_t all)> went_on = nullptr;
-  // Asked on every rank before each run's end: a vote to stop ends the pass after it.
+  // Asked on every rank after each run through the pipeline: where any rank votes to stop, the pass
+  // ends there.
   AskVote ask = nullptr;
 };
 
