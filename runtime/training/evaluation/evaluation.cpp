@@ -41,11 +41,10 @@ int64_t count_among_five(std::span<const float> logits, std::span<const int32_t>
 
 std::function<void(int64_t, int64_t)> told_now_and_then(int64_t samples, SayLine say,
                                                         std::chrono::seconds after) {
-  using Clock = std::chrono::steady_clock;
-  const auto start = Clock::now();
+  const auto start = std::chrono::steady_clock::now();
   return [samples, say = std::move(say), start, next = start + after](int64_t done,
                                                                       int64_t all) mutable {
-    const auto now = Clock::now();
+    const auto now = std::chrono::steady_clock::now();
     if (now < next || done == all) return;
     next = now + std::chrono::minutes(1);
     const double took_s = std::chrono::duration<double>(now - start).count();
