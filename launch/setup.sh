@@ -38,6 +38,8 @@ END
 . "$root/launch/packages.sh"
 # shellcheck source=launch/frontend.sh
 . "$root/launch/frontend.sh"
+# shellcheck source=launch/cores.sh
+. "$root/launch/cores.sh"
 
 preset=release
 program=no
@@ -215,10 +217,10 @@ configure() {
 
 # ---- compiling
 
-# One compiler per core, but not more than the free memory feeds (1.5 GB each), inside a container's limit too.
+# One compiler per core, but not more than the free memory feeds (1.5 GB each), inside a container's limits too.
 jobs() {
   local cores kilobytes limit
-  cores=$(nproc)
+  cores=$(usable_cores)
   kilobytes=$(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo 2>/dev/null)
   limit=$(cat /sys/fs/cgroup/memory.max 2>/dev/null || echo max)
   [ "$limit" = max ] || kilobytes=$((limit / 1024 < kilobytes ? limit / 1024 : kilobytes))
@@ -228,13 +230,21 @@ jobs() {
 }
 
 # weigh FIRST: the work in the steps of $plan from that one on, where compiling what probe() compiles is 10: what files of a kind
-# took on average when both were measured, in CPU time (GCC 12 with precompiled headers, nvcc 13).
+# took on average when both were measured, in CPU time (GCC 12 with precompiled headers, nvcc 13). Sources that are compiled together
+# (PENSTOCK_UNITY) take less each than one by itself, and the most of them stand last.
 weigh() {
-  awk -v first="$1" -v architectures="$architectures" '
+  awk -v first="$1" -v architectures="$architectures" -v build="$build" '
+    function sources(object, n, path, line) {
+      path = build "/" object
+      sub(/[.]o$/, "", path)
+      while ((getline line < path) > 0) if (line ~ /^#include "/) ++n
+      close(path)
+      return n ? n : 1
+    }
     NR < first { next }
     /CUDA object/ { sum += 70 + 80 * architectures; next }
     /CXX object tests/ { sum += 50; next }
-    /CXX object/ { sum += 30; next }
+    /CXX object/ { sum += 8 + 4 * sources($NF); next }
     /Linking CXX executable/ { sum += 10; next }
     { sum += 1 }
     END { print int(sum) }' "$plan"

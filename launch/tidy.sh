@@ -5,6 +5,8 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
+# shellcheck source=launch/cores.sh
+. "$root/launch/cores.sh"
 
 usage() {
   cat <<'END'
@@ -190,7 +192,7 @@ read_unit='
   exit $code'
 export tidy work cache units
 status=0
-tr '\n' '\0' <"$work/company" | xargs -r -0 -P "$(nproc)" -n 1 bash -c "$read_unit" tidy.sh >"$work/said" || status=1
+tr '\n' '\0' <"$work/company" | xargs -r -0 -P "$(usable_cores)" -n 1 bash -c "$read_unit" tidy.sh >"$work/said" || status=1
 awk -F '\t' '
   FILENAME ~ /places$/ { ++n[$1]; first[$1, n[$1]] = $2; file[$1, n[$1]] = $3; next }
   match($0, /^[^ :]+:[0-9]+:/) {

@@ -13,7 +13,6 @@
 #include "launch/program/options/command_line.h"
 #include "launch/program/options/layer_places.h"
 #include "launch/program/options/run_file.h"
-#include "launch/program/runs/dry_run.h"
 #include "launch/program/start/binding.h"
 #include "launch/program/start/machine.h"
 #include "launch/program/start/meeting.h"
@@ -30,10 +29,11 @@ std::unique_ptr<Network> starting_network(const Session& session, std::chrono::m
   return network;
 }
 
-Waits watched_waits(const RunConfig& config, const std::string& folder, int local_ranks) {
+Waits watched_waits(const RunConfig& config, std::chrono::microseconds nap,
+                    const std::string& folder) {
   return {.limit = std::chrono::milliseconds(static_cast<int64_t>(config.wait_limit * 1000.0)),
           .are_watched = true,
-          .nap = config.dry_run ? waiting_nap(local_ranks) : std::chrono::microseconds(0),
+          .nap = nap,
           .folder = folder,
           .say = print_hang};
 }
@@ -118,7 +118,8 @@ ThreadPlan shared_threads(Collective& world, const Session& session, const RunCo
   // The first line is the plan, then one for each rank: what it is bound to, or nothing.
   const std::string text = on_first_rank(world, [&] {
     plan = plan_threads(config.threads, parsed_cores(texts), session.started_by());
-    std::string lines = fmt::format("{} {} {}", plan.threads, plan.spare, plan.warning);
+    std::string lines =
+        fmt::format("{} {} {} {}", plan.threads, plan.spare, plan.naps ? 1 : 0, plan.warning);
     const std::vector<std::vector<int>> bound = cores_to_bind(config.bind, plan.ranks);
     for (size_t rank = 0; rank < bound.size(); ++rank) {
       lines += fmt::format("\n{}", fmt::join(bound[rank], " "));
@@ -128,7 +129,7 @@ ThreadPlan shared_threads(Collective& world, const Session& session, const RunCo
   });
   std::istringstream lines(text);
   std::string line;
-  if (!(lines >> plan.threads >> plan.spare)) {
+  if (!(lines >> plan.threads >> plan.spare >> plan.naps)) {
     fail_internal("the thread plan of rank 0 has no numbers: " + text);
   }
   (void)lines.get();

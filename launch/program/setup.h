@@ -23,10 +23,10 @@ namespace penstock {
     const Session& session, std::chrono::milliseconds limit = kWaitLimit,
     std::vector<std::string>* notes = nullptr);
 
-// For make_mpi_network(): all ranks are watched for run.wait_limit. `folder`, which may be empty,
-// gets the diaries of a run that hangs. `local_ranks`: of a dry run, how many share the host.
-[[nodiscard]] Waits watched_waits(const RunConfig& config, const std::string& folder = "",
-                                  int local_ranks = 1);
+// For make_mpi_network(): all ranks are watched for run.wait_limit. `nap` as
+// Waits has it. `folder`, which may be empty, gets the diaries of a run that hangs.
+[[nodiscard]] Waits watched_waits(const RunConfig& config, std::chrono::microseconds nap,
+                                  const std::string& folder = "");
 
 // Rank 0 reads run file and arguments; all ranks get the same Config, data paths absolute, and rank
 // 0 in `origins` (may be null) where each value came from. Collective; what it throws, all ranks

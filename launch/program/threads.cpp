@@ -9,6 +9,8 @@
 #include <limits>
 #include <sstream>
 
+#include "launch/program/start/processor_time.h"
+
 namespace penstock {
 namespace {
 
@@ -29,28 +31,34 @@ int sharing(const RankCores& rank, const std::vector<RankCores>& ranks) {
   }));
 }
 
-int fair_share(const RankCores& rank, const std::vector<RankCores>& ranks) {
-  return std::max(1, static_cast<int>(rank.cores.size()) / std::max(1, sharing(rank, ranks)));
-}
-
-// More threads decode no faster than any network here learns.
-constexpr int kMostSpare = 8;
-
 int ranks_on_host(const RankCores& rank, const std::vector<RankCores>& ranks) {
   return static_cast<int>(std::count_if(
       ranks.begin(), ranks.end(), [&](const RankCores& other) { return other.host == rank.host; }));
 }
 
+int fair_share(const RankCores& rank, const std::vector<RankCores>& ranks) {
+  const int cores = static_cast<int>(rank.cores.size()) / std::max(1, sharing(rank, ranks));
+  return cores_with_time(cores, rank.time / ranks_on_host(rank, ranks));
+}
+
+bool lack_time(const RankCores& rank, const std::vector<RankCores>& ranks, int threads) {
+  return rank.time > 0.0 && rank.time < ranks_on_host(rank, ranks) * threads;
+}
+
+// More threads decode no faster than any network here learns.
+constexpr int kMostSpare = 8;
+
 }  // namespace
 
 std::string text_of(const RankCores& cores) {
-  return fmt::format("{} {} {}", cores.host, cores.host_cores, fmt::join(cores.cores, " "));
+  return fmt::format("{} {} {} {}", cores.host, cores.host_cores, cores.time,
+                     fmt::join(cores.cores, " "));
 }
 
 RankCores parse_rank_cores(const std::string& text) {
   RankCores cores;
   std::istringstream stream(text);
-  stream >> cores.host >> cores.host_cores;
+  stream >> cores.host >> cores.host_cores >> cores.time;
   for (int core = 0; stream >> core;) {
     cores.cores.push_back(core);
   }
@@ -73,12 +81,21 @@ ThreadPlan plan_threads(int asked, const std::vector<RankCores>& ranks,
   plan.ranks = ranks;
   plan.threads = asked > 0 ? asked : fair;
   plan.spare = std::clamp(fair - plan.threads, 1, kMostSpare);
+  plan.naps = std::ranges::any_of(
+      ranks, [&](const RankCores& rank) { return lack_time(rank, ranks, plan.threads); });
   const int local = ranks_on_host(*poorest, ranks);
   const int bound = static_cast<int>(poorest->cores.size());
   if (bound * local < poorest->host_cores && plan.threads > bound) {
     plan.warning =
         fmt::format("run.threads = {}, but a rank on {} is bound to {} of {} cores: {}", asked,
                     poorest->host, bound, poorest->host_cores, cure_for_binding(starter));
+  } else if (lack_time(*poorest, ranks, plan.threads) && poorest->time < poorest->host_cores) {
+    plan.warning = fmt::format(
+        "a control group, such as a container's, lets {} on {} spend the time of {:.2g} cores: "
+        "forecasts are for ranks that have cores of their own, and steps take about {:.2g} times "
+        "as long",
+        local == 1 ? "the rank" : fmt::format("{} ranks", local), poorest->host, poorest->time,
+        plan.threads * local / poorest->time);
   } else if (plan.threads * local > poorest->host_cores && fair == 1 && plan.threads == 1) {
     plan.warning = fmt::format(
         "{} ranks share {} cores on {}: forecasts are for ranks that have cores of their own, and "
@@ -96,6 +113,11 @@ ThreadPlan plan_threads(int asked, const std::vector<RankCores>& ranks,
                     poorest->host, bound, poorest->host_cores, cure_for_binding(starter));
   }
   return plan;
+}
+
+std::chrono::microseconds nap_of(const ThreadPlan& plan) {
+  constexpr std::chrono::microseconds kNap{50};  // the system adds as much
+  return plan.naps ? kNap : std::chrono::microseconds{};
 }
 
 std::string limit_note(int threads, const char* limit) {

@@ -1,8 +1,9 @@
 // launch/program/threads.h -- how many threads a rank gets: the cores it may run on, shared fairly
-// with the ranks that may run on the same ones. Every rank gets the same number, for oneDNN repeats
-// itself to the bit only at equal thread counts.
+// with the ranks that may run on the same ones, and no more than there is processor time for. Every
+// rank gets the same number, for oneDNN repeats itself to the bit only at equal thread counts.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,9 @@ struct RankCores {
   int host_cores = 0;  // of the host, as far as a job may use them at all
   // That this rank may use: physical ones, not hardware threads, in their order on the machine.
   std::vector<int> cores;
+  // Processor time that the ranks of the host may spend together, in cores
+  // (start/processor_time.h); 0: as much as they have cores.
+  double time = 0.0;
 };
 
 // To and from one line of text, for sending.
@@ -20,8 +24,10 @@ struct RankCores {
 [[nodiscard]] RankCores parse_rank_cores(const std::string& text);
 
 struct ThreadPlan {
-  int threads = 1;      // per rank
-  int spare = 1;        // cores of a rank that those leave, 1 to 8: threads that read data
+  int threads = 1;  // per rank
+  int spare = 1;    // cores of a rank that those leave, 1 to 8: threads that read data
+  // True: ranks that look for messages without a pause would spend the time of those that compute.
+  bool naps = false;
   std::string warning;  // empty: nothing to say
   // By world rank, those that it will compute on; of shared_threads(), on rank 0 only.
   std::vector<RankCores> ranks = {};
@@ -30,6 +36,9 @@ struct ThreadPlan {
 // Session::started_by(), which knows how to bind otherwise.
 [[nodiscard]] ThreadPlan plan_threads(int asked, const std::vector<RankCores>& ranks,
                                       const std::string& starter = "mpirun");
+
+// For Waits: of a rank that naps.
+[[nodiscard]] std::chrono::microseconds nap_of(const ThreadPlan& plan);
 
 // OpenMP gives a rank no more than OMP_THREAD_LIMIT (`limit`, null where it is not set), and says
 // nothing: a note where that is fewer than the plan has, else empty.

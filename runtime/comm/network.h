@@ -194,8 +194,8 @@ struct Waits {
   // True: a Watch looks at all ranks, and ends the job when none has gone on for the limit. False:
   // each wait ends by itself, by Error(Peer), however busy the others are.
   bool are_watched = false;
-  // Where more ranks wait than the host has cores: how long each sleeps between two looks; zero:
-  // they only give way.
+  // Where ranks that wait would take the time of those that compute: how long each sleeps between
+  // two looks; zero: they only give way.
   std::chrono::microseconds nap = {};
   std::string folder = {};                               // as WatchOrder's
   std::function<void(const HangReport&)> say = nullptr;  // likewise

@@ -261,8 +261,10 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
   const Config& config = made->run.config;
   const LinkPlan links = on_every_rank(
       [&] { return plan_links(config.pipeline.link, made->choice.ranks, made->grid); });
-  const std::unique_ptr<Network> network = make_mpi_network(
-      session, made->grid, links, watched_waits(config.run, config.run.out, session.local_ranks()));
+  const std::chrono::microseconds nap =
+      config.run.dry_run ? waiting_nap(session.local_ranks()) : nap_of(made->threads);
+  const std::unique_ptr<Network> network =
+      make_mpi_network(session, made->grid, links, watched_waits(config.run, nap, config.run.out));
   if (!made->threads.warning.empty()) made->notes.push_back("note: " + made->threads.warning);
   made->notes.push_back(limit_note(config.run.threads, std::getenv("OMP_THREAD_LIMIT")));
   made->notes.push_back(fallback_note(made->choice, config.run.device));

@@ -200,7 +200,7 @@ int profile_command(Session& session, const Arguments& arguments, const ModelMak
   const std::unique_ptr<Network> network = make_mpi_network(
       session, grid,
       on_every_rank([&] { return plan_links(config.pipeline.link, choice.ranks, grid); }),
-      watched_waits(config.run));
+      watched_waits(config.run, nap_of(plan)));
   try {
     Profile profile;
     profile.threads = plan.threads;

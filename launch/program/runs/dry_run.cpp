@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "kernels/counting/pacing_device.h"
 #include "launch/program/output.h"
+#include "launch/program/start/processor_time.h"
 #include "runtime/files/draft_file.h"
 #include "runtime/telemetry/closing_table.h"
 #include "runtime/telemetry/json_records.h"
@@ -41,8 +41,7 @@ void keep(const RunSummary& summary, const Trace* trace, const std::string& fold
 
 std::chrono::microseconds waiting_nap(int local_ranks) {
   constexpr int kForOneOnACore = 10;  // a look takes about 4
-  const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  return std::chrono::microseconds(kForOneOnACore * (1 + local_ranks / cores));
+  return std::chrono::microseconds(kForOneOnACore * (1 + local_ranks / usable_processors()));
 }
 
 std::chrono::microseconds computing_nap(int local_ranks) {

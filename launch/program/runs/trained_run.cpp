@@ -88,6 +88,7 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
                        bool with_data, const CountTexts& count, int width) {
   DeviceChoice choice;
   bool uses_folder = false;
+  std::chrono::microseconds nap = {};
   {
     // Rank 0 may read what a person types, who takes the time that it takes.
     const std::unique_ptr<Network> all =
@@ -107,6 +108,7 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
     const ThreadPlan plan = shared_threads(world, session, config.run);
     config.run.threads = plan.threads;
     config.data.spare_cores = plan.spare;
+    nap = nap_of(plan);
     choice = choose_device(world, session, config.run.device);
     refuse_sharing(choice, config.run);
     agree(world, fmt::format("rank {} (host {})", session.rank(), session.host()),
@@ -123,7 +125,7 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
   }
   const LinkPlan links =
       on_every_rank([&] { return plan_links(config.pipeline.link, choice.ranks, grid); });
-  network = make_mpi_network(session, grid, links, watched_waits(config.run));
+  network = make_mpi_network(session, grid, links, watched_waits(config.run, nap));
   if (with_data) source = std::make_unique<DataSource>(config, models, network->world());
   blueprint = std::make_unique<Blueprint>(on_every_rank([&] {
     const int64_t vocabulary = source ? source->facts().vocabulary : known_vocabulary(config.data);

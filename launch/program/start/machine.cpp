@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "kernels/error.h"
+#include "launch/program/start/processor_time.h"
 
 namespace penstock {
 namespace {
@@ -70,6 +71,7 @@ RankCores Machine::own_cores(const std::string& host) const {
   const hwloc_const_bitmap_t allowed = hwloc_topology_get_allowed_cpuset(topology_->all);
   RankCores result;
   result.host = host;
+  result.time = allowed_processor_time();
   topology_->each_core([&](int core, hwloc_const_bitmap_t threads) {
     if (hwloc_bitmap_intersects(threads, allowed) == 0) return;
     ++result.host_cores;

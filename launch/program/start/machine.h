@@ -18,7 +18,7 @@ class Machine {
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
-  // Of this process, from its affinity mask.
+  // Of this process, from its affinity mask and its control groups.
   [[nodiscard]] RankCores own_cores(const std::string& host) const;
   // All threads of this process run on these cores from now on, and memory that this thread and
   // those that it starts touch first lies beside them, as long as there is any. Of `cores`, those

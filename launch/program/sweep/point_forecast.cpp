@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <memory>
 #include <stdexcept>
-#include <thread>
 
 #include "kernels/error.h"
 #include "launch/program/planning/plan_command.h"
 #include "launch/program/planning/profile_file.h"
 #include "launch/program/processor/measured_speed.h"
 #include "launch/program/runs/planned_run.h"
+#include "launch/program/start/processor_time.h"
 #include "runtime/blueprint/blueprint.h"
 #include "runtime/blueprint/forecast.h"
 #include "runtime/blueprint/plan_request.h"
@@ -41,7 +41,7 @@ DeviceModel PointForecaster::device_for(const Config& config, const Profile* pro
   if (threads == 0 && profile != nullptr) threads = profile->threads;
   if (threads == 0 && !sweep_.batch) {
     const int here = sweep_.ranks_per_node > 0 ? std::min(ranks, sweep_.ranks_per_node) : ranks;
-    threads = static_cast<int>(std::thread::hardware_concurrency()) / here;
+    threads = usable_processors() / here;
   }
   threads = std::max(1, threads);
   const bool measures = sweep_.device == "cpu" && config.run.measure_processor;

@@ -66,12 +66,41 @@ TEST(Threads, MoreRanksThanCoresAreSaidAloud) {
   EXPECT_EQ(plan_threads(1, four).warning, plan_threads(0, four).warning);
 }
 
+// A container of `docker run --cpus 4` on a machine of 64 cores got 64 threads.
+TEST(Threads, AreNoMoreThanThereIsTimeFor) {
+  RankCores four = rank("a", 8, {0, 1, 2, 3, 4, 5, 6, 7});
+  four.time = 4.0;
+  EXPECT_EQ(plan_threads(0, {four}).threads, 4);
+  EXPECT_EQ(plan_threads(0, {four, four}).threads, 2);
+  EXPECT_EQ(plan_threads(0, {four, four, four}).threads, 1);
+  EXPECT_EQ(plan_threads(0, {four, four}).warning, "");
+  EXPECT_FALSE(plan_threads(0, {four, four}).naps);
+  EXPECT_EQ(nap_of(plan_threads(0, {four, four})).count(), 0);
+}
+
+TEST(Threads, TooLittleTimeIsSaidAloudAndNotSpentOnWaiting) {
+  RankCores little = rank("a", 2, {0, 1});
+  little.time = 0.8;
+  const ThreadPlan plan = plan_threads(0, {little, little});
+  EXPECT_EQ(plan.threads, 1);
+  EXPECT_TRUE(plan.naps);
+  EXPECT_GT(nap_of(plan).count(), 0);
+  EXPECT_EQ(
+      plan.warning,
+      "a control group, such as a container's, lets 2 ranks on a spend the time of 0.8 cores: "
+      "forecasts are for ranks that have cores of their own, and steps take about 2.5 times "
+      "as long");
+  EXPECT_THAT(plan_threads(2, {little}).warning, HasSubstr("lets the rank on a spend"));
+}
+
 TEST(Threads, CoresSurviveBeingSent) {
-  const RankCores cores = rank("host-7", 12, {0, 5, 11});
+  RankCores cores = rank("host-7", 12, {0, 5, 11});
+  cores.time = 1.5;
   const RankCores back = parse_rank_cores(text_of(cores));
   EXPECT_EQ(back.host, cores.host);
   EXPECT_EQ(back.host_cores, cores.host_cores);
   EXPECT_EQ(back.cores, cores.cores);
+  EXPECT_EQ(back.time, cores.time);
 }
 
 TEST(Threads, TheCureForBindingIsThatOfTheLauncher) {

@@ -1,0 +1,90 @@
+// launch/program/start/processor_time.cpp -- see processor_time.h.
+#include "launch/program/start/processor_time.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+double smaller_limit(double a, double b) {
+  if (a <= 0.0 || b <= 0.0) return std::max({a, b, 0.0});
+  return std::min(a, b);
+}
+
+// "max 100000", "150000 100000".
+double limit_of_version_2(const fs::path& group) {
+  std::ifstream file(group / "cpu.max");
+  double quota = 0.0;  // stays so at "max"
+  double period = 0.0;
+  return file >> quota >> period && period > 0.0 ? quota / period : 0.0;
+}
+
+// A quota of -1 is none.
+double limit_of_version_1(const fs::path& group) {
+  double quota = 0.0;
+  double period = 0.0;
+  std::ifstream(group / "cpu.cfs_quota_us") >> quota;
+  std::ifstream(group / "cpu.cfs_period_us") >> period;
+  return quota > 0.0 && period > 0.0 ? quota / period : 0.0;
+}
+
+// Of a group and all around it. `group` is as /proc says, "/a/b"; where a container sees its own
+// group as the root of the tree, that path leads nowhere and the root counts.
+template <class Limit>
+double least(const fs::path& tree, const std::string& group, const Limit& limit) {
+  double result = limit(tree);
+  fs::path path = tree;
+  for (const fs::path& part : fs::path(group).relative_path()) {
+    path /= part;
+    result = smaller_limit(result, limit(path));
+  }
+  return result;
+}
+
+bool has_controller_cpu(const std::string& controllers) {
+  std::istringstream names(controllers);
+  for (std::string name; std::getline(names, name, ',');) {
+    if (name == "cpu") return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+double allowed_processor_time(const std::string& root) {
+  const fs::path trees = fs::path(root + "/sys/fs/cgroup");
+  double result = 0.0;
+  std::ifstream groups(root + "/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {  // "3:cpu,cpuacct:/docker/ab", "0::/user"
+    const size_t first = line.find(':');
+    const size_t second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const std::string group = line.substr(second + 1);
+    if (controllers.empty()) {
+      result = smaller_limit(result, least(trees, group, limit_of_version_2));
+    } else if (has_controller_cpu(controllers)) {
+      // Its tree is mounted under the controllers' names, of which each has a link.
+      result = smaller_limit(result, least(trees / "cpu", group, limit_of_version_1));
+    }
+  }
+  return result;
+}
+
+int cores_with_time(int cores, double allowed) {
+  if (allowed <= 0.0 || allowed >= cores) return std::max(1, cores);
+  return std::max(1, static_cast<int>(allowed));
+}
+
+int usable_processors() {
+  return cores_with_time(static_cast<int>(std::thread::hardware_concurrency()),
+                         allowed_processor_time());
+}
+
+}  // namespace penstock
