@@ -44,7 +44,8 @@ struct ProcessorSpeed {
   double pass_flops = 0;          // operations/s in functions of elements that the cache holds
   double memory_bytes_per_s = 0;  // read or written
   double op_overhead_s = 0;
-  int undisturbed = 0;  // how many of the measurements in it had the cores for themselves
+  int measurements = 0;  // of which each kind of work has its fastest
+  int undisturbed = 0;   // how many of them had the cores for themselves
 
   [[nodiscard]] bool known() const { return fp32.peak > 0; }
 };

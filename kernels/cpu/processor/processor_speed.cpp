@@ -265,6 +265,7 @@ ProcessorSpeed measure_processor(int threads) {
           .pass_flops = watch.rate(function),
           .memory_bytes_per_s = kPassBytes / watch.seconds(pass),
           .op_overhead_s = watch.seconds(small),
+          .measurements = 1,
           .undisturbed = preemptions() - before > kQuiet * threads ? 0 : 1};
 }
 
@@ -274,6 +275,7 @@ ProcessorSpeed faster(const ProcessorSpeed& a, const ProcessorSpeed& b) {
           .pass_flops = std::max(a.pass_flops, b.pass_flops),
           .memory_bytes_per_s = std::max(a.memory_bytes_per_s, b.memory_bytes_per_s),
           .op_overhead_s = std::min(a.op_overhead_s, b.op_overhead_s),
+          .measurements = a.measurements + b.measurements,
           .undisturbed = a.undisturbed + b.undisturbed};
 }
 

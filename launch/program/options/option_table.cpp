@@ -207,7 +207,7 @@ void add_run(std::vector<Option>& table) {
   rows.add("bind", &R::bind, "HOW", one_of({"auto", "none", "split"}), "of ranks to cores, with memory beside them. auto: where the launcher gave a rank cores of its own; split: cores that ranks share are divided, which wants a host without other jobs; none: never. Changes no result");
   rows.add("precision", "precision", &R::precision, "NAME", one_of({"fp32", "bf16"}), "of the computation; weights are kept in fp32, but frozen matrices in this type");
   rows.add("peak_tflops", &R::peak_tflops, "X", between(0, 1e9), "what mfu is a share of, TFLOP/s of a rank; 0: the published dense peak of a GPU, else what its clock says; of a processor what was measured");
-  rows.add("measure_processor", &R::measure_processor, "", any(), "measure what this processor does, in the first three runs, half a second, kept in the user's cache: for forecasts and mfu without a profile; false: take what is usual");
+  rows.add("measure_processor", &R::measure_processor, "", any(), "measure what this processor does, in the first few runs, half a second each, kept in the user's cache: for forecasts and mfu without a profile; false: take what is usual");
   rows.add("eval_every", "eval-every", &R::eval_every, "N", between(0, 1e15), "steps; 0: only at the end");
   rows.add("eval_batch", &R::eval_batch, "N", between(0, kMostSamples), "samples of an evaluation micro-batch; 0: micro_batch_size");
   rows.add("log_every", "log-every", &R::log_every, "N", between(1, 1e15), "steps between plain log lines");

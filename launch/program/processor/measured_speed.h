@@ -1,7 +1,8 @@
 // launch/program/processor/measured_speed.h -- what the processor at hand does in a second, for
 // forecasts: measured by the first few commands and then taken from the user's cache, by processor,
 // build, threads of a rank and ranks that compute side by side. What else a machine did during one
-// measurement has gone by another, and of each op the fastest counts.
+// measurement has gone by another, and of each op the fastest counts: three measurements are enough
+// that nothing disturbed, or eight of any kind.
 #pragma once
 
 #include <string>

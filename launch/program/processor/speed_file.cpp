@@ -68,6 +68,7 @@ std::optional<ProcessorSpeed> read_speed(const std::string& folder, const std::s
                           .pass_flops = positive(file, "pass_flops"),
                           .memory_bytes_per_s = positive(file, "memory_bytes_per_s"),
                           .op_overhead_s = positive(file, "op_overhead_s"),
+                          .measurements = file.at("measurements").get<int>(),
                           .undisturbed = file.at("undisturbed").get<int>()};
   } catch (const std::exception&) {  // it can be made again
     return std::nullopt;
@@ -82,6 +83,7 @@ void write_speed(const std::string& folder, const std::string& key, const Proces
                      {"pass_flops", speed.pass_flops},
                      {"memory_bytes_per_s", speed.memory_bytes_per_s},
                      {"op_overhead_s", speed.op_overhead_s},
+                     {"measurements", speed.measurements},
                      {"undisturbed", speed.undisturbed}};
   try {
     fs::create_directories(folder);

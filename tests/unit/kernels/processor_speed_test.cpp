@@ -35,13 +35,15 @@ TEST(ProcessorSpeed, OfTwoMeasurementsTheFasterOfEachOpCounts) {
       .pass_flops = 7e9,
       .memory_bytes_per_s = 2e9,
       .op_overhead_s = 3e-6,
+      .measurements = 1,
       .undisturbed = 1};
   const ProcessorSpeed two{
       .fp32 = {.peak = 100e9, .linear = 0.5, .attention = 0.25, .convolution = 0.1},
       .bf16 = {.peak = 150e9, .linear = 1, .attention = 0.3, .convolution = 0.1},
       .pass_flops = 6e9,
       .memory_bytes_per_s = 11e9,
-      .op_overhead_s = 1e-6};
+      .op_overhead_s = 1e-6,
+      .measurements = 2};
   for (const ProcessorSpeed& both : {faster(one, two), faster(two, one)}) {
     EXPECT_DOUBLE_EQ(both.fp32.peak, 100e9);
     EXPECT_DOUBLE_EQ(both.fp32.linear, 0.5);
@@ -51,6 +53,7 @@ TEST(ProcessorSpeed, OfTwoMeasurementsTheFasterOfEachOpCounts) {
     EXPECT_DOUBLE_EQ(both.pass_flops, 7e9);
     EXPECT_DOUBLE_EQ(both.memory_bytes_per_s, 11e9);
     EXPECT_DOUBLE_EQ(both.op_overhead_s, 1e-6);
+    EXPECT_EQ(both.measurements, 3);
     EXPECT_EQ(both.undisturbed, 1);
   }
 }

@@ -21,6 +21,7 @@ const ProcessorSpeed kSpeed{
     .pass_flops = 7e9,
     .memory_bytes_per_s = 11e9,
     .op_overhead_s = 1e-6,
+    .measurements = 4,
     .undisturbed = 2};
 
 class SpeedFile : public ::testing::Test {
@@ -28,6 +29,19 @@ class SpeedFile : public ::testing::Test {
   // The only file there.
   [[nodiscard]] std::filesystem::path file() const {
     return std::filesystem::directory_iterator(folder_)->path();
+  }
+
+  struct Counts {
+    int measurements, undisturbed;
+  };
+  // What counts for a run that finds a peak of 1 after so many measurements.
+  [[nodiscard]] double peak_after(const Counts& counts) const {
+    nlohmann::json kept = nlohmann::json::parse(std::ifstream(file()));
+    kept["fp32"]["peak"] = 1.0;
+    kept["measurements"] = counts.measurements;
+    kept["undisturbed"] = counts.undisturbed;
+    std::ofstream(file()) << kept;
+    return speed_for_ranks(1, 1).fp32.peak;
   }
 
   Folder directory_;
@@ -44,6 +58,7 @@ TEST_F(SpeedFile, GivesBackWhatWasWritten) {
   EXPECT_EQ(speed->pass_flops, 7e9);
   EXPECT_EQ(speed->memory_bytes_per_s, 11e9);
   EXPECT_EQ(speed->op_overhead_s, 1e-6);
+  EXPECT_EQ(speed->measurements, 4);
   EXPECT_EQ(speed->undisturbed, 2);
   EXPECT_FALSE(read_speed(folder_, "another processor").has_value());
 }
@@ -74,16 +89,19 @@ TEST_F(SpeedFile, ThatIsDamagedIsNotTaken) {
 TEST_F(SpeedFile, IsMeasuredAgainUntilItWasQuietThreeTimes) {
   ::setenv("XDG_CACHE_HOME", (directory_.path() / "cache").c_str(), 1);
   (void)speed_for_ranks(1, 1);
-  const auto with = [&](int undisturbed) {
-    nlohmann::json kept = nlohmann::json::parse(std::ifstream(file()));
-    kept["fp32"]["peak"] = 1.0;
-    kept["undisturbed"] = undisturbed;
-    std::ofstream(file()) << kept;
-    return speed_for_ranks(1, 1).fp32.peak;
-  };
-  EXPECT_GT(with(2), 1e6);
+  EXPECT_GT(peak_after({.measurements = 2, .undisturbed = 2}), 1e6);
   EXPECT_GT(nlohmann::json::parse(std::ifstream(file())).at("fp32").at("peak"), 1e6);
-  EXPECT_EQ(with(3), 1.0);
+  EXPECT_EQ(peak_after({.measurements = 3, .undisturbed = 3}), 1.0);
+}
+
+// On a machine that was never quiet every run measured anew, a second of processor time each: a
+// third of what the tests of small runs took.
+TEST_F(SpeedFile, IsEnoughAfterEightMeasurementsOnAMachineThatIsNeverQuiet) {
+  ::setenv("XDG_CACHE_HOME", (directory_.path() / "cache").c_str(), 1);
+  (void)speed_for_ranks(1, 1);
+  EXPECT_GT(peak_after({.measurements = 7, .undisturbed = 0}), 1e6);
+  EXPECT_GE(nlohmann::json::parse(std::ifstream(file())).at("measurements"), 8);
+  EXPECT_EQ(peak_after({.measurements = 8, .undisturbed = 0}), 1.0);
 }
 
 TEST_F(SpeedFile, MayBeImpossibleToWrite) {
