@@ -13,7 +13,7 @@ usage: tests/fuzz/run.sh [--seconds S] [--at-once N] [--help] [TARGET...]
   --at-once N  compile and fuzz N at a time (as many as there are cores)
   TARGET       folders of tests/fuzz/seeds; all when none is named
 
-Runs at the lowest priority. Needs clang and libomp-dev beside what launch/setup.sh installs.
+Runs at the lowest priority. Needs what launch/setup.sh asan installs. Environment: CXX, a Clang (clang++-14).
 Exit code: 0 when nothing was found, 1 when something was.
 END
 }
@@ -34,7 +34,8 @@ done
 seeds=tests/fuzz/seeds
 if [ ${#targets[@]} -eq 0 ]; then mapfile -t targets < <(ls "$seeds"); fi
 
-cmake --preset asan -B build/fuzz -DCMAKE_CXX_COMPILER=clang++ -DPENSTOCK_SANITIZE=address,undefined,fuzzer-no-link >/dev/null
+cmake --preset asan -B build/fuzz -DCMAKE_CXX_COMPILER="${CXX:-clang++-14}" \
+  -DPENSTOCK_SANITIZE=address,undefined,fuzzer-no-link >/dev/null
 nice -n 19 cmake --build build/fuzz --target fuzzers -j "$at_once"
 mkdir -p build/fuzz/findings
 out_of_time=$((128 + $(kill -l XCPU)))

@@ -133,7 +133,18 @@ class SlowMachine {
     for (const auto& [edge, queue] : queues_) {
       if (!queue.empty()) return false;
     }
-    return updates_agree() && all_or_nothing("output") > 0 && all_or_nothing("weight gradient") > 0;
+    return updates_agree() && all_or_nothing("output") > 0 &&
+           (all_or_nothing("weight gradient") > 0 || is_evaluation());
+  }
+
+  // Of one stage and one micro-batch, what is left without its backward is an evaluation.
+  bool is_evaluation() const {
+    const auto only_forwards = [](const std::vector<Instruction>& program) {
+      return std::all_of(program.begin(), program.end(), [](const Instruction& i) {
+        return i.op == Op::Forward || i.op == Op::SendActivation || i.op == Op::RecvActivation;
+      });
+    };
+    return std::all_of(s_.program.begin(), s_.program.end(), only_forwards);
   }
 
   // OptimizerStep on all ranks or on none, ReduceGradients likewise, Recompute stage by stage.
