@@ -44,9 +44,9 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/penstock/clang-tidy
 work=build/release/tidy
 mkdir -p "$cache" "$work"
 
-# The commands of the build, but each file by itself and without precompiled headers, which are GCC's: so every file must include
-# what it uses. Files that are compiled together (PENSTOCK_UNITY) share a command.
-sed -e 's/ -Winvalid-pch//' -e 's/ -include [^ ]*cmake_pch[.]hxx//' build/release/compile_commands.json |
+# The commands of the build, but each file by itself and without precompiled headers and parameters, which are GCC's: so every file
+# must include what it uses. Files that are compiled together (PENSTOCK_UNITY) share a command.
+sed -e 's/ -Winvalid-pch//' -e 's/ -include [^ ]*cmake_pch[.]hxx//' -e 's/ --param=[^ ]*//' build/release/compile_commands.json |
   awk '
     /"command":/ { command = $0 }
     /"file":/ {
