@@ -1,8 +1,11 @@
 // The door itself: strided plans, activations, what it refuses and what it says of itself.
 #include <gtest/gtest.h>
 #include <omp.h>
+#include <unistd.h>
 
 #include <filesystem>
+#include <limits>
+#include <thread>
 
 #include "kernels/cpu/linear_plans.h"
 #include "kernels/ops/dense.h"
@@ -52,6 +55,35 @@ TEST(OneDnn, MakesPrimitivesForTheThreadsOfItsDevice) {
   const int before = threads_of_this_process();
   device->dense().linear_forward(y, x, w, nullptr, Fused::None);
   EXPECT_EQ(threads_of_this_process(), before);
+}
+
+// Threads and processes get consecutive ids.
+pid_t id_of_a_new_thread() {
+  pid_t id = 0;
+  std::thread([&id] { id = gettid(); }).join();
+  return id;
+}
+
+// Each product once ran in a parallel region of one thread, in which the library's own region was
+// nested: libgomp made its threads anew for each and waited milliseconds for their end, so that an
+// evaluation on two threads took sixty times as long as on one.
+TEST(OneDnn, MakesNoThreadsInTheSteadyState) {
+  const auto device = make_cpu_device(2);
+  const Tensor x = device->zeros({256, 512}, DType::F32, Purpose::Activations);
+  Tensor y = device->zeros({256, 512}, DType::F32, Purpose::Activations);
+  Weight w(device->zeros({512, 512}, DType::F32, Purpose::Parameters));
+  const auto run = [&] { device->dense().linear_forward(y, x, w, nullptr, Fused::None); };
+  run();
+  EXPECT_GE(threads_of_this_process(), 2);
+  // Other programs take ids too: one try that is not disturbed is enough.
+  pid_t fewest = std::numeric_limits<pid_t>::max();
+  for (int i = 0; i < 100 && fewest > 1; ++i) {
+    const pid_t before = id_of_a_new_thread();
+    run();
+    const pid_t taken = id_of_a_new_thread() - before;
+    if (taken > 0) fewest = std::min(fewest, taken);  // ids begin again from time to time
+  }
+  EXPECT_EQ(fewest, 1) << "the second new thread alone";
 }
 
 // The scores of three heads: q k^T / sqrt(d), read in place from [t, heads d].
