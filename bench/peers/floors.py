@@ -1,8 +1,9 @@
-"""What each step costs at least, on one core: products at the core's peak, or bytes at its copy bandwidth."""
+"""What each step costs at least: products at the peak of a core for each thread, or bytes at one core's copy bandwidth."""
 
 import json
 
 import program
+import specs
 
 
 def transformer_layer_flops(spec):
@@ -48,7 +49,7 @@ class Floors:
             samples = spec["micro_batch_size"] * spec["micro_batches"]
             image = self.of_image(spec)
             flops, weights = samples * image["flops"], image["parameters"]
-        compute = flops / (self.rates[spec["precision"]] * 1e9)
+        compute = flops / (specs.threads_of(spec) * self.rates[spec["precision"]] * 1e9)
         memory = moved_bytes(spec, weights) / (self.rates["copy"] * 1e9)
         return (compute, "flops") if compute >= memory else (memory, "bytes")
 

@@ -1,4 +1,4 @@
-"""One process, one thread: a training step of PyTorch, eager or compiled.
+"""One process: a training step of PyTorch, eager or compiled.
 
 Its argument is a row of compare.py as JSON. Micro-batches are accumulated; bf16 is autocast over
 fp32 weights, which is what our precision = "bf16" is. One autocast stands around all micro-batches of
@@ -14,6 +14,7 @@ from torch.nn import functional as F
 
 import meter
 import networks
+import specs
 
 
 class Training(nn.Module):
@@ -29,7 +30,7 @@ class Training(nn.Module):
 
 def main():
     spec = json.loads(sys.argv[1])
-    torch.set_num_threads(spec.get("threads", 1))
+    torch.set_num_threads(specs.threads_of(spec))
     torch.set_num_interop_threads(1)
     torch.manual_seed(1)
     before = meter.own_memory()

@@ -20,10 +20,13 @@ ALLOCATORS = {
         "glibc.malloc.trim_threshold=8589934592:glibc.malloc.top_pad=67108864"
     },
 }
-# One core for a program of one rank: readers of data and compilers find no second one.
-ONE_CORE = ["taskset", "-c", str(min(os.sched_getaffinity(0)))]
-
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "TORCH_CPP_LOG_LEVEL": "ERROR"}
+
+
+def on_cores(spec):
+    """As many cores for a program of one rank as it has threads: readers of data and compilers find no other."""
+    cores = sorted(os.sched_getaffinity(0))[: specs.threads_of(spec)]
+    return ["taskset", "-c", ",".join(map(str, cores))]
 
 
 class Program:
@@ -99,7 +102,7 @@ def ours(arguments, spec, options, ranks, mpirun=None, folder=None, name="ours")
     if ranks > 1:
         command = [*(mpirun or arguments.mpirun), "-n", str(ranks), *command]
     else:
-        command = [*ONE_CORE, *command]
+        command = [*on_cores(spec), *command]
     return Program(name, command, arguments.clock)
 
 
@@ -107,13 +110,13 @@ def peers(arguments, row):
     python = str(arguments.peers / "bin" / "python")
     script = str(HERE / ("two_ranks.py" if row.ranks > 1 else "one_rank.py"))
     spec = row.spec | {"parameters": parameters(arguments, row.spec)}
-    first = [] if row.ranks > 1 else ONE_CORE
+    first = [] if row.ranks > 1 else on_cores(spec)
     return [
         Program(
             mode if allocator == "plain" else f"{mode}, {allocator} malloc",
             [*first, python, script, json.dumps(spec | {"mode": mode})],
             arguments.clock,
-            ALLOCATORS[allocator],
+            ALLOCATORS[allocator] | {"OMP_NUM_THREADS": str(specs.threads_of(spec))},
         )
         for mode in arguments.modes
         for allocator in arguments.allocators

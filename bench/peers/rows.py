@@ -33,9 +33,19 @@ ONE_RANK = [
     lambda p: amoebanet(8, 1, precision=p),
 ]
 
+TWO_THREADS = [
+    transformer(256, 128, 8, 1),
+    transformer(256, 512, 1, 8),
+    transformer(512, 256, 4, 2),
+    transformer(512, 256, 4, 2, precision="bf16"),
+    resnet18(8, 1),
+    amoebanet(8, 1),
+]
+
 
 def one_rank():
     specs = [make(precision) for precision in ("fp32", "bf16") for make in ONE_RANK]
+    specs += [spec | {"threads": 2} for spec in TWO_THREADS]
     return [Row("1", title(spec), spec) for spec in specs]
 
 

@@ -46,16 +46,21 @@ NAMES = {
 }
 
 
+def threads_of(spec):
+    return spec.get("threads", 1)
+
+
 def title(spec):
     name = NAMES[spec["network"]].format(**spec)
-    return f"{name}, b {spec['micro_batch_size']}, M {spec['micro_batches']}, {spec['precision']}"
+    threads = f", {spec['threads']} threads" if threads_of(spec) > 1 else ""
+    return f"{name}, b {spec['micro_batch_size']}, M {spec['micro_batches']}, {spec['precision']}{threads}"
 
 
 def options(spec):
     """The same run as `penstock train` takes it."""
     common = {
         "data.kind": "synthetic",
-        "run.threads": 1,
+        "run.threads": threads_of(spec),
         "run.device": "cpu",
         "run.precision": spec["precision"],
         "pipeline.micro_batches": spec["micro_batches"],
