@@ -47,9 +47,9 @@ enum class Bf16 : uint8_t {
   Emulate,  // widen to fp32, compute, round: what an older processor does, here for tests
 };
 
-// The CPU backend with that many OpenMP threads (>= 1) for every op. The calling thread, which is
-// the one to use it, and its OpenMP threads compute without denormal numbers from here on. `speed`
-// is what its model() says.
+// The CPU backend with that many OpenMP threads (1 to OMP_THREAD_LIMIT, else Error(Input)) for
+// every op. The calling thread, which is the one to use it, and its OpenMP threads compute without
+// denormal numbers from here on. `speed` is what its model() says.
 [[nodiscard]] std::unique_ptr<Device> make_cpu_device(int threads, Bf16 bf16 = Bf16::Auto,
                                                       const ProcessorSpeed& speed = {});
 

@@ -1,5 +1,8 @@
 // kernels/cpu/cpu_device.cpp -- the CPU backend: the op families over one oneDNN door and one heap.
+#include <omp.h>
+
 #include <cstring>
+#include <string>
 
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/onednn/onednn.h"
@@ -59,6 +62,10 @@ class CpuDevice final : public Device {
 
 std::unique_ptr<Device> make_cpu_device(int threads, Bf16 bf16, const ProcessorSpeed& speed) {
   if (threads < 1) fail_input("run.threads must be at least 1");
+  if (threads > omp_get_thread_limit()) {
+    fail_input("a device of " + std::to_string(threads) + " threads: OMP_THREAD_LIMIT allows " +
+               std::to_string(omp_get_thread_limit()) + ", and oneDNN would leave out work");
+  }
   return std::make_unique<CpuDevice>(threads, bf16, speed);
 }
 

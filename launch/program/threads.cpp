@@ -5,10 +5,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 #include <sstream>
 
+#include "kernels/error.h"
 #include "launch/program/start/processor_time.h"
 
 namespace penstock {
@@ -45,20 +45,36 @@ bool lack_time(const RankCores& rank, const std::vector<RankCores>& ranks, int t
   return rank.time > 0.0 && rank.time < ranks_on_host(rank, ranks) * threads;
 }
 
+// What every rank may have; throws if `asked` is more.
+int allowed_threads(int asked, const std::vector<RankCores>& ranks) {
+  int most = std::numeric_limits<int>::max();
+  for (const RankCores& rank : ranks) {
+    if (rank.thread_limit == 0) continue;
+    most = std::min(most, rank.thread_limit);
+    if (asked > rank.thread_limit) {
+      fail_input(
+          fmt::format("run.threads = {}, but OMP_THREAD_LIMIT={} on {} allows fewer: unset it, "
+                      "or ask for no more",
+                      asked, rank.thread_limit, rank.host));
+    }
+  }
+  return most;
+}
+
 // More threads decode no faster than any network here learns.
 constexpr int kMostSpare = 8;
 
 }  // namespace
 
 std::string text_of(const RankCores& cores) {
-  return fmt::format("{} {} {} {}", cores.host, cores.host_cores, cores.time,
+  return fmt::format("{} {} {} {} {}", cores.host, cores.host_cores, cores.time, cores.thread_limit,
                      fmt::join(cores.cores, " "));
 }
 
 RankCores parse_rank_cores(const std::string& text) {
   RankCores cores;
   std::istringstream stream(text);
-  stream >> cores.host >> cores.host_cores >> cores.time;
+  stream >> cores.host >> cores.host_cores >> cores.time >> cores.thread_limit;
   for (int core = 0; stream >> core;) {
     cores.cores.push_back(core);
   }
@@ -68,6 +84,7 @@ RankCores parse_rank_cores(const std::string& text) {
 ThreadPlan plan_threads(int asked, const std::vector<RankCores>& ranks,
                         const std::string& starter) {
   ThreadPlan plan;
+  const int most = allowed_threads(asked, ranks);
   int fair = std::numeric_limits<int>::max();
   const RankCores* poorest = nullptr;
   for (const RankCores& rank : ranks) {
@@ -79,7 +96,7 @@ ThreadPlan plan_threads(int asked, const std::vector<RankCores>& ranks,
   }
   if (poorest == nullptr) return plan;
   plan.ranks = ranks;
-  plan.threads = asked > 0 ? asked : fair;
+  plan.threads = asked > 0 ? asked : std::min(fair, most);
   plan.spare = std::clamp(fair - plan.threads, 1, kMostSpare);
   plan.naps = std::ranges::any_of(
       ranks, [&](const RankCores& rank) { return lack_time(rank, ranks, plan.threads); });
@@ -118,15 +135,6 @@ ThreadPlan plan_threads(int asked, const std::vector<RankCores>& ranks,
 std::chrono::microseconds nap_of(const ThreadPlan& plan) {
   constexpr std::chrono::microseconds kNap{50};  // the system adds as much
   return plan.naps ? kNap : std::chrono::microseconds{};
-}
-
-std::string limit_note(int threads, const char* limit) {
-  const int most = limit == nullptr ? 0 : std::atoi(limit);
-  if (most <= 0 || most >= threads) return {};
-  return fmt::format(
-      "note: ranks are to have {} threads, but OMP_THREAD_LIMIT={} allows fewer: unset it, or set "
-      "run.threads",
-      threads, most);
 }
 
 }  // namespace penstock

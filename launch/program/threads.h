@@ -17,6 +17,7 @@ struct RankCores {
   // Processor time that the ranks of the host may spend together, in cores
   // (start/processor_time.h); 0: as much as they have cores.
   double time = 0.0;
+  int thread_limit = 0;  // OMP_THREAD_LIMIT; 0: it is not set
 };
 
 // To and from one line of text, for sending.
@@ -33,15 +34,13 @@ struct ThreadPlan {
   std::vector<RankCores> ranks = {};
 };
 // `asked` is run.threads, 0 for what is fair; `ranks` has every rank of the run; `starter` is
-// Session::started_by(), which knows how to bind otherwise.
+// Session::started_by(), which knows how to bind otherwise. Throws Error(Input) where more are
+// asked for than a rank's OMP_THREAD_LIMIT allows: OpenMP would give it fewer without a word, and
+// oneDNN leave out the work of those that are missing.
 [[nodiscard]] ThreadPlan plan_threads(int asked, const std::vector<RankCores>& ranks,
                                       const std::string& starter = "mpirun");
 
 // For Waits: of a rank that naps.
 [[nodiscard]] std::chrono::microseconds nap_of(const ThreadPlan& plan);
-
-// OpenMP gives a rank no more than OMP_THREAD_LIMIT (`limit`, null where it is not set), and says
-// nothing: a note where that is fewer than the plan has, else empty.
-[[nodiscard]] std::string limit_note(int threads, const char* limit);
 
 }  // namespace penstock

@@ -70,8 +70,8 @@ TEST_F(FolderRuns, HaveTheSameBitsForEveryKAndGoOnWithoutTheFolder) {
   const JobResult exported = alone("export " + two + " " + scratch_.path("out"));
   EXPECT_EQ(exported.exit_code, 0) << exported.output;
   const std::string evaluate = " --model.context 12 --data.kind synthetic";
-  const JobResult used =
-      alone("eval --model.from " + scratch_.path("out") + evaluate + " --data.validation 0.01");
+  const JobResult used = alone("eval --model.from " + scratch_.path("out") + evaluate +
+                               " --data.validation 0.01 --threads 1");
   EXPECT_EQ(used.exit_code, 0) << used.output;
   EXPECT_THAT(used.output, HasSubstr(scratch_.path("out") + ": "));
 }
@@ -113,7 +113,7 @@ TEST_F(FolderRuns, StartFromAdaptersAndEndInThem) {
   EXPECT_THAT(read_file(out + "/adapter_config.json"), HasSubstr(published_));
   EXPECT_FALSE(fs::exists(out + "/config.json"));
   const auto loss = [&](const std::string& what) {
-    const JobResult job = alone("eval " + what + " --data.validation 0.01");
+    const JobResult job = alone("eval " + what + " --data.validation 0.01 --threads 1");
     EXPECT_EQ(job.exit_code, 0) << job.output;
     return job.output.substr(std::min(job.output.find(" targets, "), job.output.size()));
   };

@@ -186,6 +186,16 @@ TEST_F(Program, SaysWhatDiffersBetweenRanksAndWhoWouldNotBeMissed) {
   EXPECT_THAT(job.output, testing::Not(HasSubstr("keepalive"))) << "on one host";
 }
 
+TEST_F(Program, HasNoMoreThreadsThanOpenMpAllows) {
+  const auto limited = [&](const std::string& options) {
+    return run_words("env OMP_THREAD_LIMIT=1 " + penstock_program() + " " + train(options), 30);
+  };
+  EXPECT_EQ(limited("").exit_code, 0);
+  const JobResult asked = limited("--threads 2");
+  EXPECT_EQ(asked.exit_code, 2);
+  EXPECT_THAT(asked.output, HasSubstr("run.threads = 2, but OMP_THREAD_LIMIT=1 on "));
+}
+
 TEST_F(Program, RefusesImpossibleShapes) {
   expect_refusal(3, train("--stages 2"), 2, {"2 stages", "3", "mpirun -n 2"});
   const JobResult under_slurm = run_words(

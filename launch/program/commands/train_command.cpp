@@ -266,7 +266,6 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
   const std::unique_ptr<Network> network =
       make_mpi_network(session, made->grid, links, watched_waits(config.run, nap, config.run.out));
   if (!made->threads.warning.empty()) made->notes.push_back("note: " + made->threads.warning);
-  made->notes.push_back(limit_note(config.run.threads, std::getenv("OMP_THREAD_LIMIT")));
   made->notes.push_back(fallback_note(made->choice, config.run.device));
   made->notes.push_back(visibility_note(made->choice.ranks));
   made->notes.push_back(made->run.note);

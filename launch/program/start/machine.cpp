@@ -4,6 +4,7 @@
 #include <hwloc.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "kernels/error.h"
 #include "launch/program/start/processor_time.h"
@@ -72,6 +73,8 @@ RankCores Machine::own_cores(const std::string& host) const {
   RankCores result;
   result.host = host;
   result.time = allowed_processor_time();
+  const char* limit = std::getenv("OMP_THREAD_LIMIT");
+  result.thread_limit = limit == nullptr ? 0 : std::max(0, std::atoi(limit));
   topology_->each_core([&](int core, hwloc_const_bitmap_t threads) {
     if (hwloc_bitmap_intersects(threads, allowed) == 0) return;
     ++result.host_cores;

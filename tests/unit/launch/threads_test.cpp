@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kernels/error.h"
 #include "launch/program/start/binding.h"
 #include "launch/program/start/machine.h"
 
@@ -96,11 +97,13 @@ TEST(Threads, TooLittleTimeIsSaidAloudAndNotSpentOnWaiting) {
 TEST(Threads, CoresSurviveBeingSent) {
   RankCores cores = rank("host-7", 12, {0, 5, 11});
   cores.time = 1.5;
+  cores.thread_limit = 3;
   const RankCores back = parse_rank_cores(text_of(cores));
   EXPECT_EQ(back.host, cores.host);
   EXPECT_EQ(back.host_cores, cores.host_cores);
   EXPECT_EQ(back.cores, cores.cores);
   EXPECT_EQ(back.time, cores.time);
+  EXPECT_EQ(back.thread_limit, cores.thread_limit);
 }
 
 TEST(Threads, TheCureForBindingIsThatOfTheLauncher) {
@@ -109,10 +112,21 @@ TEST(Threads, TheCureForBindingIsThatOfTheLauncher) {
   EXPECT_THAT(plan_threads(4, ranks, "mpiexec").warning, HasSubstr("mpiexec -bind-to none"));
 }
 
-TEST(Threads, ALimitOfOpenMpIsNamed) {
-  EXPECT_THAT(limit_note(4, "2"), HasSubstr("OMP_THREAD_LIMIT=2 allows fewer"));
-  EXPECT_EQ(limit_note(4, "4"), "");
-  EXPECT_EQ(limit_note(4, nullptr), "");
+// OpenMP once gave a rank fewer threads than it had planned for, and the loss was another.
+TEST(Threads, NoRankGetsMoreThanALimitOfOpenMpAllows) {
+  const RankCores free = rank("a", 4, {0, 1, 2, 3});
+  RankCores limited = rank("b", 4, {0, 1, 2, 3});
+  limited.thread_limit = 2;
+  EXPECT_EQ(plan_threads(0, {free, limited}).threads, 2);
+  EXPECT_EQ(plan_threads(0, {free, limited}).spare, 2);
+  EXPECT_EQ(plan_threads(2, {free, limited}).threads, 2);
+  EXPECT_EQ(plan_threads(4, {free}).threads, 4);
+  try {
+    (void)plan_threads(4, {free, limited});
+    FAIL() << "four threads where two are allowed";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("run.threads = 4, but OMP_THREAD_LIMIT=2 on b"));
+  }
 }
 
 TEST(Machine, ThisProcessHasACoreAndStaysOnWhatItIsBoundTo) {
