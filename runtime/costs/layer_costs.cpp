@@ -192,14 +192,14 @@ ProbeTimes typical(const std::vector<ProbeTimes>& all) {
   return times;
 }
 
-// At least five runs and half a second; three are enough of a layer that takes seconds.
-ProbeTimes repeat(LayerProbe& probe, const Meter& meter, const std::function<void()>& chill) {
-  constexpr double kEnough = 0.5;
+// Three runs are enough of a layer that takes seconds.
+ProbeTimes repeat(LayerProbe& probe, const Meter& meter, const std::function<void()>& chill,
+                  double least_s) {
   constexpr double kLong = 2.0;
   std::vector<ProbeTimes> all;
   const double start = meter().seconds;
   double taken = 0;
-  while (all.size() < 3 || (taken < kLong && (all.size() < 5 || taken < kEnough))) {
+  while (all.size() < 3 || (taken < kLong && (all.size() < 5 || taken < least_s))) {
     all.push_back(probe.times(meter, chill));
     taken = meter().seconds - start;
   }
@@ -233,7 +233,8 @@ ModelCosts counted_costs(const Sequential& model, const ModelInput& input, int64
 
 ModelCosts measured_costs(const Sequential& model, const ModelInput& input,
                           int64_t micro_batch_size, DType dtype, const OptimizerConfig& optimizer,
-                          Device& device, const std::function<void()>& before_layer) {
+                          Device& device, const std::function<void()>& before_layer,
+                          double least_s) {
   const ModelCosts counted =
       counted_costs(model, input, micro_batch_size, dtype, optimizer, device.model());
   Tensor swept = device.empty({swept_bytes(counted) / 4}, DType::F32, Purpose::Workspace);
@@ -244,7 +245,8 @@ ModelCosts measured_costs(const Sequential& model, const ModelInput& input,
                    .device = device,
                    .measure =
                        [&](LayerProbe& probe) {
-                         return repeat(probe, meter, [&] { device.pointwise().fill(swept, 0.0F); });
+                         const auto chill = [&] { device.pointwise().fill(swept, 0.0F); };
+                         return repeat(probe, meter, chill, least_s);
                        },
                    .before_layer = before_layer});
   for (size_t i = 0; i < costs.layers.size(); ++i) {

@@ -25,10 +25,12 @@ namespace penstock {
 
 // By the clock: the lower quartile of repetitions, each of which finds the caches filled with other
 // data, as a layer in a training step does. FLOPs are counted. `before_layer`, where given, runs
-// before each layer that is measured: ranks that measure together meet there.
+// before each layer that is measured: ranks that measure together meet there. Each layer is
+// repeated for at least `least_s` seconds, and five times, unless it takes seconds itself.
 [[nodiscard]] ModelCosts measured_costs(const Sequential& model, const ModelInput& input,
                                         int64_t micro_batch_size, DType dtype,
                                         const OptimizerConfig& optimizer, Device& device,
-                                        const std::function<void()>& before_layer = {});
+                                        const std::function<void()>& before_layer = {},
+                                        double least_s = 0.5);
 
 }  // namespace penstock

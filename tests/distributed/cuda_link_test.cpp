@@ -59,8 +59,8 @@ class CudaLinks : public testing::TestWithParam<TestTransport> {
   const int rank_ = session_.rank();
   std::unique_ptr<Device> owned_ = GetParam().make_device();
   CudaDevice& device_ = as_cuda(*owned_);
-  std::unique_ptr<Network> network_ =
-      make_mpi_network(session_, {.positions = session_.ranks()}, GetParam().plan());
+  std::unique_ptr<Network> network_ = make_mpi_network(session_, {.positions = session_.ranks()},
+                                                       GetParam().plan(), sleeping_waits());
   Network::Ends ends_;
 };
 
@@ -184,8 +184,8 @@ class CudaSums : public testing::TestWithParam<TestTransport> {};
 TEST_P(CudaSums, HaveWhatWasComputedBeforeTheStart) {
   const Session& session = test_session();
   const std::unique_ptr<Device> device = GetParam().make_device();
-  const auto network =
-      make_mpi_network(session, {.positions = 1, .replicas = session.ranks()}, GetParam().plan());
+  const auto network = make_mpi_network(session, {.positions = 1, .replicas = session.ranks()},
+                                        GetParam().plan(), sleeping_waits());
   const std::unique_ptr<ReduceGroup> group = network->reduce_group(*device);
   std::vector<Tensor> buckets(4);
   for (Tensor& bucket : buckets)

@@ -72,7 +72,8 @@ class Links : public testing::TestWithParam<TestTransport> {
   std::unique_ptr<Device> owned_ = GetParam().make_device();
   Device& device_ = *owned_;
   std::unique_ptr<Network> network_ =
-      make_mpi_network(session_, {.positions = session_.ranks(), .replicas = 1}, GetParam().plan());
+      make_mpi_network(session_, {.positions = session_.ranks(), .replicas = 1}, GetParam().plan(),
+                       sleeping_waits());
   Network::Ends ends_;
 };
 

@@ -62,8 +62,8 @@ class Reduce : public testing::TestWithParam<TestTransport> {
   const int ranks_ = session_.ranks();
   std::unique_ptr<Device> owned_ = GetParam().make_device();
   Device& device_ = *owned_;
-  std::unique_ptr<Network> network_ =
-      make_mpi_network(session_, {.positions = 1, .replicas = ranks_}, GetParam().plan());
+  std::unique_ptr<Network> network_ = make_mpi_network(
+      session_, {.positions = 1, .replicas = ranks_}, GetParam().plan(), sleeping_waits());
   std::unique_ptr<ReduceGroup> group_ = network_->reduce_group(device_);
 };
 

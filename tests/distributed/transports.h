@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "kernels/device.h"
 #include "runtime/comm/link_plan.h"
+#include "runtime/comm/network.h"
 
 namespace penstock {
 
@@ -26,6 +28,11 @@ struct TestTransport {
 
 inline std::string name_of_instance(const testing::TestParamInfo<TestTransport>& instance) {
   return instance.param.name;
+}
+
+// As runs have it where ranks share cores: who waits sleeps.
+inline Waits sleeping_waits() {
+  return {.nap = std::chrono::microseconds(50)};
 }
 
 // Tensors whose bytes come from, and are read on, the host.

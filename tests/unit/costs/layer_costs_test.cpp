@@ -355,7 +355,7 @@ void expect_measured_as_counted(const Case& c) {
   for (const Precision& precision : kPrecisions) {
     const auto device = make_cpu_device(1, precision.bf16);
     const ModelCosts real = measured_costs(build_model(c.config, 0, 0), input_of(c.config), c.batch,
-                                           precision.dtype, c.optimizer, *device);
+                                           precision.dtype, c.optimizer, *device, {}, 0.0);
     const ModelCosts costs = counted(c, precision);
     for (size_t i = 0; i < costs.layers.size(); ++i) {
       SCOPED_TRACE(std::string(c.name) + " " + precision.name + " " + costs.layers[i].name);
