@@ -25,6 +25,7 @@ micro_batches = 8
 micro_batch_size = 2
 [run]
 threads = 1
+measure_processor = false
 )";
 
 class Sweeps : public testing::Test {
