@@ -67,8 +67,11 @@ TEST(Examples, DescribeNetworksThatCanBeMadeAndCut) {
 }
 
 TEST(Examples, TheSweepHasSixPoints) {
-  const SweepFile sweep = read_sweep_file(PENSTOCK_EXAMPLES "/sweep.toml");
-  const DrawnSweep drawn = draw_sweep(sweep, built_in_models());
+  const std::string path = PENSTOCK_EXAMPLES "/sweep.toml";
+  // The forecasts' own figures are not looked at here: this machine need not be measured for them.
+  const std::string text = std::regex_replace(text_of(path), std::regex(R"(\[set\].*)"),
+                                              "[set]\nrun.measure_processor = false");
+  const DrawnSweep drawn = draw_sweep(parse_sweep_file(text, path), built_in_models());
   EXPECT_EQ(drawn.record.points.size(), 6U);
   for (const SweepPoint& point : drawn.record.points) {
     EXPECT_EQ(point.skipped, "") << point.name;
