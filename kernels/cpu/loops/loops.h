@@ -20,9 +20,9 @@ inline constexpr int64_t kElementsWorthAThread = 16384;  // fewer cost less than
 // f(first, last) over contiguous ranges that cover [0, items), one a thread; `item_size` elements
 // of work each. f must not throw.
 template <class F>
-void for_ranges(const CpuContext& context, int64_t items, int64_t item_size, const F& f) {
+void for_ranges(int threads, int64_t items, int64_t item_size, const F& f) {
   const int64_t worth = items * item_size / kElementsWorthAThread;
-  const int shares = static_cast<int>(std::min({int64_t{context.threads}, worth, items}));
+  const int shares = static_cast<int>(std::min({int64_t{threads}, worth, items}));
   if (shares <= 1) {
     if (items > 0) f(int64_t{0}, items);
     return;
@@ -31,6 +31,11 @@ void for_ranges(const CpuContext& context, int64_t items, int64_t item_size, con
   for (int share = 0; share < shares; ++share) {
     f(items * share / shares, items * (share + 1) / shares);
   }
+}
+
+template <class F>
+void for_ranges(const CpuContext& context, int64_t items, int64_t item_size, const F& f) {
+  for_ranges(context.threads, items, item_size, f);
 }
 
 // The same over single elements, in ranges that start at multiples of 64.

@@ -97,31 +97,6 @@ dnnl_status_t Prepared::execute(OneDnn::State& state, std::span<const void* cons
   return status != dnnl_success ? status : dnnl_stream_wait(state.stream.get());
 }
 
-Packing::Packing(OneDnn::State& state, const dnnl_api::Desc& value, const dnnl_api::Desc& packed)
-    : size_bytes_(static_cast<int64_t>(packed.get_size())) {
-  if (value == packed) return;
-  const dnnl::reorder::primitive_desc desc(state.engine, value, state.engine, packed,
-                                           new_attributes());
-  const std::vector<Argument> arguments = {{DNNL_ARG_DST, packed}, {DNNL_ARG_SRC, value}};
-  reorder_.emplace(state, std::type_identity<dnnl::reorder>{}, desc, arguments);
-  const auto pair = std::make_pair(value, packed);
-  const auto known = std::find(state.packings.begin(), state.packings.end(), pair);
-  key_ = static_cast<uint64_t>(known - state.packings.begin()) + 1;
-  if (known == state.packings.end()) state.packings.push_back(pair);
-}
-
-const void* Packing::form_of(OneDnn::State& state, Weight& weight) {
-  const void* value = weight.value().raw();
-  if (!reorder_) return value;
-  Weight::Form& form = weight.form(key_);
-  if (!form.packed) form.packed = state.scratch(size_bytes_, DType::U8);
-  if (form.version != weight.version()) {
-    reorder_->run(state, {form.packed.raw(), value});
-    form.version = weight.version();
-  }
-  return form.packed.raw();
-}
-
 dnnl::primitive_attr new_attributes() {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);

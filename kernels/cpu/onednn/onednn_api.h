@@ -6,6 +6,7 @@
 #include <oneapi/dnnl/dnnl_version.h>
 
 #include <oneapi/dnnl/dnnl.hpp>
+#include <optional>
 
 namespace penstock::dnnl_api {
 
@@ -19,7 +20,21 @@ struct Sliding {
   dnnl::memory::dims strides, before, after;
 };
 
+// Of tensors in blocks: the strides of the blocks, and what is inside one, outermost first.
+struct Blocking {
+  dnnl::memory::data_type type;
+  dnnl::memory::dims extents, strides;
+  dnnl::memory::dims inner_blocks, inner_dimensions;
+};
+
 #if DNNL_VERSION_MAJOR >= 3
+
+// Null where a layout is not made of blocks alone.
+inline std::optional<Blocking> blocking(const Desc& desc) {
+  if (desc.get_format_kind() != dnnl::memory::format_kind::blocked) return {};
+  return Blocking{desc.get_data_type(), desc.get_dims(), desc.get_strides(), desc.get_inner_blks(),
+                  desc.get_inner_idxs()};
+}
 
 inline void append_eltwise(dnnl::post_ops& ops, dnnl::algorithm algorithm, float alpha) {
   ops.append_eltwise(algorithm, alpha, 0.0F);
@@ -68,6 +83,20 @@ inline dnnl::convolution_backward_weights::primitive_desc convolution_backward_w
 }
 
 #else
+
+inline std::optional<Blocking> blocking(const Desc& desc) {
+  const dnnl_memory_desc_t& layout = desc.data;
+  if (layout.format_kind != dnnl_blocked || layout.extra.flags != 0) return {};
+  const dnnl_blocking_desc_t& blocks = layout.format_desc.blocking;
+  const auto inner = [&](const dnnl_dims_t& all) {
+    return dnnl::memory::dims(all, all + blocks.inner_nblks);
+  };
+  return Blocking{desc.data_type(),
+                  desc.dims(),
+                  {blocks.strides, blocks.strides + layout.ndims},
+                  inner(blocks.inner_blks),
+                  inner(blocks.inner_idxs)};
+}
 
 inline void append_eltwise(dnnl::post_ops& ops, dnnl::algorithm algorithm, float alpha) {
   ops.append_eltwise(1.0F, algorithm, alpha, 0.0F);

@@ -108,25 +108,11 @@ AddedPrimitive make_backward_weight(OneDnn::State& state, const ConvolutionPlan&
         dnnl_api::convolution_backward_weights(state.engine, l.x, l.any_dweight, l.y, l.sliding,
                                                describe_forward(state, plan, l), new_attributes());
     const dnnl_api::Desc between = desc.diff_weights_desc();
-    const auto unpack = [&](const dnnl::primitive_attr& attributes) -> Prepared {
-      const dnnl::reorder::primitive_desc reorder(state.engine, between, state.engine, l.weight,
-                                                  attributes);
-      return {state,
-              std::type_identity<dnnl::reorder>{},
-              reorder,
-              {{DNNL_ARG_DST, l.weight}, {DNNL_ARG_SRC, between}}};
-    };
-    dnnl::post_ops sum;
-    sum.append_sum(1.0F);
-    dnnl::primitive_attr adding = new_attributes();
-    adding.set_post_ops(sum);
     return {{state,
              std::type_identity<dnnl::convolution_backward_weights>{},
              desc,
              {{DNNL_ARG_DIFF_WEIGHTS, between}, {DNNL_ARG_SRC, l.x}, {DNNL_ARG_DIFF_DST, l.y}}},
-            unpack(new_attributes()),
-            unpack(adding),
-            static_cast<int64_t>(between.get_size())};
+            {state, between, l.weight}};
   } catch (const dnnl::error& error) {
     fail_library("the weight gradient of " + text(plan), error);
   }
@@ -220,9 +206,9 @@ void OneDnn::convolution_backward_weight(const ConvolutionPlan& plan, float* dw,
   }
   AddedPrimitive& entry =
       state_->entry(state_->convolutions_backward_weight, plan, make_backward_weight);
-  const Tensor between = state_->scratch(entry.size_bytes, DType::U8);
+  const Tensor between = state_->scratch(entry.unpacking.size_bytes(), DType::U8);
   entry.primitive.run(*state_, {between.raw(), x, g});
-  (accumulate ? entry.add : entry.write).run(*state_, {dw, between.raw()});
+  entry.unpacking.run(*state_, dw, between.raw(), accumulate);
 }
 
 }  // namespace penstock

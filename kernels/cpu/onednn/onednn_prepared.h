@@ -1,10 +1,9 @@
-// kernels/cpu/onednn/onednn_prepared.h -- primitives of the library with their memory objects, and
-// the layouts of weights that they read. Included by onednn*.cpp only.
+// kernels/cpu/onednn/onednn_prepared.h -- primitives of the library with their memory objects.
+// Included by onednn*.cpp only.
 #pragma once
 
 #include <cstddef>
 #include <initializer_list>
-#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -44,31 +43,6 @@ class Prepared {
   std::vector<dnnl::memory> memories_;  // own the C handles below; the scratch pad last
   std::vector<dnnl_exec_arg_t> arguments_;
   int64_t scratch_bytes_;
-};
-
-// How a weight's fp32 value becomes the form that a primitive reads.
-class Packing {
- public:
-  Packing(OneDnn::State& state, const dnnl_api::Desc& value, const dnnl_api::Desc& packed);
-  // The form's bytes, remade when the weight has changed; the value's own where the layouts agree.
-  [[nodiscard]] const void* form_of(OneDnn::State& state, Weight& weight);
-
- private:
-  std::optional<Prepared> reorder_;  // none: the primitive reads the value as it is
-  uint64_t key_ = 0;                 // of Weight::form
-  int64_t size_bytes_ = 0;
-};
-
-struct PackedPrimitive {
-  Prepared primitive;
-  Packing packing;
-};
-
-// A weight gradient lands in the layout the library likes, and is written or added from there.
-struct AddedPrimitive {
-  Prepared primitive;
-  Prepared write, add;
-  int64_t size_bytes;  // of the gradient in between
 };
 
 // Attributes of a primitive whose scratch pad is ours. New each time: a copy of a

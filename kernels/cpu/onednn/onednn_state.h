@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/bfloat16.h"
+#include "kernels/cpu/onednn/onednn_filter.h"
 #include "kernels/cpu/onednn/onednn_prepared.h"
 #include "kernels/cpu/onednn/onednn_product.h"
 #include "kernels/memory/memory.h"

@@ -1,0 +1,206 @@
+// Filters are carried in tiles: eight outputs, whose numbers are one row of a tile, by sixteen
+// inputs by all taps. In the plain order each output's numbers lie together, so that blocks of
+// 8 x 8 are transposed in registers on the way.
+#include "kernels/cpu/blocked_filter.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "kernels/cpu/loops/loops.h"
+
+namespace penstock {
+namespace {
+
+#pragma GCC diagnostic ignored "-Wpsabi"  // as in lanes.h: no row is passed to another file
+
+constexpr int64_t kRow = 8;
+constexpr int64_t kInputs = 16;  // of a tile
+constexpr int64_t kMostTaps = 49;
+
+using Row = float __attribute__((vector_size(32)));
+using RowOfWords = uint32_t __attribute__((vector_size(32)));
+using Rows = std::array<Row, kRow>;
+using Tile = std::array<float, kRow * kInputs * kMostTaps>;
+
+[[gnu::always_inline]] inline Row load(const float* from) {
+  Row row;
+  std::memcpy(&row, from, sizeof row);
+  return row;
+}
+
+template <class Vector>
+[[gnu::always_inline]] inline void store(void* to, const Vector& row) {
+  std::memcpy(to, &row, sizeof row);
+}
+
+// Of rows that are `step` numbers apart.
+[[gnu::always_inline]] inline Rows load_rows(const float* from, int64_t step) {
+  Rows rows;
+  for (Row& row : rows) {
+    row = load(from);
+    from += step;
+  }
+  return rows;
+}
+
+// In three rounds: pairs of rows, pairs of pairs, halves.
+[[gnu::always_inline]] inline Rows transposed(const Rows& rows) {
+  Rows pairs;
+  for (size_t i = 0; i < kRow; i += 2) {
+    pairs[i] = __builtin_shufflevector(rows[i], rows[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+    pairs[i + 1] = __builtin_shufflevector(rows[i], rows[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+  }
+  Rows fours;
+  for (const size_t i : {0, 1, 4, 5}) {
+    const size_t to = i / 4 * 4 + i % 4 * 2;
+    fours[to] = __builtin_shufflevector(pairs[i], pairs[i + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+    fours[to + 1] = __builtin_shufflevector(pairs[i], pairs[i + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+  }
+  Rows columns;
+  for (size_t i = 0; i < kRow / 2; ++i) {
+    columns[i] = __builtin_shufflevector(fours[i], fours[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+    columns[i + 4] = __builtin_shufflevector(fours[i], fours[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+  }
+  return columns;
+}
+
+// tile[column, output] = plain[output, column], whose outputs are `step` apart.
+void take_outputs(Tile& tile, const float* plain, int64_t step, int64_t columns) {
+  int64_t c = 0;
+  for (; c + kRow <= columns; c += kRow) {
+    float* to = &tile[static_cast<size_t>(c * kRow)];
+    for (const Row& column : transposed(load_rows(plain + c, step))) {
+      store(to, column);
+      to += kRow;
+    }
+  }
+  for (; c < columns; ++c) {
+    for (int64_t i = 0; i < kRow; ++i)
+      tile[static_cast<size_t>(c * kRow + i)] = plain[i * step + c];
+  }
+}
+
+// The way back.
+template <bool kAdds>
+void put_outputs(float* plain, const Tile& tile, int64_t step, int64_t columns) {
+  int64_t c = 0;
+  for (; c + kRow <= columns; c += kRow) {
+    float* to = plain + c;
+    for (const Row& row : transposed(load_rows(&tile[static_cast<size_t>(c * kRow)], kRow))) {
+      store(to, kAdds ? load(to) + row : row);
+      to += step;
+    }
+  }
+  for (; c < columns; ++c) {
+    for (int64_t i = 0; i < kRow; ++i) {
+      float& to = plain[i * step + c];
+      const float value = tile[static_cast<size_t>(c * kRow + i)];
+      to = kAdds ? to + value : value;
+    }
+  }
+}
+
+// In the upper halves; the lower ones are zero.
+[[gnu::always_inline]] inline RowOfWords rounded(const Row& row) {
+  const auto words = std::bit_cast<RowOfWords>(row);
+  const RowOfWords near = words + (0x7fffU + ((words >> 16) & 1U));
+  const RowOfWords nan = words | 0x400000U;
+  return (row != row ? nan : near) & 0xffff0000U;  // NOLINT(misc-redundant-expression)
+}
+
+// Inputs that lie side by side in the blocks, so that a row of outputs is one of whole words.
+constexpr int64_t inputs_of_a_word(DType type) {
+  return type == DType::BF16 ? 2 : 1;
+}
+
+struct Part {           // of a filter, that is a tile
+  int64_t plain;        // where its first number is in the plain order
+  int64_t columns;      // inputs by taps
+  int64_t outputs;      // the place of its outputs in the blocked order
+  int64_t first_input;  // of `inputs`
+  int64_t inputs;
+};
+
+// f(part) for each part of a filter.
+template <class F>
+void for_parts(int threads, const BlockedFilter& order, const F& f) {
+  const int64_t step = order.inputs() * order.taps();
+  for_ranges(threads, order.outputs() / kRow, kRow * step, [&](int64_t first, int64_t last) {
+    for (int64_t row = first; row < last; ++row) {
+      const int64_t place = order.output_places[static_cast<size_t>(row * kRow)];
+      for (int64_t input = 0; input < order.inputs(); input += kInputs) {
+        const int64_t inputs = std::min(kInputs, order.inputs() - input);
+        f(Part{row * kRow * step + input * order.taps(), inputs * order.taps(), place, input,
+               inputs});
+      }
+    }
+  });
+}
+
+// f(place, number in the tile) for each row of a tile, or each that begins a word.
+template <class F>
+void for_rows(const BlockedFilter& order, const Part& part, int64_t inputs_of_a_word, const F& f) {
+  for (int64_t i = 0; i < part.inputs; i += inputs_of_a_word) {
+    const int64_t here =
+        part.outputs + order.input_places[static_cast<size_t>(part.first_input + i)];
+    auto at = static_cast<size_t>(i * order.taps() * kRow);
+    for (const int64_t tap : order.tap_places) {
+      f(here + tap, at);
+      at += kRow;
+    }
+  }
+}
+
+template <bool kAdds>
+void unblock(int threads, const BlockedFilter& order, float* plain, const float* blocked) {
+  for_parts(threads, order, [&](const Part& part) {
+    alignas(64) Tile tile;
+    for_rows(order, part, 1,
+             [&](int64_t from, size_t at) { store(&tile[at], load(blocked + from)); });
+    put_outputs<kAdds>(plain + part.plain, tile, order.inputs() * order.taps(), part.columns);
+  });
+}
+
+// Whether groups of that many follow each other, each `step` behind the one before.
+bool follow(const std::vector<int64_t>& places, int64_t group, int64_t step) {
+  const auto count = static_cast<int64_t>(places.size());
+  if (count % group != 0) return false;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t first = places[static_cast<size_t>(i / group * group)];
+    if (places[static_cast<size_t>(i)] != first + i % group * step) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool has_rows_of_outputs(const BlockedFilter& order, DType type) {
+  const int64_t of_a_word = inputs_of_a_word(type);
+  return order.taps() <= kMostTaps && follow(order.output_places, kRow, of_a_word) &&
+         follow(order.input_places, of_a_word, 1);
+}
+
+void block_filter(int threads, const BlockedFilter& order, bfloat16* blocked, const float* plain) {
+  const auto next_input = static_cast<size_t>(order.taps() * kRow);
+  for_parts(threads, order, [&](const Part& part) {
+    alignas(64) Tile tile;
+    take_outputs(tile, plain + part.plain, order.inputs() * order.taps(), part.columns);
+    for_rows(order, part, inputs_of_a_word(DType::BF16), [&](int64_t to, size_t at) {
+      const RowOfWords first = rounded(load(&tile[at])) >> 16;
+      store(blocked + to, first | rounded(load(&tile[at + next_input])));
+    });
+  });
+}
+
+void unblock_filter(int threads, const BlockedFilter& order, float* plain, const float* blocked,
+                    bool add) {
+  if (add) {
+    unblock<true>(threads, order, plain, blocked);
+  } else {
+    unblock<false>(threads, order, plain, blocked);
+  }
+}
+
+}  // namespace penstock

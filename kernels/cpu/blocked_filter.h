@@ -1,0 +1,35 @@
+// kernels/cpu/blocked_filter.h -- BlockedFilter: where a convolution's filter lies in the blocks of
+// channels that oneDNN reads it from, and the loops that carry filters there and gradients back.
+// Ours where outputs follow each other: there the library's code is general, and slow.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/bfloat16.h"
+#include "kernels/tensor.h"
+
+namespace penstock {
+
+// A filter [outputs, inputs, taps] of one group in another order. An element lies at the sum of the
+// three places of its output, its input and its tap, counted in elements.
+struct BlockedFilter {
+  std::vector<int64_t> output_places, input_places, tap_places;
+
+  [[nodiscard]] int64_t outputs() const { return static_cast<int64_t>(output_places.size()); }
+  [[nodiscard]] int64_t inputs() const { return static_cast<int64_t>(input_places.size()); }
+  [[nodiscard]] int64_t taps() const { return static_cast<int64_t>(tap_places.size()); }
+};
+
+// Whether the loops below know that order: groups of eight outputs follow each other, of fp32
+// numbers one by one, of bf16 ones as pairs with the next input's; up to 49 taps.
+[[nodiscard]] bool has_rows_of_outputs(const BlockedFilter& order, DType type);
+
+// blocked[place] = bfloat16(plain[outputs, inputs, taps]), for an order known of BF16. What no
+// element lies at, since channels fill up a block, is left as it is.
+void block_filter(int threads, const BlockedFilter& order, bfloat16* blocked, const float* plain);
+// plain[outputs, inputs, taps] = blocked[place], or that is added to it, for an order known of F32.
+void unblock_filter(int threads, const BlockedFilter& order, float* plain, const float* blocked,
+                    bool add);
+
+}  // namespace penstock

@@ -1,0 +1,112 @@
+#include "kernels/cpu/onednn/onednn_filter.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "kernels/cpu/onednn/onednn_state.h"
+
+namespace penstock {
+namespace {
+
+// Of each index of that dimension.
+std::vector<int64_t> places(const dnnl_api::Blocking& blocking, size_t dimension) {
+  std::vector<int64_t> all;
+  for (int64_t index = 0; index < blocking.extents[dimension]; ++index) {
+    int64_t place = 0;
+    int64_t block = index;
+    int64_t stride = 1;
+    for (size_t i = blocking.inner_blocks.size(); i-- > 0;) {  // the innermost first
+      const int64_t size = blocking.inner_blocks[i];
+      if (blocking.inner_dimensions[i] == static_cast<int64_t>(dimension)) {
+        place += block % size * stride;
+        block /= size;
+      }
+      stride *= size;
+    }
+    all.push_back(place + block * blocking.strides[dimension]);
+  }
+  return all;
+}
+
+// Of a filter [out, in, h, w] whose order our loops know; one in groups has five dimensions.
+std::optional<BlockedFilter> blocks_of(const dnnl_api::Desc& packed, DType type) {
+  const auto blocking = dnnl_api::blocking(packed);
+  if (!blocking || blocking->type != library_type(type) || blocking->extents.size() != 4) return {};
+  BlockedFilter blocks{places(*blocking, 0), places(*blocking, 1), {}};
+  const std::vector<int64_t> columns = places(*blocking, 3);
+  for (const int64_t row : places(*blocking, 2)) {
+    for (const int64_t column : columns) blocks.tap_places.push_back(row + column);
+  }
+  if (!has_rows_of_outputs(blocks, type)) return {};
+  return blocks;
+}
+
+// The library is as fast as our loops with filters of one tap, and with fp32 ones.
+std::optional<BlockedFilter> blocks_to(const dnnl_api::Desc& packed) {
+  const auto blocks = blocks_of(packed, DType::BF16);
+  return blocks && blocks->taps() > 1 ? blocks : std::nullopt;
+}
+
+Prepared reorder(OneDnn::State& state, const dnnl_api::Desc& from, const dnnl_api::Desc& to,
+                 const dnnl::primitive_attr& attributes) {
+  const dnnl::reorder::primitive_desc desc(state.engine, from, state.engine, to, attributes);
+  return {
+      state, std::type_identity<dnnl::reorder>{}, desc, {{DNNL_ARG_DST, to}, {DNNL_ARG_SRC, from}}};
+}
+
+}  // namespace
+
+Packing::Packing(OneDnn::State& state, const dnnl_api::Desc& value, const dnnl_api::Desc& packed)
+    : size_bytes_(static_cast<int64_t>(packed.get_size())) {
+  if (value == packed) return;
+  blocks_ = blocks_to(packed);
+  if (!blocks_) reorder_.emplace(reorder(state, value, packed, new_attributes()));
+  const auto pair = std::make_pair(value, packed);
+  const auto known = std::find(state.packings.begin(), state.packings.end(), pair);
+  key_ = static_cast<uint64_t>(known - state.packings.begin()) + 1;
+  if (known == state.packings.end()) state.packings.push_back(pair);
+}
+
+const void* Packing::form_of(OneDnn::State& state, Weight& weight) {
+  const Tensor& value = weight.value();
+  if (!reorder_ && !blocks_) return value.raw();
+  Weight::Form& form = weight.form(key_);
+  if (!form.packed) {
+    form.packed = state.scratch(size_bytes_, DType::U8);
+    if (blocks_)
+      std::memset(form.packed.raw(), 0, form.packed.size_bytes());  // what fills blocks up
+  }
+  if (form.version != weight.version()) {
+    if (blocks_) {
+      block_filter(state.threads, *blocks_, static_cast<bfloat16*>(form.packed.raw()),
+                   value.data<float>());
+    } else {
+      reorder_->run(state, {form.packed.raw(), value.raw()});
+    }
+    form.version = weight.version();
+  }
+  return form.packed.raw();
+}
+
+Unpacking::Unpacking(OneDnn::State& state, const dnnl_api::Desc& packed,
+                     const dnnl_api::Desc& gradient)
+    : blocks_(blocks_of(packed, DType::F32)), size_bytes_(static_cast<int64_t>(packed.get_size())) {
+  if (blocks_) return;
+  dnnl::post_ops sum;
+  sum.append_sum(1.0F);
+  dnnl::primitive_attr adding = new_attributes();
+  adding.set_post_ops(sum);
+  write_.emplace(reorder(state, packed, gradient, new_attributes()));
+  add_.emplace(reorder(state, packed, gradient, adding));
+}
+
+void Unpacking::run(OneDnn::State& state, float* gradient, const void* packed, bool add) {
+  if (blocks_) {
+    unblock_filter(state.threads, *blocks_, gradient, static_cast<const float*>(packed), add);
+  } else {
+    (add ? *add_ : *write_).run(state, {gradient, packed});
+  }
+}
+
+}  // namespace penstock

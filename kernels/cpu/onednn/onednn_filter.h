@@ -1,0 +1,52 @@
+// kernels/cpu/onednn/onednn_filter.h -- the layouts of filters that the library likes: how values
+// get there and gradients come back. Included by onednn*.cpp only.
+#pragma once
+
+#include <optional>
+
+#include "kernels/cpu/blocked_filter.h"
+#include "kernels/cpu/onednn/onednn_prepared.h"
+
+namespace penstock {
+
+// How a weight's fp32 value becomes the form that a primitive reads.
+class Packing {
+ public:
+  Packing(OneDnn::State& state, const dnnl_api::Desc& value, const dnnl_api::Desc& packed);
+  // The form's bytes, remade when the weight has changed; the value's own where the layouts agree.
+  [[nodiscard]] const void* form_of(OneDnn::State& state, Weight& weight);
+
+ private:
+  // By the library or by our own loops; by neither where the primitive reads the value as it is.
+  std::optional<Prepared> reorder_;
+  std::optional<BlockedFilter> blocks_;
+  uint64_t key_ = 0;  // of Weight::form
+  int64_t size_bytes_ = 0;
+};
+
+// How a weight's gradient becomes plain from what a primitive writes, both fp32.
+class Unpacking {
+ public:
+  Unpacking(OneDnn::State& state, const dnnl_api::Desc& packed, const dnnl_api::Desc& gradient);
+  // Overwrites the gradient, or adds to it.
+  void run(OneDnn::State& state, float* gradient, const void* packed, bool add);
+  [[nodiscard]] int64_t size_bytes() const { return size_bytes_; }  // of what is packed
+
+ private:
+  // By our own loops or by the library.
+  std::optional<BlockedFilter> blocks_;
+  std::optional<Prepared> write_, add_;
+  int64_t size_bytes_;
+};
+
+struct PackedPrimitive {
+  Prepared primitive;
+  Packing packing;
+};
+
+struct AddedPrimitive {
+  Prepared primitive;
+  Unpacking unpacking;
+};
+
+}  // namespace penstock
