@@ -45,20 +45,26 @@ bool lack_time(const RankCores& rank, const std::vector<RankCores>& ranks, int t
   return rank.time > 0.0 && rank.time < ranks_on_host(rank, ranks) * threads;
 }
 
+// The least of the ranks that have one.
+int least(const std::vector<RankCores>& ranks, int RankCores::*threads) {
+  int all = std::numeric_limits<int>::max();
+  for (const RankCores& rank : ranks) {
+    if (rank.*threads > 0) all = std::min(all, rank.*threads);
+  }
+  return all;
+}
+
 // What every rank may have; throws if `asked` is more.
 int allowed_threads(int asked, const std::vector<RankCores>& ranks) {
-  int most = std::numeric_limits<int>::max();
   for (const RankCores& rank : ranks) {
-    if (rank.thread_limit == 0) continue;
-    most = std::min(most, rank.thread_limit);
-    if (asked > rank.thread_limit) {
+    if (rank.thread_limit > 0 && asked > rank.thread_limit) {
       fail_input(
           fmt::format("run.threads = {}, but OMP_THREAD_LIMIT={} on {} allows fewer: unset it, "
                       "or ask for no more",
                       asked, rank.thread_limit, rank.host));
     }
   }
-  return most;
+  return least(ranks, &RankCores::thread_limit);
 }
 
 // More threads decode no faster than any network here learns.
@@ -67,14 +73,15 @@ constexpr int kMostSpare = 8;
 }  // namespace
 
 std::string text_of(const RankCores& cores) {
-  return fmt::format("{} {} {} {} {}", cores.host, cores.host_cores, cores.time, cores.thread_limit,
-                     fmt::join(cores.cores, " "));
+  return fmt::format("{} {} {} {} {} {}", cores.host, cores.host_cores, cores.time,
+                     cores.thread_limit, cores.usual_threads, fmt::join(cores.cores, " "));
 }
 
 RankCores parse_rank_cores(const std::string& text) {
   RankCores cores;
   std::istringstream stream(text);
-  stream >> cores.host >> cores.host_cores >> cores.time >> cores.thread_limit;
+  stream >> cores.host >> cores.host_cores >> cores.time >> cores.thread_limit >>
+      cores.usual_threads;
   for (int core = 0; stream >> core;) {
     cores.cores.push_back(core);
   }
@@ -96,7 +103,8 @@ ThreadPlan plan_threads(int asked, const std::vector<RankCores>& ranks,
   }
   if (poorest == nullptr) return plan;
   plan.ranks = ranks;
-  plan.threads = asked > 0 ? asked : std::min(fair, most);
+  const int usual = least(ranks, &RankCores::usual_threads);
+  plan.threads = asked > 0 ? asked : std::min({fair, most, usual});
   plan.spare = std::clamp(fair - plan.threads, 1, kMostSpare);
   plan.naps = std::ranges::any_of(
       ranks, [&](const RankCores& rank) { return lack_time(rank, ranks, plan.threads); });
@@ -124,6 +132,11 @@ ThreadPlan plan_threads(int asked, const std::vector<RankCores>& ranks,
         "run.threads = {}, but {} ranks share {} cores on {}: more than {} threads each will wait "
         "for one another (if ranks are bound to cores, {})",
         asked, local, poorest->host_cores, poorest->host, fair, cure_for_binding(starter));
+  } else if (asked == 0 && plan.threads == usual && usual < std::min(fair, most)) {
+    plan.warning = fmt::format(
+        "OMP_NUM_THREADS={} leaves {} of the {} cores idle that a rank on {} has: unset it, or say "
+        "--threads {}",
+        usual, fair - usual, fair, poorest->host, std::min(fair, most));
   } else if (asked == 0 && bound * local < poorest->host_cores) {
     plan.warning =
         fmt::format("the ranks on {} are bound to {} of {} cores each and leave others idle: {}",

@@ -17,7 +17,8 @@ struct RankCores {
   // Processor time that the ranks of the host may spend together, in cores
   // (start/processor_time.h); 0: as much as they have cores.
   double time = 0.0;
-  int thread_limit = 0;  // OMP_THREAD_LIMIT; 0: it is not set
+  int thread_limit = 0;   // OMP_THREAD_LIMIT; 0: it is not set
+  int usual_threads = 0;  // OMP_NUM_THREADS; 0: it is not set
 };
 
 // To and from one line of text, for sending.
@@ -33,10 +34,10 @@ struct ThreadPlan {
   // By world rank, those that it will compute on; of shared_threads(), on rank 0 only.
   std::vector<RankCores> ranks = {};
 };
-// `asked` is run.threads, 0 for what is fair; `ranks` has every rank of the run; `starter` is
-// Session::started_by(), which knows how to bind otherwise. Throws Error(Input) where more are
-// asked for than a rank's OMP_THREAD_LIMIT allows: OpenMP would give it fewer without a word, and
-// oneDNN leave out the work of those that are missing.
+// `asked` is run.threads, 0 for what is fair, but no more than any OMP_NUM_THREADS; `ranks` has
+// every rank of the run; `starter` is Session::started_by(), which knows how to bind otherwise.
+// Throws Error(Input) where more are asked for than a rank's OMP_THREAD_LIMIT allows: OpenMP would
+// give it fewer without a word, and oneDNN leave out the work of those that are missing.
 [[nodiscard]] ThreadPlan plan_threads(int asked, const std::vector<RankCores>& ranks,
                                       const std::string& starter = "mpirun");
 

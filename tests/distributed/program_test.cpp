@@ -196,6 +196,13 @@ TEST_F(Program, HasNoMoreThreadsThanOpenMpAllows) {
   EXPECT_THAT(asked.output, HasSubstr("run.threads = 2, but OMP_THREAD_LIMIT=1 on "));
 }
 
+TEST_F(Program, HasNoMoreThreadsThanOpenMpUsuallyHas) {
+  const JobResult usual =
+      run_words("env OMP_NUM_THREADS=1 " + penstock_program() + " " + train(""), 30);
+  EXPECT_EQ(usual.exit_code, 0);
+  EXPECT_THAT(usual.output, HasSubstr(", 1 thread)"));
+}
+
 TEST_F(Program, RefusesImpossibleShapes) {
   expect_refusal(3, train("--stages 2"), 2, {"2 stages", "3", "mpirun -n 2"});
   const JobResult under_slurm = run_words(

@@ -203,7 +203,7 @@ void add_run(std::vector<Option>& table) {
   rows.add("spare_processors", &R::spare_processors, "N", between(0, 64), "cuda: multiprocessors that matrix products leave to messages by nccl; bits depend on it, so keep it the same for every K");
   rows.add("wait_limit", &R::wait_limit, "SECONDS", between(0, 1e6), "for which no rank goes on, in an op or a message, before the run is ended with exit code 4 and a line about each rank; six times that in step 1 and in checkpoints; 0: for ever");
   rows.add("on_nonfinite", &R::on_nonfinite, "POLICY", one_of({"stop", "skip"}), "when the loss or the gradient of a step is not finite. stop: the state before the step is saved and the run ends with exit code 6; skip: the step changes nothing, but more than 10 in a row end the run like stop");
-  rows.add("threads", "threads", &R::threads, "N", between(0, 4096), "per rank; 0: the host's cores shared by its ranks");
+  rows.add("threads", "threads", &R::threads, "N", between(0, 4096), "per rank; 0: the host's cores shared by its ranks, but no more than OMP_NUM_THREADS");
   rows.add("bind", &R::bind, "HOW", one_of({"auto", "none", "split"}), "of ranks to cores, with memory beside them. auto: where the launcher gave a rank cores of its own; split: cores that ranks share are divided, which wants a host without other jobs; none: never. Changes no result");
   rows.add("precision", "precision", &R::precision, "NAME", one_of({"fp32", "bf16"}), "of the computation; weights are kept in fp32, but frozen matrices in this type");
   rows.add("peak_tflops", &R::peak_tflops, "X", between(0, 1e9), "what mfu is a share of, TFLOP/s of a rank; 0: the published dense peak of a GPU, else what its clock says; of a processor what was measured");

@@ -24,6 +24,12 @@ class CpuSet {
   hwloc_bitmap_t set_;
 };
 
+// The first of a list, as OpenMP's may be; 0: not set, or no positive number.
+int number_in_environment(const char* name) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? 0 : std::max(0, std::atoi(text));
+}
+
 }  // namespace
 
 struct Machine::Topology {
@@ -73,8 +79,8 @@ RankCores Machine::own_cores(const std::string& host) const {
   RankCores result;
   result.host = host;
   result.time = allowed_processor_time();
-  const char* limit = std::getenv("OMP_THREAD_LIMIT");
-  result.thread_limit = limit == nullptr ? 0 : std::max(0, std::atoi(limit));
+  result.thread_limit = number_in_environment("OMP_THREAD_LIMIT");
+  result.usual_threads = number_in_environment("OMP_NUM_THREADS");
   topology_->each_core([&](int core, hwloc_const_bitmap_t threads) {
     if (hwloc_bitmap_intersects(threads, allowed) == 0) return;
     ++result.host_cores;

@@ -98,12 +98,14 @@ TEST(Threads, CoresSurviveBeingSent) {
   RankCores cores = rank("host-7", 12, {0, 5, 11});
   cores.time = 1.5;
   cores.thread_limit = 3;
+  cores.usual_threads = 2;
   const RankCores back = parse_rank_cores(text_of(cores));
   EXPECT_EQ(back.host, cores.host);
   EXPECT_EQ(back.host_cores, cores.host_cores);
   EXPECT_EQ(back.cores, cores.cores);
   EXPECT_EQ(back.time, cores.time);
   EXPECT_EQ(back.thread_limit, cores.thread_limit);
+  EXPECT_EQ(back.usual_threads, cores.usual_threads);
 }
 
 TEST(Threads, TheCureForBindingIsThatOfTheLauncher) {
@@ -127,6 +129,27 @@ TEST(Threads, NoRankGetsMoreThanALimitOfOpenMpAllows) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("run.threads = 4, but OMP_THREAD_LIMIT=2 on b"));
   }
+}
+
+// As a program of OpenMP would, but never more than is fair: profiles of whole clusters set it to a
+// node's cores.
+TEST(Threads, AreNoMoreThanOpenMpUsuallyHas) {
+  RankCores two = rank("a", 4, {0, 1, 2, 3});
+  two.usual_threads = 2;
+  const ThreadPlan plan = plan_threads(0, {two});
+  EXPECT_EQ(plan.threads, 2);
+  EXPECT_EQ(plan.spare, 2);
+  EXPECT_EQ(plan.warning,
+            "OMP_NUM_THREADS=2 leaves 2 of the 4 cores idle that a rank on a has: unset it, or say "
+            "--threads 4");
+  EXPECT_EQ(plan_threads(0, {two, two}).threads, 2);
+  EXPECT_EQ(plan_threads(0, {two, two}).warning, "");
+  EXPECT_EQ(plan_threads(0, {two, two, two, two}).threads, 1);
+  EXPECT_EQ(plan_threads(4, {two}).threads, 4) << "run.threads says otherwise";
+  EXPECT_EQ(plan_threads(4, {two}).warning, "");
+  two.thread_limit = 1;
+  EXPECT_EQ(plan_threads(0, {two}).threads, 1);
+  EXPECT_EQ(plan_threads(0, {two}).warning, "");
 }
 
 TEST(Machine, ThisProcessHasACoreAndStaysOnWhatItIsBoundTo) {
