@@ -55,7 +55,8 @@ cd "$root"
 results=build/$preset/test-results
 rm -rf "$results"
 status=0
-ctest --preset "$preset" --no-tests=error --parallel "$(nproc)" "${select[@]}" </dev/null || status=$?
+# Twice as many at once as there are cores: those of several ranks wait for processes to start most of the time.
+ctest --preset "$preset" --no-tests=error --parallel $((2 * $(nproc))) "${select[@]}" </dev/null || status=$?
 
 # CTest counts processes; these are the tests in them, and why some were skipped.
 sum_up() {

@@ -71,6 +71,14 @@ def wait_for(what, condition, seconds=60, pause=0.02):
     return found
 
 
+def is_gone(process):
+    """Also where nobody has asked for its exit code yet."""
+    try:
+        return pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 class Lab:
     """`count` hosts n0, n1, ...; the files of the test go to `folder`, which is in memory."""
 
@@ -136,8 +144,11 @@ class Lab:
         run("ip", "link", "set", f"to-{name}", "down")
 
     def kill(self, name):
-        """All processes of the host; its address is gone as well."""
-        os.kill(int(self.first[name]), signal.SIGKILL)
+        """All processes of the host; its address is gone as well. Returns when they are: on busy cores they went on for some
+        milliseconds after the signal, a checkpoint or three."""
+        first = int(self.first[name])
+        os.kill(first, signal.SIGKILL)
+        wait_for(f"the end of {name}", lambda: is_gone(first))
 
     def received(self, name):
         """Bytes that came from that host over its cable."""
