@@ -46,7 +46,7 @@ bool lack_time(const RankCores& rank, const std::vector<RankCores>& ranks, int t
 }
 
 // The least of the ranks that have one.
-int least(const std::vector<RankCores>& ranks, int RankCores::*threads) {
+int least_of_ranks(const std::vector<RankCores>& ranks, int RankCores::*threads) {
   int all = std::numeric_limits<int>::max();
   for (const RankCores& rank : ranks) {
     if (rank.*threads > 0) all = std::min(all, rank.*threads);
@@ -64,7 +64,75 @@ int allowed_threads(int asked, const std::vector<RankCores>& ranks) {
                       asked, rank.thread_limit, rank.host));
     }
   }
-  return least(ranks, &RankCores::thread_limit);
+  return least_of_ranks(ranks, &RankCores::thread_limit);
+}
+
+// What bounds the threads of every rank.
+struct Bounds {
+  int fair = std::numeric_limits<int>::max();  // share of cores of the rank that has the smallest
+  int limit = 0;                               // OMP_THREAD_LIMIT
+  int usual = 0;                               // OMP_NUM_THREADS
+  const RankCores* poorest = nullptr;          // has the share `fair`; null: there are no ranks
+};
+
+Bounds bounds_of(int asked, const std::vector<RankCores>& ranks) {
+  Bounds bounds;
+  bounds.limit = allowed_threads(asked, ranks);
+  bounds.usual = least_of_ranks(ranks, &RankCores::usual_threads);
+  for (const RankCores& rank : ranks) {
+    const int share = fair_share(rank, ranks);
+    if (share < bounds.fair) {
+      bounds.fair = share;
+      bounds.poorest = &rank;
+    }
+  }
+  return bounds;
+}
+
+// The first thing that is wrong with `threads` a rank on the poorest one's host; empty: nothing.
+std::string warning_about(int threads, int asked, const Bounds& bounds,
+                          const std::vector<RankCores>& ranks, const std::string& starter) {
+  const RankCores& rank = *bounds.poorest;
+  const int local = ranks_on_host(rank, ranks);
+  const int bound = static_cast<int>(rank.cores.size());
+  const bool leaves_cores = bound * local < rank.host_cores;
+  if (leaves_cores && threads > bound) {
+    return fmt::format("run.threads = {}, but a rank on {} is bound to {} of {} cores: {}", asked,
+                       rank.host, bound, rank.host_cores, cure_for_binding(starter));
+  }
+  if (lack_time(rank, ranks, threads) && rank.time < rank.host_cores) {
+    return fmt::format(
+        "a control group, such as a container's, lets {} on {} spend the time of {:.2g} cores: "
+        "forecasts are for ranks that have cores of their own, and steps take about {:.2g} times "
+        "as long",
+        local == 1 ? "the rank" : fmt::format("{} ranks", local), rank.host, rank.time,
+        threads * local / rank.time);
+  }
+  if (threads * local > rank.host_cores && bounds.fair == 1 && threads == 1) {
+    return fmt::format(
+        "{} ranks share {} cores on {}: forecasts are for ranks that have cores of their own, and "
+        "steps take about {:.2g} times as long",
+        local, rank.host_cores, rank.host,
+        static_cast<double>(local) / static_cast<double>(rank.host_cores));
+  }
+  if (asked > bounds.fair) {
+    return fmt::format(
+        "run.threads = {}, but {} ranks share {} cores on {}: more than {} threads each will wait "
+        "for one another (if ranks are bound to cores, {})",
+        asked, local, rank.host_cores, rank.host, bounds.fair, cure_for_binding(starter));
+  }
+  if (asked == 0 && threads == bounds.usual && threads < std::min(bounds.fair, bounds.limit)) {
+    return fmt::format(
+        "OMP_NUM_THREADS={} leaves {} of the {} cores idle that a rank on {} has: unset it, or say "
+        "--threads {}",
+        bounds.usual, bounds.fair - bounds.usual, bounds.fair, rank.host,
+        std::min(bounds.fair, bounds.limit));
+  }
+  if (asked == 0 && leaves_cores) {
+    return fmt::format("the ranks on {} are bound to {} of {} cores each and leave others idle: {}",
+                       rank.host, bound, rank.host_cores, cure_for_binding(starter));
+  }
+  return {};
 }
 
 // More threads decode no faster than any network here learns.
@@ -91,57 +159,14 @@ RankCores parse_rank_cores(const std::string& text) {
 ThreadPlan plan_threads(int asked, const std::vector<RankCores>& ranks,
                         const std::string& starter) {
   ThreadPlan plan;
-  const int most = allowed_threads(asked, ranks);
-  int fair = std::numeric_limits<int>::max();
-  const RankCores* poorest = nullptr;
-  for (const RankCores& rank : ranks) {
-    const int share = fair_share(rank, ranks);
-    if (share < fair) {
-      fair = share;
-      poorest = &rank;
-    }
-  }
-  if (poorest == nullptr) return plan;
+  const Bounds bounds = bounds_of(asked, ranks);
+  if (bounds.poorest == nullptr) return plan;
   plan.ranks = ranks;
-  const int usual = least(ranks, &RankCores::usual_threads);
-  plan.threads = asked > 0 ? asked : std::min({fair, most, usual});
-  plan.spare = std::clamp(fair - plan.threads, 1, kMostSpare);
+  plan.threads = asked > 0 ? asked : std::min({bounds.fair, bounds.limit, bounds.usual});
+  plan.spare = std::clamp(bounds.fair - plan.threads, 1, kMostSpare);
   plan.naps = std::ranges::any_of(
       ranks, [&](const RankCores& rank) { return lack_time(rank, ranks, plan.threads); });
-  const int local = ranks_on_host(*poorest, ranks);
-  const int bound = static_cast<int>(poorest->cores.size());
-  if (bound * local < poorest->host_cores && plan.threads > bound) {
-    plan.warning =
-        fmt::format("run.threads = {}, but a rank on {} is bound to {} of {} cores: {}", asked,
-                    poorest->host, bound, poorest->host_cores, cure_for_binding(starter));
-  } else if (lack_time(*poorest, ranks, plan.threads) && poorest->time < poorest->host_cores) {
-    plan.warning = fmt::format(
-        "a control group, such as a container's, lets {} on {} spend the time of {:.2g} cores: "
-        "forecasts are for ranks that have cores of their own, and steps take about {:.2g} times "
-        "as long",
-        local == 1 ? "the rank" : fmt::format("{} ranks", local), poorest->host, poorest->time,
-        plan.threads * local / poorest->time);
-  } else if (plan.threads * local > poorest->host_cores && fair == 1 && plan.threads == 1) {
-    plan.warning = fmt::format(
-        "{} ranks share {} cores on {}: forecasts are for ranks that have cores of their own, and "
-        "steps take about {:.2g} times as long",
-        local, poorest->host_cores, poorest->host,
-        static_cast<double>(local) / static_cast<double>(poorest->host_cores));
-  } else if (asked > fair) {
-    plan.warning = fmt::format(
-        "run.threads = {}, but {} ranks share {} cores on {}: more than {} threads each will wait "
-        "for one another (if ranks are bound to cores, {})",
-        asked, local, poorest->host_cores, poorest->host, fair, cure_for_binding(starter));
-  } else if (asked == 0 && plan.threads == usual && usual < std::min(fair, most)) {
-    plan.warning = fmt::format(
-        "OMP_NUM_THREADS={} leaves {} of the {} cores idle that a rank on {} has: unset it, or say "
-        "--threads {}",
-        usual, fair - usual, fair, poorest->host, std::min(fair, most));
-  } else if (asked == 0 && bound * local < poorest->host_cores) {
-    plan.warning =
-        fmt::format("the ranks on {} are bound to {} of {} cores each and leave others idle: {}",
-                    poorest->host, bound, poorest->host_cores, cure_for_binding(starter));
-  }
+  plan.warning = warning_about(plan.threads, asked, bounds, ranks, starter);
   return plan;
 }
 
