@@ -20,12 +20,12 @@ namespace penstock::paper {
 namespace {
 
 // RMSProp without momentum, fp32: the paper's 12 bytes a parameter.
-ModelCosts costs_of(const DeviceModel& device, const Work& work, int64_t micro_batch_size) {
+ModelCosts costs_of(const DeviceModel& device, const Work& work, MicroBatches cut) {
   OptimizerConfig optimizer;
   optimizer.kind = "rmsprop";
   optimizer.momentum = 0;
-  return counted_costs(build_model(work.model, 0, 0), input_of(work.model), micro_batch_size,
-                       DType::F32, optimizer, device);
+  return counted_costs(build_model(work.model, 0, 0), input_of(work.model), cut, DType::F32,
+                       optimizer, device);
 }
 
 double imbalance(const Arrangement& candidate, const Schedule& schedule, const ModelCosts& costs) {
@@ -88,7 +88,7 @@ Arrangement gpipe_run(const Work& work, int stages, int micro_batches) {
 }
 
 Bytes bytes_of(const Arrangement& candidate, const DeviceModel& device, const Work& work) {
-  const ModelCosts costs = costs_of(device, work, candidate.micro_batch_size);
+  const ModelCosts costs = costs_of(device, work, candidate.cut());
   const ChosenSplit chosen =
       choose_split(candidate, schedule_of(candidate), costs, device.memory_bytes);
   Bytes bytes;
@@ -120,7 +120,7 @@ int64_t largest(int stages, int micro_batches, const DeviceModel& device,
 
 Speed simulated(Arrangement candidate, const DeviceModel& device, const Work& work,
                 bool as_published) {
-  const ModelCosts costs = costs_of(device, work, candidate.micro_batch_size);
+  const ModelCosts costs = costs_of(device, work, candidate.cut());
   const Schedule schedule = as_published ? published(candidate) : schedule_of(candidate);
   candidate.split = choose_split(candidate, schedule, costs, 0).split;
   const Prediction prediction = predict(candidate, schedule, costs, usual_cluster(device));
@@ -135,7 +135,7 @@ Speed planned(const Arrangement& as, const DeviceModel& device, const Work& work
   request.ranks = as.ranks();
   request.mini_batch = work.mini_batch;
   request.cluster = usual_cluster(device);
-  request.costs = [&](int64_t size) { return costs_of(device, work, size); };
+  request.costs = [&](MicroBatches cut) { return costs_of(device, work, cut); };
   request.replicas = 1;
   request.micro_batches = as.micro_batches;
   request.wanted = 1;
@@ -149,7 +149,7 @@ Speed planned(const Arrangement& as, const DeviceModel& device, const Work& work
   return {.samples_per_s = best.prediction.samples_per_s,
           .fits = fits,
           .imbalance = imbalance(best.candidate, schedule_of(best.candidate),
-                                 costs_of(device, work, best.candidate.micro_batch_size)),
+                                 costs_of(device, work, best.candidate.cut())),
           .candidate = best.candidate};
 }
 

@@ -2,8 +2,10 @@
 //
 // The value is fp32, in the layout users see ([out, in]; [out, in / groups, kh, kw]). A kernel that
 // is faster on another layout, or computes in bf16, keeps its own form here, made once after each
-// update and not once per micro-batch. Forms are charged to Purpose::Workspace. A matrix that is
-// never updated may be bf16 itself, for linear layers that compute in bf16: they read it as it is.
+// update and not once per micro-batch. Forms are charged to Purpose::Workspace. Where there is one
+// micro-batch, a form that one kind of call alone reads would lie there unread: is_read_once().
+// A matrix that is never updated may be bf16 itself, for linear layers that compute in bf16: they
+// read it as it is.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +27,16 @@ class Weight {
   [[nodiscard]] Weight shared() const {
     Weight other(value_);
     other.version_ = version_;
+    other.read_once_ = read_once_;
     return other;
   }
   // To be called after the elements were overwritten: all forms are stale, those of sharers too.
   void changed() { ++*version_; }
+
+  // Between two changes each kind of call reads it once, or seldom more often. A kernel may then
+  // make a form for one call that no other kind reads, and keep nothing. Changes no result.
+  void read_once() { read_once_ = true; }
+  [[nodiscard]] bool is_read_once() const { return read_once_; }
 
   // One packed or narrowed copy. `key` is the kernel's own name for the layout.
   struct Form {
@@ -50,6 +58,7 @@ class Weight {
   Tensor value_;
   std::shared_ptr<uint64_t> version_ = std::make_shared<uint64_t>(1);
   std::vector<Form> forms_;
+  bool read_once_ = false;
 };
 
 }  // namespace penstock

@@ -203,8 +203,8 @@ class ResNet final : public Workload {
 
  private:
   [[nodiscard]] double forward_flops(DType dtype) const {
-    const ModelCosts costs =
-        counted_costs(model_, input_of(config_), batch_, dtype, sgd(), device_model_named("h100"));
+    const ModelCosts costs = counted_costs(model_, input_of(config_), {batch_}, dtype, sgd(),
+                                           device_model_named("h100"));
     return std::accumulate(
         costs.layers.begin(), costs.layers.end(), 0.0,
         [](double sum, const LayerCost& layer) { return sum + layer.forward_flops; });

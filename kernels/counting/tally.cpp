@@ -62,15 +62,22 @@ Tally::WeightRead Tally::read(Weight& weight, DType dtype, FilterUse use, int gr
       model_.packs_filters && weight.shape().rank() == 4 && use != FilterUse::Product;
   if (model_.emulates_bf16) dtype = DType::F32;
   if (!packs && dtype == DType::F32) return {value_bytes, {}};
-  const uint64_t key = packs && use == FilterUse::InputGradient ? 2 : 1;
-  Weight::Form& form = weight.form(key);
-  if (!form.packed) {
+  const auto copy = [&] {
     const int64_t elements =
         packs ? packed_elements(weight.shape(), groups, dtype, use, model_.filter_blocks)
               : weight.shape().elements();
     const size_t size_bytes = static_cast<size_t>(elements) * size_of(dtype);
-    form.packed = {memory_.take(size_bytes, Purpose::Workspace), Shape{elements}, dtype};
+    return Tensor(memory_.take(size_bytes, Purpose::Workspace), Shape{elements}, dtype);
+  };
+  if (packs && weight.is_read_once()) {
+    Tensor made = copy();
+    pass(0, {&value, &made});
+    const auto size_bytes = static_cast<double>(made.size_bytes());
+    return {size_bytes, std::move(made)};
   }
+  const uint64_t key = packs && use == FilterUse::InputGradient ? 2 : 1;
+  Weight::Form& form = weight.form(key);
+  if (!form.packed) form.packed = copy();
   if (form.version != weight.version()) {
     pass(0, {&value, &form.packed});
     form.version = weight.version();

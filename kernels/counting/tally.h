@@ -44,10 +44,12 @@ class Tally {
 
   struct WeightRead {
     double bytes = 0;  // that the product reads
-    Tensor wide;  // where bf16 is emulated, what of a bf16 value is widened at once; held meanwhile
+    // Copies made for this product alone, held meanwhile: what of a bf16 value is widened at once
+    // where bf16 is emulated, and the filter of a weight that is read once.
+    Tensor made;
   };
   // Makes the copy of the weight that this use reads where the device keeps one (a pass of its own
-  // after each change). `groups` are those of a filter.
+  // after each change), or has one for the product. `groups` are those of a filter.
   [[nodiscard]] WeightRead read(Weight& weight, DType dtype, FilterUse use, int groups = 1);
 
   // Scratch memory of kernels/cpu, taken until the result goes; nothing on other devices.

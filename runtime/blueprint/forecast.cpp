@@ -22,7 +22,7 @@ Forecast forecast(const Config& config, const Blueprint& blueprint, const Device
                   const Profile* profile, int ranks_per_node) {
   try {
     const std::shared_ptr<const Sequential> not_owned(std::shared_ptr<void>(), &blueprint.model);
-    const auto costs = costs_by_size(config, not_owned, blueprint.input, device, profile);
+    const auto costs = costs_by_cut(config, not_owned, blueprint.input, device, profile);
     Arrangement candidate = arrangement_of(config.pipeline);
     candidate.split = blueprint.layout.split();
     candidate.barrier = config.optimizer.barrier;
@@ -32,7 +32,7 @@ Forecast forecast(const Config& config, const Blueprint& blueprint, const Device
     cluster.placement = config.pipeline.placement;
     // A modelled accelerator goes on computing while its host moves bytes.
     if (config.run.dry_run) cluster.within_node.receiver_copies = false;
-    const ModelCosts layers = costs(candidate.micro_batch_size);
+    const ModelCosts layers = costs(candidate.cut());
     return {
         predict(candidate, blueprint.programs.training, layers, cluster),
         profile == nullptr ? "counted for " + device.name : "measured: " + config.pipeline.profile,

@@ -25,8 +25,8 @@ Shapes input_shapes(const ModelInput& input, int64_t batch) {
 std::vector<int> balanced(const Sequential& model, const ModelInput& input, const Config& config,
                           const Schedule& training) {
   const Arrangement candidate = arrangement_of(config.pipeline);
-  const ModelCosts counted = counted_costs(model, input, candidate.micro_batch_size, DType::F32,
-                                           config.optimizer, cpu_model({}));
+  const ModelCosts counted =
+      counted_costs(model, input, candidate.cut(), DType::F32, config.optimizer, cpu_model({}));
   constexpr int64_t kNoLimit = 0;
   return choose_split(candidate, training, counted, kNoLimit).split;
 }

@@ -34,26 +34,26 @@ void apply(const Arrangement& candidate, PipelineConfig& pipeline) {
   pipeline.split.assign(candidate.split.begin(), candidate.split.end());
 }
 
-CostsBySize costs_by_size(const Config& config, std::shared_ptr<const Sequential> model,
-                          const ModelInput& input, const DeviceModel& device,
-                          const Profile* profile) {
+CostsByCut costs_by_cut(const Config& config, std::shared_ptr<const Sequential> model,
+                        const ModelInput& input, const DeviceModel& device,
+                        const Profile* profile) {
   const DType dtype = config.run.precision == "bf16" ? DType::BF16 : DType::F32;
   const double share = dtype == DType::F32 && config.pipeline.wire == "bf16" ? 0.5 : 1.0;
   const auto counted = [model = std::move(model), input, dtype, optimizer = config.optimizer,
-                        device, share](int64_t batch) {
-    ModelCosts costs = counted_costs(*model, input, batch, dtype, optimizer, device);
+                        device, share](MicroBatches cut) {
+    ModelCosts costs = counted_costs(*model, input, cut, dtype, optimizer, device);
     costs.wire_share = share;
     return costs;
   };
   if (profile == nullptr) return counted;
-  const ModelCosts at_profile = counted(profile->costs.micro_batch_size);
-  return [counted, at_profile, measured = profile->costs](int64_t batch) {
-    return calibrated(counted(batch), at_profile, measured);
+  const ModelCosts at_profile = counted({profile->costs.micro_batch_size});
+  return [counted, at_profile, measured = profile->costs](MicroBatches cut) {
+    return calibrated(counted(cut), at_profile, measured);
   };
 }
 
 PlanRequest plan_request(const Config& config, int ranks, const Cluster& cluster,
-                         CostsBySize costs) {
+                         CostsByCut costs) {
   const PipelineConfig& pipeline = config.pipeline;
   PlanRequest request;
   request.ranks = ranks;

@@ -19,16 +19,15 @@ namespace penstock {
 // The other way round: the run that this candidate stands for.
 void apply(const Arrangement& candidate, PipelineConfig& pipeline);
 
-using CostsBySize = std::function<ModelCosts(int64_t micro_batch_size)>;
+using CostsByCut = std::function<ModelCosts(MicroBatches)>;
 
 // Counted for `device` and, where there is a profile, corrected by it. Holds the network.
-[[nodiscard]] CostsBySize costs_by_size(const Config& config,
-                                        std::shared_ptr<const Sequential> model,
-                                        const ModelInput& input, const DeviceModel& device,
-                                        const Profile* profile);
+[[nodiscard]] CostsByCut costs_by_cut(const Config& config, std::shared_ptr<const Sequential> model,
+                                      const ModelInput& input, const DeviceModel& device,
+                                      const Profile* profile);
 
 // The mini-batch of the run, on so many ranks, with nothing pinned.
 [[nodiscard]] PlanRequest plan_request(const Config& config, int ranks, const Cluster& cluster,
-                                       CostsBySize costs);
+                                       CostsByCut costs);
 
 }  // namespace penstock

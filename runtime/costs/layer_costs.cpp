@@ -109,9 +109,9 @@ Found probe(const Walk& walk, const std::unique_ptr<Layer>& layer, const Shapes&
 ModelCosts walk_layers(const Walk& walk) {
   ModelCosts costs;
   costs.device = walk.device.description();
-  costs.micro_batch_size = walk.setup.batch;
+  costs.micro_batch_size = walk.setup.micro_batches.size;
   std::unordered_map<std::string, Found> known;
-  ShapeWalk shapes(Shapes{with_batch(walk.setup.batch, walk.setup.input.shape)});
+  ShapeWalk shapes(Shapes{with_batch(walk.setup.micro_batches.size, walk.setup.input.shape)});
   // Of the tape, and of what stays between the halves.
   KeptOnce tape({bytes_of(shapes.between(), walk.setup.input.dtype)});
   KeptOnce half({bytes_of(shapes.between(), walk.setup.input.dtype)});
@@ -220,12 +220,13 @@ int64_t swept_bytes(const ModelCosts& costs) {
 
 }  // namespace
 
-ModelCosts counted_costs(const Sequential& model, const ModelInput& input, int64_t micro_batch_size,
-                         DType dtype, const OptimizerConfig& optimizer, const DeviceModel& device) {
+ModelCosts counted_costs(const Sequential& model, const ModelInput& input,
+                         MicroBatches micro_batches, DType dtype, const OptimizerConfig& optimizer,
+                         const DeviceModel& device) {
   const auto counting = make_counting_device(device);
   const Meter meter = count_of(*counting);
   return walk_layers({.model = model,
-                      .setup = {input, micro_batch_size, dtype, optimizer},
+                      .setup = {input, micro_batches, dtype, optimizer},
                       .device = *counting,
                       .measure = [&meter](LayerProbe& probe) { return probe.times(meter, {}); },
                       .before_layer = {}});
@@ -236,12 +237,12 @@ ModelCosts measured_costs(const Sequential& model, const ModelInput& input,
                           Device& device, const std::function<void()>& before_layer,
                           double least_s) {
   const ModelCosts counted =
-      counted_costs(model, input, micro_batch_size, dtype, optimizer, device.model());
+      counted_costs(model, input, {micro_batch_size}, dtype, optimizer, device.model());
   Tensor swept = device.empty({swept_bytes(counted) / 4}, DType::F32, Purpose::Workspace);
   const Meter meter = clock_of(device);
   ModelCosts costs =
       walk_layers({.model = model,
-                   .setup = {input, micro_batch_size, dtype, optimizer},
+                   .setup = {input, {micro_batch_size}, dtype, optimizer},
                    .device = device,
                    .measure =
                        [&](LayerProbe& probe) {

@@ -66,7 +66,8 @@ LayerProbe::LayerProbe(const std::unique_ptr<Layer>& layer, const Shapes& inputs
       stage_(std::span(&layer, 1), RecomputeMode::Stage, 1, setup.dtype, device,
              {.freeze = setup.optimizer.freeze,
               .first = !place.wanted,
-              .untrained = untrained_layers(*layer, setup.optimizer.freeze)}),
+              .untrained = untrained_layers(*layer, setup.optimizer.freeze),
+              .one_micro_batch = !setup.micro_batches.several}),
       optimizer_(make_optimizer(setup.optimizer)),
       field_names_(layer->reads()) {
   stage_.allocate(kSeed);

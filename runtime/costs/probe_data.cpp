@@ -27,10 +27,10 @@ struct FieldForm {
 
 FieldForm field_form(const std::string& name, const ProbeSetup& setup) {
   const ModelInput& input = setup.input;
-  if (name == input.field) return {with_batch(setup.batch, input.shape), input.dtype};
-  if (name.ends_with("_lengths")) return {{setup.batch}, DType::I32, true};
+  if (name == input.field) return {with_batch(setup.micro_batches.size, input.shape), input.dtype};
+  if (name.ends_with("_lengths")) return {{setup.micro_batches.size}, DType::I32, true};
   const Shape label = input.label_per_position ? input.shape : Shape{};
-  return {with_batch(setup.batch, label), DType::I32};
+  return {with_batch(setup.micro_batches.size, label), DType::I32};
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ Tensor probe_pattern(const Shape& shape, DType dtype, Device& device) {
 
 Tensor probe_field(const std::string& name, const ProbeSetup& setup, Device& device) {
   const FieldForm form = field_form(name, setup);
-  if (form.counts) return lengths(setup.batch, setup.input.shape[0], device);
+  if (form.counts) return lengths(setup.micro_batches.size, setup.input.shape[0], device);
   return probe_pattern(form.shape, form.dtype, device);
 }
 

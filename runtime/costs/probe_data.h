@@ -16,7 +16,7 @@ namespace penstock {
 // What all probes of a network share.
 struct ProbeSetup {
   ModelInput input;
-  int64_t batch = 1;
+  MicroBatches micro_batches;
   DType dtype = DType::F32;
   OptimizerConfig optimizer;
 };

@@ -47,7 +47,7 @@ int most_in_flight(const Schedule& schedule, StagePair edge) {
 }  // namespace
 
 Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid& grid,
-                   Network& network, Device& device)
+                   Network& network, Device& device, bool trains)
     : blueprint_(blueprint),
       replicas_(grid.replicas),
       device_(device),
@@ -59,7 +59,7 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
   position_ = network.pipeline().rank();
   Traffic passing = traffic(model, layout, input, config.pipeline.micro_batch_size, dtype_);
   check_agreement(fingerprint(model, layout, passing), network.world());
-  make_stages(config, device);
+  make_stages(config, device, trains);
   const bool shares_updates = config.optimizer.is_shared_by(grid.replicas);
   if (shares_updates) {
     const int replica = network.replicas().rank();
@@ -132,7 +132,7 @@ bool Pipeline::run(StepInput input) {
   return (one_position ? one_position_ : evaluate_)->run(input);
 }
 
-void Pipeline::make_stages(const Config& config, Device& device) {
+void Pipeline::make_stages(const Config& config, Device& device, bool trains) {
   stages_by_index_.assign(static_cast<size_t>(blueprint_.layout.stages), nullptr);
   for (int s = 0; s < blueprint_.layout.stages; ++s) {
     if (blueprint_.programs.training.rank_of_stage[static_cast<size_t>(s)] != position_) continue;
@@ -140,7 +140,8 @@ void Pipeline::make_stages(const Config& config, Device& device) {
     const size_t first_layer = layout.first_layer[static_cast<size_t>(s)];
     const StagePlace place = {.freeze = config.optimizer.freeze,
                               .first = s == 0 || first_layer <= layout.first_trained,
-                              .untrained = layout.untrained(s)};
+                              .untrained = layout.untrained(s),
+                              .one_micro_batch = trains && config.pipeline.micro_batches == 1};
     stages_.push_back(std::make_unique<Stage>(
         layout.layers_of(blueprint_.model, s), recompute_mode_named(config.pipeline.recompute),
         config.pipeline.micro_batches, dtype_, device, place));

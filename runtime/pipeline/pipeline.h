@@ -35,8 +35,9 @@ class Pipeline {
 
   // Collective. `blueprint` must outlive the pipeline, to which its layers then belong. With
   // model.from all weights but those of adapters are zero: load_folder() or a checkpoint follows.
+  // `trains`: false where no training step will follow, and weights stay as they are.
   Pipeline(const Config& config, const Blueprint& blueprint, const Grid& grid, Network& network,
-           Device& device);
+           Device& device, bool trains = true);
   ~Pipeline() { device_.set_progress({}); }
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
@@ -69,7 +70,7 @@ class Pipeline {
   [[nodiscard]] StateRange state() const { return state_; }
 
  private:
-  void make_stages(const Config& config, Device& device);
+  void make_stages(const Config& config, Device& device, bool trains);
   void list_state();
   // Spare memory for messages that a slow neighbour leaves in flight longer than it did so far.
   void reserve_for_messages();

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/plan/layer_cost.h"
 #include "runtime/schedule/timing/costs.h"
 
 namespace penstock {
@@ -28,6 +29,7 @@ struct Arrangement {
   bool barrier = true;  // optimizer.barrier: the update waits for all ranks
 
   [[nodiscard]] int ranks() const { return stages / chunks; }  // of one pipeline
+  [[nodiscard]] MicroBatches cut() const { return {micro_batch_size, micro_batches > 1}; }
   // Tensors as large as the gradients: those, and sums that wait for their other half
   // (runtime/stage/pairwise_sum.h).
   [[nodiscard]] int gradient_copies() const {

@@ -2,11 +2,21 @@
 // measured, for one size of micro-batch. Made by runtime/costs, read by plan().
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace penstock {
+
+// What the layers' costs depend on of the way a mini-batch is cut.
+struct MicroBatches {
+  int64_t size = 1;
+  // Of a pipeline between two updates. One alone need not keep copies of weights that no other
+  // would read, and pays for them in its forward and its backward (Weight::read_once).
+  bool several = true;
+  auto operator<=>(const MicroBatches&) const = default;
+};
 
 // A batch field, as it is copied to a device with memory of its own.
 struct DataField {

@@ -55,11 +55,9 @@ class Planner {
     double bound_s;  // no step is shorter
   };
 
-  const ModelCosts& costs_of(int64_t micro_batch_size) {
-    auto known = costs_.find(micro_batch_size);
-    if (known == costs_.end()) {
-      known = costs_.emplace(micro_batch_size, request_.costs(micro_batch_size)).first;
-    }
+  const ModelCosts& costs_of(MicroBatches cut) {
+    auto known = costs_.find(cut);
+    if (known == costs_.end()) known = costs_.emplace(cut, request_.costs(cut)).first;
     return known->second;
   }
 
@@ -119,7 +117,7 @@ class Planner {
   double even_work(const Arrangement& candidate) {
     double work = 0;
     double update = 0;
-    for (const LayerCost& layer : costs_of(candidate.micro_batch_size).layers) {
+    for (const LayerCost& layer : costs_of(candidate.cut()).layers) {
       const double halves = layer.backward_input_s + layer.backward_weight_s;
       work += layer.forward_s + std::min(layer.backward_s, halves);
       if (candidate.recompute == "layer" && layer.differentiated) work += layer.forward_s;
@@ -144,7 +142,7 @@ class Planner {
   // False for what is another candidate once more.
   bool evaluate(PlannedCandidate& planned, double bound_s) {
     Arrangement& candidate = planned.candidate;
-    const ModelCosts& costs = costs_of(candidate.micro_batch_size);
+    const ModelCosts& costs = costs_of(candidate.cut());
     if (plan_.parameters == 0) {
       for (const LayerCost& layer : costs.layers) plan_.parameters += layer.parameters;
     }
@@ -233,7 +231,7 @@ class Planner {
   }
 
   const PlanRequest& request_;
-  std::map<int64_t, ModelCosts> costs_;
+  std::map<MicroBatches, ModelCosts> costs_;
   std::vector<Listed> listed_;
   std::vector<double> fastest_;  // step times so far, ascending
   Plan plan_;

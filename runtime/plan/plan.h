@@ -16,8 +16,8 @@ struct PlanRequest {
   int ranks = 1;
   int64_t mini_batch = 1;  // samples of a step, the same in every candidate
   Cluster cluster;
-  // Costs of the network for micro-batches of that size; asked once per size.
-  std::function<ModelCosts(int64_t micro_batch_size)> costs;
+  // Costs of the network for a mini-batch cut so; asked once per cut.
+  std::function<ModelCosts(MicroBatches)> costs;
 
   // What is not to be varied.
   std::optional<int> stages, replicas, chunks, micro_batches;

@@ -20,11 +20,18 @@ Stage::Stage(std::span<const std::unique_ptr<Layer>> layers, RecomputeMode mode,
       dtype_(dtype),
       device_(device),
       first_(place.first),
+      one_micro_batch_(place.one_micro_batch),
       untrained_(place.first ? place.untrained : 0),
       plan_(plan_stage(layers, mode == RecomputeMode::Layer ? 1 : layers.size(), untrained_)),
       weights_(layers, place.freeze, dtype),
       live_(static_cast<size_t>(micro_batches), nullptr),
       losses_(static_cast<size_t>(micro_batches)) {}
+
+void Stage::allocate(uint64_t seed, const IsDrawn& is_drawn) {
+  weights_.allocate(seed, device_, is_drawn);
+  if (!one_micro_batch_) return;
+  for (Parameter& parameter : weights_.set().declared().parameters) parameter.weight.read_once();
+}
 
 StageFacts Stage::facts() const {
   StageFacts facts{layers_.front()->name(), layers_.back()->name(), {}, 0};

@@ -34,6 +34,9 @@ struct StagePlace {
   // nothing. Then neither do the first `untrained` layers here, for which there is no backward.
   bool first = false;
   size_t untrained = 0;
+  // Between two updates there is one forward and one backward, and what is made of a weight for
+  // one of them need not be kept (Weight::read_once).
+  bool one_micro_batch = false;
 };
 
 // What can be read off the layers of a stage.
@@ -57,9 +60,7 @@ class Stage {
   Stage(std::span<const std::unique_ptr<Layer>> layers, RecomputeMode mode, int micro_batches,
         DType dtype, Device& device, const StagePlace& place = {});
 
-  void allocate(uint64_t seed, const IsDrawn& is_drawn = {}) {
-    weights_.allocate(seed, device_, is_drawn);
-  }
+  void allocate(uint64_t seed, const IsDrawn& is_drawn = {});
   // Called between ops, so that messages of other ranks move.
   void set_progress(const std::function<void()>& progress) { progress_ = progress; }
   // Called before a layer's forward: returns when the weights that layers up to this one read are
@@ -131,6 +132,7 @@ class Stage {
   DType dtype_;
   Device& device_;
   bool first_;
+  bool one_micro_batch_;
   size_t untrained_;     // layers at the beginning, where first_
   size_t entering_ = 0;  // tensors of the tuple of inputs
   StagePlan plan_;

@@ -167,11 +167,11 @@ void OneDnn::convolution_forward(const ConvolutionPlan& plan, void* y, const voi
     return;
   }
   PackedPrimitive& entry = state_->entry(state_->convolutions_forward, plan, make_forward);
-  const void* packed = entry.packing.form_of(*state_, w);
+  const Tensor packed = entry.packing.form_of(*state_, w);
   if (plan.bias) {
-    entry.primitive.run(*state_, {y, x, packed, bias});
+    entry.primitive.run(*state_, {y, x, packed.raw(), bias});
   } else {
-    entry.primitive.run(*state_, {y, x, packed});
+    entry.primitive.run(*state_, {y, x, packed.raw()});
   }
 }
 
@@ -187,7 +187,8 @@ void OneDnn::convolution_backward_input(const ConvolutionPlan& plan, void* dx, c
   }
   PackedPrimitive& entry =
       state_->entry(state_->convolutions_backward_input, plan, make_backward_input);
-  entry.primitive.run(*state_, {dx, g, entry.packing.form_of(*state_, w)});
+  const Tensor packed = entry.packing.form_of(*state_, w);
+  entry.primitive.run(*state_, {dx, g, packed.raw()});
 }
 
 void OneDnn::convolution_backward_weight(const ConvolutionPlan& plan, float* dw, const void* x,

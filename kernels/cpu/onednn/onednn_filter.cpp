@@ -68,25 +68,37 @@ Packing::Packing(OneDnn::State& state, const dnnl_api::Desc& value, const dnnl_a
   if (known == state.packings.end()) state.packings.push_back(pair);
 }
 
-const void* Packing::form_of(OneDnn::State& state, Weight& weight) {
+Tensor Packing::form_of(OneDnn::State& state, Weight& weight) {
   const Tensor& value = weight.value();
-  if (!reorder_ && !blocks_) return value.raw();
-  Weight::Form& form = weight.form(key_);
-  if (!form.packed) {
-    form.packed = state.scratch(size_bytes_, DType::U8);
-    if (blocks_)
-      std::memset(form.packed.raw(), 0, form.packed.size_bytes());  // what fills blocks up
+  if (!reorder_ && !blocks_) return value;
+  if (weight.is_read_once()) {
+    Tensor form = new_form(state, value);
+    pack(state, form, value);
+    return form;
   }
+  Weight::Form& form = weight.form(key_);
+  if (!form.packed) form.packed = new_form(state, value);
   if (form.version != weight.version()) {
-    if (blocks_) {
-      block_filter(state.threads, *blocks_, static_cast<bfloat16*>(form.packed.raw()),
-                   value.data<float>());
-    } else {
-      reorder_->run(state, {form.packed.raw(), value.raw()});
-    }
+    pack(state, form.packed, value);
     form.version = weight.version();
   }
-  return form.packed.raw();
+  return form.packed;
+}
+
+Tensor Packing::new_form(OneDnn::State& state, const Tensor& value) const {
+  Tensor form = state.scratch(size_bytes_, DType::U8);
+  const int64_t packed_bytes = value.elements() * static_cast<int64_t>(sizeof(bfloat16));
+  // What fills blocks up, which our loops leave as it is.
+  if (blocks_ && size_bytes_ > packed_bytes) std::memset(form.raw(), 0, form.size_bytes());
+  return form;
+}
+
+void Packing::pack(OneDnn::State& state, const Tensor& form, const Tensor& value) {
+  if (blocks_) {
+    block_filter(state.threads, *blocks_, static_cast<bfloat16*>(form.raw()), value.data<float>());
+  } else {
+    reorder_->run(state, {form.raw(), value.raw()});
+  }
 }
 
 Unpacking::Unpacking(OneDnn::State& state, const dnnl_api::Desc& packed,

@@ -13,10 +13,14 @@ namespace penstock {
 class Packing {
  public:
   Packing(OneDnn::State& state, const dnnl_api::Desc& value, const dnnl_api::Desc& packed);
-  // The form's bytes, remade when the weight has changed; the value's own where the layouts agree.
-  [[nodiscard]] const void* form_of(OneDnn::State& state, Weight& weight);
+  // The form, remade when the weight has changed, or for this call where the weight is read once;
+  // the value itself where the layouts agree. Holds it for as long as the primitive reads it.
+  [[nodiscard]] Tensor form_of(OneDnn::State& state, Weight& weight);
 
  private:
+  [[nodiscard]] Tensor new_form(OneDnn::State& state, const Tensor& value) const;
+  void pack(OneDnn::State& state, const Tensor& form, const Tensor& value);
+
   // By the library or by our own loops; by neither where the primitive reads the value as it is.
   std::optional<Prepared> reorder_;
   std::optional<BlockedFilter> blocks_;

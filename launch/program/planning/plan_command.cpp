@@ -168,7 +168,7 @@ std::string plan_text(const std::vector<std::string>& arguments, const ModelMake
   if (has_hub_weights(config.model.from)) check_model_folder(config, models);
 
   PlanRequest asked = plan_request(config, request.ranks, described(request, device, known),
-                                   costs_by_size(config, model, input, device, known));
+                                   costs_by_cut(config, model, input, device, known));
   pin_what_was_asked_for(settings, asked);
   asked.wanted = static_cast<int>(request.top);
   const Plan found = plan(asked);

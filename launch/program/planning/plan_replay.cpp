@@ -140,7 +140,7 @@ std::vector<Replayed> replayed(const ReplayOptions& options, const Plan& plan,
   for (size_t i = 0; i < plan.candidates.size(); ++i) {
     const PlannedCandidate& planned = plan.candidates[i];
     if (planned.standing != Standing::Ranked || std::ssize(replays) == options.candidates) break;
-    const ModelCosts costs = request.costs(planned.candidate.micro_batch_size);
+    const ModelCosts costs = request.costs(planned.candidate.cut());
     Job job = job_of(planned.candidate, costs, request.cluster);
     make_uneven(options, job);
     try {

@@ -41,7 +41,7 @@ class Planner {
     cluster.memory_bytes = config_.pipeline.automatic ? rank_bytes : 0;
     request_ = plan_request(
         config_, session.ranks(), cluster,
-        costs_by_size(config_, std::move(model), models.input(config_.model), device, profile));
+        costs_by_cut(config_, std::move(model), models.input(config_.model), device, profile));
     request_.wanted = 1;
     if (config_.pipeline.automatic) {
       pin_what_was_asked_for(settings, request_);

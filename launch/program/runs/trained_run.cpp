@@ -131,7 +131,8 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
     const int64_t vocabulary = source ? source->facts().vocabulary : known_vocabulary(config.data);
     return draw_up(config, models, vocabulary, source ? source->facts().classes : 0);
   }));
-  pipeline = std::make_unique<Pipeline>(config, *blueprint, grid, *network, *device);
+  constexpr bool kTrains = false;
+  pipeline = std::make_unique<Pipeline>(config, *blueprint, grid, *network, *device, kTrains);
   if (source) {
     refuse_missing_data(network->world(), session, grid, config.data, *blueprint);
     source->open(pipeline->reads().fields);

@@ -59,7 +59,7 @@ Config PointForecaster::with_planned_split(const Config& config, const Profile& 
   cluster.memory_bytes = 0;
   PlanRequest request = plan_request(
       config, ranks, cluster,
-      costs_by_size(config, std::move(model), models_.input(config.model), device, &profile));
+      costs_by_cut(config, std::move(model), models_.input(config.model), device, &profile));
   request.wanted = 1;
   pin_whole_pipeline(config.pipeline, request);
   const Plan found = plan(request);

@@ -59,10 +59,10 @@ std::vector<double> paces(const Config& config, const Blueprint& blueprint,
                           const DeviceModel& device, const Profile& profile) {
   try {
     const std::shared_ptr<const Sequential> not_owned(std::shared_ptr<void>(), &blueprint.model);
-    const int64_t batch = config.pipeline.micro_batch_size;
+    const MicroBatches cut = arrangement_of(config.pipeline).cut();
     const auto seconds = [&](const Profile* measured) {
-      const auto costs = costs_by_size(config, not_owned, blueprint.input, device, measured);
-      return seconds_by_kind(blueprint, costs(batch), config.pipeline.recompute);
+      const auto costs = costs_by_cut(config, not_owned, blueprint.input, device, measured);
+      return seconds_by_kind(blueprint, costs(cut), config.pipeline.recompute);
     };
     const std::vector<double> counted = seconds(nullptr);
     std::vector<double> factors = seconds(&profile);

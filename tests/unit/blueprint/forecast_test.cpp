@@ -27,9 +27,9 @@ class Forecasts : public testing::Test {
     config_.pipeline.profile = "mine.json";
   }
   [[nodiscard]] Sequential model() const { return build_model(config_.model, 0, 0); }
-  [[nodiscard]] CostsBySize costs(const Profile* profile) const {
-    return costs_by_size(config_, std::make_shared<Sequential>(model()), input_of(config_.model),
-                         device_, profile);
+  [[nodiscard]] CostsByCut costs(const Profile* profile) const {
+    return costs_by_cut(config_, std::make_shared<Sequential>(model()), input_of(config_.model),
+                        device_, profile);
   }
   [[nodiscard]] Forecast forecast_of_run(const Profile* profile, int ranks_per_node = 2) const {
     Blueprint blueprint = draw_up(config_, built_in_models(), 0, 0);
@@ -38,11 +38,11 @@ class Forecasts : public testing::Test {
   [[nodiscard]] Prediction predicted(const Profile* profile, int ranks_per_node = 2) const {
     Cluster cluster = cluster_of(device_, profile);
     cluster.ranks_per_node = ranks_per_node;
-    return predict(arrangement_of(config_.pipeline), costs(profile)(2), cluster);
+    return predict(arrangement_of(config_.pipeline), costs(profile)({2}), cluster);
   }
   [[nodiscard]] Profile profile() const {
     Profile profile;
-    profile.costs = costs(nullptr)(2);
+    profile.costs = costs(nullptr)({2});
     for (LayerCost& layer : profile.costs.layers) layer.forward_s *= 3;
     profile.within_node = {.latency = 1e-3};
     return profile;
@@ -82,7 +82,7 @@ TEST_F(Forecasts, AreThePlannersPredictions) {
 // progress.
 TEST_F(Forecasts, CountTheOperationsOfAStep) {
   double forward = 0;
-  for (const LayerCost& layer : costs(nullptr)(2).layers) forward += layer.forward_flops;
+  for (const LayerCost& layer : costs(nullptr)({2}).layers) forward += layer.forward_flops;
   ASSERT_GT(forward, 0);
   EXPECT_DOUBLE_EQ(forecast_of_run(nullptr).step_flops, 3 * 4 * forward);
   config_.pipeline.recompute = "layer";

@@ -86,13 +86,13 @@ TEST(PlanRequest, AsksForTheMiniBatchOfTheRun) {
 
 class Costs : public testing::Test {
  protected:
-  [[nodiscard]] CostsBySize by_size(const Profile* profile) const {
-    return costs_by_size(config_, std::make_shared<Sequential>(build_model(config_.model, 0, 0)),
-                         input_of(config_.model), device_, profile);
+  [[nodiscard]] CostsByCut by_cut(const Profile* profile) const {
+    return costs_by_cut(config_, std::make_shared<Sequential>(build_model(config_.model, 0, 0)),
+                        input_of(config_.model), device_, profile);
   }
   [[nodiscard]] Profile profile_of(int64_t micro_batch_size) const {
     Profile profile;
-    profile.costs = by_size(nullptr)(micro_batch_size);
+    profile.costs = by_cut(nullptr)({micro_batch_size});
     profile.costs.device = "a machine";
     return profile;
   }
@@ -105,16 +105,16 @@ class Costs : public testing::Test {
 };
 
 TEST_F(Costs, AreCountedForEverySize) {
-  const CostsBySize costs = by_size(nullptr);
+  const CostsByCut costs = by_cut(nullptr);
   for (const int64_t size : {1, 8}) {
     const ModelCosts counted =
-        counted_costs(build_model(config_.model, 0, 0), input_of(config_.model), size, DType::F32,
+        counted_costs(build_model(config_.model, 0, 0), input_of(config_.model), {size}, DType::F32,
                       config_.optimizer, device_);
-    EXPECT_EQ(costs(size).micro_batch_size, size);
-    ASSERT_EQ(costs(size).layers.size(), counted.layers.size());
+    EXPECT_EQ(costs({size}).micro_batch_size, size);
+    ASSERT_EQ(costs({size}).layers.size(), counted.layers.size());
     for (size_t i = 0; i < counted.layers.size(); ++i) {
-      EXPECT_EQ(costs(size).layers[i].forward_s, counted.layers[i].forward_s);
-      EXPECT_EQ(costs(size).layers[i].tape_bytes, counted.layers[i].tape_bytes);
+      EXPECT_EQ(costs({size}).layers[i].forward_s, counted.layers[i].forward_s);
+      EXPECT_EQ(costs({size}).layers[i].tape_bytes, counted.layers[i].tape_bytes);
     }
   }
 }
@@ -127,10 +127,10 @@ TEST_F(Costs, AProfileCorrectsTimesAndLeavesMemory) {
     layer.update_s *= 3;
     layer.tape_bytes *= 5;
   }
-  const CostsBySize corrected = by_size(&profile);
+  const CostsByCut corrected = by_cut(&profile);
   for (const int64_t size : {4, 16}) {
-    const ModelCosts counted = by_size(nullptr)(size);
-    const ModelCosts costs = corrected(size);
+    const ModelCosts counted = by_cut(nullptr)({size});
+    const ModelCosts costs = corrected({size});
     EXPECT_EQ(costs.micro_batch_size, size);
     EXPECT_EQ(costs.device, "a machine");
     for (size_t i = 0; i < counted.layers.size(); ++i) {
@@ -147,7 +147,7 @@ TEST_F(Costs, AProfileCorrectsTimesAndLeavesMemory) {
 // Half of what crosses a boundary, where it is not half already.
 TEST_F(Costs, ANarrowWireHalvesMessages) {
   const auto bytes = [&] {
-    const ModelCosts costs = by_size(nullptr)(2);
+    const ModelCosts costs = by_cut(nullptr)({2});
     const int rest = static_cast<int>(costs.layers.size()) - 3;
     const Arrangement arrangement{.stages = 2, .micro_batch_size = 2, .split = {3, rest}};
     return step_costs(arrangement, schedule_of(arrangement, {}), costs, Cluster{}).boundary_bytes;
@@ -164,7 +164,8 @@ TEST_F(Costs, AProfileOfAnotherNetworkIsRefused) {
   Profile other = profile_of(4);
   other.costs.layers[1].parameters += 1;
   try {
-    (void)by_size (&other)(4);
+    const CostsByCut corrected = by_cut(&other);
+    (void)corrected({4});
     FAIL() << "nothing was thrown";
   } catch (const std::invalid_argument& refusal) {
     EXPECT_THAT(refusal.what(), HasSubstr("the profile is of another network"));

@@ -89,14 +89,14 @@ constexpr Precision kPrecisions[] = {{"fp32", DType::F32, Bf16::Auto},
 ModelCosts counted(const ModelConfig& config, int64_t batch, DType dtype = DType::F32,
                    const OptimizerConfig& optimizer = {}, const char* device = "cpu") {
   const Sequential model = build_model(config, 0, 0);
-  return counted_costs(model, input_of(config), batch, dtype, optimizer,
+  return counted_costs(model, input_of(config), {batch}, dtype, optimizer,
                        device_model_named(device));
 }
 
 // Of the device that `precision` asks for.
-ModelCosts counted(const Case& c, const Precision& precision) {
-  return counted_costs(build_model(c.config, 0, 0), input_of(c.config), c.batch, precision.dtype,
-                       c.optimizer, make_cpu_device(1, precision.bf16)->model());
+ModelCosts counted(const Case& c, const Precision& precision, bool several = true) {
+  return counted_costs(build_model(c.config, 0, 0), input_of(c.config), {c.batch, several},
+                       precision.dtype, c.optimizer, make_cpu_device(1, precision.bf16)->model());
 }
 
 template <class Part>
@@ -109,13 +109,17 @@ auto total(const ModelCosts& costs, Part part) {
 // All layers as one stage on the CPU, with data that the test holds.
 class Whole {
  public:
-  explicit Whole(const Case& c, const Precision& precision = kPrecisions[0])
+  explicit Whole(const Case& c, const Precision& precision = kPrecisions[0],
+                 bool one_micro_batch = false)
       : batch_(c.batch),
         freeze_(c.optimizer.freeze),
         device_(make_cpu_device(1, precision.bf16)),
         model_(build_model(c.config, 0, 0)),
         stage_(model_.layers, RecomputeMode::Stage, 1, precision.dtype, *device_,
-               {.freeze = freeze_, .first = true, .untrained = untrained_layers()}),
+               {.freeze = freeze_,
+                .first = true,
+                .untrained = untrained_layers(),
+                .one_micro_batch = one_micro_batch}),
         optimizer_(make_optimizer(c.optimizer)) {
     stage_.allocate(1);
     optimizer_->allocate(stage_.weights().state(), *device_);
@@ -227,6 +231,33 @@ TEST(LayerCosts, PredictThePeakOfAStep) {
       expect_within(predicted_peak(costs), whole.use().total_peak - before, 0.05);
     }
   }
+}
+
+// Of a pipeline with one micro-batch: the filters' packed copies are gone when they have been read,
+// which the layers' peaks count in their place.
+TEST(LayerCosts, OneMicroBatchKeepsNoPackedFilters) {
+  for (const Case& c : cases()) {
+    for (const Precision& precision : kPrecisions) {
+      SCOPED_TRACE(std::string(c.name) + " " + precision.name);
+      const ModelCosts costs = counted(c, precision, false);
+      const ModelCosts of_several = counted(c, precision);
+      Whole whole(c, precision, true);
+      Whole keeps(c, precision);
+      EXPECT_EQ(
+          total(of_several, &LayerCost::workspace_bytes) -
+              total(costs, &LayerCost::workspace_bytes),
+          keeps.use().current_of(Purpose::Workspace) - whole.use().current_of(Purpose::Workspace));
+      const int64_t before = whole.use().total_current;
+      whole.reset_peaks();
+      whole.run();
+      expect_within(predicted_peak(costs), whole.use().total_peak - before, 0.05);
+    }
+  }
+  const Case resnet = cases()[2];
+  const ModelCosts one = counted(resnet, kPrecisions[0], false);
+  EXPECT_EQ(total(one, &LayerCost::workspace_bytes), 0);
+  EXPECT_GT(total(counted(resnet, kPrecisions[0]), &LayerCost::workspace_bytes),
+            total(one, &LayerCost::parameter_bytes));
 }
 
 TEST(LayerCosts, TimeGrowsWithTheBatch) {
@@ -409,7 +440,7 @@ TEST(LayerCosts, LeaveAStageOfTheSameLayersAlone) {
     micro_batch.fields = &fields;
     const auto disturb = [&] {
       if (!disturbed) return;
-      (void)counted_costs(model, input_of(config), 4, DType::F32, {}, device_model_named("cpu"));
+      (void)counted_costs(model, input_of(config), {4}, DType::F32, {}, device_model_named("cpu"));
     };
     disturb();
     (void)stage.forward(micro_batch, {fields[0]}, false);

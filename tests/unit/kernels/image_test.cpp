@@ -272,6 +272,34 @@ TEST_P(Image, FormsAreRemadeOnceTheWeightChanged) {
   }
 }
 
+// Of a weight that is read once no form stays: neither in memory nor when the elements change.
+TEST_P(Image, FormsOfAWeightThatIsReadOnceAreGoneAfterTheCall) {
+  for (const Convolved& c : cases()) {
+    SCOPED_TRACE(c.name);
+    const Tensor x = random(rig_, c.x, 1, type_);
+    const Tensor value = random_weight(rig_, filter(c), 2, type_);
+    const auto results = [&](Weight& w) {
+      Tensor y = poisoned(rig_, output(c), type_);
+      Tensor dx = poisoned(rig_, c.x, type_);
+      ops_->conv2d_forward(y, x, w, nullptr, c.window, c.groups, Fused::None);
+      ops_->conv2d_backward_input(dx, y, w, c.window, c.groups);
+      return std::vector<Tensor>{y, dx};
+    };
+    Weight kept(value);
+    Weight read_once(value);
+    read_once.read_once();
+    const std::vector<Tensor> expected = results(kept);
+    const int64_t before = rig_.memory.use().total_current;
+    {
+      const std::vector<Tensor> got = results(read_once);
+      EXPECT_TRUE(same_bits(got[0], expected[0]));
+      EXPECT_TRUE(same_bits(got[1], expected[1]));
+    }
+    if (is_linear(c.window, c.groups)) continue;  // both products read one narrowed copy
+    EXPECT_EQ(rig_.memory.use().total_current, before);
+  }
+}
+
 TEST_P(Image, NoImagesNoHarm) {
   const Window window{3, 3, 1, 1, 1, 1, 1, 1};
   const Tensor x = rig_.empty({0, 5, 5, 4}, type_);

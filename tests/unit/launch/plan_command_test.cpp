@@ -55,7 +55,7 @@ class PlanCommand : public testing::Test {
   [[nodiscard]] static Profile profile() {
     const Config config = parsed(kSmall).config;
     Profile measured;
-    measured.costs = counted_costs(build_model(config.model, 0, 0), input_of(config.model), 2,
+    measured.costs = counted_costs(build_model(config.model, 0, 0), input_of(config.model), {2},
                                    DType::F32, config.optimizer, device_model_named("cpu"));
     return measured;
   }

@@ -14,7 +14,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-ModelCosts eight_layers(int64_t b) {
+ModelCosts eight_layers(MicroBatches cut) {
+  const int64_t b = cut.size;
   ModelCosts costs{.device = "test", .micro_batch_size = b, .layers = {}};
   LayerCost layer;
   const auto size = static_cast<double>(b);
@@ -39,6 +40,26 @@ PlanRequest request(int ranks) {
   r.costs = eight_layers;
   r.wanted = 1000;
   return r;
+}
+
+// A layer of one micro-batch keeps less and takes longer than one of several of the same size.
+TEST(Plan, CandidatesOfOneMicroBatchHaveTheirOwnCosts) {
+  PlanRequest r = request(2);
+  r.micro_batch_size = 8;
+  r.costs = [](MicroBatches cut) {
+    ModelCosts costs = eight_layers(cut);
+    for (LayerCost& layer : costs.layers) layer.workspace_bytes = cut.several ? 7000 : 0;
+    return costs;
+  };
+  bool one = false;
+  bool several = false;
+  for (const PlannedCandidate& planned : plan(r).candidates) {
+    if (planned.standing != Standing::Ranked) continue;
+    const bool is_one = planned.candidate.micro_batches == 1;
+    EXPECT_EQ(planned.prediction.memory[0].workspace > 0, !is_one);
+    (is_one ? one : several) = true;
+  }
+  EXPECT_TRUE(one && several);
 }
 
 TEST(Plan, EveryCandidateTakesTheSameMiniBatchOnAllRanks) {

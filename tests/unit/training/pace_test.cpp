@@ -30,7 +30,7 @@ TEST(Pace, IsMeasuredByCountedForEachStageAndKind) {
   const DeviceModel device = cpu_model({});
   const std::shared_ptr<const Sequential> not_owned(std::shared_ptr<void>(), &blueprint.model);
   Profile profile;
-  profile.costs = costs_by_size(config, not_owned, blueprint.input, device, nullptr)(2);
+  profile.costs = costs_by_cut(config, not_owned, blueprint.input, device, nullptr)({2});
   const size_t half = 2;  // layers of stage 0
   for (size_t i = 0; i < profile.costs.layers.size(); ++i) {
     LayerCost& layer = profile.costs.layers[i];
