@@ -80,6 +80,11 @@ const PublishedPeak* published_peak(std::string_view device_name) {
   return found == kParts.end() ? nullptr : &found->peak;
 }
 
+OperandCopies operand_copies(const Processor& processor) {
+  if (!processor.avx512) return OperandCopies::PaddedRows;
+  return processor.amx && processor.bf16 ? OperandCopies::Tiles : OperandCopies::None;
+}
+
 // What is usual was measured with kernels/cpu on two cores of a server with AVX-512 and its bf16
 // products: nothing is left to take off. The cores share the memory's bandwidth.
 DeviceModel cpu_model(const Processor& processor, int threads, const ProcessorSpeed& speed) {
@@ -97,7 +102,7 @@ DeviceModel cpu_model(const Processor& processor, int threads, const ProcessorSp
                                      : processor.avx512 ? FilterBlocks::Of16
                                                         : FilterBlocks::Of8,
                     .emulates_bf16 = !processor.bf16,
-                    .pads_rows = !processor.avx512,
+                    .operand_copies = operand_copies(processor),
                     .threads = threads};
   if (!speed.known()) return model;
   model.fp32 = speed.fp32;

@@ -22,6 +22,12 @@ struct Processor {
 // 16 (AVX-512), or those of bf16 filters as tiles (AMX), the others in blocks of 16.
 enum class FilterBlocks : uint8_t { Of8, Of16, Tiles };
 
+// Which operands of linear layers' products kernels/cpu's library multiplies from copies: some of
+// rows that are made longer (AVX2, kernels/cpu/loops/row_padding.h), or bf16 ones in the order of
+// tiles (AMX, kernels/cpu/loops/tiled_operands.h).
+enum class OperandCopies : uint8_t { None, PaddedRows, Tiles };
+[[nodiscard]] OperandCopies operand_copies(const Processor& processor);
+
 enum class ProductKind : uint8_t { Linear, Attention, Convolution };
 
 // Matrix products of numbers of one type.
@@ -73,9 +79,7 @@ struct DeviceModel {
   // scratch memory and what is written is rounded from there, as kernels/cpu does on a processor
   // without bf16 products.
   bool emulates_bf16 = false;
-  // Reads some operands of linear layers' products from copies with padded rows
-  // (kernels/cpu/loops/row_padding.h).
-  bool pads_rows = false;
+  OperandCopies operand_copies = OperandCopies::None;
   int threads = 1;  // of kernels/cpu
   // Computes attention in bf16, where there is neither dropout nor a list of lengths, as a fused
   // graph of cuDNN, whose backward keeps a workspace (kernels/cuda/attention/attention_cut.h).

@@ -16,22 +16,21 @@ class CountingDense final : public DenseOps {
 
   void linear_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias,
                       Fused /*f*/) override {
-    const Tally::WeightRead weight = tally_.read(w, x.dtype(), FilterUse::Forward);
-    const Tensor copies = padded(LinearProduct::Forward, x, w.value());
+    const Tally::WeightRead weight = read(LinearProduct::Forward, w, x);
+    const Tensor copies = tally_.copies(LinearProduct::Forward, linear(x, w.value()));
     tally_.product(ProductKind::Linear, flops(x, w.shape()), x.dtype(), {&y, &x, bias},
                    weight.bytes);
   }
   void linear_backward_input(Tensor& dx, const Tensor& g, Weight& w) override {
-    const Tally::WeightRead weight = tally_.read(w, g.dtype(), FilterUse::InputGradient);
-    const Tensor copies = padded(LinearProduct::InputGradient, dx, w.value());
+    const Tally::WeightRead weight = read(LinearProduct::InputGradient, w, dx);
+    const Tensor copies = tally_.copies(LinearProduct::InputGradient, linear(dx, w.value()));
     tally_.product(ProductKind::Linear, flops(dx, w.shape()), g.dtype(), {&dx, &g}, weight.bytes);
   }
   void linear_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
                               bool accumulate) override {
     const Tensor* sum = accumulate ? &dw : nullptr;
     {
-      const Tensor copies = tally_.padded(LinearProduct::WeightGradient, x.shape().rows(),
-                                          dw.dim(1), dw.dim(0), x.dtype());
+      const Tensor copies = tally_.copies(LinearProduct::WeightGradient, linear(x, dw));
       tally_.product(ProductKind::Linear, flops(x, dw.shape()), x.dtype(), {&dw, sum, &x, &g});
     }
     if (dbias == nullptr) return;
@@ -41,7 +40,7 @@ class CountingDense final : public DenseOps {
   bool fused_linear_activation(Tensor& y, Tensor& pre, const Tensor& x, Weight& w,
                                const Tensor* bias, Activation f) override {
     if (bias == nullptr || !fuses(f, y)) return false;
-    const Tally::WeightRead weight = tally_.read(w, x.dtype(), FilterUse::Forward);
+    const Tally::WeightRead weight = read(LinearProduct::Forward, w, x);
     tally_.product(ProductKind::Linear, flops(x, w.shape()), x.dtype(), {&y, &pre, &x, bias},
                    weight.bytes);
     return true;
@@ -49,7 +48,7 @@ class CountingDense final : public DenseOps {
   bool fused_linear_activation_backward(Tensor& dpre, const Tensor& g, Weight& w, const Tensor& pre,
                                         Activation f) override {
     if (!fuses(f, dpre)) return false;
-    const Tally::WeightRead weight = tally_.read(w, g.dtype(), FilterUse::InputGradient);
+    const Tally::WeightRead weight = read(LinearProduct::InputGradient, w, dpre);
     tally_.product(ProductKind::Linear, flops(dpre, w.shape()), g.dtype(), {&dpre, &g, &pre},
                    weight.bytes);
     return true;
@@ -65,9 +64,12 @@ class CountingDense final : public DenseOps {
   static double flops(const Tensor& x, const Shape& weight) {
     return 2 * elements(x) * static_cast<double>(weight[0]);
   }
-  // Of the weight, for a product with x or with its gradient.
-  [[nodiscard]] Tensor padded(LinearProduct product, const Tensor& x, const Tensor& weight) {
-    return tally_.padded(product, x.shape().rows(), weight.dim(1), weight.dim(0), weight.dtype());
+  // Of x or its gradient, and the weight or its own.
+  static Tally::Linear linear(const Tensor& x, const Tensor& weight) {
+    return {x.shape().rows(), weight.dim(1), weight.dim(0), x.dtype(), weight.dtype()};
+  }
+  [[nodiscard]] Tally::WeightRead read(LinearProduct product, Weight& w, const Tensor& x) {
+    return tally_.read_linear(product, w, x.shape().rows(), x.dtype());
   }
   // kernels/cuda/dense/: in bf16, rows of whole groups of eight, and no empty products.
   [[nodiscard]] bool fuses(Activation f, const Tensor& result) const {
@@ -83,24 +85,28 @@ class CountingImage final : public ImageOps {
 
   void conv2d_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias,
                       const Window& window, int groups, Fused /*f*/) override {
-    const FilterUse use = is_linear(window, groups) ? FilterUse::Product : FilterUse::Forward;
-    const Tally::WeightRead weight = tally_.read(w, x.dtype(), use, groups);
-    const Tensor copies = padded(LinearProduct::Forward, x, w.shape(), window, groups);
+    const Tally::WeightRead weight =
+        is_linear(window, groups)
+            ? tally_.read_linear(LinearProduct::Forward, w, x.shape().rows(), x.dtype())
+            : tally_.read(w, x.dtype(), FilterUse::Forward, groups);
+    const Tensor copies = copied(LinearProduct::Forward, x, w.shape(), window, groups);
     tally_.product(kind_of(window, groups), flops(y, w.shape()), x.dtype(), {&y, &x, bias},
                    weight.bytes);
   }
   void conv2d_backward_input(Tensor& dx, const Tensor& g, Weight& w, const Window& window,
                              int groups) override {
-    const FilterUse use = is_linear(window, groups) ? FilterUse::Product : FilterUse::InputGradient;
-    const Tally::WeightRead weight = tally_.read(w, g.dtype(), use, groups);
-    const Tensor copies = padded(LinearProduct::InputGradient, dx, w.shape(), window, groups);
+    const Tally::WeightRead weight =
+        is_linear(window, groups)
+            ? tally_.read_linear(LinearProduct::InputGradient, w, dx.shape().rows(), g.dtype())
+            : tally_.read(w, g.dtype(), FilterUse::InputGradient, groups);
+    const Tensor copies = copied(LinearProduct::InputGradient, dx, w.shape(), window, groups);
     tally_.product(kind_of(window, groups), flops(g, w.shape()), g.dtype(), {&dx, &g},
                    weight.bytes);
   }
   void conv2d_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
                               const Window& window, int groups, bool accumulate) override {
     {
-      const Tensor copies = padded(LinearProduct::WeightGradient, x, dw.shape(), window, groups);
+      const Tensor copies = copied(LinearProduct::WeightGradient, x, dw.shape(), window, groups);
       Tensor between;
       if (!is_linear(window, groups)) {
         const DeviceModel& model = tally_.model();
@@ -133,11 +139,10 @@ class CountingImage final : public ImageOps {
   }
 
  private:
-  [[nodiscard]] Tensor padded(LinearProduct product, const Tensor& x, const Shape& filter,
+  [[nodiscard]] Tensor copied(LinearProduct product, const Tensor& x, const Shape& filter,
                               const Window& window, int groups) {
     if (!is_linear(window, groups)) return {};
-    const DType copied = product == LinearProduct::WeightGradient ? x.dtype() : DType::F32;
-    return tally_.padded(product, x.shape().rows(), filter[1], filter[0], copied);
+    return tally_.copies(product, {x.shape().rows(), filter[1], filter[0], x.dtype(), DType::F32});
   }
   static ProductKind kind_of(const Window& window, int groups) {
     return is_linear(window, groups) ? ProductKind::Linear : ProductKind::Convolution;

@@ -107,23 +107,67 @@ void Tally::convert(double elements) {
   add(0, model_.pass_rate(), kBoth * elements);
 }
 
-Tensor Tally::padded(LinearProduct product, int64_t rows, int64_t in, int64_t out, DType type) {
-  if (!model_.pads_rows) return {};
+Tally::WeightRead Tally::read_linear(LinearProduct product, Weight& weight, int64_t rows,
+                                     DType dtype) {
+  const Tensor& value = weight.value();
+  const Linear linear{rows, value.dim(1), value.dim(0), dtype, value.dtype()};
+  if (tiles(product, linear)) return {static_cast<double>(value.size_bytes()), {}};
+  const bool alone =
+      product == LinearProduct::Forward && tiles(LinearProduct::InputGradient, linear);
+  if (alone && weight.is_read_once() && value.dtype() == DType::F32) {
+    Tensor made = scratch(value.elements(), dtype);
+    pass(0, {&value, &made});
+    const auto size_bytes = static_cast<double>(made.size_bytes());
+    return {size_bytes, std::move(made)};
+  }
+  const bool forward = product == LinearProduct::Forward;
+  const bool filter = weight.shape().rank() == 4;
+  return read(weight, dtype,
+              filter    ? FilterUse::Product
+              : forward ? FilterUse::Forward
+                        : FilterUse::InputGradient);
+}
+
+Tensor Tally::copies(LinearProduct product, const Linear& linear) {
+  if (model_.operand_copies == OperandCopies::PaddedRows) return padded(product, linear);
+  return tiles(product, linear) ? tiled(product, linear) : Tensor{};
+}
+
+bool Tally::tiles(LinearProduct product, const Linear& linear) const {
+  return model_.operand_copies == OperandCopies::Tiles && linear.dtype == DType::BF16 &&
+         reads_tiles(product, linear.rows, linear.in, linear.out);
+}
+
+Tensor Tally::tiled(LinearProduct product, const Linear& linear) {
+  const bool of_weight = product == LinearProduct::WeightGradient;
+  const int64_t m = of_weight ? linear.out : linear.rows;
+  const int64_t k = of_weight ? linear.rows : linear.out;
+  const TiledScratch held = tiled_scratch(m, linear.in, k, !of_weight, !of_weight);
+  const auto b_bytes = static_cast<double>(of_weight ? 2 : size_of(linear.weight)) + 2;
+  const auto size = [](int64_t rows, int64_t columns) {
+    return static_cast<double>(rows) * static_cast<double>(columns);
+  };
+  add(0, model_.pass_rate(), (held.a > 0 ? 4 * size(m, k) : 0) + b_bytes * size(k, linear.in));
+  return workspace(2 * (held.a + held.b) + 4 * held.sum);
+}
+
+Tensor Tally::padded(LinearProduct product, const Linear& linear) {
+  const auto& [rows, in, out, dtype, weight] = linear;
   const PaddedOperands operands = padded_operands(product, rows, in, out);
   int64_t elements = 0;
-  const auto copy = [&](bool pads, int64_t lines, int64_t length, bool is_wide) {
+  const auto copy = [&](bool pads, int64_t lines, int64_t length, DType type) {
     if (!pads) return;
+    const bool is_wide = model_.emulates_bf16 && type == DType::BF16;
     // What is widened has a dense copy already, which is that much longer.
     elements += lines * (is_wide ? kRowPadding : length + kRowPadding);
     if (!is_wide)
       add(0, model_.pass_rate(), 2.0 * sizeof(float) * static_cast<double>(lines * length));
   };
-  const bool is_wide = model_.emulates_bf16 && type == DType::BF16;
   if (product == LinearProduct::WeightGradient) {
-    copy(operands.a, rows, out, is_wide);
-    copy(operands.b, rows, in, is_wide);
+    copy(operands.a, rows, out, dtype);
+    copy(operands.b, rows, in, dtype);
   } else {
-    copy(operands.b, out, in, is_wide);  // the weight
+    copy(operands.b, out, in, weight);
   }
   return elements == 0 ? Tensor{} : scratch(elements, DType::F32);
 }

@@ -9,6 +9,7 @@
 
 #include "kernels/counting/counting_device.h"
 #include "kernels/cpu/loops/row_padding.h"
+#include "kernels/cpu/loops/tiled_operands.h"
 #include "kernels/cpu/loops/weight_pieces.h"
 #include "kernels/cpu/onednn/packed_filters.h"
 #include "kernels/ops.h"
@@ -61,11 +62,20 @@ class Tally {
   [[nodiscard]] Tensor widened(const Tensor& tensor);
   // Such passes over so many elements in all.
   void convert(double elements);
-  // Scratch memory for what a linear layer's product reads from copies with padded rows, with the
-  // pass that makes them; nothing on other devices. `type` is that of what it may copy: of the
-  // weight, or for the weight's gradient of x and g.
-  [[nodiscard]] Tensor padded(LinearProduct product, int64_t rows, int64_t in, int64_t out,
-                              DType type);
+  // The same for a linear layer's product, of the weight's value, of its narrowed copy or of copies
+  // that the product makes.
+  [[nodiscard]] WeightRead read_linear(LinearProduct product, Weight& weight, int64_t rows,
+                                       DType dtype);
+
+  // A linear layer: y[rows, out] = x[rows, in] w[out, in]^T.
+  struct Linear {
+    int64_t rows, in, out;
+    DType dtype;   // of x and y
+    DType weight;  // of w, not of its gradient
+  };
+  // Scratch memory for what a product of it reads from copies (OperandCopies), with the pass that
+  // makes them; nothing on other devices.
+  [[nodiscard]] Tensor copies(LinearProduct product, const Linear& linear);
   // That of a sum over the rows of g, as kernels/cpu/bias_gradient.cpp takes it.
   [[nodiscard]] Tensor bias_scratch(const Tensor& g);
 
@@ -74,6 +84,10 @@ class Tally {
 
  private:
   void add(double flops, double rate, double bytes);
+  // Whether that product is computed from copies in tiles.
+  [[nodiscard]] bool tiles(LinearProduct product, const Linear& linear) const;
+  [[nodiscard]] Tensor padded(LinearProduct product, const Linear& linear);
+  [[nodiscard]] Tensor tiled(LinearProduct product, const Linear& linear);
 
   DeviceModel model_;
   Memory& memory_;

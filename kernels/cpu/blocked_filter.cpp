@@ -6,64 +6,27 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
 
 #include "kernels/cpu/loops/loops.h"
+#include "kernels/cpu/loops/transposed.h"
 
 namespace penstock {
 namespace {
 
-#pragma GCC diagnostic ignored "-Wpsabi"  // as in lanes.h: no row is passed to another file
-
-constexpr int64_t kRow = 8;
 constexpr int64_t kInputs = 16;  // of a tile
 constexpr int64_t kMostTaps = 49;
 
-using Row = float __attribute__((vector_size(32)));
 using RowOfWords = uint32_t __attribute__((vector_size(32)));
-using Rows = std::array<Row, kRow>;
 using Tile = std::array<float, kRow * kInputs * kMostTaps>;
-
-[[gnu::always_inline]] inline Row load(const float* from) {
-  Row row;
-  std::memcpy(&row, from, sizeof row);
-  return row;
-}
-
-template <class Vector>
-[[gnu::always_inline]] inline void store(void* to, const Vector& row) {
-  std::memcpy(to, &row, sizeof row);
-}
 
 // Of rows that are `step` numbers apart.
 [[gnu::always_inline]] inline Rows load_rows(const float* from, int64_t step) {
   Rows rows;
   for (Row& row : rows) {
-    row = load(from);
+    row = load_row(from);
     from += step;
   }
   return rows;
-}
-
-// In three rounds: pairs of rows, pairs of pairs, halves.
-[[gnu::always_inline]] inline Rows transposed(const Rows& rows) {
-  Rows pairs;
-  for (size_t i = 0; i < kRow; i += 2) {
-    pairs[i] = __builtin_shufflevector(rows[i], rows[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
-    pairs[i + 1] = __builtin_shufflevector(rows[i], rows[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
-  }
-  Rows fours;
-  for (const size_t i : {0, 1, 4, 5}) {
-    const size_t to = i / 4 * 4 + i % 4 * 2;
-    fours[to] = __builtin_shufflevector(pairs[i], pairs[i + 2], 0, 1, 8, 9, 4, 5, 12, 13);
-    fours[to + 1] = __builtin_shufflevector(pairs[i], pairs[i + 2], 2, 3, 10, 11, 6, 7, 14, 15);
-  }
-  Rows columns;
-  for (size_t i = 0; i < kRow / 2; ++i) {
-    columns[i] = __builtin_shufflevector(fours[i], fours[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
-    columns[i + 4] = __builtin_shufflevector(fours[i], fours[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
-  }
-  return columns;
 }
 
 // tile[column, output] = plain[output, column], whose outputs are `step` apart.
@@ -72,7 +35,7 @@ void take_outputs(Tile& tile, const float* plain, int64_t step, int64_t columns)
   for (; c + kRow <= columns; c += kRow) {
     float* to = &tile[static_cast<size_t>(c * kRow)];
     for (const Row& column : transposed(load_rows(plain + c, step))) {
-      store(to, column);
+      store_row(to, column);
       to += kRow;
     }
   }
@@ -89,7 +52,7 @@ void put_outputs(float* plain, const Tile& tile, int64_t step, int64_t columns) 
   for (; c + kRow <= columns; c += kRow) {
     float* to = plain + c;
     for (const Row& row : transposed(load_rows(&tile[static_cast<size_t>(c * kRow)], kRow))) {
-      store(to, kAdds ? load(to) + row : row);
+      store_row(to, kAdds ? load_row(to) + row : row);
       to += step;
     }
   }
@@ -158,7 +121,7 @@ void unblock(int threads, const BlockedFilter& order, float* plain, const float*
   for_parts(threads, order, [&](const Part& part) {
     alignas(64) Tile tile;
     for_rows(order, part, 1,
-             [&](int64_t from, size_t at) { store(&tile[at], load(blocked + from)); });
+             [&](int64_t from, size_t at) { store_row(&tile[at], load_row(blocked + from)); });
     put_outputs<kAdds>(plain + part.plain, tile, order.inputs() * order.taps(), part.columns);
   });
 }
@@ -188,8 +151,8 @@ void block_filter(int threads, const BlockedFilter& order, bfloat16* blocked, co
     alignas(64) Tile tile;
     take_outputs(tile, plain + part.plain, order.inputs() * order.taps(), part.columns);
     for_rows(order, part, inputs_of_a_word(DType::BF16), [&](int64_t to, size_t at) {
-      const RowOfWords first = rounded(load(&tile[at])) >> 16;
-      store(blocked + to, first | rounded(load(&tile[at + next_input])));
+      const RowOfWords first = rounded(load_row(&tile[at])) >> 16;
+      store_row(blocked + to, first | rounded(load_row(&tile[at + next_input])));
     });
   });
 }

@@ -32,7 +32,8 @@ class CpuDenseOps final : public DenseOps {
     require_bias("linear forward", bias, w.shape()[0]);
     const int64_t out = w.shape()[0];
     const int64_t in = w.shape()[1];
-    MatmulPlan plan = linear_forward_plan({rows, in, out, x.dtype(), context_.dnn.pads_rows()});
+    MatmulPlan plan =
+        linear_forward_plan({rows, in, out, x.dtype(), context_.dnn.operand_copies()});
     plan.bias = bias != nullptr;
     plan.fused = f;
     context_.dnn.matmul(plan, y.raw(), x.raw(), w, bias != nullptr ? bias->data<float>() : nullptr);
@@ -42,7 +43,8 @@ class CpuDenseOps final : public DenseOps {
     const int64_t rows = linear_rows("linear backward input", dx, g, w.value());
     const int64_t out = w.shape()[0];
     const int64_t in = w.shape()[1];
-    const MatmulPlan plan = linear_input_plan({rows, in, out, g.dtype(), context_.dnn.pads_rows()});
+    const MatmulPlan plan =
+        linear_input_plan({rows, in, out, g.dtype(), context_.dnn.operand_copies()});
     context_.dnn.matmul(plan, dx.raw(), g.raw(), w);
   }
 
@@ -54,7 +56,7 @@ class CpuDenseOps final : public DenseOps {
     const int64_t out = dw.dim(0);
     const int64_t in = dw.dim(1);
     const MatmulPlan plan =
-        linear_weight_plan({rows, in, out, x.dtype(), context_.dnn.pads_rows()}, accumulate);
+        linear_weight_plan({rows, in, out, x.dtype(), context_.dnn.operand_copies()}, accumulate);
     context_.dnn.matmul(plan, dw.raw(), g.raw(), x.raw());
     if (dbias != nullptr) add_column_sums(context_, dbias->data<float>(), g, rows, out);
   }

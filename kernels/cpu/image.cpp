@@ -39,8 +39,8 @@ ConvolutionPlan convolution(const Tensor& x, const Tensor& y, const Tensor& w, c
 bool is_product(const ConvolutionPlan& plan) {
   return is_linear(plan.window, plan.groups);
 }
-LinearExtents extents(const ConvolutionPlan& plan, bool pads) {
-  return {plan.n * plan.h * plan.w, plan.in, plan.out, plan.type, pads};
+LinearExtents extents(const ConvolutionPlan& plan, OperandCopies copies) {
+  return {plan.n * plan.h * plan.w, plan.in, plan.out, plan.type, copies};
 }
 
 void check_pooling(const Tensor& x, const Tensor& y, const Tensor* chosen, const Window& window) {
@@ -70,7 +70,7 @@ class CpuImageOps final : public ImageOps {
     if (!is_product(plan)) {
       return context_.dnn.convolution_forward(plan, y.raw(), x.raw(), w, added);
     }
-    MatmulPlan product = linear_forward_plan(extents(plan, context_.dnn.pads_rows()));
+    MatmulPlan product = linear_forward_plan(extents(plan, context_.dnn.operand_copies()));
     product.bias = plan.bias;
     product.fused = f;
     context_.dnn.matmul(product, y.raw(), x.raw(), w, added);
@@ -79,7 +79,7 @@ class CpuImageOps final : public ImageOps {
                              int groups) override {
     const ConvolutionPlan plan = convolution(dx, g, w.value(), window, groups);
     if (is_product(plan)) {
-      return context_.dnn.matmul(linear_input_plan(extents(plan, context_.dnn.pads_rows())),
+      return context_.dnn.matmul(linear_input_plan(extents(plan, context_.dnn.operand_copies())),
                                  dx.raw(), g.raw(), w);
     }
     context_.dnn.convolution_backward_input(plan, dx.raw(), g.raw(), w);
@@ -89,8 +89,9 @@ class CpuImageOps final : public ImageOps {
     const ConvolutionPlan plan = convolution(x, g, dw, window, groups);
     require_bias("convolution backward weight", dbias, plan.out);
     if (is_product(plan)) {
-      context_.dnn.matmul(linear_weight_plan(extents(plan, context_.dnn.pads_rows()), accumulate),
-                          dw.raw(), g.raw(), x.raw());
+      context_.dnn.matmul(
+          linear_weight_plan(extents(plan, context_.dnn.operand_copies()), accumulate), dw.raw(),
+          g.raw(), x.raw());
     } else {
       context_.dnn.convolution_backward_weight(plan, dw.data<float>(), x.raw(), g.raw(),
                                                accumulate);

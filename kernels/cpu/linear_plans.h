@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/cpu/loops/row_padding.h"
+#include "kernels/cpu/loops/tiled_operands.h"
 #include "kernels/cpu/onednn/onednn.h"
 
 namespace penstock {
@@ -10,15 +11,21 @@ namespace penstock {
 struct LinearExtents {
   int64_t rows, in, out;
   DType type;  // of x, y and their gradients
-  bool pads;   // operands as row_padding.h says
+  OperandCopies copies;
 };
 
-[[nodiscard]] inline MatmulPlan with_padding(MatmulPlan plan, const LinearExtents& e,
-                                             LinearProduct product) {
-  if (!e.pads) return plan;
-  const PaddedOperands padded = padded_operands(product, e.rows, e.in, e.out);
-  plan.pad_a = padded.a;
-  plan.pad_b = padded.b;
+[[nodiscard]] inline MatmulPlan with_copies(MatmulPlan plan, const LinearExtents& e,
+                                            LinearProduct product) {
+  if (e.copies == OperandCopies::PaddedRows) {
+    const PaddedOperands padded = padded_operands(product, e.rows, e.in, e.out);
+    plan.pad_a = padded.a;
+    plan.pad_b = padded.b;
+  }
+  if (e.copies == OperandCopies::Tiles && e.type == DType::BF16) {
+    if (reads_tiles(product, e.rows, e.in, e.out)) plan.tiles = Tiles::Copied;
+    plan.b_alone = product == LinearProduct::Forward &&
+                   reads_tiles(LinearProduct::InputGradient, e.rows, e.in, e.out);
+  }
   return plan;
 }
 
@@ -33,7 +40,7 @@ struct LinearExtents {
                         .a_type = e.type,
                         .b_type = e.type,
                         .c_type = e.type};
-  return with_padding(plan, e, LinearProduct::Forward);
+  return with_copies(plan, e, LinearProduct::Forward);
 }
 
 // dx = g w
@@ -47,7 +54,7 @@ struct LinearExtents {
                         .a_type = e.type,
                         .b_type = e.type,
                         .c_type = e.type};
-  return with_padding(plan, e, LinearProduct::InputGradient);
+  return with_copies(plan, e, LinearProduct::InputGradient);
 }
 
 // dw = g^T x, or += where told to accumulate; fp32
@@ -62,7 +69,7 @@ struct LinearExtents {
                         .b_type = e.type,
                         .c_type = DType::F32,
                         .accumulate = accumulate};
-  return with_padding(plan, e, LinearProduct::WeightGradient);
+  return with_copies(plan, e, LinearProduct::WeightGradient);
 }
 
 }  // namespace penstock

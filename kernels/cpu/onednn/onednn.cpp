@@ -45,8 +45,10 @@ bool OneDnn::native_bf16() const {
   return state_->native_bf16;
 }
 
-bool OneDnn::pads_rows() const {
-  return !processor_at_hand().avx512;
+OperandCopies OneDnn::operand_copies() const {
+  Processor processor = processor_at_hand();
+  processor.bf16 = state_->native_bf16;
+  return penstock::operand_copies(processor);
 }
 
 std::string OneDnn::isa() const {

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "kernels/device.h"
+#include "kernels/device_model.h"
 #include "kernels/ops/activation.h"
 #include "kernels/ops/dense.h"
 #include "kernels/ops/image.h"
@@ -25,6 +26,11 @@ namespace penstock {
 
 // Element strides of (matrix, row, column).
 using MatrixStrides = std::array<int64_t, 3>;
+
+// Whether a product of one matrix each, neither biased nor scaled nor fused, by rows but for a that
+// may be by columns, is computed from copies in the order of AMX's tiles (kernels/cpu/tiles.h), or
+// is given b as one. A copy is made of an fp32 b, too.
+enum class Tiles : uint8_t { None, Copied, Given };
 
 // c[batch, m, n] = f(scale a b + bias + (accumulate ? c : 0)), any element strides. Zero extents
 // are fine; k == 0 is a product of zeros. A fused function gives the bits that activation_forward
@@ -41,6 +47,8 @@ struct MatmulPlan {
   // Read that operand, dense, fp32 or emulated, from an fp32 copy with kRowPadding more elements
   // behind each of its rows.
   bool pad_a = false, pad_b = false;
+  Tiles tiles = Tiles::None;
+  bool b_alone = false;  // no other plan reads a narrowed copy of the weight b
   Fused fused = Fused::None;
   bool operator==(const MatmulPlan&) const = default;
 };
@@ -69,8 +77,9 @@ class OneDnn {
   void matmul(const MatmulPlan& plan, void* c, const void* a, const void* b,
               const float* bias = nullptr);
   // The same, where b is the dense value of a weight. An fp32 one is read as it is, also where bf16
-  // is emulated, or from a copy in plan.b_type, made once after each Weight::changed(); a bf16 one,
-  // for a plan of such operands, as any other matrix, but widened in pieces (weight_pieces.h).
+  // is emulated, or from a copy in plan.b_type, made once after each Weight::changed(), or for this
+  // call where the weight is read once and by plans like this one alone; a bf16 one, for a plan of
+  // such operands, as any other matrix, but widened in pieces (weight_pieces.h).
   void matmul(const MatmulPlan& plan, void* c, const void* a, Weight& b,
               const float* bias = nullptr);
   // Makes what the first matmul() with it would make, and computes nothing. Without a tanh.
@@ -88,13 +97,14 @@ class OneDnn {
 
   [[nodiscard]] int64_t primitives_created() const;
   [[nodiscard]] bool native_bf16() const;
-  // Whether products of linear layers are faster with padded rows (row_padding.h).
-  [[nodiscard]] bool pads_rows() const;
+  // Those with which products of linear layers are faster.
+  [[nodiscard]] OperandCopies operand_copies() const;
   [[nodiscard]] std::string isa() const;  // "avx512_core_bf16"
 
   struct State;  // kernels/cpu/onednn/onednn_state.h
 
  private:
+  void tiled_matmul(const MatmulPlan& plan, void* c, const void* a, const void* b);
   // Where bf16 is emulated, of a bf16 weight.
   void widened_matmul(const MatmulPlan& plan, void* c, const void* a, const Weight& b,
                       const float* bias);

@@ -13,20 +13,26 @@ int64_t elements_of_c(const MatmulPlan& plan) {
   return plan.batch * plan.m * plan.n;
 }
 
-// The value itself, where it is of that type, or its bf16 copy. The library's blocked layouts are
-// up to 8 % faster in fp32 (27 % where rows are a multiple of 4 KiB long), but cost 8 bytes a
-// parameter, and more time to make than they save with one or two micro-batches.
-const void* as_type(OneDnn::State& state, Weight& weight, DType type) {
+// The value itself, where it is of that type, or its bf16 copy: one that is kept, or made for this
+// call. The library's blocked layouts are up to 8 % faster in fp32 (27 % where rows are a multiple
+// of 4 KiB long), but cost 8 bytes a parameter, and more time to make than they save with one or
+// two micro-batches.
+Tensor as_type(OneDnn::State& state, Weight& weight, DType type, bool alone) {
   const Tensor& value = weight.value();
-  if (type == value.dtype()) return value.raw();
+  if (type == value.dtype()) return value;
+  const auto narrowed = [&](Tensor copy) {
+    narrow(copy.data<bfloat16>(), value.data<float>(), value.elements(), state.threads);
+    return copy;
+  };
+  if (alone && weight.is_read_once()) return narrowed(state.scratch(value.elements(), type));
   constexpr uint64_t kNarrowed = 0;  // the layouts of Packing have other keys
   Weight::Form& form = weight.form(kNarrowed);
   if (!form.packed) form.packed = state.scratch(value.elements(), type);
   if (form.version != weight.version()) {
-    narrow(form.packed.data<bfloat16>(), value.data<float>(), value.elements(), state.threads);
+    form.packed = narrowed(form.packed);
     form.version = weight.version();
   }
-  return form.packed.raw();
+  return form.packed;
 }
 
 // Calls body(offset in strided memory, offset in a copy [batch, rows, columns + padding]) for
@@ -175,7 +181,7 @@ size_t PlanHash::operator()(const MatmulPlan& p) const {
   return hash_fields(1, p.batch, p.m, p.n, p.k, p.a[0], p.a[1], p.a[2], p.b[0], p.b[1], p.b[2],
                      p.c[0], p.c[1], p.c[2], p.a_type, p.b_type, p.c_type,
                      std::bit_cast<uint32_t>(p.scale), p.accumulate, p.bias, p.pad_a, p.pad_b,
-                     p.fused);
+                     p.tiles, p.fused);
 }
 
 void OneDnn::matmul(const MatmulPlan& plan, void* c, const void* a, const void* b,
@@ -183,6 +189,7 @@ void OneDnn::matmul(const MatmulPlan& plan, void* c, const void* a, const void* 
   if (elements_of_c(plan) == 0) return;
   if (plan.fused == Fused::Tanh) return product_then_tanh(*this, plan, c, a, b, bias);
   if (plan.k == 0) return empty_product(*this, plan, c, bias);
+  if (plan.tiles == Tiles::Copied) return tiled_matmul(plan, c, a, b);
   if (must_emulate(*state_, plan) || plan.pad_a || plan.pad_b) {
     MatmulPlan copied = plan;
     const Copy copy_a(*state_, plan, operand_a(copied), a);
@@ -210,10 +217,16 @@ void OneDnn::prepare(const MatmulPlan& plan) {
 
 void OneDnn::matmul(const MatmulPlan& plan, void* c, const void* a, Weight& b, const float* bias) {
   MatmulPlan typed = plan;
+  if (plan.tiles == Tiles::Copied) {
+    typed.b_type = b.value().dtype();
+    return matmul(typed, c, a, b.value().raw(), bias);
+  }
+  typed.b_alone = false;  // no matter to the library
   const bool emulated = must_emulate(*state_, plan);
   if (emulated && b.value().dtype() == DType::BF16) return widened_matmul(plan, c, a, b, bias);
   if (emulated) typed.b_type = DType::F32;
-  matmul(typed, c, a, as_type(*state_, b, typed.b_type), bias);
+  const Tensor value = as_type(*state_, b, typed.b_type, plan.b_alone);
+  matmul(typed, c, a, value.raw(), bias);
 }
 
 // A piece of the columns after the other, each from its own fp32 copy.

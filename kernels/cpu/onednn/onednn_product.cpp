@@ -34,7 +34,10 @@ dnnl::primitive_attr attributes(const MatmulPlan& plan) {
 
 Prepared prepare(OneDnn::State& state, const MatmulPlan& plan) {
   const dnnl_api::Desc a = descriptor(plan.batch, plan.m, plan.k, plan.a, plan.a_type);
-  const dnnl_api::Desc b = descriptor(plan.batch, plan.k, plan.n, plan.b, plan.b_type);
+  const dnnl_api::Desc b = plan.tiles == Tiles::Given
+                               ? dnnl_api::Desc({plan.k, plan.n}, library_type(plan.b_type),
+                                                dnnl::memory::format_tag::BA16a64b2a)
+                               : descriptor(plan.batch, plan.k, plan.n, plan.b, plan.b_type);
   const dnnl_api::Desc c = descriptor(plan.batch, plan.m, plan.n, plan.c, plan.c_type);
   dnnl_api::Desc bias;
   if (plan.bias) {

@@ -270,13 +270,81 @@ TEST(Counting, PaddedRowsTakeWhatIsCounted) {
   };
   for (const Precision& precision : kPrecisions) {
     const auto real = make_cpu_device(1, precision.bf16);
-    if (!real->model().pads_rows) GTEST_SKIP() << "this processor reads rows as they lie";
+    if (real->model().operand_copies != OperandCopies::PaddedRows)
+      GTEST_SKIP() << "this processor reads rows as they lie";
     const auto counting = make_counting_device(real->model());
     for (const CountedOp& c : all) {
       SCOPED_TRACE(std::string(precision.name) + ", " + c.name);
       const int64_t taken = scratch_peak(*real, c.make, precision.dtype);
       EXPECT_EQ(scratch_peak(*counting, c.make, precision.dtype), taken);
       EXPECT_GT(taken, 0);
+    }
+  }
+}
+
+// What products hold meanwhile that read copies in tiles (tiled_operands.h); the library's own
+// scratch memory comes on top of it.
+TEST(Counting, TilesTakeWhatIsCounted) {
+  constexpr int64_t kRows = 1100, kIn = 512, kOut = 2100;
+  const std::vector<CountedOp> all = {
+      {"linear backward input",
+       [](Device& d, DType t) -> Op {
+         return
+             [&d, dx = zeros(d, {kRows, kIn}, t), g = zeros(d, {kRows, kOut}, t),
+              w = weight(d, {kOut, kIn})]() mutable { d.dense().linear_backward_input(dx, g, *w); };
+       }},
+      {"linear backward weight",
+       [](Device& d, DType t) -> Op {
+         return [&d, x = zeros(d, {kRows, kIn}, t), g = zeros(d, {kRows, kOut}, t),
+                 dw = zeros(d, {kOut, kIn})]() mutable {
+           d.dense().linear_backward_weight(dw, nullptr, x, g, true);
+         };
+       }},
+      {"1 x 1 convolution, backward input",
+       [](Device& d, DType t) -> Op {
+         return [&d, dx = zeros(d, {1, 110, 10, kIn}, t), g = zeros(d, {1, 110, 10, kOut}, t),
+                 w = weight(d, {kOut, kIn, 1, 1})]() mutable {
+           d.image().conv2d_backward_input(dx, g, *w, kPlain, 1);
+         };
+       }},
+  };
+  const auto real = make_cpu_device(1);
+  if (real->model().operand_copies != OperandCopies::Tiles)
+    GTEST_SKIP() << "this processor has no AMX";
+  const auto counting = make_counting_device(real->model());
+  for (const CountedOp& c : all) {
+    SCOPED_TRACE(c.name);
+    constexpr int64_t kLibrarys = int64_t{2} << 20;
+    const int64_t counted = scratch_peak(*counting, c.make, DType::BF16);
+    const int64_t taken = scratch_peak(*real, c.make, DType::BF16);
+    EXPECT_GT(counted, 0);
+    EXPECT_GE(taken, counted);
+    EXPECT_LE(taken, counted + kLibrarys);
+  }
+}
+
+// A weight that is read once leaves no narrowed copy where its input gradient is computed from
+// tiles; others keep theirs, and so does what both products read.
+TEST(Counting, NarrowedWeightsStayAsCounted) {
+  const Shape shape{1024, 1024};
+  for (const bool once : {false, true}) {
+    for (const int64_t rows : {64, 1024}) {
+      SCOPED_TRACE(std::to_string(rows) + (once ? " rows, read once" : " rows"));
+      const auto kept = [&](Device& d) {
+        Tensor x = zeros(d, {rows, shape[1]}, DType::BF16);
+        Tensor y = zeros(d, {rows, shape[0]}, DType::BF16);
+        const auto w = weight(d, shape);
+        if (once) w->read_once();
+        d.dense().linear_forward(y, x, *w, nullptr, Fused::None);
+        d.dense().linear_backward_input(x, y, *w);
+        return d.memory().use().current_of(Purpose::Workspace);
+      };
+      const auto real = make_cpu_device(1);
+      const int64_t after = kept(*real);
+      EXPECT_EQ(kept(*make_counting_device(real->model())), after);
+      if (real->model().operand_copies == OperandCopies::Tiles) {
+        EXPECT_EQ(after > 0, !once || rows == 64);
+      }
     }
   }
 }

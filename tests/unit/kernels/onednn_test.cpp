@@ -241,9 +241,9 @@ TEST(OneDnn, PaddedRowsGiveTheSameProducts) {
       rig.dnn.matmul(padded, result.raw(), a.raw(), b.raw());
       EXPECT_LE(error(result, values(expected)), plain.c_type == DType::F32 ? 1e-5 : 1e-2);
     };
-    const LinearExtents extents{kRows, kIn, kOut, type, false};
+    const LinearExtents extents{kRows, kIn, kOut, type, OperandCopies::None};
     LinearExtents pads = extents;
-    pads.pads = true;
+    pads.copies = OperandCopies::PaddedRows;
     MatmulPlan forward = linear_forward_plan(pads);
     MatmulPlan plain_forward = linear_forward_plan(extents);
     forward.b_type = plain_forward.b_type = DType::F32;
@@ -271,6 +271,100 @@ TEST(OneDnn, PadsWhereTheLibraryReadsRowsInPlace) {
   EXPECT_EQ(pads(Forward, 1024, 1000, 256), std::pair(false, false)) << "rows of another length";
   EXPECT_EQ(pads(InputGradient, 16, 512, 2048), std::pair(false, false)) << "few uses";
   EXPECT_EQ(pads(WeightGradient, 1024, 1024, 1024), std::pair(false, false)) << "long both ways";
+}
+
+// Gradients of a linear layer computed from copies in tiles are what they are without, but for the
+// order of sums: whole and in parts either way, the last of which is smaller, from fp32 and bf16.
+class TiledProducts : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!rig_.dnn.native_bf16()) GTEST_SKIP() << "this processor does not multiply bf16 numbers";
+  }
+  // Twice, of which the second makes nothing new.
+  void expect_same(const MatmulPlan& plain, const Shape& shape, const Tensor& a, const Tensor& b) {
+    const Shape sizes{plain.m, plain.k, plain.n};
+    SCOPED_TRACE(sizes.text());
+    MatmulPlan tiled = plain;
+    tiled.tiles = Tiles::Copied;
+    tiled.b_type = b.dtype();
+    const Tensor narrowed = in_bf16(b);
+    Tensor expected = filled(rig_, shape, plain.c_type, 0.5);
+    rig_.dnn.matmul(plain, expected.raw(), a.raw(), narrowed.raw());
+    int64_t created = 0;
+    int64_t allocations = 0;
+    for (int time = 0; time < 2; ++time) {
+      Tensor result = filled(rig_, shape, plain.c_type, 0.5);
+      created = rig_.dnn.primitives_created();
+      allocations = rig_.memory.use().system_allocations;
+      rig_.dnn.matmul(tiled, result.raw(), a.raw(), b.raw());
+      EXPECT_LE(error(result, values(expected)), plain.c_type == DType::F32 ? 1e-5 : 1e-2);
+    }
+    EXPECT_EQ(rig_.dnn.primitives_created(), created);
+    EXPECT_EQ(rig_.memory.use().system_allocations, allocations);
+  }
+  Tensor in_bf16(const Tensor& values) {
+    Tensor narrowed = rig_.empty(values.shape(), DType::BF16);
+    for (int64_t i = 0; i < values.elements(); ++i) {
+      narrowed.data<bfloat16>()[i] = values.dtype() == DType::BF16
+                                         ? values.data<bfloat16>()[i]
+                                         : bfloat16(values.data<float>()[i]);
+    }
+    return narrowed;
+  }
+
+  Rig rig_{2};
+};
+
+TEST_F(TiledProducts, OfInputGradients) {
+  constexpr int64_t kIn = 128;
+  for (const auto& [rows, out] : {std::pair<int64_t, int64_t>{70, 45}, {1700, 96}, {1601, 1703}}) {
+    const Tensor g = random(rig_, {rows, out}, 1, DType::BF16);
+    const MatmulPlan plan = linear_input_plan({rows, kIn, out, DType::BF16, OperandCopies::None});
+    for (const DType type : {DType::F32, DType::BF16}) {
+      expect_same(plan, {rows, kIn}, g, random(rig_, {out, kIn}, 2, type));
+    }
+  }
+}
+
+TEST_F(TiledProducts, OfWeightGradients) {
+  constexpr int64_t kIn = 64;
+  for (const auto& [rows, out] : {std::pair<int64_t, int64_t>{45, 70}, {96, 1700}, {1703, 1601}}) {
+    const Tensor x = random(rig_, {rows, kIn}, 1, DType::BF16);
+    const Tensor g = random(rig_, {rows, out}, 2, DType::BF16);
+    for (const bool accumulate : {false, true}) {
+      expect_same(
+          linear_weight_plan({rows, kIn, out, DType::BF16, OperandCopies::None}, accumulate),
+          {out, kIn}, g, x);
+    }
+  }
+}
+
+TEST(OneDnn, TilesWhereCopiesPay) {
+  using enum LinearProduct;
+  EXPECT_TRUE(reads_tiles(WeightGradient, 1024, 1024, 1024));
+  EXPECT_TRUE(reads_tiles(WeightGradient, 1024, 256, 1024));
+  EXPECT_FALSE(reads_tiles(WeightGradient, 1024, 256, 256)) << "few uses";
+  EXPECT_FALSE(reads_tiles(WeightGradient, 1024, 1000, 1024)) << "a tile is not full";
+  EXPECT_TRUE(reads_tiles(InputGradient, 1024, 1024, 4096));
+  EXPECT_FALSE(reads_tiles(InputGradient, 128, 1024, 4096)) << "few rows";
+  EXPECT_FALSE(reads_tiles(InputGradient, 1024, 256, 10000)) << "few columns";
+  EXPECT_FALSE(reads_tiles(Forward, 1024, 1024, 1024)) << "a transposition";
+  const LinearExtents extents{1024, 1024, 1024, DType::BF16, OperandCopies::Tiles};
+  EXPECT_EQ(linear_weight_plan(extents, true).tiles, Tiles::Copied);
+  EXPECT_EQ(linear_input_plan(extents).tiles, Tiles::Copied);
+  EXPECT_TRUE(linear_forward_plan(extents).b_alone);
+  LinearExtents wide = extents;
+  wide.type = DType::F32;
+  EXPECT_EQ(linear_weight_plan(wide, true).tiles, Tiles::None);
+}
+
+TEST(OneDnn, PartsCoverAnExtent) {
+  for (const int64_t extent : {1, 31, 1024, 1535, 1536, 4096, 10000}) {
+    const int64_t part = tiled_part(extent);
+    EXPECT_LE(part, std::min<int64_t>(extent, 1536)) << extent;
+    EXPECT_EQ(tiled_part(part), part) << extent;
+    EXPECT_TRUE(part == extent || part % kTileRows == 0) << extent;
+  }
 }
 
 TEST(OneDnn, RefusesWhatItCannotMean) {
