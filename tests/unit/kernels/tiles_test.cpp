@@ -12,7 +12,7 @@ namespace penstock {
 namespace {
 
 // Numbers that rounding changes, and each other than the one before.
-std::vector<float> numbers(int64_t count) {
+std::vector<float> values_to_round(int64_t count) {
   std::vector<float> all;
   uint32_t state = 1;
   for (int64_t i = 0; i < count; ++i) {
@@ -22,7 +22,7 @@ std::vector<float> numbers(int64_t count) {
   return all;
 }
 
-std::vector<bfloat16> rounded(const std::vector<float>& all) {
+std::vector<bfloat16> as_bf16(const std::vector<float>& all) {
   return {all.begin(), all.end()};
 }
 
@@ -57,8 +57,8 @@ std::vector<bfloat16> tiles_of(const std::vector<bfloat16>& matrix, const Extent
 TEST(CopiesInTiles, OfFp32AndBf16Rows) {
   for (const Extents& e : {Extents{1, 64}, {2, 128}, {31, 64}, {45, 192}, {64, 1024}}) {
     SCOPED_TRACE(std::to_string(e.rows) + " x " + std::to_string(e.columns));
-    const std::vector<float> wide = numbers(e.rows * e.columns);
-    const std::vector<bfloat16> narrow = rounded(wide);
+    const std::vector<float> wide = values_to_round(e.rows * e.columns);
+    const std::vector<bfloat16> narrow = as_bf16(wide);
     const std::vector<bfloat16> expected = tiles_of(narrow, e);
     for (const int threads : {1, 3}) {
       std::vector<bfloat16> tiles(expected.size(), kUntouched);
@@ -88,7 +88,7 @@ TEST(CopiesInTiles, RoundWhatIsNoNumberAsBfloat16Does) {
   for (int64_t i = 0; i < e.rows * e.columns; ++i) {
     wide.push_back(some[static_cast<size_t>(i) % some.size()]);
   }
-  const std::vector<bfloat16> expected = tiles_of(rounded(wide), e);
+  const std::vector<bfloat16> expected = tiles_of(as_bf16(wide), e);
   std::vector<bfloat16> tiles(expected.size(), kUntouched);
   copy_to_tiles(1, tiles.data(), wide.data(), e.rows, e.columns);
   expect_same(tiles, expected);
@@ -100,7 +100,7 @@ TEST(CopiesInTiles, TransposedAndByRows) {
     for (const int64_t more : {0, 5}) {
       SCOPED_TRACE(std::to_string(e.rows) + " x " + std::to_string(e.columns));
       const int64_t step = e.columns + more;
-      const std::vector<bfloat16> from = rounded(numbers(e.rows * step));
+      const std::vector<bfloat16> from = as_bf16(values_to_round(e.rows * step));
       std::vector<bfloat16> by_rows;
       std::vector<bfloat16> by_columns;
       for (int64_t i = 0; i < e.rows; ++i) {
