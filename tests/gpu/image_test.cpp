@@ -48,6 +48,18 @@ const std::vector<ConvolutionCase> kConvolutions = {
       .pad_left = 2,
       .pad_right = 2},
      40},
+    {"depthwise, four channels a thread and more than a block has",
+     {2, 9, 7, 140},
+     140,
+     {.kernel_h = 3,
+      .kernel_w = 5,
+      .stride_h = 2,
+      .stride_w = 1,
+      .pad_top = 1,
+      .pad_bottom = 1,
+      .pad_left = 2,
+      .pad_right = 2},
+     140},
     {"depthwise, with padding on two sides only",
      {3, 11, 9, 33},
      33,
@@ -67,6 +79,7 @@ const std::vector<ConvolutionCase> kConvolutions = {
      6,
      {.kernel_h = 2, .kernel_w = 3, .pad_top = 1, .pad_right = 2},
      2},
+    {"one by one, with a stride", {2, 5, 7, 16}, 24, {.stride_h = 2, .stride_w = 2}},
 };
 
 class GpuConvolution : public GpuFloatTest {
@@ -117,19 +130,21 @@ TEST_P(GpuConvolution, BackwardInput) {
   }
 }
 
-TEST_P(GpuConvolution, BackwardWeightAdds) {
+TEST_P(GpuConvolution, BackwardWeightAddsOrOverwrites) {
   for (const ConvolutionCase& c : kConvolutions) {
     const Twin x = random(c.x, type_, 1);
     const Twin g = random(output(c), type_, 2);
-    Twin dw = random(filter(c), DType::F32, 3);
-    Twin dbias = random({c.out}, DType::F32, 4);
-    gpu().image().conv2d_backward_weight(dw.gpu, &dbias.gpu, x.gpu, g.gpu, c.window, c.groups,
-                                         true);
-    cpu().image().conv2d_backward_weight(dw.cpu, &dbias.cpu, x.cpu, g.cpu, c.window, c.groups,
-                                         true);
-    // The filter's gradient passes through the type of the images.
-    expect_close(dw, tolerance_of(type_), std::string("dw of ") + c.name);
-    expect_close(dbias, std::string("dbias of ") + c.name);
+    for (const bool adds : {true, false}) {
+      Twin dw = adds ? random(filter(c), DType::F32, 3) : poisoned(filter(c), DType::F32);
+      Twin dbias = random({c.out}, DType::F32, 4);
+      gpu().image().conv2d_backward_weight(dw.gpu, &dbias.gpu, x.gpu, g.gpu, c.window, c.groups,
+                                           adds);
+      cpu().image().conv2d_backward_weight(dw.cpu, &dbias.cpu, x.cpu, g.cpu, c.window, c.groups,
+                                           adds);
+      // cuDNN's gradient of a filter passes through the type of the images.
+      expect_close(dw, tolerance_of(type_), std::string("dw of ") + c.name);
+      expect_close(dbias, std::string("dbias of ") + c.name);
+    }
   }
 }
 

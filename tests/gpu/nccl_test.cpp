@@ -167,9 +167,10 @@ TEST_F(GpuNccl, AMistakeIsAnErrorThatNamesTheCall) {
   EXPECT_THAT(words, testing::StartsWith("the test: ncclSend: invalid argument"));
 }
 
-// NCCL refuses it at once; the emulation lets it wait. Neither is for ever.
+// NCCL refuses it at once; the emulation lets it wait. Neither is for ever. A GPU's communicator
+// needs more than kShort to begin with: on an H100 this test failed of that.
 TEST_F(GpuNccl, AReceiveFromOneselfThatNobodySendsIsAnError) {
-  comm_ = std::make_unique<NcclComm>(MPI_COMM_SELF, "the test", 8, kShort);
+  if (kEmulated) comm_ = std::make_unique<NcclComm>(MPI_COMM_SELF, "the test", 8, kShort);
   const Tensor data = tensor(numbers(4));
   const std::string words = refusal(
       [&] {

@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-using Pass = Convolution::Pass;
+using Pass = ConvolutionShape::Pass;
 
 constexpr size_t kConvolutionWorkspace = size_t{256} << 20;
 

@@ -10,13 +10,13 @@
 #include <map>
 #include <memory>
 
-#include "kernels/cuda/families.h"
+#include "kernels/cuda/image/convolution_way.h"
 
 namespace penstock {
 
 // Images [n, height, width, channels]; the same padding before and after.
 struct Convolution {
-  enum class Pass : uint8_t { Forward, BackwardInput, BackwardWeight };
+  using Pass = ConvolutionShape::Pass;
   Pass pass = Pass::Forward;
   DType type = DType::F32;  // of images and filters
   int n = 0, height = 0, width = 0, in = 0;

@@ -1,23 +1,21 @@
-// kernels/cuda/image/direct_convolution.cu -- see direct_convolution.h.
+// kernels/cuda/image/direct_convolution.cu -- convolutions as their definition says, one element at
+// a time: right for every window, group count and type, and slow where many channels mix. For what
+// cuDNN does not take (a padding that differs between two sides; a combination that it has no
+// deterministic algorithm for).
 //
 // Images are [n, h, w, channels]. The lanes of a warp have neighbouring channels, so that they read
-// and write whole sectors of images; in depthwise convolutions, which these kernels meet most, of
-// filters too, once those have been turned to [taps of a filter, out]. Every sum is in an order
-// that depends on shapes alone.
+// and write whole sectors of images. Every sum is in an order that depends on shapes alone.
 #include <algorithm>
 
 #include "kernels/checks.h"
-#include "kernels/cuda/image/direct_convolution.h"
-#include "kernels/cuda/loops/reduce.h"
+#include "kernels/cuda/image/convolution_way.h"
+#include "kernels/cuda/image/filter_layout.h"
+#include "kernels/cuda/image/filter_parts.h"
+#include "kernels/cuda/image/image_strip.h"
 #include "kernels/cuda/loops/vector.h"
-#include "kernels/cuda/queue/launch.h"
 
 namespace penstock {
 namespace {
-
-constexpr int kFilterThreads = 256;  // of kernels that go through a filter
-constexpr int kWarps = 4;            // of those that go through an image
-constexpr int kStrip = 4;  // neighbouring positions that a thread computes with one filter
 
 // Input [n, h, w, in], output [n, oh, ow, out]; group_* count the channels of one group.
 struct Extents {
@@ -47,29 +45,11 @@ __device__ int64_t seeing(int64_t position, int tap, int stride, int before, int
   return shifted / stride;
 }
 
-// From [out, taps] to [taps, out].
-__global__ void __launch_bounds__(kFilterThreads)
-    turn_filter_kernel(float* turned, const float* filter, int64_t taps, int64_t out) {
-  const int64_t i = int64_t{blockIdx.x} * kFilterThreads + static_cast<int64_t>(threadIdx.x);
-  if (i < taps * out) turned[i] = filter[i % out * taps + i / out];
-}
-
-// The strip of an image [rows, width] that a warp has.
-struct Strip {
-  int64_t row, first;
-  __device__ Strip(int64_t rows, int64_t width) {
-    const int64_t strips = (width + kStrip - 1) / kStrip;
-    const int64_t i = int64_t{blockIdx.x} * kWarps + static_cast<int64_t>(threadIdx.y);
-    row = i / strips < rows ? i / strips : -1;
-    first = i % strips * kStrip;
-  }
-};
-
 // A thread has one channel of a strip of outputs.
 template <class T>
-__global__ void __launch_bounds__(kWarp* kWarps)
+__global__ void __launch_bounds__(kWarp* kStripWarps)
     convolution_forward_kernel(T* y, const T* x, const float* turned, Extents e) {
-  const Strip strip(e.n * e.oh, e.ow);
+  const ImageStrip strip(static_cast<int>(e.n * e.oh), static_cast<int>(e.ow));
   const int64_t o = int64_t{blockIdx.y} * kWarp + static_cast<int64_t>(threadIdx.x);
   if (strip.row < 0 || o >= e.out) return;
   const int64_t n = strip.row / e.oh;
@@ -100,9 +80,9 @@ __global__ void __launch_bounds__(kWarp* kWarps)
 
 // A thread has one channel of a strip of inputs.
 template <class T>
-__global__ void __launch_bounds__(kWarp* kWarps)
+__global__ void __launch_bounds__(kWarp* kStripWarps)
     backward_input_kernel(T* dx, const T* g, const float* turned, Extents e) {
-  const Strip strip(e.n * e.h, e.w);
+  const ImageStrip strip(static_cast<int>(e.n * e.h), static_cast<int>(e.w));
   const int64_t c = int64_t{blockIdx.y} * kWarp + static_cast<int64_t>(threadIdx.x);
   if (strip.row < 0 || c >= e.in) return;
   const int64_t n = strip.row / e.h;
@@ -201,83 +181,66 @@ __global__ void __launch_bounds__(kWarp* kRowThreads)
   }
 }
 
-// dw[out, taps] += the parts, in their order.
-__global__ void __launch_bounds__(kFilterThreads)
-    add_parts_kernel(float* dw, const float* partial, int64_t taps, int64_t out, int64_t parts) {
-  const int64_t i = int64_t{blockIdx.x} * kFilterThreads + static_cast<int64_t>(threadIdx.x);
-  if (i >= taps * out) return;
-  double sum = 0.0;
-#pragma unroll 4
-  for (int64_t part = 0; part < parts; ++part) sum += partial[part * taps * out + i];
-  dw[i % out * taps + i / out] += static_cast<float>(sum);
+Extents extents(const ConvolutionShape& shape) {
+  return {.n = shape.x[0],
+          .h = shape.x[1],
+          .w = shape.x[2],
+          .in = shape.in(),
+          .oh = shape.y[1],
+          .ow = shape.y[2],
+          .out = shape.out(),
+          .group_in = shape.in() / shape.groups,
+          .group_out = shape.out() / shape.groups,
+          .window = shape.window};
 }
 
-Extents extents(const Tensor& x, const Tensor& y, const Window& window, int groups) {
-  return {.n = x.dim(0),
-          .h = x.dim(1),
-          .w = x.dim(2),
-          .in = x.dim(3),
-          .oh = y.dim(1),
-          .ow = y.dim(2),
-          .out = y.dim(3),
-          .group_in = x.dim(3) / groups,
-          .group_out = y.dim(3) / groups,
-          .window = window};
-}
+class DirectConvolutions final : public ConvolutionWay {
+ public:
+  explicit DirectConvolutions(CudaContext& context) : context_(context) {}
 
-LaunchShape one_thread_each(int64_t elements) {
-  return {.grid = {blocks_for(elements, kFilterThreads)}, .block = {kFilterThreads}};
-}
+  bool takes(const ConvolutionShape& /*shape*/) override { return true; }
+  void forward(const Tensor& y, const Tensor& x, Weight& w,
+               const ConvolutionShape& shape) override {
+    const Extents e = extents(shape);
+    const Tensor turned = turned_filter(context_, w);
+    with_element_type(shape.type, "a convolution", [&]<class T>(T) {
+      launch(context_.queue, &convolution_forward_kernel<T>,
+             a_warp_a_strip(e.n * e.oh, e.ow, e.out), y.data<T>(), x.data<T>(),
+             turned.data<float>(), e);
+    });
+  }
+  void backward_input(const Tensor& dx, const Tensor& g, Weight& w,
+                      const ConvolutionShape& shape) override {
+    const Extents e = extents(shape);
+    const Tensor turned = turned_filter(context_, w);
+    with_element_type(shape.type, "a convolution", [&]<class T>(T) {
+      launch(context_.queue, &backward_input_kernel<T>, a_warp_a_strip(e.n * e.h, e.w, e.in),
+             dx.data<T>(), g.data<T>(), turned.data<float>(), e);
+    });
+  }
+  void backward_weight(const Tensor& dw, const Tensor& x, const Tensor& g,
+                       const ConvolutionShape& shape, bool accumulate) override {
+    const Extents e = extents(shape);
+    const WeightCut cut = weight_cut(e);
+    const Tensor partial = context_.scratch({cut.parts, e.taps(), e.out}, DType::F32);
+    const LaunchShape blocks{
+        .grid = {static_cast<uint32_t>(cut.blocks), static_cast<uint32_t>(cut.parts)},
+        .block = {kWarp, kRowThreads}};
+    with_element_type(shape.type, "a convolution", [&]<class T>(T) {
+      launch(context_.queue, &partial_weight_kernel<T>, blocks, partial.data<float>(), x.data<T>(),
+             g.data<T>(), e, cut);
+    });
+    add_filter_parts(context_, dw, partial, accumulate);
+  }
 
-LaunchShape a_warp_a_strip(int64_t rows, int64_t width, int64_t channels) {
-  const int64_t strips = (width + kStrip - 1) / kStrip;
-  return {.grid = {blocks_for(rows * strips, kWarps), blocks_for(channels, kWarp)},
-          .block = {kWarp, kWarps}};
-}
-
-Tensor turned(CudaContext& context, const Tensor& filter, const Extents& e) {
-  const Tensor to = context.scratch({e.taps(), e.out}, DType::F32);
-  launch(context.queue, &turn_filter_kernel, one_thread_each(e.taps() * e.out), to.data<float>(),
-         filter.data<float>(), e.taps(), e.out);
-  return to;
-}
+ private:
+  CudaContext& context_;
+};
 
 }  // namespace
 
-void direct_forward(CudaContext& context, const Tensor& y, const Tensor& x, const Tensor& filter,
-                    const Window& window, int groups) {
-  const Extents e = extents(x, y, window, groups);
-  const Tensor w = turned(context, filter, e);
-  with_element_type(y.dtype(), "a convolution", [&]<class T>(T) {
-    launch(context.queue, &convolution_forward_kernel<T>, a_warp_a_strip(e.n * e.oh, e.ow, e.out),
-           y.data<T>(), x.data<T>(), w.data<float>(), e);
-  });
-}
-
-void direct_backward_input(CudaContext& context, const Tensor& dx, const Tensor& g,
-                           const Tensor& filter, const Window& window, int groups) {
-  const Extents e = extents(dx, g, window, groups);
-  const Tensor w = turned(context, filter, e);
-  with_element_type(dx.dtype(), "a convolution", [&]<class T>(T) {
-    launch(context.queue, &backward_input_kernel<T>, a_warp_a_strip(e.n * e.h, e.w, e.in),
-           dx.data<T>(), g.data<T>(), w.data<float>(), e);
-  });
-}
-
-void direct_backward_weight(CudaContext& context, const Tensor& dw, const Tensor& x,
-                            const Tensor& g, const Window& window, int groups) {
-  const Extents e = extents(x, g, window, groups);
-  const WeightCut cut = weight_cut(e);
-  const Tensor partial = context.scratch({cut.parts, e.taps(), e.out}, DType::F32);
-  const LaunchShape shape{
-      .grid = {static_cast<uint32_t>(cut.blocks), static_cast<uint32_t>(cut.parts)},
-      .block = {kWarp, kRowThreads}};
-  with_element_type(x.dtype(), "a convolution", [&]<class T>(T) {
-    launch(context.queue, &partial_weight_kernel<T>, shape, partial.data<float>(), x.data<T>(),
-           g.data<T>(), e, cut);
-  });
-  launch(context.queue, &add_parts_kernel, one_thread_each(e.taps() * e.out), dw.data<float>(),
-         partial.data<float>(), e.taps(), e.out, cut.parts);
+std::unique_ptr<ConvolutionWay> direct_convolutions(CudaContext& context) {
+  return std::make_unique<DirectConvolutions>(context);
 }
 
 }  // namespace penstock

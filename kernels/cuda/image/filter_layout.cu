@@ -24,30 +24,67 @@ __global__ void pack(T* packed, const float* filter, int64_t elements, int64_t c
 }
 
 template <class T>
-__global__ void add_packed(float* gradient, const T* packed, int64_t elements, int64_t channels,
-                           int64_t taps) {
+__global__ void unpack(float* gradient, const T* packed, int64_t elements, int64_t channels,
+                       int64_t taps, bool accumulate) {
   const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < elements) gradient[i] += widened(packed[packed_index(i, channels, taps)]);
+  if (i >= elements) return;
+  const float sum = widened(packed[packed_index(i, channels, taps)]);
+  gradient[i] = accumulate ? gradient[i] + sum : sum;
+}
+
+// From [out, taps] to [taps, out].
+__global__ void turn(float* turned, const float* filter, int64_t elements, int64_t out) {
+  const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < elements) turned[i] = filter[i % out * (elements / out) + i / out];
 }
 
 LaunchShape shape_for(int64_t elements) {
   return {.grid = {blocks_for(elements, kPackThreads), 1, 1}, .block = {kPackThreads, 1, 1}};
 }
 
+// The weight's form of that name, made again by make(form) if the weight has changed since.
+template <class F>
+Tensor form_of(CudaContext& context, Weight& w, uint64_t name, DType type, const F& make) {
+  Weight::Form& form = w.form(name);
+  if (!form.packed) form.packed = context.scratch({w.value().elements()}, type);
+  if (form.version != w.version()) {
+    make(form.packed);
+    form.version = w.version();
+  }
+  return form.packed;
+}
+
 }  // namespace
 
-void pack_filter(CudaContext& context, const Tensor& packed, const Tensor& filter) {
-  with_element_type(packed.dtype(), "a filter", [&]<class T>(T) {
-    launch(context.queue, &pack<T>, shape_for(filter.elements()), packed.data<T>(),
-           filter.data<float>(), filter.elements(), filter.dim(1), filter.dim(2) * filter.dim(3));
+Tensor packed_filter(CudaContext& context, Weight& w, DType type) {
+  const bool one_pixel = w.value().dim(2) * w.value().dim(3) == 1;
+  if (one_pixel && type == DType::F32) return w.value();  // the layouts are the same
+  constexpr uint64_t kPacked[] = {hash_name("cuda: filter in fp32"),
+                                  hash_name("cuda: filter in bf16")};
+  return form_of(context, w, kPacked[type == DType::F32 ? 0 : 1], type, [&](const Tensor& packed) {
+    const Tensor& filter = w.value();
+    with_element_type(type, "a filter", [&]<class T>(T) {
+      launch(context.queue, &pack<T>, shape_for(filter.elements()), packed.data<T>(),
+             filter.data<float>(), filter.elements(), filter.dim(1), filter.dim(2) * filter.dim(3));
+    });
   });
 }
 
-void add_packed_filter(CudaContext& context, const Tensor& gradient, const Tensor& packed) {
+Tensor turned_filter(CudaContext& context, Weight& w) {
+  constexpr uint64_t kTurned = hash_name("cuda: filter, outputs side by side");
+  return form_of(context, w, kTurned, DType::F32, [&](const Tensor& turned) {
+    const Tensor& filter = w.value();
+    launch(context.queue, &turn, shape_for(filter.elements()), turned.data<float>(),
+           filter.data<float>(), filter.elements(), filter.dim(0));
+  });
+}
+
+void unpack_filter_gradient(CudaContext& context, const Tensor& gradient, const Tensor& packed,
+                            bool accumulate) {
   with_element_type(packed.dtype(), "a filter", [&]<class T>(T) {
-    launch(context.queue, &add_packed<T>, shape_for(gradient.elements()), gradient.data<float>(),
+    launch(context.queue, &unpack<T>, shape_for(gradient.elements()), gradient.data<float>(),
            packed.data<T>(), gradient.elements(), gradient.dim(1),
-           gradient.dim(2) * gradient.dim(3));
+           gradient.dim(2) * gradient.dim(3), accumulate);
   });
 }
 

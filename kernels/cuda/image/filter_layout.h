@@ -1,15 +1,20 @@
 // kernels/cuda/image/filter_layout.h -- filters between the layout users see, fp32 [out, in /
-// groups, kh, kw], and the one that channels-last convolutions read, [out, kh, kw, in / groups] in
-// the type of the images.
+// groups, kh, kw], and those that convolutions read. Forms of a weight are made once after each
+// update.
 #pragma once
 
 #include "kernels/cuda/families.h"
 
 namespace penstock {
 
-// `packed` has the elements of `filter`; fp32 or bf16.
-void pack_filter(CudaContext& context, const Tensor& packed, const Tensor& filter);
-// gradient += packed, each in its own layout.
-void add_packed_filter(CudaContext& context, const Tensor& gradient, const Tensor& packed);
+// [out, kh, kw, in / groups] in `type`, fp32 or bf16: what channels-last convolutions read, and of
+// a window of one pixel the matrix [out, in].
+[[nodiscard]] Tensor packed_filter(CudaContext& context, Weight& w, DType type);
+// [in / groups, kh, kw, out] in fp32: neighbouring outputs side by side.
+[[nodiscard]] Tensor turned_filter(CudaContext& context, Weight& w);
+// gradient (+)= packed, each in its own layout: [out, in / groups, kh, kw] and [out, kh, kw, in /
+// groups].
+void unpack_filter_gradient(CudaContext& context, const Tensor& gradient, const Tensor& packed,
+                            bool accumulate);
 
 }  // namespace penstock

@@ -1,15 +1,16 @@
-// kernels/cuda/image/image.cpp -- convolutions turned into cuDNN's, and pooling after its checks.
+// kernels/cuda/image/image.cpp -- convolutions, each in the way that suits it, and pooling, after
+// their checks.
+#include <algorithm>
+
 #include "kernels/checks.h"
 #include "kernels/cuda/dense/bias_function.h"
-#include "kernels/cuda/image/cudnn_convolution.h"
-#include "kernels/cuda/image/direct_convolution.h"
-#include "kernels/cuda/image/filter_layout.h"
+#include "kernels/cuda/image/convolution_way.h"
 #include "kernels/cuda/image/pool.h"
 
 namespace penstock {
 namespace {
 
-using Pass = Convolution::Pass;
+using Pass = ConvolutionShape::Pass;
 
 [[noreturn]] void image_misfit(const std::string& op, const Tensor& x, const Tensor& y) {
   fail_internal(op + ": " + x.shape().text() + " " + name_of(x.dtype()) + " and " +
@@ -27,31 +28,6 @@ void check_convolution(const Tensor& x, const Tensor& y, const Tensor& w, const 
   if (!fits) image_misfit("convolution with weight " + w.shape().text(), x, y);
 }
 
-bool symmetric(const Window& window) {
-  return window.pad_top == window.pad_bottom && window.pad_left == window.pad_right;
-}
-
-Convolution convolution_of(Pass pass, const Tensor& x, const Tensor& y, const Window& window,
-                           int groups) {
-  const auto extent = [](const Tensor& t, int axis) { return static_cast<int>(t.dim(axis)); };
-  return {.pass = pass,
-          .type = x.dtype(),
-          .n = extent(x, 0),
-          .height = extent(x, 1),
-          .width = extent(x, 2),
-          .in = extent(x, 3),
-          .out_height = extent(y, 1),
-          .out_width = extent(y, 2),
-          .out = extent(y, 3),
-          .kernel_h = window.kernel_h,
-          .kernel_w = window.kernel_w,
-          .stride_h = window.stride_h,
-          .stride_w = window.stride_w,
-          .pad_h = window.pad_top,
-          .pad_w = window.pad_left,
-          .groups = groups};
-}
-
 void check_pooling(const Tensor& x, const Tensor& y, const Tensor* chosen, const Window& window) {
   const bool fits = x.dtype() == y.dtype() &&
                     y.shape() == window_output(x.shape(), window, x.shape().back()) &&
@@ -65,25 +41,23 @@ void check_global_average(const Tensor& x, const Tensor& y) {
   if (!fits) image_misfit("global average", x, y);
 }
 
-// cuDNN's fused bias and activation is not used: whether it takes a combination is not known before
-// it runs, and what follows most convolutions is a batch norm.
 class CudaImage final : public ImageOps {
  public:
   explicit CudaImage(CudaContext& context)
-      : context_(context), library_(context), pointwise_(cuda_pointwise_ops(context)) {}
+      : context_(context), pointwise_(cuda_pointwise_ops(context)) {
+    ways_.push_back(product_convolutions(context));
+    ways_.push_back(depthwise_convolutions(context));
+    ways_.push_back(library_convolutions(context));
+    ways_.push_back(direct_convolutions(context));
+  }
 
   void conv2d_forward(Tensor& y, const Tensor& x, Weight& w, const Tensor* bias,
                       const Window& window, int groups, Fused f) override {
     check_convolution(x, y, w.value(), window, groups);
     require_bias("convolution forward", bias, y.shape().back());
     if (y.elements() == 0) return;
-    const Convolution convolution = convolution_of(Pass::Forward, x, y, window, groups);
-    if (taken(convolution, window)) {
-      const Tensor filter = packed(w, x.dtype());
-      library_.run(convolution, {.x = x.raw(), .w = filter.raw(), .y = y.raw()});
-    } else {
-      direct_forward(context_, y, x, w.value(), window, groups);
-    }
+    const ConvolutionShape shape{Pass::Forward, x.dtype(), x.shape(), y.shape(), window, groups};
+    way_of(shape).forward(y, x, w, shape);
     apply_bias_function(context_, y, bias, f);
   }
 
@@ -91,29 +65,22 @@ class CudaImage final : public ImageOps {
                              int groups) override {
     check_convolution(dx, g, w.value(), window, groups);
     if (dx.elements() == 0) return;
-    const Convolution convolution = convolution_of(Pass::BackwardInput, dx, g, window, groups);
-    if (taken(convolution, window)) {
-      const Tensor filter = packed(w, g.dtype());
-      library_.run(convolution, {.x = dx.raw(), .w = filter.raw(), .y = g.raw()});
-    } else {
-      direct_backward_input(context_, dx, g, w.value(), window, groups);
-    }
+    const ConvolutionShape shape{Pass::BackwardInput, g.dtype(), dx.shape(),
+                                 g.shape(),           window,    groups};
+    way_of(shape).backward_input(dx, g, w, shape);
   }
 
   void conv2d_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
                               const Window& window, int groups, bool accumulate) override {
     check_convolution(x, g, dw, window, groups);
     require_bias("convolution backward weight", dbias, g.shape().back());
-    if (!accumulate) pointwise_->fill(dw, 0.0F);
-    if (g.elements() == 0) return;
-    const Convolution convolution = convolution_of(Pass::BackwardWeight, x, g, window, groups);
-    if (taken(convolution, window)) {
-      const Tensor gradient = context_.scratch({dw.elements()}, x.dtype());
-      library_.run(convolution, {.x = x.raw(), .w = gradient.raw(), .y = g.raw()});
-      add_packed_filter(context_, dw, gradient);
-    } else {
-      direct_backward_weight(context_, dw, x, g, window, groups);
+    if (g.elements() == 0) {
+      if (!accumulate) pointwise_->fill(dw, 0.0F);
+      return;
     }
+    const ConvolutionShape shape{
+        Pass::BackwardWeight, x.dtype(), x.shape(), g.shape(), window, groups};
+    way_of(shape).backward_weight(dw, x, g, shape, accumulate);
     if (dbias != nullptr) pointwise_->add_broadcast_backward(*dbias, g);
   }
 
@@ -141,25 +108,13 @@ class CudaImage final : public ImageOps {
   }
 
  private:
-  bool taken(const Convolution& convolution, const Window& window) {
-    return symmetric(window) && library_.supports(convolution);
-  }
-
-  // The filter as cuDNN reads it, made once after each update.
-  Tensor packed(Weight& w, DType type) {
-    constexpr uint64_t kPacked[] = {hash_name("cuda: filter in fp32"),
-                                    hash_name("cuda: filter in bf16")};
-    Weight::Form& form = w.form(kPacked[type == DType::F32 ? 0 : 1]);
-    if (!form.packed) form.packed = context_.scratch({w.value().elements()}, type);
-    if (form.version != w.version()) {
-      pack_filter(context_, form.packed, w.value());
-      form.version = w.version();
-    }
-    return form.packed;
+  ConvolutionWay& way_of(const ConvolutionShape& shape) {
+    return **std::find_if(ways_.begin(), ways_.end(),
+                          [&](const auto& way) { return way->takes(shape); });
   }
 
   CudaContext& context_;
-  CudnnConvolutions library_;
+  std::vector<std::unique_ptr<ConvolutionWay>> ways_;  // the first that takes a shape does it
   std::unique_ptr<PointwiseOps> pointwise_;
 };
 

@@ -1,0 +1,52 @@
+// kernels/cuda/image/convolution_way.h -- the ways to do a convolution on a GPU. ImageOps takes the
+// first one, in the order of the functions below, that takes the shapes: the choice follows from
+// them alone.
+#pragma once
+
+#include <memory>
+
+#include "kernels/cuda/families.h"
+
+namespace penstock {
+
+struct ConvolutionShape {
+  enum class Pass : uint8_t { Forward, BackwardInput, BackwardWeight };
+  Pass pass;
+  DType type;  // of the images
+  Shape x, y;  // [n, h, w, channels], neither of them empty
+  Window window;
+  int groups;
+  [[nodiscard]] int64_t in() const { return x.back(); }
+  [[nodiscard]] int64_t out() const { return y.back(); }
+};
+
+// Shapes and meanings as in ImageOps, without bias; sizes have been checked.
+class ConvolutionWay {
+ public:
+  ConvolutionWay() = default;
+  ConvolutionWay(const ConvolutionWay&) = delete;
+  ConvolutionWay& operator=(const ConvolutionWay&) = delete;
+  virtual ~ConvolutionWay() = default;
+
+  [[nodiscard]] virtual bool takes(const ConvolutionShape& shape) = 0;
+  // y, dx and dw are written; with `accumulate`, dw is added to.
+  virtual void forward(const Tensor& y, const Tensor& x, Weight& w,
+                       const ConvolutionShape& shape) = 0;
+  virtual void backward_input(const Tensor& dx, const Tensor& g, Weight& w,
+                              const ConvolutionShape& shape) = 0;
+  virtual void backward_weight(const Tensor& dw, const Tensor& x, const Tensor& g,
+                               const ConvolutionShape& shape, bool accumulate) = 0;
+};
+
+// Of windows of one pixel: cuBLASLt's products of pixels. On an H100 cuDNN 9.14's convolutions of
+// 128 by 128 channels took two to five times what their memory needs (bench/gpu/RESULTS.md).
+[[nodiscard]] std::unique_ptr<ConvolutionWay> product_convolutions(CudaContext& context);
+// Of one channel at a time: our own kernels. There cuDNN took thirty to ninety times what its
+// memory needs.
+[[nodiscard]] std::unique_ptr<ConvolutionWay> depthwise_convolutions(CudaContext& context);
+// cuDNN's, where it has a deterministic algorithm and the padding is the same on both sides.
+[[nodiscard]] std::unique_ptr<ConvolutionWay> library_convolutions(CudaContext& context);
+// As the definition says, one element at a time: takes everything.
+[[nodiscard]] std::unique_ptr<ConvolutionWay> direct_convolutions(CudaContext& context);
+
+}  // namespace penstock

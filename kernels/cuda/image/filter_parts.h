@@ -1,0 +1,14 @@
+// kernels/cuda/image/filter_parts.h -- the gradient of a filter out of the sums over parts of the
+// images.
+#pragma once
+
+#include "kernels/cuda/families.h"
+
+namespace penstock {
+
+// gradient [out, in / groups, kh, kw] (+)= the sum of partial [parts, in / groups, kh, kw, out],
+// fp32, in an order that depends on `parts` alone.
+void add_filter_parts(CudaContext& context, const Tensor& gradient, const Tensor& partial,
+                      bool accumulate);
+
+}  // namespace penstock
