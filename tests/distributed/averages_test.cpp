@@ -10,6 +10,7 @@
 
 #include "runtime/checkpoint/reader.h"
 #include "tests/distributed/promise.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -38,7 +39,7 @@ class Averages : public testing::Test {
   }
   [[nodiscard]] CheckpointReader checkpoint(int step) const {
     const std::string number = std::to_string(step);
-    return CheckpointReader(scratch_.path("run/checkpoints/step-") +
+    return CheckpointReader(scratch_ / "run/checkpoints/step-" +
                             std::string(8 - number.size(), '0') + number);
   }
   static std::vector<float> values(CheckpointReader& reader, const std::string& name) {
@@ -57,7 +58,7 @@ class Averages : public testing::Test {
   }
   [[nodiscard]] double loss_of_last_evaluation() const {
     double loss = 0.0;
-    std::istringstream lines(read_file(scratch_.path("run/metrics.jsonl")));
+    std::istringstream lines(read_file(scratch_ / "run/metrics.jsonl"));
     for (std::string line; std::getline(lines, line);) {
       const auto json = nlohmann::json::parse(line);
       if (json.contains("eval")) json.at("loss").get_to(loss);
@@ -65,8 +66,8 @@ class Averages : public testing::Test {
     return loss;
   }
   [[nodiscard]] double loss_of_eval(int stages) const {
-    const JobResult job = run_penstock(stages, "eval " + scratch_.path("run/run.toml") +
-                                                   " --json --stages " + std::to_string(stages));
+    const JobResult job = run_penstock(
+        stages, "eval " + scratch_ / "run/run.toml" + " --json --stages " + std::to_string(stages));
     EXPECT_EQ(job.exit_code, 0) << job.output;
     const size_t begin = job.output.find('{');
     if (begin == std::string::npos) return -1.0;
@@ -75,7 +76,7 @@ class Averages : public testing::Test {
         .get<double>();
   }
 
-  Scratch scratch_{"averages"};
+  TemporaryFolder scratch_;
   std::string run_file_ = write_run_file(scratch_, kNorms);
 };
 
@@ -131,8 +132,8 @@ TEST_F(Averages, AreNotNeededOfEveryTensor) {
   EXPECT_FALSE(reader.contains("stem.norm.running_mean.average"));
   EXPECT_EQ(values(reader, "stem.norm.running_var"), std::vector<float>(4, 1.0F));
   EXPECT_EQ(loss_of_eval(2), loss_of_last_evaluation());
-  std::filesystem::rename(scratch_.path("run"), scratch_.path("source"));
-  learn(1, "--steps 1 --init " + scratch_.path("source"));
+  std::filesystem::rename(scratch_ / "run", scratch_ / "source");
+  learn(1, "--steps 1 --init " + scratch_ / "source");
   EXPECT_TRUE(checkpoint(1).contains("stem.norm.running_mean.average"));
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/schedule/generators/known_schedules.h"
 #include "runtime/schedule/text/csv.h"
 #include "tests/distributed/promise_networks.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -72,7 +73,7 @@ class Conditions : public testing::TestWithParam<std::tuple<int, int>> {};
 TEST_P(Conditions, GiveTheBitsOfOneRankAReplica) {
   const auto [network, condition] = GetParam();
   const Condition& c = kConditions[condition];
-  const Scratch scratch("conditions-" + std::to_string(network) + std::to_string(condition));
+  const TemporaryFolder scratch;
   const std::string run_file = write_run_file(scratch, kNetworks[network]);
   const std::string common = text_of(c, network) + " --steps 4 ";
   const Trajectory one =
@@ -124,7 +125,7 @@ class Three : public testing::Test {
  protected:
   static constexpr const char* kLargeTranslation =
       " --model.width 96 --model.hidden 384 --model.context 48 --steps 3 ";
-  Scratch scratch_{"three"};
+  TemporaryFolder scratch_;
   const std::string how_ = std::string(kThreeByTwo) + kLargeTranslation;
   std::string run_file_ = write_run_file(scratch_, kNetworks[1]);
   [[nodiscard]] Trajectory on(int ranks_a_replica, const std::string& options) const {
@@ -154,7 +155,7 @@ TEST_F(Three, NarrowWiresGiveOneResultForOneCut) {
 // Convolutions add up over threads: where they find two, the bits are others. Else nothing was
 // shared out, and the tests above say nothing about threads.
 TEST(Threads, OfWhichThereAreTwoGiveOtherBits) {
-  const Scratch scratch("threads");
+  const TemporaryFolder scratch;
   constexpr int kResnet = 3;
   const std::string run_file = write_run_file(scratch, kNetworks[kResnet]);
   const std::string large = std::string(kLarge[kResnet]) + " --steps 2 --run.threads ";

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/distributed/job.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -55,9 +56,9 @@ class DryRuns : public testing::Test {
  protected:
   JobResult train(int ranks, const std::string& text, const std::string& options) {
     return run_penstock(ranks, "train " + scratch_.write("run.toml", text) + " --out " +
-                                   scratch_.path("run") + " " + options);
+                                   scratch_ / "run" + " " + options);
   }
-  Scratch scratch_{"dry_run"};
+  TemporaryFolder scratch_;
 };
 
 TEST_F(DryRuns, DoWhatARunDoesAndLeaveNoResults) {
@@ -65,22 +66,22 @@ TEST_F(DryRuns, DoWhatARunDoesAndLeaveNoResults) {
   const JobResult dry = train(4, kSmall, grid + "--dry-run --dry-run-model p100");
   ASSERT_EQ(dry.exit_code, 0) << dry.output;
   EXPECT_THAT(dry.output, HasSubstr("nothing was trained"));
-  EXPECT_FALSE(std::filesystem::exists(scratch_.path("run")));
-  const Json summary = Json::parse(read_file(scratch_.path("run.dry-run/dry_run.json")));
+  EXPECT_FALSE(std::filesystem::exists(scratch_ / "run"));
+  const Json summary = Json::parse(read_file(scratch_ / "run.dry-run/dry_run.json"));
   EXPECT_EQ(summary["dry_run"], true);
   EXPECT_FALSE(summary.contains("final_loss"));
   EXPECT_EQ(summary["checkpoints"]["count"], 0);
-  EXPECT_FALSE(std::filesystem::exists(scratch_.path("run.dry-run/checkpoints")));
-  EXPECT_FALSE(std::filesystem::exists(scratch_.path("run.dry-run/metrics.jsonl")));
+  EXPECT_FALSE(std::filesystem::exists(scratch_ / "run.dry-run/checkpoints"));
+  EXPECT_FALSE(std::filesystem::exists(scratch_ / "run.dry-run/metrics.jsonl"));
   // Each waits for its modelled time; links cannot make that less.
   EXPECT_GE(summary["step_ms"]["median"], 0.9 * summary["step_ms"]["predicted"].get<double>());
 
   const JobResult real = train(4, kSmall, grid);
   ASSERT_EQ(real.exit_code, 0) << real.output;
-  const auto done = instructions(scratch_.path("run.dry-run/trace.json"));
+  const auto done = instructions(scratch_ / "run.dry-run/trace.json");
   EXPECT_EQ(done.size(), 4U);
-  EXPECT_EQ(done, instructions(scratch_.path("run/trace.json")));
-  const Json trained = Json::parse(read_file(scratch_.path("run/summary.json")));
+  EXPECT_EQ(done, instructions(scratch_ / "run/trace.json"));
+  const Json trained = Json::parse(read_file(scratch_ / "run/summary.json"));
   for (size_t rank = 0; rank < 4; ++rank) {
     const Json& needs = summary["ranks_detail"][rank];
     const Json& had = trained["ranks_detail"][rank];
@@ -100,7 +101,7 @@ TEST_F(DryRuns, TakeNetworksThatDoNotFitHere) {
             "--dry-run --dry-run-model p100");
   ASSERT_EQ(dry.exit_code, 0) << dry.output;
   EXPECT_THAT(dry.output, HasSubstr("warning: memory: "));
-  const Json summary = Json::parse(read_file(scratch_.path("run.dry-run/dry_run.json")));
+  const Json summary = Json::parse(read_file(scratch_ / "run.dry-run/dry_run.json"));
   EXPECT_GT(summary["parameters"], 6'000'000'000);
   EXPECT_GT(summary["ranks_detail"][0]["peak_bytes"]["total"], int64_t{40} << 30);
 }

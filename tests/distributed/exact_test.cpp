@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "tests/distributed/promise_networks.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -27,8 +28,8 @@ constexpr Grids kGrids[] = {
 };
 constexpr int kGridCount = static_cast<int>(std::size(kGrids));
 
-Trajectory train_exactly(const Scratch& scratch, const std::string& run_file, const Grids& grid,
-                         const std::string& common) {
+Trajectory train_exactly(const TemporaryFolder& scratch, const std::string& run_file,
+                         const Grids& grid, const std::string& common) {
   return train(scratch, run_file, grid.ranks,
                common + " --replicas " + std::to_string(grid.replicas) + " --stages " +
                    std::to_string(grid.stages) + " --micro-batches " +
@@ -39,7 +40,7 @@ class ExactReduction : public testing::TestWithParam<int> {};
 
 TEST_P(ExactReduction, GivesTheSameBitsForEveryNumberOfReplicas) {
   const int network = GetParam();
-  const Scratch scratch("exact-" + std::to_string(network));
+  const TemporaryFolder scratch;
   const std::string run_file = write_run_file(scratch, kNetworks[network]);
   const std::string common = std::string("--reduction exact --steps 4 --run.precision ") +
                              (network % 2 == 0 ? "fp32" : "bf16") + " --run.threads " +
@@ -64,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(Networks, ExactReduction, testing::Range(0, kNetworkCou
 
 // What the fast way does not: else the tests above would say nothing.
 TEST(FastReduction, GivesOtherBits) {
-  const Scratch scratch("fast");
+  const TemporaryFolder scratch;
   const std::string run_file = write_run_file(scratch, kNetworks[0]);
   const Trajectory one =
       train_exactly(scratch, run_file, {1, 1, 1, 8, "--schedule 1f1b"}, "--steps 2");
@@ -74,11 +75,11 @@ TEST(FastReduction, GivesOtherBits) {
 }
 
 TEST(ExactReductionRefuses, WhatHasNoTree) {
-  const Scratch scratch("exact-refused");
+  const TemporaryFolder scratch;
   const std::string run_file = write_run_file(scratch, kNetworks[3]);
   const auto refusal = [&](const std::string& options) {
     const JobResult job =
-        run_penstock(2, "train " + run_file + " --overwrite --out " + scratch.path("run") +
+        run_penstock(2, "train " + run_file + " --overwrite --out " + scratch / "run" +
                             " --replicas 2 --reduction exact " + options);
     EXPECT_EQ(job.exit_code, 2) << job.output;
     return job.output;

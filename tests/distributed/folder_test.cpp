@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/distributed/job.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -40,14 +41,14 @@ class FolderRuns : public testing::Test {
   std::string train(int ranks, const std::string& out, const std::string& options = "") {
     const JobResult job =
         run_penstock(ranks, "train " + run_file_ + " --stages " + std::to_string(ranks) +
-                                " --out " + scratch_.path(out) + " " + options);
+                                " --out " + scratch_ / out + " " + options);
     EXPECT_EQ(job.exit_code, 0) << job.output;
-    return scratch_.path(out);
+    return scratch_ / out;
   }
   JobResult alone(const std::string& command) { return run_alone(command); }
 
-  Scratch scratch_{"folders"};
-  std::string published_ = scratch_.path("published");
+  TemporaryFolder scratch_;
+  std::string published_ = scratch_ / "published";
   std::string run_file_;
 };
 
@@ -63,21 +64,21 @@ TEST_F(FolderRuns, HaveTheSameBitsForEveryKAndGoOnWithoutTheFolder) {
   const JobResult same = alone("inspect " + one + " " + two);
   EXPECT_EQ(same.exit_code, 0) << same.output;
 
-  const JobResult fresh = alone("train " + run_file_ + " --stages 1 --out " + scratch_.path("new"));
+  const JobResult fresh = alone("train " + run_file_ + " --stages 1 --out " + scratch_ / "new");
   EXPECT_EQ(fresh.exit_code, 2) << fresh.output;
   EXPECT_THAT(fresh.output, AllOf(HasSubstr(published_), HasSubstr("--model.from")));
 
-  const JobResult exported = alone("export " + two + " " + scratch_.path("out"));
+  const JobResult exported = alone("export " + two + " " + scratch_ / "out");
   EXPECT_EQ(exported.exit_code, 0) << exported.output;
   const std::string evaluate = " --model.context 12 --data.kind synthetic";
-  const JobResult used = alone("eval --model.from " + scratch_.path("out") + evaluate +
+  const JobResult used = alone("eval --model.from " + scratch_ / "out" + evaluate +
                                " --data.validation 0.01 --threads 1");
   EXPECT_EQ(used.exit_code, 0) << used.output;
-  EXPECT_THAT(used.output, HasSubstr(scratch_.path("out") + ": "));
+  EXPECT_THAT(used.output, HasSubstr(scratch_ / "out" + ": "));
 }
 
 TEST_F(FolderRuns, RefuseAFolderBeforeAnythingIsWritten) {
-  const std::string start = "train " + run_file_ + " --out " + scratch_.path("run") + " ";
+  const std::string start = "train " + run_file_ + " --out " + scratch_ / "run" + " ";
   const JobResult other = alone(start + "--model.layers 3");
   EXPECT_EQ(other.exit_code, 2) << other.output;
   EXPECT_THAT(other.output, AllOf(HasSubstr("--model.layers"), HasSubstr("is 3, but 2 in")));
@@ -88,7 +89,7 @@ TEST_F(FolderRuns, RefuseAFolderBeforeAnythingIsWritten) {
   EXPECT_EQ(half.exit_code, 5) << half.output;
   EXPECT_THAT(half.output,
               HasSubstr("model-00002-of-00002.safetensors, which the folder does not"));
-  EXPECT_FALSE(fs::exists(scratch_.path("run") + "/run.toml"));
+  EXPECT_FALSE(fs::exists(scratch_ / "run/run.toml"));
 }
 
 // Adapters of a folder as peft writes it, beside the network of another; the first is not needed
@@ -96,7 +97,7 @@ TEST_F(FolderRuns, RefuseAFolderBeforeAnythingIsWritten) {
 TEST_F(FolderRuns, StartFromAdaptersAndEndInThem) {
   fs::remove_all(published_);
   fs::copy(golden("qwen2"), published_);
-  const std::string adapters = scratch_.path("adapters");
+  const std::string adapters = scratch_ / "adapters";
   fs::copy(golden("qwen2-lora"), adapters);
   const std::string from = " --lora.from " + adapters + " --optimizer.learning_rate 0.01";
   const std::string one = train(1, "one", "--steps 4" + from);
@@ -107,7 +108,7 @@ TEST_F(FolderRuns, StartFromAdaptersAndEndInThem) {
   const JobResult same = alone("inspect " + one + " " + two);
   EXPECT_EQ(same.exit_code, 0) << same.output;
 
-  const std::string out = scratch_.path("out");
+  const std::string out = scratch_ / "out";
   const JobResult exported = alone("export " + two + " " + out);
   EXPECT_EQ(exported.exit_code, 0) << exported.output;
   EXPECT_THAT(read_file(out + "/adapter_config.json"), HasSubstr(published_));
@@ -163,9 +164,9 @@ TEST_F(FolderRuns, KeepFrozenMatricesInHalfPrecision) {
         alone("eval " + two + " --data.validation 0.01 --run.precision " + precision);
     EXPECT_EQ(used.exit_code, 0) << used.output;
   }
-  const JobResult merged = alone("export " + two + " " + scratch_.path("out") + " --merge");
+  const JobResult merged = alone("export " + two + " " + scratch_ / "out" + " --merge");
   EXPECT_EQ(merged.exit_code, 0) << merged.output;
-  const JobResult adapters = alone("export " + two + " " + scratch_.path("adapters"));
+  const JobResult adapters = alone("export " + two + " " + scratch_ / "adapters");
   EXPECT_EQ(adapters.exit_code, 0) << adapters.output;
 
   // The other precision has the numbers that there are, and so has this one afterwards.
@@ -181,17 +182,17 @@ TEST_F(FolderRuns, KeepFrozenMatricesInHalfPrecision) {
 }
 
 TEST_F(FolderRuns, RefuseAdaptersOfAnotherNetwork) {
-  const JobResult other = alone("train " + run_file_ + " --out " + scratch_.path("run") +
+  const JobResult other = alone("train " + run_file_ + " --out " + scratch_ / "run" +
                                 " --lora.from " + golden("qwen2-lora"));
   EXPECT_EQ(other.exit_code, 2) << other.output;
   EXPECT_THAT(other.output, AllOf(HasSubstr("adapter_model.safetensors"), HasSubstr("make it [")));
-  EXPECT_FALSE(fs::exists(scratch_.path("run") + "/run.toml"));
+  EXPECT_FALSE(fs::exists(scratch_ / "run/run.toml"));
 }
 
 // What a folder of adapters has no place for is said, and what to do.
 TEST_F(FolderRuns, OfWhichMoreThanAdaptersIsTrainedAreMerged) {
   const std::string run = train(1, "run", "--lora.rank 2 --optimizer.freeze embedding.*");
-  const std::string out = scratch_.path("out");
+  const std::string out = scratch_ / "out";
   const JobResult refused = alone("export " + run + " " + out);
   EXPECT_EQ(refused.exit_code, 2) << refused.output;
   EXPECT_THAT(refused.output, HasSubstr("--merge"));
@@ -228,10 +229,10 @@ steps = 2
 threads = 1
 trace = 0
 )");
-  const std::string run = scratch_.path("run");
+  const std::string run = scratch_ / "run";
   const JobResult learnt = alone("train " + run_file_ + " --out " + run);
   ASSERT_EQ(learnt.exit_code, 0) << learnt.output;
-  const std::string out = scratch_.path("out");
+  const std::string out = scratch_ / "out";
   const JobResult exported = alone("export " + run + " " + out);
   EXPECT_EQ(exported.exit_code, 0) << exported.output;
   EXPECT_THAT(read_file(out + "/config.json"), HasSubstr("Qwen2ForCausalLM"));

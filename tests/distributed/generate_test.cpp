@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/distributed/job.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -54,15 +55,15 @@ class Generation : public testing::Test {
     const std::string file = scratch_.write("run.toml", kSmall);
     const JobResult job =
         run_penstock(1, "train " + file + " --data.train " + scratch_.write("text", text) +
-                            " --overwrite --out " + scratch_.path("run") + " " + options);
+                            " --overwrite --out " + scratch_ / "run" + " " + options);
     ASSERT_EQ(job.exit_code, 0) << job.output;
   }
   JobResult run(int ranks, const std::string& options) {
-    return run_penstock(ranks, "generate " + scratch_.path("run") + "/run.toml " + options, 60);
+    return run_penstock(ranks, "generate " + scratch_ / "run/run.toml " + options, 60);
   }
   // What goes to standard output.
   std::string text(int ranks, const std::string& options) {
-    const std::string errors = scratch_.path("errors");
+    const std::string errors = scratch_ / "errors";
     std::string out = run(ranks, options + " 2>" + errors + " | cat").output;
     EXPECT_THAT(read_file(errors), testing::Not(HasSubstr("error"))) << options;
     return out;
@@ -73,7 +74,7 @@ class Generation : public testing::Test {
     EXPECT_THAT(job.output, HasSubstr("penstock: error: "));
     EXPECT_THAT(job.output, HasSubstr(says));
   }
-  Scratch scratch_{"generation"};
+  TemporaryFolder scratch_;
 };
 
 TEST_F(Generation, SaysWhatItLearnt) {
@@ -90,13 +91,13 @@ TEST_F(Generation, SaysWhatItLearnt) {
   EXPECT_EQ(text(1, "--prompt abc --tokens 0"), "abc\n");
   EXPECT_EQ(text(1, "--tokens 3 < /dev/null"), "");
   // The run directory is enough, wherever it is.
-  std::filesystem::remove(scratch_.path("text"));
-  std::filesystem::rename(scratch_.path("run"), scratch_.path("moved"));
-  std::filesystem::create_directory_symlink("moved", scratch_.path("run"));
+  std::filesystem::remove(scratch_ / "text");
+  std::filesystem::rename(scratch_ / "run", scratch_ / "moved");
+  std::filesystem::create_directory_symlink("moved", scratch_ / "run");
   EXPECT_EQ(text(1, "--prompt abc --tokens 3 --temperature 0"), "abcdef\n");
-  const JobResult plan = run_alone("plan " + scratch_.path("moved") + " --ranks 2");
+  const JobResult plan = run_alone("plan " + scratch_ / "moved" + " --ranks 2");
   EXPECT_EQ(plan.exit_code, 0) << plan.output;
-  const JobResult eval = run_alone("eval " + scratch_.path("moved") + " --data.validation " +
+  const JobResult eval = run_alone("eval " + scratch_ / "moved" + " --data.validation " +
                                    scratch_.write("other", alphabet(4)));
   EXPECT_THAT(eval.output, HasSubstr("moved/checkpoints/step-00000080: 55 targets, loss 0."));
 }
@@ -195,8 +196,8 @@ threads = 1
 eval_batch = 3
 )");
     const JobResult job =
-        run_penstock(1, "train " + file + " --data.train '" + scratch_.path("text.{language}") +
-                            "' --overwrite --out " + scratch_.path("run"));
+        run_penstock(1, "train " + file + " --data.train '" + scratch_ / "text.{language}" +
+                            "' --overwrite --out " + scratch_ / "run");
     ASSERT_EQ(job.exit_code, 0) << job.output;
   }
   // On as many stages as ranks, where `options` say nothing else.
@@ -204,9 +205,9 @@ eval_batch = 3
     if (options.find("--stages") == std::string::npos) {
       options = "--stages " + std::to_string(ranks) + " " + options;
     }
-    const std::string errors = scratch_.path("errors");
-    const JobResult job = run_penstock(ranks, "translate " + scratch_.path("run") + "/run.toml " +
-                                                  options + " 2>" + errors + " | cat");
+    const std::string errors = scratch_ / "errors";
+    const JobResult job = run_penstock(
+        ranks, "translate " + scratch_ / "run/run.toml " + options + " 2>" + errors + " | cat");
     EXPECT_THAT(read_file(errors), testing::Not(HasSubstr("error"))) << options;
     return job.output;
   }
@@ -236,10 +237,10 @@ TEST_F(TranslationOfText, NeedsNoTextButItsRunDirectory) {
   const std::string sentences = scratch_.write("in", "a\nb c\n");
   const std::string before = translated(1, "< " + sentences);
   for (const char* language : {"xx", "yy"}) {
-    std::filesystem::remove(scratch_.path(std::string("text.") + language));
+    std::filesystem::remove(scratch_ / (std::string("text.") + language));
   }
-  std::filesystem::rename(scratch_.path("run"), scratch_.path("moved"));
-  std::filesystem::create_directory_symlink("moved", scratch_.path("run"));
+  std::filesystem::rename(scratch_ / "run", scratch_ / "moved");
+  std::filesystem::create_directory_symlink("moved", scratch_ / "run");
   EXPECT_EQ(translated(1, "< " + sentences), before);
 }
 
@@ -256,7 +257,7 @@ TEST_F(Generation, RefusesWhatMakesNoSense) {
   refused("--prompt a --run.eval_batch 1000000000", "--cache off", 3);
   refused("--prompt", "--prompt needs a value");
   refused("--prompt a --data.kind tokens", "data.kind is tokens");
-  refused("--prompt a --checkpoint " + scratch_.path("none"), "none");
+  refused("--prompt a --checkpoint " + scratch_ / "none", "none");
 }
 
 }  // namespace

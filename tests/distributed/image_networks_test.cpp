@@ -8,6 +8,7 @@
 
 #include "runtime/schedule/generators/known_schedules.h"
 #include "tests/distributed/promise.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -57,7 +58,7 @@ class ImageNetworks : public testing::TestWithParam<std::tuple<NamedNetwork, int
 
 TEST_P(ImageNetworks, GiveTheBitsOfOneRank) {
   const auto [network, ranks] = GetParam();
-  const Scratch scratch("image-" + std::string(network.name) + std::to_string(ranks));
+  const TemporaryFolder scratch;
   const std::string run_file = write_run_file(scratch, network);
   const std::string steps = "--steps 4 ";
   const Trajectory one = train(scratch, run_file, 1, steps + "--schedule gpipe --recompute none");
@@ -93,7 +94,7 @@ class ImageConditions : public testing::TestWithParam<NamedNetwork> {};
 
 TEST_P(ImageConditions, OfThreeReplicasAndTwoThreadsGiveTheBitsOfOneRankAReplica) {
   const NamedNetwork& network = GetParam();
-  const Scratch scratch("image-conditions-" + std::string(network.name));
+  const TemporaryFolder scratch;
   const std::string run_file = write_run_file(scratch, network);
   const std::string how = std::string(kThreeByTwo) + "--steps 3 --micro-batches 2 ";
   const Trajectory one =
@@ -114,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(Networks, ImageConditions,
 
 // The rank of the auxiliary head counts the targets for itself, over its own replicas.
 TEST(AuxiliaryHeads, OfReplicasAddUp) {
-  const Scratch scratch("auxiliary-replicas");
+  const TemporaryFolder scratch;
   const std::string run_file = write_run_file(scratch, kAmoebaNetD);
   const Trajectory one = train(scratch, run_file, 1, "--steps 2 --micro-batches 4");
   const Trajectory two = train(scratch, run_file, 4,
@@ -139,7 +140,7 @@ constexpr const char* kTogether = "--model.norm_replicas --steps 4 ";
 
 // One micro-batch a step, so that two replicas have the halves of what one has.
 TEST(NormOverReplicas, IsThatOfOneReplicaWithTheWholeMicroBatch) {
-  const Scratch scratch("norm-replicas");
+  const TemporaryFolder scratch;
   const std::string run_file = write_run_file(scratch, kNormed);
   const auto run = [&](int ranks, const std::string& options) {
     return train(scratch, run_file, ranks, options + " --micro-batches 1 --steps 4");
@@ -165,7 +166,7 @@ TEST(NormOverReplicas, IsThatOfOneReplicaWithTheWholeMicroBatch) {
 }
 
 TEST(NormOverReplicas, GivesTheSameBitsForEveryK) {
-  const Scratch scratch("norm-replicas-stages");
+  const TemporaryFolder scratch;
   int cell = 0;  // the modes take turns over networks and schedules
   for (const NamedNetwork& network : {kNormed, kAmoebaNetD}) {
     const std::string run_file = write_run_file(scratch, network);
@@ -185,7 +186,7 @@ TEST(NormOverReplicas, GivesTheSameBitsForEveryK) {
 }
 
 TEST(NormOverReplicas, OfThreeWithTwoThreadsGivesTheSameBitsForEveryK) {
-  const Scratch scratch("norm-replicas-three");
+  const TemporaryFolder scratch;
   const std::string run_file = write_run_file(scratch, kNormed);
   const std::string how = std::string(kTogether) + kThreeByTwo;
   const Trajectory one = train(scratch, run_file, kThree, how + "--schedule gpipe");
@@ -197,7 +198,7 @@ TEST(NormOverReplicas, OfThreeWithTwoThreadsGivesTheSameBitsForEveryK) {
 }
 
 TEST(NormOverReplicas, IsNothingWithoutReplicas) {
-  const Scratch scratch("norm-replicas-one");
+  const TemporaryFolder scratch;
   const std::string run_file = write_run_file(scratch, kNormed);
   const Trajectory plain = train(scratch, run_file, 2, "--stages 2 --steps 4");
   expect_same_bits(plain, train(scratch, run_file, 2, std::string(kTogether) + "--stages 2"), "");

@@ -115,23 +115,6 @@ JobResult run_and_signal(int ranks, const std::string& arguments, const std::str
   return result;
 }
 
-Scratch::Scratch(const std::string& name)
-    : root_(std::filesystem::temp_directory_path() /
-            ("penstock-" + name + "-" + std::to_string(getpid()))) {
-  std::filesystem::remove_all(root_);
-  std::filesystem::create_directories(root_);
-}
-
-Scratch::~Scratch() {
-  std::error_code ignored;
-  std::filesystem::remove_all(root_, ignored);
-}
-
-std::string Scratch::write(const std::string& file, const std::string& text) const {
-  std::ofstream(root_ / file) << text;
-  return path(file);
-}
-
 std::string read_file(const std::string& path) {
   std::ifstream in(path);
   if (!in) throw std::runtime_error("cannot read " + path);

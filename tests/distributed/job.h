@@ -40,23 +40,6 @@ struct JobResult {
 [[nodiscard]] JobResult run_and_signal(int ranks, const std::string& arguments,
                                        const std::string& out, int signal, size_t rank);
 
-// A directory of this test's own, empty, removed at the end.
-class Scratch {
- public:
-  explicit Scratch(const std::string& name);
-  ~Scratch();
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  [[nodiscard]] std::string path(const std::string& file = "") const {
-    return file.empty() ? root_.string() : (root_ / file).string();
-  }
-  // Writes a file below and returns its path.
-  std::string write(const std::string& file, const std::string& text) const;
-
- private:
-  std::filesystem::path root_;
-};
-
 // The beginning of a run file: a network that takes a millisecond a step. [run] and what else a
 // test wants follow.
 inline const std::string kTinyTransformer = R"([model]

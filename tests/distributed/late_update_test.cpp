@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/distributed/promise.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -43,7 +44,7 @@ constexpr const char* kClipped = " --optimizer.clip_norm 0.9 ";
 
 class LateUpdate : public testing::Test {
  protected:
-  Scratch scratch_{"late-update"};
+  TemporaryFolder scratch_;
   std::string run_file_ = scratch_.write("run.toml", kNetwork);
 
   [[nodiscard]] Trajectory trained(int ranks, const std::string& options) const {
@@ -51,7 +52,7 @@ class LateUpdate : public testing::Test {
   }
   // Of the last run.
   [[nodiscard]] int64_t rolled_back() const {
-    const auto summary = nlohmann::json::parse(read_file(scratch_.path("run/summary.json")));
+    const auto summary = nlohmann::json::parse(read_file(scratch_ / "run/summary.json"));
     return summary.value("rolled_back", int64_t{0});
   }
 };
@@ -94,7 +95,7 @@ TEST_F(LateUpdate, LeavesOutWhatIsNotFinite) {
   const std::string diverges = "--optimizer.learning_rate 1e30 --micro-batches 4 ";
   const std::string late = "--stages 3 --schedule zb-h2 --optimizer.barrier false ";
   const auto weights = [&](int ranks, const std::string& options, int exit_code) {
-    const std::string out = scratch_.path("run");
+    const std::string out = scratch_ / "run";
     std::filesystem::remove_all(out);
     const JobResult job = run_penstock(
         ranks, "train " + run_file_ + " --overwrite --out " + out + " " + diverges + options);

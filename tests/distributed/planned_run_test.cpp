@@ -8,6 +8,7 @@
 #include "runtime/schedule/generators/known_schedules.h"
 #include "runtime/schedule/text/csv.h"
 #include "tests/distributed/job.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -36,14 +37,14 @@ constexpr const char* kEight = "\n[pipeline]\nmicro_batches = 4\nmicro_batch_siz
 class PlannedRuns : public testing::Test {
  protected:
   JobResult start(int ranks, const std::string& run_file, const std::string& options) {
-    std::filesystem::remove_all(scratch_.path("run"));
+    std::filesystem::remove_all(scratch_ / "run");
     return run_penstock(
-        ranks, "train " + run_file + " --overwrite --out " + scratch_.path("run") + " " + options);
+        ranks, "train " + run_file + " --overwrite --out " + scratch_ / "run" + " " + options);
   }
   Json train(int ranks, const std::string& run_file, const std::string& options) {
     const JobResult job = start(ranks, run_file, options);
     EXPECT_EQ(job.exit_code, 0) << options << "\n" << job.output;
-    return job.exit_code == 0 ? Json::parse(read_file(scratch_.path("run/summary.json"))) : Json();
+    return job.exit_code == 0 ? Json::parse(read_file(scratch_ / "run/summary.json")) : Json();
   }
   void expect_refusal(int ranks, const std::string& run_file, const std::string& options,
                       const testing::Matcher<std::string>& says) {
@@ -58,7 +59,7 @@ class PlannedRuns : public testing::Test {
     return scratch_.write("run.toml", kNetwork + std::string(kEight));
   }
 
-  Scratch scratch_{"planned"};
+  TemporaryFolder scratch_;
 };
 
 int64_t mini_batch(const Json& summary) {
@@ -72,14 +73,14 @@ TEST_F(PlannedRuns, AutoUsesAllRanksAndCanBeRepeated) {
   EXPECT_EQ(chosen["ranks_detail"].size(), 2U);
   EXPECT_EQ(mini_batch(chosen), 8);
   EXPECT_NE(chosen["stages"].get<int>() * chosen["replicas"].get<int>(), 1);
-  const std::vector<double> losses = read_trajectory(scratch_.path("run")).losses;
+  const std::vector<double> losses = read_trajectory(scratch_ / "run").losses;
   ASSERT_EQ(losses.size(), 4U);
 
-  const std::string effective = read_file(scratch_.path("run/run.toml"));
+  const std::string effective = read_file(scratch_ / "run/run.toml");
   EXPECT_THAT(effective, HasSubstr("auto = false"));
   EXPECT_THAT(effective, HasSubstr("split = ["));
   const Json again = train(2, scratch_.write("again.toml", effective), "");
-  EXPECT_EQ(read_trajectory(scratch_.path("run")).losses, losses);
+  EXPECT_EQ(read_trajectory(scratch_ / "run").losses, losses);
   for (const char* key :
        {"stages", "replicas", "micro_batches", "micro_batch_size", "schedule", "recompute"}) {
     EXPECT_EQ(again[key], chosen[key]) << key;
@@ -148,7 +149,7 @@ TEST_F(PlannedRuns, SummaryHoldsThePrediction) {
 
 TEST_F(PlannedRuns, TakeTimesFromAProfile) {
   const std::string run_file = run_file_of_eight();
-  const std::string profile = scratch_.path("profile.json");
+  const std::string profile = scratch_ / "profile.json";
   const JobResult job = run_penstock(2, "profile " + run_file + " --profile-out " + profile);
   ASSERT_EQ(job.exit_code, 0) << job.output;
   for (const char* how : {"--stages 2", "--pipeline.auto"}) {

@@ -15,6 +15,7 @@
 #include "runtime/checkpoint/layout.h"
 #include "runtime/checkpoint/reader.h"
 #include "tests/distributed/job.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -60,9 +61,9 @@ class Program : public testing::Test {
  protected:
   std::string file(const std::string& text = kSmall) { return scratch_.write("run.toml", text); }
   std::string train(const std::string& options, const std::string& text = kSmall) {
-    return "train " + file(text) + " --overwrite --out " + scratch_.path("run") + " " + options;
+    return "train " + file(text) + " --overwrite --out " + scratch_ / "run" + " " + options;
   }
-  Scratch scratch_{"program"};
+  TemporaryFolder scratch_;
 };
 
 TEST_F(Program, RefusesBadKeys) {
@@ -72,12 +73,12 @@ TEST_F(Program, RefusesBadKeys) {
   expect_refusal(1, train("--micro-batches 0"), 2, {"micro_batches", "0"});
   expect_refusal(1, train("--run.precision fp13"), 2, {"precision", "fp13", "bf16"});
   expect_refusal(1, train("--steps many"), 2, {"steps", "many"});
-  expect_refusal(1, "train " + scratch_.path("absent.toml"), 2, {"absent.toml"});
+  expect_refusal(1, "train " + scratch_ / "absent.toml", 2, {"absent.toml"});
   expect_refusal(1, "trian x.toml", 2, {"trian", "train"});
 }
 
 TEST_F(Program, ProfilesLayersAndLinks) {
-  const std::string out = scratch_.path("profile.json");
+  const std::string out = scratch_ / "profile.json";
   const JobResult job =
       run_penstock(2, "profile " + file() + " --stages 2 --links --profile-out " + out);
   EXPECT_EQ(job.exit_code, 0) << job.output;
@@ -102,14 +103,14 @@ TEST_F(Program, ProfilesLayersAndLinks) {
   EXPECT_EQ(json["links"]["each"][0]["seconds"].size(), json["links"]["bytes"].size());
   expect_refusal(2, "profile " + file() + " --profile-out", 2, {"--profile-out"});
   expect_refusal(2, "profile " + file() + " --links", 2, {"need 1 ranks, but there are 2"});
-  expect_refusal(2, "profile " + file() + " --profile-out " + scratch_.path("no/such/p.json"), 3,
+  expect_refusal(2, "profile " + file() + " --profile-out " + scratch_ / "no/such/p.json", 3,
                  {"no/such/p.json"});
   expect_refusal(1, "profile", 2, {"run file"});
 }
 
 TEST_F(Program, BindingChangesNoBit) {
   const auto bound = [&](const std::string& how) {
-    const std::string out = scratch_.path(how);
+    const std::string out = scratch_ / how;
     const JobResult job = run_penstock(
         2, "train " + file() + " --stages 2 --steps 3 --out " + out + " --run.bind " + how);
     EXPECT_EQ(job.exit_code, 0) << job.output;
@@ -154,14 +155,14 @@ TEST_F(Program, RefusesRanksThatAreNotOneProgram) {
 // A path that only a process which has opened the folder beside it has: as on a host without a
 // shared file system. The second one used to train, and to lose all of it at the first checkpoint.
 TEST_F(Program, NamesTheRankThatDoesNotSeeAFile) {
-  std::filesystem::create_directories(scratch_.path("own"));
+  std::filesystem::create_directories(scratch_ / "own");
   std::string text;
   for (int i = 0; i < 100; ++i) text += "words that only one host has\n";
   (void)scratch_.write("own/input.txt", text);
   const auto seen_by_rank_0 = [&](const std::string& words) {
     const std::string program = "exec " + penstock_program() + " " + words + "'";
     return run_words(PENSTOCK_MPIEXEC " -q --oversubscribe --bind-to none -n 1 sh -c 'exec 9<" +
-                         scratch_.path("own") + "; " + program + " : -n 1 sh -c '" + program,
+                         scratch_ / "own" + "; " + program + " : -n 1 sh -c '" + program,
                      30);
   };
   const JobResult data = seen_by_rank_0(train(
@@ -245,8 +246,8 @@ layers = [
 [data]
 kind = "synthetic"
 )";
-  const std::string mine = "train " + scratch_.write("my_net.toml", text) + " --out " +
-                           scratch_.path("run") + " --stages 2";
+  const std::string mine =
+      "train " + scratch_.write("my_net.toml", text) + " --out " + scratch_ / "run" + " --stages 2";
   expect_refusal(2, mine, 2, {"my_net.toml:13: ", "conv2d"});
   const std::string fits = std::regex_replace(text, std::regex("kernel = 11"), "kernel = 1");
   (void)scratch_.write("my_net.toml", fits);
@@ -257,7 +258,7 @@ TEST_F(Program, RefusesBadData) {
   const auto with_text = [&](const std::string& path) {
     return train("--stages 2 --data.kind text --model.vocabulary 0 --data.train " + path);
   };
-  expect_refusal(2, with_text(scratch_.path("absent.txt")), 2, {"absent.txt"});
+  expect_refusal(2, with_text(scratch_ / "absent.txt"), 2, {"absent.txt"});
   expect_refusal(2, with_text(scratch_.write("empty.txt", "")), 2, {"empty.txt"});
   expect_refusal(2, with_text(scratch_.write("short.txt", "abc")), 2, {"short.txt", "context"});
   const auto with_images = [&](const std::string& path) {
@@ -265,12 +266,12 @@ TEST_F(Program, RefusesBadData) {
   };
   expect_refusal(1, with_images(scratch_.write("broken.tar.zst", "not an archive")), 5,
                  {"broken.tar.zst"});
-  std::filesystem::create_directories(scratch_.path("set/cat"));
-  std::filesystem::create_directories(scratch_.path("set/dog"));
+  std::filesystem::create_directories(scratch_ / "set/cat");
+  std::filesystem::create_directories(scratch_ / "set/dog");
   scratch_.write("set/cat/1.jpg", "\xff\xd8\xff not a picture");
   scratch_.write("set/dog/1.jpg", "\xff\xd8\xff not a picture");
-  expect_refusal(1, with_images(scratch_.path("set")) + " --model.image 3,32,32 --model.classes 2",
-                 5, {"set has no image of the class", "that is not damaged"});
+  expect_refusal(1, with_images(scratch_ / "set") + " --model.image 3,32,32 --model.classes 2", 5,
+                 {"set has no image of the class", "that is not damaged"});
 }
 
 TEST_F(Program, ALossThatIsNotFiniteEndsTheRunOrIsLeftOut) {
@@ -281,8 +282,8 @@ TEST_F(Program, ALossThatIsNotFiniteEndsTheRunOrIsLeftOut) {
                  {"step 2: the loss is not finite, first in the output of layer 'blocks.0', "
                   "micro-batch 0; the weights are as before this step, and saved so",
                   "learning_rate"});
-  EXPECT_TRUE(std::filesystem::exists(scratch_.path("run/checkpoints/step-00000001")));
-  std::filesystem::remove_all(scratch_.path("run"));
+  EXPECT_TRUE(std::filesystem::exists(scratch_ / "run/checkpoints/step-00000001"));
+  std::filesystem::remove_all(scratch_ / "run");
   const JobResult job = run_penstock(2, diverges + " --run.on_nonfinite skip");
   EXPECT_EQ(job.exit_code, 6) << job.output;
   EXPECT_THAT(job.output, HasSubstr("warning: step 11: the loss is not finite"));
@@ -290,7 +291,7 @@ TEST_F(Program, ALossThatIsNotFiniteEndsTheRunOrIsLeftOut) {
 }
 
 TEST_F(Program, LeavesWhatItPromises) {
-  const std::string out = scratch_.path("run");
+  const std::string out = scratch_ / "run";
   const JobResult job = run_penstock(
       2, train("--stages 2 --checkpoint.every 2 --checkpoint.keep 2 --data.validation 0.1 "
                "--data.samples 200 --eval-every 4"));
@@ -312,10 +313,9 @@ TEST_F(Program, LeavesWhatItPromises) {
   EXPECT_GT(summary["checkpoints"]["bytes"], 0);
   EXPECT_GE(summary["checkpoints"]["stall_ms"], 0.0);
   // The effective configuration is itself a run file, and gives the same run.
-  std::filesystem::copy_file(out + "/run.toml", scratch_.path("again.toml"));
-  const std::string again = scratch_.path("again");
-  const JobResult second =
-      run_penstock(2, "train " + scratch_.path("again.toml") + " --out " + again);
+  std::filesystem::copy_file(out + "/run.toml", scratch_ / "again.toml");
+  const std::string again = scratch_ / "again";
+  const JobResult second = run_penstock(2, "train " + scratch_ / "again.toml" + " --out " + again);
   ASSERT_EQ(second.exit_code, 0) << second.output;
   EXPECT_EQ(read_trajectory(out).losses, read_trajectory(again).losses);
 }
@@ -324,23 +324,23 @@ TEST_F(Program, LeavesWhatItPromises) {
 TEST_F(Program, TheProcessorIsMeasuredOnce) {
   namespace fs = std::filesystem;
   const auto speed_of_run = [&](const std::string& more) {
-    const JobResult job = run_words("env XDG_CACHE_HOME=" + scratch_.path("cache") + " " +
-                                        penstock_program() + " " + train(more),
-                                    60);
+    const JobResult job = run_words(
+        "env XDG_CACHE_HOME=" + scratch_ / "cache" + " " + penstock_program() + " " + train(more),
+        60);
     EXPECT_EQ(job.exit_code, 0) << job.output;
-    std::ifstream summary(scratch_.path("run/summary.json"));
+    std::ifstream summary(scratch_ / "run/summary.json");
     return nlohmann::json::parse(summary);
   };
   const nlohmann::json usual = speed_of_run("--run.measure_processor false");
   EXPECT_EQ(usual["peak_from"], "a usual core's, x 1");
-  EXPECT_FALSE(fs::exists(scratch_.path("cache")));
+  EXPECT_FALSE(fs::exists(scratch_ / "cache"));
 
   nlohmann::json first;  // of the run that was left in peace, whose figures are kept
-  for (int attempt = 0; attempt < 20 && !fs::exists(scratch_.path("cache")); ++attempt) {
+  for (int attempt = 0; attempt < 20 && !fs::exists(scratch_ / "cache"); ++attempt) {
     first = speed_of_run("");
   }
   EXPECT_EQ(first["peak_from"], "measured on this processor");
-  const fs::path file = fs::directory_iterator(scratch_.path("cache/penstock"))->path();
+  const fs::path file = fs::directory_iterator(scratch_ / "cache/penstock")->path();
   nlohmann::json kept = nlohmann::json::parse(std::ifstream(file));
   EXPECT_DOUBLE_EQ(first["peak_tflops"], 1e-12 * kept["fp32"]["peak"].get<double>());
   kept["fp32"]["peak"] = 5e12;
@@ -349,7 +349,7 @@ TEST_F(Program, TheProcessorIsMeasuredOnce) {
 }
 
 TEST_F(Program, CheckpointsByTheClock) {
-  const std::string out = scratch_.path("run");
+  const std::string out = scratch_ / "run";
   const JobResult job = run_penstock(
       2, train("--replicas 2 --steps 1000 --checkpoint.minutes 0.0005 --checkpoint.keep 2"));
   ASSERT_EQ(job.exit_code, 0) << job.output;
@@ -363,7 +363,7 @@ TEST_F(Program, CheckpointsByTheClock) {
 }
 
 TEST_F(Program, ACheckpointThatCannotBeWrittenEndsTheRunOrNot) {
-  const std::string out = scratch_.path("run");
+  const std::string out = scratch_ / "run";
   std::filesystem::create_directories(out + "/checkpoints/step-00000004");
   const std::string options = "--stages 2 --checkpoint.every 2 --checkpoint.on_error ";
   expect_refusal(2, train(options + "stop"), 3, {"step-00000004", "move it away"});
@@ -391,7 +391,7 @@ TEST_F(Program, EvaluationDependsOnTheDataOnly) {
     const JobResult job = run_penstock(
         ranks, train("--data.validation 0.3 --data.samples 77 --model.dropout 0.2 " + options));
     EXPECT_EQ(job.exit_code, 0) << job.output;
-    return evaluated_loss(scratch_.path("run"));
+    return evaluated_loss(scratch_ / "run");
   };
   const double one = evaluate(1, "");
   EXPECT_EQ(one, evaluate(2, "--stages 2 --schedule gpipe"));
@@ -404,7 +404,7 @@ TEST_F(Program, EvaluationDependsOnTheDataOnly) {
 // promise.
 TEST_F(Program, OwnNetworkTrainsTheSameOnOneAndTwoRanks) {
   const auto losses = [&](int ranks) {
-    const std::string out = scratch_.path("own" + std::to_string(ranks));
+    const std::string out = scratch_ / ("own" + std::to_string(ranks));
     const JobResult job =
         run_ranks(program_beside("own_network"), ranks,
                   "train " PENSTOCK_SOURCE
@@ -416,8 +416,8 @@ TEST_F(Program, OwnNetworkTrainsTheSameOnOneAndTwoRanks) {
   };
   EXPECT_EQ(losses(1), losses(2));
   expect_refusal(
-      1, "train " PENSTOCK_SOURCE "/launch/examples/own_network.toml --out " + scratch_.path("run"),
-      2, {"model.kind", "own_network.cpp"});
+      1, "train " PENSTOCK_SOURCE "/launch/examples/own_network.toml --out " + scratch_ / "run", 2,
+      {"model.kind", "own_network.cpp"});
 }
 
 // From the third step on: no memory from the system, no primitive. Many micro-batches: spare memory
@@ -428,7 +428,7 @@ TEST_F(Program, SteadyStateMakesNothingNew) {
                           "--schedule gpipe --micro-batches 32"}) {
     const JobResult job = run_penstock(2, train(std::string("--stages 2 --steps 12 ") + how));
     ASSERT_EQ(job.exit_code, 0) << job.output;
-    const auto summary = nlohmann::json::parse(read_file(scratch_.path("run") + "/summary.json"));
+    const auto summary = nlohmann::json::parse(read_file(scratch_ / "run/summary.json"));
     for (const auto& rank : summary["ranks_detail"]) {
       EXPECT_EQ(rank["allocations_per_step"], 0) << how;
       EXPECT_EQ(rank["primitives_per_step"], 0) << how;
@@ -438,7 +438,7 @@ TEST_F(Program, SteadyStateMakesNothingNew) {
 
 // It used to be lost, and the exit code 0.
 TEST_F(Program, SaysSoWhenItsAnswerCannotBeWritten) {
-  const std::string errors = scratch_.path("errors");
+  const std::string errors = scratch_ / "errors";
   for (const std::string arguments : {"--help", "schedule --stages 2 --micro-batches 2", "info"}) {
     const std::string command = penstock_program() + " " + arguments + " >/dev/full 2>" + errors;
     EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 3) << arguments;
@@ -449,16 +449,16 @@ TEST_F(Program, SaysSoWhenItsAnswerCannotBeWritten) {
 TEST_F(Program, ARankThatIsKilledEndsTheJobSoon) {
   for (size_t victim : {0U, 2U}) {
     const std::string arguments = train("--stages 3 --steps 100000000");
-    const JobResult job = run_and_signal(3, arguments, scratch_.path("run"), SIGKILL, victim);
+    const JobResult job = run_and_signal(3, arguments, scratch_ / "run", SIGKILL, victim);
     EXPECT_NE(job.exit_code, 0);
     EXPECT_LT(job.seconds, 3.0) << "rank " << victim;
-    std::filesystem::remove_all(scratch_.path("run"));
+    std::filesystem::remove_all(scratch_ / "run");
   }
 }
 
 TEST_F(Program, ARankThatIsStoppedIsNamedWithWhatItWasInAndEndsTheJob) {
   const std::string arguments = train("--stages 3 --steps 100000000 --run.wait_limit 0.5");
-  const JobResult job = run_and_signal(3, arguments, scratch_.path("run"), SIGSTOP, 1);
+  const JobResult job = run_and_signal(3, arguments, scratch_ / "run", SIGSTOP, 1);
   EXPECT_EQ(job.exit_code, 4);
   EXPECT_LT(job.seconds, 0.5 + 1.0 + 1.0) << "the limit, what a report may take, and mpirun's part";
   EXPECT_THAT(job.output, HasSubstr("penstock: rank 1 (host "));
@@ -476,7 +476,7 @@ TEST_F(Program, ARankThatIsStoppedIsNamedWithWhatItWasInAndEndsTheJob) {
   EXPECT_THAT(job.output,
               testing::ContainsRegex("rank 0 [(]host [^)]*[)].* waits for(: (all ranks|the ranks "
                                      "of replica 0)| the gradient of stage 1)"));
-  const size_t path = lines[0].find(scratch_.path("run/hang-"));
+  const size_t path = lines[0].find(scratch_ / "run/hang-");
   ASSERT_NE(path, std::string::npos) << lines[0];
   const auto diaries =
       nlohmann::json::parse(read_file(lines[0].substr(path, lines[0].find(".json") + 5 - path)));

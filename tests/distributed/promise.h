@@ -11,6 +11,7 @@
 #include <string>
 
 #include "tests/distributed/job.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 
@@ -56,15 +57,15 @@ threads = 1
 seed = 7
 )";
 
-[[nodiscard]] inline std::string write_run_file(const Scratch& scratch,
+[[nodiscard]] inline std::string write_run_file(const TemporaryFolder& scratch,
                                                 const NamedNetwork& network) {
   return scratch.write("run.toml",
                        std::string(network.run_file) + "[data]\n" + network.data + kCommon);
 }
 
-[[nodiscard]] inline Trajectory train(const Scratch& scratch, const std::string& run_file,
+[[nodiscard]] inline Trajectory train(const TemporaryFolder& scratch, const std::string& run_file,
                                       int ranks, const std::string& options) {
-  const std::string out = scratch.path("run");
+  const std::string out = scratch / "run";
   std::filesystem::remove_all(out);
   const JobResult job =
       run_penstock(ranks, "train " + run_file + " --overwrite --out " + out + " " + options);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/distributed/job.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -33,8 +34,8 @@ Json embedded_data(const std::string& html) {
 }
 
 TEST(Reports, OfARunSayWhatItsSummarySays) {
-  const Scratch scratch("report");
-  const std::string out = scratch.path("run");
+  const TemporaryFolder scratch;
+  const std::string out = scratch / "run";
   const JobResult run =
       run_penstock(2, "train " + scratch.write("run.toml", kReported) + " --out " + out);
   ASSERT_EQ(run.exit_code, 0) << run.output;
@@ -55,7 +56,7 @@ TEST(Reports, OfARunSayWhatItsSummarySays) {
 }
 
 TEST(Reports, RefuseWhatIsNoRun) {
-  const Scratch scratch("no-report");
+  const TemporaryFolder scratch;
   const JobResult report = run_alone("report " + scratch.path());
   EXPECT_EQ(report.exit_code, 2);
   EXPECT_THAT(report.output, HasSubstr("penstock: error: " + scratch.path() + "/metrics.jsonl"));

@@ -11,6 +11,7 @@
 
 #include "runtime/checkpoint/reader.h"
 #include "tests/distributed/promise.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -142,8 +143,7 @@ std::string step_directory(const std::string& out, int step) {
 class Runs {
  public:
   explicit Runs(const Case& subject)
-      : scratch_(std::string("resume-") + subject.name),
-        run_file_(scratch_.write("run.toml", std::string(subject.run_file) + kRest)),
+      : run_file_(scratch_.write("run.toml", std::string(subject.run_file) + kRest)),
         options_(" --steps " + std::to_string(kEnd) + " --checkpoint.every " +
                  std::to_string(kStop) + (subject.exact ? " --reduction exact" : "")) {}
 
@@ -169,7 +169,7 @@ class Runs {
                                     saved() + " " + words(out, grid), 120);
     ASSERT_EQ(job.exit_code, 0) << options_of(grid) << "\n" << job.output;
   }
-  [[nodiscard]] std::string path(const std::string& out) const { return scratch_.path(out); }
+  [[nodiscard]] std::string path(const std::string& out) const { return scratch_ / out; }
   [[nodiscard]] std::string saved() const { return step_directory(path("whole"), kStop); }
 
  private:
@@ -177,7 +177,7 @@ class Runs {
     return run_file_ + options_ + options_of(grid) + " --out " + path(out);
   }
 
-  Scratch scratch_;
+  TemporaryFolder scratch_;
   std::string run_file_, options_;
 };
 

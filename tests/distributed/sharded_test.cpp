@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/distributed/promise.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -105,7 +106,7 @@ class Sharded : public testing::TestWithParam<SharedCase> {
   const std::string threads_ =
       case_.replicas == kThree ? " --run.threads 2 --model.vocabulary 1001 " : " ";
   const bool exact_ = std::string(case_.name).ends_with("exact_norms");
-  Scratch scratch_{std::string("sharded-") + case_.name};
+  TemporaryFolder scratch_;
   std::string run_file_ = scratch_.write(
       "run.toml", std::string(exact_ ? kResNet : kTransformer) + case_.run_file + kSharedRest);
 
@@ -120,9 +121,9 @@ class Sharded : public testing::TestWithParam<SharedCase> {
 TEST_P(Sharded, GivesTheBitsOfUnsharedUpdatesWithAShareOfTheirState) {
   int64_t parameters = 0;
   const Trajectory whole = trained(case_.stages, case_.replicas, "--optimizer.sharded false");
-  const std::vector<int64_t> all = optimizer_bytes(scratch_.path("run"), &parameters);
+  const std::vector<int64_t> all = optimizer_bytes(scratch_ / "run", &parameters);
   const Trajectory shared = trained(case_.stages, case_.replicas, "");
-  const std::vector<int64_t> own = optimizer_bytes(scratch_.path("run"), &parameters);
+  const std::vector<int64_t> own = optimizer_bytes(scratch_ / "run", &parameters);
   ASSERT_EQ(whole.losses.size(), 4U);
   expect_same_bits(whole, shared, "shared");
   // A granule over, in the tensor that averages pass through too, one more for what is tied, and
@@ -139,22 +140,22 @@ TEST_P(Sharded, GivesTheBitsOfUnsharedUpdatesWithAShareOfTheirState) {
 
 // The files of both kinds of runs are the same (above), so this is the other way round, too.
 TEST(ShardedResume, GoesOnUnsharedAndAtAnotherNumberOfReplicas) {
-  const Scratch scratch("sharded-resume");
+  const TemporaryFolder scratch;
   const std::string run_file =
       scratch.write("run.toml", std::string(kTransformer) + kShared[0].run_file + kSharedRest);
   const auto run = [&](const std::string& out, int replicas, const std::string& more) {
     const JobResult job = run_penstock(
         replicas, "train " + run_file + " --reduction exact --replicas " +
                       std::to_string(replicas) + " --micro-batches " +
-                      std::to_string(8 / replicas) + " --out " + scratch.path(out) + " " + more);
+                      std::to_string(8 / replicas) + " --out " + scratch / out + " " + more);
     EXPECT_EQ(job.exit_code, 0) << job.output;
-    return job.exit_code == 0 ? read_trajectory(scratch.path(out)) : Trajectory{};
+    return job.exit_code == 0 ? read_trajectory(scratch / out) : Trajectory{};
   };
   Trajectory whole = run("whole", 2, "");
   ASSERT_EQ(whole.losses.size(), 4U);
   for (auto* all : {&whole.losses, &whole.gradient_norms})
     all->erase(all->begin(), all->begin() + 2);
-  const std::string resume = "--resume " + scratch.path("whole/checkpoints/step-00000002");
+  const std::string resume = "--resume " + scratch / "whole/checkpoints/step-00000002";
   expect_same_bits(whole, run("unshared", 2, resume + " --optimizer.sharded false"), "unshared");
   expect_same_bits(whole, run("four", 4, resume), "four replicas");
 }

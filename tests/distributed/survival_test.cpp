@@ -16,6 +16,7 @@
 
 #include "runtime/checkpoint/reader.h"
 #include "tests/distributed/job.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -106,9 +107,9 @@ class Survival : public testing::Test {
     EXPECT_FALSE(std::filesystem::exists(out_ + "/run.lock"));
   }
 
-  Scratch scratch_{"survival"};
+  TemporaryFolder scratch_;
   std::string file_ = scratch_.write("run.toml", kSurvivor);
-  std::string out_ = scratch_.path("run");
+  std::string out_ = scratch_ / "run";
   std::future<JobResult> job_;
 };
 
@@ -232,11 +233,11 @@ TEST_F(Survival, SuperviseGoesOnWithTheRanksThatAreLeft) {
 
 // With an input that never says anything: whoever waits for it first waits for ever.
 TEST_F(Survival, WhatIsWrongIsSaidBeforeInputIsWaitedFor) {
-  const std::string input = scratch_.path("input");
+  const std::string input = scratch_ / "input";
   ASSERT_EQ(mkfifo(input.c_str(), 0600), 0);
   const std::string silent = " 0<>" + input;
   for (const char* command : {"generate ", "translate "}) {
-    const JobResult no_file = run_alone(command + scratch_.path("absent.toml") + silent, 20);
+    const JobResult no_file = run_alone(command + scratch_ / "absent.toml" + silent, 20);
     EXPECT_EQ(no_file.exit_code, 2) << no_file.output;
     EXPECT_THAT(no_file.output, HasSubstr("absent.toml"));
   }

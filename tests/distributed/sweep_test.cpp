@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "tests/distributed/job.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -49,7 +50,7 @@ class SweepRuns : public testing::Test {
   // Not by a shell, so that signals reach it and it alone.
   pid_t start(const std::string& file, const std::string& out) const {
     const std::string program = penstock_program();
-    const std::string log = scratch_.path("log");
+    const std::string log = scratch_ / "log";
     const pid_t process = fork();
     if (process != 0) return process;
     const int to = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
@@ -95,17 +96,17 @@ class SweepRuns : public testing::Test {
     }
     return text;
   }
-  [[nodiscard]] std::string log() const { return read_file(scratch_.path("log")); }
+  [[nodiscard]] std::string log() const { return read_file(scratch_ / "log"); }
 
-  Scratch scratch_{"sweep"};
+  TemporaryFolder scratch_;
   std::string run_file_ = scratch_.write("run.toml", kSweptRun);
   std::string file_ = scratch_.write(
       "sweep.toml", sweep_text(PENSTOCK_MPIEXEC " -q --oversubscribe --bind-to none -n {ranks}"));
 };
 
 TEST_F(SweepRuns, ADisturbedSweepEndsWithTheTableOfAnUndisturbedOne) {
-  const std::string calm = scratch_.path("calm");
-  const std::string rough = scratch_.path("rough");
+  const std::string calm = scratch_ / "calm";
+  const std::string rough = scratch_ / "rough";
   const End undisturbed = run(file_, calm);
   ASSERT_EQ(undisturbed.exit_code, 0) << log();
   EXPECT_THAT(undisturbed.table, HasSubstr(",skipped,\"99 stages need at least as many layers"));
@@ -150,7 +151,7 @@ TEST_F(SweepRuns, AKilledSweepTakesItsRanksWithIt) {
   const std::string file =
       scratch_.write("endless.toml", "[sweep]\nrun = \"run.toml\"\nlauncher = \"" PENSTOCK_MPIEXEC
                                      " -q --bind-to none -n {ranks}\"\n[set]\nsteps = 100000000\n");
-  const std::string out = scratch_.path("endless");
+  const std::string out = scratch_ / "endless";
   EXPECT_EQ(run(file, out, "k1-d1-m2-1f1b", SIGKILL).exit_code, 128 + SIGKILL);
   for (int i = 0; i < 1000 && processes_of(out) > 0; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -9,6 +9,7 @@
 #include "runtime/schedule/generators/known_schedules.h"
 #include "runtime/schedule/lower.h"
 #include "tests/distributed/job.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -79,7 +80,7 @@ class TraceFile : public testing::Test {
  protected:
   // The run's trace.json, "" when there is none.
   std::string train(int ranks, const std::string& options) {
-    const std::string out = scratch_.path("run");
+    const std::string out = scratch_ / "run";
     std::filesystem::remove_all(out);
     const JobResult job = run_penstock(ranks, "train " + scratch_.write("run.toml", kSmall) +
                                                   " --overwrite --out " + out + " " + options);
@@ -87,7 +88,7 @@ class TraceFile : public testing::Test {
     const std::string file = out + "/trace.json";
     return std::filesystem::exists(file) ? read_file(file) : "";
   }
-  Scratch scratch_{"trace"};
+  TemporaryFolder scratch_;
 };
 
 void expect_one_after_another(const std::vector<Event>& events) {

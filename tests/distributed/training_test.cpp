@@ -9,6 +9,7 @@
 #include "runtime/schedule/generators/known_schedules.h"
 #include "runtime/schedule/text/csv.h"
 #include "tests/distributed/promise_networks.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -30,7 +31,7 @@ constexpr int network_on_diagonal(int schedule, int mode, int ranks) {
 TEST_P(EverySchedule, AndRecomputeModeGivesTheBitsOfOneRank) {
   const auto [place, ranks] = GetParam();
   const NamedNetwork& network = kNetworks[place];
-  const Scratch scratch("schedules-" + std::string(network.name) + std::to_string(ranks));
+  const TemporaryFolder scratch;
   const std::string run_file = write_run_file(scratch, network);
   const Trajectory one = train(scratch, run_file, 1, "--schedule gpipe --recompute none");
   ASSERT_EQ(one.losses.size(), 10U);
@@ -75,7 +76,7 @@ TEST(Diagonal, HasEveryNetworkWithEveryScheduleModeAndNumberOfRanks) {
 }
 
 TEST_P(Promise, RecomputeModesOfOneRankGiveTheSameBits) {
-  const Scratch scratch(std::string("promise-") + GetParam().name);
+  const TemporaryFolder scratch;
   const std::string run_file = write_run_file(scratch, GetParam());
   const Trajectory one = train(scratch, run_file, 1, "--schedule gpipe --recompute none");
   for (const char* options : {"--recompute none", "--recompute stage", "--recompute layer"}) {
@@ -85,7 +86,7 @@ TEST_P(Promise, RecomputeModesOfOneRankGiveTheSameBits) {
 
 // Where the processor has no bf16 it is emulated (launch/test.sh --isa AVX512_CORE): either way.
 TEST_P(EveryNetwork, InHalfPrecisionGivesTheSameBits) {
-  const Scratch scratch(std::string("half-") + GetParam().name);
+  const TemporaryFolder scratch;
   const std::string run_file = write_run_file(scratch, GetParam());
   const std::string half = "--run.precision bf16 --steps 5 ";
   const Trajectory one = train(scratch, run_file, 1, half + "--schedule gpipe --recompute none");
@@ -99,7 +100,7 @@ TEST_P(EveryNetwork, InHalfPrecisionGivesTheSameBits) {
 
 // The schedule of a user: what a generator writes, read back from a file.
 TEST_P(Promise, ScheduleFromAFileGivesTheSameBits) {
-  const Scratch scratch(std::string("file-") + GetParam().name);
+  const TemporaryFolder scratch;
   const std::string run_file = write_run_file(scratch, GetParam());
   const std::string csv = scratch.write("mine.csv", to_csv(make_schedule("zb-v", 2, 3)));
   expect_same_bits(train(scratch, run_file, 1, "--schedule gpipe"),
@@ -108,7 +109,7 @@ TEST_P(Promise, ScheduleFromAFileGivesTheSameBits) {
 
 // The comparison above must be able to fail: another seed is another result.
 TEST_P(Promise, AnotherSeedIsAnotherResult) {
-  const Scratch scratch(std::string("seed-") + GetParam().name);
+  const TemporaryFolder scratch;
   const std::string run_file = write_run_file(scratch, GetParam());
   const Trajectory a = train(scratch, run_file, 1, "");
   const Trajectory b = train(scratch, run_file, 1, "--seed 8");
@@ -117,7 +118,7 @@ TEST_P(Promise, AnotherSeedIsAnotherResult) {
 }
 
 TEST_P(EveryNetwork, ReplicasChangeTheLossByRoundingOnly) {
-  const Scratch scratch(std::string("replicas-") + GetParam().name);
+  const TemporaryFolder scratch;
   const std::string run_file = write_run_file(scratch, GetParam());
   const Trajectory one = train(scratch, run_file, 1, "--micro-batches 4");
   for (int replicas : {2, 4}) {
@@ -133,7 +134,7 @@ TEST_P(EveryNetwork, ReplicasChangeTheLossByRoundingOnly) {
 // Wherever a translation model is cut: inside the encoder, behind it, inside the decoder, before
 // the loss.
 TEST(Translation, CutsAnywhereIntoTheSameBits) {
-  const Scratch scratch("translation-cuts");
+  const TemporaryFolder scratch;
   const std::string run_file = write_run_file(scratch, kNetworks[1]);
   const Trajectory one = train(scratch, run_file, 1, "--schedule gpipe --steps 3");
   constexpr int kLayers = 9;  // embeddings, 2 blocks and a norm of each side, the loss
@@ -146,7 +147,7 @@ TEST(Translation, CutsAnywhereIntoTheSameBits) {
 
 // What travels in half the bytes is rounded where the network is cut, and nowhere else.
 TEST(Wire, NarrowGivesOneResultForOneCut) {
-  const Scratch scratch("wire");
+  const TemporaryFolder scratch;
   const std::string run_file = write_run_file(scratch, kNetworks[1]);
   const std::string wire = "--wire bf16 --steps 4 --schedule ";
   const Trajectory full = train(scratch, run_file, 1, "--steps 4");
@@ -165,7 +166,7 @@ TEST(Wire, NarrowGivesOneResultForOneCut) {
 // 4 MB of gradients a layer, so that a stage has several buckets, which are summed while the
 // backward goes on: none is forgotten, and with as many replicas the bits are the same again.
 TEST(Replicas, AddUpBucketByBucketTheSameBits) {
-  const Scratch scratch("buckets");
+  const TemporaryFolder scratch;
   const std::string run_file = write_run_file(scratch, {"mlp", R"([model]
 kind = "mlp"
 input = [64]

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/distributed/promise.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -112,13 +113,13 @@ class Transfer : public testing::TestWithParam<Case> {};
 
 TEST_P(Transfer, GivesTheBitsOfOneRankAndKeepsWhatIsFrozen) {
   const Case& c = GetParam();
-  const Scratch scratch(std::string("transfer-") + c.network.name);
+  const TemporaryFolder scratch;
   const std::string run_file = write_run_file(scratch, c.network);
   const Trajectory source = train(scratch, run_file, 3, "--stages 3 --steps 3");
   ASSERT_FALSE(source.tensors.empty());
-  std::filesystem::rename(scratch.path("run"), scratch.path("source"));
+  std::filesystem::rename(scratch / "run", scratch / "source");
 
-  const std::string how = std::string("--steps 4 --seed 9 --init ") + scratch.path("source") +
+  const std::string how = std::string("--steps 4 --seed 9 --init ") + scratch / "source" +
                           " --init.skip '" + c.skip + "' --freeze '" + c.freeze + "' " + c.head +
                           " ";
   const Trajectory one = train(scratch, run_file, 1, how + "--schedule gpipe --recompute none");
@@ -150,13 +151,13 @@ TEST_P(Transfer, GivesTheBitsOfOneRankAndKeepsWhatIsFrozen) {
 
 TEST_P(Transfer, OfReplicasGivesTheSameBitsForEveryK) {
   const Case& c = GetParam();
-  const Scratch scratch(std::string("transfer-replicas-") + c.network.name);
+  const TemporaryFolder scratch;
   const std::string run_file = write_run_file(scratch, c.network);
   (void)train(scratch, run_file, 1, "--steps 2");
-  std::filesystem::rename(scratch.path("run"), scratch.path("source"));
-  const std::string how = std::string("--steps 3") + kThreeByTwo + "--init " +
-                          scratch.path("source") + " --init.skip '" + c.skip + "' --freeze '" +
-                          c.freeze + "' " + c.head + " ";
+  std::filesystem::rename(scratch / "run", scratch / "source");
+  const std::string how = std::string("--steps 3") + kThreeByTwo + "--init " + scratch / "source" +
+                          " --init.skip '" + c.skip + "' --freeze '" + c.freeze + "' " + c.head +
+                          " ";
   const Trajectory one = train(scratch, run_file, kThree, how);
   for (const char* options : {"--recompute layer", "--schedule zb-h1 --recompute none"}) {
     expect_same_bits(one, train(scratch, run_file, 2 * kThree, how + "--stages 2 " + options),
@@ -172,12 +173,12 @@ class Init : public testing::Test {
  protected:
   Init() {
     (void)train(scratch_, run_file_, 1, "--steps 2");
-    std::filesystem::rename(scratch_.path("run"), source_);
+    std::filesystem::rename(scratch_ / "run", source_);
   }
   JobResult start(const std::string& options, int ranks = 1) const {
     return run_penstock(ranks, "train " + run_file_ + " --steps 1 --overwrite --out " +
-                                   scratch_.path("run") + " --stages " + std::to_string(ranks) +
-                                   " " + options);
+                                   scratch_ / "run" + " --stages " + std::to_string(ranks) + " " +
+                                   options);
   }
   void refuses(const std::string& options, const std::vector<std::string>& words) const {
     const JobResult job = start(options, 2);
@@ -186,12 +187,12 @@ class Init : public testing::Test {
     EXPECT_THAT(job.output, Not(HasSubstr("step 1/1")));
   }
   [[nodiscard]] nlohmann::json summary() const {
-    return nlohmann::json::parse(read_file(scratch_.path("run/summary.json")));
+    return nlohmann::json::parse(read_file(scratch_ / "run/summary.json"));
   }
 
-  Scratch scratch_{"init"};
+  TemporaryFolder scratch_;
   std::string run_file_ = write_run_file(scratch_, {"resnet", kResNet});
-  std::string source_ = scratch_.path("source");
+  std::string source_ = scratch_ / "source";
 };
 
 TEST_F(Init, LoadsEveryTensorOfTheSameNetworkFromARunOrACheckpoint) {
@@ -200,7 +201,7 @@ TEST_F(Init, LoadsEveryTensorOfTheSameNetworkFromARunOrACheckpoint) {
     const JobResult job = start("--optimizer.learning_rate 1e-30 --init " + path, 2);
     ASSERT_EQ(job.exit_code, 0) << job.output;
     EXPECT_THAT(job.output, HasSubstr("source/checkpoints/step-00000002"));
-    const Trajectory run = read_trajectory(scratch_.path("run"));
+    const Trajectory run = read_trajectory(scratch_ / "run");
     int equal = 0;
     for (const auto& [name, bytes] : source.tensors) {
       if (!source.tensors.contains(name + ".average")) continue;
@@ -231,7 +232,7 @@ TEST_F(Init, CountsWhatIsSkippedMissingAndUnused) {
 
 // More layers than the source has, or fewer.
 TEST(InitOfAnotherDepth, NamesWhatIsMissingAndWhatIsUnused) {
-  const Scratch scratch("init-depth");
+  const TemporaryFolder scratch;
   const auto run_file = [&](int layers) {
     return write_run_file(scratch, {"mlp", ("[model]\nkind = \"mlp\"\ninput = [9]\nclasses = 3\n"
                                             "hidden = 8\nlayers = " +
@@ -239,10 +240,10 @@ TEST(InitOfAnotherDepth, NamesWhatIsMissingAndWhatIsUnused) {
                                                .c_str()});
   };
   (void)train(scratch, run_file(3), 1, "--steps 1");
-  std::filesystem::rename(scratch.path("run"), scratch.path("source"));
+  std::filesystem::rename(scratch / "run", scratch / "source");
   const auto init = [&](int layers) {
-    (void)train(scratch, run_file(layers), 1, "--steps 1 --init " + scratch.path("source"));
-    return nlohmann::json::parse(read_file(scratch.path("run/summary.json"))).at("init");
+    (void)train(scratch, run_file(layers), 1, "--steps 1 --init " + scratch / "source");
+    return nlohmann::json::parse(read_file(scratch / "run/summary.json")).at("init");
   };
   using Names = std::vector<std::string>;
   EXPECT_EQ(init(4).at("missing").get<Names>(), (Names{"hidden.3.weight", "hidden.3.bias"}));
@@ -259,7 +260,7 @@ TEST_F(Init, RefusesWhatDoesNotFit) {
   refuses("--freeze '*.running_mean'", {"optimizer.freeze", "'*.running_mean'"});
   refuses("--freeze '*'", {"optimizer.freeze leaves nothing to train"});
   refuses("--init " + scratch_.path(), {"neither a run directory", "nor a checkpoint"});
-  refuses("--init " + scratch_.path("nowhere"), {"nowhere"});
+  refuses("--init " + scratch_ / "nowhere", {"nowhere"});
   refuses("--init.skip 'classifier.*'", {"'init.skip'", "--init PATH"});
   refuses("--init " + source_ + " --model.kind mlp --init.skip 'classifier.*'",
           {"no tensor for this network"});

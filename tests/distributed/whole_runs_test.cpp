@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/distributed/promise.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -50,8 +51,8 @@ class WholeRun : public testing::Test {
   }
   [[nodiscard]] std::string run_file() const { return directory_ + "/run.toml"; }
 
-  const Scratch scratch_{"whole-run"};
-  const std::string directory_ = scratch_.path("run");
+  const TemporaryFolder scratch_;
+  const std::string directory_ = scratch_ / "run";
 };
 
 TEST_F(WholeRun, OfTextThatIsGeneratedFrom) {
@@ -80,11 +81,11 @@ TEST_F(WholeRun, OfTranslationByReplicas) {
         "[model]\nkind = \"transformer-nmt\"\nlayers = 2\nwidth = 24\nheads = 2\ncontext = 24\n"
         "tied_embedding = true\n[data]\nkind = \"parallel\"\npairs = [\"en-de\"]\n"
         "vocabulary_size = 36\nvalidation = 0.2\ntrain = \"" +
-            scratch_.path("train.{language}") + "\"\n",
+            scratch_ / "train.{language}" + "\"\n",
         "--stages 2 --replicas 2 --schedule 1f1b --recompute stage");
   run(2, "eval " + run_file() + " --stages 2 --replicas 1");
   run(1, "translate " + run_file() + " --stages 1 --replicas 1 --to de --beam 2 <" +
-             scratch_.path("train.en"));
+             scratch_ / "train.en");
 }
 
 TEST_F(WholeRun, OfImagesWithTwoLosses) {

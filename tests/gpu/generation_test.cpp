@@ -4,6 +4,7 @@
 
 #include "kernels/device.h"
 #include "tests/distributed/job.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -32,18 +33,18 @@ TEST(GpuGeneration, IsTheSameHoweverItIsComputed) {
   if (cuda_devices().empty()) {
     GTEST_SKIP() << "no GPU: the CUDA backend sees no device, or was not built";
   }
-  const Scratch scratch("gpu-generation");
+  const TemporaryFolder scratch;
   std::string text;
   for (int i = 0; i < 40; ++i) text += i % 3 == 0 ? "ab bc cd\n" : "de ad\n";
-  const JobResult learnt = run_penstock(1, "train " + scratch.write("run.toml", kRunFile) +
-                                               " --data.train " + scratch.write("text", text) +
-                                               " --overwrite --out " + scratch.path("run"));
+  const JobResult learnt =
+      run_penstock(1, "train " + scratch.write("run.toml", kRunFile) + " --data.train " +
+                          scratch.write("text", text) + " --overwrite --out " + scratch / "run");
   ASSERT_EQ(learnt.exit_code, 0) << learnt.output;
   const auto written = [&](int ranks, const std::string& options) {
-    const std::string errors = scratch.path("errors");
-    const JobResult job = run_penstock(
-        ranks, "generate " + scratch.path("run") + "/run.toml --prompt ab --prompt 'cd\nd' " +
-                   "--samples 3 --tokens 14 " + options + " 2>" + errors + " | cat");
+    const std::string errors = scratch / "errors";
+    const JobResult job =
+        run_penstock(ranks, "generate " + scratch / "run/run.toml --prompt ab --prompt 'cd\nd' " +
+                                "--samples 3 --tokens 14 " + options + " 2>" + errors + " | cat");
     EXPECT_EQ(read_file(errors).find("error"), std::string::npos) << read_file(errors);
     return job.output;
   };

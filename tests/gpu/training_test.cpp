@@ -13,6 +13,7 @@
 #include "tests/distributed/job.h"
 #include "tests/gpu/emulated.h"
 #include "tests/gpu/networks.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -20,19 +21,18 @@ namespace {
 // Several ranks on one GPU, and messages through host memory.
 constexpr const char* kShared = " --link mpi-staged --allow-gpu-sharing";
 
-std::string run_file_of(const Scratch& scratch, const GpuNetwork& network) {
+std::string run_file_of(const TemporaryFolder& scratch, const GpuNetwork& network) {
   const std::string model = kEmulated ? network.toy : network.real;
   return scratch.write("run.toml", "[model]\n" + model + "[data]\n" + network.data + kCommon);
 }
 
-Trajectory train(const Scratch& scratch, const std::string& run_file, int ranks,
+Trajectory train(const TemporaryFolder& scratch, const std::string& run_file, int ranks,
                  const std::string& options) {
-  std::filesystem::remove_all(scratch.path("run"));
+  std::filesystem::remove_all(scratch / "run");
   const JobResult job = run_penstock(
-      ranks, "train " + run_file + " --overwrite --out " + scratch.path("run") + " " + options,
-      200);
+      ranks, "train " + run_file + " --overwrite --out " + scratch / "run" + " " + options, 200);
   EXPECT_EQ(job.exit_code, 0) << options << "\n" << job.output;
-  return job.exit_code == 0 ? read_trajectory(scratch.path("run")) : Trajectory{};
+  return job.exit_code == 0 ? read_trajectory(scratch / "run") : Trajectory{};
 }
 
 class GpuTraining : public testing::TestWithParam<GpuNetwork> {
@@ -49,20 +49,18 @@ class GpuTraining : public testing::TestWithParam<GpuNetwork> {
   }
   // Moves the last run out of the way of the next; where it is then.
   [[nodiscard]] std::string keep_last(const std::string& name) const {
-    std::filesystem::rename(scratch_.path("run"), scratch_.path(name));
-    return scratch_.path(name);
+    std::filesystem::rename(scratch_ / "run", scratch_ / name);
+    return scratch_ / name;
   }
   // Of the last run.
   [[nodiscard]] nlohmann::json summary() const {
-    return nlohmann::json::parse(read_file(scratch_.path("run") + "/summary.json"));
+    return nlohmann::json::parse(read_file(scratch_ / "run/summary.json"));
   }
   static inline const int kSteps = kEmulated ? 3 : 10;
 
  private:
   // Tests of one program run side by side.
-  const Scratch scratch_{std::string("gpu-") +
-                         testing::UnitTest::GetInstance()->current_test_info()->name() +
-                         GetParam().name};
+  const TemporaryFolder scratch_;
   const std::string run_file_ = run_file_of(scratch_, GetParam());
 };
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "tests/distributed/job.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -25,13 +26,12 @@ class FaultyDevice : public testing::Test {
   JobResult train(const char* variable, const char* value, int ranks,
                   const std::string& options = "") {
     setenv(variable, value, 1);
-    JobResult job =
-        run_penstock(ranks,
-                     "train " + scratch_.write("run.toml", kFaultedRun) + " --overwrite --out " +
-                         scratch_.path("run") +
-                         " --device cuda --link mpi-staged --allow-gpu-sharing --stages " +
-                         std::to_string(ranks) + " " + options,
-                     60);
+    JobResult job = run_penstock(
+        ranks,
+        "train " + scratch_.write("run.toml", kFaultedRun) + " --overwrite --out " +
+            scratch_ / "run" + " --device cuda --link mpi-staged --allow-gpu-sharing --stages " +
+            std::to_string(ranks) + " " + options,
+        60);
     unsetenv(variable);
     return job;
   }
@@ -40,7 +40,7 @@ class FaultyDevice : public testing::Test {
     EXPECT_TRUE(job.exit_code == code || (ranks > 1 && job.exit_code != 0))
         << job.exit_code << ": " << job.output;
   }
-  const Scratch scratch_{"faulty-device"};
+  const TemporaryFolder scratch_;
 };
 
 TEST_F(FaultyDevice, WithTooLittleMemorySaysSo) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tests/distributed/job.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -38,13 +39,13 @@ micro_batch_size = 2
 threads = 1
 steps = 1
 )");
-    return run_ranks(
-        program, ranks,
-        "train " + run_file + " --overwrite --out " + scratch_.path("run") + " " + options, 280);
+    return run_ranks(program, ranks,
+                     "train " + run_file + " --overwrite --out " + scratch_ / "run" + " " + options,
+                     280);
   }
 
  private:
-  Scratch scratch_{"mixed_runs"};
+  TemporaryFolder scratch_;
 };
 
 TEST_F(MixedRuns, StagesMayBeOnDifferentKindsOfDevice) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tests/distributed/promise.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -59,13 +60,13 @@ class NcclRuns : public testing::Test {
   }
   [[nodiscard]] std::string arguments(const std::string& options) const {
     return "train " + scratch_.write("run.toml", kRunFile) + " --overwrite --out " +
-           scratch_.path("run") + " --checkpoint.last false --link nccl " + options;
+           scratch_ / "run" + " --checkpoint.last false --link nccl " + options;
   }
   // To the last checkpoint.
   [[nodiscard]] Trajectory train_there(int ranks, const std::string& options) const {
     return penstock::train(scratch_, scratch_.write("run.toml", kRunFile), ranks, options);
   }
-  Scratch scratch_{"nccl_runs"};
+  TemporaryFolder scratch_;
 };
 
 // Some of the first messages have passed, and then nothing comes any more.
@@ -90,9 +91,8 @@ TEST_F(NcclRuns, ARankThatDiesIsReportedInNcclsWords) {
 // The GPUs' queues hold the whole step; what the report names is what they have come to.
 TEST_F(NcclRuns, ARankThatIsStoppedIsNamedWithWhatItsGpuWasIn) {
   const Setting devices("PENSTOCK_HOST_CUDA_DEVICES", "2");
-  const JobResult job =
-      run_and_signal(2, arguments("--stages 2 --steps 100000 --run.wait_limit 0.5"),
-                     scratch_.path("run"), SIGSTOP, 1);
+  const JobResult job = run_and_signal(
+      2, arguments("--stages 2 --steps 100000 --run.wait_limit 0.5"), scratch_ / "run", SIGSTOP, 1);
   EXPECT_EQ(job.exit_code, 4) << job.output;
   EXPECT_LT(job.seconds, 0.5 + 1.0 + 1.0) << "the limit, what a report may take, and mpirun's part";
   EXPECT_THAT(job.output,
@@ -117,7 +117,7 @@ TEST_F(NcclRuns, NormsOverReplicasReachTheEnd) {
     const JobResult job =
         train(4, "--stages 4 --replicas 2 --model.norm_replicas true --schedule " + schedule);
     EXPECT_EQ(job.exit_code, 0) << schedule << "\n" << job.output;
-    std::filesystem::remove_all(scratch_.path("run"));
+    std::filesystem::remove_all(scratch_ / "run");
   }
 }
 

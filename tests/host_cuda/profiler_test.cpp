@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "tests/distributed/job.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -14,10 +15,10 @@ namespace {
 using Json = nlohmann::json;
 
 TEST(Profiler, HearsOfEveryInstructionByTheNameThatTheTraceGivesIt) {
-  const Scratch scratch("profiler");
+  const TemporaryFolder scratch;
   setenv("NVTX_INJECTION64_PATH", PENSTOCK_NVTX_LISTENER, 1);
-  setenv("PENSTOCK_NVTX_LOG", scratch.path("heard").c_str(), 1);
-  const std::string out = scratch.path("run");
+  setenv("PENSTOCK_NVTX_LOG", (scratch / "heard").c_str(), 1);
+  const std::string out = scratch / "run";
   const JobResult job =
       run_penstock(1, "train " +
                           scratch.write("run.toml",
@@ -38,7 +39,7 @@ TEST(Profiler, HearsOfEveryInstructionByTheNameThatTheTraceGivesIt) {
   std::vector<std::string> expected = {"domain penstock"};
   for (int half = 0; half < 2; ++half) expected.insert(expected.end(), steps.begin(), steps.end());
   std::vector<std::string> heard;
-  std::istringstream lines(read_file(scratch.path("heard")));
+  std::istringstream lines(read_file(scratch / "heard"));
   for (std::string line; std::getline(lines, line);) heard.push_back(line);
   EXPECT_EQ(heard, expected);
   EXPECT_GT(heard.size(), 20U);

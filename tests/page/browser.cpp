@@ -46,8 +46,10 @@ Pipe make_pipe() {
   return high;
 }
 
-// In a process group of its own, so that all its processes end with it.
-pid_t start(std::vector<std::string> words, const Pipe& to, const Pipe& from) {
+// In a process group of its own, so that all its processes end with it, and with a folder of its
+// own for what it leaves when it is killed.
+pid_t start(std::vector<std::string> words, const std::string& folder, const Pipe& to,
+            const Pipe& from) {
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
@@ -59,6 +61,7 @@ pid_t start(std::vector<std::string> words, const Pipe& to, const Pipe& from) {
   dup2(from.write, 4);
   const int nowhere = open("/dev/null", O_WRONLY);
   dup2(nowhere, STDERR_FILENO);
+  setenv("TMPDIR", folder.c_str(), 1);
   execv(arguments[0], arguments.data());
   _exit(127);
 }
@@ -85,7 +88,7 @@ Browser::Browser(const std::string& program, int width, int height) {
   words.push_back("--user-data-dir=" + profile_.path());
   words.push_back("--window-size=" + std::to_string(width) + "," + std::to_string(height));
   words.emplace_back("about:blank");
-  process_ = start(std::move(words), to, from);
+  process_ = start(std::move(words), profile_.path(), to, from);
   close(to.read);
   close(from.write);
   to_ = to.write;

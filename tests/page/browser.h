@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/page/temporary.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 

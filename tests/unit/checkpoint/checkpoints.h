@@ -13,7 +13,7 @@
 #include "runtime/checkpoint/layout.h"
 #include "runtime/checkpoint/reader.h"
 #include "runtime/checkpoint/writer/checkpoint_writer.h"
-#include "tests/unit/checkpoint/temporary.h"
+#include "tests/unit/checkpoint/bytes.h"
 #include "tests/unit/checkpoint/thread_world.h"
 #include "tests/unit/optimizer/update_device.h"
 
@@ -97,7 +97,7 @@ class Checkpoints : public testing::Test {
     return all;
   }
 
-  Temporary here_;
+  TemporaryFolder here_;
   std::string root_ = here_ / "run/checkpoints";
   Retention retention_;
   std::string run_ = "7f3a";

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/checkpoint/number_reader.h"
-#include "tests/unit/checkpoint/temporary.h"
+#include "tests/unit/checkpoint/bytes.h"
 
 namespace penstock {
 namespace {
@@ -38,7 +38,7 @@ TEST(Numbers, OfALargeTensorComeFromTheirPlaces) {
   constexpr size_t kCount = (size_t{5} << 20) + 3;
   constexpr size_t kFirst = 7;
   const auto number = [](size_t i) { return float(bfloat16(1.0F + float(i % 8191))); };
-  const Temporary here;
+  const TemporaryFolder here;
   for (const std::string dtype : {"F32", "BF16"}) {
     SafetensorsHeader header{{{"x", dtype, {int64_t{kCount}}, 0, kCount * number_bytes(dtype)}},
                              {}};

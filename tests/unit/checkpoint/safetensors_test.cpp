@@ -9,7 +9,7 @@
 #include <cstring>
 #include <limits>
 
-#include "tests/unit/checkpoint/temporary.h"
+#include "tests/unit/checkpoint/bytes.h"
 #include "tests/unit/optimizer/update_device.h"
 
 namespace penstock {
@@ -37,7 +37,7 @@ bool same_bits(const Tensor& a, const Tensor& b) {
 }
 
 TEST(Safetensors, RoundTripKeepsEveryBit) {
-  const Temporary here;
+  const TemporaryFolder here;
   UpdateDevice device;
   const std::vector<NamedTensor> tensors = {
       {"b.weight", numbered(device, {3, 5}, DType::F32, 7)},
@@ -66,7 +66,7 @@ TEST(Safetensors, RoundTripKeepsEveryBit) {
 // Bytes made with the Python package safetensors 0.8 (serialize_file): the same input must
 // give the same file.
 TEST(Safetensors, WritesWhatTheReferenceWriterWrites) {
-  const Temporary here;
+  const TemporaryFolder here;
   UpdateDevice device;
   Tensor floats = device.empty({2}, DType::F32, Purpose::Parameters);
   floats.data<float>()[0] = 1.0F;
@@ -85,7 +85,7 @@ TEST(Safetensors, WritesWhatTheReferenceWriterWrites) {
 }
 
 TEST(Safetensors, PassesDeviceMemoryThroughASmallBuffer) {
-  const Temporary here;
+  const TemporaryFolder here;
   UpdateDevice device(false);
   const Tensor large = numbered(device, {(5 << 20) / 4 + 3}, DType::F32, 1);
   const Tensor small = numbered(device, {3}, DType::F32, 2);
@@ -99,7 +99,7 @@ TEST(Safetensors, PassesDeviceMemoryThroughASmallBuffer) {
 }
 
 TEST(Safetensors, NamesWhatDoesNotFitTheReader) {
-  const Temporary here;
+  const TemporaryFolder here;
   UpdateDevice device;
   write_safetensors(here / "x", {{{"w", numbered(device, {2, 3}, DType::F32, 1)}}}, {}, &device);
   const SafetensorsFile file(here / "x");
@@ -115,7 +115,7 @@ TEST(Safetensors, NamesWhatDoesNotFitTheReader) {
 }
 
 TEST(Safetensors, WriterRefusesTwoOfOneName) {
-  const Temporary here;
+  const TemporaryFolder here;
   UpdateDevice device;
   const Tensor tensor = numbered(device, {1}, DType::F32, 1);
   for (const char* name : {"", "__metadata__"}) {
@@ -130,7 +130,7 @@ TEST(Safetensors, WriterRefusesTwoOfOneName) {
 }
 
 TEST(Safetensors, ReadsForeignFiles) {
-  const Temporary here;
+  const TemporaryFolder here;
   put(here / "x",
       with_length(R"({"e":{"dtype":"I64","shape":[0],"data_offsets":[4,4]},)"
                   R"("q":{"dtype":"F4","shape":[3,2],"data_offsets":[4,7]},)"
@@ -217,7 +217,7 @@ std::vector<BadFile> bad_files() {
 }
 
 TEST(Safetensors, RefusesEveryDamagedFileNamingIt) {
-  const Temporary here;
+  const TemporaryFolder here;
   put(here / "x", one_tensor(R"("dtype":"F32","shape":[2],"data_offsets":[0,8])", "01234567"));
   EXPECT_NO_THROW(SafetensorsFile(here / "x"));
   for (const BadFile& bad : bad_files()) {
@@ -229,7 +229,7 @@ TEST(Safetensors, RefusesEveryDamagedFileNamingIt) {
 
 // A header that is megabytes of empty lists was built as a tree of hundreds of megabytes first.
 TEST(Safetensors, NamesTheByteWhereTheHeaderGoesWrong) {
-  const Temporary here;
+  const TemporaryFolder here;
   const std::string start = R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,)";
   put(here / "x", with_length(start + "8,9]}}", "01234567"));
   EXPECT_THAT(refusal(ErrorKind::Data, [&] { const SafetensorsFile file(here / "x"); }),
@@ -240,7 +240,7 @@ TEST(Safetensors, NamesTheByteWhereTheHeaderGoesWrong) {
 }
 
 TEST(Safetensors, RefusesAHeaderAboveTheCapEvenInAFileThatHoldsIt) {
-  const Temporary here;
+  const TemporaryFolder here;
   std::string length(8, '\0');
   const uint64_t claimed = kMaximumHeaderBytes + 1;
   std::memcpy(length.data(), &claimed, 8);
@@ -251,7 +251,7 @@ TEST(Safetensors, RefusesAHeaderAboveTheCapEvenInAFileThatHoldsIt) {
 }
 
 TEST(Safetensors, RefusesWhatIsNoFile) {
-  const Temporary here;
+  const TemporaryFolder here;
   std::filesystem::create_directory(here / "directory");
   std::filesystem::create_symlink("good", here / "link");
   put(here / "good", with_length("{}", ""));

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "fixtures.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -33,7 +34,7 @@ class Archive : public testing::TestWithParam<Compression> {
     for (ArchiveWalk walk(path_); walk.next();) (void)walk.offset();
   }
 
-  test::TempFolder folder_;
+  TemporaryFolder folder_;
   std::string path_ = folder_ / "set";
 };
 
@@ -90,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(Compressions, Archive,
                          name_of);
 
 TEST(ArchiveTar, RefusesFilesWithHoles) {
-  const test::TempFolder folder;
+  const TemporaryFolder folder;
   const std::string path = folder / "set.tar";
   archive* const out = archive_write_new();
   archive_write_set_format_pax_restricted(out);
@@ -113,7 +114,7 @@ TEST(ArchiveTar, RefusesFilesWithHoles) {
 }
 
 TEST(ArchiveTar, RefusesADamagedHeader) {
-  const test::TempFolder folder;
+  const TemporaryFolder folder;
   const std::string path = folder / "set.tar";
   test::write_archive(path, {{"a/1", noise(1, 100)}, {"b/2", noise(2, 100)}}, Compression::None);
   std::string bytes = test::read_file(path);

@@ -54,16 +54,6 @@ std::string encode(int height, int width, int channels, const std::vector<uint8_
 
 }  // namespace
 
-TempFolder::TempFolder() {
-  path_ = (std::filesystem::temp_directory_path() / "penstock-data-XXXXXX").string();
-  require(mkdtemp(path_.data()) != nullptr, "mkdtemp");
-}
-
-TempFolder::~TempFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 void write_file(const std::string& path, const std::string& contents) {
   std::filesystem::create_directories(std::filesystem::path(path).parent_path());
   std::ofstream file(path, std::ios::binary);

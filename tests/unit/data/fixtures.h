@@ -14,21 +14,9 @@
 #include "kernels/device.h"
 #include "kernels/error.h"
 #include "runtime/data/dataset.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock::test {
-
-// A folder of its own for a test, removed at the end.
-class TempFolder {
- public:
-  TempFolder();
-  ~TempFolder();
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  [[nodiscard]] std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 void write_file(const std::string& path, const std::string& contents);  // makes folders
 [[nodiscard]] std::string read_file(const std::string& path);

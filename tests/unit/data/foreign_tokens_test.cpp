@@ -5,6 +5,7 @@
 #include "runtime/data/text/text.h"
 #include "runtime/data/tokens/megatron_tokens.h"
 #include "runtime/data/tokens/token_shards.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -59,7 +60,7 @@ class ForeignTokens : public testing::Test {
     write("pair.idx", index.bytes());
     write("pair.bin", tokens);
   }
-  test::TempFolder folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(ForeignTokens, OfLlmcAreRead) {

@@ -14,6 +14,7 @@
 #include "runtime/data/text/pieces.h"
 #include "runtime/data/text/text_file.h"
 #include "runtime/data/text/token_source.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -72,7 +73,7 @@ TEST(HostileJpeg, DoesNotTakeMemoryForWhatItCannotHold) {
 
 class HostileFiles : public testing::Test {
  protected:
-  test::TempFolder folder_;
+  TemporaryFolder folder_;
   std::string path_ = folder_ / "file";
 };
 
@@ -182,7 +183,7 @@ class DamagedSets : public testing::Test {
     config.train = folder_ / "set.tar";
     return open_images(config, {8, 8, 3}, [&](const std::string& line) { lines_.push_back(line); });
   }
-  test::TempFolder folder_;
+  TemporaryFolder folder_;
   std::vector<std::string> lines_;
 };
 

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "fixtures.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -41,7 +42,7 @@ class Images : public testing::Test {
     shape.image = {8, 8, 3};
     return shape;
   }
-  test::TempFolder folder_;
+  TemporaryFolder folder_;
 };
 
 // Out of order, with what archives collect on the way.

@@ -1,5 +1,6 @@
 #include "fixtures.h"
 #include "runtime/data/dataset.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -26,7 +27,7 @@ TEST(OpenDatasets, RefusesDataThatTheModelDoesNotRead) {
 }
 
 TEST(OpenDatasets, OpensEachKind) {
-  const test::TempFolder folder;
+  const TemporaryFolder folder;
   test::write_file(folder / "input.txt", "hello, world");
   SampleShape shape;
   shape.context = 4;

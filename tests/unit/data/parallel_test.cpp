@@ -9,6 +9,7 @@
 #include "runtime/data/loader.h"
 #include "runtime/data/text/vocabulary.h"
 #include "runtime/data/translation/synthetic_pairs.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -55,7 +56,7 @@ class Parallel : public testing::Test {
   static const ParallelDataset& parallel(const std::shared_ptr<const Dataset>& set) {
     return dynamic_cast<const ParallelDataset&>(*set);
   }
-  test::TempFolder folder_;
+  TemporaryFolder folder_;
 };
 
 std::vector<int32_t> with(std::vector<int32_t> head, const std::vector<int32_t>& ids,

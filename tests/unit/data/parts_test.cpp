@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <functional>
 
 #include "kernels/error.h"
@@ -16,6 +14,7 @@
 #include "runtime/data/text/text_file.h"
 #include "runtime/data/words/expression.h"
 #include "runtime/data/words/normal_form.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -28,12 +27,6 @@ std::string refusal(const std::function<void()>& use) {
     return error.what();
   }
   return "nothing was refused";
-}
-
-std::string made(const std::string& name, const std::string& contents) {
-  const std::string path = testing::TempDir() + "penstock_parts_" + name;
-  std::ofstream(path, std::ios::binary) << contents;
-  return path;
 }
 
 TEST(PartsLeftOut, SayWhatToInstall) {
@@ -56,7 +49,8 @@ TEST(PartsLeftOut, SayWhatToInstall) {
   EXPECT_THAT(refusal([&] { (void)composed_form("\xc3\xa9", storage); }),
               testing::AllOf(testing::StartsWith("a tokenizer with the normalizer NFC needs ICU"),
                              testing::HasSubstr("libicu-dev")));
-  const std::string tar = made("a.tar", "contents");
+  const TemporaryFolder folder;
+  const std::string tar = folder.write("a.tar", "contents");
   EXPECT_THAT(refusal([&] { const ArchiveWalk walk(tar); }),
               testing::AllOf(testing::StartsWith("the packed file " + tar + " needs libarchive"),
                              testing::HasSubstr("-DPENSTOCK_ARCHIVE=ON")));
@@ -65,11 +59,12 @@ TEST(PartsLeftOut, SayWhatToInstall) {
 TEST(PartsLeftOut, PlainTextIsReadAndPackedTextRefused) {
   std::string text;
   for (int i = 0; i < 30'000; ++i) text += "line " + std::to_string(i) + "\n";
-  const std::string plain = made("plain", text);
+  const TemporaryFolder folder;
+  const std::string plain = folder.write("plain", text);
   const std::vector<uint8_t> read = read_whole_file(plain);
   EXPECT_TRUE(std::equal(text.begin(), text.end(), read.begin(), read.end()));
-  EXPECT_TRUE(read_whole_file(made("empty", "")).empty());
-  const std::string packed = made("packed", "\x1f\x8b and so on");
+  EXPECT_TRUE(read_whole_file(folder.write("empty", "")).empty());
+  const std::string packed = folder.write("packed", "\x1f\x8b and so on");
   EXPECT_THAT(refusal([&] { (void)read_whole_file(packed); }),
               testing::StartsWith("the packed file " + packed + " needs libarchive"));
 }

@@ -6,6 +6,7 @@
 
 #include "fixtures.h"
 #include "runtime/data/text/vocabulary.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -18,7 +19,7 @@ class WordPieces : public testing::Test {
     test::write_file(path_, train_pieces(lines_, how));
     return path_;
   }
-  test::TempFolder folder_;
+  TemporaryFolder folder_;
   std::string path_ = folder_ / "pieces.model";
   std::vector<std::string> lines_ = test::sentences(1, 400);
 };
@@ -103,7 +104,7 @@ class Vocabulary : public testing::Test {
   }
   std::string provide() { return provide_vocabulary(config_, folder_ / "run"); }
 
-  test::TempFolder folder_;
+  TemporaryFolder folder_;
   DataConfig config_;
 };
 

@@ -2,6 +2,7 @@
 #include "runtime/data/text/text_file.h"
 
 #include "fixtures.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -25,7 +26,7 @@ class TextFile : public testing::TestWithParam<Compression> {
       test::write_compressed(path_, contents, GetParam());
     }
   }
-  test::TempFolder folder_;
+  TemporaryFolder folder_;
   std::string path_ = folder_ / "text";
 };
 
@@ -77,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(Compressions, TextFile,
                          name_of_compression);
 
 TEST(TextFileErrors, NameTheFile) {
-  const test::TempFolder folder;
+  const TemporaryFolder folder;
   expect_error(ErrorKind::Input, {"/nowhere"}, [&] { (void)lines_of(folder / "nowhere"); });
   expect_error(ErrorKind::Input, {"not a regular file"}, [&] { (void)lines_of(folder / ""); });
 }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "fixtures.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -25,7 +26,7 @@ class Text : public testing::Test {
     return open_text(config, context);
   }
 
-  test::TempFolder folder_;
+  TemporaryFolder folder_;
   std::string path_ = folder_ / "input.txt";
 };
 

@@ -7,6 +7,7 @@
 
 #include "fixtures.h"
 #include "runtime/data/text/vocabulary.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -44,7 +45,7 @@ class TokenCache : public testing::Test {
     return files;
   }
 
-  test::TempFolder folder_;
+  TemporaryFolder folder_;
   DataConfig config_;
   std::unique_ptr<Pieces> pieces_;
   std::vector<int32_t> expected_;

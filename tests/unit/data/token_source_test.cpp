@@ -8,6 +8,7 @@
 #include "runtime/data/text/text.h"
 #include "runtime/data/text/vocabulary.h"
 #include "runtime/data/tokens/token_cache.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -55,7 +56,7 @@ class TokenFiles : public testing::Test {
     test::write_file(path_, contents);
     return open_token_file(path_);
   }
-  test::TempFolder folder_;
+  TemporaryFolder folder_;
   std::string path_ = folder_ / "tokens";
 };
 
@@ -124,7 +125,7 @@ TEST_F(TokenFiles, MakeALanguageModelsData) {
 }
 
 TEST(CompressedText, IsReadLikeAPlainOne) {
-  const test::TempFolder folder;
+  const TemporaryFolder folder;
   const std::string text = test::joined_lines(test::sentences(1, 50));
   test::write_file(folder / "plain", text);
   test::write_compressed(folder / "zst", text, test::Compression::Zstd);
@@ -135,7 +136,7 @@ TEST(CompressedText, IsReadLikeAPlainOne) {
 }
 
 TEST(TextInPieces, GivesTheTextBackLineByLine) {
-  const test::TempFolder folder;
+  const TemporaryFolder folder;
   const std::string text = "\n" + test::joined_lines(test::sentences(1, 300)) + "  x\n\n";
   test::write_file(folder / "text", text);
   DataConfig config{.kind = "text", .train = folder / "text"};

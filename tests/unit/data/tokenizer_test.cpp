@@ -6,6 +6,7 @@
 #include "runtime/data/text/text.h"
 #include "runtime/data/text/vocabulary.h"
 #include "runtime/data/tokens/token_cache.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -45,7 +46,7 @@ class PiecesOfText : public testing::Test {
     test::write_file(config.vocabulary, train_pieces(test::sentences(1, 400), how));
     return open_tokenizer(config, how.size);
   }
-  test::TempFolder folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(PiecesOfText, AreThoseThatTheFileBecomes) {

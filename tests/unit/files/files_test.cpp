@@ -2,7 +2,6 @@
 // found half; JSON that two readers could read differently is refused, with its place.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -13,6 +12,7 @@
 #include "runtime/files/input_file.h"
 #include "runtime/files/json.h"
 #include "runtime/files/proc.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -22,19 +22,16 @@ using testing::HasSubstr;
 
 class Files : public testing::Test {
  protected:
-  Files() { fs::create_directory(folder_); }
-  ~Files() override { fs::remove_all(folder_); }
-  [[nodiscard]] std::string at(const std::string& name) const { return folder_ + "/" + name; }
+  [[nodiscard]] std::string at(const std::string& name) const { return folder_ / name; }
   [[nodiscard]] std::string made(const std::string& name, const std::string& text) const {
-    std::ofstream(at(name), std::ios::binary) << text;
-    return at(name);
+    return folder_.write(name, text);
   }
   [[nodiscard]] static std::string text_of(const std::string& path) {
     return read_text(path, 1 << 20, FileOwner::User);
   }
 
  private:
-  std::string folder_ = testing::TempDir() + "penstock_files_" + std::to_string(getpid());
+  TemporaryFolder folder_;
 };
 
 std::string refused(ErrorKind kind, const std::function<void()>& use) {

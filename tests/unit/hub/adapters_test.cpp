@@ -99,7 +99,7 @@ class Adapters : public testing::Test {
     return floats_of(to);
   }
 
-  Temporary here_;
+  TemporaryFolder here_;
   std::string base_ = here_ / "published";
   std::string kept_ = here_ / "run/folder";
   std::string to_ = here_ / "out/adapters";

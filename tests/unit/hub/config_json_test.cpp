@@ -196,7 +196,7 @@ TEST(HubConfigs, PassOverWhatIsNullOrPrivate) {
 }
 
 TEST(HubConfigs, OfAFolderWithoutOne) {
-  const Temporary here;
+  const TemporaryFolder here;
   const std::string said =
       refusal(ErrorKind::Input, [&] { (void)read_hub_config(here / "nothing"); });
   EXPECT_THAT(said, HasSubstr("nothing has no config.json"));

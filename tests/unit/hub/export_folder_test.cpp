@@ -50,7 +50,7 @@ class Exports : public testing::Test {
     return {.checkpoint = checkpoint(), .folder = kept_, .to = to_, .shard_bytes = 1 << 20};
   }
 
-  Temporary here_;
+  TemporaryFolder here_;
   std::string from_ = here_ / "published";
   std::string kept_ = here_ / "run/folder";
   std::string to_ = here_ / "out/model";

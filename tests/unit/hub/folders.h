@@ -13,7 +13,7 @@
 #include "runtime/checkpoint/numbers.h"
 #include "runtime/hub/config_json.h"
 #include "runtime/hub/weights.h"
-#include "tests/unit/checkpoint/temporary.h"
+#include "tests/unit/checkpoint/bytes.h"
 #include "tests/unit/optimizer/update_device.h"
 
 namespace penstock {

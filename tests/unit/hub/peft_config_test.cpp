@@ -7,7 +7,7 @@
 
 #include "runtime/hub/adapters/adapter_folder.h"
 #include "runtime/hub/adapters/peft_names.h"
-#include "tests/unit/checkpoint/temporary.h"
+#include "tests/unit/checkpoint/bytes.h"
 #include "tests/unit/hub/folders.h"
 
 namespace penstock {
@@ -116,7 +116,7 @@ TEST(AdapterConfigs, WhatIsNotPlainIsRefusedByName) {
         refusal(ErrorKind::Input, [&] { (void)lora_of(replaced(kPeftConfig, one.from, one.to)); });
     EXPECT_THAT(said, HasSubstr("adapter_config.json: \"" + one.key + "\"")) << one.to;
   }
-  const Temporary here;
+  const TemporaryFolder here;
   EXPECT_THAT(refusal(ErrorKind::Input, [&] { (void)read_adapter_config(here / "."); }),
               HasSubstr("has no adapter_config.json"));
 }

@@ -43,7 +43,7 @@ class HubFolders : public testing::Test {
     put(folder_ + "/" + index_file("model"), encode_index(index));
   }
 
-  Temporary here_;
+  TemporaryFolder here_;
   std::string folder_ = here_ / ".";
   std::string file_ = here_ / "model.safetensors";
 };

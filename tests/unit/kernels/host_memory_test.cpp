@@ -5,37 +5,25 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
 
-namespace fs = std::filesystem;
-
 class HostMemory : public testing::Test {
  protected:
-  HostMemory() { fs::create_directories(root_); }
-  ~HostMemory() override {
-    std::error_code ignored;
-    fs::remove_all(root_, ignored);
-  }
   void write(const std::string& path, const std::string& text) const {
-    const fs::path file = root_ / path;
-    fs::create_directories(file.parent_path());
-    std::ofstream(file) << text << "\n";
+    (void)root_.write(path, text + "\n");
   }
-  [[nodiscard]] std::optional<int64_t> limit() const { return cgroup_memory_limit(root_.string()); }
+  [[nodiscard]] std::optional<int64_t> limit() const { return cgroup_memory_limit(root_.path()); }
 
-  const fs::path root_ =
-      fs::temp_directory_path() / ("penstock-host-memory-" + std::to_string(getpid()) +
-                                   testing::UnitTest::GetInstance()->current_test_info()->name());
+  const TemporaryFolder root_;
 };
 
 TEST_F(HostMemory, WithoutControlGroupsIsTheMachines) {
   EXPECT_EQ(limit(), std::nullopt);
   const int64_t machine = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
-  EXPECT_EQ(host_memory_bytes(root_.string()), machine);
+  EXPECT_EQ(host_memory_bytes(root_.path()), machine);
 }
 
 // A Slurm step: the job has the limit, the task has none of its own.
@@ -48,7 +36,7 @@ TEST_F(HostMemory, OfVersionTwoIsTheSmallestLimitUpTheTree) {
   EXPECT_EQ(limit(), 4000000000);
   write("sys/fs/cgroup/system.slice/job_7/step_0/memory.max", "3000000000");
   EXPECT_EQ(limit(), 3000000000);
-  EXPECT_EQ(host_memory_bytes(root_.string()),
+  EXPECT_EQ(host_memory_bytes(root_.path()),
             std::min<int64_t>(3000000000, host_memory_bytes("/nowhere")));
 }
 

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "helpers.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -13,7 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 TEST(CommandLine, WinsOverTheRunFileWinsOverDefaults) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string file = folder.write("r.toml", "[pipeline]\nstages = 2\nreplicas = 3\n");
   const Config config = configured({file, "--pipeline.stages", "5"});
   EXPECT_EQ(config.pipeline.stages, 5);
@@ -38,7 +39,7 @@ TEST(CommandLine, TakesEveryWayOfWriting) {
 }
 
 TEST(CommandLine, FlagsMayStandAlone) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string file = folder.write("r.toml", "[pipeline]\nstages = 2\n");
   const Config config = configured({"--data.flip", file, "--model.bias", "false"});
   EXPECT_TRUE(config.data.flip);
@@ -88,7 +89,7 @@ TEST(CommandLine, SplitsTheCommandOff) {
 
 TEST(CommandLine, PatternsAddUpWhereTheyAreRepeated) {
   using Texts = std::vector<std::string>;
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string file = folder.write("r.toml", "[optimizer]\nfreeze = ['a.*']\n");
   EXPECT_EQ(configured({file}).optimizer.freeze, Texts{"a.*"});
   EXPECT_EQ(configured({file, "--freeze", "b.*,c", "--optimizer.freeze", "d"}).optimizer.freeze,

@@ -13,6 +13,7 @@
 #include "launch/program/options/command_line.h"
 #include "launch/program/options/run_file.h"
 #include "launch/program/options/settings.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 
@@ -41,29 +42,6 @@ inline Settings parsed(const std::string& text) {
 inline std::string parse_error(const std::string& text) {
   return input_error([&] { (void)parsed(text); });
 }
-
-// A folder of its own under the system's temporary one.
-class Folder {
- public:
-  Folder() {
-    std::string pattern = std::filesystem::temp_directory_path() / "penstock-XXXXXX";
-    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path_ = pattern;
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  std::string write(const std::string& name, const std::string& text) const {
-    std::filesystem::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name) << text;
-    return path_ / name;
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 // What a command line makes of the defaults, and what is said of one that is refused.
 inline Config configured(const std::vector<std::string>& arguments) {

@@ -6,7 +6,7 @@
 
 #include "runtime/checkpoint/layout.h"
 #include "runtime/checkpoint/writer/checkpoint_writer.h"
-#include "tests/unit/checkpoint/temporary.h"
+#include "tests/unit/checkpoint/bytes.h"
 #include "tests/unit/checkpoint/thread_world.h"
 #include "tests/unit/launch/helpers.h"
 #include "tests/unit/optimizer/update_device.h"
@@ -49,7 +49,7 @@ class InspectCommand : public testing::Test {
 
   inline static const std::vector<LayerRecord> kLayers = {{"b", "linear", 6},
                                                           {"a", "batch-norm", 0}};
-  Temporary here_;
+  TemporaryFolder here_;
   std::string run_ = here_ / "run";
   UpdateDevice device_;
 };

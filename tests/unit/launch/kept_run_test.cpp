@@ -3,6 +3,7 @@
 
 #include "helpers.h"
 #include "runtime/run_directory/identity.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -14,7 +15,7 @@ class KeptRun : public testing::Test {
   // A run directory of a text that is gone.
   std::string trained(const std::string& name) {
     Config config;
-    config.run.out = folder_.path() / name;
+    config.run.out = folder_ / name;
     config.run.resume = "auto";
     config.run.overwrite = true;
     config.run.time_limit = "5";
@@ -32,7 +33,7 @@ class KeptRun : public testing::Test {
   static Config used(const std::vector<std::string>& arguments, DataRead read = DataRead::Nothing) {
     return with_kept(read_settings(arguments, true, read).config, "");
   }
-  Folder folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(KeptRun, NeedsNoneOfItsData) {
@@ -65,11 +66,11 @@ TEST_F(KeptRun, NeedsNoFolderOfAdaptersAndRemembersIt) {
 
 TEST_F(KeptRun, CanBeMovedAndLinked) {
   trained("run");
-  const std::string moved = folder_.path() / "moved";
-  std::filesystem::rename(folder_.path() / "run", moved);
-  std::filesystem::create_directory_symlink("moved", folder_.path() / "link");
+  const std::string moved = folder_ / "moved";
+  std::filesystem::rename(folder_ / "run", moved);
+  std::filesystem::create_directory_symlink("moved", folder_ / "link");
   EXPECT_EQ(used({moved}).data.vocabulary, moved + "/pieces-1.model");
-  const std::string link = folder_.path() / "link";
+  const std::string link = folder_ / "link";
   EXPECT_EQ(used({link}).run.out, link);
 }
 
@@ -87,7 +88,7 @@ train = "gone"
   EXPECT_EQ(config.model.vocabulary, 77);
   EXPECT_EQ(config.data.vocabulary, out + "/pieces-1.model");
   EXPECT_THAT(input_error([&] {
-                (void)used({mine, "--out", folder_.path() / "none"});
+                (void)used({mine, "--out", folder_ / "none"});
               }),
               HasSubstr("none has no vocabulary"));
   EXPECT_THAT(argument_error({mine}), HasSubstr("'data.train' is 'gone'"));

@@ -68,7 +68,7 @@ class PlanCommand : public testing::Test {
            candidate.at("micro_batch_size").get<int>();
   }
 
-  Folder folder_;
+  TemporaryFolder folder_;
   std::string run_file_ = folder_.write("run.toml", kSmall);
 };
 

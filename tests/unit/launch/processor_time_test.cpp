@@ -15,10 +15,10 @@ class ProcessorTime : public ::testing::Test {
   void write(const std::string& path, const std::string& text) const {
     (void)root_.write(path, text);
   }
-  [[nodiscard]] double allowed() const { return allowed_processor_time(root_.path().string()); }
+  [[nodiscard]] double allowed() const { return allowed_processor_time(root_.path()); }
 
  private:
-  Folder root_;
+  TemporaryFolder root_;
 };
 
 TEST_F(ProcessorTime, IsUnlimitedWhereNothingTells) {

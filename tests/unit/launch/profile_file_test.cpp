@@ -56,7 +56,7 @@ Profile profile() {
 }
 
 TEST(ProfileFile, ReadsBackWhatWasWritten) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string text = profile_text(profile());
   const Profile read = read_profile(folder.write("profile.json", text));
   EXPECT_EQ(profile_text(read), text);
@@ -81,7 +81,7 @@ TEST(ProfileFile, KeepsEveryFigureOfALayerApart) {
 }
 
 TEST(ProfileFile, RefusesBadFilesByNameAndKey) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const auto refusal = [&](const std::string& text) {
     return input_error([&] { (void)read_profile(folder.write("p.json", text)); });
   };
@@ -90,7 +90,7 @@ TEST(ProfileFile, RefusesBadFilesByNameAndKey) {
     change(json);
     return refusal(json.dump());
   };
-  EXPECT_THAT(input_error([&] { (void)read_profile((folder.path() / "absent.json").string()); }),
+  EXPECT_THAT(input_error([&] { (void)read_profile(folder / "absent.json"); }),
               HasSubstr("absent.json"));
   EXPECT_THAT(refusal("{\"version\": 1,"),
               AllOf(HasSubstr("p.json"), HasSubstr("bad JSON"), HasSubstr("line 1")));

@@ -2,6 +2,7 @@
 #include "launch/program/options/run_file.h"
 
 #include "helpers.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -77,14 +78,14 @@ TEST(RunFile, ValidationIsAShareOrAPath) {
 }
 
 TEST(RunFile, AnUnreadableFileSaysWhy) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const auto read_error = [](const std::string& path) {
     return input_error([&] {
       Settings settings;
       read_run_file(path, settings);
     });
   };
-  const std::string missing = folder.path() / "none.toml";
+  const std::string missing = folder / "none.toml";
   EXPECT_EQ(read_error(missing), "cannot open " + missing + ": No such file or directory");
   EXPECT_THAT(read_error(folder.path()), HasSubstr("it is not a regular file"));
   EXPECT_THAT(read_error("/dev/zero"), HasSubstr("it is not a regular file"));

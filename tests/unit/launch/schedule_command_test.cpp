@@ -89,7 +89,7 @@ TEST(ScheduleCommand, TraceHasAUnitOfTimeAsAMillisecond) {
 
 // What --format csv writes is a schedule that can be given by its file.
 TEST(ScheduleCommand, ReadsSchedulesBackFromCsv) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const Arguments zb_v = {"--schedule", "zb-v", "--stages", "6", "--micro-batches", "5"};
   const auto with = [](Arguments arguments, const std::string& format) {
     arguments.insert(arguments.end(), {"--format", format});
@@ -126,7 +126,7 @@ TEST(ScheduleCommand, RefusesWhatMakesNoSense) {
   EXPECT_THAT(refusal({"--micro-batches", "0"}), HasSubstr("0"));
   EXPECT_THAT(refusal({"--schedule", "no/such.csv"}), HasSubstr("cannot open no/such.csv"));
   EXPECT_THAT(refusal({"--schedule", "."}), HasSubstr("not a regular file"));
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string broken = folder.write("broken.csv", "F0.0,B0.0\nF1.0,B1.1\n");
   EXPECT_THAT(refusal({"--schedule", broken}), HasSubstr("broken.csv"));
   for (const Arguments& arguments :

@@ -2,6 +2,7 @@
 #include "launch/program/options/settings.h"
 
 #include "helpers.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -30,7 +31,7 @@ TEST(MiniBatch, MustAgreeWithWhatIsGiven) {
 }
 
 TEST(MiniBatch, OfTheCommandLineIsWorthMoreThanMicroBatchesOfTheRunFile) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string file = folder.write("r.toml", "[pipeline]\nmicro_batches = 8\n");
   EXPECT_EQ(configured({file, "--mini-batch", "24"}).pipeline.micro_batches, 24);
   const std::string both =
@@ -39,15 +40,15 @@ TEST(MiniBatch, OfTheCommandLineIsWorthMoreThanMicroBatchesOfTheRunFile) {
 }
 
 TEST(DataPaths, AreFoundBesideTheRunFileThenHere) {
-  const Folder folder;
+  const TemporaryFolder folder;
   folder.write("sub/data.txt", "x");
   const std::string file =
       folder.write("sub/r.toml", "[data]\nkind = 'text'\ntrain = 'data.txt'\nvalidation = 0.1\n");
   const Config config = configured({file});
-  EXPECT_EQ(config.data.train, folder.path() / "sub/data.txt");
+  EXPECT_EQ(config.data.train, folder / "sub/data.txt");
   EXPECT_EQ(config.data.validation, "0.1");
 
-  const Folder elsewhere;
+  const TemporaryFolder elsewhere;
   elsewhere.write("here.txt", "x");
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(elsewhere.path());
@@ -55,17 +56,17 @@ TEST(DataPaths, AreFoundBesideTheRunFileThenHere) {
   const std::string found = configured({here}).data.train;
   const std::string given = configured({file, "--data.train", "here.txt"}).data.train;
   std::filesystem::current_path(before);
-  EXPECT_TRUE(std::filesystem::equivalent(found, elsewhere.path() / "here.txt"));
+  EXPECT_TRUE(std::filesystem::equivalent(found, elsewhere / "here.txt"));
   EXPECT_TRUE(std::filesystem::path(found).is_absolute());
   EXPECT_EQ(given, found);
 }
 
 TEST(DataPaths, AMissingFileNamesBothPlaces) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string file = folder.write("r.toml", "[data]\nkind = 'text'\n\ntrain = 'gone.txt'\n");
   EXPECT_THAT(argument_error({file}),
               AllOf(HasSubstr("r.toml:4: 'data.train' is 'gone.txt', but there is neither '" +
-                              folder.path().string() + "/gone.txt' nor '"),
+                              folder.path() + "/gone.txt' nor '"),
                     HasSubstr(std::filesystem::current_path().string() + "/gone.txt'")));
   EXPECT_THAT(argument_error({"--data.kind=text", "--data.train=/none/x"}),
               HasSubstr("--data.train: 'data.train' is '/none/x', but there is no '/none/x'"));
@@ -73,7 +74,7 @@ TEST(DataPaths, AMissingFileNamesBothPlaces) {
 }
 
 TEST(DataPaths, AValidationShareLiesBetweenZeroAndOne) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string data = folder.write("d.txt", "x");
   EXPECT_THAT(argument_error({"--data.kind=text", "--data.train", data, "--data.validation=1.5"}),
               HasSubstr("not 1.5"));
@@ -84,7 +85,7 @@ TEST(DataPaths, AValidationShareLiesBetweenZeroAndOne) {
 }
 
 TEST(Layers, AListIsForSequentialAlone) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string list = "layers = [{ kind = 'relu' }]\n";
   EXPECT_THAT(argument_error({folder.write("a.toml", "[model]\n" + list)}),
               HasSubstr("a.toml:2: a list of layers is for model.kind = \"sequential\""));
@@ -95,10 +96,10 @@ TEST(Layers, AListIsForSequentialAlone) {
 }
 
 TEST(Init, IsFoundBesideTheRunFileThenHereAndMayBeGone) {
-  const Folder folder;
+  const TemporaryFolder folder;
   folder.write("sub/source/run.toml", "");
   const std::string file = folder.write("sub/r.toml", "[init]\nfrom = 'source'\n");
-  EXPECT_EQ(configured({file}).init.from, folder.path() / "sub/source");
+  EXPECT_EQ(configured({file}).init.from, folder / "sub/source");
   const std::string gone = folder.write("sub/gone.toml", "[init]\nfrom = 'nowhere'\n");
   EXPECT_EQ(configured({gone}).init.from, std::filesystem::current_path() / "nowhere");
   EXPECT_EQ(configured({}).init.from, "");
@@ -121,7 +122,7 @@ TEST(Adapters, FreezeAllElse) {
 
 // What a run directory has: all keys, as they came to be.
 TEST(Adapters, OfAKeptRunFileMayBeLeftOut) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const Config config = configured({"--lora.rank", "8", "--lora.targets", "query,key"});
   const std::string kept = folder.write("run.toml", write_run_file(config));
   EXPECT_EQ(write_run_file(configured({kept})), write_run_file(config));
@@ -132,12 +133,12 @@ constexpr const char* kAdapterConfig = R"({"peft_type": "LORA", "r": 4, "lora_al
   "lora_dropout": 0.25, "target_modules": ["v_proj", "k_proj"]})";
 
 TEST(Adapters, OfAFolderSayTheSection) {
-  const Folder folder;
+  const TemporaryFolder folder;
   folder.write("adapters/adapter_config.json", kAdapterConfig);
   const std::string file = folder.write("r.toml", "[lora]\nfrom = 'adapters'\n");
   const Config config = configured({file});
   const LoraConfig& lora = config.model.lora;
-  EXPECT_EQ(lora.from, folder.path() / "adapters") << "beside the run file";
+  EXPECT_EQ(lora.from, folder / "adapters") << "beside the run file";
   EXPECT_EQ(lora.rank, 4);
   EXPECT_EQ(lora.alpha, 12.0);
   EXPECT_EQ(lora.dropout, 0.25);
@@ -147,7 +148,7 @@ TEST(Adapters, OfAFolderSayTheSection) {
 }
 
 TEST(Adapters, OfAFolderRefuseWhatSaysOtherwise) {
-  const Folder folder;
+  const TemporaryFolder folder;
   folder.write("adapters/adapter_config.json", kAdapterConfig);
   const std::string file = folder.write("r.toml", "[lora]\nfrom = 'adapters'\n");
   EXPECT_EQ(configured({file, "--lora.rank", "4", "--lora.targets", "value,key"}).model.lora.rank,
@@ -157,8 +158,7 @@ TEST(Adapters, OfAFolderRefuseWhatSaysOtherwise) {
                     HasSubstr("adapter_config.json; leave it out")));
   EXPECT_THAT(argument_error({file, "--lora.targets", "query"}),
               HasSubstr("'lora.targets' is query, but key,value in"));
-  EXPECT_THAT(argument_error({"--lora.from", folder.path() / "none"}),
-              HasSubstr("'lora.from' is '"));
+  EXPECT_THAT(argument_error({"--lora.from", folder / "none"}), HasSubstr("'lora.from' is '"));
 }
 
 TEST(Adapters, NeedARank) {

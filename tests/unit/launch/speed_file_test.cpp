@@ -44,8 +44,8 @@ class SpeedFile : public ::testing::Test {
     return speed_for_ranks(1, 1).fp32.peak;
   }
 
-  Folder directory_;
-  std::string folder_ = (directory_.path() / "cache" / "penstock").string();
+  TemporaryFolder directory_;
+  std::string folder_ = directory_ / "cache/penstock";
 };
 
 TEST_F(SpeedFile, GivesBackWhatWasWritten) {
@@ -87,7 +87,7 @@ TEST_F(SpeedFile, ThatIsDamagedIsNotTaken) {
 // A plan once said 26 s for 14 s, and kept saying it: what was measured while the host lent the
 // cores elsewhere was kept for good.
 TEST_F(SpeedFile, IsMeasuredAgainUntilItWasQuietThreeTimes) {
-  ::setenv("XDG_CACHE_HOME", (directory_.path() / "cache").c_str(), 1);
+  ::setenv("XDG_CACHE_HOME", (directory_ / "cache").c_str(), 1);
   (void)speed_for_ranks(1, 1);
   EXPECT_GT(peak_after({.measurements = 2, .undisturbed = 2}), 1e6);
   EXPECT_GT(nlohmann::json::parse(std::ifstream(file())).at("fp32").at("peak"), 1e6);
@@ -97,7 +97,7 @@ TEST_F(SpeedFile, IsMeasuredAgainUntilItWasQuietThreeTimes) {
 // On a machine that was never quiet every run measured anew, a second of processor time each: a
 // third of what the tests of small runs took.
 TEST_F(SpeedFile, IsEnoughAfterEightMeasurementsOnAMachineThatIsNeverQuiet) {
-  ::setenv("XDG_CACHE_HOME", (directory_.path() / "cache").c_str(), 1);
+  ::setenv("XDG_CACHE_HOME", (directory_ / "cache").c_str(), 1);
   (void)speed_for_ranks(1, 1);
   EXPECT_GT(peak_after({.measurements = 7, .undisturbed = 0}), 1e6);
   EXPECT_GE(nlohmann::json::parse(std::ifstream(file())).at("measurements"), 8);
@@ -105,8 +105,8 @@ TEST_F(SpeedFile, IsEnoughAfterEightMeasurementsOnAMachineThatIsNeverQuiet) {
 }
 
 TEST_F(SpeedFile, MayBeImpossibleToWrite) {
-  std::ofstream(directory_.path() / "file") << "in the way";
-  write_speed((directory_.path() / "file").string(), "a processor", kSpeed);
+  std::ofstream(directory_ / "file") << "in the way";
+  write_speed(directory_ / "file", "a processor", kSpeed);
   write_speed("", "a processor", kSpeed);
   EXPECT_FALSE(read_speed("", "a processor").has_value());
 }

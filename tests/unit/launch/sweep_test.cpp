@@ -4,6 +4,7 @@
 #include "launch/program/sweep/directory.h"
 #include "launch/program/sweep/launch_words.h"
 #include "launch/program/sweep/sweep_command.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -31,7 +32,7 @@ measure_processor = false
 class Sweeps : public testing::Test {
  protected:
   [[nodiscard]] SweepFile sweep_of(const std::string& text) const {
-    return parse_sweep_file("[sweep]\nrun = \"base.toml\"\n" + text, folder_.path() / "s.toml");
+    return parse_sweep_file("[sweep]\nrun = \"base.toml\"\n" + text, folder_ / "s.toml");
   }
   [[nodiscard]] DrawnSweep drawn(const std::string& text) const {
     return draw_sweep(sweep_of(text), built_in_models());
@@ -39,7 +40,7 @@ class Sweeps : public testing::Test {
   // What is said of the file, without its folder.
   [[nodiscard]] std::string refusal(const std::string& text) const {
     const std::string said = input_error([&] { (void)drawn(text); });
-    const std::string path = folder_.path() / "s.toml";
+    const std::string path = folder_ / "s.toml";
     return said.starts_with(path) ? "s.toml" + said.substr(path.size()) : said;
   }
   [[nodiscard]] static std::vector<std::string> names_of(const DrawnSweep& sweep) {
@@ -50,7 +51,7 @@ class Sweeps : public testing::Test {
     return names;
   }
 
-  Folder folder_;
+  TemporaryFolder folder_;
   std::string base_ = folder_.write("base.toml", kBase);
 };
 
@@ -138,7 +139,7 @@ TEST_F(Sweeps, WordsAndJobsNameThePoint) {
 }
 
 TEST_F(Sweeps, ADirectoryIsOfOneSweepWithOneSetOfSettings) {
-  const std::string out = folder_.path() / "out";
+  const std::string out = folder_ / "out";
   const std::string grid = "[grid]\nstages = [1, 2]\n";
   { const SweepDirectory first(out, drawn(grid)); }
   // More points are welcome; other settings of one that is there are not, and change nothing.
@@ -155,7 +156,7 @@ TEST_F(Sweeps, ADirectoryIsOfOneSweepWithOneSetOfSettings) {
 
 // With a batch system that says what it was given.
 TEST_F(Sweeps, JobsAreSubmittedOnce) {
-  const std::string out = folder_.path() / "out";
+  const std::string out = folder_ / "out";
   const std::string file =
       folder_.write("batch.toml",
                     "[sweep]\nrun = \"base.toml\"\nmode = \"batch\"\nscript = \"job.sh\"\n"

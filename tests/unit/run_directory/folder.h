@@ -14,39 +14,29 @@
 #include "kernels/error.h"
 #include "runtime/checkpoint/layout.h"
 #include "runtime/checkpoint/manifest.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 
-class RunFolder {
+class RunFolder : public TemporaryFolder {
  public:
-  RunFolder() {
-    std::string pattern = std::filesystem::temp_directory_path() / "penstock-XXXXXX";
-    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path_ = pattern;
-  }
-  ~RunFolder() { std::filesystem::remove_all(path_); }
-  RunFolder(const RunFolder&) = delete;
-  RunFolder& operator=(const RunFolder&) = delete;
-
-  [[nodiscard]] std::string at(const std::string& name) const { return path_ / name; }
-  std::string write(const std::string& name, const std::string& text) const {
-    std::filesystem::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name, std::ios::app) << text;
-    return at(name);
+  void append(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories(std::filesystem::path(*this / name).parent_path());
+    std::ofstream(*this / name, std::ios::app) << text;
   }
   [[nodiscard]] std::string read(const std::string& name) const {
     std::ostringstream text;
-    text << std::ifstream(path_ / name).rdbuf();
+    text << std::ifstream(*this / name).rdbuf();
     return text.str();
   }
   [[nodiscard]] bool has(const std::string& name) const {
-    return std::filesystem::exists(std::filesystem::symlink_status(path_ / name));
+    return std::filesystem::exists(std::filesystem::symlink_status(*this / name));
   }
   // Every file below, by its path from here, with what is in it.
   [[nodiscard]] std::map<std::string, std::string> files() const {
     std::map<std::string, std::string> all;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(path_)) {
-      const std::string name = entry.path().lexically_relative(path_);
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(path())) {
+      const std::string name = entry.path().lexically_relative(path());
       all[name] = entry.is_regular_file() ? read(name) : "";
     }
     return all;
@@ -54,7 +44,7 @@ class RunFolder {
   // A complete checkpoint without tensors; returns its path.
   std::string checkpoint(const std::string& run_directory, int64_t step,
                          const std::string& run) const {
-    const std::string root = at(run_directory) + "/checkpoints";
+    const std::string root = *this / run_directory + "/checkpoints";
     const std::string partial = begin_step(root, step, run);
     Manifest manifest;
     manifest.files[kStateFile] =
@@ -63,9 +53,6 @@ class RunFolder {
     (void)write_text(partial + "/" + kManifestFile, encode_manifest(manifest));
     return publish_step(root, step);
   }
-
- private:
-  std::filesystem::path path_;
 };
 
 // What the call throws, which must be of that kind.

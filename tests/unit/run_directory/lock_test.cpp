@@ -30,7 +30,7 @@ LockHolder elsewhere() {
 class Lock : public testing::Test {
  protected:
   RunFolder folder_;
-  std::string path_ = folder_.at("run.lock");
+  std::string path_ = folder_ / "run.lock";
 };
 
 TEST_F(Lock, RefusesASecondHolderAndNamesTheFirst) {

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 
 TEST(Numbered, CountsFromTheHighest) {
   const RunFolder folder;
-  const std::string runs = folder.at("runs");
+  const std::string runs = folder / "runs";
   EXPECT_EQ(newest_numbered(runs, "small"), std::nullopt);
   EXPECT_EQ(make_numbered(runs, "small"), runs + "/small-1");
   for (const char* name : {"small-7", "small-08", "small-x", "smaller-9", "small-10.old"}) {
@@ -39,7 +39,7 @@ TEST(Numbered, TwoAtOnceGetTwo) {
     jobs.emplace_back([&, job] {
       for (size_t round = 0; round < kRounds; ++round) {
         together.arrive_and_wait();
-        paths[round * kJobs + job] = make_numbered(folder.at("runs"), "run");
+        paths[round * kJobs + job] = make_numbered(folder / "runs", "run");
       }
     });
   }
@@ -49,14 +49,14 @@ TEST(Numbered, TwoAtOnceGetTwo) {
 
 TEST(Numbered, LatestIsARelativeLinkThatMoves) {
   const RunFolder folder;
-  const std::string runs = folder.at("runs");
+  const std::string runs = folder / "runs";
   for (const char* name : {"a-1", "b-1"}) {
     folder.write(std::string("runs/") + name + "/who", name);
     EXPECT_EQ(point_latest_to(runs + "/" + name), "");
     EXPECT_EQ(folder.read("runs/latest/who"), name);
   }
   EXPECT_EQ(std::filesystem::read_symlink(runs + "/latest"), "b-1");
-  std::filesystem::rename(runs, folder.at("moved"));
+  std::filesystem::rename(runs, folder / "moved");
   EXPECT_EQ(folder.read("moved/latest/who"), "b-1");
 }
 
@@ -65,7 +65,7 @@ TEST(Numbered, ADirectoryCalledLatestKeepsItsContent) {
   const RunFolder folder;
   folder.write("runs/latest/metrics.jsonl", "old");
   folder.write("runs/a-1/x", "new");
-  EXPECT_THAT(point_latest_to(folder.at("runs/a-1")), HasSubstr("runs/run-1"));
+  EXPECT_THAT(point_latest_to(folder / "runs/a-1"), HasSubstr("runs/run-1"));
   EXPECT_EQ(folder.read("runs/run-1/metrics.jsonl"), "old");
   EXPECT_EQ(folder.read("runs/latest/x"), "new");
 }

@@ -22,9 +22,9 @@ class RunDirectories : public testing::Test {
   [[nodiscard]] RunDirectoryRequest request(const std::string& out,
                                             const std::string& resume = "never",
                                             bool overwrite = false) const {
-    return {.out = out.empty() ? "" : folder_.at(out),
+    return {.out = out.empty() ? "" : folder_ / out,
             .stem = "small",
-            .runs = folder_.at("runs"),
+            .runs = folder_ / "runs",
             .resume = resume,
             .overwrite = overwrite};
   }
@@ -33,8 +33,8 @@ class RunDirectories : public testing::Test {
                       const std::string& resume = "never", bool overwrite = false) const {
     RunDirectory directory(request(out, resume, overwrite));
     (void)directory.begin(kRunFileText);
-    folder_.write(out + "/metrics.jsonl", "{\"step\": 1}\n");
-    folder_.write(out + "/log.txt", "hello\n");
+    folder_.append(out + "/metrics.jsonl", "{\"step\": 1}\n");
+    folder_.append(out + "/log.txt", "hello\n");
     for (const int64_t step : steps) folder_.checkpoint(out, step, directory.run());
     return directory.run();
   }
@@ -66,53 +66,53 @@ TEST_F(RunDirectories, OverwriteReplacesTheRunAndNothingElse) {
   folder_.write("run/notes.md", "mine");
   folder_.write("run/checkpoints/step-00000010/notes.md", "mine too");
   folder_.write("elsewhere/step/manifest.json", "not ours");
-  std::filesystem::create_directory_symlink(folder_.at("elsewhere/step"),
-                                            folder_.at("run/checkpoints/step-00000030"));
+  std::filesystem::create_directory_symlink(folder_ / "elsewhere/step",
+                                            folder_ / "run/checkpoints/step-00000030");
   const std::string second = trained("run", {5}, "never", true);
   EXPECT_NE(first, second);
-  EXPECT_EQ(newest_of_run(folder_.at("run")), folder_.at("run/checkpoints/step-00000005"));
+  EXPECT_EQ(newest_of_run(folder_ / "run"), folder_ / "run/checkpoints/step-00000005");
   EXPECT_EQ(folder_.read("run/metrics.jsonl"), "{\"step\": 1}\n");
   EXPECT_EQ(folder_.read("run/log.txt"), "hello\n");
   EXPECT_EQ(folder_.read("run/notes.md"), "mine");
   EXPECT_EQ(folder_.read("run/checkpoints/step-00000010/notes.md"), "mine too");
   EXPECT_EQ(folder_.read("elsewhere/step/manifest.json"), "not ours");
-  EXPECT_EQ(read_identity(folder_.at("run"))->attempts, 1);
+  EXPECT_EQ(read_identity(folder_ / "run")->attempts, 1);
 }
 
 TEST_F(RunDirectories, GoingOnKeepsAllThatThereIs) {
   const std::string run = trained("run", {10, 20});
   RunDirectory directory(request("run", "auto"));
-  EXPECT_EQ(directory.attempt().resume_from, folder_.at("run/checkpoints/step-00000020"));
+  EXPECT_EQ(directory.attempt().resume_from, folder_ / "run/checkpoints/step-00000020");
   EXPECT_EQ(directory.attempt().number, 2);
   (void)directory.begin(kRunFileText);
   EXPECT_EQ(directory.run(), run);
   EXPECT_EQ(folder_.read("run/metrics.jsonl"), "{\"step\": 1}\n");
-  EXPECT_EQ(read_identity(folder_.at("run"))->attempts, 2);
+  EXPECT_EQ(read_identity(folder_ / "run")->attempts, 2);
 }
 
 TEST_F(RunDirectories, GoingBackSetsLaterCheckpointsAside) {
   const std::string run = trained("run", {10, 20});
-  const std::string step = folder_.at("run/checkpoints/step-00000010");
+  const std::string step = folder_ / "run/checkpoints/step-00000010";
   for (const char* out : {"run", ""}) {  // that directory is meant where none is named
     RunDirectory directory(request(out, step));
-    EXPECT_EQ(directory.path(), folder_.at("run"));
+    EXPECT_EQ(directory.path(), folder_ / "run");
     EXPECT_EQ(directory.attempt().resume_step, 10);
   }
   RunDirectory directory(request("run", step));
   (void)directory.begin(kRunFileText);
   EXPECT_EQ(directory.run(), run);
-  EXPECT_EQ(newest_of_run(folder_.at("run")), step);
+  EXPECT_EQ(newest_of_run(folder_ / "run"), step);
   EXPECT_TRUE(folder_.has("run/checkpoints/before-attempt-2/step-00000020/manifest.json"));
 }
 
 TEST_F(RunDirectories, GoingOnFromAnotherRunIsANewOne) {
   const std::string run = trained("a", {10});
-  RunDirectory directory(request("b", folder_.at("a")));
+  RunDirectory directory(request("b", folder_ / "a"));
   (void)directory.begin(kRunFileText);
   EXPECT_NE(directory.run(), run);
-  EXPECT_EQ(directory.attempt().resume_from, folder_.at("a/checkpoints/step-00000010"));
+  EXPECT_EQ(directory.attempt().resume_from, folder_ / "a/checkpoints/step-00000010");
   EXPECT_THAT(
-      refusal(ErrorKind::Input, [&] { RunDirectory other(request("c", folder_.at("none"))); }),
+      refusal(ErrorKind::Input, [&] { RunDirectory other(request("c", folder_ / "none")); }),
       HasSubstr("there is no such directory"));
 }
 
@@ -127,7 +127,7 @@ TEST_F(RunDirectories, ALostLockEndsTheRun) {
   quick.lock.beat = std::chrono::milliseconds(20);
   RunDirectory directory(quick);
   directory.check_lock();
-  std::filesystem::remove(folder_.at("run/run.lock"));
+  std::filesystem::remove(folder_ / "run/run.lock");
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
   std::string why;
   while (why.empty() && std::chrono::steady_clock::now() < end) {
@@ -147,9 +147,9 @@ TEST_F(RunDirectories, TwoJobsWithoutADirectoryGetTwo) {
   RunDirectory second(request(""));
   EXPECT_NE(first.path(), second.path());
   EXPECT_THAT(first.begin(kRunFileText), testing::IsEmpty());
-  EXPECT_EQ(std::filesystem::read_symlink(folder_.at("runs/latest")), "small-1");
+  EXPECT_EQ(std::filesystem::read_symlink(folder_ / "runs/latest"), "small-1");
   (void)second.begin(kRunFileText);
-  EXPECT_EQ(std::filesystem::read_symlink(folder_.at("runs/latest")), "small-2");
+  EXPECT_EQ(std::filesystem::read_symlink(folder_ / "runs/latest"), "small-2");
 }
 
 // A job that a batch system starts again by the same words.
@@ -157,40 +157,40 @@ TEST_F(RunDirectories, AutoWithoutADirectoryGoesOnWithTheNewest) {
   {
     RunDirectory first(request("", "auto"));
     (void)first.begin(kRunFileText);
-    EXPECT_EQ(first.path(), folder_.at("runs/small-1"));
+    EXPECT_EQ(first.path(), folder_ / "runs/small-1");
   }
   RunDirectory again(request("", "auto"));
-  EXPECT_EQ(again.path(), folder_.at("runs/small-1"));
+  EXPECT_EQ(again.path(), folder_ / "runs/small-1");
   EXPECT_EQ(again.attempt().number, 2);
 }
 
 // What it leads to when the run begins, not what it leads to later.
 TEST_F(RunDirectories, ALinkIsFollowedOnce) {
   trained("runs/small-1", {10});
-  std::filesystem::create_directory_symlink("small-1", folder_.at("runs/latest"));
+  std::filesystem::create_directory_symlink("small-1", folder_ / "runs/latest");
   RunDirectory directory(request("runs/latest/", "auto"));
-  EXPECT_EQ(directory.path(), folder_.at("runs/small-1"));
+  EXPECT_EQ(directory.path(), folder_ / "runs/small-1");
 }
 
 TEST_F(RunDirectories, CanBeMoved) {
   const std::string run = trained("run", {10});
-  std::filesystem::rename(folder_.at("run"), folder_.at("moved"));
-  EXPECT_EQ(newest_of_run(folder_.at("moved")), folder_.at("moved/checkpoints/step-00000010"));
+  std::filesystem::rename(folder_ / "run", folder_ / "moved");
+  EXPECT_EQ(newest_of_run(folder_ / "moved"), folder_ / "moved/checkpoints/step-00000010");
   const RunDirectory directory(request("moved", "auto"));
   EXPECT_EQ(directory.run(), run);
 }
 
 TEST_F(RunDirectories, ADamagedCheckpointIsNotGoneOnFrom) {
   trained("run", {10, 20});
-  folder_.write("run/checkpoints/step-00000020/state.json", " ");
-  EXPECT_EQ(newest_of_run(folder_.at("run")), folder_.at("run/checkpoints/step-00000010"));
+  folder_.append("run/checkpoints/step-00000020/state.json", " ");
+  EXPECT_EQ(newest_of_run(folder_ / "run"), folder_ / "run/checkpoints/step-00000010");
   RunDirectory directory(request("run", "auto"));
   EXPECT_EQ(directory.attempt().resume_step, 10);
   EXPECT_THAT(directory.begin(kRunFileText), testing::ElementsAre(HasSubstr("state.json has")));
   EXPECT_THAT(refusal(ErrorKind::Data,
                       [&] {
                         RunDirectory other(request(
-                            "b", folder_.at("run/checkpoints/before-attempt-2/step-00000020")));
+                            "b", folder_ / "run/checkpoints/before-attempt-2/step-00000020"));
                       }),
               HasSubstr("state.json has"));
 }
@@ -198,15 +198,15 @@ TEST_F(RunDirectories, ADamagedCheckpointIsNotGoneOnFrom) {
 TEST_F(RunDirectories, CheckpointsOfAnotherRunDoNotCount) {
   trained("run", {10});
   folder_.checkpoint("run", 99, "another run");
-  EXPECT_EQ(newest_of_run(folder_.at("run")), folder_.at("run/checkpoints/step-00000010"));
+  EXPECT_EQ(newest_of_run(folder_ / "run"), folder_ / "run/checkpoints/step-00000010");
 }
 
 TEST_F(RunDirectories, ASymlinkedCheckpointCounts) {
   trained("run", {});
   const std::string other = folder_.checkpoint("big-disk", 10, "");
-  std::filesystem::create_directories(folder_.at("run/checkpoints"));
-  std::filesystem::create_directory_symlink(other, folder_.at("run/checkpoints/step-00000010"));
-  EXPECT_EQ(newest_of_run(folder_.at("run")), folder_.at("run/checkpoints/step-00000010"));
+  std::filesystem::create_directories(folder_ / "run/checkpoints");
+  std::filesystem::create_directory_symlink(other, folder_ / "run/checkpoints/step-00000010");
+  EXPECT_EQ(newest_of_run(folder_ / "run"), folder_ / "run/checkpoints/step-00000010");
 }
 
 TEST_F(RunDirectories, AFileCalledStopAsksOneAttemptToStop) {
@@ -230,9 +230,9 @@ TEST_F(RunDirectories, SizesOfTheDataAreKept) {
   (void)directory.begin(kRunFileText);
   const DataSizes sizes{.vocabulary = 256, .training_samples = 1000};
   directory.keep(sizes);
-  EXPECT_EQ(read_identity(folder_.at("run"))->data, sizes);
-  folder_.write("run/run.json", "}");
-  EXPECT_THAT(refusal(ErrorKind::Data, [&] { (void)read_identity(folder_.at("run")); }),
+  EXPECT_EQ(read_identity(folder_ / "run")->data, sizes);
+  folder_.append("run/run.json", "}");
+  EXPECT_THAT(refusal(ErrorKind::Data, [&] { (void)read_identity(folder_ / "run"); }),
               HasSubstr("run.json"));
 }
 

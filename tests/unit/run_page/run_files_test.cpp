@@ -34,19 +34,19 @@ std::string refusal_of(const std::string& directory, ErrorKind kind) {
 
 TEST(RunFilesOf, WhatIsNoRunIsRefused) {
   const RunFolder folder;
-  EXPECT_THAT(refusal_of(folder.at("nowhere"), ErrorKind::Input), HasSubstr("nowhere"));
-  EXPECT_THAT(refusal_of(folder.at(""), ErrorKind::Input), HasSubstr("metrics.jsonl"));
+  EXPECT_THAT(refusal_of(folder / "nowhere", ErrorKind::Input), HasSubstr("nowhere"));
+  EXPECT_THAT(refusal_of(folder.path(), ErrorKind::Input), HasSubstr("metrics.jsonl"));
 }
 
 TEST(RunFilesOf, ADamagedFileNamesIt) {
   const RunFolder folder;
   folder.write("metrics.jsonl", metrics_line(1));
   folder.write("trace.json", "[]\n");
-  EXPECT_THAT(refusal_of(folder.at(""), ErrorKind::Data), HasSubstr("trace.json"));
+  EXPECT_THAT(refusal_of(folder.path(), ErrorKind::Data), HasSubstr("trace.json"));
   folder.write("summary.json", "{\"ranks\": 2");
-  EXPECT_THAT(refusal_of(folder.at(""), ErrorKind::Data), HasSubstr("summary.json"));
-  folder.write("metrics.jsonl", "{\"step\": 2\n" + metrics_line(3));
-  EXPECT_THAT(refusal_of(folder.at(""), ErrorKind::Data), HasSubstr("metrics.jsonl, line 2"));
+  EXPECT_THAT(refusal_of(folder.path(), ErrorKind::Data), HasSubstr("summary.json"));
+  folder.append("metrics.jsonl", "{\"step\": 2\n" + metrics_line(3));
+  EXPECT_THAT(refusal_of(folder.path(), ErrorKind::Data), HasSubstr("metrics.jsonl, line 2"));
 }
 
 TEST(RunFilesOf, ARunThatGoesOnAreReadAsFarAsTheyAre) {
@@ -54,7 +54,7 @@ TEST(RunFilesOf, ARunThatGoesOnAreReadAsFarAsTheyAre) {
   folder.write("metrics.jsonl", metrics_line(1) + metrics_line(2) + "{\"step\":3,\"lo");
   folder.write("log.txt", "one\ntwo\nthree");
   folder.write("run.lock", encode(this_holder()));
-  const RunFiles files = read_run_files(folder.at(""));
+  const RunFiles files = read_run_files(folder.path());
   EXPECT_EQ(files.state, RunState::Running);
   EXPECT_TRUE(files.torn_line);
   EXPECT_EQ(files.history.steps.size(), 2U);
@@ -65,15 +65,15 @@ TEST(RunFilesOf, ARunThatGoesOnAreReadAsFarAsTheyAre) {
 TEST(RunFilesOf, ARunTellHowItEnded) {
   const RunFolder folder;
   folder.write("metrics.jsonl", metrics_line(1));
-  EXPECT_EQ(read_run_files(folder.at("")).state, RunState::Ended);
+  EXPECT_EQ(read_run_files(folder.path()).state, RunState::Ended);
   folder.write("summary.json", R"({"attempt": 1, "stopped": "SIGTERM"})");
-  EXPECT_EQ(read_run_files(folder.at("")).state, RunState::Stopped);
-  std::filesystem::remove(folder.at("summary.json"));
+  EXPECT_EQ(read_run_files(folder.path()).state, RunState::Stopped);
+  std::filesystem::remove(folder / "summary.json");
   folder.write("summary.json", R"({"attempt": 1})");
-  EXPECT_EQ(read_run_files(folder.at("")).state, RunState::Finished);
+  EXPECT_EQ(read_run_files(folder.path()).state, RunState::Finished);
   // A second attempt that has told nothing but a step, and holds no lock any more.
-  folder.write("metrics.jsonl", metrics_line(2, 2));
-  EXPECT_EQ(read_run_files(folder.at("")).state, RunState::Ended);
+  folder.append("metrics.jsonl", metrics_line(2, 2));
+  EXPECT_EQ(read_run_files(folder.path()).state, RunState::Ended);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 
 #include "kernels/philox.h"
 #include "runtime/scores/bleu.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -93,9 +94,7 @@ TEST(Sacrebleu, GivesTheSameTokensAndScore) {
   if (!there_is_sacrebleu()) {
     GTEST_SKIP() << "there is no sacrebleu for " << python() << ": pip install sacrebleu";
   }
-  const auto folder =
-      std::filesystem::temp_directory_path() / ("penstock-sacrebleu-" + std::to_string(getpid()));
-  std::filesystem::create_directories(folder);
+  const TemporaryFolder folder;
   constexpr uint64_t kLines = 1000;
   Bleu bleu;
   std::vector<std::string> hypotheses;
@@ -120,11 +119,9 @@ TEST(Sacrebleu, GivesTheSameTokensAndScore) {
       "b = BLEU()\n"
       "for line in h: print(b.tokenizer(line.rstrip()))\n"
       "print(repr(b.corpus_score(h, [r]).score))\n";
-  std::ofstream(folder / "score.py") << script;
   const std::vector<std::string> lines =
-      output_lines("PYTHONIOENCODING=utf-8 " + python() + " " + (folder / "score.py").string() +
-                   " " + (folder / "hypotheses").string() + " " + (folder / "references").string());
-  std::filesystem::remove_all(folder);
+      output_lines("PYTHONIOENCODING=utf-8 " + python() + " " + folder.write("score.py", script) +
+                   " " + folder / "hypotheses" + " " + folder / "references");
   ASSERT_EQ(lines.size(), kLines + 1);
   for (uint64_t i = 0; i < kLines; ++i) {
     ASSERT_EQ(tokenize_13a(hypotheses[i]), lines[i]) << "of: " << hypotheses[i];

@@ -38,14 +38,14 @@ TEST(SweepOutcome, TheFirstStepsOfEveryAttemptAreNotMeasured) {
 
 TEST(SweepOutcome, APointTellsHowFarItIs) {
   const RunFolder folder;
-  const auto state = [&] { return outcome_of(folder.at(""), kPoint, 0).state; };
+  const auto state = [&] { return outcome_of(folder.path(), kPoint, 0).state; };
   EXPECT_EQ(state(), PointState::Waiting);
   folder.write("points/one/submitted.txt", "job 17\n");
   EXPECT_EQ(state(), PointState::Submitted);
   folder.write("points/one/metrics.jsonl", point_line(1, 1, 9) + point_line(2, 1, 3));
   EXPECT_EQ(state(), PointState::Interrupted);
   folder.write("points/one/failure.txt", "exit code 6: not finite\nmore\n");
-  const Outcome failed = outcome_of(folder.at(""), kPoint, 0);
+  const Outcome failed = outcome_of(folder.path(), kPoint, 0);
   EXPECT_EQ(failed.state, PointState::Failed);
   EXPECT_EQ(failed.reason, "exit code 6: not finite");
   EXPECT_EQ(failed.steps, 2);
@@ -55,16 +55,16 @@ TEST(SweepOutcome, APointTellsHowFarItIs) {
 
 TEST(SweepOutcome, APointIsFinishedWithItsLastStepAndNotBefore) {
   const RunFolder folder;
-  folder.write("points/one/metrics.jsonl", point_line(3, 1, 1));
+  folder.append("points/one/metrics.jsonl", point_line(3, 1, 1));
   RunSummary summary;
   summary.final_loss = 2.5;
   summary.bubble_measured = 0.25;
   summary.ranks_detail.resize(2);
   summary.ranks_detail[1].memory.total_peak = 77;
   folder.write("points/one/summary.json", json_text(summary));
-  EXPECT_EQ(outcome_of(folder.at(""), kPoint, 0).state, PointState::Interrupted);
-  folder.write("points/one/metrics.jsonl", point_line(4, 1, 3));
-  const Outcome outcome = outcome_of(folder.at(""), kPoint, 0);
+  EXPECT_EQ(outcome_of(folder.path(), kPoint, 0).state, PointState::Interrupted);
+  folder.append("points/one/metrics.jsonl", point_line(4, 1, 3));
+  const Outcome outcome = outcome_of(folder.path(), kPoint, 0);
   EXPECT_EQ(outcome.state, PointState::Finished);
   EXPECT_EQ(outcome.peak_bytes, 77);
   EXPECT_EQ(outcome.bubble, 0.25);

@@ -13,6 +13,7 @@
 #include "kernels/error.h"
 #include "runtime/files/draft_file.h"
 #include "runtime/telemetry/output_file.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -24,15 +25,7 @@ using ::testing::Not;
 
 class ReporterTest : public ::testing::Test {
  protected:
-  ReporterTest() {
-    std::string pattern = std::filesystem::temp_directory_path() / "penstock-XXXXXX";
-    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    folder_ = pattern;
-  }
-  ~ReporterTest() override {
-    unsetenv("PENSTOCK_PROGRESS");
-    std::filesystem::remove_all(folder_);
-  }
+  ~ReporterTest() override { unsetenv("PENSTOCK_PROGRESS"); }
 
   [[nodiscard]] std::string read(const std::string& name) const {
     std::ostringstream text;
@@ -43,7 +36,7 @@ class ReporterTest : public ::testing::Test {
   std::string run() {
     ::testing::internal::CaptureStdout();
     {
-      Reporter reporter({.directory = folder_, .total_steps = 7, .log_every = 3});
+      Reporter reporter({.directory = folder_.path(), .total_steps = 7, .log_every = 3});
       reporter.note("hello");
       for (int64_t step = 1; step <= 7; ++step) {
         reporter.step({.step = step,
@@ -58,7 +51,7 @@ class ReporterTest : public ::testing::Test {
     return ::testing::internal::GetCapturedStdout();
   }
 
-  std::filesystem::path folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(ReporterTest, WritesOneObjectALine) {
@@ -123,7 +116,7 @@ TEST_F(ReporterTest, AppendsToWhatEarlierAttemptsHaveWritten) {
   std::ofstream(folder_ / "log.txt", std::ios::app) << "step 8";
   ::testing::internal::CaptureStdout();
   {
-    Reporter reporter({.directory = folder_, .attempt = 2, .total_steps = 9});
+    Reporter reporter({.directory = folder_.path(), .attempt = 2, .total_steps = 9});
     reporter.step({.step = 8, .samples = 4, .step_ms = 2.0});
     reporter.evaluated({.step = 8, .accuracy = {}});
     RunSummary summary;

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/checkpoint/writer/checkpoint_writer.h"
-#include "tests/unit/checkpoint/temporary.h"
+#include "tests/unit/checkpoint/bytes.h"
 #include "tests/unit/checkpoint/thread_world.h"
 #include "tests/unit/optimizer/update_device.h"
 
@@ -43,7 +43,7 @@ class TransferPlans : public testing::Test {
                          network_of(tensors));
   }
 
-  Temporary folder_;
+  TemporaryFolder folder_;
   std::string run_ = folder_ / "run";
 };
 

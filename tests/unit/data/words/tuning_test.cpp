@@ -39,7 +39,7 @@ TEST(Packing, PutsEverySampleIntoOneRow) {
 
 class Tuning : public testing::Test {
  protected:
-  TempFolder files_;
+  TemporaryFolder files_;
   DataConfig config_{.kind = "jsonl",
                      .train = files_ / "train.jsonl",
                      .tokenizer = "folder",

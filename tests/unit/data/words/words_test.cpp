@@ -111,7 +111,7 @@ TEST(Words, TheQueueOfMergesGivesWhatLookingAtAllPairsGives) {
 class ChangedTokenizers : public testing::Test {
  protected:
   json file_ = read_json_file(kGoldens + "/llama3/tokenizer.json", 1 << 20, FileOwner::User);
-  TempFolder folder_;
+  TemporaryFolder folder_;
 
   void expect_refused(ErrorKind kind, const std::vector<std::string>& parts) {
     write_file(folder_ / "tokenizer.json", file_.dump());
@@ -161,7 +161,7 @@ TEST_F(ChangedTokenizers, RefuseWhatDoesNotFitTogether) {
   write_file(folder_ / "tokenizer_config.json", R"({"eos_token": "<|nobody|>"})");
   write_file(folder_ / "tokenizer.json", file_.dump());
   expect_error(ErrorKind::Data, {"<|nobody|>"}, [&] { (void)open_hub_tokenizer(folder_ / ""); });
-  const TempFolder empty;
+  const TemporaryFolder empty;
   expect_error(ErrorKind::Input, {"has no tokenizer"},
                [&] { (void)open_hub_tokenizer(empty / ""); });
 }
@@ -180,7 +180,7 @@ TEST_F(ChangedTokenizers, SayWhichTokensAreSpecial) {
 
 // A folder with a SentencePiece model, as Llama 2 has it: what the model gives, after <s>.
 TEST(PiecesOfAFolder, BeginWithTheirToken) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const std::vector<std::string> lines = sentences(5, 400);
   write_file(folder / "tokenizer.model", train_pieces(lines, {.size = 310, .lossless = true}));
   const auto tokenizer = open_hub_tokenizer(folder / "");

@@ -1,39 +1,17 @@
-// tests/unit/checkpoint/temporary.h -- a directory that goes with its test, and bytes by hand.
+// tests/unit/checkpoint/bytes.h -- files byte by byte, and what is said of them.
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <sstream>
 #include <string>
 
 #include "kernels/error.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
-
-class Temporary {
- public:
-  Temporary() {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "penstock-test-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) fail_resource("cannot make " + pattern);
-    path_ = pattern;
-  }
-  ~Temporary() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Temporary(const Temporary&) = delete;
-  Temporary& operator=(const Temporary&) = delete;
-  [[nodiscard]] std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 inline std::string contents(const std::string& path) {
   const std::ifstream file(path, std::ios::binary);
