@@ -76,7 +76,9 @@ std::vector<std::string> names_in(const std::string& root) {
   std::vector<std::string> names;
   std::error_code error;
   fs::directory_iterator entries(root, error);
-  if (error == std::errc::no_such_file_or_directory) return names;
+  if (error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory) {
+    return names;
+  }
   for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
     names.push_back(entries->path().filename().string());
   }

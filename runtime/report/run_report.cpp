@@ -61,7 +61,8 @@ RunReport::RunReport(const Config& config, const Station& station, const Pipelin
       pipeline_(pipeline),
       device_(station.device),
       forecast_(std::move(forecast)) {
-  step_ms_.reserve(static_cast<size_t>(config.run.steps));
+  constexpr int64_t kRoom = 1 << 20;  // 8 MiB; a longer run makes room as it goes
+  step_ms_.reserve(static_cast<size_t>(std::min(config.run.steps, kRoom)));
   window_.reserve(SlowRanks::kWindow);
   if (session_.ranks() == 1) return;
   hosts_ = network_.world().gather_text(session_.host());

@@ -72,7 +72,7 @@ RunDirectory::RunDirectory(const RunDirectoryRequest& request) {
     if (made_) fs::remove(path_, ignored);
     throw;
   }
-  identity_.run = attempt_.run;
+  identity_.run = attempt_.run.empty() ? new_run() : attempt_.run;
 }
 
 RunDirectory::~RunDirectory() {
@@ -100,23 +100,19 @@ void RunDirectory::make_directory() {
   }
 }
 
-std::vector<std::string> RunDirectory::begin(const std::string& run_file) {
-  std::vector<std::string> notes = attempt_.notes;
+std::string RunDirectory::begin(const std::string& run_file) {
   begun_ = true;
   if (attempt_.replaces) remove_run(path_);
   set_aside(path_, attempt_.set_aside, attempt_.number);
   const std::optional<RunIdentity> before = read_identity(path_);
   if (before && before->run == attempt_.run) identity_.data = before->data;
-  if (identity_.run.empty()) identity_.run = new_run();
   identity_.attempts = attempt_.number;
   write_identity(path_, identity_);
   replace_file(path_ + "/" + kRunFile, run_file);
   // A request to stop was to an earlier attempt: this one was started after it.
   std::error_code ignored;
   fs::remove(path_ + "/" + kStopFile, ignored);
-  if (numbered_) notes.push_back(point_latest_to(path_));
-  std::erase(notes, "");
-  return notes;
+  return numbered_ ? point_latest_to(path_) : "";
 }
 
 void RunDirectory::keep(const DataSizes& sizes) {

@@ -1,9 +1,10 @@
 // runtime/run_directory/run_directory.h -- RunDirectory: the one owner of a directory that a run
 // writes to. Rank 0 has it; the other ranks are told what they need.
 //
-// In order: the constructor looks and locks, and refuses; begin() makes the directory this run's.
-// Between the two nothing but the lock is written, so that a run that cannot start has changed
-// nothing. What a run directory is made of: names.h.
+// In order: the constructor looks and locks, and refuses; begin() makes the directory this run's,
+// when all that can keep the run from its first step is behind it. Between the two nothing but the
+// lock is written, so that a run that cannot start has changed nothing, and what --overwrite
+// replaces is there until something takes its place. What a run directory is made of: names.h.
 #pragma once
 
 #include <functional>
@@ -39,13 +40,13 @@ class RunDirectory {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const Attempt& attempt() const { return attempt_; }
-  // The run's; made by begin() where it is a new one.
+  // The run's identity, made anew where it is a new one.
   [[nodiscard]] const std::string& run() const { return identity_.run; }
 
   // From here on the directory is this run's: removes or sets aside what attempt() says, counts the
-  // attempt, writes the run file and makes the link `latest`. Returns notes, a line each. Throws
-  // Error(Resource).
-  [[nodiscard]] std::vector<std::string> begin(const std::string& run_file);
+  // attempt, writes the run file and makes the link `latest`; returns why that could not be made,
+  // or "". Throws Error(Resource).
+  [[nodiscard]] std::string begin(const std::string& run_file);
   // What was learnt from the data. Throws Error(Resource).
   void keep(const DataSizes& sizes);
 

@@ -46,15 +46,28 @@ std::vector<EventScalar> scalars_of(const EvalRecord& record) {
 }  // namespace
 
 struct Reporter::State {
-  explicit State(Options given)
-      : options(std::move(given)),
-        metrics(options.directory + "/metrics.jsonl", TornLine::IsRemoved),
-        log(options.directory + "/log.txt", TornLine::IsEnded) {
-    if (options.tensorboard) events.emplace(event_file_path(options.directory, options.attempt));
-  }
+  struct Files {
+    explicit Files(const Options& options)
+        : metrics(options.directory + "/metrics.jsonl", TornLine::IsRemoved),
+          log(options.directory + "/log.txt", TornLine::IsEnded) {
+      if (options.tensorboard) events.emplace(event_file_path(options.directory, options.attempt));
+    }
+    LineFile metrics;
+    LineFile log;
+    std::optional<EventFile> events;
+  };
 
+  explicit State(Options given) : options(std::move(given)) {}
+
+  void write_log(const std::string& lines) {
+    if (files) {
+      files->log.write_line(lines);
+    } else {
+      held.push_back(lines);
+    }
+  }
   void say(const std::string& lines) {
-    log.write_line(lines);
+    write_log(lines);
     terminal.print(lines);
   }
   // Of what is said while the run goes on.
@@ -76,9 +89,8 @@ struct Reporter::State {
   }
 
   Options options;
-  LineFile metrics;
-  LineFile log;
-  std::optional<EventFile> events;
+  std::optional<Files> files;     // from open() on
+  std::vector<std::string> held;  // of the log, until then
   Terminal terminal;
   StepClock clock;
   bool has_begun = false;  // a step has been taken
@@ -90,12 +102,17 @@ Reporter::Reporter(Options options) : state_(std::make_unique<State>(std::move(o
 }
 Reporter::~Reporter() = default;
 
+void Reporter::open() {
+  state_->files.emplace(state_->options);
+  for (const std::string& lines : std::exchange(state_->held, {})) state_->write_log(lines);
+}
+
 void Reporter::note(const std::string& line) {
   state_->say(state_->timed(line));
 }
 
 void Reporter::note(const std::string& shown, const std::string& logged) {
-  state_->log.write_line(logged);
+  state_->write_log(logged);
   state_->terminal.print(shown);
 }
 
@@ -103,10 +120,10 @@ void Reporter::step(const StepRecord& record) {
   State& s = *state_;
   StepRecord numbered = record;
   numbered.attempt = s.options.attempt;
-  s.metrics.write_line(json_line(numbered, s.options.tokens));
-  if (s.events) {
-    if (!s.has_begun && record.step > 1) s.events->restart(record.step);
-    s.events->add(record.step, scalars_of(record, s.options.tokens));
+  s.files->metrics.write_line(json_line(numbered, s.options.tokens));
+  if (std::optional<EventFile>& events = s.files->events) {
+    if (!s.has_begun && record.step > 1) events->restart(record.step);
+    events->add(record.step, scalars_of(record, s.options.tokens));
   }
   s.clock.add(record);
   s.has_begun = true;
@@ -115,7 +132,7 @@ void Reporter::step(const StepRecord& record) {
     const std::string line =
         s.timed(step_text(record, s.options.total_steps, average_ms, s.options.tokens)) +
         s.left_text(record.step);
-    s.log.write_line(line);
+    s.write_log(line);
     if (!s.terminal.live()) s.terminal.print(line);
   }
   if (s.terminal.due()) {
@@ -127,8 +144,9 @@ void Reporter::step(const StepRecord& record) {
 void Reporter::evaluated(const EvalRecord& record) {
   EvalRecord numbered = record;
   numbered.attempt = state_->options.attempt;
-  state_->metrics.write_line(json_line(numbered));
-  if (state_->events) state_->events->add(record.step, scalars_of(record));
+  State::Files& files = *state_->files;
+  files.metrics.write_line(json_line(numbered));
+  if (files.events) files.events->add(record.step, scalars_of(record));
   state_->say(state_->timed(eval_text(record)));
 }
 

@@ -13,18 +13,22 @@ namespace penstock {
 class Reporter {
  public:
   struct Options {
-    std::string directory;  // the run directory, must exist
+    std::string directory;  // the run directory
     int64_t attempt = 1;    // of the run; what earlier ones have written stays
     int64_t total_steps = 0;
     int64_t log_every = 10;    // steps between plain lines
     bool tokens = false;       // rates in tokens/s beside samples/s
     bool tensorboard = false;  // an event file beside metrics.jsonl, see formats/event_file.h
   };
+  // Tells the terminal; what is noted is held for the log file until open().
   explicit Reporter(Options options);
   ~Reporter();
   Reporter(const Reporter&) = delete;
   Reporter& operator=(const Reporter&) = delete;
 
+  // Once, before the first step: from here on to the files of the directory too, which must exist.
+  // Throws Error(Resource).
+  void open();
   // A plain line to the terminal and the log file, with the time of day once steps are taken.
   void note(const std::string& line);
   void note(const std::string& shown, const std::string& logged);  // likewise, one for each

@@ -21,6 +21,7 @@
 namespace penstock {
 namespace {
 
+using std::string_literals::operator""s;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -71,10 +72,11 @@ class Survival : public testing::Test {
     const std::string text = read_file(out_ + "/metrics.jsonl");
     return nlohmann::json::parse(text.substr(text.rfind('\n', text.size() - 2) + 1));
   }
-  // Starts a run without an end, and waits until it has made some steps.
+  // Starts a run of as many steps as there can be (room was once made for all of their times), and
+  // waits until it has made some.
   void start(int ranks, const std::string& options) {
     job_ = std::async(std::launch::async, [=, this] {
-      const std::string arguments = train("--steps 100000000 " + options);
+      const std::string arguments = train("--steps 1000000000000000 " + options);
       return ranks == 1 ? run_alone(arguments) : run_penstock(ranks, arguments, 60);
     });
     const std::string metrics = out_ + "/metrics.jsonl";
@@ -139,6 +141,28 @@ TEST_F(Survival, StartingAgainDestroysNothing) {
   EXPECT_THAT(kept, Not(testing::Contains("step-00000020")));
   const JobResult used = run_alone("eval " + out_ + " --stages 1 --data.validation 0.01");
   EXPECT_THAT(used.output, HasSubstr("checkpoints/step-00000010: "));
+}
+
+// A key that did not fit the network, or a text that was empty, was found when the earlier run's
+// checkpoints were gone; and a run that had not begun was the one that runs/latest led to.
+TEST_F(Survival, ARunThatCannotBeginChangesNothing) {
+  const JobResult first = run_alone(train(""));
+  ASSERT_EQ(first.exit_code, 0) << first.output;
+  const auto before = files();
+  const std::string empty = scratch_.write("empty.txt", "");
+  const std::string fresh = scratch_ / "fresh";
+  for (const std::string& mistake :
+       {"--model.width 15 "s, "--data.kind text --data.train " + empty + " ",
+        "--init " + scratch_.write("no_run", "") + " "}) {
+    for (const int ranks : {1, 2}) {
+      const std::string stages = "--stages " + std::to_string(ranks);
+      const JobResult job = run_penstock(ranks, train(mistake + "--overwrite " + stages));
+      EXPECT_EQ(job.exit_code, 2) << job.output;
+      EXPECT_TRUE(files() == before) << mistake;
+      EXPECT_EQ(run_penstock(ranks, train(mistake + stages + " --out " + fresh)).exit_code, 2);
+      EXPECT_FALSE(std::filesystem::exists(fresh)) << mistake;
+    }
+  }
 }
 
 TEST_F(Survival, TwoJobsWithOneDirectoryAreRefused) {

@@ -1,8 +1,6 @@
 // launch/program/commands/train_command.cpp -- `penstock train`: everything around the run.
 #include <fmt/format.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -13,6 +11,7 @@
 #include "launch/program/hub/folder_run.h"
 #include "launch/program/output.h"
 #include "launch/program/processor/measured_speed.h"
+#include "launch/program/runs/destination.h"
 #include "launch/program/runs/dry_run.h"
 #include "launch/program/runs/kept_run.h"
 #include "launch/program/runs/planned_run.h"
@@ -20,100 +19,25 @@
 #include "launch/program/start/data_places.h"
 #include "launch/program/start/rank_table.h"
 #include "launch/program/stopping/stop_requests.h"
-#include "runtime/data/text/vocabulary.h"
 #include "runtime/run_directory/names.h"
-#include "runtime/run_directory/run_directory.h"
 #include "runtime/telemetry/reporter.h"
-#include "runtime/training/checkpoints/resume.h"
 #include "runtime/training/checkpoints/transfer.h"
 #include "runtime/training/run.h"
 
 namespace penstock {
 namespace {
 
-// The run directory on rank 0, and what all ranks know of it.
-struct Destination {
-  std::unique_ptr<RunDirectory> directory;
-  std::string path;
-  std::string resume_from;  // a step directory; empty: from the start
-  std::string run;          // the identity, once it has begun
-};
-
-// What a run starts from must outlive its beginning.
-void refuse_to_overwrite_source(const RunDirectory& directory, const InitConfig& init) {
-  if (init.from.empty() || !directory.attempt().replaces) return;
-  const std::filesystem::path from = std::filesystem::weakly_canonical(init.from);
-  const std::filesystem::path place = std::filesystem::weakly_canonical(directory.path());
-  const auto inside = from.lexically_relative(place);
-  if (inside.empty() || *inside.begin() == "..") return;
-  fail_input(fmt::format(
-      "--overwrite would remove {}, which --init starts from: choose another --out", init.from));
-}
-
-// Collective. Looks, locks and refuses; changes nothing.
-Destination open_directory(Collective& world, const Config& config, const Settings& settings) {
+// Everything that is settled before ranks take their places.
+struct Preparation {
+  std::vector<std::string> notes;  // on rank 0
   Destination to;
-  to.path = on_first_rank(world, [&] {
-    const std::string stem = settings.run_file.stem().string();
-    const auto say = [](const std::string& line) { fmt::print(stderr, "penstock: {}\n", line); };
-    to.directory =
-        std::make_unique<RunDirectory>(RunDirectoryRequest{.out = config.run.out,
-                                                           .stem = stem.empty() ? "run" : stem,
-                                                           .resume = config.run.resume,
-                                                           .overwrite = config.run.overwrite,
-                                                           .say = say});
-    refuse_to_overwrite_source(*to.directory, config.init);
-    return to.directory->path();
-  });
-  to.resume_from = on_first_rank(world, [&] { return to.directory->attempt().resume_from; });
-  return to;
-}
-
-std::string attempt_note(const RunDirectory& directory) {
-  return fmt::format("run directory {}: run {}, attempt {}", directory.path(), directory.run(),
-                     directory.attempt().number);
-}
-
-// A job that is started again by the same words may find its run at the end.
-bool nothing_is_left(Collective& world, const Config& config, const Destination& to) {
-  if (config.run.resume != "auto") return false;
-  return on_first_rank(world, [&]() -> std::string {
-           const Attempt& attempt = to.directory->attempt();
-           if (attempt.resume_from.empty() || attempt.resume_step < config.run.steps) return "";
-           answer("{} is at step {} of {}: nothing is left to train\n", to.path,
-                  attempt.resume_step, config.run.steps);
-           return "done";
-         }) == "done";
-}
-
-// Collective. From here on the directory is this run's; returns the reporter on rank 0, nothing
-// elsewhere.
-std::unique_ptr<Reporter> begin(Collective& world, const Config& config, Destination& to,
-                                std::vector<std::string> notes) {
-  std::unique_ptr<Reporter> reporter;
-  to.run = on_first_rank(world, [&] {
-    // Before anything in the directory is touched.
-    if (!to.resume_from.empty()) {
-      (void)refuse_other_run(to.resume_from, config, kept_run_file(config));
-    }
-    const std::vector<std::string> more = to.directory->begin(kept_run_file(config));
-    keep_model_folder(config, to.path);
-    notes.insert(notes.begin(), more.begin(), more.end());
-    notes.insert(notes.begin(), attempt_note(*to.directory));
-    reporter =
-        std::make_unique<Reporter>(Reporter::Options{.directory = to.path,
-                                                     .attempt = to.directory->attempt().number,
-                                                     .total_steps = config.run.steps,
-                                                     .log_every = config.run.log_every,
-                                                     .tokens = reads_tokens(config.data),
-                                                     .tensorboard = config.run.tensorboard});
-    for (const std::string& note : notes) {
-      if (!note.empty()) reporter->note(note);
-    }
-    return to.directory->run();
-  });
-  return reporter;
-}
+  std::unique_ptr<StopRequests> stopping;
+  ThreadPlan threads;
+  DeviceChoice choice;
+  std::unique_ptr<Device> device;
+  PlannedRun run;
+  Grid grid;
+};
 
 // So that the run can be used, and gone on with, where its data are not.
 void keep_sizes(const Run& run, RunDirectory* directory) {
@@ -139,18 +63,6 @@ int stopped(const RunSummary& summary, const Session& session, const Config& con
   return kStoppedExitCode;
 }
 
-// Everything that is settled before ranks take their places.
-struct Preparation {
-  std::vector<std::string> notes;  // on rank 0
-  Destination to;
-  std::unique_ptr<StopRequests> stopping;
-  ThreadPlan threads;
-  DeviceChoice choice;
-  std::unique_ptr<Device> device;
-  PlannedRun run;
-  Grid grid;
-};
-
 // Collective. Of the processor, where rank 0 computes on it, or a dry run stands for it.
 ProcessorSpeed speed_for(Collective& world, const Session& session, const ThreadPlan& threads,
                          const DeviceChoice& choice, const RunConfig& config) {
@@ -170,7 +82,7 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
   Settings settings;
   Config config = shared_config(world, arguments, true, &settings);
   const TimeLimit limit = on_every_rank([&] { return time_limit(config.run.time_limit); });
-  made.to = open_directory(world, config, settings);
+  made.to = open_destination(world, config, settings);
   made.stopping = std::make_unique<StopRequests>(limit, made.to.directory.get());
   if (!config.run.dry_run && nothing_is_left(world, config, made.to)) return std::nullopt;
   refuse_hidden_folder(world, session, made.to.path);
@@ -233,6 +145,7 @@ int train(Preparation& made, const Station& station, const ModelMaker& models, R
                        .resume_from = made.to.resume_from,
                        .drawn_up = drawn_up};
   Run run(order, station, reporter);
+  begin(station.network.world(), config, made.to, reporter);
   keep_sizes(run, made.to.directory.get());
   const RunSummary summary = run.to_the_end();
   if (summary.stopped.empty()) return 0;
@@ -273,7 +186,8 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
   if (config.run.dry_run) {
     return try_out(*made, {session, *network, made->grid, *made->device}, models);
   }
-  const std::unique_ptr<Reporter> reporter = begin(network->world(), config, made->to, made->notes);
+  const std::unique_ptr<Reporter> reporter =
+      reporter_for(network->world(), config, made->to, made->notes);
   try {
     return train(*made, {session, *network, made->grid, *made->device}, models, reporter.get());
   } catch (...) {

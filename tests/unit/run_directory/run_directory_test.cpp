@@ -186,7 +186,8 @@ TEST_F(RunDirectories, ADamagedCheckpointIsNotGoneOnFrom) {
   EXPECT_EQ(newest_of_run(folder_ / "run"), folder_ / "run/checkpoints/step-00000010");
   RunDirectory directory(request("run", "auto"));
   EXPECT_EQ(directory.attempt().resume_step, 10);
-  EXPECT_THAT(directory.begin(kRunFileText), testing::ElementsAre(HasSubstr("state.json has")));
+  EXPECT_THAT(directory.attempt().notes, testing::ElementsAre(HasSubstr("state.json has")));
+  EXPECT_THAT(directory.begin(kRunFileText), testing::IsEmpty());
   EXPECT_THAT(refusal(ErrorKind::Data,
                       [&] {
                         RunDirectory other(request(

@@ -37,6 +37,7 @@ class ReporterTest : public ::testing::Test {
     ::testing::internal::CaptureStdout();
     {
       Reporter reporter({.directory = folder_.path(), .total_steps = 7, .log_every = 3});
+      reporter.open();
       reporter.note("hello");
       for (int64_t step = 1; step <= 7; ++step) {
         reporter.step({.step = step,
@@ -99,7 +100,8 @@ TEST_F(ReporterTest, ALiveLineIsErasedBeforePlainOnes) {
 
 TEST_F(ReporterTest, AMissingDirectoryIsNamed) {
   try {
-    const Reporter reporter({.directory = folder_ / "none"});
+    Reporter reporter({.directory = folder_ / "none"});
+    reporter.open();
     FAIL() << "nothing was thrown";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::Resource);
@@ -117,6 +119,7 @@ TEST_F(ReporterTest, AppendsToWhatEarlierAttemptsHaveWritten) {
   ::testing::internal::CaptureStdout();
   {
     Reporter reporter({.directory = folder_.path(), .attempt = 2, .total_steps = 9});
+    reporter.open();
     reporter.step({.step = 8, .samples = 4, .step_ms = 2.0});
     reporter.evaluated({.step = 8, .accuracy = {}});
     RunSummary summary;

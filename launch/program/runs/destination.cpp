@@ -1,0 +1,107 @@
+#include "launch/program/runs/destination.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "launch/program/hub/folder_run.h"
+#include "launch/program/output.h"
+#include "launch/program/runs/kept_run.h"
+#include "runtime/comm/agreement.h"
+#include "runtime/data/text/vocabulary.h"
+#include "runtime/training/checkpoints/resume.h"
+
+namespace penstock {
+namespace {
+
+// What a run starts from must outlive its beginning.
+void refuse_to_overwrite_source(const RunDirectory& directory, const InitConfig& init) {
+  if (init.from.empty() || !directory.attempt().replaces) return;
+  const std::filesystem::path from = std::filesystem::weakly_canonical(init.from);
+  const std::filesystem::path place = std::filesystem::weakly_canonical(directory.path());
+  const auto inside = from.lexically_relative(place);
+  if (inside.empty() || *inside.begin() == "..") return;
+  fail_input(fmt::format(
+      "--overwrite would remove {}, which --init starts from: choose another --out", init.from));
+}
+
+std::string attempt_note(const RunDirectory& directory) {
+  return fmt::format("run directory {}: run {}, attempt {}", directory.path(), directory.run(),
+                     directory.attempt().number);
+}
+
+std::unique_ptr<Reporter> make_reporter(const Config& config, const RunDirectory& directory,
+                                        const std::vector<std::string>& notes) {
+  auto reporter =
+      std::make_unique<Reporter>(Reporter::Options{.directory = directory.path(),
+                                                   .attempt = directory.attempt().number,
+                                                   .total_steps = config.run.steps,
+                                                   .log_every = config.run.log_every,
+                                                   .tokens = reads_tokens(config.data),
+                                                   .tensorboard = config.run.tensorboard});
+  reporter->note(attempt_note(directory));
+  for (const std::string& note : directory.attempt().notes) reporter->note(note);
+  for (const std::string& note : notes) {
+    if (!note.empty()) reporter->note(note);
+  }
+  return reporter;
+}
+
+}  // namespace
+
+Destination open_destination(Collective& world, const Config& config, const Settings& settings) {
+  Destination to;
+  to.path = on_first_rank(world, [&] {
+    const std::string stem = settings.run_file.stem().string();
+    const auto say = [](const std::string& line) { fmt::print(stderr, "penstock: {}\n", line); };
+    to.directory =
+        std::make_unique<RunDirectory>(RunDirectoryRequest{.out = config.run.out,
+                                                           .stem = stem.empty() ? "run" : stem,
+                                                           .resume = config.run.resume,
+                                                           .overwrite = config.run.overwrite,
+                                                           .say = say});
+    refuse_to_overwrite_source(*to.directory, config.init);
+    return to.directory->path();
+  });
+  to.resume_from = on_first_rank(world, [&] { return to.directory->attempt().resume_from; });
+  to.run = on_first_rank(world, [&] { return to.directory->run(); });
+  return to;
+}
+
+bool nothing_is_left(Collective& world, const Config& config, const Destination& to) {
+  if (config.run.resume != "auto") return false;
+  return on_first_rank(world, [&]() -> std::string {
+           const Attempt& attempt = to.directory->attempt();
+           if (attempt.resume_from.empty() || attempt.resume_step < config.run.steps) return "";
+           answer("{} is at step {} of {}: nothing is left to train\n", to.path,
+                  attempt.resume_step, config.run.steps);
+           return "done";
+         }) == "done";
+}
+
+std::unique_ptr<Reporter> reporter_for(Collective& world, const Config& config,
+                                       const Destination& to,
+                                       const std::vector<std::string>& notes) {
+  std::unique_ptr<Reporter> reporter;
+  (void)on_first_rank(world, [&] {
+    if (!to.resume_from.empty()) {
+      (void)refuse_other_run(to.resume_from, config, kept_run_file(config));
+    }
+    reporter = make_reporter(config, *to.directory, notes);
+    return std::string();
+  });
+  return reporter;
+}
+
+void begin(Collective& world, const Config& config, Destination& to, Reporter* reporter) {
+  (void)on_first_rank(world, [&] {
+    const std::string note = to.directory->begin(kept_run_file(config));
+    keep_model_folder(config, to.path);
+    reporter->open();
+    if (!note.empty()) reporter->note(note);
+    return std::string();
+  });
+}
+
+}  // namespace penstock

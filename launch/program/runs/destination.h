@@ -1,0 +1,43 @@
+// launch/program/runs/destination.h -- where a job writes: its run directory, and the reporter that
+// fills it. The directory is touched when the run is about to take its first step, not before.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "launch/program/options/settings.h"
+#include "runtime/comm/network.h"
+#include "runtime/configuration/config.h"
+#include "runtime/run_directory/run_directory.h"
+#include "runtime/telemetry/reporter.h"
+
+namespace penstock {
+
+// The run directory on rank 0, and what all ranks know of it.
+struct Destination {
+  std::unique_ptr<RunDirectory> directory;
+  std::string path;
+  std::string resume_from;  // a step directory; empty: from the start
+  std::string run;          // the identity
+};
+
+// All are collective, and throw on every rank what rank 0 finds.
+
+// Looks, locks and refuses; changes nothing.
+[[nodiscard]] Destination open_destination(Collective& world, const Config& config,
+                                           const Settings& settings);
+
+// A job that is started again by the same words may find its run at the end; it is told so.
+[[nodiscard]] bool nothing_is_left(Collective& world, const Config& config, const Destination& to);
+
+// On rank 0, nothing elsewhere. It tells the terminal which attempt this is and the notes, of which
+// empty ones are left out. Refuses a checkpoint of another run.
+[[nodiscard]] std::unique_ptr<Reporter> reporter_for(Collective& world, const Config& config,
+                                                     const Destination& to,
+                                                     const std::vector<std::string>& notes);
+
+// From here on the directory is this run's, and the reporter writes there.
+void begin(Collective& world, const Config& config, Destination& to, Reporter* reporter);
+
+}  // namespace penstock
