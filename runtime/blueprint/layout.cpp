@@ -87,9 +87,8 @@ void count_parameters(const Sequential& model, const std::vector<std::string>& f
   ParameterSet all;  // one set for all layers: names must not repeat, unless they are shared
   for (size_t layer = 0; layer < model.layers.size(); ++layer) {
     const size_t first = all.declared().parameters.size();
-    const int64_t before = all.declared().elements();
     model.layers[layer]->declare(all);
-    layout.parameters.push_back(all.declared().elements() - before);
+    layout.parameters.push_back(all.declared().elements(first));
     layers.parameters.resize(all.declared().parameters.size(), layer);
     layers.buffers.resize(all.declared().buffers.size(), layer);
     for (size_t i = first; i < all.declared().parameters.size(); ++i) {

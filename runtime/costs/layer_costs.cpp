@@ -91,9 +91,9 @@ LayerCost cost_of(const Layer& layer, const Found& found) {
 
 // What the layer adds to those of the layers before: a tied parameter is its first layer's.
 int64_t count_parameters(const Layer& layer, ParameterSet& all) {
-  const int64_t before = all.declared().elements();
+  const size_t before = all.declared().parameters.size();
   layer.declare(all);
-  return all.declared().elements() - before;
+  return all.declared().elements(before);
 }
 
 Found probe(const Walk& walk, const std::unique_ptr<Layer>& layer, const Shapes& inputs,

@@ -1,10 +1,6 @@
 #include "runtime/files/json.h"
 
-#include <set>
-#include <vector>
-
 #include "kernels/error.h"
-#include "runtime/files/counting_iterator.h"
 #include "runtime/files/input_file.h"
 #include "runtime/files/json_events.h"
 
@@ -13,34 +9,23 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kMaximumDepth = 8;
-
-class Guard {
+// Refuses the value that is one too many.
+class Limit final : public JsonReader {
  public:
-  // `byte`: how far the text has been read.
-  Guard(const std::string& where, const uint64_t& byte, int64_t most_values)
-      : where_(where), byte_(byte), most_values_(most_values) {}
-
-  // nlohmann's callback; `value` is the key when a key was read.
-  bool operator()(int depth, json::parse_event_t event, const json& value) {
-    if (depth > kMaximumDepth) fail("JSON nested too deeply");
-    if (++values_ > most_values_) fail("more values than such a file may have");
-    if (event == json::parse_event_t::object_start) keys_.emplace_back();
-    if (event == json::parse_event_t::object_end) keys_.pop_back();
-    if (event == json::parse_event_t::key && !keys_.back().insert(value).second) {
-      fail("the key " + quoted(value.get<std::string>()) + " is there twice");
-    }
-    return true;
-  }
+  Limit(const std::string& where, int64_t most_values) : where_(where), left_(most_values) {}
+  void text(const JsonPlace& place, const std::string& /*value*/) override { count_one(place); }
+  void count(const JsonPlace& place, uint64_t /*value*/) override { count_one(place); }
+  void other(const JsonPlace& place) override { count_one(place); }
+  void open(const JsonPlace& place, bool /*is_list*/) override { count_one(place); }
+  void close(const JsonPlace& /*place*/) override {}
 
  private:
-  [[noreturn]] void fail(const std::string& what) const { fail_at(where_, byte_, what); }
+  void count_one(const JsonPlace& place) {
+    if (--left_ < 0) fail_at(where_, place.byte, "more values than such a file may have");
+  }
 
   const std::string& where_;
-  const uint64_t& byte_;
-  int64_t most_values_;
-  int64_t values_ = 0;
-  std::vector<std::set<std::string>> keys_;  // of the objects that are open
+  int64_t left_;
 };
 
 const json& member(const json& parent, const char* key, const std::string& where) {
@@ -73,20 +58,11 @@ std::string json_complaint(const json::exception& error) {
   return text.substr(0, first) + " ... " + text.substr(last);
 }
 
+// Not by a callback of the parser: after each object it would look through all that are beside it.
 json parse_json(std::string_view text, const std::string& where, int64_t most_values) {
-  uint64_t byte = 0;
-  Guard guard(where, byte, most_values);
-  json document;
-  try {
-    document = json::parse(CountingIterator(text.data(), &byte),
-                           CountingIterator(text.data() + text.size(), &byte), std::ref(guard));
-  } catch (const json::parse_error& error) {
-    fail_at(where, error.byte, "bad JSON: " + json_complaint(error));
-  } catch (const json::exception& error) {
-    fail_at(where, byte, "bad JSON: " + json_complaint(error));
-  }
-  if (!document.is_object()) fail_data(where + ": not a JSON object");
-  return document;
+  Limit limit(where, most_values);
+  read_json(text, where, limit);
+  return json::parse(text);
 }
 
 json read_json_file(const std::string& path, int64_t most_bytes, FileOwner owner) {

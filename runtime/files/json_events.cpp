@@ -67,10 +67,7 @@ class Teller {
     return leave();
   }
   bool parse_error(size_t byte, const std::string& /*token*/, const json::exception& error) {
-    const std::string text = json_complaint(error);
-    const size_t colon = text.find(": ");  // behind "parse error at line 1, column 5"
-    fail_at(where_, byte,
-            "bad JSON: " + (colon == std::string::npos ? text : text.substr(colon + 2)));
+    fail_at(where_, byte, "bad JSON: " + json_complaint(error));
   }
 
  private:

@@ -71,10 +71,10 @@ void ParameterSet::add_constant(const Slot& slot, const std::string& shared_as) 
   constant_by_slot_.put(slot, constant);
 }
 
-int64_t Declared::elements() const {
+int64_t Declared::elements(size_t from) const {
   int64_t total = 0;
-  for (const Parameter& parameter : parameters) {
-    if (parameter.first == nullptr) total += parameter.elements();
+  for (size_t i = from; i < parameters.size(); ++i) {
+    if (parameters[i].first == nullptr) total += parameters[i].elements();
   }
   return total;
 }

@@ -43,7 +43,8 @@ struct Declared {
   std::deque<Buffer> buffers;
   std::deque<StepSums> step_sums;
   std::deque<Tensor> constants;
-  [[nodiscard]] int64_t elements() const;  // of all parameters, shared ones once
+  // Of the parameters from that one on; those that another holder shares with it count there.
+  [[nodiscard]] int64_t elements(size_t from = 0) const;
 };
 
 class ParameterSet {

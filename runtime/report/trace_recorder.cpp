@@ -5,6 +5,8 @@
 #include <string>
 #include <type_traits>
 
+#include "runtime/report/run_report.h"
+
 namespace penstock {
 namespace {
 
@@ -60,9 +62,9 @@ void add_rank(const RankRecording& rank, std::vector<TracedStep>& steps) {
 
 }  // namespace
 
-TraceRecorder::TraceRecorder(int64_t steps, int64_t first, int64_t total)
-    : first_(std::max<int64_t>(1, std::min(first, total - steps + 1))),
-      last_(std::min(first_ + steps - 1, total)) {}
+TraceRecorder::TraceRecorder(int64_t steps, int64_t next, int64_t last)
+    : first_(std::max(next, std::min(next + RunReport::kWarmUpSteps, last - steps + 1))),
+      last_(std::min(first_ + steps - 1, last)) {}
 
 void TraceRecorder::begin_step(int64_t step, Executor& executor, Collective& world) {
   if (step != first_ || first_ > last_) return;

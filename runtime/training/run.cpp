@@ -39,8 +39,7 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
       saver_(config_, order.run_file, order.identity, pipeline_, station),
       checkpoints_(config_, saver_, station_, [this](const std::string& line) { note(line); }),
       report_(config_, station, pipeline_, std::move(forecast_)),
-      trace_(config_.run.trace, resumed_.progress.step + RunReport::kWarmUpSteps + 1,
-             config_.run.steps) {
+      trace_(config_.run.trace, resumed_.progress.step + 1, config_.run.steps) {
   if (resumed_.checkpoint.empty()) start_from_elsewhere();
   note_frozen();
   step_.emplace(config_, pipeline_, station_, [this] { return vote(); });

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
 
 #include "runtime/schedule/generators/known_schedules.h"
@@ -167,6 +168,21 @@ TEST_F(TraceFile, OfAShortRunHasItsLastSteps) {
   EXPECT_THAT(steps_of(parse(train(1, "--steps 3")).processes.at("measured")), ElementsAre(2, 3));
   EXPECT_THAT(steps_of(parse(train(1, "--steps 3 --run.trace 5")).processes.at("measured")),
               ElementsAre(1, 2, 3));
+}
+
+// The last steps of all were looked for, also where an earlier attempt had taken them: the clocks
+// were never read, and the run crashed as it ended.
+TEST_F(TraceFile, OfAResumedRunHasOnlyStepsThatItTook) {
+  (void)train(2, "--stages 2 --steps 3");
+  const std::string run = scratch_ / "run";
+  for (const auto& [end, steps] : {std::pair(4, 1), std::pair(7, 3)}) {
+    const JobResult job = run_penstock(
+        2, "train " + run + " --resume auto --run.trace 5 --steps " + std::to_string(end));
+    ASSERT_EQ(job.exit_code, 0) << job.output;
+    std::vector<int> last(static_cast<size_t>(steps));
+    std::iota(last.begin(), last.end(), end - steps + 1);
+    EXPECT_EQ(steps_of(parse(read_file(run + "/trace.json")).processes.at("measured")), last);
+  }
 }
 
 TEST_F(TraceFile, IsNotWrittenWhenNotWanted) {

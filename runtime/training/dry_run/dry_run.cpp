@@ -43,7 +43,7 @@ DryRun::DryRun(const DryRunOrder& order, const Station& station, PacingDevice& d
       predicted_ms_(forecast_ ? 1e3 * forecast_->prediction.step_s : 0.0),
       pipeline_(config_, blueprint_, station.grid, station.network, device),
       report_(config_, station, pipeline_, std::move(forecast_)),
-      recorder_(config_.run.trace, RunReport::kWarmUpSteps + 1, config_.run.steps) {
+      recorder_(config_.run.trace, 1, config_.run.steps) {
   step_.emplace(config_, pipeline_, station_);
   source_.open(pipeline_.reads().fields);
   batches_.emplace(DataPart::Training, config_, source_, pipeline_, station_, 0);

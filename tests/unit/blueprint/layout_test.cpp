@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/blueprint/programs.h"
+#include "tests/support/processor_time.h"
 
 namespace penstock {
 namespace {
@@ -90,6 +91,17 @@ TEST(Layout, BalancedSplitIsEven) {
     }
     EXPECT_EQ(blocks, 1) << stage;
   }
+}
+
+// Each layer once had all parameters before it counted anew, which took 47 s of a start.
+TEST(Layout, OfTenThousandLayersTakesNoMinute) {
+  ModelConfig config = small_transformer();
+  config.layers = 10'000;
+  config.width = 8;
+  config.heads = 1;
+  const double start = processor_seconds();
+  EXPECT_EQ(lay(config, {}).layout.parameters.size(), 10'003U);
+  EXPECT_LT(processor_seconds() - start, 15);
 }
 
 TEST(Layout, MoreStagesThanLayersAreRefused) {
