@@ -12,6 +12,14 @@ int64_t snapshot_of(const RankMemory& rank, const Grid& grid, const CheckpointCo
   return while_training ? rank.snapshot(grid.replicas) : 0;
 }
 
+// What takes less memory than the run now does.
+std::string advice(const std::string& recompute) {
+  const std::string rest = "more stages";
+  if (recompute == "layer") return rest + " or smaller micro-batches";
+  return rest + ", smaller micro-batches or --recompute " +
+         (recompute == "none" ? "stage" : "layer");
+}
+
 }  // namespace
 
 std::string headline(const Config& config, const Layout& layout, Network& network, Device& device) {
@@ -25,16 +33,15 @@ std::string headline(const Config& config, const Layout& layout, Network& networ
          network.description();
 }
 
-std::string device_warning(int64_t fullest_bytes, const DeviceFacts& device) {
+std::string device_warning(int64_t fullest_bytes, const DeviceFacts& device,
+                           const std::string& recompute) {
   const int64_t there = device.model().memory_bytes;
   if (fullest_bytes <= there) return "";
   return "warning: the fullest rank needs " + bytes_text(fullest_bytes) + ", " +
-         device.description() + " has " + bytes_text(there) +
-         ": use more stages, smaller micro-batches or --recompute stage";
+         device.description() + " has " + bytes_text(there) + ": use " + advice(recompute);
 }
 
-std::string outlook(const Forecast& forecast, const Station& station,
-                    const CheckpointConfig& checkpoint) {
+std::string outlook(const Forecast& forecast, const Station& station, const Config& config) {
   const Session& session = station.session;
   const Device& device = station.device;
   const Prediction& prediction = forecast.prediction;
@@ -43,7 +50,8 @@ std::string outlook(const Forecast& forecast, const Station& station,
                      bytes_text(prediction.fullest_bytes()) + " on the fullest rank (" +
                      forecast.basis + ")";
   if (!device.host_addressable()) {
-    const std::string warning = device_warning(prediction.fullest_bytes(), device);
+    const std::string warning =
+        device_warning(prediction.fullest_bytes(), device, config.pipeline.recompute);
     if (!warning.empty()) line += "\n" + warning;
   }
   int64_t here = 0;
@@ -51,13 +59,16 @@ std::string outlook(const Forecast& forecast, const Station& station,
     const auto position = static_cast<size_t>(station.grid.position_of(rank));
     const RankMemory& memory = prediction.memory[position];
     if (device.host_addressable()) here += memory.total();
-    here += snapshot_of(memory, station.grid, checkpoint);
+    here += snapshot_of(memory, station.grid, config.checkpoint);
   }
   const int64_t host = host_memory_bytes();
   if (here > host) {
-    line += "\nwarning: the " + std::to_string(session.local_ranks()) +
-            " ranks of this host need " + bytes_text(here) + ", they may use " + bytes_text(host) +
-            ": use more hosts, more stages, smaller micro-batches or --recompute stage";
+    const int ranks = session.local_ranks();
+    line += "\nwarning: " +
+            (ranks == 1 ? "this rank needs "
+                        : "the " + std::to_string(ranks) + " ranks of this host need ") +
+            bytes_text(here) + ", and may use " + bytes_text(host) + ": use more hosts, " +
+            advice(config.pipeline.recompute);
   }
   return line;
 }

@@ -18,8 +18,10 @@ namespace penstock {
 // rank will need, or this host less than its ranks: for all, if they compute in its memory, and for
 // the copies that checkpoints are written from.
 [[nodiscard]] std::string outlook(const Forecast& forecast, const Station& station,
-                                  const CheckpointConfig& checkpoint);
-// "" where a rank of that many bytes fits on the accelerator, else the warning.
-[[nodiscard]] std::string device_warning(int64_t fullest_bytes, const DeviceFacts& device);
+                                  const Config& config);
+// "" where a rank of that many bytes fits on the accelerator, else the warning. `recompute` is the
+// run's mode: the advice is to recompute more than that.
+[[nodiscard]] std::string device_warning(int64_t fullest_bytes, const DeviceFacts& device,
+                                         const std::string& recompute);
 
 }  // namespace penstock

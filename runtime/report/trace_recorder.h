@@ -21,8 +21,8 @@ struct RecordedTrace {
 
 class TraceRecorder {
  public:
-  // Records `steps` steps (0: none) of those from `next` to `last`, which are about to be taken: the
-  // first ones after the warm-up, or, where they are too few for that, the last ones.
+  // Records `steps` steps (0: none) of those from `next` to `last`, which are about to be taken:
+  // the first ones after the warm-up, or, where they are too few for that, the last ones.
   TraceRecorder(int64_t steps, int64_t next, int64_t last);
 
   // Nothing has been recorded.

@@ -14,11 +14,16 @@ TEST(DeviceWarning, NamesBothSizesWhereTheFullestRankDoesNotFit) {
   const HostDevice accelerator(false);
   const int64_t there = accelerator.model().memory_bytes;
   ASSERT_EQ(there, int64_t{16} << 30);
-  EXPECT_EQ(device_warning(there, accelerator), "");
-  const std::string warning = device_warning(there + (int64_t{1} << 29), accelerator);
-  EXPECT_EQ(warning,
-            "warning: the fullest rank needs 16.5 GiB, memory without ops has 16.0 GiB: use more "
-            "stages, smaller micro-batches or --recompute stage");
+  EXPECT_EQ(device_warning(there, accelerator, "none"), "");
+  for (const auto& [recompute, advice] :
+       {std::pair("none", "more stages, smaller micro-batches or --recompute stage"),
+        std::pair("stage", "more stages, smaller micro-batches or --recompute layer"),
+        std::pair("layer", "more stages or smaller micro-batches")}) {
+    EXPECT_EQ(device_warning(there + (int64_t{1} << 29), accelerator, recompute),
+              std::string("warning: the fullest rank needs 16.5 GiB, memory without ops has 16.0 "
+                          "GiB: use ") +
+                  advice);
+  }
 }
 
 // 1F1B of 4 stages and 8 micro-batches that nothing disturbs, a backward taking twice a forward:
