@@ -3,8 +3,9 @@
 //
 // In order: the constructor looks and locks, and refuses; begin() makes the directory this run's,
 // when all that can keep the run from its first step is behind it. Between the two nothing but the
-// lock is written, so that a run that cannot start has changed nothing, and what --overwrite
-// replaces is there until something takes its place. What a run directory is made of: names.h.
+// lock is written here (a vocabulary and cut tokens are others' to make, under names of their own),
+// so that what --overwrite replaces is there until something takes its place. What a run directory
+// is made of: names.h.
 #pragma once
 
 #include <functional>

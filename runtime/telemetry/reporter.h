@@ -26,8 +26,8 @@ class Reporter {
   Reporter(const Reporter&) = delete;
   Reporter& operator=(const Reporter&) = delete;
 
-  // Once, before the first step: from here on to the files of the directory too, which must exist.
-  // Throws Error(Resource).
+  // Once, before anything but notes is told: from here on to the files of the directory too, which
+  // must exist. Throws Error(Resource).
   void open();
   // A plain line to the terminal and the log file, with the time of day once steps are taken.
   void note(const std::string& line);

@@ -1,5 +1,5 @@
 // launch/program/runs/destination.h -- where a job writes: its run directory, and the reporter that
-// fills it. The directory is touched when the run is about to take its first step, not before.
+// fills it. What is there is left as it is until the run is about to take its first step.
 #pragma once
 
 #include <memory>
