@@ -225,15 +225,27 @@ class CountingAttention final : public AttentionOps {
   // it does not take the call.
   [[nodiscard]] Tensor fused_workspace(const AttentionSizes& sizes, DType dtype,
                                        const AttentionMask& mask, const AttentionOptions& options) {
-    const bool plain = options.dropout == 0.0F && options.window == 0 &&
-                       mask.key_lengths == nullptr && mask.starts == nullptr && sizes.group() == 1;
-    const bool fused = tally_.model().fuses_attention && dtype == DType::BF16 && plain &&
-                       sizes.depth % 8 == 0 && sizes.batch * sizes.queries * sizes.depth > 0 &&
-                       sizes.keys > 0;
+    AttentionExtents extents{.samples = sizes.batch,
+                             .queries = sizes.queries,
+                             .keys = sizes.keys,
+                             .depth = sizes.depth,
+                             .heads = sizes.heads,
+                             .all_heads = sizes.heads,
+                             .kv_heads = sizes.kv_heads,
+                             .all_kv_heads = sizes.kv_heads,
+                             .causal = options.causal,
+                             .window = options.window < sizes.keys ? options.window : 0,
+                             .lengths = mask.key_lengths != nullptr,
+                             .dropout = options.dropout};
+    const bool fused = tally_.model().fuses_attention &&
+                       why_not_fused(extents, dtype, mask.starts != nullptr) == nullptr;
     if (!fused) return {};
     const AttentionCut cut =
-        cut_attention(sizes.batch, sizes.heads, {}, [&](int64_t samples, int64_t heads) {
-          return hopper_workspace_bytes(samples, heads, sizes.queries, sizes.keys);
+        cut_attention(sizes.batch, sizes.kv_heads, {}, [&](int64_t samples, int64_t kv_heads) {
+          extents.samples = samples;
+          extents.kv_heads = kv_heads;
+          extents.heads = kv_heads * sizes.group();
+          return hopper_workspace_bytes(extents);
         });
     return cut.possible() ? tally_.workspace(cut.workspace_bytes) : Tensor{};
   }

@@ -30,7 +30,9 @@ const std::vector<AttentionCase>& attention_cases() {
       {"causal lengths", 2, 70, 70, 1, 32, true, 0.0F, {70, 9}},
       {"dropout", 2, 17, 68, 2, 16, false, 0.25F},
       {"dropout over odd rows", 1, 67, 67, 2, 24, true, 0.5F, {61}},
-      {"grouped queries", 2, 70, 70, 4, 16, true, 0.25F, {}, 2},
+      {"grouped queries", 2, 70, 70, 4, 16, true, 0.0F, {}, 2},
+      {"grouped queries and dropout", 2, 70, 70, 4, 16, true, 0.25F, {}, 2},
+      {"grouped queries of other lengths", 3, 40, 90, 6, 8, false, 0.0F, {90, 1, 64}, 2},
       {"grouped queries of one head of keys", 1, 5, 90, 4, 8, false, 0.0F, {33}, 1},
       {"a window", 1, 200, 200, 1, 32, true, 0.0F, {}, 0, 70},
       {"a window of one position's past", 2, 1, 150, 2, 16, false, 0.0F, {150, 20}, 1, 40},
@@ -88,9 +90,15 @@ struct Inputs {
   }
 };
 
+// Dropout that a library draws is other than the CPU's: fused_attention_test.cpp has it.
+bool draws_by_itself(const AttentionCase& c, const Inputs& in) {
+  return c.dropout > 0.0F && gpu().attention().path(in.q.gpu, in.k.gpu, in.gpu(), options(c)).fused;
+}
+
 TEST_P(GpuAttention, ForwardAndBackward) {
   for (const AttentionCase& c : attention_cases()) {
     const Inputs in(c, type_);
+    if (draws_by_itself(c, in)) continue;
     Twin out = poisoned(in.q.gpu.shape(), type_);
     Twin sums = poisoned({c.batch, c.heads, c.queries}, DType::F32);
     gpu().attention().attention_forward(out.gpu, sums.gpu, in.q.gpu, in.k.gpu, in.v.gpu, in.gpu(),

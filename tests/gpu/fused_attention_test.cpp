@@ -1,5 +1,6 @@
 // The library's fused attention: what it takes, that cutting a call changes no bit, that tensors
 // may lie anywhere. Skipped, saying so, where the library takes nothing.
+#include <cmath>
 #include <cstdlib>
 #include <string_view>
 
@@ -62,12 +63,9 @@ Outcome compute(const Problem& p, const FusedInputs& in, int64_t shift = 0) {
   return {read(out), read(sums), read(dq), read(dk), read(dv)};
 }
 
-AttentionPath path_of(const Problem& p, DType type = DType::BF16, float dropout = 0.0F,
-                      const Tensor* lengths = nullptr) {
+AttentionPath path_of(const Problem& p, DType type = DType::BF16, const AttentionMask& mask = {}) {
   const Tensor q = gpu().empty(p.shape(), type, Purpose::Activations);
-  AttentionOptions options = p.options();
-  options.dropout = dropout;
-  return gpu().attention().path(q, q, {lengths}, options);
+  return gpu().attention().path(q, q, mask, p.options());
 }
 
 // A head of a sample, of a tensor [batch, positions, heads * depth].
@@ -152,6 +150,251 @@ TEST_F(FusedAttention, ItsWorkspaceIsForecast) {
   EXPECT_NEAR(peak(gpu()), forecast, 0.05 * forecast);
 }
 
+// Dropout. Heads are as deep as there are keys: with the unit matrix for values, `out` is what
+// dropout left of the probabilities, and with a unit gradient dv is the same, transposed.
+class FusedDropout : public FusedAttention {
+ protected:
+  const int64_t side_ = kEmulated ? 40 : 64;
+  static constexpr float kRate = 0.25F;
+  const Problem p_{3, side_, 4, side_};
+
+  struct Values {
+    Numbers q, k, v, g;
+  };
+  static AttentionOptions options(uint64_t name) {
+    return {.heads = 4, .causal = true, .dropout = kRate, .stream = random_stream(7, name, 3, 5)};
+  }
+  void SetUp() override {
+    FusedAttention::SetUp();
+    if (IsSkipped()) return;
+    const Tensor q = gpu().empty(p_.shape(), DType::BF16, Purpose::Activations);
+    const AttentionPath path = gpu().attention().path(q, q, {}, options(1));
+    if (!path.fused) GTEST_SKIP() << text_of(path);
+    if (kEmulated) {
+      EXPECT_GT(path.pieces, 1) << text_of(path);
+    }
+  }
+  [[nodiscard]] Numbers unit() const {
+    Numbers n;
+    for (int64_t i = 0; i < p_.batch * side_; ++i) {
+      for (int64_t c = 0; c < p_.heads * side_; ++c) n.push_back(c % side_ == i % side_ ? 1 : 0);
+    }
+    return n;
+  }
+  [[nodiscard]] Outcome computed(const FusedInputs& in, uint64_t name) const {
+    const auto tensor = [&](const Numbers& n) { return from_values(n, p_.shape(), DType::BF16); };
+    const auto result = [&] { return poisoned(p_.shape(), DType::BF16); };
+    const Twin q = tensor(in.q);
+    const Twin k = tensor(in.k);
+    const Twin v = tensor(in.v);
+    const Twin g = tensor(in.g);
+    Twin out = result();
+    Twin dq = result();
+    Twin dk = result();
+    Twin dv = result();
+    Twin sums = poisoned({p_.batch, p_.heads, side_}, DType::F32);
+    AttentionOps& ops = gpu().attention();
+    ops.attention_forward(out.gpu, sums.gpu, q.gpu, k.gpu, v.gpu, {}, options(name));
+    ops.attention_backward(dq.gpu, dk.gpu, dv.gpu, g.gpu, q.gpu, k.gpu, v.gpu, out.gpu, sums.gpu,
+                           {}, options(name));
+    const auto read = [](const Twin& t) { return values_of(gpu(), t.gpu); };
+    return {read(out), read(sums), read(dq), read(dk), read(dv)};
+  }
+  // Queries of zeros see all their keys alike.
+  [[nodiscard]] Outcome revealed(uint64_t name) const {
+    const Numbers zeros(unit().size());
+    return computed({zeros, zeros, unit(), unit()}, name);
+  }
+  [[nodiscard]] size_t at(int64_t sample, int64_t head, int64_t position, int64_t c) const {
+    return static_cast<size_t>(((sample * side_ + position) * p_.heads + head) * side_ + c);
+  }
+  // visit(sample, head, query, key) of all that are seen.
+  template <class Visit>
+  void each_seen(const Visit& visit) const {
+    for (int64_t sample = 0; sample < p_.batch; ++sample) {
+      for (int64_t head = 0; head < p_.heads; ++head) {
+        for (int64_t query = 0; query < side_; ++query) {
+          for (int64_t key = 0; key <= query; ++key) visit(sample, head, query, key);
+        }
+      }
+    }
+  }
+};
+
+TEST_F(FusedDropout, KeepsTheShareThatItSaysAndScalesIt) {
+  const Outcome o = revealed(1);
+  int64_t kept = 0;
+  int64_t seen = 0;
+  each_seen([&](int64_t s, int64_t h, int64_t i, int64_t j) {
+    const double p = o.out[at(s, h, i, j)];
+    ++seen;
+    if (p == 0.0) return;
+    ++kept;
+    EXPECT_NEAR(p * static_cast<double>(i + 1) * (1.0 - kRate), 1.0, 0.01);
+  });
+  const auto n = static_cast<double>(seen);
+  EXPECT_NEAR(static_cast<double>(kept) / n, 1.0 - kRate,
+              5.0 * std::sqrt(kRate * (1.0 - kRate) / n));
+}
+
+TEST_F(FusedDropout, TheBackwardDropsWhatTheForwardDropped) {
+  const Outcome o = revealed(1);
+  each_seen([&](int64_t s, int64_t h, int64_t i, int64_t j) {
+    EXPECT_EQ(o.out[at(s, h, i, j)], o.dv[at(s, h, j, i)])
+        << "sample " << s << ", head " << h << ", query " << i << ", key " << j;
+  });
+}
+
+TEST_F(FusedDropout, HangsOnItsStreamAlone) {
+  const Outcome once = revealed(1);
+  const Outcome again = revealed(1);
+  EXPECT_TRUE(once.out == again.out);
+  EXPECT_TRUE(once.dv == again.dv);
+  // Other streams, other samples and other heads are independent: they agree by chance alone.
+  const Outcome other = revealed(2);
+  double same_stream = 0;
+  double same_sample = 0;
+  double same_head = 0;
+  double n = 0;
+  each_seen([&](int64_t s, int64_t h, int64_t i, int64_t j) {
+    const bool kept = once.out[at(s, h, i, j)] > 0.0;
+    const auto agrees = [&](double with) { return kept == (with > 0.0) ? 1.0 : 0.0; };
+    same_stream += agrees(other.out[at(s, h, i, j)]);
+    same_sample += agrees(once.out[at((s + 1) % p_.batch, h, i, j)]);
+    same_head += agrees(once.out[at(s, (h + 1) % p_.heads, i, j)]);
+    n += 1;
+  });
+  const double chance = kRate * kRate + (1.0 - kRate) * (1.0 - kRate);
+  const double bound = 6.0 * std::sqrt(chance * (1.0 - chance) / n);
+  EXPECT_NEAR(same_stream / n, chance, bound);
+  EXPECT_NEAR(same_sample / n, chance, bound);
+  EXPECT_NEAR(same_head / n, chance, bound);
+}
+
+// Softmax, dropout and products in double, with the factors that dropout was seen to use.
+TEST_F(FusedDropout, GradientsAreThoseOfWhatWasKept) {
+  const Outcome seen = revealed(1);
+  const FusedInputs in = inputs(p_);
+  const Outcome o = computed(in, 1);
+  const double scale = 1.0 / std::sqrt(static_cast<double>(side_));
+  Numbers out(in.q.size()), dq(in.q.size()), dk(in.q.size()), dv(in.q.size());
+  for (int64_t s = 0; s < p_.batch; ++s) {
+    for (int64_t h = 0; h < p_.heads; ++h) {
+      const auto dot = [&](const Numbers& a, int64_t i, const Numbers& b, int64_t j) {
+        double sum = 0;
+        for (int64_t c = 0; c < side_; ++c) sum += a[at(s, h, i, c)] * b[at(s, h, j, c)];
+        return sum;
+      };
+      const auto add = [&](Numbers& to, int64_t i, double factor, const Numbers& from, int64_t j) {
+        for (int64_t c = 0; c < side_; ++c) to[at(s, h, i, c)] += factor * from[at(s, h, j, c)];
+      };
+      for (int64_t i = 0; i < side_; ++i) {
+        Numbers p;
+        double all = 0;
+        for (int64_t j = 0; j <= i; ++j)
+          all += p.emplace_back(std::exp(scale * dot(in.q, i, in.k, j)));
+        const auto factor = [&](int64_t j) {
+          return seen.out[at(s, h, i, j)] > 0.0 ? 1.0 / (1.0 - kRate) : 0.0;
+        };
+        for (int64_t j = 0; j <= i; ++j) {
+          p[static_cast<size_t>(j)] /= all;
+          add(out, i, factor(j) * p[static_cast<size_t>(j)], in.v, j);
+        }
+        const double mean = dot(in.g, i, out, i);
+        for (int64_t j = 0; j <= i; ++j) {
+          const double pj = p[static_cast<size_t>(j)];
+          const double ds = scale * pj * (factor(j) * dot(in.g, i, in.v, j) - mean);
+          add(dv, j, factor(j) * pj, in.g, i);
+          add(dk, j, ds, in.q, i);
+          add(dq, i, ds, in.k, j);
+        }
+      }
+    }
+  }
+  const auto expect_near = [](const Numbers& got, const Numbers& right, const char* what) {
+    double error = 0;
+    double size = 0;
+    for (size_t i = 0; i < got.size(); ++i) {
+      error += (got[i] - right[i]) * (got[i] - right[i]);
+      size += right[i] * right[i];
+    }
+    EXPECT_LT(std::sqrt(error / size), 0.01) << what;  // bf16 keeps 8 bits
+  };
+  expect_near(o.out, out, "out");
+  expect_near(o.dq, dq, "dq");
+  expect_near(o.dk, dk, "dk");
+  expect_near(o.dv, dv, "dv");
+}
+
+// Grouped queries and key lengths, cut into pieces: as alone.
+TEST_F(FusedAttention, CuttingGroupedQueriesOfOtherLengthsChangesNoBit) {
+  constexpr int kHeads = 6;
+  constexpr int kKvHeads = 3;
+  const Problem p = kEmulated ? Problem{3, 35, kHeads, 8} : Problem{3, 8191, kHeads, 64};
+  const Shape keys{p.batch, p.positions, kKvHeads * p.depth};
+  const auto lengths_of = [&](std::vector<double> some) {
+    const auto samples = static_cast<int64_t>(some.size());
+    return from_values(some, {samples}, DType::I32);
+  };
+  const std::vector<double> all_lengths = {static_cast<double>(p.positions), 20, 33};
+  const FusedInputs in = inputs(p);
+  const auto kv = [&](uint64_t seed) {
+    return values_of(cpu(), random(keys, DType::BF16, seed, -1.5, 1.5).cpu);
+  };
+  const Numbers k = kv(8);
+  const Numbers v = kv(9);
+  const auto run = [&](int64_t first, int64_t count) {
+    const auto some = [&](const Numbers& n, int64_t width) {
+      const auto begin = n.begin() + first * p.positions * width;
+      return Numbers(begin, begin + count * p.positions * width);
+    };
+    const Shape q_shape{count, p.positions, kHeads * p.depth};
+    const Shape k_shape{count, p.positions, kKvHeads * p.depth};
+    const Twin lengths =
+        lengths_of({all_lengths.begin() + first, all_lengths.begin() + first + count});
+    const AttentionMask mask{.key_lengths = &lengths.gpu};
+    const AttentionOptions how{.heads = kHeads, .kv_heads = kKvHeads};
+    const Twin q = from_values(some(in.q, kHeads * p.depth), q_shape, DType::BF16);
+    const Twin g = from_values(some(in.g, kHeads * p.depth), q_shape, DType::BF16);
+    const Twin keys_of = from_values(some(k, kKvHeads * p.depth), k_shape, DType::BF16);
+    const Twin values = from_values(some(v, kKvHeads * p.depth), k_shape, DType::BF16);
+    Twin out = poisoned(q_shape, DType::BF16);
+    Twin dq = poisoned(q_shape, DType::BF16);
+    Twin dk = poisoned(k_shape, DType::BF16);
+    Twin dv = poisoned(k_shape, DType::BF16);
+    Twin sums = poisoned({count, kHeads, p.positions}, DType::F32);
+    EXPECT_TRUE(gpu().attention().path(q.gpu, keys_of.gpu, mask, how).fused);
+    AttentionOps& ops = gpu().attention();
+    ops.attention_forward(out.gpu, sums.gpu, q.gpu, keys_of.gpu, values.gpu, mask, how);
+    ops.attention_backward(dq.gpu, dk.gpu, dv.gpu, g.gpu, q.gpu, keys_of.gpu, values.gpu, out.gpu,
+                           sums.gpu, mask, how);
+    Numbers results;
+    for (const Twin* t : {&out, &dq, &dk, &dv}) {
+      const Numbers n = values_of(gpu(), t->gpu);
+      results.insert(results.end(), n.begin(), n.end());
+    }
+    return results;
+  };
+  const Numbers whole = run(0, p.batch);
+  for (int64_t sample = 0; sample < p.batch; ++sample) {
+    SCOPED_TRACE("sample " + std::to_string(sample));
+    const Numbers alone = run(sample, 1);
+    const auto part = [&](const Numbers& all, int64_t samples, int64_t at) {
+      Numbers some;  // of each of the four results, one sample
+      const int64_t q_size = p.positions * kHeads * p.depth;
+      const int64_t k_size = p.positions * kKvHeads * p.depth;
+      int64_t offset = 0;
+      for (const int64_t size : {q_size, q_size, k_size, k_size}) {
+        const auto begin = all.begin() + offset + at * size;
+        some.insert(some.end(), begin, begin + size);
+        offset += samples * size;
+      }
+      return some;
+    };
+    EXPECT_TRUE(part(whole, p.batch, sample) == part(alone, 1, 0));
+  }
+}
+
 TEST_F(GpuTest, ThePathOfAttentionIsToldWithItsReason) {
   const bool refused = [] {
     const char* told = std::getenv("PENSTOCK_HOST_CUDNN");
@@ -164,15 +407,22 @@ TEST_F(GpuTest, ThePathOfAttentionIsToldWithItsReason) {
               refused ? "our own kernels: cuDNN does not take the shape"
                       : "fused by cuDNN, backward in 6 pieces of 1 sample x 2 heads, 1 MiB of "
                         "workspace");
+    const Problem one{1, 1, 1, 8};
+    EXPECT_EQ(path_of(one).why, "one query");
     EXPECT_EQ(path_of({1, 20, 1, 12}).why, "the elements of a head are no multiple of 8");
     EXPECT_EQ(path_of(kSmall, DType::F32).why, "elements are not bf16");
-    EXPECT_EQ(path_of(kSmall, DType::BF16, 0.1F).why, "dropout");
+    const Twin starts = from_values(std::vector<double>(130), {1, 130}, DType::I32);
+    EXPECT_EQ(path_of(kSmall, DType::BF16, {.starts = &starts.gpu}).why, "packed rows");
     const Twin lengths = from_values({5}, {1}, DType::I32);
-    EXPECT_EQ(path_of(kSmall, DType::BF16, 0.0F, &lengths.gpu).why, "key lengths");
+    EXPECT_EQ(path_of(kSmall, DType::BF16, {.key_lengths = &lengths.gpu}).fused, !refused);
     AttentionOptions window = kSmall.options();
     window.window = 3;
     const Tensor q = gpu().empty(kSmall.shape(), DType::BF16, Purpose::Activations);
-    EXPECT_EQ(gpu().attention().path(q, q, {}, window).why, "a window");
+    EXPECT_EQ(gpu().attention().path(q, q, {}, window).fused, !refused);
+    EXPECT_EQ(gpu().attention().path(q, q, {.key_lengths = &lengths.gpu}, window).why,
+              "a window over keys of a length");
+    window.causal = false;
+    EXPECT_EQ(gpu().attention().path(q, q, {}, window).why, "a window over the last keys");
   }
   EXPECT_NE(path_of(kSmall).fused, path_of(kSmall).why.size() > 0);
   EXPECT_EQ(text_of(cpu().attention().path({}, {}, {}, {})), "our own kernels");

@@ -1,9 +1,10 @@
 # Finds the libraries for tests/gpu/run.sh, which sources this with $root (the tree) and $tree (its build folder) set: those of the
-# system, those of a bundle (launch/bundle.sh), and cuDNN, NCCL and cuBLAS from the toolkit or else from python3's packages.
+# system, those of an unpacked pack (pack.py) or of a bundle (launch/bundle.sh), and cuDNN, NCCL and cuBLAS from the toolkit or else from python3's packages.
 # shellcheck shell=bash disable=SC2154,SC2034
 
 foreign=${LD_LIBRARY_PATH-}  # what python3 and PyTorch run with
 bundle=${PENSTOCK_BUNDLE:-$root/bundle}
+if [ -f "$tree/activate.sh" ]; then bundle=$tree; fi
 if [ -f "$bundle/activate.sh" ]; then
   # shellcheck source=/dev/null
   . "$bundle/activate.sh" || exit 2

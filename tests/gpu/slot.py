@@ -17,6 +17,7 @@ PARTS
   --rehearse   the same on a machine without a GPU: with the CUDA runtime and its libraries emulated, at toy sizes
   --short      of a rehearsal: a few tests of each part
   --no-build   take the build folder as it is
+  --packed     the same, said by run.sh where it unpacked what tests/gpu/pack.py made
   --tree DIR   the build folder [build/gpu, of a rehearsal build/gpu-rehearsal]
   --filter P   only the tests whose names match, as of --gtest_filter, in smoke, ops and runs
 
@@ -265,7 +266,7 @@ def main():
                                      add_help=False)
     parser.add_argument("--help", "-h", action="help", help=argparse.SUPPRESS)
     parser.add_argument("--only", action="append", default=[], help=argparse.SUPPRESS)
-    for flag in ("--rehearse", "--short", "--no-build"):
+    for flag in ("--rehearse", "--short", "--no-build", "--packed"):
         parser.add_argument(flag, action="store_true", help=argparse.SUPPRESS)
     for value in ("--tree", "--filter"):
         parser.add_argument(value, default="", help=argparse.SUPPRESS)
@@ -274,7 +275,7 @@ def main():
     unknown = [name for name in options.only if name not in names]
     if unknown:
         parser.exit(2, f"run.sh: there is no part '{unknown[0]}': {' '.join(names)}\n")
-    wanted = [part for part in PARTS if part[0] in (options.only or names) and not (part[0] == "build" and options.no_build)]
+    wanted = [part for part in PARTS if part[0] in (options.only or names) and not (part[0] == "build" and (options.no_build or options.packed))]
 
     def stop(_signal, _frame):
         raise Interrupted

@@ -40,33 +40,92 @@ class AttentionPlans : public testing::Test {
   }
   void expect_taken(const AttentionExtents& e) const {
     SCOPED_TRACE(std::to_string(e.samples) + " samples, " + std::to_string(e.heads) + " of " +
-                 std::to_string(e.all_heads) + " heads of " + std::to_string(e.depth) + ", " +
-                 std::to_string(e.queries) + " queries, " + std::to_string(e.keys) + " keys");
+                 std::to_string(e.all_heads) + " heads of " + std::to_string(e.depth) + " asking " +
+                 std::to_string(e.kv_heads) + ", " + std::to_string(e.queries) + " queries, " +
+                 std::to_string(e.keys) + " keys" + (e.causal ? ", causal" : "") +
+                 (e.lengths ? ", lengths" : "") + ", window " + std::to_string(e.window) +
+                 ", dropout " + std::to_string(e.dropout));
     const AttentionPlan forward = forward_plan(h100_, e, 0.1F);
     EXPECT_EQ(forward.trouble, "");
     EXPECT_LE(forward.workspace_bytes, 1024);
     const AttentionPlan backward = backward_plan(h100_, e, 0.1F);
     EXPECT_EQ(backward.trouble, "");
-    EXPECT_EQ(backward.workspace_bytes,
-              hopper_workspace_bytes(e.samples, e.heads, e.queries, e.keys));
+    EXPECT_EQ(backward.workspace_bytes, hopper_workspace_bytes(e));
   }
 
  private:
   const DescribedGpu h100_{kH100, 90};
 };
 
-TEST_F(AttentionPlans, WholeSamplesAreTaken) {
-  expect_taken({2, 32, 2048, 2048, 128, 32, true});
+// Of samples whose heads are all in the graph.
+AttentionExtents whole(int64_t samples, int64_t heads, int64_t kv_heads, int64_t queries,
+                       int64_t keys, int64_t depth) {
+  return {.samples = samples,
+          .queries = queries,
+          .keys = keys,
+          .depth = depth,
+          .heads = heads,
+          .all_heads = heads,
+          .kv_heads = kv_heads,
+          .all_kv_heads = kv_heads};
+}
+
+// Every form that the program can ask for: masks, dropout, grouped queries, in every combination.
+TEST_F(AttentionPlans, EveryFormIsTaken) {
+  for (const int64_t kv_heads : {8, 2}) {
+    for (const bool causal : {false, true}) {
+      for (const bool lengths : {false, true}) {
+        for (const float dropout : {0.0F, 0.1F}) {
+          if (kv_heads == 2 && lengths != (dropout > 0.0F)) continue;  // each takes a second
+          AttentionExtents e = whole(2, 8, kv_heads, 512, 512, 128);
+          e.causal = causal;
+          e.lengths = lengths;
+          e.dropout = dropout;
+          expect_taken(e);
+          if (!causal || lengths) continue;
+          e.window = 200;
+          expect_taken(e);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(AttentionPlans, HeadsOfManyWidthsAreTaken) {
+  for (const int64_t depth : {8, 80, 256}) {
+    AttentionExtents e = whole(2, 4, 4, 256, 256, depth);
+    e.causal = true;
+    expect_taken(e);
+  }
 }
 
 TEST_F(AttentionPlans, HeadsOfOneSampleAreTaken) {
-  expect_taken({1, 4, 8192, 8192, 128, 32, true});
-  expect_taken({1, 1, 32768, 32768, 128, 25, true});
+  AttentionExtents e = whole(1, 4, 4, 8192, 8192, 128);
+  e.causal = true;
+  e.all_heads = e.all_kv_heads = 32;
+  expect_taken(e);
+  e = whole(1, 1, 1, 32768, 32768, 128);
+  e.all_heads = e.all_kv_heads = 25;
+  expect_taken(e);
+  e = whole(1, 8, 2, 2048, 2048, 128);
+  e.all_heads = 32;
+  e.all_kv_heads = 8;
+  e.dropout = 0.1F;
+  expect_taken(e);
 }
 
 TEST_F(AttentionPlans, OddPositionsAndKeysOfAnotherLengthAreTaken) {
-  expect_taken({1, 2, 35, 35, 8, 5, true});
-  expect_taken({4, 2, 40, 100, 16, 2, false});
+  for (const float dropout : {0.0F, 0.1F}) {
+    AttentionExtents e = whole(1, 2, 2, 35, 35, 8);
+    e.all_heads = e.all_kv_heads = 5;
+    e.causal = true;
+    e.dropout = dropout;
+    expect_taken(e);
+    e = whole(4, 2, 1, 40, 100, 16);
+    e.lengths = true;
+    e.dropout = dropout;
+    expect_taken(e);
+  }
 }
 
 }  // namespace

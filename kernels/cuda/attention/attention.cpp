@@ -11,15 +11,13 @@
 namespace penstock {
 namespace {
 
-AttentionSizes checked(const char* op, const Tensor& q, const Tensor& k, const Tensor& v,
-                       const AttentionMask& mask, const AttentionOptions& options) {
-  const AttentionSizes sizes = attention_sizes(op, q, k, v, mask, options);
-  if (sizes.depth > kDeepest) {
-    fail_input("attention heads are " + std::to_string(sizes.depth) +
-               " wide; on a CUDA device they are at most " + std::to_string(kDeepest) +
-               ": use more heads, or --device cpu");
-  }
-  return sizes;
+// Our own kernels have an end to the width of a head.
+void require_narrow_heads(const AttentionCall& call, const std::string& why_ours) {
+  if (call.depth <= kDeepest) return;
+  fail_input("attention heads are " + std::to_string(call.depth) +
+             " wide; on a CUDA device they are at most " + std::to_string(kDeepest) +
+             " where cuDNN does not compute them (here: " + why_ours +
+             "): use more heads, or --device cpu");
 }
 
 // Whether every row of a head starts at a multiple of 16 bytes.
@@ -79,7 +77,7 @@ class CudaAttention final : public AttentionOps {
                          const Tensor& v, const AttentionMask& mask,
                          const AttentionOptions& options) override {
     constexpr const char* kOp = "attention_forward";
-    const AttentionSizes sizes = checked(kOp, q, k, v, mask, options);
+    const AttentionSizes sizes = attention_sizes(kOp, q, k, v, mask, options);
     require_alike(kOp, out, q);
     require_elements(kOp, logsumexp, q.dim(0) * options.heads * q.dim(1));
     if (out.elements() == 0) return;
@@ -90,6 +88,7 @@ class CudaAttention final : public AttentionOps {
     if (library_.takes(call, q.dtype())) {
       library_.forward(call, in, out.raw(), sums);
     } else {
+      require_narrow_heads(call, library_.path(call, q.dtype()).why);
       blocked_attention_forward(context_, call, q.dtype(), in, out.raw(), sums);
     }
   }
@@ -99,7 +98,7 @@ class CudaAttention final : public AttentionOps {
                           const Tensor& logsumexp, const AttentionMask& mask,
                           const AttentionOptions& options) override {
     constexpr const char* kOp = "attention_backward";
-    const AttentionSizes sizes = checked(kOp, q, k, v, mask, options);
+    const AttentionSizes sizes = attention_sizes(kOp, q, k, v, mask, options);
     for (const Tensor& t : {dq, g, out}) require_alike(kOp, t, q);
     for (const Tensor& t : {dk, dv}) require_alike(kOp, t, k);
     require_elements(kOp, logsumexp, q.dim(0) * options.heads * q.dim(1));
@@ -118,7 +117,7 @@ class CudaAttention final : public AttentionOps {
 
   [[nodiscard]] AttentionPath path(const Tensor& q, const Tensor& k, const AttentionMask& mask,
                                    const AttentionOptions& options) override {
-    const AttentionSizes sizes = checked("attention", q, k, k, mask, options);
+    const AttentionSizes sizes = attention_sizes("attention", q, k, k, mask, options);
     return library_.path(call_of(sizes, mask, options), q.dtype());
   }
 

@@ -28,6 +28,21 @@ int64_t bound(int64_t all, int64_t count, int64_t i) {
 
 }  // namespace
 
+const char* why_not_fused(const AttentionExtents& whole, DType type, bool packed) {
+  constexpr int64_t kWholePacks = 8;  // elements of bf16 in the 16 bytes that the library reads
+  if (type != DType::BF16) return "elements are not bf16";
+  if (packed) return "packed rows";
+  if (whole.depth % kWholePacks != 0) return "the elements of a head are no multiple of 8";
+  if (whole.samples == 0 || whole.queries == 0 || whole.keys == 0) {
+    return "there is nothing to compute";
+  }
+  if (whole.queries == 1)
+    return "one query";  // a text that grows: its past has another length each time
+  if (whole.window > 0 && !whole.causal) return "a window over the last keys";
+  if (whole.window > 0 && whole.lengths) return "a window over keys of a length";
+  return nullptr;
+}
+
 AttentionCut cut_attention(int64_t samples, int64_t heads, const AttentionLimits& limits,
                            const AttentionWorkspace& workspace) {
   AttentionCut cut{samples, heads, 0};
@@ -61,11 +76,13 @@ std::vector<AttentionPiece> pieces_of(const AttentionCut& cut, int64_t samples, 
   return pieces;
 }
 
-// The matrix in tiles of 64 queries and 128 keys, bf16; an fp32 sum for each query; a line. Exactly
-// what cuDNN 9.19 answers when it plans for an H100.
-int64_t hopper_workspace_bytes(int64_t samples, int64_t heads, int64_t queries, int64_t keys) {
-  const int64_t matrix = shares(queries, 64) * 64 * shares(keys, 128) * 128 * 2;
-  return samples * heads * (matrix + queries * int64_t{sizeof(float)}) + 256;
+// The matrix in tiles of 64 queries and 128 keys, bf16; an fp32 sum for each query; with grouped
+// queries, the gradients of keys and values by head of queries, bf16; a line. Exactly what cuDNN
+// 9.19 answers when it plans for an H100.
+int64_t hopper_workspace_bytes(const AttentionExtents& e) {
+  const int64_t matrix = shares(e.queries, 64) * 64 * shares(e.keys, 128) * 128 * 2;
+  const int64_t by_query = e.kv_heads < e.heads ? 2 * e.keys * e.depth * 2 : 0;
+  return e.samples * e.heads * (matrix + e.queries * int64_t{sizeof(float)} + by_query) + 256;
 }
 
 }  // namespace penstock

@@ -1,31 +1,53 @@
-// kernels/cuda/attention/attention_cut.h -- how a call of a library's fused attention is cut into
-// pieces where it wants more workspace at once than is sensible. Pure, and compiled on every
-// machine: the counting device forecasts with it.
+// kernels/cuda/attention/attention_cut.h -- which calls of attention a library's fused kernels are
+// asked for, and how one is cut into pieces where it wants more workspace at once than is sensible.
+// Pure, and compiled on every machine: the counting device forecasts with it.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <vector>
 
+#include "kernels/shape.h"
+
 namespace penstock {
+
+// What a graph of the library computes: `samples` and `heads` of tensors that hold `all_heads`.
+// Either heads are all heads, or there is one sample. Head h of the queries asks head
+// h / (heads / kv_heads) of the keys.
+struct AttentionExtents {
+  int64_t samples = 0, queries = 0, keys = 0, depth = 0;
+  int64_t heads = 0, all_heads = 0;        // of queries
+  int64_t kv_heads = 0, all_kv_heads = 0;  // of keys and values
+  bool causal = false;                     // query i sees keys 0 .. i
+  int64_t window = 0;    // > 0, of causal queries: query i sees the keys from i - window + 1 on
+  bool lengths = false;  // a sample has as many keys as its length on the device says
+  float dropout = 0.0F;  // of the probabilities
+  // NOLINTNEXTLINE(modernize-use-nullptr): there is none here
+  auto operator<=>(const AttentionExtents&) const = default;
+};
+
+// Why the library is not asked for a whole call, in a few words; null: it is. `packed`: queries see
+// keys from a first one on that the device holds (AttentionMask::starts).
+[[nodiscard]] const char* why_not_fused(const AttentionExtents& whole, DType type, bool packed);
 
 // Bytes of workspace. cuDNN's deterministic backward on Hopper keeps two bytes for every query and
 // key of every head: 256 MiB a sample of 2,048 positions and 32 heads.
 struct AttentionLimits {
-  // What a piece takes where it can be cut to that. 512 MiB hold 64 heads of 2,048 positions, or
-  // one of 16,384, with a thread block to each multiprocessor of a large GPU: more would be no
-  // faster. A sixteenth more is for what comes on top of the matrices.
-  int64_t enough = int64_t{544} << 20;
+  // What a piece takes where it can be cut to that: 128 heads of 2,048 positions, or two of 16,384.
+  // On an H200 two halves of such a call took 0.986 ms where the whole took 0.874. A sixteenth more
+  // is for what comes on top of the matrices.
+  int64_t enough = int64_t{1088} << 20;
   // What a single head of a single sample, which cannot be cut, may take: 46,000 positions.
   int64_t most = int64_t{4} << 30;
 };
 
-// Bytes that the library wants for so many samples and heads at once; nothing: it does not take
-// them. Asking may be slow (a plan is made).
+// Bytes that the library wants for so many samples and heads of keys (with the queries that ask
+// them) at once; nothing: it does not take them. Asking may be slow (a plan is made).
 using AttentionWorkspace = std::function<std::optional<int64_t>(int64_t samples, int64_t heads)>;
 
-// The largest piece: all heads of some samples, or some heads of one sample.
+// The largest piece: all heads of keys of some samples, or some of one sample.
 struct AttentionCut {
   int64_t samples = 0, heads = 0;  // 0: it cannot be done
   // That the piece takes. Where it cannot be done: what one head of one sample would take, or 0
@@ -51,7 +73,6 @@ struct AttentionPiece {
                                                     int64_t heads);
 
 // What cuDNN's deterministic backward wants on Hopper.
-[[nodiscard]] int64_t hopper_workspace_bytes(int64_t samples, int64_t heads, int64_t queries,
-                                             int64_t keys);
+[[nodiscard]] int64_t hopper_workspace_bytes(const AttentionExtents& extents);
 
 }  // namespace penstock

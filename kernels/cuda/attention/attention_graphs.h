@@ -7,29 +7,39 @@
 #include <cuda_runtime_api.h>
 
 #include <array>
-#include <compare>
 #include <memory>
 
 #include "kernels/cuda/attention/attention_cut.h"
 
 namespace penstock {
 
-// The tensors of a call; a graph of the forward has no gradients among them.
-enum class AttentionSlot : uint8_t { Q, K, V, Out, Logsumexp, G, Dq, Dk, Dv };
-inline constexpr size_t kAttentionSlots = 9;
+// The tensors of a call; a graph of the forward has no gradients among them. The last four are
+// there where the extents want them: I32 [samples] positions of each sample, and I64 [1] a seed and
+// an offset of the library's random numbers.
+enum class AttentionSlot : uint8_t {
+  Q,
+  K,
+  V,
+  Out,
+  Logsumexp,
+  QueryLengths,
+  KeyLengths,
+  Seed,
+  Offset,
+  G,
+  Dq,
+  Dk,
+  Dv
+};
+inline constexpr size_t kAttentionSlots = 13;
 // By slot; null where a graph has no such tensor. Multiples of 16 bytes.
 using AttentionAddresses = std::array<void*, kAttentionSlots>;
 
-// A graph takes `samples` and `heads` of tensors that hold `all_heads`, at their first element:
-// positions are all_heads * depth elements apart, samples as many positions as there are. Either
-// heads are all heads, or there is one sample. The logsumexp, fp32 [samples, heads, queries], is
-// the natural one of the scaled scores; cuDNN before 9.26 takes it only when nothing lies between.
-struct AttentionExtents {
-  int64_t samples, heads, queries, keys, depth, all_heads;
-  bool causal;  // query i sees keys 0 .. i
-  // NOLINTNEXTLINE(modernize-use-nullptr): there is none here
-  auto operator<=>(const AttentionExtents&) const = default;
-};
+// A graph takes tensors from their first element of its samples and heads on: positions are
+// all_heads * depth elements apart, samples as many positions as there are. The logsumexp, fp32
+// [samples, heads, queries], is the natural one of the scaled scores; cuDNN before 9.26 takes it
+// only when nothing lies between. What dropout keeps of a probability hangs on seed, offset and the
+// probability's place within the graph alone, both ways alike.
 
 class AttentionGraph {
  public:
@@ -40,8 +50,8 @@ class AttentionGraph {
                    void* workspace) const = 0;
 };
 
-// Elements are bf16; results repeat themselves to the bit, and those of a head do not depend on
-// which others are computed with it.
+// Elements are bf16; results repeat themselves to the bit, and without dropout those of a head do
+// not depend on which others are computed with it.
 class AttentionGraphs {
  public:
   virtual ~AttentionGraphs() = default;

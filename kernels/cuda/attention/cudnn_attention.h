@@ -1,7 +1,12 @@
 // kernels/cuda/attention/cudnn_attention.h -- CudnnAttention: our side of cuDNN's fused attention,
-// for bf16 without dropout: the fastest there is, where the build has it (attention_graphs.h). It
-// decides what is taken, makes graphs once per shape, cuts a backward whose workspace would be too
-// large into samples and heads, and submits the pieces.
+// for bf16: the fastest there is, where the build has it (attention_graphs.h). It decides what is
+// taken, makes graphs once per shape, cuts a backward whose workspace would be too large into
+// samples and heads, and submits the pieces.
+//
+// Dropout is the library's own, from a seed that hangs on the call's stream (seed, step,
+// micro-batch, layer) and on the piece's number: the same for every number of stages, schedule and
+// recompute mode, but other numbers than those of our kernels and of the CPU. The forward is then
+// cut as the backward is, since the library numbers probabilities within a graph.
 #pragma once
 
 #include <map>
@@ -20,9 +25,7 @@ class CudnnAttention {
       : context_(context), graphs_(std::move(graphs)) {}
 
   // Whether the call is taken, both ways: by its shape and type alone, never by an address, so that
-  // forward and backward, every step and every recompute choose alike. (Were one way ours and the
-  // other the library's, results would still agree up to rounding: both keep the natural logsumexp
-  // of the scaled scores.)
+  // forward and backward, every step and every recompute choose alike.
   [[nodiscard]] bool takes(const AttentionCall& call, DType type);
   [[nodiscard]] AttentionPath path(const AttentionCall& call, DType type);
 
@@ -37,11 +40,11 @@ class CudnnAttention {
     AttentionPiece at;
     const AttentionGraph* graph;
   };
+  // By samples and heads of keys: one, or two where pieces differ by one of them.
+  using Graphs = std::map<std::pair<int64_t, int64_t>, std::unique_ptr<AttentionGraph>>;
   struct Plan {
-    std::unique_ptr<AttentionGraph> forward;
-    // By samples and heads: one, or two where pieces differ by one of them.
-    std::map<std::pair<int64_t, int64_t>, std::unique_ptr<AttentionGraph>> backward;
-    std::vector<Piece> pieces;
+    Graphs forward_graphs, backward_graphs;
+    std::vector<Piece> forward, backward;
     AttentionPath path;
   };
 
@@ -49,7 +52,9 @@ class CudnnAttention {
   [[nodiscard]] const char* ruled_out(const AttentionCall& call, DType type) const;
   [[nodiscard]] const Plan& plan_of(const AttentionCall& call);
   [[nodiscard]] Plan new_plan(const AttentionExtents& whole, float scale);
+  // False, with the reason in the plan's path, where the library does not take it.
   [[nodiscard]] bool cut_backward(const AttentionExtents& whole, float scale, Plan& plan);
+  [[nodiscard]] bool follow(const AttentionExtents& whole, float scale, Plan& plan);
   void submit(const AttentionGraph& graph, const AttentionAddresses& addresses);
 
   CudaContext& context_;

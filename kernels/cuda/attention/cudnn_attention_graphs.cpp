@@ -18,13 +18,20 @@ using GraphTensor = frontend::graph::Tensor_attributes;
 using Slot = AttentionSlot;
 
 // cuDNN names axes [sample, head, position, element of the head]; ours are strides of them.
-GraphTensor positions(const char* name, Slot slot, const AttentionExtents& e, int64_t extent) {
-  const int64_t width = e.all_heads * e.depth;
+GraphTensor positions(const char* name, Slot slot, const AttentionExtents& e, int64_t extent,
+                      int64_t heads, int64_t all_heads) {
+  const int64_t width = all_heads * e.depth;
   GraphTensor tensor;
   tensor.set_name(name).set_uid(static_cast<int64_t>(slot));
-  tensor.set_dim({e.samples, e.heads, extent, e.depth});
+  tensor.set_dim({e.samples, heads, extent, e.depth});
   tensor.set_stride({extent * width, e.depth, width, 1});
   return tensor;
+}
+GraphTensor of_queries(const char* name, Slot slot, const AttentionExtents& e) {
+  return positions(name, slot, e, e.queries, e.heads, e.all_heads);
+}
+GraphTensor of_keys(const char* name, Slot slot, const AttentionExtents& e) {
+  return positions(name, slot, e, e.keys, e.kv_heads, e.all_kv_heads);
 }
 GraphTensor row_sums(const AttentionExtents& e) {
   GraphTensor tensor;
@@ -47,17 +54,40 @@ std::unique_ptr<Graph> new_graph() {
   return graph;
 }
 
+std::shared_ptr<GraphTensor> whole_numbers(Graph& graph, const char* name, Slot slot, int64_t count,
+                                           frontend::DataType_t type) {
+  GraphTensor tensor;
+  tensor.set_name(name).set_uid(static_cast<int64_t>(slot)).set_data_type(type);
+  tensor.set_dim({count, 1, 1, 1}).set_stride({1, 1, 1, 1});
+  return graph.tensor(tensor);
+}
+
+// What both ways have in common; the frontend has two classes for it with the same names.
+template <class How>
+void describe(How& how, Graph& graph, const AttentionExtents& e, float scale) {
+  how.set_attn_scale(scale).set_causal_mask(e.causal);
+  if (e.window > 0) how.set_diagonal_band_left_bound(static_cast<int>(e.window));
+  if (e.lengths) {
+    constexpr auto kType = frontend::DataType_t::INT32;
+    how.set_padding_mask(true);
+    how.set_seq_len_q(whole_numbers(graph, "query lengths", Slot::QueryLengths, e.samples, kType));
+    how.set_seq_len_kv(whole_numbers(graph, "key lengths", Slot::KeyLengths, e.samples, kType));
+  }
+  if (e.dropout > 0.0F) {
+    constexpr auto kType = frontend::DataType_t::INT64;
+    how.set_dropout(e.dropout, whole_numbers(graph, "seed", Slot::Seed, 1, kType),
+                    whole_numbers(graph, "offset", Slot::Offset, 1, kType));
+  }
+}
+
 std::unique_ptr<Graph> forward_graph(const AttentionExtents& e, float scale) {
   auto graph = new_graph();
-  const auto how = frontend::graph::SDPA_attributes()
-                       .set_name("attention")
-                       .set_generate_stats(true)
-                       .set_attn_scale(scale)
-                       .set_causal_mask(e.causal);
-  const auto [out, sums] = graph->sdpa(graph->tensor(positions("q", Slot::Q, e, e.queries)),
-                                       graph->tensor(positions("k", Slot::K, e, e.keys)),
-                                       graph->tensor(positions("v", Slot::V, e, e.keys)), how);
-  expose(out, positions("out", Slot::Out, e, e.queries));
+  auto how = frontend::graph::SDPA_attributes().set_name("attention").set_generate_stats(true);
+  describe(how, *graph, e, scale);
+  const auto [out, sums] = graph->sdpa(graph->tensor(of_queries("q", Slot::Q, e)),
+                                       graph->tensor(of_keys("k", Slot::K, e)),
+                                       graph->tensor(of_keys("v", Slot::V, e)), how);
+  expose(out, of_queries("out", Slot::Out, e));
   expose(sums, row_sums(e));
   sums->set_data_type(frontend::DataType_t::FLOAT);
   return graph;
@@ -65,20 +95,17 @@ std::unique_ptr<Graph> forward_graph(const AttentionExtents& e, float scale) {
 
 std::unique_ptr<Graph> backward_graph(const AttentionExtents& e, float scale) {
   auto graph = new_graph();
-  const auto how = frontend::graph::SDPA_backward_attributes()
-                       .set_name("attention gradients")
-                       .set_attn_scale(scale)
-                       .set_causal_mask(e.causal)
-                       .set_deterministic_algorithm(true);
+  auto how = frontend::graph::SDPA_backward_attributes()
+                 .set_name("attention gradients")
+                 .set_deterministic_algorithm(true);
+  describe(how, *graph, e, scale);
   const auto [dq, dk, dv] = graph->sdpa_backward(
-      graph->tensor(positions("q", Slot::Q, e, e.queries)),
-      graph->tensor(positions("k", Slot::K, e, e.keys)),
-      graph->tensor(positions("v", Slot::V, e, e.keys)),
-      graph->tensor(positions("out", Slot::Out, e, e.queries)),
-      graph->tensor(positions("g", Slot::G, e, e.queries)), graph->tensor(row_sums(e)), how);
-  expose(dq, positions("dq", Slot::Dq, e, e.queries));
-  expose(dk, positions("dk", Slot::Dk, e, e.keys));
-  expose(dv, positions("dv", Slot::Dv, e, e.keys));
+      graph->tensor(of_queries("q", Slot::Q, e)), graph->tensor(of_keys("k", Slot::K, e)),
+      graph->tensor(of_keys("v", Slot::V, e)), graph->tensor(of_queries("out", Slot::Out, e)),
+      graph->tensor(of_queries("g", Slot::G, e)), graph->tensor(row_sums(e)), how);
+  expose(dq, of_queries("dq", Slot::Dq, e));
+  expose(dk, of_keys("dk", Slot::Dk, e));
+  expose(dv, of_keys("dv", Slot::Dv, e));
   return graph;
 }
 

@@ -18,7 +18,12 @@ struct Hopper {
   [[nodiscard]] AttentionWorkspace workspace() {
     return [this](int64_t samples, int64_t heads) {
       ++asked;
-      return hopper_workspace_bytes(samples, heads, positions, positions);
+      return hopper_workspace_bytes({.samples = samples,
+                                     .queries = positions,
+                                     .keys = positions,
+                                     .depth = 128,
+                                     .heads = heads,
+                                     .kv_heads = heads});
     };
   }
 };
@@ -51,20 +56,20 @@ TEST(AttentionCut, ASampleOf2048PositionsAndWidth4096IsNotRefused) {
 
 TEST(AttentionCut, SamplesAreTakenAsManyAsFit) {
   Hopper hopper{2048};
-  const AttentionCut cut = cut_attention(4, 32, {}, hopper.workspace());
-  EXPECT_EQ(cut.samples, 2);
+  const AttentionCut cut = cut_attention(8, 32, {}, hopper.workspace());
+  EXPECT_EQ(cut.samples, 4);
   EXPECT_EQ(cut.heads, 32);
   EXPECT_LE(cut.workspace_bytes, AttentionLimits{}.enough);
   EXPECT_EQ(hopper.asked, 2);
-  expect_complete(cut, 4, 32);
+  expect_complete(cut, 8, 32);
 }
 
 TEST(AttentionCut, ThenHeadsOfOneSample) {
   Hopper hopper{8192};  // 128 MiB a head
   const AttentionCut cut = cut_attention(2, 32, {}, hopper.workspace());
   EXPECT_EQ(cut.samples, 1);
-  EXPECT_EQ(cut.heads, 4);
-  EXPECT_EQ(pieces_of(cut, 2, 32).size(), 16U);
+  EXPECT_EQ(cut.heads, 8);
+  EXPECT_EQ(pieces_of(cut, 2, 32).size(), 8U);
   EXPECT_LE(hopper.asked, 4);
   expect_complete(cut, 2, 32);
 }
@@ -74,8 +79,8 @@ TEST(AttentionCut, PiecesAreOfNearlyOneSizeWhateverTheNumberOfHeads) {
     Hopper hopper{8192};
     const AttentionCut cut = cut_attention(1, heads, {}, hopper.workspace());
     EXPECT_LE(cut.workspace_bytes, AttentionLimits{}.enough);
-    EXPECT_EQ(cut.heads, heads == 1 ? 1 : 4);
-    EXPECT_LE(static_cast<int64_t>(pieces_of(cut, 1, heads).size()), heads / 4 + 1);
+    EXPECT_LE(cut.heads, 8);
+    EXPECT_LE(static_cast<int64_t>(pieces_of(cut, 1, heads).size()), heads / 8 + 1);
     expect_complete(cut, 1, heads);
   }
 }
@@ -146,8 +151,8 @@ TEST(AttentionCut, TheCountingDeviceTakesTheWorkspaceOfAPiece) {
     return device->memory().use().peak_of(Purpose::Workspace);
   };
   const DeviceModel h100 = device_model_named("h100");
-  EXPECT_EQ(peak(h100, DType::BF16, 0.0F), 2 * (256 * kMiB + 32 * 2048 * 4) + 256);
-  EXPECT_EQ(peak(h100, DType::BF16, 0.1F), 0);
+  EXPECT_EQ(peak(h100, DType::BF16, 0.0F), 4 * (256 * kMiB + 32 * 2048 * 4) + 256);
+  EXPECT_EQ(peak(h100, DType::BF16, 0.1F), peak(h100, DType::BF16, 0.0F));
   EXPECT_EQ(peak(h100, DType::F32, 0.0F), 0);
   EXPECT_EQ(peak(device_model_named("a100"), DType::BF16, 0.0F), 0);
 }
