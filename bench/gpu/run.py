@@ -13,7 +13,8 @@ usage: bench/gpu/run.py [--ours build/gpu/bin/gpu_bench] [--out DIR] [--budget S
   --device cpu    the same with our side on the CPU too
 
 A ratio is PyTorch's time over ours within one pair of neighbouring turns: above 1 we are faster. Shown are the
-median over the pairs and the smallest and largest. GiB are the peaks of tensors. "of matmul" is the share of the fastest 8192^3 product that
+median over the pairs and the smallest and largest. GiB are the peaks of tensors. "of matmul" is the share of the
+fastest 8192^3 product that
 either side reached in this run; model FLOPs as in bench/gpu/workload.h.
 PENSTOCK_LD_LIBRARY_PATH, where set, is the library path of our side alone (launch/bundle.sh).
 
@@ -79,16 +80,24 @@ def resnet(depth, batch):
     return f"ResNet-{depth} b={batch}", {"what": "resnet", "depth": depth, "batch": batch, "size": 224}
 
 
+def amoebanet(layers, filters, batch, how):
+    by = {"never": "eager", "blocks": "by cell"}[how]
+    return f"AmoebaNet-D ({layers}, {filters}) b={batch} (PyTorch {by})", {
+        "what": "amoebanet", "layers": layers, "filters": filters, "batch": batch, "size": 224, "compile": how}
+
+
 # Those that matter most first: the budget may end before the list.
 ROWS = [
     (MATMUL, {"what": "matmul", "size": 8192}),
     blocks(4096, 128, 4, 2048), gpt2("124M", 12, 768, 12, 16), resnet(50, 128),
     gpt2("774M", 36, 1280, 20, 8, compile="blocks"),
     blocks(4096, 128, 4, 2048, dropout=0.1), blocks(4096, 128, 4, 2048, packed=True), blocks(4096, 128, 4, 2048, kv_heads=8),
+    amoebanet(18, 208, 32, "never"),
     gpt2("124M", 12, 768, 12, 16, parameters="bf16"), gpt2("124M", 12, 768, 12, 8, micro_batches=4),
     blocks(4096, 128, 4, 2048, dropout=0.1, packed=True), resnet(50, 64),
     blocks(2048, 128, 4), blocks(4096, 128, 4), blocks(2048, 128, 8), blocks(4096, 128, 8), blocks(2048, 64, 4),
     blocks(4096, 64, 4), blocks(2048, 128, 1), blocks(4096, 128, 1),
+    amoebanet(18, 208, 32, "blocks"),
 ]
 TOY_BLOCKS = {"what": "blocks", "blocks": 2, "width": 64, "heads": 4, "batch": 2, "sequence": 64}
 TOY_LM = {"what": "lm", "layers": 2, "width": 64, "heads": 2, "context": 32, "vocabulary": 101, "batch": 2}
@@ -101,6 +110,7 @@ TOYS = [
     ("blocks dropout", {**TOY_BLOCKS, "dropout": 0.1}),
     ("blocks packed", {**TOY_BLOCKS, "packed": packed(2, 64)}),
     ("blocks heads 4/2", {**TOY_BLOCKS, "kv_heads": 2}),
+    ("AmoebaNet-D (3, 16)", {"what": "amoebanet", "layers": 3, "filters": 16, "batch": 2, "size": 32, "compile": "never"}),
     ("GPT-2 (PyTorch's parameters bf16)", {**TOY_LM, "parameters": "bf16"}),
     ("GPT-2 x 2", {**TOY_LM, "micro_batches": 2}),
     ("blocks dropout packed", {**TOY_BLOCKS, "dropout": 0.1, "packed": packed(2, 64)}),
@@ -236,7 +246,7 @@ def cells(record, rate, peak):
     if "ratios" in record:
         ratios = record["ratios"]
         ratio = f"{statistics.median(ratios):.3f} ({min(ratios):.3f}..{max(ratios):.3f})"
-    images = f"{1e3 * request['batch'] / ours['ms']:.0f}" if request["what"] == "resnet" and "ms" in ours else "-"
+    images = f"{1e3 * request['batch'] / ours['ms']:.0f}" if request["what"] in ("resnet", "amoebanet") and "ms" in ours else "-"
     return [record["row"], "torch.compile" if record["mode"] == "default" else record["mode"],
             time_text(record, "Penstock"), time_text(record, "PyTorch"), ratio, peak_text(record, "Penstock"),
             peak_text(record, "PyTorch"), images,

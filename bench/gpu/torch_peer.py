@@ -13,11 +13,14 @@ The networks are those of torch_networks.py. Choices, each the one that favours 
           and the head by themselves, where a whole network would take minutes; else it is one graph with its loss
   resnet  torchvision's, channels-last, fp32 parameters under bf16 autocast, fused SGD, cuDNN's own search for
           algorithms (gpu_bench chooses them by shape)
+  amoebanet  bench/peers/amoebanet.py, the rest as for resnet; "compile": "blocks" compiles every cell by itself, which
+          takes minutes; "never" does not in any mode
 Peak memory is that of iterations after the first, without what compilers and searches have taken.
 """
 import argparse
 import json
 import os
+import pathlib
 import sys
 import time
 
@@ -115,7 +118,12 @@ def language_model(request, device):
 def image_step(request, device, model):
     model = model.to(device=device, memory_format=torch.channels_last)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-4, momentum=0.9, **fused(device))
-    run = compiled(model, request["mode"])
+    if request.get("compile") == "blocks" and request["mode"] != "eager":
+        for part in model:  # of shapes of its own each
+            part.compile(mode=request["mode"], dynamic=False)
+        run = model
+    else:
+        run = compiled(model, "eager" if request.get("compile") == "never" else request["mode"])
     shape = (request["batch"], 3, request["size"], request["size"])
     images = torch.randn(shape, device=device, dtype=torch.bfloat16).to(memory_format=torch.channels_last)
     labels = torch.randint(0, 1000, (request["batch"],), device=device)
@@ -128,7 +136,16 @@ def resnet(request, device):
     return image_step(request, device, getattr(torchvision.models, f"resnet{request['depth']}")())
 
 
-WORKLOADS = {"matmul": Product, "blocks": Blocks, "lm": language_model, "resnet": resnet}
+def amoebanet(request, device):
+    sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "peers"))
+    import amoebanet as network
+
+    torch._dynamo.config.recompile_limit = 64  # every stage has cells of a shape of its own
+    cells = network.layers({"layers": request["layers"], "filters": request["filters"], "classes": 1000})
+    return image_step(request, device, nn.Sequential(*cells))
+
+
+WORKLOADS = {"matmul": Product, "blocks": Blocks, "lm": language_model, "resnet": resnet, "amoebanet": amoebanet}
 
 
 class Server:

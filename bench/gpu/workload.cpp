@@ -44,7 +44,7 @@ std::unique_ptr<Workload> make_workload(const Json& request, Device& device) {
   if (what == "matmul") return std::make_unique<Product>(request, device);
   if (what == "blocks") return make_blocks(request, device);
   if (auto step = make_step(request, device)) return step;
-  fail_input("gpu_bench knows matmul, blocks, lm and resnet, not " + what);
+  fail_input("gpu_bench knows matmul, blocks, lm, resnet and amoebanet, not " + what);
 }
 
 }  // namespace penstock::gpu_bench

@@ -35,6 +35,7 @@ class Workload {
 //           the gradient's norm nor clipping
 //   resnet  depth, batch, size (pixels a side): the ImageNet form; a training step of SGD with
 //           momentum
+//   amoebanet  layers, filters, batch, size: AmoebaNet-D, a training step of the same kind
 // Data are on the device already. Tensors are bf16, parameters fp32 with bf16 copies, parameter
 // gradients fp32. "precision": "fp32" makes everything fp32. Throws Error(Input) for anything else.
 [[nodiscard]] std::unique_ptr<Workload> make_workload(const nlohmann::json& request,

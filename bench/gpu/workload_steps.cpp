@@ -27,15 +27,28 @@ int64_t integer(const Json& request, const char* key) {
   return request.at(key).get<int64_t>();
 }
 
-StepPlan resnet_plan(const Json& request) {
+StepPlan image_plan(const Json& request) {
   StepPlan plan;
-  plan.model.kind = "resnet";
-  plan.model.form = "imagenet";
-  plan.model.depth = integer(request, "depth");
   plan.model.image = {3, integer(request, "size"), integer(request, "size")};
   plan.model.classes = plan.classes = 1000;
   plan.optimizer.kind = "sgd";
   plan.optimizer.momentum = 0.9;
+  return plan;
+}
+
+StepPlan resnet_plan(const Json& request) {
+  StepPlan plan = image_plan(request);
+  plan.model.kind = "resnet";
+  plan.model.form = "imagenet";
+  plan.model.depth = integer(request, "depth");
+  return plan;
+}
+
+StepPlan amoebanet_plan(const Json& request) {
+  StepPlan plan = image_plan(request);
+  plan.model.kind = "amoebanet-d";
+  plan.model.layers = integer(request, "layers");
+  plan.model.filters = integer(request, "filters");
   return plan;
 }
 
@@ -135,6 +148,8 @@ std::unique_ptr<Workload> make_step(const Json& request, Device& device) {
     plan = lm_plan(request);
   } else if (what == "resnet") {
     plan = resnet_plan(request);
+  } else if (what == "amoebanet") {
+    plan = amoebanet_plan(request);
   } else {
     return nullptr;
   }
