@@ -14,8 +14,7 @@ usage: bench/gpu/run.py [--ours build/gpu/bin/gpu_bench] [--out DIR] [--budget S
 
 A ratio is PyTorch's time over ours within one pair of neighbouring turns: above 1 we are faster. Shown are the
 median over the pairs and the smallest and largest. GiB are the peaks of tensors. "of matmul" is the share of the
-fastest 8192^3 product that
-either side reached in this run; model FLOPs as in bench/gpu/workload.h.
+fastest 8192^3 product that either side reached in this run; model FLOPs as in bench/gpu/workload.h.
 PENSTOCK_LD_LIBRARY_PATH, where set, is the library path of our side alone (launch/bundle.sh).
 
 Exit codes: 0 measured; 1 a row failed; 77 there is no GPU.
@@ -92,12 +91,12 @@ ROWS = [
     blocks(4096, 128, 4, 2048), gpt2("124M", 12, 768, 12, 16), resnet(50, 128),
     gpt2("774M", 36, 1280, 20, 8, compile="blocks"),
     blocks(4096, 128, 4, 2048, dropout=0.1), blocks(4096, 128, 4, 2048, packed=True), blocks(4096, 128, 4, 2048, kv_heads=8),
-    amoebanet(18, 208, 32, "never"),
+    amoebanet(18, 208, 64, "never"),
     gpt2("124M", 12, 768, 12, 16, parameters="bf16"), gpt2("124M", 12, 768, 12, 8, micro_batches=4),
     blocks(4096, 128, 4, 2048, dropout=0.1, packed=True), resnet(50, 64),
     blocks(2048, 128, 4), blocks(4096, 128, 4), blocks(2048, 128, 8), blocks(4096, 128, 8), blocks(2048, 64, 4),
     blocks(4096, 64, 4), blocks(2048, 128, 1), blocks(4096, 128, 1),
-    amoebanet(18, 208, 32, "blocks"),
+    amoebanet(18, 208, 64, "blocks"),
 ]
 TOY_BLOCKS = {"what": "blocks", "blocks": 2, "width": 64, "heads": 4, "batch": 2, "sequence": 64}
 TOY_LM = {"what": "lm", "layers": 2, "width": 64, "heads": 2, "context": 32, "vocabulary": 101, "batch": 2}
