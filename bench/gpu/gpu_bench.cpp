@@ -7,7 +7,8 @@
 // A line of standard input is a request, a line of standard output the answer, in JSON:
 //   {"what": "about"}              {"device": ..., "bf16_flops": peak FLOP/s, "memory_bytes": ...}
 //   {"what": "blocks", ..., "iterations": 20}
-//                                  {"ms": [of each iteration], "flops": of one, "peak_bytes": ...}
+//                                  {"ms": [of each iteration], "flops": of one, "parameters": ...,
+//                                   "peak_bytes": ...}
 // What a request describes is kept for the next one that describes the same. A request that fails
 // is answered {"error": ...}.
 #include <cstdio>
@@ -45,6 +46,7 @@ class Server {
     }
     return {{"ms", ms},
             {"flops", workload_->flops()},
+            {"parameters", workload_->parameters()},
             {"peak_bytes", device_.memory().use().total_peak}};
   }
 

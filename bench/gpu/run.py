@@ -6,15 +6,15 @@ usage: bench/gpu/run.py [--ours build/gpu/bin/gpu_bench] [--out DIR] [--budget S
 
   --out DIR       for bench.json: every time of every iteration, written after each row [build/gpu-results]
   --budget S      seconds after which no further row is started; those left out are named [300]
-  --pairs N       turns of each side in a row [7]
+  --pairs N       turns of each side in a row [5]
   --modes M,...   of PyTorch: eager, default (torch.compile), max-autotune-no-cudagraphs, reduce-overhead
                   [default,eager: all rows in the first mode come before any in the next]
   --toys          toy sizes, and PyTorch on the CPU: tries the script, measures nothing
   --device cpu    the same with our side on the CPU too
 
 A ratio is PyTorch's time over ours within one pair of neighbouring turns: above 1 we are faster. Shown are the
-median over the pairs and the smallest and largest. "of matmul" is the share of the fastest 8192^3 product that
-either side reached in this run; model FLOPs as in bench/gpu/workload.h.
+median over the pairs and the smallest and largest. GiB are the peaks of tensors. "of matmul" is the share of the
+fastest 8192^3 product that either side reached in this run; model FLOPs as in bench/gpu/workload.h.
 PENSTOCK_LD_LIBRARY_PATH, where set, is the library path of our side alone (launch/bundle.sh).
 
 Exit codes: 0 measured; 1 a row failed; 77 there is no GPU.
@@ -23,6 +23,7 @@ import argparse
 import json
 import os
 import pathlib
+import random
 import re
 import select
 import statistics
@@ -37,27 +38,81 @@ TURN_MS = 250.0  # a turn measures about so long
 NO_GPU = 77
 
 
-def blocks(width, head_size, batch, sequence=1024):
+def blocks(width, head_size, batch, sequence=1024, **more):
     name = f"blocks w={width} d={head_size} T={sequence} b={batch}"
-    return name, {"what": "blocks", "blocks": 4, "width": width, "heads": width // head_size, "batch": batch,
-                  "sequence": sequence}
+    heads = width // head_size
+    if "dropout" in more:
+        name += f" dropout {more['dropout']}"
+    if more.pop("packed", False):
+        name += " packed"
+        more["packed"] = packed(batch, sequence)
+    if "kv_heads" in more:
+        name += f" heads {heads}/{more['kv_heads']}"
+    return name, {"what": "blocks", "blocks": 4, "width": width, "heads": heads, "batch": batch, "sequence": sequence, **more}
+
+
+def packed(batch, sequence):
+    """By row, the lengths of the samples that fill it: a quarter of it in the mean, drawn the same in every run."""
+    dice = random.Random(4)
+    rows = []
+    for _ in range(batch):
+        row = []
+        while sum(row) < sequence:
+            row.append(min(dice.randint(sequence // 16, 7 * sequence // 16), sequence - sum(row)))
+        rows.append(row)
+    return rows
+
+
+def gpt2(size, layers, width, heads, batch, **more):
+    name = f"GPT-2 {size} b={batch}"
+    if "micro_batches" in more:
+        name += f" x {more['micro_batches']}"
+    if more.get("parameters") == "bf16":
+        name += " (PyTorch's parameters bf16)"
+    if more.get("compile") == "blocks":
+        name += " (PyTorch by block)"
+    return name, {"what": "lm", "layers": layers, "width": width, "heads": heads, "context": 1024, "vocabulary": 50257,
+                  "batch": batch, **more}
 
 
 def resnet(depth, batch):
     return f"ResNet-{depth} b={batch}", {"what": "resnet", "depth": depth, "batch": batch, "size": 224}
 
 
+def amoebanet(layers, filters, batch, how):
+    by = {"never": "eager", "blocks": "by cell"}[how]
+    return f"AmoebaNet-D ({layers}, {filters}) b={batch} (PyTorch {by})", {
+        "what": "amoebanet", "layers": layers, "filters": filters, "batch": batch, "size": 224, "compile": how}
+
+
 # Those that matter most first: the budget may end before the list.
 ROWS = [
     (MATMUL, {"what": "matmul", "size": 8192}),
-    blocks(4096, 128, 4, 2048), blocks(2048, 128, 4), resnet(50, 64), blocks(4096, 128, 4), resnet(50, 128),
-    blocks(2048, 128, 8), blocks(4096, 128, 8), blocks(2048, 64, 4), blocks(4096, 64, 4),
-    blocks(2048, 128, 1), blocks(4096, 128, 1),
+    blocks(4096, 128, 4, 2048), gpt2("124M", 12, 768, 12, 16), resnet(50, 128),
+    gpt2("774M", 36, 1280, 20, 8, compile="blocks"),
+    blocks(4096, 128, 4, 2048, dropout=0.1), blocks(4096, 128, 4, 2048, packed=True), blocks(4096, 128, 4, 2048, kv_heads=8),
+    amoebanet(18, 208, 64, "never"),
+    gpt2("124M", 12, 768, 12, 16, parameters="bf16"), gpt2("124M", 12, 768, 12, 8, micro_batches=4),
+    blocks(4096, 128, 4, 2048, dropout=0.1, packed=True), resnet(50, 64),
+    blocks(2048, 128, 4), blocks(4096, 128, 4), blocks(2048, 128, 8), blocks(4096, 128, 8), blocks(2048, 64, 4),
+    blocks(4096, 64, 4), blocks(2048, 128, 1), blocks(4096, 128, 1),
+    amoebanet(18, 208, 64, "blocks"),
 ]
+TOY_BLOCKS = {"what": "blocks", "blocks": 2, "width": 64, "heads": 4, "batch": 2, "sequence": 64}
+TOY_LM = {"what": "lm", "layers": 2, "width": 64, "heads": 2, "context": 32, "vocabulary": 101, "batch": 2}
 TOYS = [
     (MATMUL, {"what": "matmul", "size": 256}),
-    ("blocks", {"what": "blocks", "blocks": 2, "width": 64, "heads": 2, "batch": 2, "sequence": 64}),
+    ("blocks", TOY_BLOCKS),
+    ("GPT-2", TOY_LM),
     ("ResNet-18", {"what": "resnet", "depth": 18, "batch": 2, "size": 32}),
+    ("GPT-2 (PyTorch by block)", {**TOY_LM, "compile": "blocks"}),
+    ("blocks dropout", {**TOY_BLOCKS, "dropout": 0.1}),
+    ("blocks packed", {**TOY_BLOCKS, "packed": packed(2, 64)}),
+    ("blocks heads 4/2", {**TOY_BLOCKS, "kv_heads": 2}),
+    ("AmoebaNet-D (3, 16)", {"what": "amoebanet", "layers": 3, "filters": 16, "batch": 2, "size": 32, "compile": "never"}),
+    ("GPT-2 (PyTorch's parameters bf16)", {**TOY_LM, "parameters": "bf16"}),
+    ("GPT-2 x 2", {**TOY_LM, "micro_batches": 2}),
+    ("blocks dropout packed", {**TOY_BLOCKS, "dropout": 0.1, "packed": packed(2, 64)}),
 ]
 
 
@@ -123,10 +178,12 @@ def measure(row, mode, sides, pairs, toys):
     """The record of one row: medians, ratios of pairs, and all single times."""
     name, request = row
     record = {"row": name, "mode": mode, "request": request}
-    asked, iterations = {}, {}
+    asked, iterations, record["set_up_s"] = {}, {}, {}
     for side in sides:
+        started = time.monotonic()
         asked[side.name] = {**request, "mode": mode} if side.name == "PyTorch" else request
         iterations[side.name], error = turns(side, asked[side.name], toys)
+        record["set_up_s"][side.name] = round(time.monotonic() - started, 1)
         if error:
             record[side.name] = {"error": error}
     times = {side.name: [] for side in sides if side.name not in record}
@@ -140,12 +197,16 @@ def measure(row, mode, sides, pairs, toys):
                 del times[side.name]
                 continue
             times[side.name].append(answer["ms"])
-            record.setdefault("flops", answer["flops"])
-            record[side.name] = {"peak_bytes": answer["peak_bytes"]}
+            if "flops" in answer:
+                record["flops"] = answer["flops"]
+            record[side.name] = {name: answer[name] for name in ("peak_bytes", "parameters", "note") if name in answer}
     medians = {side: [statistics.median(turn) for turn in all_turns] for side, all_turns in times.items()}
     for side, turn_medians in medians.items():
         record[side].update(ms=statistics.median(turn_medians), turns=times[side])
-    if len(medians) == 2:
+    if len(medians) == 2 and record["Penstock"]["parameters"] != record["PyTorch"]["parameters"]:
+        record["Penstock"]["error"] = "another network: parameters {} and PyTorch's {}".format(
+            record["Penstock"]["parameters"], record["PyTorch"]["parameters"])
+    elif len(medians) == 2:
         record["ratios"] = [theirs / ours for ours, theirs in zip(medians["Penstock"], medians["PyTorch"])]
     return record
 
@@ -165,6 +226,11 @@ def time_text(record, side):
     return f"{side['ms']:.3f}" if "ms" in side else "failed"
 
 
+def peak_text(record, side):
+    peak = record.get(side, {}).get("peak_bytes", 0)
+    return f"{peak / 2**30:.2f}" if peak else "-"
+
+
 def mfu_text(record, about):
     """The share of the peak that our side reached, for the line that is printed at once."""
     ours = record.get("Penstock", {})
@@ -179,14 +245,15 @@ def cells(record, rate, peak):
     if "ratios" in record:
         ratios = record["ratios"]
         ratio = f"{statistics.median(ratios):.3f} ({min(ratios):.3f}..{max(ratios):.3f})"
-    images = f"{1e3 * request['batch'] / ours['ms']:.0f}" if request["what"] == "resnet" and "ms" in ours else "-"
+    images = f"{1e3 * request['batch'] / ours['ms']:.0f}" if request["what"] in ("resnet", "amoebanet") and "ms" in ours else "-"
     return [record["row"], "torch.compile" if record["mode"] == "default" else record["mode"],
-            time_text(record, "Penstock"), time_text(record, "PyTorch"), ratio, images,
+            time_text(record, "Penstock"), time_text(record, "PyTorch"), ratio, peak_text(record, "Penstock"),
+            peak_text(record, "PyTorch"), images,
             f"{speed / 1e12:.1f}" if speed else "-", f"{speed / rate:.1%}" if speed and rate else "-",
             f"{speed / peak:.1%}" if speed and peak else "-"]
 
 
-HEADING = ["row", "PyTorch by", "ours ms", "PyTorch ms", "PyTorch / ours (of pairs)", "images/s", "TFLOP/s",
+HEADING = ["row", "PyTorch by", "ours ms", "PyTorch ms", "PyTorch / ours (of pairs)", "ours GiB", "PyTorch GiB", "images/s", "TFLOP/s",
            "of matmul", "of peak"]
 
 
@@ -215,6 +282,8 @@ def report(options, sides, records, left_out, started):
     version = f"PyTorch {peer['torch']}, cuDNN {peer['cudnn']}" if "torch" in peer else f"no PyTorch: {peer['error']}"
     notes = [f"largest product: {rate / 1e12:.0f} TFLOP/s; peak of bf16 products {about['bf16_flops'] / 1e12:.0f}; "
              f"{version}; {options.pairs} pairs a row; {time.monotonic() - started:.0f} s"]
+    notes += [f"{record['row']} ({record['mode']}): {record['PyTorch']['note']}" for record in records
+              if record.get("PyTorch", {}).get("note")]
     notes += [f"failed: {line}" for line in failures(records)]
     notes += [f"left out for want of time: {', '.join(left_out)}"] if left_out else []
     print(f"\n{about['device']}\n{plain(rows)}\n" + "\n".join(notes), flush=True)
@@ -225,7 +294,7 @@ def parse():
     parser.add_argument("--ours", default=str(ROOT / "build/gpu/bin/gpu_bench"))
     parser.add_argument("--out", default=str(ROOT / "build/gpu-results"))
     parser.add_argument("--budget", type=float, default=300)
-    parser.add_argument("--pairs", type=int, default=7)
+    parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--rows", default="")
     parser.add_argument("--modes", default="default,eager")
     parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])

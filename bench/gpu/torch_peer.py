@@ -4,46 +4,42 @@
     torch_peer.py [--device cuda|cpu]
 
 A request may name a "mode": "eager", or one of torch.compile ("default", "max-autotune-no-cudagraphs", ...).
-Choices, each the one that favours PyTorch where there was one:
-  blocks  parameters resident in bf16, no autocast; queries, keys and values from one product; gradients are added
-          to existing ones in bf16 (gpu_bench keeps fp32 parameters and adds to gradients in fp32)
+The networks are those of torch_networks.py. Choices, each the one that favours PyTorch where there was one:
+  blocks  parameters resident in bf16, no autocast; gradients are added to existing ones in bf16 (gpu_bench keeps fp32
+          parameters and adds to gradients in fp32). Packed rows by the fastest that works here: varlen_attn, compiled
+          flex_attention, scaled_dot_product_attention under a mask; the answer's "note" says which
+  lm      fp32 parameters under bf16 autocast, fused AdamW, as one trains; "parameters": "bf16" keeps parameters, gradients
+          and AdamW's states in bf16, which is faster and another training. "compile": "blocks" compiles each block
+          and the head by themselves, where a whole network would take minutes; else it is one graph with its loss
   resnet  torchvision's, channels-last, fp32 parameters under bf16 autocast, fused SGD, cuDNN's own search for
           algorithms (gpu_bench chooses them by shape)
+  amoebanet  bench/peers/amoebanet.py, the rest as for resnet; "compile": "blocks" compiles every cell by itself, which
+          takes minutes; "never" does not in any mode
+Peak memory is that of iterations after the first, without what compilers and searches have taken.
 """
 import argparse
 import json
 import os
+import pathlib
 import sys
 import time
 
 import torch
 from torch import nn
 from torch.nn import functional
-
-
-class Block(nn.Module):
-    """Pre-norm, causal, GELU by tanh, biases everywhere: as runtime/models/decoder.cpp builds it."""
-
-    def __init__(self, width, heads):
-        super().__init__()
-        self.heads = heads
-        self.norm1 = nn.LayerNorm(width)
-        self.qkv = nn.Linear(width, 3 * width)
-        self.output = nn.Linear(width, width)
-        self.norm2 = nn.LayerNorm(width)
-        self.inner = nn.Linear(width, 4 * width)
-        self.outer = nn.Linear(4 * width, width)
-
-    def forward(self, x):
-        batch, time_, width = x.shape
-        q, k, v = self.qkv(self.norm1(x)).view(batch, time_, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
-        mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-        x = x + self.output(mixed.transpose(1, 2).reshape(batch, time_, width))
-        return x + self.outer(functional.gelu(self.inner(self.norm2(x)), approximate="tanh"))
+from torch_networks import Block, LanguageModel, packed_attention
 
 
 def compiled(module, mode):
     return module if mode == "eager" else torch.compile(module, mode=mode)
+
+
+def count(model):
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def fused(device):
+    return {"fused": True} if device == "cuda" else {}
 
 
 class Product:
@@ -52,7 +48,7 @@ class Product:
         self.x = torch.rand(size, size, device=device, dtype=torch.bfloat16) * 2 - 1
         self.w = torch.rand(size, size, device=device, dtype=torch.bfloat16) * 2 - 1
         self.y = torch.empty(size, size, device=device, dtype=torch.bfloat16)
-        self.flops = 2.0 * size**3
+        self.parameters = size**2
 
     def prepare(self):
         pass
@@ -63,14 +59,17 @@ class Product:
 
 class Blocks:
     def __init__(self, request, device):
-        width, tokens = request["width"], request["sequence"]
-        shape = (request["batch"], tokens, width)
-        blocks = nn.Sequential(*(Block(width, request["heads"]) for _ in range(request["blocks"])))
+        width, heads, tokens, batch = request["width"], request["heads"], request["sequence"], request["batch"]
+        kv_heads, dropout = request.get("kv_heads", heads), request.get("dropout", 0.0)
+        shape = (batch, tokens, width)
+        attend = None
+        if "packed" in request:
+            attend, self.note = packed_attention(request, device)
+        blocks = nn.Sequential(*(Block(width, heads, kv_heads, dropout, attend) for _ in range(request["blocks"])))
+        self.parameters = count(blocks)
         self.run = compiled(blocks.to(device=device, dtype=torch.bfloat16), request["mode"])
         self.x = torch.randn(shape, device=device, dtype=torch.bfloat16).requires_grad_()
         self.gradient = torch.randn(shape, device=device, dtype=torch.bfloat16)
-        # Half of the attention is masked and not counted, as in gpu_bench.
-        self.flops = 3.0 * request["blocks"] * request["batch"] * tokens * (24.0 * width**2 + 2.0 * tokens * width)
 
     def prepare(self):
         self.x.grad = None
@@ -79,33 +78,74 @@ class Blocks:
         self.run(self.x).backward(self.gradient)
 
 
-class ResNet:
-    def __init__(self, request, device):
-        import torchvision
+class Step:
+    """A training step: the gradients of all micro-batches, and an update."""
 
-        model = getattr(torchvision.models, f"resnet{request['depth']}")()
-        model = model.to(device=device, memory_format=torch.channels_last)
-        self.device = device
-        fused = {"fused": True} if device == "cuda" else {}
-        self.optimizer = torch.optim.SGD(model.parameters(), lr=1e-4, momentum=0.9, **fused)
-        self.run = compiled(model, request["mode"])
-        shape = (request["batch"], 3, request["size"], request["size"])
-        self.images = torch.randn(shape, device=device, dtype=torch.bfloat16).to(memory_format=torch.channels_last)
-        self.labels = torch.randint(0, 1000, (request["batch"],), device=device)
-        self.flops = 0.0
+    def __init__(self, request, device, model, loss, optimizer):
+        self.device, self.loss, self.optimizer = device, loss, optimizer
+        self.parameters = count(model)
+        self.autocast = request.get("parameters", "fp32") == "fp32"
+        self.micro_batches = request.get("micro_batches", 1)
 
     def prepare(self):
         pass
 
     def iterate(self):
         self.optimizer.zero_grad(set_to_none=True)
-        with torch.autocast(self.device, dtype=torch.bfloat16):
-            loss = functional.cross_entropy(self.run(self.images), self.labels)
-        loss.backward()
+        for _ in range(self.micro_batches):
+            with torch.autocast(self.device, dtype=torch.bfloat16, enabled=self.autocast):
+                loss = self.loss()
+            (loss / self.micro_batches if self.micro_batches > 1 else loss).backward()
         self.optimizer.step()
 
 
-WORKLOADS = {"matmul": Product, "blocks": Blocks, "resnet": ResNet}
+def language_model(request, device):
+    context, vocabulary, batch = request["context"], request["vocabulary"], request["batch"]
+    model = LanguageModel(request["layers"], request["width"], request["heads"], context, vocabulary).to(device)
+    if request.get("parameters") == "bf16":
+        model = model.to(torch.bfloat16)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.1, **fused(device))
+    if request.get("compile") == "blocks" and request["mode"] != "eager":
+        for part in (*model.blocks, model.head):
+            part.compile(mode=request["mode"])
+        run = model
+    else:
+        run = compiled(model, request["mode"])
+    tokens, labels = (torch.randint(0, vocabulary, (batch, context), device=device) for _ in range(2))
+    return Step(request, device, model, lambda: run(tokens, labels), optimizer)
+
+
+def image_step(request, device, model):
+    model = model.to(device=device, memory_format=torch.channels_last)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-4, momentum=0.9, **fused(device))
+    if request.get("compile") == "blocks" and request["mode"] != "eager":
+        for part in model:  # of shapes of its own each
+            part.compile(mode=request["mode"], dynamic=False)
+        run = model
+    else:
+        run = compiled(model, "eager" if request.get("compile") == "never" else request["mode"])
+    shape = (request["batch"], 3, request["size"], request["size"])
+    images = torch.randn(shape, device=device, dtype=torch.bfloat16).to(memory_format=torch.channels_last)
+    labels = torch.randint(0, 1000, (request["batch"],), device=device)
+    return Step(request, device, model, lambda: functional.cross_entropy(run(images), labels), optimizer)
+
+
+def resnet(request, device):
+    import torchvision
+
+    return image_step(request, device, getattr(torchvision.models, f"resnet{request['depth']}")())
+
+
+def amoebanet(request, device):
+    sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "peers"))
+    import amoebanet as network
+
+    torch._dynamo.config.recompile_limit = 64  # every stage has cells of a shape of its own
+    cells = network.layers({"layers": request["layers"], "filters": request["filters"], "classes": 1000})
+    return image_step(request, device, nn.Sequential(*cells))
+
+
+WORKLOADS = {"matmul": Product, "blocks": Blocks, "lm": language_model, "resnet": resnet, "amoebanet": amoebanet}
 
 
 class Server:
@@ -127,21 +167,25 @@ class Server:
         request.setdefault("mode", "eager")
         if request != self.known:
             self.set_up(request)
+        ms = self.timed(iterations)
         peak = torch.cuda.max_memory_allocated() if self.device == "cuda" else 0
-        return {"ms": self.timed(iterations), "flops": self.workload.flops, "peak_bytes": peak}
+        return {"ms": ms, "parameters": self.workload.parameters, "peak_bytes": peak,
+                "note": getattr(self.workload, "note", "")}
 
     def set_up(self, request):
         self.workload, self.known = None, None
         torch._dynamo.reset()
         if self.device == "cuda":
             torch.cuda.empty_cache()
-            torch.cuda.reset_peak_memory_stats()
         self.workload = WORKLOADS[request["what"]](request, self.device)
         self.known = request
         for _ in range(4):  # the first ones compile
             self.workload.prepare()
             self.workload.iterate()
         self.synchronize()
+        if self.device == "cuda":
+            torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats()
 
     def timed(self, iterations):
         if self.device != "cuda":

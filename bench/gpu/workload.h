@@ -1,5 +1,6 @@
-// bench/gpu/workload.h -- what the GPU benchmark times: large products, Transformer blocks,
-// ResNets, through the library's own ops, layers and stages, in the way the executor drives them.
+// bench/gpu/workload.h -- what the GPU benchmark times: large products, Transformer blocks, whole
+// training steps, through the library's own ops, layers and stages, in the way the executor drives
+// them.
 #pragma once
 
 #include <memory>
@@ -15,20 +16,34 @@ class Workload {
   // Issues one iteration, without waiting for it, and marks its two ends.
   virtual void iterate(DeviceClock& clock, size_t first_point) = 0;
   // Of one iteration. Model FLOPs: what the network asks for, thrice the forward; a causal mask
-  // lets half of the attention through, and the other half is not counted.
+  // lets half of the attention through, and the other half is not counted; nor is what packed
+  // samples do not see of each other.
   [[nodiscard]] virtual double flops() const = 0;
+  // Trained numbers, which both sides of a comparison must have alike.
+  [[nodiscard]] virtual int64_t parameters() = 0;
 };
 
 // By request["what"]:
 //   matmul  size: y[n, n] = x[n, n] w[n, n]^T, bf16
 //   blocks  blocks, width, heads, batch, sequence: forward and backward of pre-norm Transformer
 //           blocks in the middle of a network (the gradient of their input is wanted), all
-//           activations kept; gradients are added to
+//           activations kept; gradients are added to. Optional: "kv_heads" (grouped queries),
+//           "dropout" (of the probabilities and of both branches), "packed": by row, the lengths
+//           of the samples in it, which fill it
+//   lm      layers, width, heads, context, vocabulary, batch: GPT-2's network, a training step of
+//           AdamW without dropout, "micro_batches" (1) of them, each of `batch` samples; neither
+//           the gradient's norm nor clipping
 //   resnet  depth, batch, size (pixels a side): the ImageNet form; a training step of SGD with
-//           momentum, the batch on the device already
-// Tensors are bf16, parameters fp32 with bf16 copies, parameter gradients fp32. "precision":
-// "fp32" makes everything fp32. Throws Error(Input) for anything else.
+//           momentum
+//   amoebanet  layers, filters, batch, size: AmoebaNet-D, a training step of the same kind
+// Data are on the device already. Tensors are bf16, parameters fp32 with bf16 copies, parameter
+// gradients fp32. "precision": "fp32" makes everything fp32. Throws Error(Input) for anything else.
 [[nodiscard]] std::unique_ptr<Workload> make_workload(const nlohmann::json& request,
                                                       Device& device);
+
+// The two that make_workload() has others make: blocks, and whole training steps (null where `what`
+// is none).
+[[nodiscard]] std::unique_ptr<Workload> make_blocks(const nlohmann::json& request, Device& device);
+[[nodiscard]] std::unique_ptr<Workload> make_step(const nlohmann::json& request, Device& device);
 
 }  // namespace penstock::gpu_bench

@@ -101,10 +101,10 @@ def kernels(part):
 
 
 def blocks(part):
-    """Transformer blocks and ResNet beside PyTorch."""
+    """Transformer blocks and whole steps of GPT-2 and ResNet beside PyTorch."""
     part.quote("bench")
     toys = ["--toys", "--pairs", 2] if part.slot.rehearse else []
-    toys += ["--rows", "^blocks", "--modes", "default"] if part.slot.short else []
+    toys += ["--modes", "default"] if part.slot.short else []
     budget = int(part.seconds_left() - (5 if part.slot.rehearse else 60))  # a row that was begun is finished
     return part.run("bench", [sys.executable, ROOT / "bench/gpu/run.py", "--ours", part.slot.program("gpu_bench"), "--out",
                               part.folder, "--budget", budget, *toys], python_environment())
@@ -154,7 +154,7 @@ PARTS = [  # name, limit in seconds, what it is for, function
     ("smoke", 120, "versions, copies, an op of every family, trainings that must agree to the bit", smoke),
     ("ops", 240, "every op beside the CPU's, and NCCL with one rank", ops),
     ("kernels", 120, "every kernel's time, bandwidth and FLOP/s, and what the libraries granted", kernels),
-    ("blocks", 540, "Transformer blocks and ResNet-50 beside PyTorch", blocks),
+    ("blocks", 540, "Transformer blocks and whole training steps beside PyTorch", blocks),
     ("largest", 420, "the deepest Transformer-L that fits, predicted and measured memory", largest),
     ("runs", 480, "whole runs: the same bits for every K, schedule and recompute", runs),
     ("sanitizers", 300, "compute-sanitizer over the op tests and two trainings", sanitizers),

@@ -19,8 +19,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 TREE = os.environ.get("PENSTOCK_TREE", str(ROOT / "build" / "release"))
 PARTS = ["smoke", "ops", "kernels", "blocks", "largest", "runs", "sanitizers"]
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(ROOT / "bench/gpu")]
 import parts  # noqa: E402
+import run as bench  # noqa: E402
 import slot  # noqa: E402
 
 
@@ -55,7 +56,9 @@ class Rehearsal(unittest.TestCase):
             self.assertIn("layer norm, forward", page(out, "kernels"))
             self.assertIn("what the libraries chose", page(out, "kernels"))
             self.assertIn("kernels.json", names_in(f"{out}/kernels.tar.gz"))
-            self.assertIn("bench.json", names_in(f"{out}/blocks.tar.gz"))
+            with tarfile.open(f"{out}/blocks.tar.gz") as tar:
+                measured = json.load(tar.extractfile("blocks/bench.json"))["records"]
+            self.assertEqual([record["row"] for record in measured if "ms" in record["Penstock"]], [row[0] for row in bench.TOYS])
             # A rehearsal measures nothing.
             results = pathlib.Path(out) / "RESULTS.md"
             done = subprocess.run([str(ROOT / "bench/gpu/record.py"), "--results", str(results), out], capture_output=True,
