@@ -92,6 +92,17 @@ void add_products(Cases& cases, const Extents& e) {
   cases.push_back(one<Linear>("bias gradient of h alone", inner, [](Linear& l) {
     l.device.pointwise().add_broadcast_backward(l.dbias, l.y);
   }));
+  // Rows of no whole 16 bytes, as those of GPT-2's 50,257 words are.
+  const auto words = layer(e.tokens(), e.width(), e.vocabulary + 1);
+  cases.push_back(one<Linear>("linear w -> odd words, forward", words, [](Linear& l) {
+    l.device.dense().linear_forward(l.y, l.x, l.w, nullptr, Fused::None);
+  }));
+  cases.push_back(one<Linear>("linear w -> odd words, backward, input", words, [](Linear& l) {
+    l.device.dense().linear_backward_input(l.dx, l.y, l.w);
+  }));
+  cases.push_back(one<Linear>("linear w -> odd words, backward, weight", words, [](Linear& l) {
+    l.device.dense().linear_backward_weight(l.dw, nullptr, l.x, l.y, true);
+  }));
 }
 
 void add_attention(Cases& cases, const Extents& e) {

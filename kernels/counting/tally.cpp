@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/cuda/dense/row_pieces.h"
+
 namespace penstock {
 namespace {
 
@@ -129,6 +131,14 @@ Tally::WeightRead Tally::read_linear(LinearProduct product, Weight& weight, int6
 }
 
 Tensor Tally::copies(LinearProduct product, const Linear& linear) {
+  if (model_.own_memory) {  // kernels/cuda/dense: each row is copied once
+    const RowPieces pieces = row_pieces(linear.rows, linear.out, linear.dtype);
+    const bool as_it_is = product != LinearProduct::WeightGradient && linear.weight == linear.dtype;
+    if (pieces.rows == 0 || as_it_is) return {};
+    add(0, model_.pass_rate(),
+        4 * static_cast<double>(linear.rows) * static_cast<double>(pieces.columns));
+    return workspace(pieces.elements() * static_cast<int64_t>(size_of(linear.dtype)));
+  }
   if (model_.operand_copies == OperandCopies::PaddedRows) return padded(product, linear);
   return tiles(product, linear) ? tiled(product, linear) : Tensor{};
 }

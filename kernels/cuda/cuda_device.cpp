@@ -62,7 +62,7 @@ class OneGpu final : public CudaDevice {
       : CudaDevice(ordinal, graphs),
         properties_(properties_of(ordinal)),
         usable_bytes_(usable_bytes()),
-        memory_(device_memory_source(queue().stream())),
+        memory_(device_memory_source(queue())),
         pinned_(pinned_memory_source()),
         context_{queue(),  memory_,         trouble_, properties_, primitives_created_,
                  choices_, spare_processors},

@@ -48,6 +48,31 @@ TEST_P(GpuDense, LinearForward) {
   }
 }
 
+// Rows of no whole 16 bytes that go through padded scratch memory, in two pieces.
+TEST_P(GpuDense, LongUnalignedRows) {
+  const Extents e{8200, 16, 517};
+  const Twin x = random({e.rows, e.in}, type_, 1);
+  const Twin g = random({e.rows, e.out}, type_, 3);
+  TwinWeight w({e.out, e.in}, type_, 2);
+  const Twin bias = random({e.out}, DType::F32, 4);
+  Twin y = poisoned({e.rows, e.out}, type_);
+  gpu().dense().linear_forward(y.gpu, x.gpu, w.on_gpu, &bias.gpu, Fused::Relu);
+  cpu().dense().linear_forward(y.cpu, x.cpu, w.on_cpu, &bias.cpu, Fused::Relu);
+  expect_close(y, "y");
+  Twin dx = poisoned({e.rows, e.in}, type_);
+  gpu().dense().linear_backward_input(dx.gpu, g.gpu, w.on_gpu);
+  cpu().dense().linear_backward_input(dx.cpu, g.cpu, w.on_cpu);
+  expect_close(dx, "dx");
+  for (const bool accumulate : {false, true}) {
+    Twin dw = random({e.out, e.in}, DType::F32, 5);
+    Twin dbias = random({e.out}, DType::F32, 6);
+    gpu().dense().linear_backward_weight(dw.gpu, &dbias.gpu, x.gpu, g.gpu, accumulate);
+    cpu().dense().linear_backward_weight(dw.cpu, &dbias.cpu, x.cpu, g.cpu, accumulate);
+    expect_close(dw, tolerance_of(type_), "dw");
+    expect_close(dbias, tolerance_of(type_), "dbias");
+  }
+}
+
 TEST_P(GpuDense, LeadingAxesFoldIntoRows) {
   const Twin x = random({3, 4, 33}, type_, 1);
   TwinWeight w({17, 33}, type_, 2);

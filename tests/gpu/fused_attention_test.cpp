@@ -21,7 +21,7 @@ struct Problem {
 
 // So large that the library's backward is cut by samples and by heads; in the emulation by what
 // CMakeLists.txt says is enough. An odd number of positions: row sums of a head are not aligned.
-const Problem kLarge = kEmulated ? Problem{2, 35, 5, 8} : Problem{2, 8191, 6, 64};
+const Problem kLarge = kEmulated ? Problem{2, 35, 5, 8} : Problem{2, 8191, 12, 64};
 // Within every limit.
 const Problem kSmall = kEmulated ? Problem{1, 130, 1, 8} : Problem{1, 2048, 32, 128};
 
@@ -240,8 +240,12 @@ TEST_F(FusedDropout, KeepsTheShareThatItSaysAndScalesIt) {
 TEST_F(FusedDropout, TheBackwardDropsWhatTheForwardDropped) {
   const Outcome o = revealed(1);
   each_seen([&](int64_t s, int64_t h, int64_t i, int64_t j) {
-    EXPECT_EQ(o.out[at(s, h, i, j)], o.dv[at(s, h, j, i)])
-        << "sample " << s << ", head " << h << ", query " << i << ", key " << j;
+    const double forward = o.out[at(s, h, i, j)];
+    const double backward = o.dv[at(s, h, j, i)];
+    EXPECT_TRUE((forward == 0.0) == (backward == 0.0) &&
+                std::abs(forward - backward) <= 0.01 * forward)  // rounded at other places
+        << forward << " and " << backward << ", sample " << s << ", head " << h << ", query " << i
+        << ", key " << j;
   });
 }
 

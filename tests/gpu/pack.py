@@ -68,10 +68,9 @@ def libraries_here():
 
 def closure(files, image, here):
     """The libraries {name: path} that the files need, and those need in turn, less those of the image."""
-    packed, open_files = {}, [(file, file) for file in files]
-    missing = set()
+    packed, open_files, missing = {}, list(files), set()
     while open_files:
-        file, _ = open_files.pop()
+        file = open_files.pop()
         for name in needed_by(file):
             if name in image or name in packed:
                 continue
@@ -79,7 +78,7 @@ def closure(files, image, here):
                 missing.add(f"{name} ({file.name})")
                 continue
             packed[name] = here[name]
-            open_files.append((here[name], file))
+            open_files.append(here[name])
     if missing:
         raise Missing(", ".join(sorted(missing)))
     return packed
@@ -103,7 +102,7 @@ def components():
 
 
 def gather(programs, into):
-    """Fills the folder; returns the libraries that the image must have."""
+    """Fills the folder `into`, which is not there yet."""
     (into / "bin").mkdir(parents=True)
     ours = []
     for program in programs:

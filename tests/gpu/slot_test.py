@@ -20,6 +20,7 @@ ROOT = HERE.parent.parent
 TREE = os.environ.get("PENSTOCK_TREE", str(ROOT / "build" / "release"))
 PARTS = ["smoke", "ops", "kernels", "blocks", "largest", "runs", "sanitizers"]
 sys.path[:0] = [str(HERE), str(ROOT / "bench/gpu")]
+import pack  # noqa: E402
 import parts  # noqa: E402
 import run as bench  # noqa: E402
 import slot  # noqa: E402
@@ -208,6 +209,40 @@ class Libraries(unittest.TestCase):
 
     def test_the_toolkit_comes_first(self):
         self.assertEqual(self.links(["cudnn.h", "nccl.h", "cublasLt.h"]), [])
+
+
+class Pack(unittest.TestCase):
+    """What tests/gpu/pack.py takes along, and that nothing else is wanted where it is unpacked."""
+
+    def program(self):
+        for name in ("penstock_real_cuda", "penstock"):  # that of nvcc where there is a toolkit
+            if (pathlib.Path(TREE) / "bin" / name).exists():
+                return pathlib.Path(TREE) / "bin" / name
+        self.skipTest(f"{TREE}/bin has no penstock: build it first")
+
+    def test_programs_and_ranks_start_from_a_pack_alone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            there = pathlib.Path(folder) / "there"
+            pack.gather([self.program()], there)
+            program = there / "bin" / self.program().name
+            script = f". {there}/activate.sh; ldd {program}; command -v mpirun"
+            if program.name == "penstock":  # the other one wants the driver of a GPU to start
+                script += f"; mpirun --oversubscribe -n 2 {program} --version"
+            environment = {"PATH": "/usr/bin:/bin", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+            done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False, env=environment)
+            self.assertIn(f"{there}/usr/bin/mpirun", done.stdout, done.stderr)
+            image = pack.image_libraries()
+            for line in done.stdout.splitlines():
+                name, arrow, path = line.strip().partition(" => ")
+                if arrow and name not in image:
+                    self.assertTrue(path.startswith(f"{there}/"), line)
+            self.assertFalse([path for path in there.rglob("*") if path.name in image])
+
+    def test_a_library_that_is_nowhere_is_named(self):
+        with self.assertRaises(pack.Missing) as missing:
+            pack.closure([self.program()], {"libc.so.6"}, {})
+        self.assertIn("libmpi.so", str(missing.exception))
+        self.assertIn(self.program().name, str(missing.exception))
 
 
 if __name__ == "__main__":

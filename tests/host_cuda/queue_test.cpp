@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/cuda/queue/memory_source.h"
+#include "kernels/error.h"
+#include "kernels/tensor.h"
 #include "tests/host_cuda/cuda_buffer.h"
 #include "tests/host_cuda/sample_kernels.h"
 
@@ -53,6 +56,23 @@ TEST_F(QueueTest, ChangedArgumentsArePatched) {
   }
   EXPECT_EQ(queue.counts().issued, 2);
   EXPECT_EQ(queue.counts().replayed, 5);
+}
+
+// A block that nobody holds may still be named by commands that were gathered and not issued.
+TEST_F(QueueTest, WhereMemoryIsShortCommandsAreIssuedBeforeBlocksAreGivenBack) {
+  Queue queue(true);
+  Memory memory(device_memory_source(queue));
+  queue.begin_section(7);
+  {
+    const Tensor held(memory.take(kNumbers * sizeof(float), Purpose::Workspace), {kNumbers},
+                      DType::F32);
+    submit_scale(queue, held.data<float>(), a_.get(), 3, kNumbers);
+  }
+  EXPECT_EQ(queue.counts().issued, 0);
+  EXPECT_THROW((void)memory.take(size_t{1} << 40, Purpose::Workspace), Error);
+  EXPECT_EQ(queue.counts().issued, 1);
+  queue.end_section();
+  queue.synchronize();
 }
 
 TEST_F(QueueTest, OtherCommandsAreIssued) {

@@ -15,7 +15,9 @@ struct alignas(32) AttentionSeed {
 // Passed to a kernel by value; no padding.
 struct AttentionFacts {
   int32_t* query_lengths;  // [samples], written: `queries` each; null: neither lengths are wanted
-  int32_t* key_lengths;    // [samples], written: `lengths`, but at most `keys` and at least none
+  // [samples], written: `lengths`, but at most `keys`, and at least 1: cuDNN 9.19 makes NaN of a
+  // sample without keys. What is computed for such a sample is blanked afterwards.
+  int32_t* key_lengths;
   const int32_t* lengths;  // [samples]
   AttentionSeed* seeds;    // [pieces], written; null: not wanted
   uint64_t name;           // of the call: piece i draws from mix(name + i)
@@ -23,5 +25,18 @@ struct AttentionFacts {
 };
 
 void write_attention_facts(CudaContext& context, const AttentionFacts& facts);
+
+// Fills what was computed for samples whose length is not above zero: zeros, and minus infinity for
+// the logsumexp. Passed to a kernel by value; no padding.
+struct AttentionBlanks {
+  const int32_t* lengths;          // [samples]
+  bfloat16* a;                     // [samples, a_elements]: out or dq
+  bfloat16 *b, *c;                 // [samples, b_elements]: dk and dv, or null
+  int64_t a_elements, b_elements;  // of a sample
+  float* logsumexp;                // [samples, sums], or null
+  int64_t sums, samples;
+};
+
+void blank_attention(CudaContext& context, const AttentionBlanks& blanks);
 
 }  // namespace penstock

@@ -77,6 +77,14 @@ AttentionExtents extents_of(const AttentionCall& call) {
           .dropout = call.rate};
 }
 
+// Of a sample.
+int64_t query_elements(const AttentionCall& call) {
+  return int64_t{call.queries} * call.heads * call.depth;
+}
+int64_t key_elements(const AttentionCall& call) {
+  return int64_t{call.keys} * call.kv_heads * call.depth;
+}
+
 // Of the whole, `samples` and `kv_heads` with the heads that ask them.
 AttentionExtents part_of(const AttentionExtents& whole, int64_t samples, int64_t kv_heads) {
   AttentionExtents some = whole;
@@ -172,9 +180,7 @@ class CallTensors {
            slot == AttentionSlot::Dv;
   }
   [[nodiscard]] int64_t sample_bytes(AttentionSlot slot) const {
-    return (of_keys(slot) ? int64_t{call_.keys} * call_.kv_heads
-                          : int64_t{call_.queries} * call_.heads) *
-           head_bytes();
+    return (of_keys(slot) ? key_elements(call_) : query_elements(call_)) * kElement;
   }
   [[nodiscard]] int64_t whole_bytes(AttentionSlot slot) const {
     return call_.batch * sample_bytes(slot);
@@ -303,6 +309,16 @@ void CudnnAttention::forward(const AttentionCall& call, const AttentionInputs& i
     submit(*plan.forward[i].graph, tensors.of(plan.forward[i].at, i));
   }
   tensors.finish();
+  if (call.lengths == nullptr) return;
+  blank_attention(context_, {.lengths = call.lengths,
+                             .a = static_cast<bfloat16*>(out),
+                             .b = nullptr,
+                             .c = nullptr,
+                             .a_elements = query_elements(call),
+                             .b_elements = 0,
+                             .logsumexp = logsumexp,
+                             .sums = int64_t{call.heads} * call.queries,
+                             .samples = call.batch});
 }
 
 void CudnnAttention::backward(const AttentionCall& call, const AttentionInputs& in,
@@ -323,6 +339,16 @@ void CudnnAttention::backward(const AttentionCall& call, const AttentionInputs& 
     submit(*plan.backward[i].graph, tensors.of(plan.backward[i].at, i));
   }
   tensors.finish();
+  if (call.lengths == nullptr) return;
+  blank_attention(context_, {.lengths = call.lengths,
+                             .a = static_cast<bfloat16*>(gradients.dq),
+                             .b = static_cast<bfloat16*>(gradients.dk),
+                             .c = static_cast<bfloat16*>(gradients.dv),
+                             .a_elements = query_elements(call),
+                             .b_elements = key_elements(call),
+                             .logsumexp = nullptr,
+                             .sums = 0,
+                             .samples = call.batch});
 }
 
 void CudnnAttention::submit(const AttentionGraph& graph, const AttentionAddresses& addresses) {

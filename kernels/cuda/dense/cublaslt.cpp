@@ -88,8 +88,8 @@ std::string text(const Product& p) {
          std::to_string(p.k) + (p.transpose_a ? "]' x [" : "] x [") + std::to_string(p.batch) +
          ", " + std::to_string(p.k) + ", " + std::to_string(p.n) +
          (p.transpose_b ? "]' of " : "] of ") + name_of(p.operand_type) + " in " +
-         name_of(p.result_type) + (p.accumulate ? ", added to what is there" : "") + ", with " +
-         name_of(p.epilogue);
+         name_of(p.result_type) + (p.accumulate ? ", added to what is there" : "") +
+         (p.a_stride > 0 ? ", of padded rows" : "") + ", with " + name_of(p.epilogue);
 }
 
 template <class T>
@@ -107,11 +107,11 @@ void set(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttribut
 }
 
 // Our row-major [rows, columns], as the library sees it.
-Layout new_layout(DType type, int64_t batch, int64_t rows, int64_t columns) {
+Layout new_layout(DType type, int64_t batch, int64_t rows, int64_t columns, int64_t stride = 0) {
   cublasLtMatrixLayout_t layout = nullptr;
-  PENSTOCK_CUDA(cublasLtMatrixLayoutCreate(&layout, cublas_type(type),
-                                           static_cast<uint64_t>(columns),
-                                           static_cast<uint64_t>(rows), columns));
+  PENSTOCK_CUDA(
+      cublasLtMatrixLayoutCreate(&layout, cublas_type(type), static_cast<uint64_t>(columns),
+                                 static_cast<uint64_t>(rows), stride > 0 ? stride : columns));
   Layout owned(layout);
   if (batch > 1) {
     set(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<int32_t>(batch));
@@ -178,8 +178,8 @@ struct CublasLt::Plan {
       : handle(library),
         product(p),
         operation(new_operation(p, processors)),
-        a(new_layout(p.operand_type, p.batch, p.transpose_a ? p.k : p.m,
-                     p.transpose_a ? p.m : p.k)),
+        a(new_layout(p.operand_type, p.batch, p.transpose_a ? p.k : p.m, p.transpose_a ? p.m : p.k,
+                     p.a_stride)),
         b(new_layout(p.operand_type, p.batch, p.transpose_b ? p.n : p.k,
                      p.transpose_b ? p.k : p.n)),
         c(new_layout(p.result_type, p.batch, p.m, p.n)) {

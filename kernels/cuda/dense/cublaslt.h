@@ -26,8 +26,8 @@ enum class Epilogue : uint8_t {
   RowSums,       // bias[m] = the sums of op(a) over k: a bias gradient, beside the product
 };
 
-// c[batch, m, n] = f(op(a) op(b)) + (accumulate ? c : 0), all dense and row-major; op(a) is [m, k],
-// stored [k, m] if transposed; op(b) is [k, n], stored [n, k] if transposed.
+// c[batch, m, n] = f(op(a) op(b)) + (accumulate ? c : 0), row-major and, but for a_stride, dense;
+// op(a) is [m, k], stored [k, m] if transposed; op(b) is [k, n], stored [n, k] if transposed.
 struct Product {
   int64_t batch = 1;
   int64_t m = 0, n = 0, k = 0;
@@ -36,6 +36,7 @@ struct Product {
   DType result_type = DType::F32;   // of c, bias and aux
   bool accumulate = false;
   Epilogue epilogue = Epilogue::None;
+  int64_t a_stride = 0;  // elements between two rows of a, as it is stored; 0: their length
   auto operator<=>(const Product&) const = default;  // NOLINT(modernize-use-nullptr): none here
 };
 

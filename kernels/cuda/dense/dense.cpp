@@ -3,6 +3,8 @@
 #include "kernels/checks.h"
 #include "kernels/cuda/dense/bias_function.h"
 #include "kernels/cuda/dense/cublaslt.h"
+#include "kernels/cuda/dense/row_copy.h"
+#include "kernels/cuda/dense/row_pieces.h"
 
 namespace penstock {
 namespace {
@@ -38,24 +40,47 @@ class CudaDense final : public DenseOps {
                     .transpose_b = true,
                     .operand_type = x.dtype(),
                     .result_type = y.dtype()};
+    const RowPieces pieces = output_pieces(rows, w, y.dtype());
+    if (pieces.rows > 0) product.n = pieces.columns;
     product.epilogue = granted(product, epilogue_for(bias != nullptr, f));
     const bool fused = product.epilogue != Epilogue::None;
     const Tensor weight = as_type(x.dtype(), w);
     const Tensor added = fused && bias != nullptr ? as_type(y.dtype(), *bias) : Tensor();
-    library_.multiply(product,
-                      {.c = y.raw(), .a = x.raw(), .b = weight.raw(), .bias = added.raw()});
+    CublasLt::Operands at{.c = y.raw(), .a = x.raw(), .b = weight.raw(), .bias = added.raw()};
+    in_pieces(rows, pieces, [&](const RowPiece& piece) {
+      if (piece.padded) {
+        product.m = piece.rows;
+        at.c = piece.padded.raw();
+        at.a = row(x, piece.first);
+      }
+      library_.multiply(product, at);
+      if (piece.padded) {
+        copy_rows(context_, row(y, piece.first), w.shape()[0], piece.padded.data<bfloat16>(),
+                  pieces.columns, piece.rows);
+      }
+    });
     if (!fused) apply_bias_function(context_, y, bias, f);
   }
 
   void linear_backward_input(Tensor& dx, const Tensor& g, Weight& w) override {
     const int64_t rows = linear_rows("linear backward input", dx, g, w.value());
     const Tensor weight = as_type(g.dtype(), w);
-    library_.multiply({.m = rows,
-                       .n = w.shape()[1],
-                       .k = w.shape()[0],
-                       .operand_type = g.dtype(),
-                       .result_type = dx.dtype()},
-                      {.c = dx.raw(), .a = g.raw(), .b = weight.raw()});
+    Product product{.m = rows,
+                    .n = w.shape()[1],
+                    .k = w.shape()[0],
+                    .operand_type = g.dtype(),
+                    .result_type = dx.dtype()};
+    CublasLt::Operands at{.c = dx.raw(), .a = g.raw(), .b = weight.raw()};
+    const RowPieces pieces = output_pieces(rows, w, g.dtype());
+    if (pieces.rows > 0) product.k = pieces.columns;  // zeros on both sides
+    in_pieces(rows, pieces, [&](const RowPiece& piece) {
+      if (piece.padded) {
+        product.m = piece.rows;
+        at.a = pad(g, piece, pieces.columns);
+        at.c = row(dx, piece.first);
+      }
+      library_.multiply(product, at);
+    });
   }
 
   void linear_backward_weight(Tensor& dw, Tensor* dbias, const Tensor& x, const Tensor& g,
@@ -70,10 +95,22 @@ class CudaDense final : public DenseOps {
                     .operand_type = g.dtype(),
                     .result_type = DType::F32,
                     .accumulate = accumulate};
-    if (dbias != nullptr) product.epilogue = granted(product, Epilogue::RowSums);
+    const RowPieces pieces = row_pieces(rows, product.m, g.dtype());
+    if (dbias != nullptr && pieces.rows == 0)
+      product.epilogue = granted(product, Epilogue::RowSums);
     const bool fused = product.epilogue == Epilogue::RowSums;
     const Tensor sums = fused ? context_.scratch({product.m}, DType::F32) : Tensor();
-    library_.multiply(product, {.c = dw.raw(), .a = g.raw(), .b = x.raw(), .bias = sums.raw()});
+    CublasLt::Operands at{.c = dw.raw(), .a = g.raw(), .b = x.raw(), .bias = sums.raw()};
+    in_pieces(rows, pieces, [&](const RowPiece& piece) {
+      if (piece.padded) {
+        product.k = piece.rows;
+        product.accumulate = accumulate || piece.first > 0;
+        product.a_stride = pieces.columns;
+        at.a = pad(g, piece, pieces.columns);
+        at.b = row(x, piece.first);
+      }
+      library_.multiply(product, at);
+    });
     if (fused) {
       pointwise_->accumulate(*dbias, sums);
     } else if (dbias != nullptr) {
@@ -123,6 +160,36 @@ class CudaDense final : public DenseOps {
   }
 
  private:
+  // A weight that is bf16 itself is read as it is, without rows of zeros behind its own.
+  static RowPieces output_pieces(int64_t rows, Weight& w, DType type) {
+    if (w.value().dtype() == type) return {};
+    return row_pieces(rows, w.shape()[0], type);
+  }
+  // Rows first .. first + rows of outputs, and scratch memory for them; `padded` is empty where
+  // nothing is cut.
+  struct RowPiece {
+    int64_t first = 0, rows = 0;
+    Tensor padded;
+  };
+  // compute(piece) for each, in order.
+  template <class Compute>
+  void in_pieces(int64_t rows, const RowPieces& pieces, const Compute& compute) {
+    if (pieces.rows == 0) return compute(RowPiece{});
+    for (int64_t first = 0; first < rows; first += pieces.rows) {
+      compute(RowPiece{first, std::min(pieces.rows, rows - first),
+                       context_.scratch({pieces.elements()}, DType::BF16)});
+    }
+  }
+  // The piece of g in scratch memory, with zeros up to `columns`.
+  void* pad(const Tensor& g, const RowPiece& piece, int64_t columns) {
+    copy_rows(context_, piece.padded.data<bfloat16>(), columns, row(g, piece.first),
+              g.shape().back(), piece.rows);
+    return piece.padded.raw();
+  }
+  static bfloat16* row(const Tensor& matrix, int64_t first) {
+    return static_cast<bfloat16*>(matrix.raw()) + first * matrix.shape().back();
+  }
+
   static Epilogue epilogue_for(bool bias, Fused f) {
     if (f == Fused::Tanh) return Epilogue::None;  // not among the library's: one pass of ours
     if (f == Fused::Relu) return bias ? Epilogue::BiasRelu : Epilogue::Relu;
@@ -141,14 +208,19 @@ class CudaDense final : public DenseOps {
   }
 
   // The weight as products read it: its value where that is of their type, or a form that is
-  // narrowed once after each update.
+  // narrowed once after each update. The form ends in rows of zeros, up to a whole pack of rows.
   Tensor as_type(DType type, Weight& w) {
     if (type == w.value().dtype()) return w.value();
     constexpr uint64_t kNarrowed = hash_name("cuda: rows in bf16");
     Weight::Form& form = w.form(kNarrowed);
-    if (!form.packed) form.packed = context_.scratch(w.shape(), type);
+    if (!form.packed) {
+      const int64_t in = w.value().elements() / std::max<int64_t>(1, w.shape()[0]);
+      form.packed = context_.scratch({whole_packs(w.shape()[0]), in}, type);
+      pointwise_->fill(form.packed, 0.0F);
+    }
     if (form.version != w.version()) {
-      pointwise_->copy(form.packed, w.value());
+      Tensor rows = form.packed.view(0, w.shape());
+      pointwise_->copy(rows, w.value());
       form.version = w.version();
     }
     return form.packed;
@@ -156,9 +228,10 @@ class CudaDense final : public DenseOps {
   // A bias has no forms: narrowed at each use, a few kilobytes.
   Tensor as_type(DType type, const Tensor& bias) {
     if (type == bias.dtype()) return bias;
-    Tensor narrow = context_.scratch(bias.shape(), type);
-    pointwise_->copy(narrow, bias);
-    return narrow;
+    Tensor narrow = context_.scratch({whole_packs(bias.elements())}, type);
+    Tensor numbers = narrow.view(0, bias.shape());
+    pointwise_->copy(numbers, bias);
+    return narrow;  // what is behind them goes into columns that nobody reads
   }
 
   static Product batched(const Tensor& c, const Tensor& a, const Tensor& b, bool transpose_a,

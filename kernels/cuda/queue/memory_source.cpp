@@ -17,19 +17,21 @@ std::byte* obtained(const char* call, cudaError_t status, void* data) {
 
 class DeviceSource final : public MemorySource {
  public:
-  explicit DeviceSource(cudaStream_t stream) : stream_(stream) {}
+  explicit DeviceSource(Queue& queue) : queue_(queue) {}
   std::byte* obtain(size_t size_bytes) override {
     void* data = nullptr;
-    const cudaError_t status = cudaMallocAsync(&data, size_bytes, stream_);
-    return obtained("cudaMallocAsync", status, data);
+    const cudaError_t status = cudaMallocAsync(&data, size_bytes, queue_.stream());
+    std::byte* const memory = obtained("cudaMallocAsync", status, data);
+    if (memory == nullptr) queue_.flush();  // cached blocks are given back next
+    return memory;
   }
   void give_back(std::byte* data, size_t /*size_bytes*/) override {
-    (void)cudaFreeAsync(data, stream_);  // called where nothing can be thrown
+    (void)cudaFreeAsync(data, queue_.stream());  // called where nothing can be thrown
   }
   [[nodiscard]] std::string name() const override { return "the CUDA device"; }
 
  private:
-  cudaStream_t stream_;
+  Queue& queue_;
 };
 
 class PinnedSource final : public MemorySource {
@@ -45,8 +47,8 @@ class PinnedSource final : public MemorySource {
 
 }  // namespace
 
-std::unique_ptr<MemorySource> device_memory_source(cudaStream_t stream) {
-  return std::make_unique<DeviceSource>(stream);
+std::unique_ptr<MemorySource> device_memory_source(Queue& queue) {
+  return std::make_unique<DeviceSource>(queue);
 }
 
 std::unique_ptr<MemorySource> pinned_memory_source() {
