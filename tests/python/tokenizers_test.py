@@ -22,6 +22,7 @@ from pathlib import Path
 
 try:
     import sentencepiece
+    import tokenizer_forms
     from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 except ImportError as missing:
     print(f"skipped: {missing}")
@@ -170,6 +171,42 @@ def pieces_of(texts, folder):
     return sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
 
 
+def compare_forms(program, place, texts, many, only):
+    """Every part that a tokenizer.json may have, on small vocabularies."""
+    good = True
+    files = tokenizer_forms.vocabularies(texts[:20], 700)
+    for name, kind, parts in tokenizer_forms.all_forms(files):
+        if only not in (None, "forms", name):
+            continue
+        file = tokenizer_forms.with_parts(files[kind], parts)
+        folder = place / name
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "tokenizer.json").write_text(json.dumps(file), encoding="utf-8")
+        good &= compare(name, program, folder, lambda text, t=whole_texts(file): t.encode(text).ids, many)
+    return good
+
+
+def whole_texts(file):
+    """The tokenizer of a file, without what transformers does not look at until it is asked to."""
+    tokenizer = Tokenizer.from_str(json.dumps(file))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def write_forms(place, texts):
+    """forms.json: three tiny vocabularies, and of each form what changes and the ids of a few lines."""
+    files = tokenizer_forms.vocabularies(texts[:20], 290)
+    hard = ["It's 12\u00bd e\u0301a Cafe\u0301, an  \u4e2d\u6587! ", "<s> hello_world [x]...\u2028\u0130 \ufb01n</s> the 7", "  \U0001f600\U0001f600 \u0905q\u0323 A-b<|endoftext|>c"]
+    forms = []
+    for name, kind, parts in tokenizer_forms.all_forms(files):
+        encode = whole_texts(tokenizer_forms.with_parts(files[kind], parts)).encode
+        forms.append({"name": name, "vocabulary": kind, "parts": parts, "ids": [encode(text).ids for text in hard]})
+    rows = ",\n".join(json.dumps(form, separators=(",", ":")) for form in forms)
+    bases = ",\n".join(f'"{kind}":{json.dumps(file, separators=(",", ":"))}' for kind, file in files.items())
+    (place / "forms.json").write_text(f'{{"lines":{json.dumps(hard)},\n"vocabularies":{{\n{bases}}},\n"forms":[\n{rows}]}}\n', encoding="utf-8")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
@@ -182,6 +219,7 @@ def main():
     texts = corpus(options.tree)
     if options.goldens:
         write_goldens(options.goldens, texts)
+        write_forms(options.goldens, texts)
         return 0
     good = True
     with tempfile.TemporaryDirectory() as temporary:
@@ -201,6 +239,9 @@ def main():
 
             good &= compare(kind, options.program, folder, encode, many)
             good &= compare(kind + ", every character", options.program, folder, encode, characters)
+        good &= compare_forms(options.program, place, texts, many[:2000], options.only)
+        if options.only not in (None, "llama2"):
+            return 0 if good else 1
         folder = place / "llama2"
         folder.mkdir(parents=True, exist_ok=True)
         pieces = pieces_of(texts, folder)

@@ -70,6 +70,7 @@ Pieces::Pieces(const std::string& path) : path_(path), processor_(std::make_uniq
     fail_data(path + " (all of its " + std::to_string(bytes.size()) +
               " bytes) is no SentencePiece model: give a .model file, or none to train one");
   }
+  user_defined_ = user_defined_pieces(bytes, path);
   end_ = model.eos_id();
   begin_ = model.bos_id() >= 0 ? model.bos_id() : end_;
   if (end_ < 0) {
@@ -81,6 +82,13 @@ Pieces::~Pieces() = default;
 
 int64_t Pieces::size() const {
   return processor_->model.GetPieceSize();
+}
+
+Piece Pieces::at(int32_t id) const {
+  const auto& model = processor_->model;
+  return {.text = model.IdToPiece(id),
+          .control = model.IsControl(id),
+          .user_defined = user_defined_.at(static_cast<size_t>(id))};
 }
 
 // Any text can be cut by a model that is whole.
