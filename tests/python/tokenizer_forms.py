@@ -112,6 +112,30 @@ def trained_pieces(texts, size, unigram):
     return file
 
 
+def token(content, special=True, **more):
+    return {"content": content, "lstrip": False, "rstrip": False, "normalized": False, "single_word": False, "special": special, **more}
+
+
+def folder_forms(size):
+    """(name, files beside tokenizer.json): what transformers makes of a folder's settings; `size` is that of the vocabulary."""
+    llama = {"tokenizer_class": "LlamaTokenizer", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "add_bos_token": True, "add_eos_token": False}
+    plain = {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<s>", "eos_token": "</s>"}
+    added = {"0": token("<unk>"), "1": token("<s>"), "2": token("</s>"), str(size): token("[x]", False), str(size + 1): token("<t>", lstrip=True)}
+    network = {"model_type": "llama"}
+    yield "legacy", {"tokenizer_config": {**llama, "legacy": True}, "config": network}
+    yield "first", {"tokenizer_config": {**llama, "legacy": False}, "config": network}
+    yield "never", {"tokenizer_config": {**llama, "legacy": False, "add_prefix_space": False}, "config": network}
+    yield "unsaid", {"tokenizer_config": llama, "config": network}
+    yield "ends", {"tokenizer_config": {**llama, "add_eos_token": True}, "config": network}
+    yield "added", {"tokenizer_config": {**llama, "added_tokens_decoder": added}, "config": network}
+    yield "plain", {"tokenizer_config": plain, "config": network}
+    yield "plain-added", {"tokenizer_config": {**plain, "added_tokens_decoder": added}, "config": network}
+    yield "plain-older", {"tokenizer_config": plain, "config": network, "added_tokens": {"[x]": size, "<t>": size + 1}}
+    yield "named", {"tokenizer_config": {**plain, "additional_special_tokens": ["the", "[y]"]}, "config": network}
+    yield "mistral", {"tokenizer_config": {**llama, "legacy": False}, "config": {"model_type": "mistral"}}
+    yield "no-begin", {"tokenizer_config": {**plain, "add_bos_token": False}, "config": network}
+
+
 def vocabularies(texts, size):
     return {"bytes": trained_bytes(texts, size), "pieces": trained_pieces(texts, size + 100, False), "unigram": trained_pieces(texts, size + 100, True)}
 

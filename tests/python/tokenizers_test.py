@@ -28,6 +28,12 @@ except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
 
+try:
+    import transformers
+    transformers.logging.set_verbosity_error()
+except ImportError:
+    transformers = None
+
 LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
           r"|\s*[\r\n]+|\s+(?!\S)|\s+")
 QWEN = LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")
@@ -186,6 +192,37 @@ def compare_forms(program, place, texts, many, only):
     return good
 
 
+def write_folder(folder, file, beside):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in {"tokenizer": file, **beside}.items():
+        if content is not None:
+            (folder / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
+
+
+def settled(folder):
+    """What transformers makes of a folder."""
+    loaded = transformers.AutoTokenizer.from_pretrained(folder)
+    return lambda text: loaded(text)["input_ids"]
+
+
+def compare_folders(program, place, texts, many):
+    """What stands beside a tokenizer.json, or a tokenizer.model alone, beside transformers."""
+    file = tokenizer_forms.with_parts(tokenizer_forms.vocabularies(texts[:20], 700)["pieces"], {"/model/byte_fallback": True})
+    many = many + [b"a [x]  <t> b", b"in  <t>the [y] the[y]", b"</s>the<s> x</s>  <unk>"]
+    good = True
+    for name, beside in tokenizer_forms.folder_forms(len(file["model"]["vocab"])):
+        folder = place / f"folder-{name}"
+        write_folder(folder, file, beside)
+        good &= compare(f"folder {name}", program, folder, settled(folder), many)
+        if beside["tokenizer_config"]["tokenizer_class"] != "LlamaTokenizer" or name in ("added", "mistral"):
+            continue
+        model = place / f"model-{name}"
+        write_folder(model, None, beside)
+        pieces_of(texts, model)
+        good &= compare(f"model alone, {name}", program, model, settled(model), many)
+    return good
+
+
 def whole_texts(file):
     """The tokenizer of a file, without what transformers does not look at until it is asked to."""
     tokenizer = Tokenizer.from_str(json.dumps(file))
@@ -195,13 +232,20 @@ def whole_texts(file):
 
 
 def write_forms(place, texts):
-    """forms.json: three tiny vocabularies, and of each form what changes and the ids of a few lines."""
+    """forms.json: three tiny vocabularies, and of each form what changes and the ids of a few lines; folders.json: likewise of settings of folders."""
     files = tokenizer_forms.vocabularies(texts[:20], 290)
     hard = ["It's 12\u00bd e\u0301a Cafe\u0301, an  \u4e2d\u6587! ", "<s> hello_world [x]...\u2028\u0130 \ufb01n</s> the 7", "  \U0001f600\U0001f600 \u0905q\u0323 A-b<|endoftext|>c"]
     forms = []
     for name, kind, parts in tokenizer_forms.all_forms(files):
         encode = whole_texts(tokenizer_forms.with_parts(files[kind], parts)).encode
         forms.append({"name": name, "vocabulary": kind, "parts": parts, "ids": [encode(text).ids for text in hard]})
+    folders = []
+    file = tokenizer_forms.with_parts(files["pieces"], {"/model/byte_fallback": True})
+    for name, beside in tokenizer_forms.folder_forms(len(file["model"]["vocab"])):
+        with tempfile.TemporaryDirectory() as folder:
+            write_folder(Path(folder), file, beside)
+            folders.append({"name": name, "files": beside, "ids": [settled(folder)(text) for text in hard]})
+    (place / "folders.json").write_text(json.dumps({"folders": folders}, separators=(",", ":")).replace('{"name"', '\n{"name"') + "\n", encoding="utf-8")
     rows = ",\n".join(json.dumps(form, separators=(",", ":")) for form in forms)
     bases = ",\n".join(f'"{kind}":{json.dumps(file, separators=(",", ":"))}' for kind, file in files.items())
     (place / "forms.json").write_text(f'{{"lines":{json.dumps(hard)},\n"vocabularies":{{\n{bases}}},\n"forms":[\n{rows}]}}\n', encoding="utf-8")
@@ -240,6 +284,10 @@ def main():
             good &= compare(kind, options.program, folder, encode, many)
             good &= compare(kind + ", every character", options.program, folder, encode, characters)
         good &= compare_forms(options.program, place, texts, many[:2000], options.only)
+        if transformers is None:
+            print("folders are not compared: transformers is not there")
+        elif options.only in (None, "folders"):
+            good &= compare_folders(options.program, place, texts, many[:2000])
         if options.only not in (None, "llama2"):
             return 0 if good else 1
         folder = place / "llama2"

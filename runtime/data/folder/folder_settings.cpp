@@ -78,7 +78,7 @@ std::optional<bool> switch_in(const json& settings, const char* key) {
   return found->get<bool>();
 }
 
-int32_t id_in(const std::string& key, const std::string& path) {
+int32_t id_of_key(const std::string& key, const std::string& path) {
   int32_t id = 0;
   const char* const last = key.data() + key.size();
   const auto [end, error] = std::from_chars(key.data(), last, id);
@@ -94,7 +94,7 @@ std::vector<AddedToken> added_in(const json& tokens, const std::string& path) {
   for (const auto& [key, token] : tokens.items()) {
     if (!token.is_object()) fail_data(path + ": " + penstock::quoted(key) + " is no added token");
     added.push_back(token_of(token, path));
-    added.back().id = id_in(key, path);
+    added.back().id = id_of_key(key, path);
   }
   return added;
 }

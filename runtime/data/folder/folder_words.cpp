@@ -72,7 +72,7 @@ TokenizerJson byte_pairs_of(const Pieces& pieces, const std::string& path) {
   file.path = path;
   std::unordered_map<std::string, int32_t> ids;
   for (int32_t id = 0; id < pieces.size(); ++id) {
-    const Piece piece = pieces.at(id);
+    const VocabularyPiece piece = pieces.at(id);
     ids.emplace(piece.text, id);
     file.model.vocabulary.emplace_back(piece.text, id);
     if (piece.control || piece.user_defined) {
@@ -117,14 +117,6 @@ void take_added_tokens(TokenizerJson& file, const FolderSettings& settings) {
     token.id = word == words.end() ? next_id(file) : word->second;
     file.added.push_back(std::move(token));
   }
-}
-
-void take_ends(TokenizerJson& file, const FolderSettings& settings, int32_t begin, int32_t end) {
-  if (file.has_ends && !settings.add_begin && !settings.add_end) return;
-  file.begin.clear();
-  file.end.clear();
-  if (settings.add_begin.value_or(false) && begin >= 0) file.begin = {begin};
-  if (settings.add_end.value_or(false) && end >= 0) file.end = {end};
 }
 
 }  // namespace penstock

@@ -26,8 +26,4 @@ void cut_as_llama(TokenizerJson& file, const FolderSettings& settings);
 // are special.
 void take_added_tokens(TokenizerJson& file, const FolderSettings& settings);
 
-// "add_bos_token" and "add_eos_token", where they are said, take the place of what the file puts
-// around a text. `begin` and `end`: the ids, -1 for none.
-void take_ends(TokenizerJson& file, const FolderSettings& settings, int32_t begin, int32_t end);
-
 }  // namespace penstock

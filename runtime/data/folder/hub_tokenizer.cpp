@@ -64,20 +64,18 @@ class FolderOfWords final : public Tokenizer {
   SpecialIds special_;
 };
 
-// The tokens of a file by their texts, before there is a tokenizer of it.
-int32_t id_in(const TokenizerJson& file, const std::string& token) {
-  for (const AddedToken& added : file.added) {
-    if (added.content == token) return added.id;
-  }
-  for (const auto& [word, id] : file.model.vocabulary) {
-    if (word == token) return id;
-  }
-  return -1;
-}
-
-std::unique_ptr<Tokenizer> words_of(TokenizerJson file, const FolderSettings& settings) {
+// A model of the class LlamaTokenizer without a tokenizer.json. It begins with <s> unless the
+// folder says otherwise; where there is a tokenizer.json that alone says what is put around a text.
+std::unique_ptr<Tokenizer> llama_pieces(const std::string& model, FolderSettings settings) {
+  const Pieces pieces(model);
+  if (settings.begin.empty()) settings.begin = "<s>";
+  if (settings.end.empty()) settings.end = "</s>";
+  TokenizerJson file = byte_pairs_of(pieces, model);
+  cut_as_llama(file, settings);
   take_added_tokens(file, settings);
-  take_ends(file, settings, id_in(file, settings.begin), id_in(file, settings.end));
+  const std::optional<int32_t> begin = pieces.find(settings.begin), end = pieces.find(settings.end);
+  if (begin && settings.add_begin.value_or(true)) file.begin = {*begin};
+  if (end && settings.add_end.value_or(false)) file.end = {*end};
   return std::make_unique<FolderOfWords>(std::move(file), settings);
 }
 
@@ -187,16 +185,10 @@ std::unique_ptr<Tokenizer> open_hub_tokenizer(const std::string& folder) {
   if (file.ends_with(".json")) {
     TokenizerJson words = read_tokenizer_json(file);
     if (is_cut_as_llama(words, settings)) cut_as_llama(words, settings);
-    return words_of(std::move(words), settings);
+    take_added_tokens(words, settings);
+    return std::make_unique<FolderOfWords>(std::move(words), settings);
   }
-  if (settings.kind == "LlamaTokenizer") {
-    if (settings.begin.empty()) settings.begin = "<s>";
-    if (settings.end.empty()) settings.end = "</s>";
-    if (!settings.add_begin) settings.add_begin = true;
-    TokenizerJson words = byte_pairs_of(Pieces(file), file);
-    cut_as_llama(words, settings);
-    return words_of(std::move(words), settings);
-  }
+  if (settings.kind == "LlamaTokenizer") return llama_pieces(file, std::move(settings));
   if (settings.legacy == false) {
     fail_input(settings.path +
                ": \"legacy\" is false, which of a tokenizer.model alone is supported for the class "

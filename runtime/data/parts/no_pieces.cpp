@@ -25,7 +25,7 @@ int64_t Pieces::size() const {
   fail_to_cut({});
 }
 
-Piece Pieces::at(int32_t /*id*/) const {
+VocabularyPiece Pieces::at(int32_t /*id*/) const {
   fail_to_cut({});
 }
 

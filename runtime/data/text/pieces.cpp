@@ -84,7 +84,7 @@ int64_t Pieces::size() const {
   return processor_->model.GetPieceSize();
 }
 
-Piece Pieces::at(int32_t id) const {
+VocabularyPiece Pieces::at(int32_t id) const {
   const auto& model = processor_->model;
   return {.text = model.IdToPiece(id),
           .control = model.IsControl(id),

@@ -12,7 +12,7 @@
 
 namespace penstock {
 
-struct Piece {
+struct VocabularyPiece {
   std::string text;
   bool control = false;       // no text becomes it
   bool user_defined = false;  // found in texts before they are cut
@@ -29,7 +29,7 @@ class Pieces {
   Pieces& operator=(const Pieces&) = delete;
 
   [[nodiscard]] int64_t size() const;
-  [[nodiscard]] Piece at(int32_t id) const;  // below size()
+  [[nodiscard]] VocabularyPiece at(int32_t id) const;  // below size()
   // Thread safe. Symbols like <2de> in the text are text.
   [[nodiscard]] std::vector<int32_t> encode(std::string_view text) const;
   // Control pieces (begin, end, tags) leave no trace; an id outside the vocabulary neither.

@@ -29,7 +29,7 @@ std::vector<Part> parts_of(std::string_view piece, const Expression& expression,
 }
 
 // Whether the second of two neighbours is joined to the first.
-bool joined(const Part& first, const Part& second, CutStep::Behavior behavior) {
+bool belong_together(const Part& first, const Part& second, CutStep::Behavior behavior) {
   using Behavior = CutStep::Behavior;
   switch (behavior) {
     case Behavior::Isolated:
@@ -88,7 +88,7 @@ void Cutter::cut(std::string_view piece, bool at_start, size_t step, const Take&
   const std::vector<Part> parts = parts_of(piece, *expression, how.invert);
   for (size_t first = 0; first < parts.size();) {
     size_t end = first + 1;
-    while (end < parts.size() && joined(parts[end - 1], parts[end], how.behavior)) ++end;
+    while (end < parts.size() && belong_together(parts[end - 1], parts[end], how.behavior)) ++end;
     const size_t begin = parts[first].begin;
     const bool kept = how.behavior != CutStep::Behavior::Removed || !parts[first].match;
     if (kept) {

@@ -15,8 +15,8 @@ std::string_view stripped(std::string_view text, const NormalStep& step) {
   return begin < end ? text.substr(begin, end - begin) : std::string_view();
 }
 
-std::string replaced(std::string_view text, const Expression& expression, const std::string& by,
-                     bool& from_start) {
+std::string replaced_matches(std::string_view text, const Expression& expression,
+                             const std::string& by, bool& from_start) {
   std::string out;
   size_t done = 0;
   expression.for_each_match(text, [&](size_t begin, size_t end) {
@@ -74,7 +74,7 @@ std::string_view Normalizer::apply(std::string_view text, std::string& storage,
         break;
       }
       case Kind::Replace:
-        keep(replaced(text, *expression, step.text, from_start));
+        keep(replaced_matches(text, *expression, step.text, from_start));
         break;
       case Kind::Prepend:
         if (!text.empty()) keep(step.text + std::string(text));

@@ -30,7 +30,6 @@ class TokenizerReader {
     read_.joins = read_join_steps(source_, JsonSource::part(file_, "decoder"));
     model();
     if (const json* post = JsonSource::part(file_, "post_processor")) {
-      read_.has_ends = true;
       for (const json* step : source_.in_sequence(*post, "processors")) post_processor(*step);
     }
     return std::move(read_);

@@ -54,7 +54,6 @@ struct TokenizerJson {
   std::vector<CutStep> cuts;
   WordModelData model;
   std::vector<int32_t> begin, end;  // that a whole text is put between
-  bool has_ends = false;            // the file says so, even if they are none
   std::vector<JoinStep> joins;
 };
 
