@@ -7,6 +7,7 @@
 
 #include "kernels/error.h"
 #include "runtime/files/json.h"
+#include "runtime/files/stand_in.h"
 
 namespace penstock {
 namespace {
@@ -169,7 +170,10 @@ FolderSettings read_folder_settings(const std::string& folder) {
         text_in(read_json_file(config, kMostSettingsBytes, FileOwner::User), "model_type");
   }
   const std::string chat = file_in(folder, "chat_template.jinja");
-  if (!chat.empty()) read.chat_template = read_text(chat, kMostSettingsBytes, FileOwner::User);
+  if (!chat.empty()) {
+    read.chat_template = read_text(chat, kMostSettingsBytes, FileOwner::User);
+    refuse_stand_in(read.chat_template, chat);
+  }
   return read;
 }
 
