@@ -129,6 +129,16 @@ std::string HubWeights::name_in_folder(const std::string& theirs) const {
   return files_.contains(bare) ? bare : "";
 }
 
+// Programs wrap networks in others (torch.compile, adapters), and their names with them.
+std::string HubWeights::why_not_there(const std::string& theirs) const {
+  for (const auto& [name, file] : files_) {
+    if (!name.ends_with("." + theirs)) continue;
+    return "its names begin with " + quoted(name.substr(0, name.size() - theirs.size())) +
+           ": save the network itself, and not what it is wrapped in";
+  }
+  return "are all its files there?";
+}
+
 const SafetensorsFile& HubWeights::file_of(const std::string& theirs) {
   const std::string& file = files_.at(theirs);
   if (!open_.contains(file) && open_.size() >= kMostOpenFiles) open_.clear();
@@ -161,7 +171,7 @@ void HubWeights::check_tensor(const HubTensor& tensor, const HubPlace& place) {
   const std::string name = name_in_folder(place.name);
   if (name.empty()) {
     fail_data(folder_ + " has no tensor " + quoted(place.name) +
-              ", which the network of its config.json has: are all its files there?");
+              ", which the network of its config.json has: " + why_not_there(place.name));
   }
   const SafetensorsFile& file = file_of(name);
   const TensorInfo* found = file.find(name);

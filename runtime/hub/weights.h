@@ -49,6 +49,7 @@ class HubWeights {
   void read_single_file();
   // As the folder has it, with the family's prefix or without; empty when it is not there.
   [[nodiscard]] std::string name_in_folder(const std::string& theirs) const;
+  [[nodiscard]] std::string why_not_there(const std::string& theirs) const;
   const SafetensorsFile& file_of(const std::string& theirs);
   // The bytes that a tensor of ours takes of one of theirs.
   struct Range {

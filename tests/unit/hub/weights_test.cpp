@@ -231,6 +231,13 @@ TEST_F(HubFolders, NameANumberThatIsNotFinite) {
   }
 }
 
+TEST_F(HubFolders, NameWhatANetworkIsWrappedIn) {
+  auto tensors = gpt2_tensors();
+  for (TheirTensor& tensor : tensors) tensor.name = "_orig_mod." + tensor.name;
+  put_tensors(file_, tensors);
+  EXPECT_THAT(refused(ErrorKind::Data), HasSubstr("its names begin with \"_orig_mod.\": save"));
+}
+
 TEST_F(HubFolders, RefusesOtherFormsByName) {
   EXPECT_FALSE(has_hub_weights(folder_));
   EXPECT_THAT(refused(ErrorKind::Input), HasSubstr("has no weights"));
