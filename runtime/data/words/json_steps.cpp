@@ -38,7 +38,7 @@ Pattern pattern_of(const JsonSource& source, const json& step, const std::string
   }
   Pattern read{json_text(pattern, text ? "String" : "Regex", source.path()),
                text ? Pattern::Kind::Text : Pattern::Kind::Theirs};
-  if (read.text.empty()) source.damaged("a " + of + " has an empty pattern");
+  if (read.text.empty()) source.damaged("a " + of + " has an empty \"pattern\"");
   return read;
 }
 
@@ -99,7 +99,7 @@ CutStep metaspace(const JsonSource& source, const json& step) {
   } else if (scheme != "never") {
     source.refuse("the prepend_scheme " + quoted(scheme));
   }
-  if (cut.space.empty()) source.damaged("a Metaspace has an empty replacement");
+  if (cut.space.empty()) source.damaged("a Metaspace has an empty \"replacement\"");
   if (source.flag(step, "split", true)) {
     cut.pattern.text = cut.space;
     cut.pattern.kind = Pattern::Kind::Text;
@@ -163,7 +163,7 @@ JoinStep join_step(const JsonSource& source, const json& step) {
   }
   if (type == "Strip") {
     JoinStep strip{.kind = Kind::Strip, .from = json_text(step, "content", source.path())};
-    if (strip.from.empty()) source.damaged("a decoder Strip has an empty content");
+    if (strip.from.empty()) source.damaged("a decoder Strip has an empty \"content\"");
     strip.first = source.id(json(json_count(step, "start", source.path())));
     strip.last = source.id(json(json_count(step, "stop", source.path())));
     return strip;

@@ -94,18 +94,19 @@ class TokenizerReader {
     for (const json& piece : pieces) {
       if (!piece.is_array() || piece.size() != 2 || !piece[0].is_string() ||
           !piece[1].is_number()) {
-        source_.damaged("piece " + std::to_string(read_.model.scores.size()) +
+        source_.damaged("\"vocab\": piece " + std::to_string(read_.model.scores.size()) +
                         " is no pair of a text and a number");
       }
       const auto id = static_cast<int32_t>(read_.model.scores.size());
       read_.model.vocabulary.emplace_back(piece[0].get<std::string>(), id);
       read_.model.scores.push_back(piece[1].get<double>());
     }
-    if (std::ssize(read_.model.scores) >= kMostTokenIds) source_.damaged("2^24 pieces, or more");
+    if (std::ssize(read_.model.scores) >= kMostTokenIds)
+      source_.damaged("\"vocab\": 2^24 pieces, or more");
     if (const json* unknown = JsonSource::part(model, "unk_id")) {
       read_.model.unknown = source_.id(*unknown);
       if (*read_.model.unknown >= std::ssize(read_.model.scores)) {
-        source_.damaged("its unk_id is no piece");
+        source_.damaged("\"unk_id\" is no piece");
       }
     }
   }
@@ -122,7 +123,8 @@ class TokenizerReader {
                merge[1].is_string()) {
       return {merge[0].get<std::string>(), merge[1].get<std::string>()};
     }
-    source_.damaged("merge " + std::to_string(read_.model.merges.size()) + " is no pair of words");
+    source_.damaged("\"merges\": merge " + std::to_string(read_.model.merges.size()) +
+                    " is no pair of words");
   }
 
   // Of what these do only what is put around a single text is of interest; the rest is offsets, and
