@@ -43,13 +43,14 @@ std::vector<int64_t> windowed_layers(ConfigFields& fields, int64_t layers) {
 
 // Transformers does not look at layer_types here; a file in which it says something else than the
 // rest of it contradicts itself.
-void check_all_alike(ConfigFields& fields, const std::string& kind, const std::string& because) {
+void check_all_alike(ConfigFields& fields, const char* kind, const char* because) {
   const json* types = fields.any("layer_types");
   if (types == nullptr) return;
   if (!types->is_array()) fields.refuse("layer_types", "must name the kind of each layer");
   for (const json& type : *types) {
     if (type == kind) continue;
-    fields.refuse("layer_types", "has a layer that is not of the kind " + kind + ", as " + because);
+    fields.refuse("layer_types",
+                  std::string("has a layer that is not of the kind ") + kind + ", as " + because);
   }
 }
 

@@ -109,8 +109,7 @@ std::vector<AddedToken> older_added_in(const std::string& path,
     if (content.empty() || !id.is_number_unsigned() || id >= kMostTokenIds) {
       fail_data(path + ": " + penstock::quoted(content) + " is no token with its id");
     }
-    const bool special = std::ranges::any_of(
-        named, [&](const AddedToken& token) { return token.content == content; });
+    const bool special = std::ranges::find(named, content, &AddedToken::content) != named.end();
     added.push_back(
         {.id = id.get<int32_t>(), .content = content, .special = special, .normalized = !special});
   }
