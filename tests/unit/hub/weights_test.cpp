@@ -198,6 +198,11 @@ TEST_F(HubFolders, NameWhatTheDownloadLeftInsteadOfAFile) {
   EXPECT_THAT(
       refused(ErrorKind::Data),
       AllOf(HasSubstr("model.safetensors is a pointer of git-lfs"), HasSubstr("git lfs pull")));
+  put_shards(9);
+  std::filesystem::remove(file_);
+  put(here_ / index_file("model"), "version https://git-lfs.github.com/spec/v1\n");
+  EXPECT_THAT(refused(ErrorKind::Data), HasSubstr("index.json is a pointer of git-lfs"));
+  std::filesystem::remove(here_ / index_file("model"));
   for (const char* const page : {"<!DOCTYPE html><html>", "\n <HTML lang=en>", "<!doctype HTML>"}) {
     put(file_, page);
     EXPECT_THAT(refused(ErrorKind::Data), HasSubstr("model.safetensors is a web page"));
