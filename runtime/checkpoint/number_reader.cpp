@@ -1,7 +1,13 @@
 #include "runtime/checkpoint/number_reader.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
 #include <type_traits>
+
+#include "kernels/error.h"
+#include "runtime/files/json.h"
 
 namespace penstock {
 namespace {
@@ -11,6 +17,13 @@ namespace {
 constexpr size_t kConvertedBytes = size_t{256} << 10;
 constexpr uint64_t kFetchBytes = uint64_t{2} << 20;  // that the disk is asked for at a time
 static_assert(kFetchBytes % kConvertedBytes == 0);
+
+// By its bits: under fast arithmetic a compiler may take every number for finite.
+template <class T>
+bool is_finite(T number) {
+  constexpr uint32_t kExponent = 0x7F800000;
+  return (std::bit_cast<uint32_t>(static_cast<float>(number)) & kExponent) != kExponent;
+}
 
 }  // namespace
 
@@ -23,12 +36,27 @@ void NumberReader::read_pieces(size_t first, std::span<T> to) {
     const auto piece = to.subspan(at, std::min(most, to.size() - at));
     if (as_they_are) {
       file_.read(tensor_.name, (first + at) * each_, std::as_writable_bytes(piece));
-      continue;
+    } else {
+      bytes_.resize(piece.size() * each_);
+      file_.read(tensor_.name, (first + at) * each_, bytes_);
+      convert(piece);
     }
-    bytes_.resize(piece.size() * each_);
-    file_.read(tensor_.name, (first + at) * each_, bytes_);
-    convert(piece);
+    if (only_finite_) check_finite(std::span<const T>(piece), first + at);
   }
+}
+
+// All are looked at, so that the loop has no way out and the compiler takes many at a time.
+template <class T>
+void NumberReader::check_finite(std::span<const T> numbers, size_t at) const {
+  bool all = true;
+  for (const T number : numbers) all &= is_finite(number);
+  if (all) return;
+  const auto first = std::ranges::find_if_not(numbers, [](T number) { return is_finite(number); });
+  const auto value = static_cast<float>(*first);
+  fail_data(file_.path() + ": tensor " + quoted(tensor_.name) + " has " +
+            (std::isnan(value) ? "a number that is none (NaN)" : "an infinite number") + ", at " +
+            std::to_string(at + static_cast<size_t>(first - numbers.begin())) +
+            ": no network computes with it; download the file again, or take other weights");
 }
 
 void NumberReader::read(size_t first, std::span<float> to) {

@@ -25,6 +25,10 @@ class NumberReader {
   NumberReader(const SafetensorsFile& file, const TensorInfo& tensor)
       : file_(file), tensor_(tensor), each_(number_bytes(tensor.dtype)) {}
 
+  // From here on read() throws Error(Data) naming file, tensor and place of the first number that
+  // is infinite or none.
+  void refuse_not_finite() { only_finite_ = true; }
+
   // Overwrites all of `to` with as many numbers, from the `first` of the tensor on; bf16 ones are
   // rounded to nearest even. Holds less than a MiB beside them. Throws as SafetensorsFile::read().
   void read(size_t first, std::span<float> to);
@@ -33,6 +37,9 @@ class NumberReader {
  private:
   template <class T>  // float or bfloat16
   void read_pieces(size_t first, std::span<T> to);
+  // `at`: the place of the first in the tensor.
+  template <class T>
+  void check_finite(std::span<const T> numbers, size_t at) const;
   // What is in bytes_.
   void convert(std::span<float> to);
   void convert(std::span<bfloat16> to);
@@ -42,6 +49,7 @@ class NumberReader {
   const SafetensorsFile& file_;
   const TensorInfo& tensor_;
   size_t each_;
+  bool only_finite_ = false;
   std::vector<std::byte> bytes_;  // of a piece of another type
   std::vector<float> floats_;     // of a piece that is to be rounded
 };

@@ -7,6 +7,7 @@
 #include "kernels/error.h"
 #include "runtime/files/counting_iterator.h"
 #include "runtime/files/json.h"
+#include "runtime/files/stand_in.h"
 
 namespace penstock {
 namespace {
@@ -110,6 +111,7 @@ void fail_at(const std::string& where, uint64_t byte, const std::string& what) {
 }
 
 void read_json(std::string_view text, const std::string& where, JsonReader& reader) {
+  refuse_stand_in(text.substr(0, kStandInBytes), where);
   JsonPlace place;
   Teller teller(where, place, reader);
   const char* end = text.data() + text.size();

@@ -24,6 +24,11 @@ bool asks_for_nothing(const json& value) {
   return value == false || no_text || (value.is_structured() && value.empty());
 }
 
+bool leaves_all_as_it_is(const json& value) {
+  if (value.is_number_float()) return value == 0.0 || value == 1.0;
+  return asks_for_nothing(value) || (value.is_number() && value == 0);
+}
+
 void ConfigFields::refuse(const std::string& key, const std::string& why) const {
   fail_input(where_ + ": " + quoted(key) + " " + why);
 }
@@ -94,13 +99,12 @@ void ConfigFields::ignore(std::span<const char* const> keys) {
   for (const char* key : keys) known_.insert(key);
 }
 
-void ConfigFields::refuse_rest(bool but_unset) const {
+void ConfigFields::refuse_rest(bool (*neutral)(const json&)) const {
   for (const auto& [key, value] : document_.items()) {
-    if (value.is_null() || key.starts_with("_") || known_.contains(key)) continue;
-    if (but_unset && asks_for_nothing(value)) continue;
-    refuse(key,
-           "is not known, and may change what the network computes: remove it from the file "
-           "if it does not");
+    if (value.is_null() || key.starts_with("_") || known_.contains(key) || neutral(value)) continue;
+    refuse(key, "is " + shown(value) +
+                    ", which says something of the network that we do not have: this model is not "
+                    "supported");
   }
 }
 

@@ -13,6 +13,8 @@ namespace penstock {
 
 // False, or empty: what nobody asked for.
 [[nodiscard]] bool asks_for_nothing(const nlohmann::json& value);
+// Likewise, and 0 and 1.0, with which nothing is added and nothing scaled.
+[[nodiscard]] bool leaves_all_as_it_is(const nlohmann::json& value);
 
 // All throw Error(Input) naming `where` and the member. A member that is null counts as absent, as
 // Python's None mostly does; is_null() is for the others.
@@ -35,8 +37,8 @@ class ConfigFields {
   void must_be(const char* key, const nlohmann::json& value);
   // They change nothing, whatever they are.
   void ignore(std::span<const char* const> keys);
-  // The first of what is left; with `but_unset` the first of it that asks for something.
-  void refuse_rest(bool but_unset = false) const;
+  // The first of what is left, but for what is null or `neutral`, or private to Python (_name).
+  void refuse_rest(bool (*neutral)(const nlohmann::json&)) const;
 
   [[noreturn]] void refuse(const std::string& key, const std::string& why) const;
   [[nodiscard]] const std::string& where() const { return where_; }

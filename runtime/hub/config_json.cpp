@@ -9,32 +9,13 @@
 #include "kernels/error.h"
 #include "runtime/files/json.h"
 #include "runtime/hub/config_fields.h"
+#include "runtime/hub/config_keys.h"
 #include "runtime/hub/config_windows.h"
 
 namespace penstock {
 namespace {
 
 using nlohmann::json;
-
-// Facts of Python, of training from scratch and of other tasks: the logits do not depend on them.
-constexpr std::array kHarmless = {
-    "architectures", "model_type", "dtype", "torch_dtype", "transformers_version", "use_cache",
-    "bos_token_id", "eos_token_id", "pad_token_id", "sep_token_id", "cls_token_id", "unk_token_id",
-    "decoder_start_token_id", "initializer_range", "id2label", "label2id", "num_labels",
-    "output_attentions", "output_hidden_states", "return_dict", "return_dict_in_generate",
-    "problem_type", "chunk_size_feed_forward", "finetuning_task", "task_specific_params",
-    "tokenizer_class", "prefix", "torchscript", "use_bfloat16", "gradient_checkpointing",
-    "attention_dropout", "attn_implementation", "pretraining_tp", "max_new_tokens", "max_length",
-    "min_length", "do_sample", "early_stopping", "num_beams", "num_beam_groups",
-    "num_return_sequences", "diversity_penalty", "temperature", "top_k", "top_p", "typical_p",
-    "repetition_penalty", "length_penalty", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size",
-    "bad_words_ids", "output_scores", "forced_bos_token_id", "forced_eos_token_id",
-    "remove_invalid_values", "exponential_decay_length_penalty", "suppress_tokens",
-    "begin_suppress_tokens", "is_decoder",
-    // GPT-2: rates of dropout, the head of other tasks, what older versions wrote
-    "attn_pdrop", "embd_pdrop", "resid_pdrop", "summary_activation", "summary_first_dropout",
-    "summary_proj_to_labels", "summary_type", "summary_use_proj", "reorder_and_upcast_attn",
-    "n_ctx"};
 
 // Their absence has a meaning, and null is another value.
 constexpr std::array kNeverNull = {"tie_word_embeddings", "attention_bias",     "mlp_bias",
@@ -45,7 +26,7 @@ constexpr int64_t kMostLayers = 10000;
 
 void refuse_null(const ConfigFields& fields) {
   for (const char* key : kNeverNull) {
-    if (fields.is_null(key)) fields.refuse(key, "is null: remove it, or say what it is");
+    if (fields.is_null(key)) fields.refuse(key, "is null: it has a value, or is not there");
   }
 }
 
@@ -106,7 +87,7 @@ void read_scaling(const json& scaling, const std::string& where, ModelConfig& mo
       fields.refuse("high_freq_factor", "must be above low_freq_factor");
     }
   }
-  fields.refuse_rest();
+  fields.refuse_rest(leaves_all_as_it_is);
 }
 
 void read_rotary(ConfigFields& fields, ModelConfig& model) {
@@ -146,6 +127,7 @@ ModelConfig read_gpt2(ConfigFields& fields) {
   model.tied_embedding = fields.flag("tie_word_embeddings", true);
   fields.must_be("scale_attn_weights", true);
   fields.must_be("scale_attn_by_inverse_layer_idx", false);
+  refuse_windows(fields);
   return model;
 }
 
@@ -182,6 +164,7 @@ ModelConfig read_llama(ConfigFields& fields) {
   ModelConfig model = read_llama_like(fields, true);
   model.attention_bias = model.output_bias = fields.flag("attention_bias", false);
   model.bias = fields.flag("mlp_bias", false);
+  refuse_windows(fields);
   return model;
 }
 
@@ -246,8 +229,8 @@ HubConfig parse_hub_config(std::string_view text, const std::string& where) {
   config.model = read(fields);
   config.model.kind = "decoder";
   config.model.vocabulary = fields.whole("vocab_size");
-  fields.ignore(kHarmless);
-  fields.refuse_rest();
+  fields.ignore(keys_without_effect());
+  fields.refuse_rest(leaves_all_as_it_is);
   return config;
 }
 

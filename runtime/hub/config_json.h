@@ -2,8 +2,9 @@
 // run file. Pure but for the reading of that one file.
 //
 // What of a config.json changes the network and cannot be had is refused by name; what is known to
-// change nothing is passed over; what is not known is refused too, unless it is null or its name
-// begins with an underscore. Rates of dropout are no part of the network: model.dropout says.
+// change nothing is passed over (config_keys.h). What is not known is refused too, unless it says
+// that something is not there (null, false, 0, 1.0, empty) or its name begins with an underscore.
+// Rates of dropout are no part of the network: model.dropout says.
 #pragma once
 
 #include <string>

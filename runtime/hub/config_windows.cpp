@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace penstock {
@@ -40,10 +41,29 @@ std::vector<int64_t> windowed_layers(ConfigFields& fields, int64_t layers) {
   return windowed;
 }
 
+// Transformers does not look at layer_types here; a file in which it says something else than the
+// rest of it contradicts itself.
+void check_all_alike(ConfigFields& fields, const char* kind, const char* because) {
+  const json* types = fields.any("layer_types");
+  if (types == nullptr) return;
+  if (!types->is_array()) fields.refuse("layer_types", "must name the kind of each layer");
+  for (const json& type : *types) {
+    if (type == kind) continue;
+    fields.refuse("layer_types",
+                  std::string("has a layer that is not of the kind ") + kind + ", as " + because);
+  }
+}
+
 }  // namespace
+
+void refuse_windows(ConfigFields& fields) {
+  check_all_alike(fields, "full_attention", "all layers of this family are");
+}
 
 void read_mistral_window(ConfigFields& fields, ModelConfig& model) {
   model.window = sliding_window(fields);
+  check_all_alike(fields, model.window == 0 ? "full_attention" : "sliding_attention",
+                  "all are with this \"sliding_window\"");
 }
 
 void read_qwen_window(ConfigFields& fields, ModelConfig& model) {

@@ -1,6 +1,7 @@
 #include "runtime/hub/weights.h"
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <set>
 #include <utility>
@@ -17,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kSingleFile = "model.safetensors";
+constexpr const char* kHead = "lm_head.weight";  // in every family
 constexpr size_t kPieceBytes = size_t{4} << 20;  // of a matrix that is transposed
 constexpr size_t kMostOpenFiles = 64;            // of the thousands that a process may have
 
@@ -60,6 +62,18 @@ void read_transposed(NumberReader& numbers, size_t columns, size_t first, size_t
   }
 }
 
+bool are_equal(NumberReader a, NumberReader b, size_t count) {
+  constexpr size_t kMost = size_t{1} << 16;
+  std::vector<float> first(std::min(count, kMost)), second(first.size());
+  for (size_t at = 0; at < count; at += kMost) {
+    const size_t now = std::min(kMost, count - at);
+    a.read(at, std::span(first).first(now));
+    b.read(at, std::span(second).first(now));
+    if (std::memcmp(first.data(), second.data(), now * sizeof(float)) != 0) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool has_hub_weights(const std::string& folder) {
@@ -69,7 +83,8 @@ bool has_hub_weights(const std::string& folder) {
 
 HubWeights::HubWeights(std::string folder, const HubFamily& family)
     : folder_(std::move(folder)), family_(family) {
-  sharded_ = exists(path_of(index_file("model")));
+  // Of both transformers takes the single file: the index is of an older save then.
+  sharded_ = !exists(path_of(kSingleFile)) && exists(path_of(index_file("model")));
   if (sharded_) {
     read_index();
   } else {
@@ -114,6 +129,16 @@ std::string HubWeights::name_in_folder(const std::string& theirs) const {
   return files_.contains(bare) ? bare : "";
 }
 
+// Programs wrap networks in others (torch.compile, adapters), and their names with them.
+std::string HubWeights::why_not_there(const std::string& theirs) const {
+  for (const auto& [name, file] : files_) {
+    if (!name.ends_with("." + theirs)) continue;
+    return "its names begin with " + quoted(name.substr(0, name.size() - theirs.size())) +
+           ": save the network itself, and not what it is wrapped in";
+  }
+  return "are all its files there?";
+}
+
 const SafetensorsFile& HubWeights::file_of(const std::string& theirs) {
   const std::string& file = files_.at(theirs);
   if (!open_.contains(file) && open_.size() >= kMostOpenFiles) open_.clear();
@@ -146,7 +171,7 @@ void HubWeights::check_tensor(const HubTensor& tensor, const HubPlace& place) {
   const std::string name = name_in_folder(place.name);
   if (name.empty()) {
     fail_data(folder_ + " has no tensor " + quoted(place.name) +
-              ", which the network of its config.json has: are all its files there?");
+              ", which the network of its config.json has: " + why_not_there(place.name));
   }
   const SafetensorsFile& file = file_of(name);
   const TensorInfo* found = file.find(name);
@@ -165,6 +190,28 @@ void HubWeights::check_tensor(const HubTensor& tensor, const HubPlace& place) {
   }
 }
 
+// A classifier that the folder has although the network ties it to the embedding: nobody reads it,
+// so it must be the same. (transformers does not tie two that differ, whatever config.json says.)
+void HubWeights::check_head() {
+  const std::string head = name_in_folder(kHead);
+  if (head.empty()) return;
+  const std::string table = name_in_folder(place_in(family_, "embedding.token.weight").name);
+  const SafetensorsFile head_file(path_of(files_.at(head)), FileOwner::User);
+  const SafetensorsFile table_file(path_of(files_.at(table)), FileOwner::User);
+  const TensorInfo* const ours = table_file.find(table);
+  const TensorInfo* const theirs = head_file.find(head);
+  if (ours != nullptr && theirs != nullptr && ours->shape == theirs->shape &&
+      number_bytes(theirs->dtype) > 0 &&
+      are_equal(NumberReader(table_file, *ours), NumberReader(head_file, *theirs),
+                static_cast<size_t>(ours->size_bytes()) / number_bytes(ours->dtype))) {
+    return;
+  }
+  fail_input(
+      head_file.path() + ": " + quoted(head) + " is another than " + quoted(table) +
+      ", though config.json says that they are one (\"tie_word_embeddings\"): say false there "
+      "to use it, or delete it from the file");
+}
+
 void HubWeights::check(std::span<const HubTensor> network, bool tied) {
   check_headers();
   std::set<std::string> used;
@@ -173,6 +220,7 @@ void HubWeights::check(std::span<const HubTensor> network, bool tied) {
     check_tensor(tensor, place);
     used.insert(name_in_folder(place.name));
   }
+  if (tied) check_head();
   for (const auto& [name, file] : files_) {
     if (used.contains(name) || is_spare(name, tied)) continue;
     fail_input(path_of(file) + ": the network of config.json has no place for the tensor " +
@@ -217,6 +265,7 @@ void HubWeights::read_numbers(const HubPlace& place, const Shape& shape, std::sp
   const std::string name = name_in_folder(place.name);
   const SafetensorsFile& file = file_of(name);
   NumberReader numbers(file, *file.find(name));
+  numbers.refuse_not_finite();
   const auto part = static_cast<size_t>(place.part);
   if (place.lies != Lies::Transposed) return numbers.read(part * to.size(), to);
   const auto width = static_cast<size_t>(shape[0]);

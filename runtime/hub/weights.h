@@ -25,12 +25,13 @@ struct HubTensor {
 // of it is damaged or missing. Messages name the file, the tensor, and what to do.
 class HubWeights {
  public:
-  // Reads the index, or the header where one file has all. `folder` has passed read_hub_config().
+  // Reads the header where one file has all, or else the index. `folder` has passed
+  // read_hub_config().
   HubWeights(std::string folder, const HubFamily& family);
 
-  // Reads all headers and no numbers: every tensor is there once, has the shape and a dtype that we
-  // read, and none is left over that the network has no place for. `tied`: the network has no
-  // classifier of its own.
+  // Reads all headers: every tensor is there once, has the shape and a dtype that we read, and none
+  // is left over that the network has no place for. `tied`: the network has no classifier of its
+  // own; where the folder has one it is compared with the embedding, and no other number is read.
   void check(std::span<const HubTensor> network, bool tied);
 
   // What is going to be read, in that order: while one is read the next ones are fetched from the
@@ -38,7 +39,8 @@ class HubWeights {
   void expect(std::vector<HubTensor> tensors);
 
   // Fills `to`, fp32 or bf16 and row-major, which has the shape that was checked. Where the host
-  // cannot address the device's memory a copy of this one tensor is held meanwhile.
+  // cannot address the device's memory a copy of this one tensor is held meanwhile. Throws
+  // Error(Data) for a number that is not finite.
   void read(const std::string& ours, Tensor& to, Device& device);
 
  private:
@@ -47,6 +49,7 @@ class HubWeights {
   void read_single_file();
   // As the folder has it, with the family's prefix or without; empty when it is not there.
   [[nodiscard]] std::string name_in_folder(const std::string& theirs) const;
+  [[nodiscard]] std::string why_not_there(const std::string& theirs) const;
   const SafetensorsFile& file_of(const std::string& theirs);
   // The bytes that a tensor of ours takes of one of theirs.
   struct Range {
@@ -56,6 +59,7 @@ class HubWeights {
   [[nodiscard]] Range range_of(const HubTensor& tensor);
   void fetch_ahead(const std::string& ours);
   void check_headers();
+  void check_head();
   void check_tensor(const HubTensor& tensor, const HubPlace& place);
   template <class T>  // float or bfloat16
   void read_numbers(const HubPlace& place, const Shape& shape, std::span<T> to);

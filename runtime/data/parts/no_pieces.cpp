@@ -25,6 +25,10 @@ int64_t Pieces::size() const {
   fail_to_cut({});
 }
 
+VocabularyPiece Pieces::at(int32_t /*id*/) const {
+  fail_to_cut({});
+}
+
 void Pieces::fail_to_cut(const std::string& /*why*/) const {
   fail_without_pieces("a vocabulary of word pieces");
 }

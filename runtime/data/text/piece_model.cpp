@@ -15,11 +15,12 @@ namespace {
 
 using ProtoBytes = std::span<const uint8_t>;
 
-// A field of a message: its number, and the bytes of what it holds (of a varint, none).
+// A field of a message: its number, and the bytes of what it holds, or of a varint its value.
 struct ProtoField {
   uint64_t number = 0;
   int type = 0;
-  ProtoBytes content;
+  ProtoBytes content = {};
+  uint64_t value = 0;
 };
 
 enum ProtoType : int { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
@@ -33,6 +34,19 @@ uint32_t word_at(ProtoBytes bytes, size_t at) {
 class ModelCheck {
  public:
   ModelCheck(ProtoBytes whole, const std::string& path) : whole_(whole), path_(path) {}
+
+  [[nodiscard]] std::vector<bool> user_defined() const {
+    constexpr uint64_t kUserDefined = 4;  // of the types of pieces
+    std::vector<bool> all;
+    for_fields(whole_, [&](const ProtoField& field) {
+      if (field.number != 1 || field.type != kBytes) return;
+      all.push_back(false);
+      for_fields(field.content, [&](const ProtoField& inner) {
+        if (inner.number == 3 && inner.type == kVarint) all.back() = inner.value == kUserDefined;
+      });
+    });
+    return all;
+  }
 
   void model() const {
     for_fields(whole_, [&](const ProtoField& field) {
@@ -68,10 +82,10 @@ class ModelCheck {
     while (!message.empty()) {
       const ProtoBytes start = message;
       const uint64_t tag = varint(message);
-      ProtoField field{tag >> 3, static_cast<int>(tag & 7), {}};
+      ProtoField field{tag >> 3, static_cast<int>(tag & 7)};
       std::optional<uint64_t> length;
       if (field.type == kVarint) {
-        (void)varint(message);
+        field.value = varint(message);
         length = 0;
       } else if (field.type == kBytes) {
         length = varint(message);
@@ -130,6 +144,10 @@ class ModelCheck {
 
 void check_piece_model(std::span<const uint8_t> bytes, const std::string& path) {
   ModelCheck(bytes, path).model();
+}
+
+std::vector<bool> user_defined_pieces(std::span<const uint8_t> bytes, const std::string& path) {
+  return ModelCheck(bytes, path).user_defined();
 }
 
 }  // namespace penstock

@@ -10,6 +10,7 @@
 #include "kernels/error.h"
 #include "runtime/data/text/piece_model.h"
 #include "runtime/files/input_file.h"
+#include "runtime/files/stand_in.h"
 
 namespace penstock {
 
@@ -64,12 +65,14 @@ Pieces::Pieces(const std::string& path) : path_(path), processor_(std::make_uniq
   auto& model = processor_->model;
   constexpr int64_t kMostModelBytes = int64_t{64} << 20;  // a vocabulary of a million pieces
   const std::vector<uint8_t> bytes = InputFile(path).read_all(kMostModelBytes);
-  check_piece_model(bytes, path);
   const std::string_view proto(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  refuse_stand_in(proto.substr(0, kStandInBytes), path);
+  check_piece_model(bytes, path);
   if (bytes.empty() || !loads(model, proto)) {
     fail_data(path + " (all of its " + std::to_string(bytes.size()) +
               " bytes) is no SentencePiece model: give a .model file, or none to train one");
   }
+  user_defined_ = user_defined_pieces(bytes, path);
   end_ = model.eos_id();
   begin_ = model.bos_id() >= 0 ? model.bos_id() : end_;
   if (end_ < 0) {
@@ -81,6 +84,13 @@ Pieces::~Pieces() = default;
 
 int64_t Pieces::size() const {
   return processor_->model.GetPieceSize();
+}
+
+VocabularyPiece Pieces::at(int32_t id) const {
+  const auto& model = processor_->model;
+  return {.text = model.IdToPiece(id),
+          .control = model.IsControl(id),
+          .user_defined = user_defined_.at(static_cast<size_t>(id))};
 }
 
 // Any text can be cut by a model that is whole.

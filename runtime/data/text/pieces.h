@@ -12,6 +12,12 @@
 
 namespace penstock {
 
+struct VocabularyPiece {
+  std::string text;
+  bool control = false;       // no text becomes it
+  bool user_defined = false;  // found in texts before they are cut
+};
+
 class Pieces {
  public:
   // A .model file of SentencePiece, of ours or of anybody's. Throws Error(Input) when there is no
@@ -23,6 +29,7 @@ class Pieces {
   Pieces& operator=(const Pieces&) = delete;
 
   [[nodiscard]] int64_t size() const;
+  [[nodiscard]] VocabularyPiece at(int32_t id) const;  // below size()
   // Thread safe. Symbols like <2de> in the text are text.
   [[nodiscard]] std::vector<int32_t> encode(std::string_view text) const;
   // Control pieces (begin, end, tags) leave no trace; an id outside the vocabulary neither.
@@ -40,6 +47,7 @@ class Pieces {
 
   std::string path_;
   std::unique_ptr<Processor> processor_;
+  std::vector<bool> user_defined_;  // by id
   int32_t begin_ = 0, end_ = 0;
 };
 

@@ -5,49 +5,17 @@
 #include "runtime/data/words/utf8.h"
 
 namespace penstock {
-namespace {
-
-constexpr bool is_white_space(char32_t c) {
-  return (c >= 0x09 && c <= 0x0D) || c == 0x20 || c == 0x85 || c == 0xA0 || c == 0x1680 ||
-         (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F ||
-         c == 0x3000;
-}
-
-// Where the character before `end` begins.
-size_t character_before(std::string_view text, size_t end) {
-  size_t at = end - 1;
-  while (at > 0 && (static_cast<uint8_t>(text[at]) & 0xC0U) == 0x80U) --at;
-  return at;
-}
-
-size_t space_begin(std::string_view text, size_t end) {
-  while (end > 0) {
-    const size_t at = character_before(text, end);
-    if (!is_white_space(utf8_at(text, at).code)) break;
-    end = at;
-  }
-  return end;
-}
-
-size_t space_end(std::string_view text, size_t begin) {
-  while (begin < text.size()) {
-    const Utf8Character character = utf8_at(text, begin);
-    if (!is_white_space(character.code)) break;
-    begin += character.bytes;
-  }
-  return begin;
-}
-
-}  // namespace
 
 AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const std::string& where)
     : tokens_(std::move(tokens)) {
+  std::erase_if(tokens_, [](const AddedToken& token) { return token.content.empty(); });
   std::ranges::stable_sort(tokens_, [](const AddedToken& a, const AddedToken& b) {
     return a.content.size() > b.content.size();
   });
   for (const AddedToken& token : tokens_) {
     by_byte_[static_cast<uint8_t>(token.content.front())].push_back(&token);
-    if (token.single_word && !word_) word_.emplace(Expression::word_character(where));
+    if (token.single_word && !word_)
+      word_.emplace(Pattern{kWordCharacter, Pattern::Kind::Ours}, where);
   }
 }
 

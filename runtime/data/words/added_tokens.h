@@ -16,7 +16,8 @@ namespace penstock {
 
 class AddedTokens {
  public:
-  // `where` names the file for messages.
+  // `where` names the file for messages. What is empty, which a normaliser may have made of a
+  // token, is never found.
   AddedTokens(std::vector<AddedToken> tokens, const std::string& where);
 
   // The whole text, from left to right: a stretch without any of them, and no id, or one of them

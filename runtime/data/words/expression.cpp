@@ -28,6 +28,23 @@ std::string words_of(int error) {
   return reinterpret_cast<const char*>(text.data());
 }
 
+// The text itself as an expression.
+std::string escaped(const std::string& text) {
+  std::string form;
+  for (const char c : text) {
+    const bool plain = static_cast<uint8_t>(c) >= 0x80 || c == ' ' || c == '_' ||
+                       (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (!plain) form += '\\';
+    form += c;
+  }
+  return form;
+}
+
+std::string pcre2_form_of(const Pattern& pattern, const std::string& where) {
+  if (pattern.kind == Pattern::Kind::Theirs) return pcre2_form(pattern.text, where);
+  return pattern.kind == Pattern::Kind::Text ? escaped(pattern.text) : pattern.text;
+}
+
 }  // namespace
 
 struct Expression::Compiled {
@@ -48,20 +65,11 @@ struct Expression::Compiled {
   }
 };
 
-Expression::Expression(const std::string& pattern, const std::string& where)
+Expression::Expression(const Pattern& pattern, const std::string& where)
     : compiled_(std::make_unique<Compiled>()) {
-  compiled_->pattern = pattern;
+  compiled_->pattern = pattern.text;
   compiled_->where = where;
-  compiled_->compile(pcre2_form(pattern, where));
-}
-
-Expression Expression::word_character(const std::string& where) {
-  Expression one;
-  one.compiled_ = std::make_unique<Compiled>();
-  one.compiled_->pattern = "a character of a word";
-  one.compiled_->where = where;
-  one.compiled_->compile(R"([\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}])");
-  return one;
+  compiled_->compile(pcre2_form_of(pattern, where));
 }
 
 Expression::~Expression() = default;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,13 +15,27 @@
 
 namespace penstock {
 
+// What is looked for.
+struct Pattern {
+  enum class Kind : uint8_t {
+    Theirs,  // an expression from a file
+    Ours,    // an expression for PCRE2
+    Text,    // these very characters
+  };
+  std::string text;
+  Kind kind = Kind::Theirs;
+  bool operator==(const Pattern&) const = default;
+};
+
+// One character of a word, as an expression of ours: a letter, mark, digit, connector or joiner.
+inline constexpr const char* kWordCharacter =
+    R"([\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}])";
+
 class Expression {
  public:
   // Throws Error(Input) for what is not supported, Error(Data) for what is no expression; `where`
   // names the file.
-  Expression(const std::string& pattern, const std::string& where);
-  // One character of a word: a letter, mark, digit, connector or joiner.
-  [[nodiscard]] static Expression word_character(const std::string& where);
+  Expression(const Pattern& pattern, const std::string& where);
   ~Expression();
   Expression(Expression&&) noexcept;
   Expression& operator=(Expression&&) noexcept;

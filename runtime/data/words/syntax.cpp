@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "kernels/error.h"
 #include "runtime/data/words/utf8.h"
@@ -21,6 +22,15 @@ constexpr std::array<std::string_view, 37> kCategories = {
     "L",  "Lu", "Ll", "Lt", "Lm", "Lo", "M",  "Mn", "Mc", "Me", "N",  "Nd", "Nl",
     "No", "P",  "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "S",  "Sm", "Sc", "Sk",
     "So", "Z",  "Zs", "Zl", "Zp", "C",  "Cc", "Cf", "Cs", "Co", "Cn"};
+
+// Of characters that belong to words, as Oniguruma has them.
+constexpr std::string_view kWord = R"(\p{L}\p{M}\p{Nd}\p{Pc})";
+
+// Scripts by the name that both libraries have.
+constexpr std::array<std::string_view, 20> kScripts = {
+    "Arabic",   "Armenian", "Bengali", "Bopomofo", "Cyrillic", "Devanagari", "Ethiopic",
+    "Georgian", "Greek",    "Han",     "Hangul",   "Hebrew",   "Hiragana",   "Katakana",
+    "Khmer",    "Lao",      "Latin",   "Tamil",    "Thai",     "Tibetan"};
 
 class Translation {
  public:
@@ -45,14 +55,19 @@ class Translation {
     rest_.remove_prefix(n);
   }
 
+  void replace(size_t n, std::string_view by) {
+    out_ += by;
+    rest_.remove_prefix(n);
+  }
+
   void element() {
     const char c = rest_.front();
     if (c == '\\') return escape(false);
     if (c == '[') return char_class();
     if (c == '(') return group();
     if (c == '{') return repeat();
-    if (c == '^' || c == '$' || c == '.' || c == ']' || c == '}')
-      refuse(std::string("'") + c + "'");
+    if (c == '.') return replace(1, R"([^\n])");
+    if (c == '^' || c == '$' || c == ']' || c == '}') refuse(std::string("'") + c + "'");
     if (c == '?' || c == '*' || c == '+') return quantifier();
     copy(1);
   }
@@ -99,11 +114,10 @@ class Translation {
   void escape(bool in_class) {
     if (rest_.size() < 2) refuse("a '\\' at its end");
     const char c = rest_[1];
-    if (c == 's' || (c == 'S' && !in_class)) {
-      const std::string set(kSpaces);
-      out_ += in_class ? set : c == 's' ? "[" + set + "]" : "[^" + set + "]";
-      rest_.remove_prefix(2);
-      return;
+    for (const auto& [name, all] : {std::pair('s', kSpaces), std::pair('w', kWord)}) {
+      const std::string set(all);
+      if (c == name) return replace(2, in_class ? set : "[" + set + "]");
+      if (!in_class && c == name - 'a' + 'A') return replace(2, "[^" + set + "]");
     }
     if (c == 'p' || c == 'P') return property();
     const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -118,6 +132,10 @@ class Translation {
     const size_t end = rest_.find('}');
     const bool braces = rest_.size() > 2 && rest_[2] == '{' && end != std::string_view::npos;
     const std::string_view name = braces ? rest_.substr(3, end - 3) : std::string_view();
+    if (std::ranges::find(kScripts, name) != kScripts.end()) {
+      // Without "sc:" PCRE2 takes the characters that are used with the script as well.
+      return replace(end + 1, std::string(rest_.substr(0, 3)) + "sc:" + std::string(name) + "}");
+    }
     if (std::ranges::find(kCategories, name) == kCategories.end()) {
       refuse(quoted(std::string(rest_.substr(0, braces ? end + 1 : 3))));
     }

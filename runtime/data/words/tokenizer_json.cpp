@@ -1,9 +1,11 @@
 // The format is that of the `tokenizers` library (tokenizers/src/tokenizer/serialization.rs).
 #include "runtime/data/words/tokenizer_json.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "kernels/error.h"
+#include "runtime/data/words/json_source.h"
+#include "runtime/data/words/json_steps.h"
 #include "runtime/files/json.h"
 
 namespace penstock {
@@ -14,165 +16,99 @@ using nlohmann::json;
 constexpr int64_t kMostTokenizerBytes = int64_t{128} << 20;
 constexpr int64_t kMostTokenizerValues = 8'000'000;  // a quarter of a million merges are one
 
-// What the byte-level step cuts by, unless the file says that it does not.
-constexpr const char* kByteLevelExpression =
-    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
-
 class TokenizerReader {
  public:
-  TokenizerReader(const json& file, const std::string& path) : file_(file) { read_.path = path; }
+  TokenizerReader(const json& file, const std::string& path) : file_(file), source_(path) {
+    read_.path = path;
+  }
 
   TokenizerJson run() {
-    refuse_set(file_, "truncation", "");
-    refuse_set(file_, "padding", "");
     added();
-    normalizer();
-    pre_tokenizer();
-    decoder();
+    read_.normal = read_normal_steps(source_, JsonSource::part(file_, "normalizer"));
+    read_.cuts =
+        read_cut_steps(source_, JsonSource::part(file_, "pre_tokenizer"), read_.model.byte_level);
+    read_.joins = read_join_steps(source_, JsonSource::part(file_, "decoder"));
     model();
-    if (const json* post = part(file_, "post_processor")) post_processor(*post);
+    if (const json* post = JsonSource::part(file_, "post_processor")) {
+      for (const json* step : source_.in_sequence(*post, "processors")) post_processor(*step);
+    }
     return std::move(read_);
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& what) const {
-    fail_input(read_.path + ": " + what + " is not supported");
-  }
-  [[noreturn]] void damaged(const std::string& what) const { fail_data(read_.path + ": " + what); }
-
-  // A member that is there and not null.
-  static const json* part(const json& parent, const char* key) {
-    const auto found = parent.find(key);
-    return found == parent.end() || found->is_null() ? nullptr : &*found;
-  }
-  std::string type_of(const json& value) const {
-    if (!value.is_object()) damaged("a part of it is no object");
-    return json_text(value, "type", read_.path);
-  }
-  bool flag(const json& parent, const char* key, bool otherwise) const {
-    const json* value = part(parent, key);
-    if (value == nullptr) return otherwise;
-    if (!value->is_boolean()) damaged("\"" + std::string(key) + "\" is neither true nor false");
-    return value->get<bool>();
-  }
-  // Refuses a member that is set to anything that would change ids.
-  void refuse_set(const json& parent, const char* key, const std::string& of) const {
-    const json* value = part(parent, key);
-    const bool off = value == nullptr || *value == json("") || *value == json(false) ||
-                     (value->is_number() && *value == json(0.0));
-    if (!off) refuse("\"" + of + key + "\"");
-  }
-  int32_t id_in(const json& value) const {
-    if (!value.is_number_unsigned() ||
-        value.get<uint64_t>() >= static_cast<uint64_t>(kMostTokenIds)) {
-      damaged("an id is not a whole number below 2^24");
-    }
-    return value.get<int32_t>();
-  }
-  static const json& list_in(const json& parent, const char* key) {
-    static const json kEmpty = json::array();
-    const json* value = part(parent, key);
-    return value == nullptr ? kEmpty : *value;
-  }
-
   void added() {
-    const json& tokens = list_in(file_, "added_tokens");
-    if (!tokens.is_array()) damaged("\"added_tokens\" is not a list");
-    for (const json& token : tokens) {
-      if (!token.is_object() || !token.contains("id")) damaged("an added token has no id");
+    for (const json& token : source_.list(file_, "added_tokens")) {
+      if (!token.is_object() || !token.contains("id")) source_.damaged("an added token has no id");
       AddedToken one;
-      one.id = id_in(token["id"]);
+      one.id = source_.id(token["id"]);
       one.content = json_text(token, "content", read_.path);
-      one.special = flag(token, "special", false);
-      one.left = flag(token, "lstrip", false);
-      one.right = flag(token, "rstrip", false);
-      one.single_word = flag(token, "single_word", false);
-      one.normalized = flag(token, "normalized", !one.special);
-      if (one.content.empty()) damaged("an added token is empty");
+      one.special = source_.flag(token, "special", false);
+      one.left = source_.flag(token, "lstrip", false);
+      one.right = source_.flag(token, "rstrip", false);
+      one.single_word = source_.flag(token, "single_word", false);
+      one.normalized = source_.flag(token, "normalized", !one.special);
+      if (one.content.empty()) source_.damaged("an added token is empty");
       read_.added.push_back(std::move(one));
     }
   }
 
-  void normalizer() {
-    const json* normalizer = part(file_, "normalizer");
-    if (normalizer == nullptr) return;
-    const std::string type = type_of(*normalizer);
-    if (type == "NFC") {
-      read_.compose = true;
-    } else if (type != "Sequence" || !list_in(*normalizer, "normalizers").empty()) {
-      refuse("the normalizer " + quoted(type));
-    }
-  }
-
-  void pre_tokenizer() {
-    if (const json* first = part(file_, "pre_tokenizer")) cut_step(*first);
-    if (!byte_level_) refuse("a pre-tokenizer that does not end with ByteLevel");
-  }
-
-  void cut_step(const json& step) {
-    const std::string type = type_of(step);
-    if (byte_level_) refuse("the pre-tokenizer " + quoted(type) + " behind ByteLevel");
-    if (type == "Sequence") {
-      const json& steps = list_in(step, "pretokenizers");
-      if (!steps.is_array()) damaged("\"pretokenizers\" is not a list");
-      for (const json& inner : steps) {
-        if (inner.is_object() && inner.value("type", json()) == json("Sequence")) {
-          refuse("a pre-tokenizer Sequence in a Sequence");
-        }
-        cut_step(inner);
-      }
-    } else if (type == "Split") {
-      read_.cuts.push_back(split(step));
-    } else if (type == "ByteLevel") {
-      byte_level_ = true;
-      CutStep cut;
-      cut.space_before = flag(step, "add_prefix_space", true);
-      if (flag(step, "use_regex", true)) cut.expression = kByteLevelExpression;
-      read_.cuts.push_back(std::move(cut));
-    } else {
-      refuse("the pre-tokenizer " + quoted(type));
-    }
-  }
-
-  CutStep split(const json& step) const {
-    CutStep cut;
-    const json& pattern = json_object(step, "pattern", read_.path);
-    if (!pattern.contains("Regex")) refuse("a Split by another pattern than a \"Regex\"");
-    cut.expression = json_text(pattern, "Regex", read_.path);
-    if (cut.expression.empty()) damaged("a Split has an empty expression");
-    const std::string behavior = json_text(step, "behavior", read_.path);
-    const bool invert = flag(step, "invert", false);
-    if (behavior == "Removed") {
-      cut.keep = invert ? CutStep::Keep::Matches : CutStep::Keep::Between;
-    } else if (behavior != "Isolated") {
-      refuse("a Split with the behavior " + quoted(behavior));
-    }
-    return cut;
-  }
-
-  void decoder() const {
-    const json* decoder = part(file_, "decoder");
-    if (decoder == nullptr) return;
-    const std::string type = type_of(*decoder);
-    if (type != "ByteLevel") refuse("the decoder " + quoted(type));
-  }
-
   void model() {
     const json& model = json_object(file_, "model", read_.path);
-    const std::string type = part(model, "type") != nullptr ? type_of(model) : "BPE";
-    if (type != "BPE") refuse("the model " + quoted(type));
-    for (const char* key : {"dropout", "continuing_subword_prefix", "end_of_word_suffix",
-                            "byte_fallback", "unk_token"}) {
-      // With all bytes in the vocabulary nothing is unknown, which the reader of these data checks.
-      if (std::string_view(key) != "unk_token") refuse_set(model, key, "model.");
+    // Files from before types were written have byte pairs, or a list of pieces.
+    const bool pieces = model.contains("vocab") && model["vocab"].is_array();
+    const std::string type = source_.text(model, "type", pieces ? "Unigram" : "BPE");
+    read_.model.byte_fallback = source_.flag(model, "byte_fallback", false);
+    if (type == "BPE") {
+      byte_pairs(model);
+    } else if (type == "Unigram") {
+      unigram(model);
+    } else {
+      source_.refuse("the model " + quoted(type));
     }
-    read_.ignore_merges = flag(model, "ignore_merges", false);
+  }
+
+  void byte_pairs(const json& model) {
+    for (const char* key : {"dropout", "continuing_subword_prefix", "end_of_word_suffix"}) {
+      source_.refuse_set(model, key, "model.");
+    }
+    read_.model.ignore_merges = source_.flag(model, "ignore_merges", false);
+    read_.model.fuse_unknown = source_.flag(model, "fuse_unk", false);
+    const std::string unknown = source_.text(model, "unk_token", "");
     for (const auto& [word, id] : json_object(model, "vocab", read_.path).items()) {
-      read_.vocabulary.emplace_back(word, id_in(id));
+      read_.model.vocabulary.emplace_back(word, source_.id(id));
+      if (word == unknown) read_.model.unknown = read_.model.vocabulary.back().second;
     }
-    const json& merges = list_in(model, "merges");
-    if (!merges.is_array()) damaged("\"merges\" is not a list");
-    for (const json& merge : merges) read_.merges.push_back(pair_in(merge));
+    // With all bytes in the vocabulary nothing is unknown.
+    if (!unknown.empty() && !read_.model.unknown && !read_.model.byte_level) {
+      source_.damaged("its vocabulary has no " + quoted(unknown) + ", which its unk_token is");
+    }
+    for (const json& merge : source_.list(model, "merges")) {
+      read_.model.merges.push_back(pair_in(merge));
+    }
+  }
+
+  void unigram(const json& model) {
+    if (read_.model.byte_level) source_.refuse("a Unigram model behind ByteLevel");
+    read_.model.kind = WordModelData::Kind::Unigram;
+    const json& pieces = source_.list(model, "vocab");
+    for (const json& piece : pieces) {
+      if (!piece.is_array() || piece.size() != 2 || !piece[0].is_string() ||
+          !piece[1].is_number()) {
+        source_.damaged("\"vocab\": piece " + std::to_string(read_.model.scores.size()) +
+                        " is no pair of a text and a number");
+      }
+      const auto id = static_cast<int32_t>(read_.model.scores.size());
+      read_.model.vocabulary.emplace_back(piece[0].get<std::string>(), id);
+      read_.model.scores.push_back(piece[1].get<double>());
+    }
+    if (std::ssize(read_.model.scores) >= kMostTokenIds)
+      source_.damaged("\"vocab\": 2^24 pieces, or more");
+    if (const json* unknown = JsonSource::part(model, "unk_id")) {
+      read_.model.unknown = source_.id(*unknown);
+      if (*read_.model.unknown >= std::ssize(read_.model.scores)) {
+        source_.damaged("\"unk_id\" is no piece");
+      }
+    }
   }
 
   // "a b", or ["a", "b"].
@@ -187,50 +123,57 @@ class TokenizerReader {
                merge[1].is_string()) {
       return {merge[0].get<std::string>(), merge[1].get<std::string>()};
     }
-    damaged("merge " + std::to_string(read_.merges.size()) + " is no pair of words");
+    source_.damaged("\"merges\": merge " + std::to_string(read_.model.merges.size()) +
+                    " is no pair of words");
   }
 
+  // Of what these do only what is put around a single text is of interest; the rest is offsets, and
+  // pairs of texts.
   void post_processor(const json& post) {
-    const std::string type = type_of(post);
-    if (type == "ByteLevel") return;  // it moves offsets
-    if (type == "TemplateProcessing") return around(post);
-    if (type != "Sequence") refuse("the post-processor " + quoted(type));
-    const json& steps = list_in(post, "processors");
-    if (!steps.is_array()) damaged("\"processors\" is not a list");
-    for (const json& step : steps) {
-      const std::string inner = type_of(step);
-      if (inner == "Sequence") refuse("a post-processor Sequence in a Sequence");
-      post_processor(step);
+    const std::string type = source_.type_of(post);
+    if (type == "ByteLevel") return;
+    const bool pair = type == "RobertaProcessing" || type == "BertProcessing";
+    if (!pair && type != "TemplateProcessing") {
+      source_.refuse("the post-processor " + quoted(type));
     }
+    if (had_ends_) source_.refuse("a second " + type);
+    had_ends_ = true;
+    if (!pair) return around(post);
+    read_.begin.push_back(token_in(post, "cls"));
+    read_.end.push_back(token_in(post, "sep"));
   }
 
-  // What a single text is put between.
+  // ["<s>", 0]: the id.
+  int32_t token_in(const json& post, const char* key) const {
+    const json& token = source_.list(post, key);
+    if (token.size() != 2) source_.damaged("\"" + std::string(key) + "\" is no token with its id");
+    return source_.id(token[1]);
+  }
+
   void around(const json& post) {
-    const json& single = list_in(post, "single");
-    if (!single.is_array()) refuse("a template that is no list");
-    if (had_template_) refuse("a second TemplateProcessing");
-    had_template_ = true;
     bool text_seen = false;
-    for (const json& piece : single) {
-      if (!piece.is_object()) damaged("a piece of the template is no object");
+    for (const json& piece : source_.list(post, "single")) {
+      if (!piece.is_object()) source_.damaged("a piece of the template is no object");
       if (piece.contains("Sequence")) {
-        if (text_seen) refuse("a template that repeats its text");
+        if (text_seen) source_.refuse("a template that repeats its text");
         text_seen = true;
         continue;
       }
       const std::string name =
           json_text(json_object(piece, "SpecialToken", read_.path), "id", read_.path);
       const json& specials = json_object(post, "special_tokens", read_.path);
-      const json& ids = list_in(json_object(specials, name.c_str(), read_.path), "ids");
-      if (!ids.is_array()) damaged("the ids of " + quoted(name) + " are not a list");
-      for (const json& id : ids) (text_seen ? read_.end : read_.begin).push_back(id_in(id));
+      const json& token = json_object(specials, name.c_str(), read_.path);
+      for (const json& id : source_.list(token, "ids")) {
+        (text_seen ? read_.end : read_.begin).push_back(source_.id(id));
+      }
     }
-    if (!text_seen) refuse("a template without the text");
+    if (!text_seen) source_.refuse("a template without the text");
   }
 
   const json& file_;
+  JsonSource source_;
   TokenizerJson read_;
-  bool byte_level_ = false, had_template_ = false;
+  bool had_ends_ = false;
 };
 
 json tokenizer_document(const std::string& path) {
@@ -240,13 +183,14 @@ json tokenizer_document(const std::string& path) {
 
 }  // namespace
 
-bool is_byte_level(const std::string& path) {
+bool has_precompiled_rules(const std::string& path) {
   const json document = tokenizer_document(path);
-  const auto model = document.find("model");
-  if (model == document.end() || !model->is_object()) return true;  // reading it says what is wrong
-  const auto fallback = model->find("byte_fallback");
-  return model->value("type", json("BPE")) != json("Unigram") &&
-         (fallback == model->end() || *fallback != json(true));
+  const json* normalizer = JsonSource::part(document, "normalizer");
+  if (normalizer == nullptr) return false;
+  const JsonSource source(path);
+  return std::ranges::any_of(source.in_sequence(*normalizer, "normalizers"), [&](const json* step) {
+    return source.type_of(*step) == "Precompiled";
+  });
 }
 
 TokenizerJson read_tokenizer_json(const std::string& path) {

@@ -1,13 +1,20 @@
-// runtime/data/words/tokenizer_json.h -- a tokenizer.json (Hugging Face) of a byte-level
-// vocabulary, as plain data.
+// runtime/data/words/tokenizer_json.h -- a tokenizer.json (Hugging Face) as plain data: how a text
+// is normalised, cut into words and put together again, and the vocabulary that words become ids
+// of.
 //
 // Fields that would change the ids and are not supported are refused by name, never guessed at.
+// What transformers does not look at either, truncation and padding, is passed over.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "runtime/data/words/cutter.h"
+#include "runtime/data/words/joining.h"
+#include "runtime/data/words/normalizer.h"
 
 namespace penstock {
 
@@ -23,32 +30,36 @@ struct AddedToken {
   bool normalized = false;           // looked for in the normalised text, not in the raw one
 };
 
-// How a text is cut into words. Each step cuts what the one before has left.
-struct CutStep {
-  enum class Keep : uint8_t {
-    All,      // matches, and what lies between
-    Between,  // without the matches
-    Matches,  // without what lies between
-  };
-  std::string expression = {};  // empty: cuts nothing
-  Keep keep = Keep::All;
-  bool space_before = false;  // a piece that does not begin with a space gets one
+// What makes ids of a word.
+struct WordModelData {
+  enum class Kind : uint8_t { BytePairs, Unigram };
+  Kind kind = Kind::BytePairs;
+  std::vector<std::pair<std::string, int32_t>> vocabulary;  // any order
+  // Words are written in the byte alphabet (byte_alphabet.h), and cut texts are bytes.
+  bool byte_level = false;
+  bool byte_fallback = false;  // what is not in the vocabulary is written by words like <0x0A>
+  std::optional<int32_t> unknown;
+  bool fuse_unknown = false;  // several in a row are one
+  // Of byte pairs
+  std::vector<std::pair<std::string, std::string>> merges;  // the first comes first
+  bool ignore_merges = false;  // a word that is in the vocabulary is not merged
+  // Of a unigram model: of each word of the vocabulary
+  std::vector<double> scores;
 };
 
 struct TokenizerJson {
   std::string path;  // for messages
   std::vector<AddedToken> added;
-  bool compose = false;  // normalizer NFC
+  std::vector<NormalStep> normal;
   std::vector<CutStep> cuts;
-  std::vector<std::pair<std::string, int32_t>> vocabulary;  // words of the byte alphabet, any order
-  std::vector<std::pair<std::string, std::string>> merges;  // the first comes first
-  bool ignore_merges = false;       // a word that is in the vocabulary is not merged
+  WordModelData model;
   std::vector<int32_t> begin, end;  // that a whole text is put between
+  std::vector<JoinStep> joins;
 };
 
-// Whether a file is of this kind, or of one that is not: the vocabularies of SentencePiece that
-// are written in this format, whose .model lies beside them.
-[[nodiscard]] bool is_byte_level(const std::string& path);
+// Whether the file normalises by the rules of a SentencePiece model, compiled: who has the model
+// itself takes that. Throws as read_tokenizer_json().
+[[nodiscard]] bool has_precompiled_rules(const std::string& path);
 
 // Throws Error(Input) where there is no readable file, or for what is not supported; Error(Data)
 // naming file and key where it is damaged.

@@ -95,4 +95,34 @@ Utf8Character utf8_at(std::string_view text, size_t at) {
   return {code, n};
 }
 
+bool is_white_space(char32_t c) {
+  return (c >= 0x09 && c <= 0x0D) || c == 0x20 || c == 0x85 || c == 0xA0 || c == 0x1680 ||
+         (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F ||
+         c == 0x3000;
+}
+
+size_t character_before(std::string_view text, size_t end) {
+  size_t at = end - 1;
+  while (at > 0 && (static_cast<uint8_t>(text[at]) & 0xC0U) == 0x80U) --at;
+  return at;
+}
+
+size_t space_begin(std::string_view text, size_t end) {
+  while (end > 0) {
+    const size_t at = character_before(text, end);
+    if (!is_white_space(utf8_at(text, at).code)) break;
+    end = at;
+  }
+  return end;
+}
+
+size_t space_end(std::string_view text, size_t begin) {
+  while (begin < text.size()) {
+    const Utf8Character character = utf8_at(text, begin);
+    if (!is_white_space(character.code)) break;
+    begin += character.bytes;
+  }
+  return begin;
+}
+
 }  // namespace penstock

@@ -25,4 +25,12 @@ struct Utf8Character {
 };
 [[nodiscard]] Utf8Character utf8_at(std::string_view text, size_t at);
 
+// Unicode's White_Space.
+[[nodiscard]] bool is_white_space(char32_t code);
+// Where the white space begins that ends at `end`, and where that ends which begins at `begin`.
+[[nodiscard]] size_t space_begin(std::string_view text, size_t end);
+[[nodiscard]] size_t space_end(std::string_view text, size_t begin);
+// Where the character before `end` begins.
+[[nodiscard]] size_t character_before(std::string_view text, size_t end);
+
 }  // namespace penstock

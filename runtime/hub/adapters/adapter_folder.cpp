@@ -148,7 +148,7 @@ LoraConfig parse_adapter_config(std::string_view text, const std::string& where)
   lora.dropout = dropout_of(fields);
   lora.targets = adapter_targets(fields);
   fields.ignore(kHarmlessHere);
-  fields.refuse_rest(true);
+  fields.refuse_rest(asks_for_nothing);
   return lora;
 }
 

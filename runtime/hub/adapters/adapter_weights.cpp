@@ -65,6 +65,7 @@ void AdapterWeights::read(const std::string& ours, Tensor& to, Device& device) c
   const auto extents = to.shape().extents();
   // What was checked may have changed since, or was checked by another rank.
   NumberReader numbers(file_, find({ours, {extents.begin(), extents.end()}}));
+  numbers.refuse_not_finite();
   fill_tensor(to, device, [&](auto all) { numbers.read(0, all); });
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <utility>
 
 #include "kernels/error.h"
@@ -122,6 +123,12 @@ Evaluation evaluate(const Config& config, DataSource& source, Pipeline& pipeline
   };
   if (say) watch.went_on = told_now_and_then(source.facts().validation_samples, say);
   result.sums = pass_over_validation(config, source, pipeline, station, watch).value();
+  if (!std::isfinite(result.sums.loss)) {
+    throw Error(ErrorKind::Input,
+                "the network's loss is not a number: its training has diverged, take an earlier "
+                "--checkpoint",
+                ErrorScope::EveryRank);
+  }
   station.network.world().sum({&result.among_five, 1});
   return result;
 }

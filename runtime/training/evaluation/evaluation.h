@@ -60,7 +60,7 @@ void check_validation(const Config& config, const DataSource& source, const Targ
 
 // Collective, likewise, and counts the five largest as well. `model` is the pipeline's. `say`, on
 // rank 0, may be empty: told_now_and_then()'s. Throws Error(Input) when there is no validation
-// data.
+// data, and when the loss is not a number, as generating from such logits does.
 [[nodiscard]] Evaluation evaluate(const Config& config, DataSource& source, Pipeline& pipeline,
                                   const Sequential& model, const Station& station,
                                   const SayLine& say);

@@ -42,13 +42,17 @@ TEST(PartsLeftOut, SayWhatToInstall) {
   EXPECT_THAT(refusal([] { (void)decode_jpeg({}, 3, 1, 1, "a.jpg"); }),
               testing::AllOf(testing::StartsWith("the JPEG a.jpg needs libjpeg, and"),
                              testing::HasSubstr("-DPENSTOCK_JPEG=ON")));
-  EXPECT_THAT(refusal([] { (void)Expression("a+", "tokenizer.json"); }),
+  EXPECT_THAT(refusal([] { (void)Expression({"a+"}, "tokenizer.json"); }),
               testing::AllOf(testing::StartsWith("the tokenizer tokenizer.json needs PCRE2, and"),
                              testing::HasSubstr("-DPENSTOCK_PCRE2=ON")));
   std::string storage;
-  EXPECT_THAT(refusal([&] { (void)composed_form("\xc3\xa9", storage); }),
-              testing::AllOf(testing::StartsWith("a tokenizer with the normalizer NFC needs ICU"),
-                             testing::HasSubstr("libicu-dev")));
+  EXPECT_THAT(
+      refusal([&] { (void)normal_form("\xc3\xa9", NormalForm::C, storage); }),
+      testing::AllOf(
+          testing::StartsWith("a tokenizer with the normalizers NFC, NFD, NFKC and NFKD needs ICU"),
+          testing::HasSubstr("libicu-dev")));
+  EXPECT_THAT(refusal([&] { (void)lower_case("A"); }), testing::HasSubstr("Lowercase needs ICU"));
+  EXPECT_THAT(refusal([&] { (void)without_marks("A"); }), testing::HasSubstr("StripAccents needs"));
   const TemporaryFolder folder;
   const std::string tar = folder.write("a.tar", "contents");
   EXPECT_THAT(refusal([&] { const ArchiveWalk walk(tar); }),

@@ -166,7 +166,7 @@ TEST(HubConfigs, RefuseByNameWhatChangesTheNetwork) {
        "\"rope_theta\" is not"},
       {"\"mlp_bias\"", "\"quantization_config\": {}, \"mlp_bias\"", "quantised"},
       {"\"mlp_bias\"", "\"attn_logit_softcapping\": 50.0, \"mlp_bias\"",
-       "\"attn_logit_softcapping\" is not known"},
+       "\"attn_logit_softcapping\" is 50.0, which says something of the network"},
       {"\"head_dim\": 8", "\"head_dim\": 7", "\"head_dim\" is odd"},
       {"\"num_key_value_heads\": 2", "\"num_key_value_heads\": 3", "does not divide"},
       {"\"hidden_size\": 32", "\"hidden_size\": 0", "\"hidden_size\" must be a whole number"},
@@ -188,11 +188,52 @@ TEST(HubConfigs, RefuseByNameWhatChangesTheNetwork) {
               HasSubstr("\"scale_attn_by_inverse_layer_idx\" is true"));
 }
 
-TEST(HubConfigs, PassOverWhatIsNullOrPrivate) {
-  const std::string text =
-      replaced(kLlamaConfig, "\"mlp_bias\"",
-               "\"unheard_of\": null, \"_attn_implementation\": \"eager\", \"mlp_bias\"");
-  EXPECT_EQ(model_of(text).layers, 2);
+// What Hugging Face's folders say beside the network: published keys of Qwen2.5 (use_mrope),
+// SmolLM2 (is_llama_config, rope_interleaved, transformers.js_config), Ministral and tools.
+TEST(HubConfigs, PassOverWhatSwitchesOffOrChangesNothing) {
+  for (const char* const said :
+       {R"("unheard_of": null)", R"("_attn_implementation": "eager")", R"("use_mrope": false)",
+        R"("rope_interleaved": false)", R"("is_llama_config": true)", R"("mlp_only_layers": [])",
+        R"("transformers.js_config": {"dtype": "q4"})", R"("auto_map": {"AutoConfig": "c.C"})",
+        R"("unsloth_fixed": true, "unsloth_version": "2025.1.1")", R"("logits_scaling": 1.0)",
+        R"("final_logit_softcapping": 0)", R"("embd_pdrop": 0.1, "ep_size": 1)",
+        R"("note": "", "router": {}, "neftune_noise_alpha": 5.0, "max_sequence_length": 64)",
+        R"("layer_types": ["full_attention", "full_attention"])"}) {
+    const std::string text =
+        replaced(kLlamaConfig, "\"mlp_bias\"", said + std::string(", \"mlp_bias\""));
+    EXPECT_EQ(model_of(text).layers, 2) << said;
+  }
+  const std::string scaling = replaced(kLlamaConfig, R"("factor": 8.0)",
+                                       R"("mscale": 1.0, "truncate": false, "factor": 8)");
+  EXPECT_EQ(model_of(scaling).rotary_factor, 8.0);
+}
+
+// The same keys where they say something, by name.
+TEST(HubConfigs, RefuseThemWhereTheySaySomething) {
+  for (const char* const said :
+       {R"("use_mrope": true)", R"("rope_interleaved": true)", R"("logits_scaling": 8.0)",
+        R"("num_experts": 1)", R"("mlp_only_layers": [1])", R"("clip_qkv": "8")",
+        R"("layer_types": ["full_attention", "sliding_attention"])"}) {
+    const std::string text =
+        replaced(kLlamaConfig, "\"mlp_bias\"", said + std::string(", \"mlp_bias\""));
+    const std::string key = std::string(said).substr(0, std::string(said).find(':'));
+    EXPECT_THAT(refused(text), testing::AllOf(HasSubstr("config.json: " + key),
+                                              testing::Not(HasSubstr("remove"))));
+  }
+}
+
+TEST(HubConfigs, MistralsLayerTypesSayWhatItsWindowSays) {
+  std::string text = replaced(kLlamaConfig, "\"llama\"", "\"mistral\"");
+  text = replaced(text, R"("mlp_bias": false,)", R"("sliding_window": 16,
+ "layer_types": ["sliding_attention", "sliding_attention"],)");
+  EXPECT_EQ(model_of(text).window, 16);
+  EXPECT_THAT(refused(replaced(text, R"(["sliding)", R"(["full)")), HasSubstr("\"layer_types\""));
+  const std::string none = replaced(text, R"("sliding_window": 16)", R"("sliding_window": null)");
+  EXPECT_THAT(refused(none), HasSubstr("\"layer_types\""));
+  EXPECT_EQ(model_of(replaced(none, R"(["sliding_attention", "sliding_attention"])",
+                              R"(["full_attention", "full_attention"])"))
+                .window,
+            0);
 }
 
 TEST(HubConfigs, OfAFolderWithoutOne) {

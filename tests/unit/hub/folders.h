@@ -6,6 +6,7 @@
 
 #include <map>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,7 @@ inline std::string replaced(std::string text, const std::string& from, const std
 struct TheirTensor {
   std::string name;
   std::vector<int64_t> shape;
+  std::optional<size_t> number = {};  // whose numbers it has, where they are not its own
 };
 
 // Of the network of kGpt2Config.
@@ -123,7 +125,8 @@ inline void put_tensors(const std::string& path, const std::vector<TheirTensor>&
   for (const TheirTensor& tensor : tensors) {
     const auto bytes = static_cast<uint64_t>(elements_of(tensor.shape)) * number_bytes(dtype);
     header.tensors.push_back({tensor.name, dtype, tensor.shape, 0, bytes});
-    number_of[tensor.name] = first++;
+    number_of[tensor.name] = tensor.number.value_or(first);
+    ++first;
   }
   std::string bytes = encode_safetensors_header(header);
   for (const TensorInfo& tensor : header.tensors) {

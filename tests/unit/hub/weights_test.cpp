@@ -119,7 +119,7 @@ TEST_F(HubFolders, InSeveralFilesAndWithoutPrefix) {
     bare.push_back({replaced(tensor.name, "transformer.", ""), tensor.shape});
   }
   bare.push_back({"h.0.attn.bias", {1, 1, 5, 5}});
-  bare.push_back({"lm_head.weight", {7, 4}});
+  bare.push_back({"lm_head.weight", {7, 4}, 0});
   put_tensors(file_, bare);
   HubWeights old = open();
   old.check(network, true);
@@ -140,6 +140,7 @@ TEST_F(HubFolders, RefusesFilesThatAreNotWhole) {
   const std::string whole = contents(file_);
   put(file_, whole.substr(0, whole.size() - 5));
   EXPECT_THAT(refused(ErrorKind::Data), AllOf(HasSubstr("model.safetensors"), HasSubstr("cut")));
+  std::filesystem::remove(file_);
   // Names that a header has twice are its reader's affair: safetensors_test.
   const std::string twice =
       R"({"weight_map": {"a": "x", "a": "y"}, "metadata": {"total_size": 1}})";
@@ -164,6 +165,82 @@ TEST_F(HubFolders, RefusesWhatDoesNotFitConfigJson) {
               AllOf(HasSubstr("no place"), HasSubstr("\"transformer.h.2.ln_1.weight\"")));
   put(file_, replaced(contents(file_), R"("F32")", R"("I32")"));
   EXPECT_THAT(refused(ErrorKind::Input), HasSubstr("of type I32"));
+}
+
+// A new save beside the index of an older one, whose files are still there.
+TEST_F(HubFolders, TakeTheSingleFileBesideAnIndexAsTransformersDoes) {
+  put_shards(9);
+  put_tensors(file_, gpt2_tensors(), "F32", 1);
+  HubWeights weights = open();
+  weights.check(gpt2_network(), true);
+  EXPECT_EQ(read(weights, "norm.bias", {4})[2], number_at(4, 2));
+}
+
+// Nobody reads the classifier of a network that ties it; another one is not dropped without a word.
+TEST_F(HubFolders, CompareAHeadThatIsTied) {
+  auto tensors = gpt2_tensors();
+  tensors.push_back({"lm_head.weight", {7, 4}, 0});
+  put_tensors(file_, tensors);
+  open().check(gpt2_network(), true);
+  tensors.back().number = 1;
+  put_tensors(file_, tensors);
+  const auto says =
+      AllOf(HasSubstr("model.safetensors: \"lm_head.weight\" is another than "),
+            HasSubstr("\"transformer.wte.weight\""), HasSubstr("tie_word_embeddings"));
+  EXPECT_THAT(refused(ErrorKind::Input), says);
+  tensors.back() = {"lm_head.weight", {6, 4}, 0};
+  put_tensors(file_, tensors);
+  EXPECT_THAT(refused(ErrorKind::Input), says);
+}
+
+TEST_F(HubFolders, NameWhatTheDownloadLeftInsteadOfAFile) {
+  put(file_, "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n");
+  EXPECT_THAT(
+      refused(ErrorKind::Data),
+      AllOf(HasSubstr("model.safetensors is a pointer of git-lfs"), HasSubstr("git lfs pull")));
+  put_shards(9);
+  std::filesystem::remove(file_);
+  put(here_ / index_file("model"), "version https://git-lfs.github.com/spec/v1\n");
+  EXPECT_THAT(refused(ErrorKind::Data), HasSubstr("index.json is a pointer of git-lfs"));
+  std::filesystem::remove(here_ / index_file("model"));
+  for (const char* const page : {"<!DOCTYPE html><html>", "\n <HTML lang=en>", "<!doctype HTML>"}) {
+    put(file_, page);
+    EXPECT_THAT(refused(ErrorKind::Data), HasSubstr("model.safetensors is a web page"));
+    put(here_ / "config.json", page);
+    EXPECT_THAT(refusal(ErrorKind::Data, [&] { (void)read_hub_config(folder_); }),
+                HasSubstr("config.json is a web page"));
+  }
+}
+
+TEST_F(HubFolders, NameANumberThatIsNotFinite) {
+  for (const char* const dtype : {"F32", "BF16", "F16"}) {
+    for (const char* const bits : {"nan", "infinite"}) {
+      put_tensors(file_, gpt2_tensors(), dtype);
+      std::string bytes = contents(file_);
+      const size_t each = number_bytes(dtype);
+      const SafetensorsFile file(file_, FileOwner::User);
+      const size_t data = bytes.size() - file.tensors().back().end;
+      const bool half = std::string(dtype) == "F16";
+      const bool nan = std::string(bits) == "nan";
+      const size_t place = data + file.find("transformer.ln_f.bias")->begin + 3 * each;
+      bytes[place - 1] = static_cast<char>(half ? 0x7C : 0x7F);  // of the one before
+      bytes[place - 2] = static_cast<char>((half ? 0 : 0x80) + (nan ? 1 : 0));
+      put(file_, bytes);
+      HubWeights weights = open();
+      weights.check(gpt2_network(), true);
+      EXPECT_EQ(read(weights, "norm.weight", {4}).size(), 4U) << "others are read";
+      EXPECT_THAT(refusal(ErrorKind::Data, [&] { (void)read(weights, "norm.bias", {4}); }),
+                  AllOf(HasSubstr("model.safetensors: tensor \"transformer.ln_f.bias\""),
+                        HasSubstr(nan ? "NaN" : "infinite"), HasSubstr("at 2")));
+    }
+  }
+}
+
+TEST_F(HubFolders, NameWhatANetworkIsWrappedIn) {
+  auto tensors = gpt2_tensors();
+  for (TheirTensor& tensor : tensors) tensor.name = "_orig_mod." + tensor.name;
+  put_tensors(file_, tensors);
+  EXPECT_THAT(refused(ErrorKind::Data), HasSubstr("its names begin with \"_orig_mod.\": save"));
 }
 
 TEST_F(HubFolders, RefusesOtherFormsByName) {

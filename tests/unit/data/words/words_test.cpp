@@ -10,7 +10,7 @@
 #include "runtime/data/folder/hub_tokenizer.h"
 #include "runtime/data/text/pieces.h"
 #include "runtime/data/words/byte_alphabet.h"
-#include "runtime/data/words/byte_pairs.h"
+#include "runtime/data/words/merges.h"
 #include "runtime/data/words/syntax.h"
 #include "runtime/data/words/utf8.h"
 #include "runtime/files/json.h"
@@ -40,6 +40,47 @@ TEST(Words, HaveTheIdsOfTheTokenizersPackage) {
       const std::string text = unhex(line["hex"]);
       EXPECT_EQ(tokenizer->encode_whole(text), line[family].get<std::vector<int32_t>>())
           << family << ": " << text;
+    }
+  }
+}
+
+// Each part that a file may have, on a vocabulary of bytes, of pieces, of a unigram model.
+TEST(Words, OfEveryFormHaveTheIdsOfTheTokenizersPackage) {
+  const json goldens = json::parse(read_text(kGoldens + "/forms.json", 1 << 20, FileOwner::User));
+  ASSERT_GT(goldens["forms"].size(), 60U);
+  const TemporaryFolder folder;
+  for (const json& form : goldens["forms"]) {
+    json file = goldens["vocabularies"][form["vocabulary"].get<std::string>()];
+    for (const auto& [place, part] : form["parts"].items()) file[json::json_pointer(place)] = part;
+    write_file(folder / "tokenizer.json", file.dump());
+    const auto tokenizer = open_hub_tokenizer(folder / "");
+    for (size_t i = 0; i < goldens["lines"].size(); ++i) {
+      const std::string text = goldens["lines"][i];
+      EXPECT_EQ(tokenizer->encode_whole(text), form["ids"][i].get<std::vector<int32_t>>())
+          << form["name"] << ": " << text;
+    }
+  }
+}
+
+// What stands beside a tokenizer.json: to the ids of transformers.
+TEST(Words, OfAFolderHaveTheIdsOfTransformers) {
+  const auto read = [](const char* name) {
+    return json::parse(read_text(kGoldens + name, 1 << 20, FileOwner::User));
+  };
+  const json forms = read("/forms.json");
+  json file = forms["vocabularies"]["pieces"];
+  file["model"]["byte_fallback"] = true;
+  for (const json& form : read("/folders.json")["folders"]) {
+    const TemporaryFolder folder;
+    write_file(folder / "tokenizer.json", file.dump());
+    for (const auto& [name, content] : form["files"].items()) {
+      write_file(folder / (name + ".json"), content.dump());
+    }
+    const auto tokenizer = open_hub_tokenizer(folder / "");
+    for (size_t i = 0; i < forms["lines"].size(); ++i) {
+      const std::string text = forms["lines"][i];
+      EXPECT_EQ(tokenizer->encode_whole(text), form["ids"][i].get<std::vector<int32_t>>())
+          << form["name"] << ": " << text;
     }
   }
 }
@@ -128,18 +169,17 @@ TEST_F(ChangedTokenizers, RefuseByNameWhatIsNotSupported) {
     file_[json::json_pointer(place)] = value;
     expect_refused(ErrorKind::Input, {name, "is not supported"});
   };
-  refused("/normalizer", {{"type", "Lowercase"}}, "the normalizer \"Lowercase\"");
-  refused("/pre_tokenizer", {{"type", "Metaspace"}}, "the pre-tokenizer \"Metaspace\"");
-  refused("/pre_tokenizer", nullptr, "a pre-tokenizer that does not end with ByteLevel");
-  refused("/pre_tokenizer/pretokenizers/0/behavior", "MergedWithNext", "MergedWithNext");
+  refused("/normalizer", {{"type", "Nmt"}}, "the normalizer \"Nmt\"");
+  refused("/pre_tokenizer", {{"type", "UnicodeScripts"}}, "the pre-tokenizer \"UnicodeScripts\"");
+  refused("/pre_tokenizer/pretokenizers/2", {{"type", "Digits"}}, "\"Digits\" behind ByteLevel");
+  refused("/pre_tokenizer/pretokenizers/0/behavior", "Shuffled", "the behavior \"Shuffled\"");
   refused("/model/type", "WordPiece", "the model \"WordPiece\"");
   refused("/model/dropout", 0.1, "model.dropout");
   refused("/model/end_of_word_suffix", "</w>", "model.end_of_word_suffix");
-  refused("/post_processor", {{"type", "BertProcessing"}}, "the post-processor \"BertProcessing\"");
+  refused("/post_processor", {{"type", "Unheard"}}, "the post-processor \"Unheard\"");
   refused("/decoder", {{"type", "WordPiece"}}, "the decoder \"WordPiece\"");
-  refused("/truncation", {{"max_length", 5}}, "truncation");
-  for (const char* pattern : {"^a", ".", "\\h+", "[a[b]]", "\\p{Han}", "a{2}+", "(?<n>a)", "a$",
-                              "[[:alpha:]]", "\\w", "(*UCP)a", "[a&&b]"}) {
+  for (const char* pattern : {"^a", "\\h+", "[a[b]]", "\\p{Emoji}", "a{2}+", "(?<n>a)", "a$",
+                              "[[:alpha:]]", "[\\W]", "(*UCP)a", "[a&&b]"}) {
     EXPECT_THROW((void)pcre2_form(pattern, "t"), Error) << pattern;
   }
 }
@@ -178,19 +218,75 @@ TEST_F(ChangedTokenizers, SayWhichTokensAreSpecial) {
   EXPECT_EQ(tokenizer->size(), 411);
 }
 
-// A folder with a SentencePiece model, as Llama 2 has it: what the model gives, after <s>.
-TEST(PiecesOfAFolder, BeginWithTheirToken) {
+// Spaces of pieces, and bytes that no piece has.
+TEST(Words, OfPiecesComeBackAsTheyWere) {
+  const json forms = json::parse(read_text(kGoldens + "/forms.json", 1 << 20, FileOwner::User));
+  json file = forms["vocabularies"]["pieces"];
+  file["model"]["byte_fallback"] = true;
   const TemporaryFolder folder;
-  const std::vector<std::string> lines = sentences(5, 400);
-  write_file(folder / "tokenizer.model", train_pieces(lines, {.size = 310, .lossless = true}));
-  const auto tokenizer = open_hub_tokenizer(folder / "");
-  const Pieces pieces(folder / "tokenizer.model");
-  std::vector<int32_t> wanted = pieces.encode(lines[0]);
-  EXPECT_EQ(tokenizer->encode(lines[0]), wanted);
+  const std::string text = "It's  caf\xc3\xa9, \xf0\x9f\x98\x80 it";
+  write_file(folder / "tokenizer.json", file.dump());
+  const auto first = open_hub_tokenizer(folder / "");  // whose decoder leaves bytes as words
+  EXPECT_EQ(first->decode(first->encode("ts x")), "ts x");
+  write_file(folder / "tokenizer_config.json", R"({"tokenizer_class": "LlamaTokenizer"})");
+  const auto llama = open_hub_tokenizer(folder / "");
+  EXPECT_EQ(llama->decode(llama->encode(text)), text);
+  EXPECT_EQ(llama->decode_shown(llama->encode("<s>a</s> b")), "a b");
+}
+
+// A folder with a SentencePiece model alone: what the model gives, after <s>.
+class PiecesOfAFolder : public testing::Test {
+ protected:
+  TemporaryFolder folder_;
+  std::vector<std::string> lines_ = sentences(5, 400);
+  std::string model_ = train_pieces(lines_, {.size = 310, .lossless = true});
+
+  void SetUp() override { write_file(folder_ / "tokenizer.model", model_); }
+  std::unique_ptr<Tokenizer> with(const std::string& settings) {
+    write_file(folder_ / "tokenizer_config.json", settings);
+    return open_hub_tokenizer(folder_ / "");
+  }
+};
+
+TEST_F(PiecesOfAFolder, BeginWithTheirToken) {
+  const auto tokenizer = open_hub_tokenizer(folder_ / "");
+  const Pieces pieces(folder_ / "tokenizer.model");
+  std::vector<int32_t> wanted = pieces.encode(lines_[0]);
+  EXPECT_EQ(tokenizer->encode(lines_[0]), wanted);
   wanted.insert(wanted.begin(), pieces.begin());
-  EXPECT_EQ(tokenizer->encode_whole(lines[0]), wanted);
-  EXPECT_EQ(tokenizer->encode("<s>" + lines[0]), wanted) << "found in the text as well";
-  EXPECT_EQ(tokenizer->decode_shown(wanted), lines[0]);
+  EXPECT_EQ(tokenizer->encode_whole(lines_[0]), wanted);
+  EXPECT_EQ(tokenizer->encode("<s>" + lines_[0]), wanted) << "found in the text as well";
+  EXPECT_EQ(tokenizer->decode_shown(wanted), lines_[0]);
+}
+
+// As LlamaTokenizer of transformers has it: a space before the text, or before each stretch.
+TEST_F(PiecesOfAFolder, OfLlamaGetTheirSpacesAsTheFolderSays) {
+  const auto behind = [&](const std::string& more) {
+    const auto tokenizer = with(R"({"tokenizer_class": "LlamaTokenizerFast")" + more + "}");
+    std::vector<int32_t> ids = tokenizer->encode("</s>" + lines_[0]);
+    ids.erase(ids.begin());
+    return std::pair(ids, tokenizer->encode(lines_[0]));
+  };
+  const auto [legacy, legacy_alone] = behind(R"(, "legacy": true)");
+  EXPECT_EQ(legacy, legacy_alone);
+  const auto [first, first_alone] = behind(R"(, "legacy": false)");
+  EXPECT_EQ(first_alone, legacy_alone);
+  EXPECT_NE(first, first_alone);
+  const auto [never, never_alone] = behind(R"(, "legacy": false, "add_prefix_space": false)");
+  EXPECT_EQ(never, never_alone);
+  EXPECT_EQ(never, first);
+  const std::string other = R"({"tokenizer_class": "XGLMTokenizer", "legacy": false})";
+  expect_error(ErrorKind::Input, {"tokenizer_config.json", "\"legacy\" is false"},
+               [&] { (void)with(other); });
+}
+
+TEST_F(PiecesOfAFolder, EndAndBeginAsTheFolderSays) {
+  const auto whole = [&](const std::string& more) {
+    return with(R"({"tokenizer_class": "LlamaTokenizer")" + more + "}")->encode_whole(lines_[0]);
+  };
+  EXPECT_EQ(whole("").front(), 2);
+  EXPECT_NE(whole(R"(, "add_bos_token": false)").front(), 2);
+  EXPECT_EQ(whole(R"(, "add_eos_token": true)").back(), 3);
 }
 
 }  // namespace
