@@ -1,4 +1,6 @@
 // kernels/cuda/image/library_convolution.cpp -- convolutions turned into cuDNN's.
+#include <limits>
+
 #include "kernels/cuda/image/convolution_way.h"
 #include "kernels/cuda/image/cudnn_convolution.h"
 #include "kernels/cuda/image/filter_layout.h"
@@ -27,6 +29,15 @@ Convolution convolution_of(const ConvolutionShape& shape) {
           .groups = shape.groups};
 }
 
+// cuDNN's 4-d descriptors take no more, and our own kernel would take hours for so many.
+void require_few_elements(const ConvolutionShape& shape) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  if (shape.x.elements() <= kMost && shape.y.elements() <= kMost) return;
+  fail_input("a convolution from " + shape.x.text() + " to " + shape.y.text() +
+             " has more elements than cuDNN takes in one tensor, " + std::to_string(kMost) +
+             ": make pipeline.micro_batch_size smaller");
+}
+
 // Its fused bias and activation are not used: whether it takes a combination is not known before it
 // runs, and what follows most convolutions is a batch norm.
 class LibraryConvolutions final : public ConvolutionWay {
@@ -37,6 +48,7 @@ class LibraryConvolutions final : public ConvolutionWay {
     const Window& window = shape.window;
     const bool symmetric =
         window.pad_top == window.pad_bottom && window.pad_left == window.pad_right;
+    if (symmetric) require_few_elements(shape);
     return symmetric && library_.supports(convolution_of(shape));
   }
   void forward(const Tensor& y, const Tensor& x, Weight& w,
