@@ -182,7 +182,7 @@ void Rounds::look(const Form& form, const Share& share, int count, const Choose&
   for (int64_t r = first_row(); r < last; ++r) {
     if (share.wanted[static_cast<size_t>(r)] == 0) continue;
     const Row& row = share.rows[static_cast<size_t>(r)];
-    std::vector<NextWord> chosen = choose(logits_of(form, r - first_row(), row), row.draw);
+    std::vector<NextWord> chosen = choose(logits_of(form, r - first_row(), row), row);
     chosen.resize(static_cast<size_t>(count), {0, -std::numeric_limits<double>::infinity()});
     double* to = found.data() + r * count * 2;
     for (const NextWord& candidate : chosen) {

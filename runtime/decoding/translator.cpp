@@ -79,7 +79,7 @@ std::vector<std::string> Translator::translate(const std::vector<std::string>& s
                              .begin = pieces_.begin(),
                              .end = pieces_.end()};
   const int count = 2 * options_.beams;
-  const auto best = [count](std::span<const float> logits, double) {
+  const auto best = [count](std::span<const float> logits, const Row&) {
     return best_candidates(logits, count);
   };
   for (;;) {

@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/distributed/job.h"
+#include "tests/distributed/tuned.h"
 #include "tests/support/temporary_folder.h"
 
 namespace penstock {
@@ -154,6 +157,81 @@ TEST_F(Generation, WritesWordPieces) {
   EXPECT_THAT(one, testing::StartsWith("ap  bq"));
   EXPECT_THAT(one, HasSubstr("----\ndr\nes"));
   EXPECT_EQ(text(2, "--stages 2 " + how), one);
+}
+
+// tests/distributed/tuned, a folder that has learnt to end its answers.
+class GenerationOfAFolder : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::copy(PENSTOCK_TUNED, folder_);
+    says(R"({"do_sample": false})");
+  }
+  void says(const std::string& json) { (void)scratch_.write("model/generation_config.json", json); }
+  // What goes to standard output; errors_ has the rest.
+  std::string text(int ranks, const std::string& options) {
+    const std::string command =
+        "generate --model.from " + folder_ + " --model.context 48 " + options + " 2>" + errors_;
+    return (ranks == 1 ? run_alone(command + " | cat") : run_penstock(ranks, command + " | cat"))
+        .output;
+  }
+  TemporaryFolder scratch_;
+  std::string folder_ = scratch_ / "model";
+  std::string errors_ = scratch_ / "errors";
+};
+
+// It once wrote "After one comes two. three. four. ..." to the last of the tokens asked for.
+TEST_F(GenerationOfAFolder, EndsATextWhereTheTokenizerSaysThatTextsEnd) {
+  EXPECT_EQ(text(1, "--prompt 'After one comes'"), "After one comes two.\n");
+  EXPECT_EQ(text(1, "--prompt 'After one comes' --keep-special"), "After one comes two.<|end|>\n");
+  const std::string many =
+      "--micro-batch-size 2 --prompt 'After one comes' --prompt 'After six comes' --prompt "
+      "'After nine comes' --prompt 'After two comes' --prompt 'After ten comes'";
+  const std::string wanted =
+      "After one comes two.\n----\nAfter six comes seven.\n----\nAfter nine comes ten.\n----\n"
+      "After two comes three.\n----\nAfter ten comes eleven.\n";
+  EXPECT_EQ(text(1, many), wanted);
+  EXPECT_EQ(text(3, many), wanted);
+  EXPECT_EQ(text(2, "--replicas 2 " + many), wanted);
+  EXPECT_EQ(text(1, "--cache off " + many), wanted);
+}
+
+// 46 is the point: one id or several.
+TEST_F(GenerationOfAFolder, EndsATextWhereTheFolderSaysAndSaysSo) {
+  const auto point = [&] {
+    const auto vocabulary = nlohmann::json::parse(read_file(folder_ + "/tokenizer.json"));
+    return vocabulary.at("model").at("vocab").at(".").get<int>();
+  }();
+  for (const std::string& ends : {std::to_string(point), "[0, " + std::to_string(point) + "]"}) {
+    says("{\"temperature\": 0.0, \"top_k\": 3, \"eos_token_id\": " + ends + "}");
+    EXPECT_EQ(text(1, "--prompt 'After one comes'"), "After one comes two\n");
+    EXPECT_EQ(text(1, "--prompt 'After one comes' --keep-special"), "After one comes two.\n");
+    const std::string said = read_file(errors_);
+    EXPECT_THAT(said, HasSubstr("model/generation_config.json says: temperature 0, top-k 3; a text "
+                                "also ends with token " +
+                                std::to_string(point) + " (.)\n"));
+  }
+  EXPECT_EQ(text(1, "--temperature 0 --top-k 2 --prompt 'After one comes'"),
+            "After one comes two\n");
+  EXPECT_THAT(read_file(errors_), HasSubstr("says: a text also ends"));
+}
+
+TEST_F(GenerationOfAFolder, EndsATextBeforeWordsOfTheUser) {
+  EXPECT_EQ(text(1, "--prompt 'After one comes' --stop wo --stop nothing"), "After one comes t\n");
+  EXPECT_EQ(text(2, "--prompt 'After one comes' --stop After"), "After one comes two.\n")
+      << "a prompt may have them";
+  EXPECT_EQ(text(1, "--prompt 'After one comes' --stop ''"), "");
+  EXPECT_THAT(read_file(errors_), HasSubstr("--stop needs the text"));
+}
+
+// So much that only what was not there yet is left.
+TEST_F(GenerationOfAFolder, MakesLessProbableWhatIsThere) {
+  says(R"({"do_sample": false, "repetition_penalty": 1e6})");
+  const std::string prompt = "two. After two comes three. After two comes";
+  const std::string how = "--tokens 12 --prompt '" + prompt + "' ";
+  EXPECT_EQ(text(1, how), prompt + " fourteen six one seven eight five\n");
+  EXPECT_THAT(read_file(errors_), HasSubstr("temperature 0, repetition penalty 1000000\n"));
+  EXPECT_EQ(text(3, how), prompt + " fourteen six one seven eight five\n");
+  EXPECT_EQ(text(1, how + "--repetition-penalty 1"), prompt + " fourteen six one seven seven.\n");
 }
 
 // A translation: letters to other letters, in the same order, some sentences longer than others.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "launch/program/commands/commands.h"
+#include "launch/program/commands/generation_defaults.h"
 #include "launch/program/help/command_form.h"
 #include "runtime/decoding/generator.h"
 #include "runtime/decoding/translator.h"
@@ -19,7 +20,9 @@ struct UseOptions {
   bool cache = true;  // Rounds
   TranslationOptions translation;
   GenerationOptions generation;
-  std::vector<std::string> prompts;
+  SamplingAsked sampling;
+  std::vector<std::string> prompts, stops;
+  bool keep_special = false;
   Arguments rest;  // the run file and its keys
 };
 
