@@ -230,8 +230,9 @@ stages and replicas will do, and gives the same text.
 )",
       .closing =
           R"(A text ends after --tokens, with the tokenizer's end-of-text token, or with one that the folder's
-generation_config.json names. --seed S is that of the draws, with the number of the text and of the token [run.seed]. The network
-sees model.context tokens: of a longer prompt, or once the text is longer, the last ones.
+generation_config.json names. --seed S is that of the draws, with the number of the text and of the
+token [run.seed]. The network sees model.context tokens: of a longer prompt, or once the text is
+longer, the last ones.
 )",
       .needs_ranks = true};
   return form;

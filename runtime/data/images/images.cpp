@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/error.h"
+#include "runtime/data/images/folder_note.h"
 #include "runtime/data/images/jpeg.h"
 #include "runtime/data/images/png.h"
 #include "runtime/data/share.h"
@@ -142,18 +143,20 @@ Datasets open_images(const DataConfig& config, const Shape& image, const Warn& w
   };
   const auto train = make(open(config.train), true);
   sets.train = train;
-  sets.note = note_on(train->folder());
+  sets.note = folder_note(train->folder());
+  if (const std::string held = note_on(train->folder()); !held.empty()) sets.note += "\n" + held;
   sets.labels = train->folder().classes;
   sets.classes = static_cast<int64_t>(sets.labels.size());
   if (config.validation.empty()) return sets;
 
   ImageFolder validation = open(config.validation);
   if (validation.classes != sets.labels) {
-    fail_input("the classes of " + config.train + " (" + std::to_string(sets.classes) + ", from '" +
-               sets.labels.front() + "' on) and of " + config.validation + " (" +
-               std::to_string(validation.classes.size()) + ", from '" + validation.classes.front() +
-               "' on) are not the same");
+    fail_input("the classes of " + config.train + " (" + std::to_string(sets.classes) + ": " +
+               class_list(sets.labels) + ") and of " + config.validation + " (" +
+               std::to_string(validation.classes.size()) + ": " + class_list(validation.classes) +
+               ") are not the same");
   }
+  sets.note += "\n" + folder_note(validation);
   sets.validation = make(std::move(validation), false);
   return sets;
 }
