@@ -311,6 +311,22 @@ TEST_F(TranslationOfText, IsTheSameWithAndWithoutTheCacheOnAnyNumberOfStages) {
   }
 }
 
+// Line n of the answer is that of line n: once a network made up something for an empty line.
+TEST_F(TranslationOfText, OfABlankLineIsAnEmptyOne) {
+  // One that has learnt nothing makes up words for whatever it is given.
+  const JobResult job = run_penstock(1, "train " + scratch_ / "run.toml" + " --data.train '" +
+                                            scratch_ / "text.{language}" + "' --steps 1 " +
+                                            "--overwrite --out " + scratch_ / "run");
+  ASSERT_EQ(job.exit_code, 0) << job.output;
+  const std::string full = translated(1, "< " + scratch_.write("full", "a b c\nh g f e\n"));
+  const size_t end = full.find('\n') + 1;
+  const std::string gaps = scratch_.write("gaps", "\na b c\n\n \t\r\nh g f e\n\n");
+  const std::string wanted = "\n" + full.substr(0, end) + "\n\n" + full.substr(end) + "\n";
+  EXPECT_EQ(translated(1, "< " + gaps), wanted);
+  EXPECT_EQ(translated(2, "< " + gaps), wanted);
+  EXPECT_EQ(translated(1, "< " + scratch_.write("blank", "\n\n")), "\n\n");
+}
+
 TEST_F(TranslationOfText, NeedsNoTextButItsRunDirectory) {
   const std::string sentences = scratch_.write("in", "a\nb c\n");
   const std::string before = translated(1, "< " + sentences);

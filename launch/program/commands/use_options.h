@@ -1,4 +1,4 @@
-// launch/program/commands/use_options.h -- what `eval`, `translate` and `generate` take beside the
+// launch/program/commands/use_options.h -- what commands that use a trained network take beside the
 // keys of the run file.
 #pragma once
 
@@ -17,6 +17,7 @@ struct UseOptions {
   std::string checkpoint;  // empty: the newest of run.out
   std::string reference;
   bool json = false;
+  bool confusion = false;
   bool cache = true;  // Rounds
   TranslationOptions translation;
   GenerationOptions generation;
