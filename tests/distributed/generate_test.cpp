@@ -234,6 +234,85 @@ TEST_F(GenerationOfAFolder, MakesLessProbableWhatIsThere) {
   EXPECT_EQ(text(1, how + "--repetition-penalty 1"), prompt + " fourteen six one seven seven.\n");
 }
 
+// The template of the folder writes <|user|>...<|end|><|assistant|>, and of an answer ...<|end|>.
+TEST_F(GenerationOfAFolder, AnswersInAConversation) {
+  // What stands behind a prompt that is the conversation itself.
+  const auto answer_to = [&](const std::string& written) {
+    const std::string all = text(1, "--keep-special --tokens 12 --prompt '" + written + "'");
+    EXPECT_TRUE(all.starts_with(written)) << all;
+    const std::string answer = all.substr(std::min(written.size(), all.size()));
+    return answer.substr(0, answer.find("<|end|>")) + "\n";
+  };
+  const std::string one = answer_to("<|user|>After one comes<|end|><|assistant|>");
+  const std::string two =
+      answer_to("<|system|>Count.<|end|><|user|>After two comes<|end|><|assistant|>");
+  const std::string how = "--chat --tokens 12 ";
+  EXPECT_EQ(text(1, how + "--prompt 'After one comes'"), one);
+  EXPECT_EQ(text(3, how + "--prompt 'After one comes'"), one);
+  EXPECT_EQ(text(1, how + "< " + scratch_.write("lines", "After one comes\n")), one);
+  EXPECT_EQ(text(1, how + "--system Count. --prompt 'After two comes'"), two);
+  const std::string user = R"({"role": "user", "content": "After two comes"})";
+  const std::string list = R"([{"role": "system", "content": "Count."}, )" + user + "]";
+  for (const std::string& json : {list, R"({"messages": )" + list + "}"}) {
+    const std::string file = scratch_.write("messages.json", json);
+    EXPECT_EQ(text(1, how + "--messages " + file), two) << json;
+    EXPECT_EQ(text(2, how + "--messages " + file), two) << json;
+  }
+  const std::string alone = scratch_.write("alone.json", "[" + user + "]");
+  EXPECT_EQ(text(1, how + "--system Count. --messages " + alone + " --messages " + alone),
+            two + "----\n" + two);
+}
+
+// A folder need not name what ends a turn: the template does.
+TEST_F(GenerationOfAFolder, EndsATurnAsItsTemplateDoes) {
+  auto settings = nlohmann::json::parse(read_file(folder_ + "/tokenizer_config.json"));
+  const std::string answer = text(1, "--chat --prompt 'After one comes' --keep-special");
+  EXPECT_TRUE(answer.ends_with("<|end|>\n")) << answer;
+  settings["eos_token"] = "<|user|>";
+  (void)scratch_.write("model/tokenizer_config.json", settings.dump());
+  EXPECT_EQ(text(1, "--chat --prompt 'After one comes' --keep-special"), answer);
+}
+
+// On a terminal: each turn knows those before.
+TEST_F(GenerationOfAFolder, ConversesOnATerminal) {
+  const std::string first = text(1, "--chat --prompt 'After one comes'");
+  const std::string said = first.substr(0, first.size() - 1);
+  const std::string turns = scratch_.write(
+      "turns.json", nlohmann::json{{{"role", "user"}, {"content", "After one comes"}},
+                                   {{"role", "assistant"}, {"content", said}},
+                                   {{"role", "user"}, {"content", "After two comes"}}}
+                        .dump());
+  const std::string second = text(1, "--chat --messages " + turns);
+  const JobResult job = run_words(
+      "printf 'After one comes\\nAfter two comes\\n\\004' | script -qec '" + penstock_program() +
+          " generate --chat --model.context 48 "
+          "--model.from " +
+          folder_ + "' /dev/null | tr -d '\\r'",
+      60);
+  EXPECT_THAT(job.output, HasSubstr("> " + first + "> " + second + "> "));
+}
+
+TEST_F(GenerationOfAFolder, RefusesWhatIsNoConversation) {
+  const auto refused = [&](const std::string& options, const std::string& says) {
+    EXPECT_EQ(text(1, options), "");
+    EXPECT_THAT(read_file(errors_), HasSubstr(says));
+  };
+  const auto file = [&](const std::string& json) {
+    return "--chat --messages " + scratch_.write("bad.json", json);
+  };
+  refused("--system x --prompt y", "add --chat");
+  refused("--prompt y " + file("[]"), "leave one out");
+  refused(file("[]"), "bad.json has no list of \"messages\"");
+  refused(file(R"([{"role": "user"}])"), "bad.json: message 1 has no \"content\"");
+  refused(file(R"([{"role": "user", "content": "x", "tool_calls": []}])"), "\"tool_calls\"");
+  refused(file(R"([{"role": "assistant", "content": "x"}])"), "nothing to answer");
+  refused("--system a " +
+              file(R"([{"role": "system", "content": "x"}, {"role": "user", "content": ""}])"),
+          "--system is another");
+  (void)scratch_.write("model/tokenizer_config.json", R"({"eos_token": "<|end|>"})");
+  refused("--chat --prompt x", "model has no chat template");
+}
+
 // A translation: letters to other letters, in the same order, some sentences longer than others.
 class TranslationOfText : public Generation {
  protected:

@@ -136,7 +136,7 @@ std::string answers_text(const AnswerScores& scores) {
   return text;
 }
 
-std::vector<std::vector<double>> rows_of(const std::vector<double>& counts, size_t columns) {
+std::vector<std::vector<double>> matrix_of(const std::vector<double>& counts, size_t columns) {
   std::vector<std::vector<double>> rows;
   for (auto row = counts.begin(); row != counts.end(); row += static_cast<ptrdiff_t>(columns)) {
     rows.emplace_back(row, row + static_cast<ptrdiff_t>(columns));
@@ -154,7 +154,7 @@ std::string as_json(const EvalResult& all) {
   if (all.classes == 0 || all.classes >= kFewestForTopFive) json["top_5"] = result.top_five();
   if (!result.confusion.empty()) {
     json["classes"] = all.class_names;
-    json["confusion"] = rows_of(result.confusion, static_cast<size_t>(all.classes));
+    json["confusion"] = matrix_of(result.confusion, static_cast<size_t>(all.classes));
   }
   for (const PairScore& score : all.translations) json["bleu"][score.pair] = score.bleu.score();
   if (!all.translations.empty()) json["bleu_signature"] = bleu_signature(kVersion);

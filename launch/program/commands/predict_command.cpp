@@ -36,7 +36,7 @@ std::vector<std::string> take_files(Arguments& arguments) {
 }
 
 // By label; numbers where the run has kept no names.
-std::vector<std::string> names_of(const std::string& run_directory, int64_t classes) {
+std::vector<std::string> names_by_label(const std::string& run_directory, int64_t classes) {
   std::vector<std::string> names = read_classes(run_directory);
   if (names.empty()) {
     for (int64_t c = 0; c < classes; ++c) names.push_back(std::to_string(c));
@@ -109,7 +109,7 @@ void predict(const TrainedRun& run, const UseOptions& options,
   ImageClasses classes(run.config, *run.pipeline, run.blueprint->model, input.shape, *run.network,
                        *run.device);
   (void)on_first_rank(run.network->world(), [&] {
-    names = names_of(run.config.run.out, classes.classes());
+    names = names_by_label(run.config.run.out, classes.classes());
     return std::string();
   });
   Predictions predictions(files, names, options.json);

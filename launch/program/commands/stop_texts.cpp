@@ -15,7 +15,7 @@ size_t first_stop(std::string_view text, std::span<const std::string> stops) {
 }
 
 // The bytes at the end of the text with which `stop` begins.
-size_t begun(std::string_view text, std::string_view stop) {
+size_t length_begun(std::string_view text, std::string_view stop) {
   for (size_t n = std::min(text.size(), stop.size() - 1); n > 0; --n) {
     if (text.ends_with(stop.substr(0, n))) return n;
   }
@@ -33,7 +33,7 @@ size_t bytes_to_show(std::string_view text, std::span<const std::string> stops, 
   if (done || end < text.size()) return end;
   while (text.ends_with(kReplacement)) text.remove_suffix(kReplacement.size());
   size_t held = 0;
-  for (const std::string& stop : stops) held = std::max(held, begun(text, stop));
+  for (const std::string& stop : stops) held = std::max(held, length_begun(text, stop));
   return text.size() - held;
 }
 

@@ -24,7 +24,10 @@ struct UseOptions {
   SamplingAsked sampling;
   std::vector<std::string> prompts, stops;
   bool keep_special = false;
-  Arguments rest;  // the run file and its keys
+  bool chat = false;                  // prompts are what a user says
+  std::string system;                 // chat
+  std::vector<std::string> messages;  // chat: files
+  Arguments rest;                     // the run file and its keys
 };
 
 // Options that several of them have; they fill `use` in.

@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-std::string joined(const std::vector<std::string>& parts) {
+std::string listed_parts(const std::vector<std::string>& parts) {
   std::string all;
   for (const std::string& part : parts) all += (all.empty() ? "" : ", ") + part;
   return all;
@@ -19,7 +19,7 @@ std::string counted(int64_t count, const std::string& one, const std::string& ma
 }  // namespace
 
 std::string class_list(const std::vector<std::string>& classes, size_t most) {
-  if (classes.size() <= most) return joined(classes);
+  if (classes.size() <= most) return listed_parts(classes);
   return classes.front() + " to " + classes.back();
 }
 
@@ -39,7 +39,7 @@ std::string not_read(const PassedOver& files) {
   }
   if (others > 0) parts.push_back(std::to_string(others) + " of other endings");
   if (files.hidden > 0) parts.push_back(std::to_string(files.hidden) + " hidden");
-  return joined(parts);
+  return listed_parts(parts);
 }
 
 std::string folder_note(const ImageFolder& folder) {
@@ -55,7 +55,7 @@ std::string folder_note(const ImageFolder& folder) {
   for (const auto& [name, count] : over.folders) {
     folders.push_back(name + (count > 1 ? " (" + std::to_string(count) + ")" : ""));
   }
-  add("folders passed over: ", joined(folders));
+  add("folders passed over: ", listed_parts(folders));
   add("folders without a JPEG or PNG, which are no classes: ", class_list(over.bare));
   return note;
 }
