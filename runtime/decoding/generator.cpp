@@ -50,9 +50,12 @@ Generator::Generator(const Config& config, const GenerationOptions& options, int
       rounds_(rounds),
       context_(config.model.context),
       seed_(config.run.seed),
-      choose_([how = options.sampling, vocabulary](std::span<const float> logits, double draw) {
-        const auto known = std::min(logits.size(), static_cast<size_t>(vocabulary));
-        return std::vector<NextWord>{{sample(logits.first(known), how, draw), 0.0}};
+      choose_([how = options.sampling, vocabulary](std::span<const float> logits, const Row& row) {
+        logits = logits.first(std::min(logits.size(), static_cast<size_t>(vocabulary)));
+        const double penalty = how.repetition_penalty;
+        if (penalty == 1.0) return std::vector<NextWord>{{sample(logits, how, row.draw), 0.0}};
+        const std::vector<float> changed = penalised(logits, row.words, penalty);
+        return std::vector<NextWord>{{sample(changed, how, row.draw), 0.0}};
       }) {
   check(options_);
 }
@@ -63,12 +66,19 @@ double Generator::draw(size_t sample, size_t position) const {
   return static_cast<double>(bits) * 0x1p-53;
 }
 
+bool Generator::has_ended(const Tokens& tokens, size_t added, const IsOver& is_over) const {
+  if (static_cast<int64_t>(added) == options_.tokens) return true;
+  if (std::ranges::find(options_.ends, tokens.back()) != options_.ends.end()) return true;
+  return is_over && is_over(tokens, added);
+}
+
 std::span<const int32_t> Generator::window(const Tokens& tokens) const {
   return std::span(tokens).last(std::min(tokens.size(), static_cast<size_t>(context_)));
 }
 
 // As many samples at a time as a round has rows for; the next one starts where one has ended.
-int64_t Generator::generate(const std::vector<Tokens>& prompts, const Show& show) {
+int64_t Generator::generate(const std::vector<Tokens>& prompts, const Show& show,
+                            const IsOver& is_over) {
   std::vector<Tokens> samples;
   for (const Tokens& prompt : prompts) {
     samples.insert(samples.end(), static_cast<size_t>(options_.samples), prompt);
@@ -78,9 +88,8 @@ int64_t Generator::generate(const std::vector<Tokens>& prompts, const Show& show
   Places places = rounds_.places(1);
   size_t started = 0;
   int64_t added = 0;
-  const auto wanted = [&](size_t sample) {
-    return prompts[sample / static_cast<size_t>(options_.samples)].size() +
-           static_cast<size_t>(options_.tokens);
+  const auto prompt_size = [&](size_t sample) {
+    return prompts[sample / static_cast<size_t>(options_.samples)].size();
   };
   for (;;) {
     for (; started < samples.size() && places.any_free(); ++started) {
@@ -105,7 +114,8 @@ int64_t Generator::generate(const std::vector<Tokens>& prompts, const Show& show
     }
     added += std::ssize(growing);
     std::erase_if(growing, [&](const Growing& one) {
-      if (samples[one.sample].size() != wanted(one.sample)) return false;
+      const Tokens& tokens = samples[one.sample];
+      if (!has_ended(tokens, tokens.size() - prompt_size(one.sample), is_over)) return false;
       exit.note_done(one.sample);
       places.give_back(one.place);
       return true;

@@ -1,12 +1,12 @@
 #include "runtime/decoding/rounds.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "kernels/memory/host_memory.h"
 #include "kernels/ops/pointwise.h"
 #include "runtime/telemetry/units.h"
+#include "runtime/training/evaluation/evaluation.h"
 
 namespace penstock {
 namespace {
@@ -167,11 +167,7 @@ std::vector<float> Rounds::logits_of(const Form& form, int64_t row, const Row& c
   device_.pointwise().copy(wide, logits.view(place, {classes()}));
   std::vector<float> values(static_cast<size_t>(classes()));
   device_.copy_to_host(values.data(), wide, wide.size_bytes());
-  if (std::ranges::any_of(values, [](float value) { return std::isnan(value); })) {
-    fail_input(
-        "the network's logits are not numbers: its training has diverged, take an earlier "
-        "--checkpoint");
-  }
+  refuse_no_numbers(values);
   return values;
 }
 
@@ -182,7 +178,7 @@ void Rounds::look(const Form& form, const Share& share, int count, const Choose&
   for (int64_t r = first_row(); r < last; ++r) {
     if (share.wanted[static_cast<size_t>(r)] == 0) continue;
     const Row& row = share.rows[static_cast<size_t>(r)];
-    std::vector<NextWord> chosen = choose(logits_of(form, r - first_row(), row), row.draw);
+    std::vector<NextWord> chosen = choose(logits_of(form, r - first_row(), row), row);
     chosen.resize(static_cast<size_t>(count), {0, -std::numeric_limits<double>::infinity()});
     double* to = found.data() + r * count * 2;
     for (const NextWord& candidate : chosen) {

@@ -20,9 +20,9 @@ namespace penstock {
 
 class Rounds {
  public:
-  // From the logits of a row's next word, and its draw, to at most `count` words. Called where the
+  // From the logits of a row's next word, and the row, to at most `count` words. Called where the
   // logits are.
-  using Choose = std::function<std::vector<NextWord>(std::span<const float> logits, double draw)>;
+  using Choose = std::function<std::vector<NextWord>(std::span<const float> logits, const Row&)>;
 
   // `model` is the pipeline's, and ends in a ClassifierLoss. All must outlive this. `cache`: what
   // attention makes of a row is kept, so that one word more costs one position (not in networks of

@@ -30,6 +30,22 @@ void check(const SamplingOptions& options) {
   if (!(options.top_p > 0.0 && options.top_p <= 1.0)) {
     fail_input("--top-p must be above 0, and at most 1 (all words)");
   }
+  if (!(options.repetition_penalty > 0.0 && std::isfinite(options.repetition_penalty))) {
+    fail_input("--repetition-penalty must be above 0 (1: none)");
+  }
+}
+
+std::vector<float> penalised(std::span<const float> logits, std::span<const int32_t> words,
+                             double penalty) {
+  std::vector<float> changed(logits.begin(), logits.end());
+  const auto by = static_cast<float>(penalty);
+  for (const int32_t word : words) {
+    if (word < 0 || word >= std::ssize(logits)) continue;
+    // Of the logit that came in: a word that is there twice is made less probable once.
+    const float logit = logits[static_cast<size_t>(word)];
+    changed[static_cast<size_t>(word)] = logit < 0 ? logit * by : logit / by;
+  }
+  return changed;
 }
 
 std::vector<int32_t> most_probable(std::span<const float> logits, size_t n) {

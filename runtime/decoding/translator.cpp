@@ -27,6 +27,10 @@ int32_t tag_of(const Config& config, const std::string& target, const Pieces& pi
   return pieces.find("<2" + wanted + ">").value_or(-1);
 }
 
+bool is_blank(const std::string& sentence) {
+  return sentence.find_first_not_of(" \t\r\n\v\f") == std::string::npos;
+}
+
 // A sentence on its way.
 struct Job {
   size_t number;  // among the sentences
@@ -79,12 +83,19 @@ std::vector<std::string> Translator::translate(const std::vector<std::string>& s
                              .begin = pieces_.begin(),
                              .end = pieces_.end()};
   const int count = 2 * options_.beams;
-  const auto best = [count](std::span<const float> logits, double) {
+  const auto best = [count](std::span<const float> logits, const Row&) {
     return best_candidates(logits, count);
+  };
+  const auto show_done = [&] {
+    for (; show && shown < done.size() && done[shown]; ++shown) show(translations[shown]);
   };
   for (;;) {
     const bool room = !rounds_.caches() || std::ssize(jobs) <= places.texts() / 2;
     while (room && started < sentences.size() && places.any_free()) {
+      if (is_blank(sentences[started])) {  // of which a network would make up something
+        done[started++] = true;
+        continue;
+      }
       jobs.push_back({started, places.take(), source_of(sentences[started]), BeamSearch(how)});
       ++started;
     }
@@ -100,7 +111,10 @@ std::vector<std::string> Translator::translate(const std::vector<std::string>& s
     }
     // Every rank learns from the answer whether there was anything to do.
     const auto candidates = rounds_.next(rows, count, best);
-    if (candidates.empty()) return translations;
+    if (candidates.empty()) {
+      show_done();
+      return translations;
+    }
     size_t at = 0;
     for (Job& job : jobs) {
       const size_t rows_of_job = job.search.rows().size();
@@ -115,7 +129,7 @@ std::vector<std::string> Translator::translate(const std::vector<std::string>& s
       places.give_back(job.place);
       return true;
     });
-    for (; show && shown < done.size() && done[shown]; ++shown) show(translations[shown]);
+    show_done();
   }
 }
 

@@ -24,9 +24,9 @@ class Translator {
   Translator(const Config& config, const TranslationOptions& options, Rounds& rounds);
 
   // Collective; the sentences of rank 0 count, and their translations are returned there, in order
-  // (elsewhere nothing). Sentences too long for the network lose their end; see cut(). `show` (may
-  // be empty) is given each translation on rank 0, in order, as soon as it and all before it are
-  // done.
+  // (elsewhere nothing). A blank one has an empty translation. Sentences too long for the network
+  // lose their end; see cut(). `show` (may be empty) is given each translation on rank 0, in order,
+  // as soon as it and all before it are done.
   using Show = std::function<void(const std::string& translation)>;
   [[nodiscard]] std::vector<std::string> translate(const std::vector<std::string>& sentences,
                                                    const Show& show = {});

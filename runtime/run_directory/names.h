@@ -1,6 +1,7 @@
 // runtime/run_directory/names.h -- what a run directory is made of (DESIGN, contract 7).
 //
 //   run.json       the identity of the run, how many attempts there were, sizes of its data
+//   classes.json   of images: what the classes are called, by label
 //   run.toml       the effective configuration, itself a run file; paths in it are relative to it
 //   run.lock       who writes here now
 //   log.txt, metrics.jsonl               appended to by every attempt
@@ -18,6 +19,7 @@
 namespace penstock {
 
 inline constexpr const char* kIdentityFile = "run.json";
+inline constexpr const char* kClassesFile = "classes.json";
 inline constexpr const char* kRunFile = "run.toml";
 inline constexpr const char* kLockFile = "run.lock";
 inline constexpr const char* kMetricsFile = "metrics.jsonl";

@@ -5,6 +5,7 @@
 
 #include "kernels/error.h"
 #include "runtime/comm/agreement.h"
+#include "runtime/data/images/folder_note.h"
 #include "runtime/data/text/vocabulary.h"
 #include "runtime/data/tuning/questions.h"
 
@@ -43,6 +44,17 @@ void check_vocabulary(const Config& config, int64_t of_data) {
              ": they do not belong together");
 }
 
+// The classes of a network of 10 that learns 2 would be counted among 10, and 12 do not fit.
+void check_classes(const Config& config, const Datasets& datasets) {
+  const int64_t of_model = config.model.classes;
+  if (datasets.labels.empty() || of_model == 0 || of_model == datasets.classes) return;
+  fail_input(config.data.train + " has " + std::to_string(datasets.classes) + " classes (" +
+             class_list(datasets.labels) +
+             "), and the network is made for model.classes = " + std::to_string(of_model) +
+             ": give model.classes = " + std::to_string(datasets.classes) +
+             " or 0, which takes those of the data");
+}
+
 // On the rank that reads, which may be any, and from its reading thread: one write keeps the line
 // whole among those of others.
 void warn_of_damage(const std::string& line) {
@@ -67,7 +79,9 @@ DataSource::DataSource(const Config& config, const ModelMaker& models, Collectiv
     datasets_ = open_datasets(config.data, shape_, config.run.seed, warn_of_damage);
     note_ = datasets_.note;
     questions_ = datasets_.questions;
+    class_names_ = datasets_.labels;
     check_vocabulary(config, datasets_.vocabulary);
+    check_classes(config, datasets_);
     return facts_of(datasets_);
   });
 }

@@ -30,6 +30,8 @@ class DataSource {
 
   [[nodiscard]] const DataFacts& facts() const { return facts_; }
   [[nodiscard]] const std::string& note() const { return note_; }  // on rank 0, see Datasets
+  // Of images, on rank 0: what the classes are called, by label.
+  [[nodiscard]] const std::vector<std::string>& class_names() const { return class_names_; }
   [[nodiscard]] int64_t mini_batch() const;  // samples of a step, over all replicas
   // With data.questions, on rank 0 and where the data are open; else null.
   [[nodiscard]] const Questions* questions() const { return questions_.get(); }
@@ -47,6 +49,7 @@ class DataSource {
   SampleShape shape_;
   DataFacts facts_;
   std::string note_;
+  std::vector<std::string> class_names_;
   Memory host_;        // of the batches, where the device computes in the host's memory
   Datasets datasets_;  // empty where nothing is read
   std::shared_ptr<const Questions> questions_;

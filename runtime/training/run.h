@@ -52,6 +52,10 @@ class Run {
 
   // What was learnt of the data when they were opened.
   [[nodiscard]] const DataFacts& facts() const { return source_.facts(); }
+  // On rank 0, of images; elsewhere nothing.
+  [[nodiscard]] const std::vector<std::string>& class_names() const {
+    return source_.class_names();
+  }
 
   // Collective; once. Trains to the last step, or to the first after which any rank is to stop,
   // saved and reported: RunSummary::stopped then says why. Returns the summary on rank 0 (elsewhere

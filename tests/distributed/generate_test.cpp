@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/distributed/job.h"
+#include "tests/distributed/tuned.h"
 #include "tests/support/temporary_folder.h"
 
 namespace penstock {
@@ -156,6 +159,160 @@ TEST_F(Generation, WritesWordPieces) {
   EXPECT_EQ(text(2, "--stages 2 " + how), one);
 }
 
+// tests/distributed/tuned, a folder that has learnt to end its answers.
+class GenerationOfAFolder : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::copy(PENSTOCK_TUNED, folder_);
+    says(R"({"do_sample": false})");
+  }
+  void says(const std::string& json) { (void)scratch_.write("model/generation_config.json", json); }
+  // What goes to standard output; errors_ has the rest.
+  std::string text(int ranks, const std::string& options) {
+    const std::string command =
+        "generate --model.from " + folder_ + " --model.context 48 " + options + " 2>" + errors_;
+    return (ranks == 1 ? run_alone(command + " | cat") : run_penstock(ranks, command + " | cat"))
+        .output;
+  }
+  TemporaryFolder scratch_;
+  std::string folder_ = scratch_ / "model";
+  std::string errors_ = scratch_ / "errors";
+};
+
+// It once wrote "After one comes two. three. four. ..." to the last of the tokens asked for.
+TEST_F(GenerationOfAFolder, EndsATextWhereTheTokenizerSaysThatTextsEnd) {
+  EXPECT_EQ(text(1, "--prompt 'After one comes'"), "After one comes two.\n");
+  EXPECT_EQ(text(1, "--prompt 'After one comes' --keep-special"), "After one comes two.<|end|>\n");
+  const std::string many =
+      "--micro-batch-size 2 --prompt 'After one comes' --prompt 'After six comes' --prompt "
+      "'After nine comes' --prompt 'After two comes' --prompt 'After ten comes'";
+  const std::string wanted =
+      "After one comes two.\n----\nAfter six comes seven.\n----\nAfter nine comes ten.\n----\n"
+      "After two comes three.\n----\nAfter ten comes eleven.\n";
+  EXPECT_EQ(text(1, many), wanted);
+  EXPECT_EQ(text(3, many), wanted);
+  EXPECT_EQ(text(2, "--replicas 2 " + many), wanted);
+  EXPECT_EQ(text(1, "--cache off " + many), wanted);
+}
+
+// 46 is the point: one id or several.
+TEST_F(GenerationOfAFolder, EndsATextWhereTheFolderSaysAndSaysSo) {
+  const auto point = [&] {
+    const auto vocabulary = nlohmann::json::parse(read_file(folder_ + "/tokenizer.json"));
+    return vocabulary.at("model").at("vocab").at(".").get<int>();
+  }();
+  for (const std::string& ends : {std::to_string(point), "[0, " + std::to_string(point) + "]"}) {
+    says("{\"temperature\": 0.0, \"top_k\": 3, \"eos_token_id\": " + ends + "}");
+    EXPECT_EQ(text(1, "--prompt 'After one comes'"), "After one comes two\n");
+    EXPECT_EQ(text(1, "--prompt 'After one comes' --keep-special"), "After one comes two.\n");
+    const std::string said = read_file(errors_);
+    EXPECT_THAT(said, HasSubstr("model/generation_config.json says: temperature 0, top-k 3; a text "
+                                "also ends with token " +
+                                std::to_string(point) + " (.)\n"));
+  }
+  EXPECT_EQ(text(1, "--temperature 0 --top-k 2 --prompt 'After one comes'"),
+            "After one comes two\n");
+  EXPECT_THAT(read_file(errors_), HasSubstr("says: a text also ends"));
+}
+
+TEST_F(GenerationOfAFolder, EndsATextBeforeWordsOfTheUser) {
+  EXPECT_EQ(text(1, "--prompt 'After one comes' --stop wo --stop nothing"), "After one comes t\n");
+  EXPECT_EQ(text(2, "--prompt 'After one comes' --stop After"), "After one comes two.\n")
+      << "a prompt may have them";
+  EXPECT_EQ(text(1, "--prompt 'After one comes' --stop ''"), "");
+  EXPECT_THAT(read_file(errors_), HasSubstr("--stop needs the text"));
+}
+
+// So much that only what was not there yet is left.
+TEST_F(GenerationOfAFolder, MakesLessProbableWhatIsThere) {
+  says(R"({"do_sample": false, "repetition_penalty": 1e6})");
+  const std::string prompt = "two. After two comes three. After two comes";
+  const std::string how = "--tokens 12 --prompt '" + prompt + "' ";
+  EXPECT_EQ(text(1, how), prompt + " fourteen six one seven eight five\n");
+  EXPECT_THAT(read_file(errors_), HasSubstr("temperature 0, repetition penalty 1000000\n"));
+  EXPECT_EQ(text(3, how), prompt + " fourteen six one seven eight five\n");
+  EXPECT_EQ(text(1, how + "--repetition-penalty 1"), prompt + " fourteen six one seven seven.\n");
+}
+
+// The template of the folder writes <|user|>...<|end|><|assistant|>, and of an answer ...<|end|>.
+TEST_F(GenerationOfAFolder, AnswersInAConversation) {
+  // What stands behind a prompt that is the conversation itself.
+  const auto answer_to = [&](const std::string& written) {
+    const std::string all = text(1, "--keep-special --tokens 12 --prompt '" + written + "'");
+    EXPECT_TRUE(all.starts_with(written)) << all;
+    const std::string answer = all.substr(std::min(written.size(), all.size()));
+    return answer.substr(0, answer.find("<|end|>")) + "\n";
+  };
+  const std::string one = answer_to("<|user|>After one comes<|end|><|assistant|>");
+  const std::string two =
+      answer_to("<|system|>Count.<|end|><|user|>After two comes<|end|><|assistant|>");
+  const std::string how = "--chat --tokens 12 ";
+  EXPECT_EQ(text(1, how + "--prompt 'After one comes'"), one);
+  EXPECT_EQ(text(3, how + "--prompt 'After one comes'"), one);
+  EXPECT_EQ(text(1, how + "< " + scratch_.write("lines", "After one comes\n")), one);
+  EXPECT_EQ(text(1, how + "--system Count. --prompt 'After two comes'"), two);
+  const std::string user = R"({"role": "user", "content": "After two comes"})";
+  const std::string list = R"([{"role": "system", "content": "Count."}, )" + user + "]";
+  for (const std::string& json : {list, R"({"messages": )" + list + "}"}) {
+    const std::string file = scratch_.write("messages.json", json);
+    EXPECT_EQ(text(1, how + "--messages " + file), two) << json;
+    EXPECT_EQ(text(2, how + "--messages " + file), two) << json;
+  }
+  const std::string alone = scratch_.write("alone.json", "[" + user + "]");
+  EXPECT_EQ(text(1, how + "--system Count. --messages " + alone + " --messages " + alone),
+            two + "----\n" + two);
+}
+
+// A folder need not name what ends a turn: the template does.
+TEST_F(GenerationOfAFolder, EndsATurnAsItsTemplateDoes) {
+  auto settings = nlohmann::json::parse(read_file(folder_ + "/tokenizer_config.json"));
+  const std::string answer = text(1, "--chat --prompt 'After one comes' --keep-special");
+  EXPECT_TRUE(answer.ends_with("<|end|>\n")) << answer;
+  settings["eos_token"] = "<|user|>";
+  (void)scratch_.write("model/tokenizer_config.json", settings.dump());
+  EXPECT_EQ(text(1, "--chat --prompt 'After one comes' --keep-special"), answer);
+}
+
+// On a terminal: each turn knows those before.
+TEST_F(GenerationOfAFolder, ConversesOnATerminal) {
+  const std::string first = text(1, "--chat --prompt 'After one comes'");
+  const std::string said = first.substr(0, first.size() - 1);
+  const std::string turns = scratch_.write(
+      "turns.json", nlohmann::json{{{"role", "user"}, {"content", "After one comes"}},
+                                   {{"role", "assistant"}, {"content", said}},
+                                   {{"role", "user"}, {"content", "After two comes"}}}
+                        .dump());
+  const std::string second = text(1, "--chat --messages " + turns);
+  const JobResult job = run_words(
+      "printf 'After one comes\\nAfter two comes\\n\\004' | script -qec '" + penstock_program() +
+          " generate --chat --model.context 48 "
+          "--model.from " +
+          folder_ + "' /dev/null | tr -d '\\r'",
+      60);
+  EXPECT_THAT(job.output, HasSubstr("> " + first + "> " + second + "> "));
+}
+
+TEST_F(GenerationOfAFolder, RefusesWhatIsNoConversation) {
+  const auto refused = [&](const std::string& options, const std::string& says) {
+    EXPECT_EQ(text(1, options), "");
+    EXPECT_THAT(read_file(errors_), HasSubstr(says));
+  };
+  const auto file = [&](const std::string& json) {
+    return "--chat --messages " + scratch_.write("bad.json", json);
+  };
+  refused("--system x --prompt y", "add --chat");
+  refused("--prompt y " + file("[]"), "leave one out");
+  refused(file("[]"), "bad.json has no list of \"messages\"");
+  refused(file(R"([{"role": "user"}])"), "bad.json: message 1 has no \"content\"");
+  refused(file(R"([{"role": "user", "content": "x", "tool_calls": []}])"), "\"tool_calls\"");
+  refused(file(R"([{"role": "assistant", "content": "x"}])"), "nothing to answer");
+  refused("--system a " +
+              file(R"([{"role": "system", "content": "x"}, {"role": "user", "content": ""}])"),
+          "--system is another");
+  (void)scratch_.write("model/tokenizer_config.json", R"({"eos_token": "<|end|>"})");
+  refused("--chat --prompt x", "model has no chat template");
+}
+
 // A translation: letters to other letters, in the same order, some sentences longer than others.
 class TranslationOfText : public Generation {
  protected:
@@ -231,6 +388,22 @@ TEST_F(TranslationOfText, IsTheSameWithAndWithoutTheCacheOnAnyNumberOfStages) {
           << beams << ", cache " << cache;
     }
   }
+}
+
+// Line n of the answer is that of line n: once a network made up something for an empty line.
+TEST_F(TranslationOfText, OfABlankLineIsAnEmptyOne) {
+  // One that has learnt nothing makes up words for whatever it is given.
+  const JobResult job = run_penstock(1, "train " + scratch_ / "run.toml" + " --data.train '" +
+                                            scratch_ / "text.{language}" + "' --steps 1 " +
+                                            "--overwrite --out " + scratch_ / "run");
+  ASSERT_EQ(job.exit_code, 0) << job.output;
+  const std::string full = translated(1, "< " + scratch_.write("full", "a b c\nh g f e\n"));
+  const size_t end = full.find('\n') + 1;
+  const std::string gaps = scratch_.write("gaps", "\na b c\n\n \t\r\nh g f e\n\n");
+  const std::string wanted = "\n" + full.substr(0, end) + "\n\n" + full.substr(end) + "\n";
+  EXPECT_EQ(translated(1, "< " + gaps), wanted);
+  EXPECT_EQ(translated(2, "< " + gaps), wanted);
+  EXPECT_EQ(translated(1, "< " + scratch_.write("blank", "\n\n")), "\n\n");
 }
 
 TEST_F(TranslationOfText, NeedsNoTextButItsRunDirectory) {

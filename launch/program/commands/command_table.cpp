@@ -51,6 +51,7 @@ constexpr Command kCommands[] = {
     {eval_form, eval_command_options, eval_command},
     {translate_form, translate_command_options, translate_command},
     {generate_form, generate_command_options, generate_command},
+    {predict_form, predict_command_options, predict_command},
     {plan_form, plan_command_options, nullptr, answer_plan},
     {profile_form, profile_command_options, profile_command},
     {sweep_form, sweep_command_options, nullptr, sweep_command},

@@ -20,6 +20,8 @@ int eval_command(Session& session, const Arguments& arguments, const ModelMaker&
 int translate_command(Session& session, const Arguments& arguments, const ModelMaker& models);
 // Texts that go on from prompts, to standard output.
 int generate_command(Session& session, const Arguments& arguments, const ModelMaker& models);
+// Which classes images are of, a line each, to standard output.
+int predict_command(Session& session, const Arguments& arguments, const ModelMaker& models);
 // Measures every layer and the links of a run, and writes the profile that `plan` reads.
 int profile_command(Session& session, const Arguments& arguments, const ModelMaker& models);
 int info_command(Session& session, const Arguments& arguments, const ModelMaker& models);
@@ -29,11 +31,13 @@ int info_command(Session& session, const Arguments& arguments, const ModelMaker&
 [[nodiscard]] const CommandForm& eval_form();
 [[nodiscard]] const CommandForm& translate_form();
 [[nodiscard]] const CommandForm& generate_form();
+[[nodiscard]] const CommandForm& predict_form();
 [[nodiscard]] const CommandForm& profile_form();
 [[nodiscard]] const CommandForm& info_form();
 [[nodiscard]] CommandOptions eval_command_options();
 [[nodiscard]] CommandOptions translate_command_options();
 [[nodiscard]] CommandOptions generate_command_options();
+[[nodiscard]] CommandOptions predict_command_options();
 [[nodiscard]] CommandOptions profile_command_options();
 
 }  // namespace penstock

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "launch/program/commands/commands.h"
+#include "launch/program/commands/confusion.h"
 #include "launch/program/failure.h"
 #include "launch/program/help/flag.h"
 #include "launch/program/output.h"
@@ -17,6 +18,7 @@
 #include "runtime/data/share.h"
 #include "runtime/data/text/text_file.h"
 #include "runtime/data/translation/language_pair.h"
+#include "runtime/layers/library/loss.h"
 #include "runtime/scores/bleu.h"
 #include "runtime/training/evaluation/answers.h"
 
@@ -77,7 +79,27 @@ struct EvalResult {
   Evaluation loss;
   std::vector<PairScore> translations;
   std::optional<AnswerScores> answers;
+  // Of a network that tells classes: how many, and their names by label where they are known.
+  int64_t classes = 0;
+  std::vector<std::string> class_names;
 };
+
+constexpr int64_t kFewestForTopFive = 6;  // of five or fewer each is among the five
+
+// Of a network that writes words; 0: it does.
+int64_t classes_of(const TrainedRun& run) {
+  const ModelInput& input = run.blueprint->input;
+  if (input.field == "tokens" || input.field == "source_tokens") return 0;
+  const auto* last = dynamic_cast<const ClassifierLoss*>(run.blueprint->model.layers.back().get());
+  return last == nullptr ? 0 : last->classes();
+}
+
+// By label; numbers where the data name none.
+std::vector<std::string> class_names(const TrainedRun& run, int64_t classes) {
+  std::vector<std::string> names = run.source->class_names();
+  for (int64_t c = std::ssize(names); c < classes; ++c) names.push_back(std::to_string(c));
+  return names;
+}
 
 double share_in(int64_t part, int64_t whole) {
   return static_cast<double>(part) / static_cast<double>(std::max<int64_t>(whole, 1));
@@ -114,24 +136,48 @@ std::string answers_text(const AnswerScores& scores) {
   return text;
 }
 
+std::vector<std::vector<double>> matrix_of(const std::vector<double>& counts, size_t columns) {
+  std::vector<std::vector<double>> rows;
+  for (auto row = counts.begin(); row != counts.end(); row += static_cast<ptrdiff_t>(columns)) {
+    rows.emplace_back(row, row + static_cast<ptrdiff_t>(columns));
+  }
+  return rows;
+}
+
 std::string as_json(const EvalResult& all) {
   const Evaluation& result = all.loss;
-  nlohmann::ordered_json json = {
-      {"checkpoint", all.checkpoint},    {"targets", result.sums.targets},
-      {"loss", result.sums.mean()},      {"perplexity", std::exp(result.sums.mean())},
-      {"top_1", result.sums.accuracy()}, {"top_5", result.top_five()}};
+  nlohmann::ordered_json json = {{"checkpoint", all.checkpoint},
+                                 {"targets", result.sums.targets},
+                                 {"loss", result.sums.mean()}};
+  if (all.classes == 0) json["perplexity"] = std::exp(result.sums.mean());
+  json["top_1"] = result.sums.accuracy();
+  if (all.classes == 0 || all.classes >= kFewestForTopFive) json["top_5"] = result.top_five();
+  if (!result.confusion.empty()) {
+    json["classes"] = all.class_names;
+    json["confusion"] = matrix_of(result.confusion, static_cast<size_t>(all.classes));
+  }
   for (const PairScore& score : all.translations) json["bleu"][score.pair] = score.bleu.score();
   if (!all.translations.empty()) json["bleu_signature"] = bleu_signature(kVersion);
   if (all.answers) add_answers(*all.answers, json);
-  return json.dump() + "\n";
+  constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
+  return json.dump(-1, ' ', false, kReplace) + "\n";
 }
 
 std::string as_text(const EvalResult& all) {
   const Evaluation& result = all.loss;
-  std::string text = fmt::format(
-      "{}: {:.0f} targets, loss {:.4f}, perplexity {:.3f}, top-1 {:.2f} %, top-5 {:.2f} %\n",
-      all.checkpoint, result.sums.targets, result.sums.mean(), std::exp(result.sums.mean()),
-      100.0 * result.sums.accuracy(), 100.0 * result.top_five());
+  const double accuracy = 100.0 * result.sums.accuracy();
+  const double top_five = 100.0 * result.top_five();
+  std::string text = fmt::format("{}: {:.0f} targets, loss {:.4f}", all.checkpoint,
+                                 result.sums.targets, result.sums.mean());
+  if (all.classes == 0) {
+    text += fmt::format(", perplexity {:.3f}, top-1 {:.2f} %, top-5 {:.2f} %\n",
+                        std::exp(result.sums.mean()), accuracy, top_five);
+  } else {
+    text += fmt::format(", accuracy {:.2f} %", accuracy);
+    if (all.classes >= kFewestForTopFive) text += fmt::format(", top-5 {:.2f} %", top_five);
+    text += "\n";
+  }
+  if (!result.confusion.empty()) text += confusion_text(all.class_names, result.confusion);
   for (const PairScore& score : all.translations) {
     text += fmt::format("BLEU {} {}\n", score.pair, score.bleu.text());
   }
@@ -144,7 +190,9 @@ void add_eval_options(CommandOptions& options, UseOptions& use) {
   add_checkpoint_option(options, use);
   add_beam_options(options, use);
   add_cache_option(options, use, "words");
-  options.add_options()("json", flag(use.json), "for programs");
+  options.add_options()("confusion", flag(use.confusion),
+                        "of a network that tells classes: which is taken for which")(
+      "json", flag(use.json), "for programs");
 }
 
 }  // namespace
@@ -160,8 +208,16 @@ int eval_command(Session& session, const Arguments& arguments, const ModelMaker&
     }
     EvalResult result;
     result.checkpoint = run.checkpoint;
+    result.classes = classes_of(run);
+    result.class_names = class_names(run, result.classes);
+    on_every_rank([&] {
+      if (options.confusion && result.classes == 0) {
+        fail_input("--confusion is for networks that tell classes, and this one writes words");
+      }
+    });
     result.loss = evaluate(run.config, *run.source, *run.pipeline, run.blueprint->model,
-                           {session, *run.network, run.grid, *run.device}, say);
+                           {session, *run.network, run.grid, *run.device}, say,
+                           options.confusion ? result.classes : 0);
     result.translations = translation_scores(run, options);
     result.answers = answer_scores(run, models, session, say);
     if (session.rank() == 0) write_answer((options.json ? as_json : as_text)(result));
@@ -175,11 +231,13 @@ const CommandForm& eval_form() {
       .operand = "RUNFILE.toml",
       .summary = "how good a trained network is, on the validation data",
       .about =
-          R"(Loss, perplexity, top-1 and top-5 accuracy of a trained network on data.validation; of a
-translation network also BLEU of its translations, for every language pair; of lines of JSON
-(data.kind = "jsonl") how many answers greedy choice writes exactly, and how often the right one of
-several choices is the most probable (acc) and the most probable by the character (acc_norm). The
-run file is best the run.toml of the run directory; any number of stages and replicas will do.
+          R"(Loss, perplexity, top-1 and top-5 accuracy of a trained network on data.validation; of a network
+that tells classes loss and accuracy (top-5 where there are more than five), and with --confusion
+which class is taken for which; of a translation network also BLEU of its translations, for every
+language pair; of lines of JSON (data.kind = "jsonl") how many answers greedy choice writes exactly,
+and how often the right one of several choices is the most probable (acc) and the most probable by
+the character (acc_norm). The run file is best the run.toml of the run directory; any number of
+stages and replicas will do.
 )",
       .needs_ranks = true};
   return form;

@@ -19,6 +19,7 @@
 #include "launch/program/start/data_places.h"
 #include "launch/program/start/rank_table.h"
 #include "launch/program/stopping/stop_requests.h"
+#include "runtime/run_directory/classes.h"
 #include "runtime/run_directory/names.h"
 #include "runtime/telemetry/reporter.h"
 #include "runtime/training/checkpoints/transfer.h"
@@ -48,6 +49,16 @@ void keep_sizes(const Run& run, RunDirectory* directory) {
                         .training_samples = facts.training_samples,
                         .validation_samples = facts.validation_samples};
   directory->keep(sizes);
+  if (!run.class_names().empty()) write_classes(directory->path(), run.class_names());
+}
+
+// Collective. A run that goes on has the classes that it began with.
+void check_kept_classes(Collective& world, const Run& run, const Preparation& made) {
+  if (made.to.resume_from.empty()) return;
+  (void)on_first_rank(world, [&] {
+    refuse_other_classes(made.to.path, run.class_names(), made.run.config.data.train);
+    return std::string();
+  });
 }
 
 // How to go on, on rank 0.
@@ -145,6 +156,7 @@ int train(Preparation& made, const Station& station, const ModelMaker& models, R
                        .resume_from = made.to.resume_from,
                        .drawn_up = drawn_up};
   Run run(order, station, reporter);
+  check_kept_classes(station.network.world(), run, made);
   begin(station.network.world(), config, made.to, reporter);
   keep_sizes(run, made.to.directory.get());
   const RunSummary summary = run.to_the_end();

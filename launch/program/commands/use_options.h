@@ -1,4 +1,4 @@
-// launch/program/commands/use_options.h -- what `eval`, `translate` and `generate` take beside the
+// launch/program/commands/use_options.h -- what commands that use a trained network take beside the
 // keys of the run file.
 #pragma once
 
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "launch/program/commands/commands.h"
+#include "launch/program/commands/generation_defaults.h"
 #include "launch/program/help/command_form.h"
 #include "runtime/decoding/generator.h"
 #include "runtime/decoding/translator.h"
@@ -16,11 +17,17 @@ struct UseOptions {
   std::string checkpoint;  // empty: the newest of run.out
   std::string reference;
   bool json = false;
+  bool confusion = false;
   bool cache = true;  // Rounds
   TranslationOptions translation;
   GenerationOptions generation;
-  std::vector<std::string> prompts;
-  Arguments rest;  // the run file and its keys
+  SamplingAsked sampling;
+  std::vector<std::string> prompts, stops;
+  bool keep_special = false;
+  bool chat = false;                  // prompts are what a user says
+  std::string system;                 // chat
+  std::vector<std::string> messages;  // chat: files
+  Arguments rest;                     // the run file and its keys
 };
 
 // Options that several of them have; they fill `use` in.

@@ -14,6 +14,7 @@
 #include "launch/program/start/data_places.h"
 #include "runtime/checkpoint/reader.h"
 #include "runtime/data/text/vocabulary.h"
+#include "runtime/run_directory/classes.h"
 #include "runtime/run_directory/contents.h"
 #include "runtime/training/checkpoints/from_folder.h"
 #include "runtime/training/checkpoints/trained_weights.h"
@@ -127,6 +128,12 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
       on_every_rank([&] { return plan_links(config.pipeline.link, choice.ranks, grid); });
   network = make_mpi_network(session, grid, links, watched_waits(config.run, nap));
   if (with_data) source = std::make_unique<DataSource>(config, models, network->world());
+  if (source && !config.run.out.empty()) {
+    (void)on_first_rank(network->world(), [&] {
+      refuse_other_classes(config.run.out, source->class_names(), config.data.train);
+      return std::string();
+    });
+  }
   blueprint = std::make_unique<Blueprint>(on_every_rank([&] {
     const int64_t vocabulary = source ? source->facts().vocabulary : known_vocabulary(config.data);
     return draw_up(config, models, vocabulary, source ? source->facts().classes : 0);

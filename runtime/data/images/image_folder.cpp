@@ -1,14 +1,17 @@
 #include "runtime/data/images/image_folder.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "kernels/error.h"
 #include "kernels/suggest.h"
 #include "runtime/data/images/archive.h"
+#include "runtime/data/images/folder_note.h"
 
 namespace penstock {
 namespace {
@@ -17,23 +20,75 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kLargestImageBytes = int64_t{1} << 28;
 
-bool is_image_name(const std::string& path) {
-  const fs::path name = fs::path(path).filename();
-  std::string extension = name.extension().string();
-  std::ranges::transform(extension, extension.begin(), [](char c) {
+constexpr std::array kImageEndings = {".jpg", ".jpeg", ".jpe", ".jfif", ".png"};
+// Of a network drive's previews, and of archives that macOS makes.
+constexpr std::array kFoldersOfSystems = {"@eaDir", "__MACOSX"};
+
+std::string ending_of(const fs::path& name) {
+  std::string ending = name.extension().string();
+  std::ranges::transform(ending, ending.begin(), [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });
-  return (extension == ".jpg" || extension == ".jpeg" || extension == ".png") &&
-         name.native().front() != '.';
+  return ending;
 }
 
-void list_archive(ImageFolder& folder, int64_t unpack_limit, ImageBytes bytes) {
+bool is_hidden(const std::string& name) {
+  return name.starts_with(".") && name != "." && name != "..";
+}
+
+bool is_passed_over(const std::string& folder) {
+  return is_hidden(folder) ||
+         std::ranges::find(kFoldersOfSystems, folder) != kFoldersOfSystems.end();
+}
+
+// The walk over a folder or archive, name by name.
+class Names {
+ public:
+  explicit Names(ImageFolder& folder) : folder_(folder) {}
+
+  // Of a file, relative to the folder: whether it is an image; counted where it is not.
+  [[nodiscard]] bool is_image(const fs::path& path) {
+    fs::path above;
+    for (const fs::path& part : path.parent_path()) {
+      above /= part;
+      if (is_passed_over(part.string())) return note_folder(above), false;
+    }
+    note_place(path.parent_path());
+    const std::string name = path.filename().string();
+    const std::string ending = ending_of(name);
+    if (is_hidden(name)) return ++folder_.passed_over.hidden, false;
+    if (std::ranges::find(kImageEndings, ending) != kImageEndings.end()) return true;
+    return ++folder_.passed_over.types[ending], false;
+  }
+  void note_folder(const fs::path& path) {
+    if (folders_.insert(path).second) ++folder_.passed_over.folders[path.filename().string()];
+  }
+  void note_place(const fs::path& folder) { places_.insert(folder); }
+
+  // Of the folders that were met, those at the side of the classes without an image.
+  void finish(const fs::path& home) {
+    for (const fs::path& place : places_) {
+      const std::string name = place.filename().string();
+      if (place.empty() || place.parent_path() != home) continue;
+      if (!std::ranges::binary_search(folder_.classes, name)) {
+        folder_.passed_over.bare.push_back(name);
+      }
+    }
+  }
+
+ private:
+  ImageFolder& folder_;
+  std::set<fs::path> folders_, places_;
+};
+
+void list_archive(ImageFolder& folder, Names& names, int64_t unpack_limit, ImageBytes bytes) {
   folder.archive = std::make_shared<InputFile>(folder.path);
   ArchiveWalk walk(folder.path, unpack_limit);
   while (walk.next()) {
-    if (!is_image_name(walk.name())) continue;
+    const fs::path name = fs::path(walk.name()).lexically_normal();
+    if (!names.is_image(name)) continue;
     walk.check_name();
-    ImageFile file{fs::path(walk.name()).lexically_normal().string(), 0, 0, walk.size_bytes()};
+    ImageFile file{name.string(), 0, 0, walk.size_bytes()};
     if (const std::optional<int64_t> offset = walk.offset()) {
       file.offset = *offset;
     } else {
@@ -49,37 +104,40 @@ void list_archive(ImageFolder& folder, int64_t unpack_limit, ImageBytes bytes) {
   folder.held.shrink_to_fit();
 }
 
-std::vector<ImageFile> files_of_folder(const std::string& path) {
-  std::vector<ImageFile> files;
+void list_folder(ImageFolder& folder, Names& names) {
   constexpr int kDeepest = 8;  // links between folders can go round
-  fs::recursive_directory_iterator entries(path, fs::directory_options::follow_directory_symlink);
+  fs::recursive_directory_iterator entries(folder.path,
+                                           fs::directory_options::follow_directory_symlink);
   for (const fs::directory_entry& entry : entries) {
     if (entries.depth() >= kDeepest) entries.disable_recursion_pending();
-    if (!entry.is_regular_file() || !is_image_name(entry.path().string())) continue;
-    files.push_back({entry.path().lexically_relative(path).string()});
+    const fs::path name = entry.path().lexically_relative(folder.path);
+    if (entry.is_directory() && is_passed_over(name.filename().string())) {
+      names.note_folder(name);
+      entries.disable_recursion_pending();
+    } else if (entry.is_directory()) {
+      names.note_place(name);
+    }
+    if (entry.is_regular_file() && names.is_image(name)) folder.files.push_back({name.string()});
   }
-  return files;
 }
 
-ImageFolder listed(const std::string& path, int64_t unpack_limit, ImageBytes bytes) {
-  ImageFolder folder;
-  folder.path = path;
+void list(ImageFolder& folder, Names& names, int64_t unpack_limit, ImageBytes bytes) {
+  const std::string& path = folder.path;
   try {
     if (!fs::exists(path)) fail_input("there is no image folder or archive at " + path);
     if (fs::is_directory(path)) {
-      folder.files = files_of_folder(path);
+      list_folder(folder, names);
     } else {
-      list_archive(folder, unpack_limit, bytes);
+      list_archive(folder, names, unpack_limit, bytes);
     }
-    return folder;
   } catch (const fs::filesystem_error& error) {
     fail_input("cannot read the image folder " + path + ": " + error.code().message());
   }
 }
 
 // The class of every file, and the sorted list of classes. A set with `train` and `test` inside
-// would mix the two silently, so all class folders must be neighbours.
-void classify(ImageFolder& folder) {
+// would mix the two silently, so all class folders must be neighbours. Returns where they are.
+fs::path classify(ImageFolder& folder) {
   const std::string advice = "; images must be at <class>/<name>.jpg or .png";
   std::map<std::string, int32_t> labels;
   const fs::path home = fs::path(folder.files.front().name).parent_path().parent_path();
@@ -99,6 +157,7 @@ void classify(ImageFolder& folder) {
   for (ImageFile& file : folder.files) {
     file.label = labels.at(fs::path(file.name).parent_path().filename().string());
   }
+  return home;
 }
 
 }  // namespace
@@ -120,14 +179,19 @@ std::vector<uint8_t> ImageFolder::load(const ImageFile& file) const {
 }
 
 ImageFolder open_image_folder(const std::string& path, int64_t unpack_limit, ImageBytes bytes) {
-  ImageFolder folder = listed(path, unpack_limit, bytes);
+  ImageFolder folder;
+  folder.path = path;
+  Names names(folder);
+  list(folder, names, unpack_limit, bytes);
   if (folder.files.empty()) {
-    fail_input(path + " has no images: it must hold <class>/<name>.jpg or .png files");
+    const std::string others = not_read(folder.passed_over);
+    fail_input(path + " has no images: it must hold <class>/<name>.jpg or .png files" +
+               (others.empty() ? "" : "; not read: " + others));
   }
   std::ranges::sort(folder.files, {}, &ImageFile::name);
   const auto twice = std::ranges::adjacent_find(folder.files, {}, &ImageFile::name);
   if (twice != folder.files.end()) fail_data(folder.name_of(*twice) + " is there twice");
-  classify(folder);
+  names.finish(classify(folder));
   if (folder.classes.size() < 2) {
     fail_input(path + " has one class only, '" + folder.classes.front() +
                "': give the folder above the class folders");

@@ -1,9 +1,10 @@
 // runtime/data/images/image_folder.h -- JPEG and PNG files sorted into classes:
 // `anything/<class>/<name>.jpg` (or .png), in a folder or in a tar archive. Knows names and
-// compressed bytes, not pixels.
+// compressed bytes, not pixels; and what lies there that is not read.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +21,15 @@ struct ImageFile {
   int64_t offset = 0, size_bytes = 0;
 };
 
+// What lies in a folder or archive and is not read.
+struct PassedOver {
+  std::map<std::string, int64_t> types;    // files by ending, ".webp", in lower case; "": none
+  int64_t hidden = 0;                      // files whose names begin with a dot
+  std::map<std::string, int64_t> folders;  // by name: of hidden ones and what systems leave behind
+  std::vector<std::string>
+      bare;  // sorted: folders beside those of the classes, nothing read in them
+};
+
 // Whether an archive that cannot be read by ranges is held in memory.
 enum class ImageBytes : uint8_t { Held, LeftOut };
 
@@ -32,6 +42,7 @@ struct ImageFolder {
   std::vector<uint8_t> held;
   std::vector<std::string> classes;  // sorted by bytes; a label is a place in this list
   std::vector<ImageFile> files;      // sorted by name, whatever the order on disk or in the archive
+  PassedOver passed_over;
 
   // "train.tar.zst: cat/0001.jpg", for messages
   [[nodiscard]] std::string name_of(const ImageFile& file) const;
@@ -40,8 +51,9 @@ struct ImageFolder {
   [[nodiscard]] std::vector<uint8_t> load(const ImageFile& file) const;
 };
 
-// Reads names; the files of a folder or of a plain tar are read when they are needed. Names that do
-// not end in .jpg, .jpeg or .png (in any case) or start with a dot are passed over. Throws
+// Reads names; the files of a folder or of a plain tar are read when they are needed. Passed over,
+// and counted, are names that do not end in .jpg, .jpeg, .jpe, .jfif or .png (in any case) or start
+// with a dot, and folders that start with a dot or are @eaDir or __MACOSX, with all in them. Throws
 // Error(Input): nothing at `path`, no images, fewer than two classes, an image outside a class
 // folder, class folders at different places; and Error(Data): a damaged archive (see archive.h),
 // the same name twice.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/error.h"
+#include "runtime/data/images/folder_note.h"
 #include "runtime/data/images/jpeg.h"
 #include "runtime/data/images/png.h"
 #include "runtime/data/share.h"
@@ -34,7 +35,20 @@ std::string note_on(const ImageFolder& folder) {
          " MiB of it; a plain .tar is read where it is, by ranges";
 }
 
+// By what the file is, not by what it is called.
+std::vector<uint8_t> pixels_in(std::span<const uint8_t> bytes, const std::string& name,
+                               const Shape& image) {
+  Pixels pixels = is_png(bytes) ? decode_png(bytes, image[2], name)
+                                : decode_jpeg(bytes, image[2], image[0], image[1], name);
+  return fitted(std::move(pixels), image[0], image[1]).bytes;
+}
+
 }  // namespace
+
+void read_image_file(std::span<const uint8_t> bytes, const std::string& name, const Shape& image,
+                     const DataConfig& config, std::span<float> out) {
+  render(out, pixels_in(bytes, name, image), image, {}, normalisation(config, image[2]));
+}
 
 ImageDataset::ImageDataset(ImageFolder folder, const Shape& image, DataConfig config,
                            ImagePart part, Warn warn)
@@ -70,12 +84,7 @@ void ImageDataset::read(int64_t index, const RandomStream& random,
 }
 
 std::vector<uint8_t> ImageDataset::decode(const ImageFile& file) const {
-  const std::vector<uint8_t> bytes = folder_.load(file);
-  const std::string name = folder_.name_of(file);
-  // By what the file is, not by what it is called.
-  Pixels image = is_png(bytes) ? decode_png(bytes, image_[2], name)
-                               : decode_jpeg(bytes, image_[2], image_[0], image_[1], name);
-  return fitted(std::move(image), image_[0], image_[1]).bytes;
+  return pixels_in(folder_.load(file), folder_.name_of(file), image_);
 }
 
 std::vector<uint8_t> ImageDataset::pixels_of(size_t index) const {
@@ -142,18 +151,20 @@ Datasets open_images(const DataConfig& config, const Shape& image, const Warn& w
   };
   const auto train = make(open(config.train), true);
   sets.train = train;
-  sets.note = note_on(train->folder());
+  sets.note = folder_note(train->folder());
+  if (const std::string held = note_on(train->folder()); !held.empty()) sets.note += "\n" + held;
   sets.labels = train->folder().classes;
   sets.classes = static_cast<int64_t>(sets.labels.size());
   if (config.validation.empty()) return sets;
 
   ImageFolder validation = open(config.validation);
   if (validation.classes != sets.labels) {
-    fail_input("the classes of " + config.train + " (" + std::to_string(sets.classes) + ", from '" +
-               sets.labels.front() + "' on) and of " + config.validation + " (" +
-               std::to_string(validation.classes.size()) + ", from '" + validation.classes.front() +
-               "' on) are not the same");
+    fail_input("the classes of " + config.train + " (" + std::to_string(sets.classes) + ": " +
+               class_list(sets.labels) + ") and of " + config.validation + " (" +
+               std::to_string(validation.classes.size()) + ": " + class_list(validation.classes) +
+               ") are not the same");
   }
+  sets.note += "\n" + folder_note(validation);
   sets.validation = make(std::move(validation), false);
   return sets;
 }

@@ -66,6 +66,12 @@ class ImageDataset final : public Dataset {
   std::unique_ptr<DamagedImages> damaged_;
 };
 
+// An image file, by its first bytes a PNG or JPEG, as a network that was trained on images of that
+// size reads it: `out` [height, width, channels] as ImageDataset writes it without augmentation.
+// Throws Error(Data) naming `name` for what is no image.
+void read_image_file(std::span<const uint8_t> bytes, const std::string& name, const Shape& image,
+                     const DataConfig& config, std::span<float> out);
+
 // Throws as open_image_folder() does, and Error(Input) where the classes of the two sets differ.
 [[nodiscard]] Datasets open_images(const DataConfig& config, const Shape& image,
                                    const Warn& warn = {}, ImageReads reads = ImageReads::All);

@@ -3,6 +3,7 @@
 #include <array>
 #include <csetjmp>
 #include <cstdio>  // jpeglib.h needs FILE and size_t, and does not say so
+#include <utility>
 //
 #include <jerror.h>
 #include <jpeglib.h>
@@ -37,17 +38,20 @@ class JpegDecoder {
   JpegDecoder& operator=(const JpegDecoder&) = delete;
 
   // Reads the header and chooses the scale. False: see message().
-  bool start(std::span<const uint8_t> jpeg, int64_t channels, int64_t height, int64_t width) {
+  bool start(std::span<const uint8_t> jpeg, int64_t height, int64_t width) {
     size_ = jpeg.size();
     if (setjmp(return_) != 0) return false;
     jpeg_create_decompress(&info_);
     info_.progress = &progress_;
     jpeg_mem_src(&info_, jpeg.data(), jpeg.size());
     jpeg_read_header(&info_, TRUE);
+    // Grey of colours is made of them, by the formula of all images: the brightness that the file
+    // has of each pixel differs from it by roundings.
     if (is_print()) {
       info_.out_color_space = JCS_CMYK;
     } else {
-      info_.out_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+      const bool is_grey = info_.jpeg_color_space == JCS_GRAYSCALE;
+      info_.out_color_space = is_grey ? JCS_GRAYSCALE : JCS_RGB;
     }
     info_.dct_method = JDCT_ISLOW;  // the same bytes with and without SIMD
     info_.scale_denom = 8;
@@ -128,23 +132,16 @@ uint8_t scaled(int colour, int light) {  // of 255ths, rounded
 }
 
 // Colours of inks, without a profile: each of the first three takes its colour away, black all.
-Pixels colours_of(const Pixels& inks, bool inverted, int64_t channels) {
-  Pixels image{inks.height, inks.width, channels, {}};
-  image.bytes.reserve(inks.bytes.size() / 4 * static_cast<size_t>(channels));
+Pixels colours_of(const Pixels& inks, bool inverted) {
+  Pixels image{inks.height, inks.width, 3, {}};
+  image.bytes.reserve(inks.bytes.size() / 4 * 3);
   for (size_t at = 0; at < inks.bytes.size(); at += 4) {
     std::array<uint8_t, 4> left{};  // of the light
     for (size_t i = 0; i < 4; ++i) {
       const uint8_t value = inks.bytes[at + i];
       left[i] = inverted ? value : static_cast<uint8_t>(255 - value);
     }
-    const std::array<uint8_t, 3> rgb = {scaled(left[0], left[3]), scaled(left[1], left[3]),
-                                        scaled(left[2], left[3])};
-    if (channels == 3) {
-      image.bytes.insert(image.bytes.end(), rgb.begin(), rgb.end());
-    } else {  // libjpeg's weights: 0.299, 0.587, 0.114
-      const int grey = (19595 * rgb[0] + 38470 * rgb[1] + 7471 * rgb[2] + 32768) >> 16;
-      image.bytes.push_back(static_cast<uint8_t>(grey));
-    }
+    for (size_t i = 0; i < 3; ++i) image.bytes.push_back(scaled(left[i], left[3]));
   }
   return image;
 }
@@ -159,11 +156,12 @@ Pixels decode_jpeg(std::span<const uint8_t> jpeg, int64_t channels, int64_t heig
               ": it is not a usable JPEG: " + decoder.message() + "; repair or remove the file");
   };
   JpegDecoder decoder;
-  if (!decoder.start(jpeg, channels, height, width)) refuse(decoder);
+  if (!decoder.start(jpeg, height, width)) refuse(decoder);
   Pixels image{decoder.height(), decoder.width(), decoder.channels(), {}};
   image.bytes.resize(static_cast<size_t>(image.height * image.width * image.channels));
   if (!decoder.finish(image.bytes.data())) refuse(decoder);
-  return decoder.is_print() ? colours_of(image, decoder.is_inverted(), channels) : image;
+  if (decoder.is_print()) image = colours_of(image, decoder.is_inverted());
+  return with_channels(std::move(image), channels);
 }
 
 }  // namespace penstock

@@ -48,6 +48,22 @@ bool is_png(std::span<const uint8_t> bytes) {
          std::equal(kSignature.begin(), kSignature.end(), bytes.begin());
 }
 
+Pixels with_channels(Pixels image, int64_t channels) {
+  if (image.channels == channels) return image;
+  Pixels out{image.height, image.width, channels, {}};
+  out.bytes.reserve(static_cast<size_t>(image.height * image.width * channels));
+  if (channels == 3) {
+    for (const uint8_t grey : image.bytes) out.bytes.insert(out.bytes.end(), 3, grey);
+    return out;
+  }
+  for (size_t at = 0; at < image.bytes.size(); at += 3) {
+    const uint8_t* rgb = image.bytes.data() + at;
+    const int grey = (19595 * rgb[0] + 38470 * rgb[1] + 7471 * rgb[2] + 32768) >> 16;
+    out.bytes.push_back(static_cast<uint8_t>(grey));
+  }
+  return out;
+}
+
 Pixels fitted(Pixels image, int64_t height, int64_t width) {
   if (image.height == height && image.width == width) return image;
   const bool too_wide = image.width * height > image.height * width;

@@ -22,6 +22,10 @@ struct Pixels {
 // Whether these bytes of a file begin as every PNG does.
 [[nodiscard]] bool is_png(std::span<const uint8_t> bytes);
 
+// In 1 (grey) or 3 channels, of an image in 1 or 3. Grey is Pillow's of sRGB, and that of ITU-R
+// BT.601: (19595 R + 38470 G + 7471 B + 32768) / 65536, rounded down.
+[[nodiscard]] Pixels with_channels(Pixels image, int64_t channels);
+
 // The largest middle part with the proportions asked for, resampled bilinearly in integers, so that
 // every machine computes the same bytes. An image of the right size is returned as it is.
 [[nodiscard]] Pixels fitted(Pixels image, int64_t height, int64_t width);

@@ -22,6 +22,18 @@ std::vector<float> on_host(const Tensor& logits, Device& device) {
   return values;
 }
 
+// Adds to `confusion` [label, class with the largest logit]; of equal ones the first counts.
+void count_confusion(std::span<const float> logits, std::span<const int32_t> labels,
+                     std::span<double> confusion) {
+  const size_t classes = logits.size() / std::max<size_t>(labels.size(), 1);
+  for (size_t r = 0; r < labels.size(); ++r) {
+    if (labels[r] < 0) continue;
+    const auto row = logits.subspan(r * classes, classes);
+    const auto taken = static_cast<size_t>(std::ranges::max_element(row) - row.begin());
+    confusion[static_cast<size_t>(labels[r]) * classes + taken] += 1.0;
+  }
+}
+
 }  // namespace
 
 int64_t count_among_five(std::span<const float> logits, std::span<const int32_t> labels) {
@@ -38,6 +50,13 @@ int64_t count_among_five(std::span<const float> logits, std::span<const int32_t>
     if (larger < 5) ++hits;
   }
   return hits;
+}
+
+void refuse_no_numbers(std::span<const float> logits) {
+  if (std::ranges::none_of(logits, [](float value) { return std::isnan(value); })) return;
+  fail_input(
+      "the network's logits are not numbers: its training has diverged, take an earlier "
+      "--checkpoint");
 }
 
 std::function<void(int64_t, int64_t)> told_now_and_then(int64_t samples, SayLine say,
@@ -108,7 +127,8 @@ void check_validation(const Config& config, const DataSource& source, const Targ
 }
 
 Evaluation evaluate(const Config& config, DataSource& source, Pipeline& pipeline,
-                    const Sequential& model, const Station& station, const SayLine& say) {
+                    const Sequential& model, const Station& station, const SayLine& say,
+                    int64_t classes) {
   if (source.facts().validation_samples == 0) {
     throw Error(ErrorKind::Input, "there is no validation data to evaluate on: set data.validation",
                 ErrorScope::EveryRank);
@@ -116,9 +136,12 @@ Evaluation evaluate(const Config& config, DataSource& source, Pipeline& pipeline
   check_validation(config, source, target_field(model));
   const std::string labels = model.layers.back()->targets();  // the field the classifier reads
   Evaluation result;
+  result.confusion.resize(static_cast<size_t>(classes * classes));
   PassWatch watch;
   watch.look = [&](int64_t /*first*/, const Batch& batch, std::span<const float> logits) {
+    refuse_no_numbers(logits);
     const auto right = batch.field(labels).span<const int32_t>();
+    if (classes > 0) count_confusion(logits, right, result.confusion);
     result.among_five += static_cast<double>(count_among_five(logits, right));
   };
   if (say) watch.went_on = told_now_and_then(source.facts().validation_samples, say);
@@ -130,6 +153,7 @@ Evaluation evaluate(const Config& config, DataSource& source, Pipeline& pipeline
                 ErrorScope::EveryRank);
   }
   station.network.world().sum({&result.among_five, 1});
+  if (classes > 0) station.network.world().sum(result.confusion);
   return result;
 }
 

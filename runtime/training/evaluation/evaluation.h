@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "runtime/comm/station.h"
 #include "runtime/pipeline/pipeline.h"
@@ -19,6 +20,8 @@ namespace penstock {
 struct Evaluation {
   LossSums sums;            // over all targets
   double among_five = 0.0;  // targets whose label is one of the five largest logits
+  // [label, the class with the largest logit]: how many targets; empty where it was not asked for.
+  std::vector<double> confusion;
   [[nodiscard]] double top_five() const {
     return sums.targets > 0.0 ? among_five / sums.targets : 0.0;
   }
@@ -58,12 +61,16 @@ using SayLine = std::function<void(const std::string& line)>;
 // that reads the targets too (TargetField::is_read) would read those.
 void check_validation(const Config& config, const DataSource& source, const TargetField& targets);
 
-// Collective, likewise, and counts the five largest as well. `model` is the pipeline's. `say`, on
-// rank 0, may be empty: told_now_and_then()'s. Throws Error(Input) when there is no validation
-// data, and when the loss is not a number, as generating from such logits does.
+// Throws Error(Input) where one of the logits is NaN.
+void refuse_no_numbers(std::span<const float> logits);
+
+// Collective, likewise, and counts the five largest as well, and where `classes` is not 0 which of
+// so many is taken for which. `model` is the pipeline's. `say`, on rank 0, may be empty:
+// told_now_and_then()'s. Throws Error(Input) when there is no validation data, when
+// the loss is not a number, and as refuse_no_numbers().
 [[nodiscard]] Evaluation evaluate(const Config& config, DataSource& source, Pipeline& pipeline,
                                   const Sequential& model, const Station& station,
-                                  const SayLine& say);
+                                  const SayLine& say, int64_t classes = 0);
 
 // Labels >= 0 that are among the five largest of their row; of equal logits the first counts as
 // larger. logits [labels, classes].

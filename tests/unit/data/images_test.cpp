@@ -220,7 +220,8 @@ TEST_F(Images, ValidationMustHaveTheSameClasses) {
   const std::string other = archive({{"a/0.jpg", red()}, {"c/0.jpg", red()}}, "other.tar.zst");
   const std::string same = archive({{"x/a/1.jpg", red()}, {"x/b/1.jpg", red()}}, "same.tar.zst");
   EXPECT_EQ(open(train, same).validation->size(), 2);
-  expect_error(ErrorKind::Input, {train, other, "not the same"}, [&] { (void)open(train, other); });
+  expect_error(ErrorKind::Input, {train, other, "(2: a, b)", "(2: a, c)", "not the same"},
+               [&] { (void)open(train, other); });
   expect_error(ErrorKind::Input, {"data.validation = 0.1", "second"},
                [&] { (void)open(train, "0.1"); });
 }
@@ -242,6 +243,65 @@ TEST_F(Images, RefusesFoldersAndArchivesItCannotUse) {
   expect_error(input, {"/nowhere"}, [] { (void)open("/nowhere"); });
   std::filesystem::create_directory(folder_ / "bare");
   expect_error(input, {"bare", "no images"}, [&] { (void)open(folder_ / "bare"); });
+}
+
+// What lies in folders of images and is no image that we read, in a folder and in its archive.
+const test::Files& cluttered() {
+  static const test::Files kFiles = {{"cat/0.jpg", red()},
+                                     {"cat/1.JFIF", red()},
+                                     {"cat/2.jpe", red()},
+                                     {"cat/w0.webp", "x"},
+                                     {"cat/w1.WEBP", "x"},
+                                     {"cat/.DS_Store", "x"},
+                                     {"cat/.ipynb_checkpoints/0-checkpoint.jpg", red()},
+                                     {"dog/0.png", green_png()},
+                                     {"dog/b.bmp", "x"},
+                                     {"dog/notes", "x"},
+                                     {"fox/only.webp", "x"},
+                                     {".ipynb_checkpoints/1-checkpoint.jpg", red()},
+                                     {"@eaDir/2.jpg", red()},
+                                     {"__MACOSX/cat/3.jpg", red()}};
+  return kFiles;
+}
+
+TEST_F(Images, SayWhatThereIsAndWhatIsNotRead) {
+  for (const auto& [name, contents] : cluttered())
+    test::write_file(folder_ / "set/" + name, contents);
+  const std::string loose = folder_ / "set";
+  const std::string packed = archive(cluttered());
+  for (const std::string& path : {loose, packed}) {
+    const Datasets sets = open(path);
+    EXPECT_EQ(sets.note,
+              "images      4 images in 2 classes of " + path +
+                  ": cat, dog\n"
+                  "            files not read, for they are no JPEG or PNG by name: 3 .webp, 1 "
+                  "without an ending, 1 .bmp, 1 hidden\n"
+                  "            folders passed over: .ipynb_checkpoints (2), @eaDir, __MACOSX\n"
+                  "            folders without a JPEG or PNG, which are no classes: fox");
+    EXPECT_EQ(sets.labels, (std::vector<std::string>{"cat", "dog"}));
+    EXPECT_EQ(sets.train->size(), 4);
+  }
+  std::filesystem::create_directory(loose + "/emu");
+  EXPECT_THAT(open(loose).note, testing::EndsWith("no classes: emu, fox"));
+  const std::string clean = archive({{"b/0.jpg", red()}, {"a/0.jpg", red()}}, "clean.tar.zst");
+  EXPECT_EQ(open(clean).note, "images      2 images in 2 classes of " + clean + ": a, b");
+  EXPECT_THAT(open(loose, packed).note, testing::HasSubstr("no classes: emu, fox\nimages      4"));
+}
+
+TEST_F(Images, NameClassesUpToTwenty) {
+  test::Files files;
+  for (char c = 'a'; c < 'a' + 21; ++c) files.emplace_back(std::string(1, c) + "/0.jpg", red());
+  EXPECT_THAT(open(archive(files)).note, testing::EndsWith(": a to u"));
+  files.pop_back();
+  EXPECT_THAT(open(archive(files)).note,
+              testing::EndsWith(": a, b, c, d, e, f, g, h, i, j, k, l, m, n, "
+                                "o, p, q, r, s, t"));
+}
+
+TEST_F(Images, WhereNothingIsReadAreToldWhatThereIs) {
+  expect_error(ErrorKind::Input, {"no images", "not read: 2 .webp, 1 .txt"}, [&] {
+    (void)open(archive({{"a/0.webp", "x"}, {"b/0.webp", "x"}, {"b/0.txt", "x"}}));
+  });
 }
 
 TEST_F(Images, RefusesACutOffArchive) {

@@ -103,11 +103,6 @@ TEST(Png, ConvertsBetweenGreyAndColour) {
   EXPECT_THAT(read_png(test::png(1, 1, 3, {90, 90, 90}), 1).bytes, ElementsAre(90));
 }
 
-TEST(Png, LaysWhatIsTransparentOnBlack) {
-  EXPECT_THAT(read_png(test::png(1, 2, 4, {200, 100, 50, 0, 200, 100, 50, 255})).bytes,
-              ElementsAre(0, 0, 0, 200, 100, 50));
-}
-
 TEST(Png, IsKnownByItsFirstBytes) {
   const std::string whole = test::png(1, 1, 1, {90});
   EXPECT_TRUE(is_png(bytes(whole)));

@@ -28,6 +28,15 @@ std::vector<int32_t> words(const SamplingOptions& options, const std::vector<dou
   return found;
 }
 
+// transformers' RepetitionPenaltyLogitsProcessor(1.5) gives these.
+TEST(RepetitionPenalty, MakesWordsOfTheTextLessProbableOnce) {
+  const std::vector<float> logits = {3.0F, -3.0F, 1.5F, 0.0F};
+  const std::vector<int32_t> text = {1, 0, 0, 3, 9, -1};
+  EXPECT_THAT(penalised(logits, text, 1.5), ElementsAre(2.0F, -4.5F, 1.5F, 0.0F));
+  EXPECT_THAT(penalised(logits, text, 1.0), ElementsAre(3.0F, -3.0F, 1.5F, 0.0F));
+  EXPECT_THAT(penalised(logits, {}, 2.0), ElementsAre(3.0F, -3.0F, 1.5F, 0.0F));
+}
+
 TEST(MostProbable, AreInOrderAndTheSmallerOfEqualsComesFirst) {
   EXPECT_THAT(most_probable(kLogits, 4), ElementsAre(1, 2, 0, 3));
   EXPECT_THAT(most_probable(kLogits, 3), ElementsAre(1, 2, 0));
@@ -104,6 +113,8 @@ TEST(Sampling, RefusesOptionsOutOfRange) {
   EXPECT_THAT(refused({.top_p = 0.0}), HasSubstr("--top-p"));
   EXPECT_THAT(refused({.top_p = 1.1}), HasSubstr("--top-p"));
   EXPECT_THAT(refused({.top_p = NAN}), HasSubstr("--top-p"));
+  EXPECT_THAT(refused({.repetition_penalty = 0.0}), HasSubstr("--repetition-penalty"));
+  EXPECT_THAT(refused({.repetition_penalty = NAN}), HasSubstr("--repetition-penalty"));
   EXPECT_EQ(refused({.temperature = 0.0, .top_k = 1, .top_p = 1e-9}), "");
 }
 

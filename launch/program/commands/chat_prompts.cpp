@@ -1,0 +1,160 @@
+#include "launch/program/commands/chat_prompts.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "launch/program/commands/text_writer.h"
+#include "launch/program/failure.h"
+#include "runtime/data/text/vocabulary.h"
+#include "runtime/data/tuning/chat_template.h"
+#include "runtime/files/json.h"
+
+namespace penstock {
+namespace {
+
+ChatMessage message_of(const nlohmann::json& value, const std::string& where) {
+  if (!value.is_object()) fail_input(where + " is no object with role and content");
+  for (const auto& [key, unused] : value.items()) {
+    if (key == "role" || key == "content") continue;
+    fail_input(where + " has " + quoted(key) + ", and only role and content are written");
+  }
+  for (const char* key : {"role", "content"}) {
+    if (value.contains(key) && value.at(key).is_string()) continue;
+    fail_input(where + " has no " + quoted(key) + " that is a text");
+  }
+  return {value.at("role").get<std::string>(), value.at("content").get<std::string>()};
+}
+
+// What conversations are written with; the same on every rank.
+struct Chat {
+  Chat(const TrainedRun& run, const UseOptions& options)
+      : writer(run, options), context(run.config.model.context) {
+    on_every_rank([&] {
+      const DataConfig& data = run.config.data;
+      if (!uses_folder(data)) {
+        fail_input(
+            "--chat needs the chat template of a Hugging Face folder, and this network's "
+            "words come from none");
+      }
+      form = open_chat_template(data.vocabulary, data.date);
+      if (form == nullptr) {
+        fail_input(data.vocabulary +
+                   " has no chat template, which --chat needs: without it a "
+                   "prompt is taken as it stands");
+      }
+      if (const std::optional<int32_t> end = end_of_turn()) writer.end_at(*end);
+    });
+  }
+
+  // The special token that the template writes behind an answer, if it does: <|im_end|> and its
+  // like, which a folder need not name anywhere else.
+  [[nodiscard]] std::optional<int32_t> end_of_turn() const {
+    const std::vector<ChatMessage> asked = {{"user", "x"}};
+    const std::string answer = "penstock";
+    const std::string all = form->render({asked[0], {"assistant", answer}}, false);
+    const size_t at = all.rfind(answer);
+    if (at == std::string::npos) return std::nullopt;
+    const auto ids = writer.tokenizer().encode(all.substr(at + answer.size()));
+    if (ids.empty() || !writer.tokenizer().decode_shown({ids.data(), 1}).empty()) {
+      return std::nullopt;
+    }
+    return ids.front();
+  }
+  // Nothing of it is shown.
+  [[nodiscard]] Prompt prompt(const std::vector<ChatMessage>& messages) const {
+    Prompt prompt{writer.tokenizer().encode(form->render(messages, true))};
+    if (prompt.tokens.empty()) prompt.tokens.push_back(writer.tokenizer().start());
+    prompt.hidden = prompt.tokens.size();
+    if (std::ssize(prompt.tokens) > context) {
+      fmt::print(stderr,
+                 "penstock: warning: the conversation has {} tokens, of which the network sees the "
+                 "last model.context = {}\n",
+                 prompt.tokens.size(), context);
+    }
+    return prompt;
+  }
+
+  TextWriter writer;
+  int64_t context;
+  std::unique_ptr<ChatTemplate> form;
+};
+
+std::vector<ChatMessage> begun(const UseOptions& options) {
+  std::vector<ChatMessage> messages;
+  if (!options.system.empty()) messages.push_back({"system", options.system});
+  return messages;
+}
+
+}  // namespace
+
+std::vector<ChatMessage> read_messages(const std::string& file) {
+  constexpr int64_t kMostBytes = int64_t{1} << 26;
+  std::string text = read_text(file, kMostBytes, FileOwner::User);
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  if (first != std::string::npos && text[first] == '[') text = "{\"messages\":" + text + "}";
+  const nlohmann::json document = parse_json(text, file);
+  const auto list = document.find("messages");
+  if (list == document.end() || !list->is_array() || list->empty()) {
+    fail_input(file +
+               " has no list of \"messages\": {\"messages\": [{\"role\": \"user\", "
+               "\"content\": \"...\"}]}");
+  }
+  std::vector<ChatMessage> messages;
+  for (const nlohmann::json& one : *list) {
+    messages.push_back(message_of(one, fmt::format("{}: message {}", file, messages.size() + 1)));
+  }
+  if (messages.back().role == "assistant") {
+    fail_input(file +
+               ": the last message is the assistant's, so there is nothing to answer: end "
+               "with one of the user");
+  }
+  return messages;
+}
+
+void answer_conversations(const TrainedRun& run, const UseOptions& options,
+                          const std::vector<std::string>& prompts) {
+  Chat chat(run, options);
+  std::vector<Prompt> read;
+  (void)on_first_rank(run.network->world(), [&] {
+    for (const std::string& prompt : prompts) {
+      std::vector<ChatMessage> messages = begun(options);
+      messages.push_back({"user", prompt});
+      read.push_back(chat.prompt(messages));
+    }
+    for (const std::string& file : options.messages) {
+      std::vector<ChatMessage> messages = read_messages(file);
+      if (!options.system.empty()) {
+        if (messages.front().role == "system") {
+          fail_input(file + " begins with a message of the system, and --system is another");
+        }
+        messages.insert(messages.begin(), {"system", options.system});
+      }
+      read.push_back(chat.prompt(messages));
+    }
+    return std::string();
+  });
+  (void)chat.writer.write(read);
+}
+
+void converse(const TrainedRun& run, const UseOptions& options) {
+  if (options.generation.samples != 1) fail_input("--samples: an exchange has one answer a turn");
+  Chat chat(run, options);
+  std::vector<ChatMessage> messages = begun(options);
+  for (std::string line;;) {
+    fmt::print(stderr, "> ");
+    (void)std::fflush(stderr);
+    if (!std::getline(std::cin, line)) break;
+    if (line.empty()) continue;
+    messages.push_back({"user", line});
+    const std::string answer = chat.writer.write({chat.prompt(messages)}, false);
+    messages.push_back({"assistant", answer});
+  }
+  fmt::print(stderr, "\n");
+}
+
+}  // namespace penstock

@@ -1,0 +1,28 @@
+// launch/program/commands/chat_prompts.h -- `generate --chat`: conversations that a network goes on
+// with, written by the chat template of its folder.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launch/program/commands/use_options.h"
+#include "launch/program/runs/trained_run.h"
+#include "runtime/data/tuning/chat.h"
+
+namespace penstock {
+
+// Of a JSON file: {"messages": [{"role": "user", "content": "..."}, ...]}, or the list alone.
+// Throws Error(Input) naming the file and what a message has or lacks, also where the last message
+// is the assistant's, which leaves nothing to answer; Error(Data) where it is no JSON.
+[[nodiscard]] std::vector<ChatMessage> read_messages(const std::string& file);
+
+// Collective; the prompts of rank 0 count: each is what a user says first. Writes an answer to each
+// of them or of options.messages.
+void answer_conversations(const TrainedRun& run, const UseOptions& options,
+                          const std::vector<std::string>& prompts);
+
+// With one rank, on a terminal: reads what the user says, a line a turn, and answers, to the end of
+// the input. Each turn knows those before.
+void converse(const TrainedRun& run, const UseOptions& options);
+
+}  // namespace penstock

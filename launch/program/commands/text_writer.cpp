@@ -1,0 +1,153 @@
+#include "launch/program/commands/text_writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "kernels/clock.h"
+#include "launch/program/commands/stop_texts.h"
+#include "launch/program/failure.h"
+#include "launch/program/output.h"
+#include "runtime/data/text/vocabulary.h"
+#include "runtime/telemetry/units.h"
+
+namespace penstock {
+namespace {
+
+// Of a text that grows: what its user sees.
+class View {
+ public:
+  View(const Tokenizer& tokenizer, const UseOptions& options, std::vector<int32_t> ends)
+      : tokenizer_(tokenizer), options_(options), ends_(std::move(ends)) {}
+
+  [[nodiscard]] std::string text(std::span<const int32_t> tokens) const {
+    return options_.keep_special ? tokenizer_.decode(tokens) : tokenizer_.decode_shown(tokens);
+  }
+  // Of the tokens behind a prompt, as a message of a conversation has them.
+  [[nodiscard]] std::string message(std::span<const int32_t> tokens) const {
+    const bool ended = !tokens.empty() && is_end(tokens.back());
+    std::string text = tokenizer_.decode_shown(tokens.first(tokens.size() - (ended ? 1 : 0)));
+    text.resize(to_show(text, true));
+    return text;
+  }
+  // What stands behind the prompt; the token that ends it leaves no trace unless it is asked for.
+  [[nodiscard]] std::string answer(std::span<const int32_t> tokens, size_t added) const {
+    const size_t prompt = text(tokens.first(tokens.size() - added)).size();
+    const bool ended = added > 0 && is_end(tokens.back());
+    if (ended && !options_.keep_special) tokens = tokens.first(tokens.size() - 1);
+    std::string all = text(tokens);
+    return all.substr(std::min(prompt, all.size()));
+  }
+  [[nodiscard]] bool is_over(std::span<const int32_t> tokens, size_t added) const {
+    return has_stop(answer(tokens, added), options_.stops);
+  }
+  [[nodiscard]] size_t to_show(std::string_view answer, bool done) const {
+    return bytes_to_show(answer, options_.stops, done);
+  }
+
+ private:
+  [[nodiscard]] bool is_end(int32_t token) const {
+    return std::ranges::find(ends_, token) != ends_.end();
+  }
+
+  const Tokenizer& tokenizer_;
+  const UseOptions& options_;
+  std::vector<int32_t> ends_;
+};
+
+// Standard output: each sample as it grows, a line of dashes between two.
+class Output {
+ public:
+  Output(const View& view, const std::vector<Prompt>& prompts, int64_t samples)
+      : view_(view), prompts_(prompts), samples_(static_cast<size_t>(samples)) {}
+
+  void show(size_t sample, std::span<const int32_t> tokens, bool done) {
+    const Prompt& prompt = prompts_[sample / samples_];
+    if (!begun_) {
+      if (sample > 0) answer("----\n");
+      write_answer(view_.text(std::span(prompt.tokens).subspan(prompt.hidden)));
+    }
+    begun_ = true;
+    const size_t added = tokens.size() - prompt.tokens.size();
+    const std::string text = view_.answer(tokens.subspan(prompt.hidden), added);
+    const size_t now = std::max(written_, view_.to_show(text, done));
+    write_answer(std::string_view(text).substr(std::min(written_, text.size()), now - written_));
+    written_ = now;
+    if (done) {
+      last_ = view_.message(tokens.last(added));
+      answer("\n");
+      written_ = 0;
+      begun_ = false;
+    }
+  }
+  // Of the last sample that was done, behind its prompt.
+  [[nodiscard]] const std::string& last() const { return last_; }
+
+ private:
+  const View& view_;
+  const std::vector<Prompt>& prompts_;
+  size_t samples_;      // of each prompt
+  size_t written_ = 0;  // bytes behind the prompt of the sample that is being shown
+  bool begun_ = false;  // that one
+  std::string last_;
+};
+
+// Of the folder that the network's words come from, or it itself.
+GenerationConfig folder_says(const Config& config) {
+  if (!config.model.from.empty()) return read_generation_config(config.model.from);
+  return uses_folder(config.data) ? read_generation_config(config.data.vocabulary)
+                                  : GenerationConfig{};
+}
+
+}  // namespace
+
+TextWriter::TextWriter(const TrainedRun& run, const UseOptions& options)
+    : run_(run),
+      options_(options),
+      how_(options.generation),
+      rounds_(run.config, *run.pipeline, run.blueprint->model, *run.network, *run.device,
+              options.cache) {
+  std::string said;
+  on_every_rank([&] {
+    if (run.blueprint->input.field != "tokens") {
+      fail_input("this network does not write text: model.kind is " + run.config.model.kind);
+    }
+    tokenizer_ = open_tokenizer(run.config.data, rounds_.classes());
+    said = settle_generation(how_, options.sampling, folder_says(run.config), *tokenizer_);
+  });
+  if (run.network->world().rank() == 0 && !said.empty()) fmt::print(stderr, "penstock: {}\n", said);
+}
+
+void TextWriter::end_at(int32_t token) {
+  if (std::ranges::find(how_.ends, token) == how_.ends.end()) how_.ends.push_back(token);
+}
+
+std::string TextWriter::write(const std::vector<Prompt>& prompts, bool tells_speed) {
+  std::vector<Generator::Tokens> tokens;
+  for (const Prompt& prompt : prompts) tokens.push_back(prompt.tokens);
+  const View view(*tokenizer_, options_, how_.ends);
+  Output output(view, prompts, how_.samples);
+  const auto show = [&](size_t sample, std::span<const int32_t> text, bool done) {
+    output.show(sample, text, done);
+  };
+  Generator::IsOver is_over;
+  if (!options_.stops.empty()) {
+    is_over = [&](std::span<const int32_t> text, size_t n) { return view.is_over(text, n); };
+  }
+  Generator generator(run_.config, how_, tokenizer_->size(), rounds_);
+  HostClock clock(1);
+  const int64_t added = generator.generate(tokens, show, is_over);
+  clock.mark(0);
+  const double seconds = clock.seconds(0);
+  if (tells_speed && run_.network->world().rank() == 0 && added > 0) {
+    const std::string cache =
+        rounds_.caches() ? "; cache " + bytes_text(rounds_.cache_bytes()) + " on rank 0" : "";
+    fmt::print(stderr, "penstock: {} tokens in {:.2f} s, {:.0f} tokens/s{}\n", added, seconds,
+               static_cast<double>(added) / seconds, cache);
+  }
+  return output.last();
+}
+
+}  // namespace penstock
