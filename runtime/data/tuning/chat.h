@@ -13,6 +13,12 @@ struct ChatMessage {
   std::string role, content;
 };
 
+// What a template may take besides messages, as JSON; empty: nothing.
+struct ChatExtras {
+  std::string tools;     // a list: `tools`
+  std::string keywords;  // an object whose members are names of the template's
+};
+
 // A text, and which of its bytes an answer wrote.
 struct ChatText {
   std::string text;
@@ -26,10 +32,18 @@ struct ChatText {
 class ChatTemplate {
  public:
   virtual ~ChatTemplate() = default;
-  // As transformers' apply_chat_template(tokenize=False). Throws Error(Input) with the template's
-  // own words where it refuses the messages, or where it needs what is not supported.
+  // As transformers' apply_chat_template(tokenize=False). Throws Error(Input) naming the template
+  // and the line: with its own words where it refuses the messages, or where it needs what is not
+  // supported, or more memory and work than jinja/budget.h has.
   [[nodiscard]] virtual std::string render(const std::vector<ChatMessage>& messages,
-                                           bool add_generation_prompt) const = 0;
+                                           bool add_generation_prompt,
+                                           const ChatExtras& extras) const = 0;
+  [[nodiscard]] std::string render(const std::vector<ChatMessage>& messages,
+                                   bool add_generation_prompt) const {
+    return render(messages, add_generation_prompt, {});
+  }
+  // Whether the template reads something of this name, such as "tools".
+  [[nodiscard]] virtual bool names(const std::string& name) const = 0;
 };
 
 // The whole conversation. An answer is what the messages of the assistant from `first` on add to
