@@ -27,6 +27,8 @@ struct ChatText {
   };
   std::vector<Answer> answers;
   bool only_last = false;  // the template writes earlier turns anew: only the last answer is told
+  bool opened = false;     // answers begin before the end of what stands there when it is the
+                           // assistant's turn: the template opens there what history does not show
 };
 
 class ChatTemplate {
@@ -44,11 +46,15 @@ class ChatTemplate {
   }
   // Whether the template reads something of this name, such as "tools".
   [[nodiscard]] virtual bool names(const std::string& name) const = 0;
+  // Whether a text in its expressions has this in it, such as the name of a role.
+  [[nodiscard]] virtual bool says(const std::string& text) const = 0;
 };
 
 // The whole conversation. An answer is what the messages of the assistant from `first` on add to
-// what stands there when it is the assistant's turn: the content and what ends the turn.
+// what stands there when it is the assistant's turn, as far as the conversation goes on with that:
+// the content and what ends the turn.
 [[nodiscard]] ChatText render_answers(const ChatTemplate& chat,
-                                      const std::vector<ChatMessage>& messages, size_t first);
+                                      const std::vector<ChatMessage>& messages, size_t first,
+                                      const ChatExtras& extras = {});
 
 }  // namespace penstock

@@ -50,7 +50,16 @@ class JinjaTemplate final : public ChatTemplate {
     }
   }
 
-  [[nodiscard]] bool names(const std::string& name) const override { return reads(*whole_, name); }
+  [[nodiscard]] bool names(const std::string& name) const override {
+    return any_node(*whole_, [&](const jinja::Node& node) {
+      return node.kind == jinja::Node::Kind::Name && node.text == name;
+    });
+  }
+  [[nodiscard]] bool says(const std::string& text) const override {
+    return any_node(*whole_, [&](const jinja::Node& node) {
+      return node.kind == jinja::Node::Kind::String && node.text.find(text) != std::string::npos;
+    });
+  }
 
  private:
   // Whatever the bytes, as Python has them.
@@ -58,10 +67,11 @@ class JinjaTemplate final : public ChatTemplate {
     std::string storage;
     return std::string(valid_utf8(text, storage));
   }
-  static bool reads(const jinja::Node& node, const std::string& name) {
-    if (node.kind == jinja::Node::Kind::Name && node.text == name) return true;
-    return std::ranges::any_of(node.parts,
-                               [&](const auto& part) { return part && reads(*part, name); });
+  template <class Fits>
+  static bool any_node(const jinja::Node& node, const Fits& fits) {
+    return fits(node) || std::ranges::any_of(node.parts, [&](const auto& part) {
+             return part && any_node(*part, fits);
+           });
   }
 
   const std::string where_;
