@@ -29,8 +29,8 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
       reporter_(reporter),
       stopping_(order.stopping),
       source_(config_, order.models, station.network.world()),
-      resumed_(find_resume_point(order.resume_from, config_, order.run_file,
-                                 source_.facts().training_samples, station.network.world())),
+      resumed_(find_resume_point(order.resume_from, config_, order.run_file, source_.begin(),
+                                 station.network.world())),
       blueprint_(on_every_rank([&] {
         return draw_up(config_, order.models, source_.facts().vocabulary, source_.facts().classes);
       })),

@@ -109,7 +109,7 @@ void take_choices(LineContent& content, const json& line, const std::string& whe
 
 void take_prompted(LineContent& content, const json& line, std::string_view text,
                    const std::string& where) {
-  const std::string keys = has(line, "completion") ? "completion" : "response";
+  const std::string keys = line.contains("completion") ? "completion" : "response";
   if (has(line, "label") && line["label"].is_boolean()) {
     fail_input(where +
                ": \"label\" says whether the completion is a good one (KTO), which is not "

@@ -96,6 +96,7 @@ Datasets open_tuning(const DataConfig& config, int64_t context, uint64_t seed) {
   const int64_t train_end = training_end(config, train->size());
   Datasets sets;
   sets.vocabulary = folder.vocabulary();
+  sets.content = content_sum(*train->tokens);
   PackedRows rows = rows_of(*train, 0, train_end, config, context, seed, config.shuffle);
   sets.note = described(config.train, *train, rows, context, config);
   sets.train = std::make_shared<TuningSet>(train, std::move(rows), context, config.packed);

@@ -361,6 +361,8 @@ TEST_F(Tuning, LinesThatAreNoneAreNamed) {
   refused(ErrorKind::Input, R"({"prompt": "x", "chosen": "a", "rejected": "b"})", "DPO");
   refused(ErrorKind::Input, R"({"prompt": "x", "completion": "b", "label": false})", "KTO");
   refused(ErrorKind::Input, R"({"text": "x", "tools": [{}]})", "tools");
+  refused(ErrorKind::Data, R"({"prompt": "x", "completion": null})",
+          "\"completion\" is not a text");
   refused(ErrorKind::Input, R"({"messages": [], "functions": [{}]})", "functions");
   refused(ErrorKind::Input, R"({"messages": [], "system": "s"})", "the first of them");
   expect_error(ErrorKind::Data, {"train.jsonl", "has no end"},
