@@ -50,7 +50,7 @@ class Interpreter {
   // ---- statements
   Flow execute(const Node& node);
   Flow execute_inside(const Node& node, std::vector<std::pair<std::string, Value>> names = {});
-  Flow loop(const Node& node, Value of, int64_t depth0);
+  Flow loop(const Node& node, const Value& of, int64_t depth0);
   Value chosen(const Node& node, const Value& items);
   void bind(const Node& target, const Value& value);
   void scoped(const Node& node);

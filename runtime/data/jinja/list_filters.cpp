@@ -89,9 +89,9 @@ class ListFilter {
       if (given[0] == nullptr) fail_template("gives " + called() + " nothing to do");
       const Value held = items();
       for (const Value& item : held.row()->items) {
-        Value found = attribute_of(budget_, item, *given[0]);
+        const Value found = attribute_of(budget_, item, *given[0]);
         const bool replaces = found.undefined() && given[1] != nullptr && !given[1]->none();
-        all.add(replaces ? *given[1] : std::move(found));
+        all.add(replaces ? *given[1] : found);
       }
       return all.value(Row::Form::Once);
     }

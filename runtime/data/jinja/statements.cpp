@@ -135,7 +135,7 @@ Value Interpreter::chosen(const Node& node, const Value& items) {
   return kept.value();
 }
 
-Interpreter::Flow Interpreter::loop(const Node& node, Value of, int64_t depth0) {
+Interpreter::Flow Interpreter::loop(const Node& node, const Value& of, int64_t depth0) {
   Value items = items_of(budget_, of);
   if (node.parts[2]) items = chosen(node, items);
   const Values& all = items.row()->items;
