@@ -9,6 +9,7 @@
 #include "runtime/data/images/archive.h"
 #include "runtime/data/images/jpeg.h"
 #include "runtime/data/images/png.h"
+#include "runtime/data/jinja/characters.h"
 #include "runtime/data/parts/part.h"
 #include "runtime/data/text/pieces.h"
 #include "runtime/data/text/text_file.h"
@@ -49,6 +50,12 @@ TEST(PartsLeftOut, SayWhatToInstall) {
   EXPECT_THAT(refusal([&] { (void)composed_form("\xc3\xa9", storage); }),
               testing::AllOf(testing::StartsWith("a tokenizer with the normalizer NFC needs ICU"),
                              testing::HasSubstr("libicu-dev")));
+  EXPECT_EQ(jinja::in_case("aB c", jinja::Case::Upper), "AB C");
+  EXPECT_EQ(jinja::in_case("aB c", jinja::Case::Capital), "Ab c");
+  EXPECT_THAT(
+      refusal([] { (void)jinja::in_case("\xc3\xa9", jinja::Case::Upper); }),
+      testing::StartsWith("a chat template that changes or names letters beyond ASCII needs "
+                          "ICU, and"));
   const TemporaryFolder folder;
   const std::string tar = folder.write("a.tar", "contents");
   EXPECT_THAT(refusal([&] { const ArchiveWalk walk(tar); }),
