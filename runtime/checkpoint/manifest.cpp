@@ -122,6 +122,7 @@ std::string encode_state(const CheckpointState& state) {
                    {"run", state.run},
                    {"optimizer_steps", state.optimizer_steps},
                    {"training_samples", state.training_samples},
+                   {"training_content", state.training_content},
                    {"layers", encode_layers(state.layers)}});
 }
 
@@ -140,6 +141,7 @@ CheckpointState parse_state(const std::string& text, const std::string& file) {
           .run = document.contains("run") ? json_text(document, "run", file) : "",
           .optimizer_steps = count_or("optimizer_steps", signed_count(document, "step", file)),
           .training_samples = count_or("training_samples", 0),
+          .training_content = count_or("training_content", 0),
           .layers = parse_layers(document, file)};
 }
 

@@ -34,6 +34,7 @@ struct CheckpointState {
   std::string run = {};       // whose it is: the identity of a run directory; empty in older files
   int64_t optimizer_steps = 0;           // updates made; older files: as many as steps
   int64_t training_samples = 0;          // of an epoch; 0 in older files
+  int64_t training_content = 0;          // a sum over the text; 0: not known, and in older files
   std::vector<LayerRecord> layers = {};  // of the network; empty in older files
   bool operator==(const CheckpointState&) const = default;
 };

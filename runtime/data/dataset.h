@@ -44,6 +44,7 @@ struct Datasets {
   int64_t vocabulary = 0;           // text: 256, or word pieces; tokens: 0 where unknown
   int64_t classes = 0;              // images
   std::vector<std::string> labels;  // class names, images
+  int64_t content = 0;              // text: content_sum() of what trains; else 0
   std::string note;                 // what a user may want to know of them; empty: nothing
   std::shared_ptr<const Questions> questions;  // whose texts `validation` is; null: it is none
 };

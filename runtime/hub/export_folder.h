@@ -18,6 +18,7 @@ struct ExportRequest {
   std::string to;              // a new folder
   std::string dtype = "fp32";  // fp32 | bf16
   uint64_t shard_bytes = 0;    // most of a file, but a tensor is never cut
+  std::string base = {};       // of adapters: base_model_name_or_path; empty: as the run knows it
   LoraConfig lora = {};        // the run's adapters, which become part of the weights; rank 0: none
 };
 

@@ -144,14 +144,16 @@ void RunReport::begin_step() {
   before_ = counters();
 }
 
-void RunReport::end_step(double step_ms, int64_t tokens, Executor& executor) {
+void RunReport::end_step(const StepAmounts& amounts, Executor& executor) {
   ++steps_;
   if (steps_ == kWarmUpSteps + 1) {
     step_ms_.clear();
     tokens_ = 0;
+    loss_tokens_ = 0;
   }
-  tokens_ += tokens;
-  step_ms_.push_back(step_ms);
+  tokens_ += amounts.tokens;
+  loss_tokens_ += amounts.loss_tokens;
+  step_ms_.push_back(amounts.step_ms);
   if (steps_ <= kWarmUpSteps) return;
   const Counters now = counters();
   largest_.allocations = std::max(largest_.allocations, now.allocations - before_.allocations);
@@ -206,7 +208,10 @@ void RunReport::add_rates(RunSummary& summary) const {
       static_cast<double>(step_ms_.size());
   if (total_ms > 0.0) {
     summary.samples_per_s = 1e3 * samples / total_ms;
-    if (tokens_ > 0) summary.tokens_per_s = 1e3 * static_cast<double>(tokens_) / total_ms;
+    if (tokens_ > 0) {
+      summary.tokens_per_s = 1e3 * static_cast<double>(tokens_) / total_ms;
+      summary.loss_share = static_cast<double>(loss_tokens_) / static_cast<double>(tokens_);
+    }
   }
   summary.step_ms_median = quantile(step_ms_, 0.5);
   summary.step_ms_p95 = quantile(step_ms_, 0.95);

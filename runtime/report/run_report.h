@@ -26,6 +26,12 @@ namespace penstock {
 // The share of all ranks' time in the pipeline phase that is not spent computing (bubble_share()).
 [[nodiscard]] double measured_bubble(std::span<const RankRecord> ranks);
 
+// Of one step.
+struct StepAmounts {
+  double step_ms = 0.0;
+  int64_t tokens = 0, loss_tokens = 0;  // as in StepRecord
+};
+
 class RunReport {
  public:
   static constexpr int64_t kWarmUpSteps = Pipeline::kWarmUpSteps;
@@ -38,7 +44,7 @@ class RunReport {
   // forecast of each.
   const Trace& traced(RecordedTrace recorded);
   void begin_step();
-  void end_step(double step_ms, int64_t tokens, Executor& executor);
+  void end_step(const StepAmounts& amounts, Executor& executor);
   // Collective over all ranks, after each end_step(): a line for each rank that has become one that
   // computes too slowly (slow_ranks.h), on rank 0.
   [[nodiscard]] std::vector<std::string> slow_ranks();
@@ -72,15 +78,15 @@ class RunReport {
   Device& device_;
   int64_t steps_ = 0;
   Counters before_;
-  Counters largest_;                     // per step, after the warm-up
-  Occupancy phase_;                      // of this rank, after the warm-up
-  std::vector<double> window_;           // of SlowRanks: busy seconds of this rank's last steps
-  std::vector<double> busy_s_;           // on rank 0: by rank, of a whole window
-  std::vector<int> one_each_;            // likewise: how many numbers of a rank are gathered
-  std::vector<std::string> hosts_;       // likewise
-  std::optional<SlowRanks> slow_ranks_;  // on rank 0 of several
-  int64_t tokens_ = 0;                   // in the steps of:
-  std::vector<double> step_ms_;          // after the warm-up; of all steps when there are no others
+  Counters largest_;                      // per step, after the warm-up
+  Occupancy phase_;                       // of this rank, after the warm-up
+  std::vector<double> window_;            // of SlowRanks: busy seconds of this rank's last steps
+  std::vector<double> busy_s_;            // on rank 0: by rank, of a whole window
+  std::vector<int> one_each_;             // likewise: how many numbers of a rank are gathered
+  std::vector<std::string> hosts_;        // likewise
+  std::optional<SlowRanks> slow_ranks_;   // on rank 0 of several
+  int64_t tokens_ = 0, loss_tokens_ = 0;  // in the steps of:
+  std::vector<double> step_ms_;  // after the warm-up; of all steps when there are no others
   std::optional<TransferRecord> init_;
   std::optional<EvalRecord> evaluation_;
   CheckpointRecord checkpoints_;

@@ -63,6 +63,9 @@ std::string aligned(const std::vector<Row>& rows) {
 std::string totals(const RunSummary& summary) {
   std::string text = fmt::format("throughput  {} samples/s", count_text(summary.samples_per_s));
   if (summary.tokens_per_s) text += fmt::format(", {} tokens/s", count_text(*summary.tokens_per_s));
+  if (summary.loss_share && *summary.loss_share < 1.0) {
+    text += fmt::format(" ({} of them with loss)", percent_text(*summary.loss_share));
+  }
   if (summary.speed) {
     text += fmt::format(", {:.3g} TFLOP/s per rank ({} of {:.4g}, {})", summary.speed->tflops,
                         percent_text(summary.speed->mfu), summary.speed->peak_tflops,

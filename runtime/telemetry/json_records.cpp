@@ -92,6 +92,7 @@ std::string json_line(const StepRecord& record, bool tokens) {
       {"data_wait_ms", record.data_wait_ms},
       {"attempt", record.attempt},
   };
+  if (tokens) json["loss_tokens"] = record.loss_tokens;
   if (tokens) json["tokens_per_s"] = per_second(record.tokens, record.step_ms);
   if (record.accuracy) json["accuracy"] = *record.accuracy;
   if (record.left_out) json["left_out"] = true;
@@ -130,6 +131,7 @@ std::string json_text(const RunSummary& summary) {
     json["dry_run"] = true;
   }
   if (summary.tokens_per_s) json["tokens_per_s"] = *summary.tokens_per_s;
+  if (summary.loss_share) json["loss_share"] = *summary.loss_share;
   add_speed(json, summary.speed);
   if (summary.speed) json["peak_from"] = summary.speed->peak_from;
   json["bubble"] = {{"measured", summary.bubble_measured}, {"predicted", summary.bubble_predicted}};

@@ -25,6 +25,10 @@ std::string rates_text(const StepRecord& record, double average_ms, bool tokens)
   if (tokens) {
     text +=
         fmt::format(" | {} tokens/s", count_text(static_cast<double>(record.tokens) * per_count));
+    if (record.loss_tokens < record.tokens) {
+      text += fmt::format(" ({} with loss)", percent_text(static_cast<double>(record.loss_tokens) /
+                                                          static_cast<double>(record.tokens)));
+    }
   }
   return text;
 }

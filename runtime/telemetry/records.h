@@ -28,8 +28,9 @@ struct StepRecord {  // one line of metrics.jsonl
   double loss = 0.0;
   double grad_norm = 0.0;
   double learning_rate = 0.0;
-  int64_t samples = 0;  // of this step
-  int64_t tokens = 0;   // 0 where the data has none
+  int64_t samples = 0;      // of this step
+  int64_t tokens = 0;       // positions computed, padding too; 0 where the data has none
+  int64_t loss_tokens = 0;  // of those, that the loss averages over
   double step_ms = 0.0;
   double data_wait_ms = 0.0;                  // of step_ms: rank 0 waited for its data
   std::optional<double> accuracy = {};        // of this mini-batch, classifiers
@@ -108,6 +109,7 @@ struct RunSummary {  // summary.json
   std::optional<EvalRecord> final_eval;
   double samples_per_s = 0.0;
   std::optional<double> tokens_per_s;
+  std::optional<double> loss_share = {};  // of the tokens, that bear loss
   std::optional<Speed> speed;
   double bubble_measured = 0.0;
   double bubble_predicted = 0.0;

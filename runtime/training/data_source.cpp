@@ -32,6 +32,7 @@ DataFacts facts_of(const Datasets& datasets) {
   facts.targets_per_sample = datasets.train->targets_per_sample();
   facts.training_samples = datasets.train->size();
   facts.validation_samples = datasets.validation ? datasets.validation->size() : 0;
+  facts.training_content = datasets.content;
   if (datasets.questions) facts.question_texts = std::ssize(datasets.questions->lengths);
   return facts;
 }
@@ -84,6 +85,10 @@ DataSource::DataSource(const Config& config, const ModelMaker& models, Collectiv
     check_classes(config, datasets_);
     return facts_of(datasets_);
   });
+}
+
+Progress DataSource::begin() const {
+  return {.training_samples = facts_.training_samples, .training_content = facts_.training_content};
 }
 
 int64_t DataSource::mini_batch() const {

@@ -13,6 +13,7 @@
 #include "runtime/configuration/config.h"
 #include "runtime/data/loader.h"
 #include "runtime/models/models.h"
+#include "runtime/training/checkpoints/progress.h"
 
 namespace penstock {
 
@@ -20,7 +21,8 @@ struct DataFacts {
   int64_t vocabulary = 0, classes = 0;
   int64_t targets_per_sample = 1;
   int64_t training_samples = 0, validation_samples = 0;
-  int64_t question_texts = 0;  // of data.questions
+  int64_t training_content = 0;  // see Datasets
+  int64_t question_texts = 0;    // of data.questions
 };
 
 class DataSource {
@@ -32,6 +34,7 @@ class DataSource {
   [[nodiscard]] const std::string& note() const { return note_; }  // on rank 0, see Datasets
   // Of images, on rank 0: what the classes are called, by label.
   [[nodiscard]] const std::vector<std::string>& class_names() const { return class_names_; }
+  [[nodiscard]] Progress begin() const;      // where a run over these data begins
   [[nodiscard]] int64_t mini_batch() const;  // samples of a step, over all replicas
   // With data.questions, on rank 0 and where the data are open; else null.
   [[nodiscard]] const Questions* questions() const { return questions_.get(); }

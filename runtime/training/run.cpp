@@ -29,8 +29,8 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
       reporter_(reporter),
       stopping_(order.stopping),
       source_(config_, order.models, station.network.world()),
-      resumed_(find_resume_point(order.resume_from, config_, order.run_file,
-                                 source_.facts().training_samples, station.network.world())),
+      resumed_(find_resume_point(order.resume_from, config_, order.run_file, source_.begin(),
+                                 station.network.world())),
       blueprint_(on_every_rank([&] {
         return draw_up(config_, order.models, source_.facts().vocabulary, source_.facts().classes);
       })),
@@ -115,6 +115,7 @@ void Run::conclude(StepRecord record) {
   for (const StepRecord& timed : timed_) {
     if (timed.step != record.step) continue;
     record.samples = timed.samples;
+    record.tokens = timed.tokens;
     record.data_wait_ms = timed.data_wait_ms;
     record.step_ms = timed.step_ms;
     record.speed = timed.speed;
@@ -200,12 +201,15 @@ void Run::take_step(int64_t number) {
   StepRecord record = step_->run();
   if (record.step == 0) return;  // the one before was the last
   record.samples = source_.mini_batch();
+  if (pipeline_.blueprint().input.label_per_position) {
+    record.tokens = record.samples * source_.facts().targets_per_sample;
+  }
   record.data_wait_ms = 1e3 * (batches_->waits().seconds - waited);
   record.step_ms = 1e3 * seconds_since(start);
   record.speed = report_.speed(record.step_ms);
-  // Of a step that is not settled nobody knows the tokens yet: those of the one before.
-  const int64_t tokens = config_.optimizer.barrier ? record.tokens : last_.tokens;
-  report_.end_step(record.step_ms, tokens, pipeline_.training());
+  // Of a step that is not settled nobody knows these yet: those of the one before.
+  const int64_t loss_tokens = config_.optimizer.barrier ? record.loss_tokens : last_.loss_tokens;
+  report_.end_step({record.step_ms, record.tokens, loss_tokens}, pipeline_.training());
   trace_.end_step(number, pipeline_.training());
   if (timed_.size() == timed_.capacity()) timed_.erase(timed_.begin());
   timed_.push_back(record);

@@ -109,9 +109,8 @@ void Step::learn(StepRecord& record, const Verdict& verdict) {
   record.grad_norm = verdict.grad_norm;
   record.loss = verdict.loss.mean();
   record.auxiliary_loss = verdict.loss.auxiliary_mean();
-  // Padding is no token.
   const bool labels_positions = pipeline_.blueprint().input.label_per_position;
-  if (labels_positions) record.tokens = std::llround(verdict.loss.targets);
+  if (labels_positions) record.loss_tokens = std::llround(verdict.loss.targets);
   if (!labels_positions) record.accuracy = verdict.loss.accuracy();
   record.left_out = vote_.refuse || !std::isfinite(record.grad_norm) || !std::isfinite(record.loss);
   if (settled_.size() == settled_.capacity()) settled_.erase(settled_.begin());

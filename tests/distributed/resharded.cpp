@@ -17,8 +17,7 @@ void load_and_save(const Config& config, const std::string& checkpoint, const St
   const ModelMaker models = built_in_models();
   DataSource source(config, models, world);
   const std::string run_file = write_run_file(config);
-  const ResumePoint point =
-      find_resume_point(checkpoint, config, run_file, source.facts().training_samples, world);
+  const ResumePoint point = find_resume_point(checkpoint, config, run_file, source.begin(), world);
   const Blueprint blueprint = draw_up(config, models, 0, 0);
   Pipeline pipeline(config, blueprint, station.grid, station.network, station.device);
   Step step(config, pipeline, station);

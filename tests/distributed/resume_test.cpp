@@ -282,6 +282,23 @@ TEST(ResumedData, GoOnWithTheNextSampleAtAnotherMiniBatch) {
   EXPECT_EQ(end.training_samples, 50);
 }
 
+// A text of the same length under the same name is told by its content.
+TEST(ResumeRefuses, AnotherTextOfTheSameLength) {
+  const Runs runs(kCases[0]);
+  TemporaryFolder texts;
+  const auto text_of = [&](const std::string& name, char letter) {
+    const std::string text = std::string(300, letter) + "\n";
+    return "--data.kind text --model.vocabulary 256 --data.train " + texts.write(name, text);
+  };
+  const std::string data = text_of("text.txt", 'a');
+  runs.expect_trained("whole", kGrids[1], data);
+  runs.expect_resumed("same", kGrids[1], data);
+  (void)text_of("text.txt", 'b');
+  const JobResult other = runs.train("other", kGrids[1], data + " --resume " + runs.saved());
+  EXPECT_EQ(other.exit_code, 2) << other.output;
+  EXPECT_THAT(other.output, testing::HasSubstr("another content"));
+}
+
 TEST(ResumeRefuses, AnotherRunAndDamagedFiles) {
   const Runs runs(kCases[0]);
   runs.expect_trained("whole", kGrids[1]);

@@ -69,7 +69,7 @@ TEST_P(StepOf, DividesTheLossByItsTargets) {
   Step step(config_, pipeline, station);
   step.begin(1, first);
   const StepRecord record = step.run();
-  EXPECT_EQ(record.tokens, static_cast<int64_t>(targets));
+  EXPECT_EQ(record.loss_tokens, static_cast<int64_t>(targets));
   EXPECT_NEAR(record.grad_norm, of_sum / targets, 1e-5 * of_sum / targets);
   pipeline.drain();
 }

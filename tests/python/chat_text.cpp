@@ -1,7 +1,7 @@
 // tests/python/chat_text.cpp -- conversations as the chat template of a folder writes them, for
-// tests that compare them with transformers: `chat_text FOLDER < conversations.json`. On standard
-// input
-// {"conversations": [{"messages": [...], "prompt": false}, ...]}; on standard output, for each, a
+// tests that compare them with transformers: `chat_text FOLDER [DATE] < conversations.json`. On
+// standard input {"conversations": [{"messages": [...], "prompt": false, "tools": [...],
+// "keywords": {...}}, ...]}, of which the last two may be left out; on standard output, for each, a
 // line of JSON: {"text": ...} or {"error": ...}.
 #include <cstdio>
 #include <iostream>
@@ -13,13 +13,18 @@
 
 namespace {
 
-nlohmann::json answer_to(const penstock::ChatTemplate& chat, const nlohmann::json& conversation) {
+using nlohmann::ordered_json;
+
+ordered_json answer_to(const penstock::ChatTemplate& chat, const ordered_json& conversation) {
   std::vector<penstock::ChatMessage> messages;
-  for (const nlohmann::json& message : conversation["messages"]) {
+  for (const ordered_json& message : conversation["messages"]) {
     messages.push_back({message["role"], message["content"]});
   }
+  penstock::ChatExtras extras;
+  if (conversation.contains("tools")) extras.tools = conversation["tools"].dump();
+  if (conversation.contains("keywords")) extras.keywords = conversation["keywords"].dump();
   try {
-    return {{"text", chat.render(messages, conversation["prompt"])}};
+    return {{"text", chat.render(messages, conversation["prompt"], extras)}};
   } catch (const penstock::Error& error) {
     return {{"error", error.what()}};
   }
@@ -28,12 +33,12 @@ nlohmann::json answer_to(const penstock::ChatTemplate& chat, const nlohmann::jso
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 2) return 2;
+  if (count != 2 && count != 3) return 2;
   try {
-    const auto chat = penstock::open_chat_template(arguments[1]);
+    const auto chat = penstock::open_chat_template(arguments[1], count == 3 ? arguments[2] : "");
     const std::string text(std::istreambuf_iterator<char>(std::cin), {});
-    const nlohmann::json given = nlohmann::json::parse(text);
-    for (const nlohmann::json& one : given["conversations"]) {
+    const ordered_json given = ordered_json::parse(text);
+    for (const ordered_json& one : given["conversations"]) {
       std::cout << answer_to(*chat, one).dump() << "\n";
     }
   } catch (const penstock::Error& error) {

@@ -36,6 +36,7 @@ struct ExportOptions {
   std::optional<int64_t> step;  // the newest checkpoint where none is named
   std::string dtype = "fp32";
   std::string file_size = "5GB";
+  std::string base;
   bool merge = false;
 };
 
@@ -47,6 +48,8 @@ CommandOptions export_options_into(ExportOptions& options) {
                                         "of the weights in the folder [fp32]")(
       "file-size", po::value(&options.file_size)->value_name("SIZE"),
       "most of a file of weights, unless one tensor is larger [5GB]")(
+      "base", po::value(&options.base)->value_name("NAME"),
+      "of adapters: the network they belong to, as a name of the hub or a folder [the run's]")(
       "merge", flag(options.merge),
       "of a run with adapters: the whole network, the adapters added to its weights");
   return known;
@@ -119,6 +122,10 @@ Exported export_checked(const Source& source, const ExportOptions& options,
                " has none: leave it out");
   }
   request.lora = source.lora();
+  if (!options.base.empty() && (!adapters || options.merge)) {
+    fail_input("export: --base is for a folder of adapters: leave it out");
+  }
+  request.base = options.base;
   if (!adapters || options.merge) return export_folder(request);
   refuse_other_trained(source, request.checkpoint);
   return export_adapter(request);
@@ -159,8 +166,9 @@ const CommandForm& export_form() {
 generation_config.json and the files of the tokenizer, for transformers and whatever else reads such
 folders. RUN is a run directory, or one of its checkpoints. A decoder that came from no folder
 becomes that of the family which says the same network. Of a run with adapters (the [lora] section)
-DIR is a folder of adapters for peft, adapter_config.json and adapter_model.safetensors, unless
---merge asks for the whole network. Needs no ranks, and memory for one tensor.
+DIR is a folder of adapters for peft, adapter_config.json and adapter_model.safetensors with the
+files of the tokenizer, unless --merge asks for the whole network. Needs no ranks, and memory for
+one tensor.
 )"};
   return form;
 }

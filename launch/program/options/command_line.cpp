@@ -78,11 +78,17 @@ std::optional<OptionValue> read_value(std::string text, const Option& option) {
   return split_at_commas(text);
 }
 
-// `--data.flip` alone means true, and must not take the next argument for its value.
+// `--data.flip` alone means true, and must not take the next argument for its value; the library
+// takes `--data.validation=`, which empties a key, in two parts alone.
 std::vector<std::string> with_flag_values(const std::vector<std::string>& arguments) {
   std::vector<std::string> result;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
+    if (argument.starts_with("--") && argument.ends_with("=")) {
+      result.push_back(argument.substr(0, argument.size() - 1));
+      result.emplace_back();
+      continue;
+    }
     const Option* option = argument.starts_with("--") ? find_argument(argument.substr(2)) : nullptr;
     if (option == nullptr || !is_flag(*option)) {
       result.push_back(argument);

@@ -53,6 +53,8 @@ std::optional<OptionValue> value_of(const toml::node& node, const Option& option
   } else if (std::holds_alternative<std::vector<double>>(type)) {
     return list_of<double>(node);
   } else {
+    // targets = "all-linear", as peft's files have it
+    if (const auto* text = node.as_string()) return std::vector<std::string>{text->get()};
     return list_of<std::string>(node);
   }
   return std::nullopt;

@@ -12,7 +12,6 @@ namespace {
 
 using std::chrono::year_month_day;
 
-constexpr const char* kDate = " date";  // a member of the function that no template can name
 constexpr std::array<std::string_view, 12> kMonths = {
     "January", "February", "March",     "April",   "May",      "June",
     "July",    "August",   "September", "October", "November", "December"};
@@ -72,19 +71,17 @@ std::string part_of_date(const year_month_day& date, char what) {
 
 }  // namespace
 
-void set_today(Map& names, const std::string& date) {
+void check_date(const std::string& date) {
   (void)parsed(date);
-  set_member(names, kToday, Map{{kDate, date}});
 }
 
-std::string written_today(const Value& function, const std::string& format) {
-  const Value date = function.map() == nullptr ? Value() : member_of(*function.map(), kDate);
-  if (date.text() == nullptr) {
+std::string written_date(const std::string& date, const std::string& format) {
+  if (date.empty()) {
     fail_input(
         "the chat template writes today's date (strftime_now), which no two runs would share: say "
         "which day it is by data.date, such as 2024-07-26");
   }
-  const year_month_day day = parsed(*date.text());
+  const year_month_day day = parsed(date);
   std::string text;
   for (size_t i = 0; i < format.size(); ++i) {
     if (format[i] != '%') {

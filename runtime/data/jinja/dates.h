@@ -3,19 +3,15 @@
 
 #include <string>
 
-#include "runtime/data/jinja/value.h"
-
 namespace penstock::jinja {
 
 inline constexpr const char* kToday = "strftime_now";  // the function that templates call
 
-// Gives them that function. Throws Error(Input) naming data.date where this is no date,
-// "2024-07-26".
-void set_today(Map& names, const std::string& date);
+// Throws Error(Input) naming data.date where this is no date, "2024-07-26".
+void check_date(const std::string& date);
 
-// What the function, as templates find it, makes of the format: what Python's strftime() writes in
-// English. Throws Error(Input) where there is no such function, and for forms that are not
-// supported, such as times of day.
-[[nodiscard]] std::string written_today(const Value& function, const std::string& format);
+// What Python's strftime() writes of it in English. Throws Error(Input) where there is no date
+// (empty), and for forms that are not supported, such as times of day.
+[[nodiscard]] std::string written_date(const std::string& date, const std::string& format);
 
 }  // namespace penstock::jinja

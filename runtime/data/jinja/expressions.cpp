@@ -1,6 +1,8 @@
-// One function for each strength of operators, from the loosest to the tightest.
+// One function for each strength of operators, from the loosest to the tightest, as Jinja's own
+// parser has them.
 #include "runtime/data/jinja/expressions.h"
 
+#include <array>
 #include <utility>
 
 namespace penstock::jinja {
@@ -17,43 +19,57 @@ NodePtr ExpressionReader::expression() {
   }
   return value;
 }
+
+NodePtr ExpressionReader::tuple_or_one(bool with_if) {
+  NodePtr first = with_if ? expression() : either_or();
+  if (!is(",")) return first;
+  NodePtr tuple = node(Kind::Tuple, "", std::move(first));
+  while (take(",")) {
+    const bool ends = now().kind == Token::Kind::TagEnd || now().kind == Token::Kind::WriteEnd ||
+                      is(")") || is("=") || is("in") || is("recursive");
+    if (ends) break;
+    adopt(*tuple, with_if ? expression() : either_or());
+  }
+  return tuple;
+}
+
 NodePtr ExpressionReader::either_or() {
   NodePtr left = both();
-  while (take("or")) left = node(Kind::Binary, "or", std::move(left), both());
+  while (take("or")) left = node(Kind::Or, "", std::move(left), both());
   return left;
 }
 NodePtr ExpressionReader::both() {
   NodePtr left = negation();
-  while (take("and")) left = node(Kind::Binary, "and", std::move(left), negation());
+  while (take("and")) left = node(Kind::And, "", std::move(left), negation());
   return left;
 }
 NodePtr ExpressionReader::negation() {
   const Deeper deeper(*this);
-  if (is("not")) {
-    ++at_;
-    return node(Kind::Not, "", negation());
-  }
+  if (take("not")) return node(Kind::Not, "", negation());
   return comparison();
 }
+
 NodePtr ExpressionReader::comparison() {
+  constexpr std::array kOperators = {"==", "!=", "<", ">", "<=", ">=", "in"};
   NodePtr left = sum();
-  bool compared = false;
+  NodePtr chain;
   for (;;) {
     std::string how;
-    if (is("==") || is("!=") || is("<") || is(">") || is("<=") || is(">=") || is("in")) {
-      how = now().text;
-      ++at_;
-    } else if (is("not") && ahead().text == "in") {
+    if (is("not") && says(ahead(), "in")) {
       how = "not in";
-      at_ += 2;
+      ++at_;
+    } else if (std::ranges::any_of(kOperators, [&](const char* one) { return is(one); })) {
+      how = now().text;
     } else {
-      return left;
+      return chain ? std::move(chain) : std::move(left);
     }
-    if (compared) fail("a chain of comparisons");
-    compared = true;
-    left = node(Kind::Compare, how, std::move(left), sum());
+    ++at_;
+    if (!chain) chain = node(Kind::Compare, "", std::move(left));
+    chain->names.push_back(how);
+    adopt(*chain, sum());
   }
 }
+
 NodePtr ExpressionReader::sum() {
   NodePtr left = concatenation();
   while (is("+") || is("-")) {
@@ -63,42 +79,83 @@ NodePtr ExpressionReader::sum() {
   return left;
 }
 NodePtr ExpressionReader::concatenation() {
-  NodePtr left = product();
-  while (take("~")) left = node(Kind::Binary, "~", std::move(left), product());
-  return left;
+  NodePtr first = product();
+  if (!is("~")) return first;
+  NodePtr joined = node(Kind::Joined, "", std::move(first));
+  while (take("~")) adopt(*joined, product());
+  return joined;
 }
 NodePtr ExpressionReader::product() {
-  NodePtr left = unary();
-  while (is("*") || is("/") || is("//") || is("%") || is("**")) {
+  NodePtr left = power();
+  while (is("*") || is("/") || is("//") || is("%")) {
     const std::string how = tokens_[at_++].text;
-    left = node(Kind::Binary, how, std::move(left), unary());
+    left = node(Kind::Binary, how, std::move(left), power());
   }
   return left;
 }
-NodePtr ExpressionReader::unary() {
+NodePtr ExpressionReader::power() {
+  NodePtr left = unary(true);
+  while (take("**")) left = node(Kind::Binary, "**", std::move(left), unary(true));
+  return left;
+}
+
+NodePtr ExpressionReader::unary(bool with_filters) {
   const Deeper deeper(*this);
-  if (take("-")) return node(Kind::Minus, "", unary());
-  NodePtr value = behind(primary());
+  NodePtr value;
+  if (take("-")) {
+    value = node(Kind::Minus, "", unary(false));
+  } else if (take("+")) {
+    value = node(Kind::Plus, "", unary(false));
+  } else {
+    value = primary();
+  }
+  value = behind(std::move(value));
+  return with_filters ? filters_and_tests(std::move(value)) : std::move(value);
+}
+
+NodePtr ExpressionReader::filters(NodePtr value) {
+  while (take("|")) value = with_arguments(node(Kind::Filter, name(), std::move(value)));
+  return value;
+}
+
+NodePtr ExpressionReader::filters_and_tests(NodePtr value) {
   for (;;) {
-    if (take("|")) {
-      value = with_arguments(node(Kind::Filter, name(), std::move(value)));
+    if (is("|")) {
+      value = filters(std::move(value));
     } else if (take("is")) {
-      const bool negated = take("not");
-      value = with_arguments(node(Kind::Test, name(), std::move(value)));
-      if (negated) value = node(Kind::Not, "", std::move(value));
+      value = test(std::move(value));
+    } else if (is("(")) {
+      value = behind(std::move(value));
     } else {
       return value;
     }
   }
 }
+
+NodePtr ExpressionReader::test(NodePtr of) {
+  const bool negated = take("not");
+  NodePtr made = node(Kind::Test, name(), std::move(of));
+  const Token& next = now();
+  const bool word = next.kind == Token::Kind::Name && !is("else") && !is("or") && !is("and");
+  if (is("(")) {
+    made = with_arguments(std::move(made));
+  } else if (word || next.kind == Token::Kind::String || next.kind == Token::Kind::Whole ||
+             next.kind == Token::Kind::Real || is("[") || is("{")) {
+    if (is("is")) fail("a test behind a test");
+    adopt(*made, behind(primary()));
+  }
+  return negated ? node(Kind::Not, "", std::move(made)) : std::move(made);
+}
+
 NodePtr ExpressionReader::with_arguments(NodePtr made) {
   if (take("(")) arguments(*made);
   return made;
 }
+
 void ExpressionReader::arguments(Node& call) {
   while (!take(")")) {
-    if (now().kind == Token::Kind::Name && ahead().text == "=" &&
-        ahead().kind == Token::Kind::Sign) {
+    if (is("*") || is("**")) unsupported("an argument of several (" + now().text + ")");
+    if (now().kind == Token::Kind::Name && says(ahead(), "=")) {
       call.names.push_back(name());
       ++at_;
     } else if (!call.names.empty()) {
@@ -108,12 +165,15 @@ void ExpressionReader::arguments(Node& call) {
     if (!is(")")) want(",");
   }
 }
+
 // Members and calls.
 NodePtr ExpressionReader::behind(NodePtr value) {
   for (;;) {
     if (take(".")) {
-      NodePtr key = node(Kind::String, name());
-      value = node(Kind::Member, ".", std::move(value), std::move(key));
+      const bool number = now().kind == Token::Kind::Whole;
+      NodePtr key = node(number ? Kind::Whole : Kind::String, number ? now().text : name());
+      if (number) ++at_;
+      value = node(number ? Kind::Item : Kind::Member, "", std::move(value), std::move(key));
     } else if (take("[")) {
       value = subscript(std::move(value));
     } else if (take("(")) {
@@ -124,15 +184,27 @@ NodePtr ExpressionReader::behind(NodePtr value) {
     }
   }
 }
+
 NodePtr ExpressionReader::subscript(NodePtr of) {
   NodePtr from = is(":") ? nullptr : expression();
-  if (take("]")) return node(Kind::Member, "[]", std::move(of), std::move(from));
+  if (take("]")) return node(Kind::Item, "", std::move(of), std::move(from));
   want(":");
   NodePtr to = is(":") || is("]") ? nullptr : expression();
   NodePtr step = take(":") && !is("]") ? expression() : nullptr;
   want("]");
   return node(Kind::Slice, "", std::move(of), std::move(from), std::move(to), std::move(step));
 }
+
+NodePtr ExpressionReader::named() {
+  const std::string text = name();
+  if (text == "true" || text == "True") return node(Kind::Constant, "true");
+  if (text == "false" || text == "False") return node(Kind::Constant, "false");
+  if (text == "none" || text == "None") return node(Kind::Constant, "none");
+  if (text == "caller") names_caller_ = true;
+  if (text == "varargs" || text == "kwargs") unsupported("the name " + text);
+  return node(Kind::Name, text);
+}
+
 NodePtr ExpressionReader::primary() {
   const Token token = now();
   if (token.kind == Token::Kind::String) {
@@ -140,12 +212,14 @@ NodePtr ExpressionReader::primary() {
     for (; now().kind == Token::Kind::String; ++at_) text += now().text;
     return node(Kind::String, std::move(text));
   }
-  if (token.kind == Token::Kind::Number || token.kind == Token::Kind::Name) {
+  if (token.kind == Token::Kind::Name) return named();
+  if (token.kind == Token::Kind::Whole || token.kind == Token::Kind::Real) {
     ++at_;
-    return node(token.kind == Token::Kind::Name ? Kind::Name : Kind::Number, token.text);
+    return node(token.kind == Token::Kind::Whole ? Kind::Whole : Kind::Real, token.text);
   }
   if (take("(")) {
-    NodePtr inside = expression();
+    if (take(")")) return node(Kind::Tuple, "");
+    NodePtr inside = tuple_or_one(true);
     want(")");
     return inside;
   }

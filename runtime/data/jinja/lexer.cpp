@@ -5,12 +5,11 @@
 #include <charconv>
 
 #include "kernels/error.h"
+#include "runtime/data/jinja/characters.h"
 #include "runtime/data/words/utf8.h"
 
 namespace penstock::jinja {
 namespace {
-
-constexpr std::string_view kBlanks = " \t\n\v\f\r";
 
 constexpr std::array<std::string_view, 24> kSigns = {"**", "//", "==", "!=", "<=", ">=", "(", ")",
                                                      "[",  "]",  "{",  "}",  ".",  ",",  ":", "|",
@@ -21,6 +20,27 @@ bool is_letter(char c) {
 }
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
+}
+
+// How many bytes of white space `text` begins with.
+size_t blanks_before(std::string_view text) {
+  size_t at = 0;
+  while (at < text.size()) {
+    const Utf8Character c = utf8_at(text, at);
+    if (!is_python_space(c.code)) break;
+    at += c.bytes;
+  }
+  return at;
+}
+// `text` without the white space at its end.
+std::string_view without_blanks_behind(std::string_view text) {
+  size_t kept = 0;
+  for (size_t at = 0; at < text.size();) {
+    const Utf8Character c = utf8_at(text, at);
+    at += c.bytes;
+    if (!is_python_space(c.code)) kept = at;
+  }
+  return text.substr(0, kept);
 }
 
 std::string with_plain_newlines(std::string_view text) {
@@ -51,7 +71,7 @@ class Lexer {
       }
       if (at == std::string_view::npos || at + 1 >= rest_.size()) at = rest_.size();
       between(rest_.substr(0, at));
-      if (!rest_.empty()) tag();
+      if (!rest_.empty() && !raw()) tag();
     }
     push(Token::Kind::End, "");
     return std::move(tokens_);
@@ -78,17 +98,54 @@ class Lexer {
     std::string_view kept = all;
     const std::string_view tag = rest_.substr(all.size());
     if (tag.size() > 2 && tag[2] == '-') {
-      kept = kept.substr(0, kept.find_last_not_of(kBlanks) + 1);
+      kept = without_blanks_behind(kept);
     } else if (tag.size() > 2 && tag[2] != '+' && tag[1] != '{') {
       const size_t last = kept.rfind('\n');
       const size_t begin = last == std::string_view::npos ? 0 : last + 1;
       const bool line_begins = begin > 0 || line_begins_;
-      if (line_begins && kept.substr(begin).find_first_not_of(kBlanks) == std::string_view::npos) {
+      if (line_begins && without_blanks_behind(kept.substr(begin)).empty()) {
         kept = kept.substr(0, begin);
       }
     }
     if (!kept.empty()) push(Token::Kind::Text, std::string(kept));
     rest_.remove_prefix(all.size());
+  }
+
+  // The tag of this name at the beginning of `text`, and how it ends; 0 bytes: there is none.
+  struct NamedTag {
+    size_t bytes = 0;
+    char ends_with = ' ';  // the sign before "%}"
+  };
+  static NamedTag named_tag(std::string_view text, std::string_view name) {
+    size_t at = 2;
+    if (!text.starts_with("{%")) return {};
+    if (at < text.size() && (text[at] == '-' || text[at] == '+')) ++at;
+    at += blanks_before(text.substr(at));
+    if (!text.substr(at).starts_with(name)) return {};
+    at += name.size();
+    at += blanks_before(text.substr(at));
+    NamedTag tag;
+    if (at < text.size() && (text[at] == '-' || text[at] == '+')) tag.ends_with = text[at++];
+    if (text.substr(at).starts_with("%}")) tag.bytes = at + 2;
+    return tag;
+  }
+
+  // What stands between {% raw %} and {% endraw %} is text; false where no such tag is next.
+  bool raw() {
+    const NamedTag begin = named_tag(rest_, "raw");
+    if (begin.bytes == 0 || begin.ends_with == '+') return false;
+    rest_.remove_prefix(begin.bytes);
+    behind(begin.ends_with == '-', false);
+    for (size_t at = rest_.find("{%"); at != std::string_view::npos;
+         at = rest_.find("{%", at + 2)) {
+      const NamedTag end = named_tag(rest_.substr(at), "endraw");
+      if (end.bytes == 0) continue;
+      between(rest_.substr(0, at));
+      rest_.remove_prefix(end.bytes);
+      behind(end.ends_with == '-', end.ends_with != '+');
+      return true;
+    }
+    fail("{% raw %} has no end");
   }
 
   void tag() {
@@ -97,9 +154,9 @@ class Lexer {
     if (form == '#') {
       const size_t end = rest_.find("#}", 2);
       if (end == std::string_view::npos) fail("a comment has no end");
-      const bool trims = rest_[end - 1] == '-';
+      const char sign = end > 2 ? rest_[end - 1] : ' ';
       rest_.remove_prefix(end + 2);
-      return behind(trims, true);
+      return behind(sign == '-', sign != '+');
     }
     const bool writes = form == '{';
     push(writes ? Token::Kind::WriteBegin : Token::Kind::TagBegin, "");
@@ -107,9 +164,9 @@ class Lexer {
     const std::string_view end = writes ? "}}" : "%}";
     int open = 0;  // brackets: a mapping may end with "}}"
     for (;;) {
-      rest_.remove_prefix(std::min(rest_.find_first_not_of(kBlanks), rest_.size()));
+      rest_.remove_prefix(blanks_before(rest_));
       if (rest_.empty()) fail("a tag has no end");
-      const size_t sign = rest_.front() == '-' || rest_.front() == '+' ? 1 : 0;
+      const size_t sign = rest_.front() == '-' || (rest_.front() == '+' && !writes) ? 1 : 0;
       if (open == 0 && rest_.substr(sign).starts_with(end)) {
         const bool trims = rest_.front() == '-';
         const bool keeps = rest_.front() == '+';
@@ -125,7 +182,7 @@ class Lexer {
   void behind(bool trims, bool newline) {
     size_t n = 0;
     if (trims) {
-      n = std::min(rest_.find_first_not_of(kBlanks), rest_.size());
+      n = blanks_before(rest_);
     } else if (newline && rest_.starts_with('\n')) {
       n = 1;
     }
@@ -136,10 +193,11 @@ class Lexer {
   void word(int& open) {
     const char c = rest_.front();
     if (c == '"' || c == '\'') return string(c);
-    if (is_letter(c) || is_digit(c)) {
+    if (is_digit(c)) return number();
+    if (is_letter(c)) {
       size_t n = 1;
-      while (n < rest_.size() && (is_digit(rest_[n]) || (is_letter(c) && is_letter(rest_[n])))) ++n;
-      push(is_letter(c) ? Token::Kind::Name : Token::Kind::Number, std::string(rest_.substr(0, n)));
+      while (n < rest_.size() && (is_digit(rest_[n]) || is_letter(rest_[n]))) ++n;
+      push(Token::Kind::Name, std::string(rest_.substr(0, n)));
       rest_.remove_prefix(n);
       return;
     }
@@ -159,6 +217,51 @@ class Lexer {
     fail("a character that no expression has");
   }
 
+  // Digits, which may have single _ between them.
+  std::string digits(size_t& at, bool (*belongs)(char)) const {
+    std::string all;
+    for (; at < rest_.size(); ++at) {
+      const bool joins = rest_[at] == '_' && at + 1 < rest_.size() && belongs(rest_[at + 1]);
+      if (!belongs(rest_[at]) && !joins) break;
+      if (rest_[at] != '_') all += rest_[at];
+    }
+    return all;
+  }
+
+  void number() {
+    size_t at = 0;
+    std::string text;
+    Token::Kind kind = Token::Kind::Whole;
+    const char base =
+        rest_.size() > 1 && rest_[0] == '0' ? static_cast<char>(rest_[1] | 0x20) : ' ';
+    if (base == 'x' || base == 'o' || base == 'b') {
+      at = 2;
+      text = std::string("0") + base + digits(at, [](char c) {
+               return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+             });
+    } else {
+      text = digits(at, is_digit);
+      if (at + 1 < rest_.size() && rest_[at] == '.' && is_digit(rest_[at + 1])) {
+        kind = Token::Kind::Real;
+        text += '.';
+        text += digits(++at, is_digit);
+      }
+      size_t power = at + 1;
+      if (power < rest_.size() && (rest_[power] == '+' || rest_[power] == '-')) ++power;
+      const bool has_power = at < rest_.size() && (rest_[at] | 0x20) == 'e' &&
+                             power < rest_.size() && is_digit(rest_[power]);
+      if (has_power) {
+        kind = Token::Kind::Real;
+        text += rest_.substr(at, power - at);
+        at = power;
+        text += digits(at, is_digit);
+      }
+    }
+    if (at < rest_.size() && is_letter(rest_[at])) fail("a number that ends in a letter");
+    push(kind, std::move(text));
+    rest_.remove_prefix(at);
+  }
+
   void string(char quote) {
     std::string value;
     size_t at = 1;
@@ -176,29 +279,44 @@ class Lexer {
 
   // Behind the backslash at `at` - 1; how many characters belong to it.
   size_t escape(size_t at, std::string& value) const {
-    constexpr std::string_view kFrom = "ntr\\'\"abfv0";
-    constexpr std::string_view kTo("\n\t\r\\'\"\a\b\f\v\0", 11);
+    constexpr std::string_view kFrom = "ntr\\'\"abfv";
+    constexpr std::string_view kTo = "\n\t\r\\'\"\a\b\f\v";
     const char c = rest_[at];
     if (c == '\n') return 1;
     if (const size_t known = kFrom.find(c); known != std::string_view::npos) {
       value += kTo[known];
       return 1;
     }
-    const size_t digits = c == 'x' ? 2 : c == 'u' ? 4 : 0;
-    uint32_t code = 0;
-    if (digits > 0 && at + digits < rest_.size()) {
-      const char* const first = rest_.data() + at + 1;
-      const auto [end, error] = std::from_chars(first, first + digits, code, 16);
-      const bool scalar = code < 0xD800 || code >= 0xE000;
-      if (error == std::errc() && end == first + digits && scalar) {
-        append_utf8(value, code);
-        return 1 + digits;
-      }
+    if (c == 'N') return named(at, value);
+    if (c >= '0' && c <= '7') {
+      size_t n = 1;
+      while (n < 3 && at + n < rest_.size() && rest_[at + n] >= '0' && rest_[at + n] <= '7') ++n;
+      return coded(at, n, 8, value);
     }
-    if (digits > 0 || c == 'U' || c == 'N' || is_digit(c)) fail("an escape that is not supported");
+    const size_t digits = c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
+    if (digits > 0) return 1 + coded(at + 1, digits, 16, value);
     value += '\\';
     value += c;
     return 1;
+  }
+  size_t coded(size_t at, size_t digits, int base, std::string& value) const {
+    uint32_t code = 0;
+    if (at + digits > rest_.size()) fail("an escape that is cut off");
+    const char* const first = rest_.data() + at;
+    const auto [end, error] = std::from_chars(first, first + digits, code, base);
+    const bool scalar = code < 0xD800 || (code >= 0xE000 && code < 0x110000);
+    if (error != std::errc() || end != first + digits || !scalar) fail("an escape of no character");
+    append_utf8(value, code);
+    return digits;
+  }
+  // N{BULLET}
+  size_t named(size_t at, std::string& value) const {
+    const size_t end = rest_.find('}', at);
+    if (end == std::string_view::npos || rest_[at + 1] != '{') fail("an escape without a name");
+    const auto found = named_character(std::string(rest_.substr(at + 2, end - at - 2)));
+    if (!found) fail("an escape whose name no character has");
+    append_utf8(value, *found);
+    return end + 1 - at;
   }
 
   std::string text_;

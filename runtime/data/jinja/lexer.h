@@ -17,7 +17,8 @@ struct Token {
     WriteEnd,    // }}
     Name,
     String,  // its value
-    Number,
+    Whole,   // digits, with the prefix of another base: 0x10
+    Real,
     Sign,  // ( ) [ ] { } . , : | ~ = == != < > <= >= + - * / // % **
     End,
   };

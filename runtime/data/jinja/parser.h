@@ -9,35 +9,50 @@
 
 namespace penstock::jinja {
 
-// One part of a template: what `text` and `parts` are depends on the kind. A null part was left
-// out.
+// One part of a template: what `text`, `names` and `parts` are depends on the kind. A null part was
+// left out.
 struct Node {
   enum class Kind : uint8_t {
     // statements
-    Block,     // parts: statements
-    Text,      // text
-    Write,     // parts: an expression
-    If,        // parts: condition, then, otherwise
-    For,       // names; parts: of what, only if, body, otherwise
-    Set,       // text: name, or names of a namespace and its member; parts: value
-    Break,     //
-    Continue,  //
-    // expressions
-    String,   // text
-    Number,   // text
-    Name,     // text
-    Items,    // parts: of a list
-    Pairs,    // parts: key, value, key, value...
-    Member,   // parts: of, key (an expression; of a.b a string)
-    Slice,    // parts: of, from, to, step
-    Call,     // parts: what, arguments; names: of the last arguments
-    Filter,   // text; parts: of, arguments; names likewise
-    Test,     // text; parts: of, arguments
-    Not,      // parts: one
-    Minus,    // parts: one
-    Either,   // parts: value, condition, otherwise
-    Compare,  // text: operator; parts: two
-    Binary,   // text: operator ("and" and "or" as well); parts: two
+    Block,      // parts: statements
+    Text,       // text
+    Write,      // parts: an expression
+    If,         // parts: condition, then, otherwise
+    For,        // parts: target, of what, only if, body, otherwise; text: "recursive" or empty
+    Set,        // parts: target, value
+    SetBlock,   // parts: target, body, filters (of a Captured) or null
+    Scoped,     // parts: targets and values in turn, body, whose names are its own
+    Filtered,   // parts: filters (of a Captured), body
+    Escaping,   // parts: whether, body; {% autoescape %}
+    Macro,      // text: name; names: parameters; parts: body, values of the last parameters
+    CallBlock,  // parts: the call, a Macro
+    Break,      //
+    Continue,   //
+    // expressions; what is set is a Name, Items of such, or a Member of a namespace
+    Captured,  // what a block wrote, which its filters stand around
+    String,    // text
+    Whole,     // text
+    Real,      // text
+    Name,      // text
+    Constant,  // text: true, false, none
+    Items,     // parts: of a list
+    Tuple,     // parts: of it
+    Pairs,     // parts: key, value, key, value...
+    Member,    // parts: of, key (a String): of.key
+    Item,      // parts: of, key: of[key]
+    Slice,     // parts: of, from, to, step
+    Call,      // parts: what, arguments; names: of the last arguments
+    Filter,    // text; parts: of, arguments; names likewise
+    Test,      // text; parts: of, arguments; names likewise
+    Not,       // parts: one
+    Minus,     // parts: one
+    Plus,      // parts: one
+    Either,    // parts: value, condition, otherwise
+    And,       // parts: two
+    Or,        // parts: two
+    Compare,   // names: operators; parts: one more than those
+    Joined,    // parts: of a ~ b ~ c
+    Binary,    // text: operator; parts: two
   };
   Kind kind;
   size_t line = 0;
@@ -45,6 +60,7 @@ struct Node {
   std::string text = {};
   std::vector<std::string> names = {};
   std::vector<std::unique_ptr<Node>> parts = {};
+  bool calls_caller = false;  // of a macro: whether it says what a {% call %} around it wrote
 };
 
 // Throws Error(Data) naming `where` and the line for what is no template, Error(Input) for what is

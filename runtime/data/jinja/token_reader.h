@@ -11,6 +11,7 @@
 #include "kernels/error.h"
 #include "runtime/data/jinja/lexer.h"
 #include "runtime/data/jinja/parser.h"
+#include "runtime/files/json.h"
 
 namespace penstock::jinja {
 
@@ -39,14 +40,19 @@ class TokenReader {
   [[noreturn]] void fail(const std::string& what) const {
     fail_data(where_ + ", line " + std::to_string(now().line) + ": " + what);
   }
+  [[noreturn]] void unsupported(const std::string& what) const {
+    fail_input(where_ + ", line " + std::to_string(now().line) + ": " + what +
+               " is not supported in chat templates");
+  }
   [[nodiscard]] const Token& now() const { return tokens_[at_]; }
   [[nodiscard]] const Token& ahead() const {
     return tokens_[std::min(at_ + 1, tokens_.size() - 1)];
   }
-  [[nodiscard]] bool is(const char* text) const {
-    return (now().kind == Token::Kind::Name || now().kind == Token::Kind::Sign) &&
-           now().text == text;
+  [[nodiscard]] static bool says(const Token& token, const char* text) {
+    return (token.kind == Token::Kind::Name || token.kind == Token::Kind::Sign) &&
+           token.text == text;
   }
+  [[nodiscard]] bool is(const char* text) const { return says(now(), text); }
   bool take(const char* text) {
     if (!is(text)) return false;
     ++at_;

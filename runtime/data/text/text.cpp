@@ -125,6 +125,7 @@ Datasets open_text(const DataConfig& config, int64_t context) {
                                              config.shuffle ? Windows::Moving : Windows::Fixed);
   sets.vocabulary = opener.vocabulary();
   sets.note = opener.note();
+  sets.content = content_sum(*train);
   if (config.validation.empty()) return sets;
 
   const auto held_out = share ? train : opener.open(config.validation);

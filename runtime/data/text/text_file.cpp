@@ -23,29 +23,35 @@ std::vector<uint8_t> read_whole_file(const std::string& path, int64_t unpack_lim
   return all;
 }
 
+void LineSplitter::grow(std::string_view part) {
+  if (begun_.size() + part.size() > kLongestLine) {
+    fail_data(path_ + ", line " + std::to_string(line_) + " is longer than " +
+              std::to_string(kLongestLine) + " bytes: break it into lines");
+  }
+  begun_ += part;
+}
+
+void LineSplitter::add(std::string_view bytes) {
+  for (size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
+    grow(bytes.substr(0, end));
+    take_(without_return(begun_));
+    begun_.clear();
+    ++line_;
+    bytes.remove_prefix(end + 1);
+  }
+  grow(bytes);
+}
+
+void LineSplitter::end() {
+  if (!begun_.empty()) take_(without_return(begun_));
+}
+
 void for_each_line(const std::string& path, const std::function<void(std::string_view line)>& take,
                    int64_t unpack_limit) {
-  std::string begun;  // a line that goes on in the next piece
-  int64_t line = 1;
-  const auto grow = [&](std::string_view part) {
-    if (begun.size() + part.size() > kLongestLine) {
-      fail_data(path + ", line " + std::to_string(line) + " is longer than " +
-                std::to_string(kLongestLine) + " bytes: break it into lines");
-    }
-    begun += part;
-  };
-  const auto add = [&](std::string_view bytes) {
-    for (size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
-      grow(bytes.substr(0, end));
-      take(without_return(begun));
-      begun.clear();
-      ++line;
-      bytes.remove_prefix(end + 1);
-    }
-    grow(bytes);
-  };
-  read_pieces_of_file(path, add, unpack_limit);
-  if (!begun.empty()) take(without_return(begun));
+  LineSplitter lines(path, take);
+  read_pieces_of_file(
+      path, [&](std::string_view bytes) { lines.add(bytes); }, unpack_limit);
+  lines.end();
 }
 
 bool is_compressed(const std::string& path) {

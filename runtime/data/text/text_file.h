@@ -31,6 +31,24 @@ inline constexpr size_t kLongestLine = size_t{1} << 20;
 void for_each_line(const std::string& path, const std::function<void(std::string_view line)>& take,
                    int64_t unpack_limit = kUnpackLimit);
 
+// The same, of bytes that somebody else reads piece after piece.
+class LineSplitter {
+ public:
+  using Take = std::function<void(std::string_view line)>;
+  // `path` is for messages; both outlive this.
+  LineSplitter(const std::string& path, const Take& take) : path_(path), take_(take) {}
+  void add(std::string_view bytes);
+  void end();  // of the text
+
+ private:
+  void grow(std::string_view part);
+
+  const std::string& path_;
+  const Take& take_;
+  std::string begun_;  // a line that goes on in the next piece
+  int64_t line_ = 1;
+};
+
 [[nodiscard]] bool is_compressed(const std::string& path);
 
 }  // namespace penstock

@@ -7,12 +7,14 @@
 #include <utility>
 
 #include "kernels/error.h"
+#include "kernels/philox.h"
 #include "runtime/data/text/packed_tokens.h"
 #include "runtime/data/text/text_file.h"
 #include "runtime/data/tokens/file_tokens.h"
 #include "runtime/data/tokens/llmc_tokens.h"
 #include "runtime/data/tokens/megatron_tokens.h"
 #include "runtime/files/input_file.h"
+#include "runtime/files/json.h"
 
 namespace penstock {
 namespace {
@@ -50,6 +52,13 @@ size_t npy_width(const std::string& type) {
   return 0;
 }
 
+// As numpy calls it: "<i8" is int64.
+std::string npy_type(const std::string& type) {
+  if (type == "'<i8'") return "int64";
+  if (type == "'<u8'") return "uint64";
+  return type.empty() ? "of no type" : "of the type " + quoted(type);
+}
+
 // The n of "(n,)"; nothing for another shape.
 std::optional<int64_t> npy_length(const std::string& shape) {
   if (shape.size() < 4 || !shape.starts_with('(') || !shape.ends_with(",)")) return std::nullopt;
@@ -78,8 +87,13 @@ std::shared_ptr<const TokenSource> open_npy(std::shared_ptr<const InputFile> fil
   if (header_bytes > kLongestHeader) no_token_file(path, 8, "its header is too long");
   std::string header(static_cast<size_t>(header_bytes), '\0');
   file->read(fixed, {reinterpret_cast<uint8_t*>(header.data()), header.size()});
-  const size_t width = npy_width(npy_value(header, "descr", '\''));
-  if (width == 0) no_token_file(path, fixed, "its numbers are not uint8, uint16, uint32 or int32");
+  const std::string type = npy_value(header, "descr", '\'');
+  const size_t width = npy_width(type);
+  if (width == 0) {
+    no_token_file(path, fixed,
+                  "its numbers are " + npy_type(type) +
+                      "; numpy.save(path, tokens.astype(numpy.uint32)) writes it anew");
+  }
   const std::optional<int64_t> size = npy_length(npy_value(header, "shape", ')'));
   if (!size) no_token_file(path, fixed, "it has not one axis");
   check_room(*file, fixed + header_bytes, static_cast<uint64_t>(*size), width, Room::AtLeast);
@@ -110,6 +124,21 @@ TokenFile open_plain(std::shared_ptr<const InputFile> file) {
 
 }  // namespace
 
+int64_t content_sum(const TokenSource& tokens) {
+  constexpr int64_t kPiece = 4096;
+  constexpr int64_t kPieces = 256;
+  const int64_t pieces = (tokens.size() + kPiece - 1) / kPiece;
+  uint64_t sum = mix(static_cast<uint64_t>(tokens.size()));
+  std::vector<int32_t> piece;
+  for (int64_t i = 0; i < std::min(pieces, kPieces); ++i) {
+    const int64_t at = pieces <= kPieces ? i : i * (pieces - 1) / (kPieces - 1);
+    piece.resize(static_cast<size_t>(std::min(kPiece, tokens.size() - at * kPiece)));
+    tokens.read(at * kPiece, piece);
+    for (const int32_t token : piece) sum = mix(sum ^ static_cast<uint64_t>(token));
+  }
+  return static_cast<int64_t>(sum >> 1) | 1;
+}
+
 std::shared_ptr<const TokenSource> open_bytes(const std::string& path, int64_t unpack_limit) {
   if (!is_compressed(path)) {
     auto file = std::make_shared<const InputFile>(path);
@@ -134,7 +163,9 @@ TokenFile open_token_file(const std::string& path) {
   if (magic.starts_with("\x93NUMPY")) return {open_npy(std::move(file), first[6]), 0};
   if (is_llmc(first)) return {open_llmc(std::move(file)), 0};
   if (is_megatron_index(first)) return {open_megatron(path, megatron_data_of(path)), 0};
-  no_token_file(path, 0, "it does not begin like one");
+  no_token_file(path, 0,
+                "it does not begin like one; of the bare numbers in nanoGPT's .bin, "
+                "numpy.save('train.npy', numpy.fromfile('train.bin', numpy.uint16)) makes one");
 }
 
 }  // namespace penstock

@@ -24,6 +24,10 @@ class TokenSource {
   virtual void read(int64_t first, std::span<int32_t> out) const = 0;
 };
 
+// A sum over what the row says, from 1 on: of another text another one. Of more than a million
+// tokens it looks at as many in 256 places, so a letter that was changed may go unnoticed.
+[[nodiscard]] int64_t content_sum(const TokenSource& tokens);
+
 // The bytes of a text, plain or compressed; a plain one stays on disk. Throws as text_file.h says.
 [[nodiscard]] std::shared_ptr<const TokenSource> open_bytes(const std::string& path,
                                                             int64_t unpack_limit = kUnpackLimit);

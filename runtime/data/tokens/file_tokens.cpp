@@ -45,8 +45,9 @@ int32_t FileTokens::token(const uint8_t* bytes, int64_t index) const {
 
 void no_token_file(const std::string& path, int64_t byte, const std::string& why) {
   fail_data(path + ", byte " + std::to_string(byte) + ": it is no token file (" + why +
-            "): data.kind = \"tokens\" reads what numpy.save() writes of one axis of uint16, "
-            "llm.c's .bin, Megatron's .idx, or the format described in the README");
+            "): data.kind = \"tokens\" reads .npy of one axis of uint8, uint16, uint32 or int32, "
+            "llm.c's .bin, Megatron's .idx of uint8, uint16 or int32, or the form of our own in "
+            "docs/data.md#tokens");
 }
 
 uint64_t unsigned_of(std::span<const uint8_t> bytes) {

@@ -22,6 +22,14 @@ size_t megatron_width(uint8_t code) {
   return code == kU8 ? 1 : code == kU16 ? 2 : code == kI32 ? 4 : 0;
 }
 
+// What Megatron calls it.
+std::string megatron_type(uint8_t code) {
+  constexpr std::array<const char*, 9> kNames = {"",      "uint8",   "int8",    "int16", "int32",
+                                                 "int64", "float64", "float32", "uint16"};
+  if (code == 0 || code >= kNames.size()) return "of the type " + std::to_string(code);
+  return kNames[code];
+}
+
 struct MegatronIndex {
   size_t width = 0;
   int64_t sequences = 0;
@@ -43,9 +51,7 @@ MegatronIndex read_header(const InputFile& file) {
   MegatronIndex index;
   index.width = megatron_width(header[17]);
   if (index.width == 0) {
-    no_token_file(
-        path, 17,
-        "its tokens are of type " + std::to_string(header[17]) + ", not uint8, int32 or uint16");
+    no_token_file(path, 17, "its tokens are " + megatron_type(header[17]));
   }
   const uint64_t sequences = unsigned_of(bytes.subspan(18, 8));
   const uint64_t documents = unsigned_of(bytes.subspan(26, 8));

@@ -18,49 +18,6 @@ size_t common_prefix(const std::vector<int32_t>& a, const std::vector<int32_t>& 
   return static_cast<size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
-std::vector<ChatMessage> messages_in(const json& list, const char* key, const std::string& where) {
-  std::vector<ChatMessage> messages;
-  if (!list.is_array()) {
-    fail_data(where + ": " + penstock::quoted(key) + " is no list of messages");
-  }
-  for (const json& one : list) {
-    if (!one.is_object()) fail_data(where + ": a message is no object");
-    for (const auto& [name, value] : one.items()) {
-      if (name == "role" || name == "content" || value.is_null()) continue;
-      fail_input(where + ": a message has " + penstock::quoted(name) +
-                 ", and only \"role\" and \"content\" are supported");
-    }
-    messages.push_back({json_text(one, "role", where), json_text(one, "content", where)});
-  }
-  return messages;
-}
-
-bool has_choices(const json& line) {
-  return line.contains("prompt") && line.contains("choices") && !line.contains("messages") &&
-         !line.contains("completion");
-}
-
-struct Choices {
-  std::vector<std::string> texts;
-  size_t answer = 0;
-};
-
-Choices choices_in(const json& line, const std::string& where) {
-  Choices choices;
-  const json& list = line["choices"];
-  choices.answer = json_count(line, "answer", where);
-  if (list.is_array()) {
-    for (const json& one : list) {
-      if (!one.is_string()) break;
-      choices.texts.push_back(one.get<std::string>());
-    }
-  }
-  if (choices.texts.size() != list.size() || choices.answer >= choices.texts.size()) {
-    fail_data(where + ": \"answer\" does not name one of the texts of \"choices\", from 0 on");
-  }
-  return choices;
-}
-
 // As lm-evaluation-harness counts a choice, which puts the blank before it by itself.
 int64_t characters_of(std::string_view choice) {
   const size_t first = choice.find_first_not_of(' ');
@@ -70,45 +27,41 @@ int64_t characters_of(std::string_view choice) {
 
 }  // namespace
 
+TuningSample TuningLines::sample_of(const LineContent& content, const std::string& where) const {
+  TuningSample sample;
+  switch (content.kind) {
+    case LineContent::Kind::Text:
+      sample = plain(content.text);
+      break;
+    case LineContent::Kind::Completion:
+    case LineContent::Kind::Choices:
+      sample = answered(content.prompt, content.choices[content.answer]);
+      break;
+    case LineContent::Kind::Conversation:
+      sample = conversation(content, where);
+      break;
+  }
+  sample.plain = content.kind != LineContent::Kind::Conversation && tokenizer_.special().end < 0;
+  sample.foreign = content.foreign;
+  sample.renamed |= content.renamed;
+  return sample;
+}
+
 TuningSample TuningLines::read(std::string_view line, const std::string& where) const {
-  const json value = parse_json(line, where);
-  if (value.contains("messages")) {
-    return conversation(messages_in(value["messages"], "messages", where), 0, where);
-  }
-  const bool prompted = value.contains("prompt");
-  if (prompted && value.contains("completion")) {
-    if (value["prompt"].is_array() || value["completion"].is_array()) {
-      std::vector<ChatMessage> messages = messages_in(value["prompt"], "prompt", where);
-      const size_t first = messages.size();
-      const std::vector<ChatMessage> rest = messages_in(value["completion"], "completion", where);
-      messages.insert(messages.end(), rest.begin(), rest.end());
-      return conversation(messages, first, where);
-    }
-    return answered(json_text(value, "prompt", where), json_text(value, "completion", where));
-  }
-  if (has_choices(value)) {
-    const Choices choices = choices_in(value, where);
-    return answered(json_text(value, "prompt", where), choices.texts[choices.answer]);
-  }
-  if (value.contains("text")) return plain(json_text(value, "text", where));
-  fail_data(where +
-            ": the line has neither \"text\", nor \"prompt\" and \"completion\", nor \"messages\"");
+  return sample_of(content_of(line, where), where);
 }
 
 TuningQuestion TuningLines::ask(std::string_view line, const std::string& where) const {
-  const json value = parse_json(line, where);
+  const LineContent content = content_of(line, where);
   TuningQuestion question;
-  if (has_choices(value)) {
-    const Choices choices = choices_in(value, where);
-    const std::string prompt = json_text(value, "prompt", where);
-    question.answer = static_cast<int64_t>(choices.answer);
-    for (const std::string& choice : choices.texts) {
-      question.texts.push_back(answered(prompt, choice, false));
+  if (content.kind == LineContent::Kind::Choices) {
+    question.answer = static_cast<int64_t>(content.answer);
+    for (const std::string& choice : content.choices) {
+      question.texts.push_back(answered(content.prompt, choice, false));
       question.characters.push_back(characters_of(choice));
     }
-  } else if (value.contains("messages") ||
-             (value.contains("prompt") && value.contains("completion"))) {
-    question.texts.push_back(read(line, where));
+  } else if (content.kind != LineContent::Kind::Text) {
+    question.texts.push_back(sample_of(content, where));
   }
   return question;
 }
@@ -136,18 +89,44 @@ TuningSample TuningLines::answered(const std::string& prompt, const std::string&
   return sample;
 }
 
-TuningSample TuningLines::conversation(const std::vector<ChatMessage>& messages, size_t first,
-                                       const std::string& where) const {
+void TuningLines::check_extras(const ChatExtras& extras, const std::string& where) const {
+  const auto refuse_unread = [&](const std::string& name, const std::string& what) {
+    if (chat_->names(name)) return;
+    fail_input(where + ": the line has " + what +
+               ", and the chat template reads nothing of that name: it would be lost");
+  };
+  if (!extras.tools.empty()) refuse_unread("tools", "\"tools\"");
+  if (extras.keywords.empty()) return;
+  const json keywords = json::parse(extras.keywords);
+  for (const auto& [name, value] : keywords.items()) {
+    for (const char* own : {"messages", "tools", "add_generation_prompt"}) {
+      if (name == own) fail_input(where + ": \"chat_template_kwargs\" has " + quoted(name));
+    }
+    refuse_unread(name, quoted(name) + " in \"chat_template_kwargs\"");
+  }
+}
+
+TuningSample TuningLines::conversation(const LineContent& content, const std::string& where) const {
   if (chat_ == nullptr) {
     fail_input(where + ": the line has messages, and the folder of the tokenizer no chat template");
   }
+  check_extras(content.extras, where);
+  std::vector<ChatMessage> messages = content.messages;
+  TuningSample sample;
+  for (ChatMessage& message : messages) {
+    if (message.role != "developer" || chat_->says("developer")) continue;
+    message.role = "system";
+    sample.renamed = true;
+  }
   ChatText chat;
   try {
-    chat = render_answers(*chat_, messages, first);
+    chat = render_answers(*chat_, messages, content.first, content.extras);
   } catch (const Error& refusal) {
     throw Error(refusal.kind(), where + ": " + refusal.what());
   }
-  TuningSample sample{tokenizer_.encode(chat.text), {}, chat.only_last};
+  sample.ids = tokenizer_.encode(chat.text);
+  sample.only_last = chat.only_last;
+  sample.opened = chat.opened;
   sample.answer.assign(sample.ids.size(), 0);
   const std::string_view text = chat.text;
   const auto tokens_before = [&](size_t byte) {

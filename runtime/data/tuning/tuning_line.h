@@ -1,10 +1,4 @@
-// runtime/data/tuning/tuning_line.h -- one line of data.kind = "jsonl" as tokens.
-//
-//   {"text": "..."}                                    loss on all of it
-//   {"prompt": "...", "completion": "..."}             loss on the completion
-//   {"prompt": "...", "choices": ["...", ...], "answer": 0}   on the choice that is the answer
-//   {"messages": [{"role": "user", "content": "..."}, ...]}   on what the assistant says
-//   {"prompt": [messages], "completion": [messages]}   on what the assistant says in the completion
+// runtime/data/tuning/tuning_line.h -- one line of data.kind = "jsonl" (line_form.h) as tokens.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +8,7 @@
 
 #include "runtime/data/text/tokenizer.h"
 #include "runtime/data/tuning/chat.h"
+#include "runtime/data/tuning/line_form.h"
 
 namespace penstock {
 
@@ -21,6 +16,10 @@ struct TuningSample {
   std::vector<int32_t> ids;
   std::vector<uint8_t> answer;  // of each id: whether to predict it counts
   bool only_last = false;       // see ChatText
+  bool opened = false;          // likewise
+  bool plain = false;           // no token ends it, since none is known
+  bool renamed = false;         // see LineContent
+  LineContent::Foreign foreign = LineContent::Foreign::None;
 };
 
 // What a line asks of a network: to write the answer, or to find one of several texts the most
@@ -38,18 +37,20 @@ class TuningLines {
   TuningLines(const Tokenizer& tokenizer, const ChatTemplate* chat)
       : tokenizer_(tokenizer), chat_(chat) {}
 
-  // `where` names file and line. Throws Error(Data) where the line is no JSON object or of none of
-  // these forms, Error(Input) where the template refuses its messages.
+  // `where` names file and line. Throws as content_of() does, and Error(Input) where the template
+  // refuses the messages, or does not read what stands beside them.
   [[nodiscard]] TuningSample read(std::string_view line, const std::string& where) const;
   // Of the same line. Texts that are to be learnt as they are ask nothing.
   [[nodiscard]] TuningQuestion ask(std::string_view line, const std::string& where) const;
 
  private:
+  [[nodiscard]] TuningSample sample_of(const LineContent& content, const std::string& where) const;
   [[nodiscard]] TuningSample plain(const std::string& text) const;
   [[nodiscard]] TuningSample answered(const std::string& prompt, const std::string& completion,
                                       bool ends = true) const;
-  [[nodiscard]] TuningSample conversation(const std::vector<ChatMessage>& messages, size_t first,
+  [[nodiscard]] TuningSample conversation(const LineContent& content,
                                           const std::string& where) const;
+  void check_extras(const ChatExtras& extras, const std::string& where) const;
   void append_end(std::vector<int32_t>& ids) const;
 
   const Tokenizer& tokenizer_;

@@ -13,23 +13,15 @@ std::string amount_of(int64_t n, const char* what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
-// "data/train.jsonl: 1000 samples in 210 rows of 512, 96.1 % filled; 3 samples cut off at ..."
+// "data/train.jsonl: 1000 lines in 210 rows (samples of a mini-batch) of 512, 96.1 % filled; ..."
 std::string described(const std::string& path, const TuningTexts& texts, const PackedRows& rows,
-                      int64_t context) {
+                      int64_t context, const DataConfig& config) {
   char filled[32];
   std::snprintf(filled, sizeof filled, "%.1f", 100.0 * filled_share(rows, texts.lengths, context));
-  std::string text = path + ": " + amount_of(static_cast<int64_t>(rows.samples.size()), "sample") +
+  std::string text = path + ": " + amount_of(static_cast<int64_t>(rows.samples.size()), "line") +
                      " in " + amount_of(rows.size(), "row") + " of " + std::to_string(context) +
                      ", " + filled + " % filled";
-  if (texts.cut > 0) text += "; " + amount_of(texts.cut, "sample") + " cut off at the context";
-  if (texts.left_out > 0) {
-    text += "; " + amount_of(texts.left_out, "line") + " left out, longer than the context or " +
-            "without an answer in it";
-  }
-  if (texts.only_last > 0) {
-    text += "; of " + amount_of(texts.only_last, "conversation") +
-            " only the last answer counts, for the template rewrites earlier turns";
-  }
+  text += remarks_on(texts, config);
   if (!texts.note.empty()) text += "; " + texts.note;
   return text;
 }
@@ -91,7 +83,7 @@ int64_t training_end(const DataConfig& config, int64_t samples) {
   if (!share) return samples;
   const auto end = static_cast<int64_t>(static_cast<double>(samples) * (1 - *share));
   if (end >= 1 && end < samples) return end;
-  fail_input(config.train + " has " + amount_of(samples, "sample") +
+  fail_input(config.train + " has " + amount_of(samples, "line") +
              ", too few for data.validation = " + config.validation);
 }
 
@@ -104,15 +96,16 @@ Datasets open_tuning(const DataConfig& config, int64_t context, uint64_t seed) {
   const int64_t train_end = training_end(config, train->size());
   Datasets sets;
   sets.vocabulary = folder.vocabulary();
+  sets.content = content_sum(*train->tokens);
   PackedRows rows = rows_of(*train, 0, train_end, config, context, seed, config.shuffle);
-  sets.note = described(config.train, *train, rows, context);
+  sets.note = described(config.train, *train, rows, context, config);
   sets.train = std::make_shared<TuningSet>(train, std::move(rows), context, config.packed);
   if (config.validation.empty()) return sets;
   const bool share = train_end < train->size();
   const auto held_out = share ? train : read(config.validation);
   PackedRows kept =
       rows_of(*held_out, share ? train_end : 0, held_out->size(), config, context, seed, false);
-  if (!share) sets.note += "; " + described(config.validation, *held_out, kept, context);
+  if (!share) sets.note += "; " + described(config.validation, *held_out, kept, context, config);
   sets.validation = std::make_shared<TuningSet>(held_out, std::move(kept), context, config.packed);
   return sets;
 }

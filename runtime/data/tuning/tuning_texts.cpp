@@ -5,20 +5,46 @@
 
 #include "kernels/error.h"
 #include "runtime/data/folder/hub_tokenizer.h"
-#include "runtime/data/text/text_file.h"
 #include "runtime/data/tokens/token_cache.h"
 #include "runtime/data/tuning/chat_template.h"
 
 namespace penstock {
 namespace {
 
-// A sample as it is kept: whether only its last answer counts, and its tokens, however many.
-std::vector<int32_t> kept_form(const TuningSample& sample) {
-  std::vector<int32_t> kept = {sample.only_last ? 1 : 0};
+// What is kept of a sample before its tokens: a sum of these, and of its form times kForm.
+enum Kept : int32_t {
+  kOnlyLast = 1,
+  kOpened = 2,
+  kRenamed = 4,
+  kForm = 8,
+  kArray = 32,
+  kPlain = 64
+};
+
+std::vector<int32_t> kept_form(const TuningSample& sample, bool in_array) {
+  std::vector<int32_t> kept = {(sample.only_last ? kOnlyLast : 0) + (sample.opened ? kOpened : 0) +
+                               (sample.renamed ? kRenamed : 0) + (in_array ? kArray : 0) +
+                               (sample.plain ? kPlain : 0) +
+                               kForm * static_cast<int32_t>(sample.foreign)};
   for (size_t i = 0; i < sample.ids.size(); ++i) {
     kept.push_back(2 * sample.ids[i] + sample.answer[i]);
   }
   return kept;
+}
+
+// Nothing predicts the first token, behind what is kept before it.
+bool any_counts(std::span<const int32_t> kept) {
+  return std::any_of(kept.begin() + std::min<std::ptrdiff_t>(2, std::ssize(kept)), kept.end(),
+                     [](int32_t token) { return token % 2 == 1; });
+}
+
+void count_form(int32_t first, TuningTexts& texts) {
+  const auto foreign = static_cast<LineContent::Foreign>(first / kForm % 4);
+  texts.responses += foreign == LineContent::Foreign::Response ? 1 : 0;
+  texts.shared_gpt += foreign == LineContent::Foreign::ShareGpt ? 1 : 0;
+  texts.alpaca += foreign == LineContent::Foreign::Alpaca ? 1 : 0;
+  texts.renamed += (first & kRenamed) != 0 ? 1 : 0;
+  texts.array |= (first & kArray) != 0;
 }
 
 // The kept sample in [begin, end) of texts.tokens, as far as it enters a row.
@@ -26,19 +52,47 @@ void take_kept(int64_t begin, int64_t end, int64_t context, bool leaves_out, Tun
   std::vector<int32_t> kept(static_cast<size_t>(std::min(end - begin, context + 2)));
   texts.tokens->read(begin, kept);
   const int64_t number = texts.lines++;
+  const int32_t first = kept[0];
+  count_form(first, texts);
   const bool long_one = end - begin > context + 2;
-  // Nothing predicts the first token.
-  const bool counts = std::any_of(kept.begin() + std::min<std::ptrdiff_t>(2, std::ssize(kept)),
-                                  kept.end(), [](int32_t token) { return token % 2 == 1; });
-  if (!counts || (long_one && leaves_out)) {
-    ++texts.left_out;
+  if (long_one && leaves_out) {
+    ++texts.too_long;
+    return;
+  }
+  if (!any_counts(kept)) {
+    std::vector<int32_t> whole(static_cast<size_t>(end - begin));
+    texts.tokens->read(begin, whole);
+    if (any_counts(whole)) {
+      ++texts.beyond_context;
+    } else {
+      ++((first & kOnlyLast) != 0 ? texts.rewritten : texts.without_answer);
+    }
     return;
   }
   if (long_one) ++texts.cut;
-  texts.only_last += kept[0];
+  texts.only_last += (first & kOnlyLast) != 0 ? 1 : 0;
+  texts.opened += (first & kOpened) != 0 ? 1 : 0;
+  texts.no_end |= (first & kPlain) != 0;
   texts.begins.push_back(begin + 1);
   texts.lengths.push_back(static_cast<int32_t>(kept.size()) - 2);
   texts.numbers.push_back(number);
+}
+
+std::string counted(int64_t n, const char* what) {
+  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+}
+
+// "; 3 lines left out: 2 without an answer, 1 longer than the context"
+std::string left_out(const TuningTexts& texts) {
+  std::string reasons;
+  const auto add = [&](int64_t n, const char* why) {
+    if (n > 0) reasons += (reasons.empty() ? "" : ", ") + std::to_string(n) + " " + why;
+  };
+  add(texts.without_answer, "without an answer (of the assistant, where they are messages)");
+  add(texts.beyond_context, "whose answer begins behind model.context");
+  add(texts.too_long, "longer than model.context (data.too_long)");
+  add(texts.rewritten, "whose turns before the answer the chat template writes anew");
+  return reasons;
 }
 
 const DataConfig& with_folder(const DataConfig& config) {
@@ -50,16 +104,36 @@ const DataConfig& with_folder(const DataConfig& config) {
 
 }  // namespace
 
-void for_each_tuning_line(
-    const std::string& path, int64_t unpack_limit,
-    const std::function<void(std::string_view line, const std::string& where)>& take) {
-  int64_t number = 0;
-  const auto look = [&](std::string_view line) {
-    ++number;
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
-    take(line, path + ", line " + std::to_string(number));
+std::string remarks_on(const TuningTexts& texts, const DataConfig& config) {
+  std::string all;
+  const auto remark = [&](int64_t n, const char* what, const std::string& rest) {
+    if (n > 0) all += "; " + counted(n, what) + " " + rest;
   };
-  for_each_line(path, look, unpack_limit);
+  const int64_t gone =
+      texts.without_answer + texts.beyond_context + texts.too_long + texts.rewritten;
+  if (texts.array) all += "; the file is a JSON array, of which each element is taken for a line";
+  remark(texts.shared_gpt, "line", "in ShareGPT's form (from, value), taken for messages");
+  remark(texts.alpaca, "line",
+         "in Alpaca's form, taken for messages: the user's instruction and input, the assistant's "
+         "output");
+  remark(texts.responses, "line", "with \"response\", taken for \"completion\"");
+  remark(texts.renamed, "line",
+         "with roles of other names: human is taken for user, gpt and model for assistant, "
+         "developer for system where the template does not know it");
+  remark(texts.cut, "line", "cut off at the context");
+  remark(gone, "line", "left out: " + left_out(texts));
+  remark(texts.only_last, "conversation",
+         "of which only the last answer counts, for the template rewrites earlier turns");
+  remark(texts.opened, "conversation",
+         "whose answer begins before the end of the generation prompt: the template opens it with "
+         "what it does not show in history, such as a thought");
+  if (texts.no_end) {
+    all +=
+        "; no end-of-text token is known, so texts and completions end without one: name it as "
+        "eos_token in " +
+        config.vocabulary + "/tokenizer_config.json";
+  }
+  return all;
 }
 
 TuningFolder::TuningFolder(const DataConfig& config)
@@ -70,10 +144,10 @@ TuningFolder::TuningFolder(const DataConfig& config)
 
 TuningTexts TuningFolder::texts(const std::string& path, int64_t context) const {
   const auto cut = [&](const KeepLine& keep) {
-    for_each_tuning_line(path, config_.unpack_limit,
-                         [&](std::string_view line, const std::string& where) {
-                           keep(kept_form(lines_.read(line, where)));
-                         });
+    const auto take = [&](std::string_view line, const std::string& where) {
+      keep(kept_form(lines_.read(line, where), where.starts_with(path + ", element ")));
+    };
+    for_each_tuning_line(path, config_.unpack_limit, take);
   };
   TextInPieces kept = samples_by_tokenizer(path, config_, *tokenizer_, cut);
   TuningTexts texts;
@@ -83,10 +157,10 @@ TuningTexts TuningFolder::texts(const std::string& path, int64_t context) const 
     if (kept.starts[i] == kept.starts[i + 1]) continue;  // of no file of ours
     take_kept(kept.starts[i], kept.starts[i + 1], context, config_.too_long == "leave-out", texts);
   }
+  if (texts.lines == 0) fail_input(path + " has no lines: give one JSON object a line");
   if (texts.size() == 0) {
-    fail_input(path + ": none of its " + std::to_string(texts.lines) +
-               (texts.lines == 1 ? " line" : " lines") +
-               " has an answer within model.context = " + std::to_string(context));
+    fail_input(path + ": none of its " + counted(texts.lines, "line") + " is left, with " +
+               "model.context = " + std::to_string(context) + ": " + left_out(texts));
   }
   return texts;
 }

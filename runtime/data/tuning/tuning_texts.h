@@ -15,6 +15,7 @@
 #include "runtime/data/text/token_source.h"
 #include "runtime/data/text/tokenizer.h"
 #include "runtime/data/tuning/chat.h"
+#include "runtime/data/tuning/tuning_file.h"
 #include "runtime/data/tuning/tuning_line.h"
 
 namespace penstock {
@@ -27,17 +28,25 @@ struct TuningTexts {
   std::vector<int64_t> numbers = {};  // which of the lines it is, from 0 on
   int64_t lines = 0;                  // that are not blank
   int64_t cut = 0;                    // samples that were longer than the context
-  int64_t left_out = 0;               // too long (data.too_long), or nothing of them counts
-  int64_t only_last = 0;              // conversations of which only the last answer counts
-  std::string note = {};              // where they should be kept and cannot be; else empty
+  // Lines left out, by the reason.
+  int64_t too_long = 0;        // data.too_long = "leave-out"
+  int64_t beyond_context = 0;  // the answer begins behind the context
+  int64_t without_answer = 0;  // nothing of them counts
+  int64_t rewritten = 0;       // the template writes the turns before the answer anew
+  // Of all lines.
+  int64_t only_last = 0;  // conversations of which only the last answer counts
+  int64_t opened = 0;     // with an answer that begins within what the template opens it by
+  int64_t renamed = 0;    // with roles of other names
+  int64_t shared_gpt = 0, alpaca = 0, responses = 0;  // in forms of others
+  bool array = false;                                 // the file is a JSON array
+  bool no_end = false;    // texts and completions end with no token, for none is known
+  std::string note = {};  // where they should be kept and cannot be; else empty
 
   [[nodiscard]] int64_t size() const { return static_cast<int64_t>(lengths.size()); }
 };
 
-// Calls take(line, where) for each line that is not blank; `where` names file and line.
-void for_each_tuning_line(
-    const std::string& path, int64_t unpack_limit,
-    const std::function<void(std::string_view line, const std::string& where)>& take);
+// "3 left out without an answer", with what else is to be known of the lines; empty: nothing.
+[[nodiscard]] std::string remarks_on(const TuningTexts& texts, const DataConfig& config);
 
 // The tokenizer and the chat template of the folder data.vocabulary, and lines by them.
 class TuningFolder {

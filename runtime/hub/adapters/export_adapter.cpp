@@ -74,7 +74,9 @@ Exported export_adapter(const ExportRequest& request) {
   AdapterFile adapters = adapters_of(reader, family, request.dtype == "bf16" ? "BF16" : "F32");
   DraftFolder draft(request.to);
   // Of a network that came from no folder, the folder is its tokenizer's.
-  const std::string base = made ? "" : origin_of(request.folder);
+  const std::string known = made ? "" : origin_of(request.folder);
+  const std::string& base = request.base.empty() ? known : request.base;
+  copy_small_files(request.folder, draft.path());
   (void)write_text(draft.path() + "/" + kAdapterConfigFile,
                    adapter_config_text(request.lora, family, adapters.names, base));
   const uint64_t bytes = write_adapters(draft.path() + "/" + kAdapterWeightsFile, adapters, reader);

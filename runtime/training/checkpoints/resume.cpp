@@ -12,9 +12,18 @@ namespace {
   fail_input("cannot go on from " + checkpoint + ": " + why);
 }
 
-void refuse_other_data(const CheckpointState& saved, int64_t training_samples,
+void refuse_other_data(const CheckpointState& saved, const Progress& begin,
                        const std::string& checkpoint) {
-  if (saved.training_samples == 0 || saved.training_samples == training_samples) return;
+  const int64_t training_samples = begin.training_samples;
+  const bool as_many = saved.training_samples == training_samples;
+  if (saved.training_samples == 0) return;
+  if (as_many && saved.training_content != 0 && begin.training_content != 0 &&
+      saved.training_content != begin.training_content) {
+    refuse(checkpoint,
+           "data.train has as many training samples as when it was saved and another content: give "
+           "the text of then, or start another run from these weights with --init");
+  }
+  if (as_many) return;
   refuse(checkpoint, "data.train had " + std::to_string(saved.training_samples) +
                          " training samples when it was saved and has " +
                          std::to_string(training_samples) +
@@ -55,17 +64,21 @@ std::string refuse_other_run(const std::string& checkpoint, const Config& config
 }
 
 ResumePoint find_resume_point(const std::string& checkpoint, const Config& config,
-                              const std::string& run_file, int64_t training_samples,
+                              const std::string& run_file, const Progress& begin,
                               Collective& world) {
-  ResumePoint point{checkpoint, {.training_samples = training_samples}, {}};
+  ResumePoint point{checkpoint, begin, {}};
   if (checkpoint.empty()) return point;
   const auto look = [&] {
     const std::string changes = refuse_other_run(checkpoint, config, run_file);
     const CheckpointState saved = CheckpointReader(checkpoint).state();
-    refuse_other_data(saved, training_samples, checkpoint);
+    refuse_other_data(saved, begin, checkpoint);
     point.note = "resumed after step " + std::to_string(saved.step) + " from " + checkpoint +
                  (changes.empty() ? "" : "; changed: " + changes);
-    return Progress{saved.step, saved.consumed_samples, training_samples, saved.optimizer_steps};
+    Progress progress = begin;
+    progress.step = saved.step;
+    progress.consumed_samples = saved.consumed_samples;
+    progress.optimizer_steps = saved.optimizer_steps;
+    return progress;
   };
   point.progress = numbers_of_first_rank<Progress>(world, look);
   return point;

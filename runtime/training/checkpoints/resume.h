@@ -25,11 +25,11 @@ std::string refuse_other_run(const std::string& checkpoint, const Config& config
                              const std::string& run_file);
 
 // Collective over `world`. What the checkpoint says of its run, compared with this one by rank 0:
-// `run_file` is this run's configuration as text, `training_samples` what its data has. With an
+// `run_file` is this run's configuration as text, `begin` has what its data are. With an
 // empty `checkpoint` the run begins. Throws Error on every rank: as refuse_other_run(), and where
 // the data are others.
 [[nodiscard]] ResumePoint find_resume_point(const std::string& checkpoint, const Config& config,
-                                            const std::string& run_file, int64_t training_samples,
+                                            const std::string& run_file, const Progress& begin,
                                             Collective& world);
 
 // Collective over `world`, all ranks of the run. Fills in all that the entries of this rank hold,

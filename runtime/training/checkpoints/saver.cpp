@@ -28,6 +28,7 @@ CheckpointRequest Saver::request(const Progress& progress) {
   request.state.consumed_samples = progress.consumed_samples;
   request.state.optimizer_steps = progress.optimizer_steps;
   request.state.training_samples = progress.training_samples;
+  request.state.training_content = progress.training_content;
   request.state.version = PENSTOCK_VERSION;
   request.state.configuration = run_file_;
   request.state.run = run_;

@@ -84,6 +84,14 @@ TEST_F(ForeignTokens, OfLlmcAreRefusedWhereTheyDoNotFit) {
   }
 }
 
+// Bare numbers, as nanoGPT writes them: the message says how to make a file of them.
+TEST_F(ForeignTokens, OfNanoGptAreRefusedWithTheCure) {
+  write("train.bin", bytes_of_all<uint16_t>({1, 2, 3, 4, 5, 6, 7, 8}));
+  expect_error(ErrorKind::Data,
+               {folder_ / "train.bin", "nanoGPT", "numpy.uint16", "docs/data.md#tokens"},
+               [&] { (void)all_of("train.bin"); });
+}
+
 TEST_F(ForeignTokens, OfMegatronAreReadByAnyNameOfThePair) {
   const std::string tokens = bytes_of_all<uint16_t>({1, 2, 3, 50000, 5, 6});
   write_pair({}, tokens);
@@ -122,7 +130,7 @@ TEST_F(ForeignTokens, OfMegatronAreRefusedWhereTheyDoNotFit) {
   for (const auto& [index, why] : std::vector<std::pair<std::string, std::string>>{
            {whole.substr(0, 20), "byte 20: it is no token file (it is cut off"},
            {with(9, "\x02"), "byte 9: it is no token file (its version"},
-           {Index{.type = 5}.bytes(), "byte 17: it is no token file (its tokens are of type 5"},
+           {Index{.type = 5}.bytes(), "byte 17: it is no token file (its tokens are int64"},
            {with(18, huge), "byte 18: it is no token file (it is shorter"},
            {with(26, huge), "byte 26: it is no token file (it is shorter"},
            {whole + "xx", "byte 94: it is no token file (it is longer"},

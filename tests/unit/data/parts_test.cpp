@@ -9,6 +9,7 @@
 #include "runtime/data/images/archive.h"
 #include "runtime/data/images/jpeg.h"
 #include "runtime/data/images/png.h"
+#include "runtime/data/jinja/characters.h"
 #include "runtime/data/parts/part.h"
 #include "runtime/data/text/pieces.h"
 #include "runtime/data/text/text_file.h"
@@ -53,6 +54,12 @@ TEST(PartsLeftOut, SayWhatToInstall) {
           testing::HasSubstr("libicu-dev")));
   EXPECT_THAT(refusal([&] { (void)lower_case("A"); }), testing::HasSubstr("Lowercase needs ICU"));
   EXPECT_THAT(refusal([&] { (void)without_marks("A"); }), testing::HasSubstr("StripAccents needs"));
+  EXPECT_EQ(jinja::in_case("aB c", jinja::Case::Upper), "AB C");
+  EXPECT_EQ(jinja::in_case("aB c", jinja::Case::Capital), "Ab c");
+  EXPECT_THAT(
+      refusal([] { (void)jinja::in_case("\xc3\xa9", jinja::Case::Upper); }),
+      testing::StartsWith("a chat template that changes or names letters beyond ASCII needs "
+                          "ICU, and"));
   const TemporaryFolder folder;
   const std::string tar = folder.write("a.tar", "contents");
   EXPECT_THAT(refusal([&] { const ArchiveWalk walk(tar); }),

@@ -1,6 +1,7 @@
 // Rows of tokens: from the files that others write, from compressed text, from word pieces.
 #include "runtime/data/text/token_source.h"
 
+#include <algorithm>
 #include <bit>
 #include <filesystem>
 
@@ -86,6 +87,28 @@ TEST_F(TokenFiles, AreReadInTheMiddle) {
   for (size_t i = 0; i < part.size(); ++i) ASSERT_EQ(part[i], static_cast<int>(values[1234 + i]));
 }
 
+TEST(ContentSum, TellsTextsOfOneLengthApart) {
+  std::vector<int32_t> tokens(3'000'000);
+  for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<int32_t>(i % 251);
+  const auto sum_of = [](const std::vector<int32_t>& of) {
+    PackedTokens packed(1000);
+    packed.append(of);
+    return content_sum(*tokens_in_memory("t", std::move(packed), "token"));
+  };
+  const int64_t whole = sum_of(tokens);
+  EXPECT_GT(whole, 0);
+  EXPECT_EQ(sum_of(tokens), whole);
+  for (const size_t changed : {size_t{0}, tokens.size() - 1}) {
+    std::vector<int32_t> other = tokens;
+    other[changed] = 300;
+    EXPECT_NE(sum_of(other), whole) << changed;
+  }
+  std::vector<int32_t> other = tokens;
+  std::rotate(other.begin(), other.begin() + 1, other.end());
+  EXPECT_NE(sum_of(other), whole);
+  EXPECT_NE(sum_of({1, 2, 3}), sum_of({1, 2, 4}));
+}
+
 TEST_F(TokenFiles, OfAnotherFormAreRefused) {
   const std::string three = numbers({1, 2, 3}, 2);
   for (const auto& [contents, why] : std::vector<std::pair<std::string, std::string>>{
@@ -93,6 +116,8 @@ TEST_F(TokenFiles, OfAnotherFormAreRefused) {
            {"just text, long enough for a header", "does not begin"},
            {npy("<f4", "(3,)", numbers({1, 2, 3}, 4)), "uint16"},
            {npy(">u2", "(3,)", three), "uint16"},
+           {npy("<i8", "(3,)", numbers({1, 2, 3}, 8)), "its numbers are int64; numpy.save("},
+           {npy("<i8", "(3,)", numbers({1, 2, 3}, 8)), "docs/data.md#tokens"},
            {npy("<u2", "(3, 1)", three), "one axis"},
            {npy("<u2", "()", three), "one axis"},
            // Of -3 tokens or a number that ends somewhere once came a file of that many.

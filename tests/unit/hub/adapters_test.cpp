@@ -176,6 +176,19 @@ TEST_F(Adapters, AreExportedAndComeBack) {
               HasSubstr("is there already"));
 }
 
+// What is trained for a chat is used with the tokenizer and the template that it was trained with.
+TEST_F(Adapters, AreExportedWithTheTokenizerAndTheNameOfTheirNetwork) {
+  ExportRequest asked = request(checkpoint(gpt2_adapters({"feed_forward.in"})));
+  put(asked.folder + "/tokenizer.json", "{}");
+  put(asked.folder + "/chat_template.jinja", "{{ messages }}");
+  asked.base = "org/network";
+  (void)export_adapter(asked);
+  const auto document = nlohmann::json::parse(contents(to_ + "/adapter_config.json"));
+  EXPECT_EQ(document["base_model_name_or_path"], "org/network");
+  EXPECT_EQ(contents(to_ + "/tokenizer.json"), "{}");
+  EXPECT_EQ(contents(to_ + "/chat_template.jinja"), "{{ messages }}");
+}
+
 TEST_F(Adapters, AveragedWhereTheRunHasAverages) {
   const std::vector<HubTensor> ours = gpt2_adapters({"feed_forward.in"});
   ExportRequest asked = request(checkpoint(ours, true));

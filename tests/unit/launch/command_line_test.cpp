@@ -36,6 +36,12 @@ TEST(CommandLine, TakesEveryWayOfWriting) {
             (std::vector<std::string>{"bias", "scale"}));
   EXPECT_TRUE(configured({"--optimizer.no_decay", "[]"}).optimizer.no_decay.empty());
   EXPECT_EQ(configured({"--run.out", ""}).run.out, "");
+  const TemporaryFolder folder;
+  const std::string file = folder.write("r.toml", "[data]\nvalidation = \"0.1\"\n");
+  EXPECT_EQ(configured({file, "--data.validation="}).data.validation, "");
+  EXPECT_EQ(configured({"--data.validation=", file}).data.validation, "");
+  EXPECT_TRUE(configured({"--optimizer.no_decay="}).optimizer.no_decay.empty());
+  EXPECT_THAT(argument_error({"--stages="}), HasSubstr("stages"));
 }
 
 TEST(CommandLine, FlagsMayStandAlone) {

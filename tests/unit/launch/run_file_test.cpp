@@ -24,6 +24,12 @@ TEST(RunFile, RemembersWhereAValueCameFrom) {
   EXPECT_FALSE(settings.given("pipeline.replicas"));
 }
 
+// targets = "all-linear", as peft writes it.
+TEST(RunFile, ATextIsAListOfOne) {
+  EXPECT_EQ(parsed("[lora]\ntargets = \"all-linear\"\n").config.model.lora.targets,
+            (std::vector<std::string>{"all-linear"}));
+}
+
 TEST(RunFile, AnUnknownKeyNamesItsNeighbour) {
   EXPECT_EQ(parse_error("[pipeline]\nstagse = 2\n"),
             "run.toml:2: unknown key 'pipeline.stagse'; did you mean 'pipeline.stages'?");
@@ -48,6 +54,7 @@ TEST(RunFile, AWrongTypeNamesKeyValueAndType) {
   EXPECT_THAT(parse_error("[model]\nimage = [3, 'x']\n"), HasSubstr("a list of integers"));
   EXPECT_THAT(parse_error("[model]\nimage = 3\n"), HasSubstr("not 3"));
   EXPECT_THAT(parse_error("[optimizer]\nno_decay = [1]\n"), HasSubstr("a list of texts"));
+  EXPECT_THAT(parse_error("[lora]\ntargets = 1\n"), HasSubstr("a list of texts"));
   EXPECT_THAT(parse_error("[optimizer.kind]\nx = 1\n"), HasSubstr("not a table"));
 }
 

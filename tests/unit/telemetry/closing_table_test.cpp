@@ -61,9 +61,12 @@ TEST(ClosingTable, SaysHowBusyTheArithmeticWas) {
   RunSummary summary = example_run();
   summary.speed = Speed{
       .tflops = 412.37, .mfu = 0.417, .peak_tflops = 989.4, .peak_from = "published for H100 SXM"};
-  EXPECT_THAT(closing_table(summary),
-              ::testing::HasSubstr("throughput  569 samples/s, 36.4 k tokens/s, 412 TFLOP/s per "
-                                   "rank (41.7 % of 989.4, published for H100 SXM)\n"));
+  summary.loss_share = 0.25;
+  EXPECT_THAT(
+      closing_table(summary),
+      ::testing::HasSubstr("throughput  569 samples/s, 36.4 k tokens/s (25.0 % of them with "
+                           "loss), 412 TFLOP/s per "
+                           "rank (41.7 % of 989.4, published for H100 SXM)\n"));
 }
 
 TEST(ClosingTable, CountsTheRanksItLeavesOut) {

@@ -26,6 +26,7 @@ StepRecord example() {
   record.learning_rate = 1e-3;
   record.samples = 48;
   record.tokens = 3072;
+  record.loss_tokens = 1024;
   record.step_ms = 12.5;
   return record;
 }
@@ -35,7 +36,7 @@ TEST(StepLine, HasTheKeysOfTheContract) {
   EXPECT_EQ(line.find('\n'), std::string::npos);
   const json read = json::parse(line);
   for (const char* key : {"step", "loss", "grad_norm", "learning_rate", "samples", "tokens",
-                          "step_ms", "data_wait_ms", "throughput", "tokens_per_s"}) {
+                          "step_ms", "data_wait_ms", "throughput", "loss_tokens", "tokens_per_s"}) {
     EXPECT_TRUE(read.contains(key)) << key;
   }
   EXPECT_EQ(read["step"], 7);

@@ -1,6 +1,7 @@
 // Lines about progress, and the rate that they show.
 #include "runtime/telemetry/live_line.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace penstock {
@@ -13,7 +14,7 @@ StepRecord live_step() {
   record.grad_norm = 0.8312;
   record.learning_rate = 1e-3;
   record.samples = 48;
-  record.tokens = 3072;
+  record.tokens = record.loss_tokens = 3072;
   record.step_ms = 84.31;
   return record;
 }
@@ -37,6 +38,9 @@ TEST(StepText, SaysEverythingOnce) {
             "step  120/2000 | loss 2.4513 | norm 0.831 | lr 1.00e-03 | 84.3 ms | 600 samples/s | "
             "38.4 k tokens/s");
   StepRecord record = live_step();
+  record.loss_tokens = 384;
+  EXPECT_THAT(step_text(record, 2000, 80.0, true),
+              testing::HasSubstr("| 38.4 k tokens/s (12.5 % with loss)"));
   record.accuracy = 0.5;
   EXPECT_EQ(step_text(record, 2000, 0.0, false),
             "step  120/2000 | loss 2.4513 | accuracy 50.0 % | norm 0.831 | lr 1.00e-03 | 84.3 ms");

@@ -43,6 +43,28 @@ TEST(ChatTemplates, WriteWhatTransformersWrites) {
   }
 }
 
+// One construct of Jinja a line (tests/python/templates_test.py wrote the texts): what jinja2
+// refuses we refuse, and those that only we refuse are marked.
+TEST(ChatTemplates, RunTheConstructsOfJinja) {
+  const std::string path = std::string(PENSTOCK_WORDS) + "/constructs.json";
+  const json all = json::parse(read_file(path));
+  ASSERT_GE(all.size(), 200U);
+  ChatSpecials specials{"<s>", "</s>", "", "2024-07-26"};
+  const std::vector<ChatMessage> messages = {
+      {"system", "Be"}, {"user", "<Hi> 'you' & me"}, {"assistant", "  yes\n"}};
+  for (const json& one : all) {
+    const std::string text = one["template"];
+    const auto render = [&] {
+      return make_chat_template(text, specials, "t.jinja")->render(messages, false);
+    };
+    if (one["text"].is_null() || one.contains("refused")) {
+      EXPECT_THROW((void)render(), Error) << one["name"];
+    } else {
+      EXPECT_EQ(render(), one["text"].get<std::string>()) << one["name"];
+    }
+  }
+}
+
 // As the templates of Llama 3.2 and 3.3 ask for it; the forms are those of Python's strftime().
 TEST(ChatTemplates, WriteTheDateThatTheyAreGiven) {
   const std::string text =
@@ -67,18 +89,54 @@ TEST(ChatTemplates, WriteTheDateThatTheyAreGiven) {
 
 TEST(ChatTemplates, RefuseWhatTheyAreNotSureOf) {
   for (const char* text :
-       {"{{ strftime_now('%d') }}", "{{ messages | tojson }}", "{{ messages }}", "{{ f(1) }}",
-        "{{ 'a' is odd }}", "{{ x.y.z }}", "{{ 'abc'[0] }}", "{{ 1 / 2 }}", "{{ 'a' | map }}",
-        "{{ 'x'.zfill(3) }}", "{{ raise_exception('no') }}", "{% macro f() %}{% endmacro %}",
-        "{% include 'a' %}", "{% raw %}{% endraw %}"}) {
-    expect_error(ErrorKind::Input, {"chat template"}, [&] { (void)chat_text(text); });
+       {"{{ strftime_now('%d') }}", "{{ range }}", "{{ f(1) }}", "{{ 'a' is odd }}", "{{ x.y.z }}",
+        "{{ 1 / 0 }}", "{{ 'a' | map }}", "{{ [].append(1) }}", "{{ raise_exception('no') }}",
+        "{% include 'a' %}", "{% import 'a' as b %}", "{% set ns = namespace() %}{{ [ns] }}",
+        "{{ 'a' | wordwrap }}", "{{ 'a'.translate({}) }}", "{{ 9223372036854775807 + 1 }}"}) {
+    expect_error(ErrorKind::Input, {"t.jinja, line 1: ", "chat template"},
+                 [&] { (void)chat_text(text); });
+  }
+}
+
+// Each of these took all memory of the machine, or minutes, before there was a budget.
+TEST(ChatTemplates, KeepWithinTheirBudget) {
+  const std::string memory = "more than 64 MiB";
+  const std::string work = "computes for too long";
+  const std::vector<std::pair<std::string, std::string>> greedy = {
+      {"{% set ns = namespace(x='a') %}{% for i in range(99) %}{% set ns.x = ns.x ~ ns.x %}"
+       "{% endfor %}",
+       memory},
+      {"{% set ns = namespace(x=[1]) %}{% for i in range(99) %}{% set ns.x = ns.x + ns.x %}"
+       "{% endfor %}",
+       memory},
+      {"{{ 'a' * 10000000000 }}", memory},
+      {"{% for i in range(100000) %}{{ 'a' * 1000 }}{% endfor %}", memory},
+      {"{{ ('a' * 30000000) | list | length }}", memory},
+      {"{{ '{:>9999}'.format('a') * 7000 }}", memory},
+      {"{{ ('a,' * 1000000).split(',') | join('b' * 1000) }}", memory},
+      {"{% for a in range(9999) %}{% for b in range(9999) %}{% for c in range(9999) %}{% endfor %}"
+       "{% endfor %}{% endfor %}",
+       work},
+      {"{% set a = 'ab' * 1000000 %}{{ (a * 10).find(a ~ 'c') }}", work},
+      {"{% set l = range(100000) | list %}{% for i in l %}{{ i in l }}{% endfor %}", work},
+      {"{% set ns = namespace(x=[]) %}{% for i in range(90) %}{% set ns.x = [ns.x, ns.x] %}"
+       "{% endfor %}{{ ns.x == ns.x }}",
+       work},
+      {"{% set ns = namespace(x=[]) %}{% for i in range(999) %}{% set ns.x = [ns.x] %}{% endfor %}",
+       "too deeply"},
+      {"{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "too often"},
+      {"{{ 99 ** 99999999 }}", "too large"},
+  };
+  for (const auto& [text, why] : greedy) {
+    expect_error(ErrorKind::Input, {"t.jinja, line 1: the chat template", why},
+                 [&] { (void)chat_text(text); });
   }
 }
 
 TEST(ChatTemplates, NameTheLineOfWhatIsNone) {
   for (const char* text :
        {"\n{{ 'a }}", "\n{% if x %}", "\n{{ (1 }}", "\n{% endif %}", "\n{# ", "\n{{ 1 1 }}",
-        "\n{% for x y %}{% endfor %}", "\n{{ '\\ud800' }}", "\n{{ ? }}"}) {
+        "\n{% for x y %}{% endfor %}", "\n{% break %}", "\n{{ '\\ud800' }}", "\n{{ ? }}"}) {
     expect_error(ErrorKind::Data, {"t.jinja, line 2"}, [&] { (void)chat_text(text); });
   }
   std::string deep;
@@ -91,7 +149,7 @@ TEST(ChatTemplates, NameTheLineOfWhatIsNone) {
   std::string loops;
   for (int i = 0; i < 30; ++i) loops += "{% for a in [1,2,3,4,5,6,7,8,9] %}";
   for (int i = 0; i < 30; ++i) loops += "{% endfor %}";
-  expect_error(ErrorKind::Input, {"too many steps"}, [&] { (void)chat_text(loops); });
+  expect_error(ErrorKind::Input, {"computes for too long"}, [&] { (void)chat_text(loops); });
 }
 
 // What an answer is: all that is added to what stands there when it is the assistant's turn.

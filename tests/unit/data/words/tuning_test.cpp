@@ -69,7 +69,116 @@ class Tuning : public testing::Test {
     }
     return text;
   }
+  std::string said_in(const Datasets& sets, int64_t row) {
+    std::string text = answers(*sets.train, row);
+    text.erase(0, text.find_first_not_of('.'));
+    return text.substr(0, text.find_last_not_of('.') + 1);
+  }
+  // What the first of these lines teaches, one a row, and what is said of them.
+  std::pair<std::string, std::string> learnt(const std::string& lines) {
+    config_.packed = false;
+    config_.shuffle = false;
+    const Datasets sets = open(lines, 60);
+    return {said_in(sets, 0), sets.note};
+  }
 };
+
+// The forms that others write are taken for ours, and it is said which.
+TEST_F(Tuning, FormsOfOthersAreTakenAndSaid) {
+  const auto taken = [&](const std::string& line, const std::string& answer,
+                         const std::string& note) {
+    const auto [said, about] = learnt(line);
+    EXPECT_EQ(said, answer) << line;
+    EXPECT_THAT(about, testing::HasSubstr(note)) << line;
+  };
+  taken(R"({"conversations": [{"from": "human", "value": "x"}, {"from": "gpt", "value": "y"}]})",
+        "y<|eot_id|>", "1 line in ShareGPT's form");
+  taken(R"({"instruction": "add", "input": "1 2", "output": "3"})", "3<|eot_id|>",
+        "1 line in Alpaca's form");
+  taken(R"({"prompt": "a", "response": "b"})", "b<|end_of_text|>", "1 line with \"response\"");
+  taken(
+      R"({"messages": [{"role": "User", "content": "x"}, {"role": "Assistant", "content": "y"}]})",
+      "y<|eot_id|>", "1 line with roles of other names");
+  taken(R"({"messages": [{"role": "human", "content": "x"}, {"role": "model", "content": "y"}]})",
+        "y<|eot_id|>", "1 line with roles of other names");
+  const std::string array = R"( [{"text": "the a"},
+ {"prompt": "a,]", "completion": "\"}"} ] )";
+  taken(array, "the a<|end_of_text|>", "2 lines in 2 rows of 60");
+  taken(array, "the a<|end_of_text|>", "is a JSON array");
+  taken("\xEF\xBB\xBF[{\"text\": \"the a\"}]\n", "the a<|end_of_text|>", "is a JSON array");
+}
+
+// A role that the template knows itself stays.
+TEST_F(Tuning, DeveloperIsSystemWhereTheTemplateDoesNotKnowIt) {
+  const std::string line = R"({"messages": [{"role": "developer", "content": "s"},)"
+                           R"( {"role": "user", "content": "x"},)"
+                           R"( {"role": "assistant", "content": "y"}]})";
+  EXPECT_THAT(learnt(line).second, testing::HasSubstr("1 line with roles of other names"));
+  write_file(
+      files_ / "folder/chat_template.jinja",
+      "{% for m in messages %}{{ 'D' if m.role == 'developer' }}{{ m.content }}{% endfor %}");
+  EXPECT_THAT(learnt(line).second, testing::Not(testing::HasSubstr("roles")));
+}
+
+// R1's distilled models, QwQ: the generation prompt opens a thought that history does not show.
+TEST_F(Tuning, AnswersFollowWhatPromptAndHistoryHaveInCommon) {
+  write_file(files_ / "folder/chat_template.jinja",
+             "{% for m in messages %}{% if m.role == 'user' %}U{{ m.content }}{% else %}"
+             "A{{ m.content.split('</think>')[-1] }}<|eot_id|>{% endif %}{% endfor %}"
+             "{% if add_generation_prompt %}A<think>\n{% endif %}");
+  const auto [said, note] = learnt(
+      R"({"messages": [{"role": "user", "content": "q"},)"
+      R"( {"role": "assistant", "content": "<think>t</think>x"}, {"role": "user", "content": "q"},)"
+      R"( {"role": "assistant", "content": "y"}]})");
+  EXPECT_THAT(said, testing::StartsWith("x<|eot_id|>"));
+  EXPECT_THAT(said, testing::EndsWith("y<|eot_id|>"));
+  EXPECT_THAT(note, testing::HasSubstr("1 conversation whose answer begins before the end of the "
+                                       "generation prompt"));
+}
+
+// What the template reads it is given, in the order of the line; what it does not read would be
+// lost.
+TEST_F(Tuning, ToolsAndKeywordsAreForTheTemplate) {
+  const std::string tools = R"("tools": [{"name": "w", "args": {"b": 1, "a": 2}}], )";
+  const std::string messages = R"("messages": [{"role": "user", "content": "x"},)"
+                               R"( {"role": "assistant", "content": "y"}]})";
+  const auto refused = [&](const std::string& extras, const std::string& name) {
+    expect_error(ErrorKind::Input, {"train.jsonl, line 1", name, "would be lost"},
+                 [&] { (void)open("{" + extras + messages, 60); });
+  };
+  refused(tools, "tools");
+  refused(R"("chat_template_kwargs": {"enable_thinking": false}, )", "enable_thinking");
+  write_file(files_ / "folder/chat_template.jinja",
+             "{% if tools %}{{ tools | tojson }}{% endif %}{% for m in messages %}{{ m.role }}:"
+             "{{ m.content }}{{ think }};{% endfor %}{% if add_generation_prompt %}assistant:"
+             "{% endif %}");
+  const auto tokenizer = open_hub_tokenizer(kFolder);
+  const Datasets sets =
+      open("{" + tools + R"("chat_template_kwargs": {"think": 7}, )" + messages, 90);
+  EXPECT_THAT(
+      tokenizer->decode(read_text(*sets.train, 0).tokens),
+      testing::StartsWith(R"([{"name": "w", "args": {"b": 1, "a": 2}}]user:x7;assistant:y7)"));
+  EXPECT_THAT(learnt("{" + messages).second, testing::Not(testing::HasSubstr("roles")));
+}
+
+TEST_F(Tuning, WhatIsLeftOutIsCountedByItsReason) {
+  const auto [said, note] = learnt(R"({"text": "the a"}
+{"messages": [{"role": "user", "content": "x"}]}
+{"messages": []}
+)");
+  EXPECT_THAT(note, testing::HasSubstr("1 line in 1 row of 60"));
+  EXPECT_THAT(note, testing::HasSubstr("2 lines left out: 2 without an answer"));
+  expect_error(ErrorKind::Input, {"none of its 1 line is left", "1 without an answer"},
+               [&] { (void)open(R"({"messages": [{"role": "user", "content": "x"}]})", 60); });
+  expect_error(ErrorKind::Input, {"has no lines"}, [&] { (void)open("\n\n", 60); });
+}
+
+TEST_F(Tuning, ItIsSaidThatNoTokenEndsTexts) {
+  EXPECT_THAT(learnt(R"({"text": "the a"})").second, testing::Not(testing::HasSubstr("eos_token")));
+  write_file(files_ / "folder/tokenizer_config.json", "{}");
+  EXPECT_THAT(learnt(R"({"text": "the a"})").second,
+              testing::HasSubstr("no end-of-text token is known"));
+}
 
 TEST_F(Tuning, LossIsOnTheAnswerAlone) {
   config_.packed = false;
@@ -84,11 +193,7 @@ TEST_F(Tuning, LossIsOnTheAnswerAlone) {
 )",
       40);
   ASSERT_EQ(sets.train->size(), 5);
-  const auto said = [&](int64_t row) {
-    std::string text = answers(*sets.train, row);
-    text.erase(0, text.find_first_not_of('.'));
-    return text.substr(0, text.find_last_not_of('.') + 1);
-  };
+  const auto said = [&](int64_t row) { return said_in(sets, row); };
   EXPECT_EQ(said(0), "the a<|end_of_text|>");
   EXPECT_EQ(said(1), " the z<|end_of_text|>");
   EXPECT_EQ(said(2), "y<|eot_id|>");
@@ -118,7 +223,7 @@ TEST_F(Tuning, LinesAreCutOnceAndKept) {
   ASSERT_EQ(kept().size(), 1U);
   const auto age = kept()[0].last_write_time();
   const Datasets again = open(lines, 20);
-  EXPECT_THAT(open(lines, 9).note, testing::HasSubstr("2 samples in 2 rows of 9"));
+  EXPECT_THAT(open(lines, 9).note, testing::HasSubstr("2 lines in 2 rows of 9"));
   ASSERT_EQ(kept().size(), 1U);
   EXPECT_EQ(kept()[0].last_write_time(), age) << "it was not made again";
   for (int64_t row = 0; row < 3; ++row) {
@@ -229,12 +334,14 @@ TEST_F(Tuning, LongSamplesAreCutOrLeftOutAndCounted) {
 {"prompt": "a long prompt that goes on and on and on and on and on", "completion": "x"}
 )";
   const Datasets cut = open(lines, 12);
-  EXPECT_THAT(cut.note, testing::AllOf(testing::HasSubstr("2 samples in 2 rows of 12"),
-                                       testing::HasSubstr("1 sample cut off"),
-                                       testing::HasSubstr("1 line left out")));
+  EXPECT_THAT(cut.note, testing::AllOf(testing::HasSubstr("2 lines in 2 rows of 12"),
+                                       testing::HasSubstr("1 line cut off"),
+                                       testing::HasSubstr("1 line left out: 1 whose answer begins "
+                                                          "behind model.context")));
   config_.too_long = "leave-out";
-  EXPECT_THAT(open(lines, 12).note, testing::AllOf(testing::HasSubstr("1 sample in 1 row"),
-                                                   testing::HasSubstr("2 lines left out")));
+  EXPECT_THAT(open(lines, 12).note, testing::AllOf(testing::HasSubstr("1 line in 1 row"),
+                                                   testing::HasSubstr("2 lines left out: 2 longer "
+                                                                      "than model.context")));
 }
 
 TEST_F(Tuning, LinesThatAreNoneAreNamed) {
@@ -249,6 +356,21 @@ TEST_F(Tuning, LinesThatAreNoneAreNamed) {
   refused(ErrorKind::Input, R"({"messages": [{"role": "user", "content": "a", "tool_calls": []}]})",
           "tool_calls");
   refused(ErrorKind::Data, R"({"text": 5})", "text");
+  refused(ErrorKind::Data, R"({"question": "a", "reply": "b"})", "\"question\" and \"reply\"");
+  refused(ErrorKind::Input, R"({"text": "a", "messages": []})", "\"text\" and \"messages\"");
+  refused(ErrorKind::Input, R"({"prompt": "x", "chosen": "a", "rejected": "b"})", "DPO");
+  refused(ErrorKind::Input, R"({"prompt": "x", "completion": "b", "label": false})", "KTO");
+  refused(ErrorKind::Input, R"({"text": "x", "tools": [{}]})", "tools");
+  refused(ErrorKind::Data, R"({"prompt": "x", "completion": null})",
+          "\"completion\" is not a text");
+  refused(ErrorKind::Input, R"({"messages": [], "functions": [{}]})", "functions");
+  refused(ErrorKind::Input, R"({"messages": [], "system": "s"})", "the first of them");
+  expect_error(ErrorKind::Data, {"train.jsonl", "has no end"},
+               [&] { (void)open(R"([{"text": "a"},)", 8); });
+  expect_error(ErrorKind::Data, {"train.jsonl", "behind the array"},
+               [&] { (void)open("[{\"text\": \"a\"}]\n{}", 8); });
+  expect_error(ErrorKind::Data, {"train.jsonl, element 2", "no"},
+               [&] { (void)open(R"([{"text": "a"}, 5])", 8); });
   write_file(files_ / "folder/chat_template.jinja", "{{ raise_exception('never') }}");
   refused(ErrorKind::Input, R"({"messages": [{"role": "user", "content": "a"}]})", "never");
   config_.vocabulary.clear();

@@ -1,0 +1,227 @@
+#include "runtime/data/tuning/line_form.h"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+
+#include "kernels/error.h"
+#include "runtime/files/json.h"
+
+namespace penstock {
+namespace {
+
+using nlohmann::json;
+
+bool has(const json& line, const char* key) {
+  const auto found = line.find(key);
+  return found != line.end() && !found->is_null();
+}
+bool has_key_of(const json& line, std::initializer_list<const char*> keys) {
+  return std::ranges::any_of(keys, [&](const char* key) { return has(line, key); });
+}
+
+// How others call the roles that templates know. "developer" is one that some templates know.
+std::string usual_role(std::string role, bool& renamed) {
+  std::string lower = role;
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kUsual = {
+      {{"human", "user"},
+       {"gpt", "assistant"},
+       {"model", "assistant"},
+       {"user", "user"},
+       {"assistant", "assistant"},
+       {"system", "system"},
+       {"developer", "developer"}}};
+  for (const auto& [name, usual] : kUsual) {
+    if (name != lower) continue;
+    renamed |= usual != role;
+    return std::string(usual);
+  }
+  return role;
+}
+
+void append_messages(LineContent& content, const json& list, const char* key, const char* role,
+                     const char* text, const std::string& where) {
+  if (!list.is_array()) {
+    fail_data(where + ": " + penstock::quoted(key) + " is no list of messages");
+  }
+  for (const json& one : list) {
+    if (!one.is_object()) fail_data(where + ": a message is no object");
+    for (const auto& [name, value] : one.items()) {
+      if (name == role || name == text || value.is_null()) continue;
+      fail_input(where + ": a message has " + penstock::quoted(name) + ", and only \"" + role +
+                 "\" and \"" + text + "\" are supported");
+    }
+    content.messages.push_back(
+        {usual_role(json_text(one, role, where), content.renamed), json_text(one, text, where)});
+  }
+}
+
+// What stands beside the messages and would be lost.
+void take_extras(LineContent& content, const json& line, std::string_view text,
+                 const std::string& where) {
+  for (const char* key : {"functions", "documents", "history"}) {
+    if (!has(line, key) || line[key].empty()) continue;
+    fail_input(where + ": the line has " + penstock::quoted(key) +
+               " beside its messages, which is not supported");
+  }
+  if (has(line, "system")) {
+    if (content.foreign == LineContent::Foreign::None) {
+      fail_input(where + ": \"system\" stands beside the messages: make it the first of them");
+    }
+    const std::string system = json_text(line, "system", where);
+    if (!system.empty()) content.messages.insert(content.messages.begin(), {"system", system});
+  }
+  // The order of keys is what a template writes, and only this reader keeps it.
+  const auto kept = [&](const char* key) {
+    return nlohmann::ordered_json::parse(text)[key].dump();
+  };
+  if (has(line, "tools") && !line["tools"].empty()) {
+    if (!line["tools"].is_array()) fail_data(where + ": \"tools\" is no list");
+    content.extras.tools = kept("tools");
+  }
+  if (has(line, "chat_template_kwargs") && !line["chat_template_kwargs"].empty()) {
+    if (!line["chat_template_kwargs"].is_object()) {
+      fail_data(where + ": \"chat_template_kwargs\" is no object");
+    }
+    content.extras.keywords = kept("chat_template_kwargs");
+  }
+}
+
+void take_choices(LineContent& content, const json& line, const std::string& where) {
+  const json& list = line["choices"];
+  content.kind = LineContent::Kind::Choices;
+  content.prompt = json_text(line, "prompt", where);
+  content.answer = json_count(line, "answer", where);
+  if (list.is_array()) {
+    for (const json& one : list) {
+      if (!one.is_string()) break;
+      content.choices.push_back(one.get<std::string>());
+    }
+  }
+  if (content.choices.size() != list.size() || content.answer >= content.choices.size()) {
+    fail_data(where + ": \"answer\" does not name one of the texts of \"choices\", from 0 on");
+  }
+}
+
+void take_prompted(LineContent& content, const json& line, std::string_view text,
+                   const std::string& where) {
+  const std::string keys = line.contains("completion") ? "completion" : "response";
+  if (has(line, "label") && line["label"].is_boolean()) {
+    fail_input(where +
+               ": \"label\" says whether the completion is a good one (KTO), which is not "
+               "supported: keep the good ones, without it");
+  }
+  if (keys == "response") content.foreign = LineContent::Foreign::Response;
+  const json& prompt = line["prompt"];
+  const json& completion = line[keys];
+  if (!prompt.is_array() && !completion.is_array()) {
+    content.kind = LineContent::Kind::Completion;
+    content.prompt = json_text(line, "prompt", where);
+    content.choices = {json_text(line, keys.c_str(), where)};
+    return;
+  }
+  content.kind = LineContent::Kind::Conversation;
+  append_messages(content, prompt, "prompt", "role", "content", where);
+  const size_t asked = content.messages.size();
+  append_messages(content, completion, keys.c_str(), "role", "content", where);
+  take_extras(content, line, text, where);
+  content.first = asked;
+}
+
+void take_alpaca(LineContent& content, const json& line, std::string_view text,
+                 const std::string& where) {
+  content.kind = LineContent::Kind::Conversation;
+  content.foreign = LineContent::Foreign::Alpaca;
+  std::string asked = json_text(line, "instruction", where);
+  for (const char* key : {"input", "context"}) {
+    if (!has(line, key)) continue;
+    const std::string more = json_text(line, key, where);
+    if (!more.empty()) asked += "\n" + more;
+  }
+  const char* const answer = has(line, "output") ? "output" : "response";
+  content.messages = {{"user", asked}, {"assistant", json_text(line, answer, where)}};
+  take_extras(content, line, text, where);
+}
+
+// "a", "b" and "c"
+std::string listed(const std::vector<std::string>& names) {
+  std::string all;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) all += i + 1 < names.size() ? ", " : " and ";
+    all += penstock::quoted(names[i]);
+  }
+  return all;
+}
+
+[[noreturn]] void fail_without_form(const json& line, const std::string& where) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : line.items()) {
+    if (keys.size() < 8) keys.push_back(key);
+  }
+  fail_data(where +
+            ": the line has neither \"text\", nor \"prompt\" and \"completion\", nor "
+            "\"messages\", but " +
+            (keys.empty() ? "nothing" : listed(keys)) +
+            ": docs/data.md has the forms that are known");
+}
+
+void refuse_two_forms(const json& line, const std::string& where) {
+  std::vector<std::string> forms;
+  for (const char* key : {"text", "messages", "conversations", "instruction", "prompt"}) {
+    if (has(line, key)) forms.emplace_back(key);
+  }
+  if (forms.size() < 2) return;
+  fail_input(where + ": the line has " + listed(forms) +
+             ", and each says what is to be learnt: leave one of them");
+}
+
+}  // namespace
+
+LineContent content_of(std::string_view line, const std::string& where) {
+  const json value = parse_json(line, where);
+  if (has(value, "chosen") || has(value, "rejected")) {
+    fail_input(where +
+               ": \"chosen\" and \"rejected\" are a pair to choose from (DPO), which is not "
+               "supported: to learn the better one, write it as \"completion\"");
+  }
+  refuse_two_forms(value, where);
+  LineContent content;
+  if (has(value, "messages") || has(value, "conversations")) {
+    content.kind = LineContent::Kind::Conversation;
+    const char* const key = has(value, "messages") ? "messages" : "conversations";
+    const json& list = value[key];
+    const bool foreign =
+        list.is_array() && !list.empty() && list[0].is_object() && list[0].contains("from");
+    if (foreign) content.foreign = LineContent::Foreign::ShareGpt;
+    append_messages(content, list, key, foreign ? "from" : "role", foreign ? "value" : "content",
+                    where);
+    take_extras(content, value, line, where);
+    return content;
+  }
+  if (has(value, "instruction") && has_key_of(value, {"output", "response"})) {
+    take_alpaca(content, value, line, where);
+    return content;
+  }
+  const bool completed = value.contains("completion") || value.contains("response");
+  if (value.contains("prompt") && completed) {
+    take_prompted(content, value, line, where);
+  } else if (value.contains("prompt") && value.contains("choices")) {
+    take_choices(content, value, where);
+  } else if (value.contains("text")) {
+    content.text = json_text(value, "text", where);
+  } else {
+    fail_without_form(value, where);
+  }
+  for (const char* key : {"tools", "chat_template_kwargs"}) {
+    if (content.kind == LineContent::Kind::Conversation || !has(value, key)) continue;
+    fail_input(where + ": the line has " + penstock::quoted(key) +
+               ", which only a chat template reads, and no messages");
+  }
+  return content;
+}
+
+}  // namespace penstock
