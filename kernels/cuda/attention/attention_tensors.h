@@ -1,0 +1,70 @@
+// kernels/cuda/attention/attention_tensors.h -- the tensors of a call of a library's fused
+// attention: where each piece finds its part of them, at addresses that the library takes.
+#pragma once
+
+#include <vector>
+
+#include "kernels/cuda/attention/attention_call.h"
+#include "kernels/cuda/attention/attention_graphs.h"
+
+namespace penstock {
+
+// Elements of a sample's queries, and of its keys.
+[[nodiscard]] int64_t query_elements(const AttentionCall& call);
+[[nodiscard]] int64_t key_elements(const AttentionCall& call);
+
+// Operands at multiples of 16 bytes: the tensors themselves wherever they can be, else copies.
+class AlignedOperands {
+ public:
+  explicit AlignedOperands(CudaContext& context) : context_(context) {}
+  [[nodiscard]] void* in(const void* tensor, int64_t size_bytes);
+  // Written to where it belongs by finish().
+  [[nodiscard]] void* out(void* tensor, int64_t size_bytes);
+  void finish();
+
+ private:
+  struct Output {
+    void *tensor, *standing_in;
+    int64_t size_bytes;
+  };
+  void* new_copy(int64_t size_bytes);
+
+  CudaContext& context_;
+  std::vector<Tensor> copies_;
+  std::vector<Output> outputs_;
+};
+
+class AttentionTensors {
+ public:
+  // Writes what graphs read beside the tensors (attention_facts.h). The call must outlive this.
+  AttentionTensors(CudaContext& context, const AttentionCall& call, int64_t pieces);
+
+  void reads(AttentionSlot slot, const void* tensor);
+  void writes(AttentionSlot slot, void* tensor);
+  // The row sums of some heads start anywhere where the number of queries is odd: each piece's may
+  // go through a copy of their own.
+  void reads_sums(const float* logsumexp) { sums_read_ = logsumexp; }
+  void writes_sums(float* logsumexp) { sums_written_ = logsumexp; }
+
+  // What piece number `i` reads and writes.
+  [[nodiscard]] AttentionAddresses of(const AttentionPiece& piece, size_t i);
+  // After the last piece: copies go to where they belong.
+  void finish() { aligned_.finish(); }
+
+ private:
+  template <class T>
+  [[nodiscard]] T* fact(int64_t offset) const;
+  [[nodiscard]] int64_t group() const { return call_.heads / call_.kv_heads; }
+  [[nodiscard]] int64_t sample_bytes(AttentionSlot slot) const;
+  [[nodiscard]] int64_t offset_bytes(AttentionSlot slot, const AttentionPiece& piece) const;
+
+  const AttentionCall& call_;
+  AlignedOperands aligned_;
+  int64_t lengths_bytes_;  // of one of the two, up to where the next may begin
+  Tensor facts_;           // both lengths, then the seeds
+  AttentionAddresses whole_{};
+  const float* sums_read_ = nullptr;
+  float* sums_written_ = nullptr;
+};
+
+}  // namespace penstock
