@@ -124,6 +124,19 @@ TEST_F(Classes, AreEvaluatedByAccuracyAndConfusion) {
   EXPECT_FALSE(json.contains("perplexity") || json.contains("top_5"));
 }
 
+// Of five or fewer each is among the five.
+TEST_F(Classes, AreCountedAmongFiveWhereThereAreMore) {
+  put("set", "white", {230, 230, 230});
+  put("set", "black", {20, 20, 20});
+  const std::string train = "train " + run_file_ + " --steps 1 --overwrite --out " + run_;
+  ASSERT_EQ(run_alone(train).exit_code, 0);
+  EXPECT_THAT(run_alone("eval " + run_).output, Not(HasSubstr("top-5")));
+  put("set", "pink", {230, 120, 130});
+  ASSERT_EQ(run_alone(train).exit_code, 0);
+  EXPECT_THAT(run_alone("eval " + run_).output, HasSubstr(" %, top-5 "));
+  EXPECT_TRUE(nlohmann::json::parse(run_alone("eval --json " + run_).output).contains("top_5"));
+}
+
 TEST_F(Classes, ThatAreOthersAreRefusedByName) {
   refused("train " + run_file_ + " --model.classes 10 --out " + run_, 2,
           {"set has 3 classes (blue, green, red)", "model.classes = 10", "give model.classes = 3"});

@@ -126,6 +126,7 @@ void TextWriter::end_at(int32_t token) {
 
 std::string TextWriter::write(const std::vector<Prompt>& prompts, bool tells_speed) {
   std::vector<Generator::Tokens> tokens;
+  tokens.reserve(prompts.size());
   for (const Prompt& prompt : prompts) tokens.push_back(prompt.tokens);
   const View view(*tokenizer_, options_, how_.ends);
   Output output(view, prompts, how_.samples);

@@ -140,7 +140,7 @@ void list(ImageFolder& folder, Names& names, int64_t unpack_limit, ImageBytes by
 fs::path classify(ImageFolder& folder) {
   const std::string advice = "; images must be at <class>/<name>.jpg or .png";
   std::map<std::string, int32_t> labels;
-  const fs::path home = fs::path(folder.files.front().name).parent_path().parent_path();
+  fs::path home = fs::path(folder.files.front().name).parent_path().parent_path();
   for (const ImageFile& file : folder.files) {
     const fs::path parent = fs::path(file.name).parent_path();
     if (parent.empty()) fail_input(folder.name_of(file) + " is in no class folder" + advice);

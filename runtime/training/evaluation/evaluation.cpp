@@ -22,6 +22,14 @@ std::vector<float> on_host(const Tensor& logits, Device& device) {
   return values;
 }
 
+// Of rows with a label: what fills up a batch may be anything.
+void refuse_no_numbers_of(std::span<const float> logits, std::span<const int32_t> labels) {
+  const size_t classes = logits.size() / std::max<size_t>(labels.size(), 1);
+  for (size_t r = 0; r < labels.size(); ++r) {
+    if (labels[r] >= 0) refuse_no_numbers(logits.subspan(r * classes, classes));
+  }
+}
+
 // Adds to `confusion` [label, class with the largest logit]; of equal ones the first counts.
 void count_confusion(std::span<const float> logits, std::span<const int32_t> labels,
                      std::span<double> confusion) {
@@ -139,8 +147,8 @@ Evaluation evaluate(const Config& config, DataSource& source, Pipeline& pipeline
   result.confusion.resize(static_cast<size_t>(classes * classes));
   PassWatch watch;
   watch.look = [&](int64_t /*first*/, const Batch& batch, std::span<const float> logits) {
-    refuse_no_numbers(logits);
     const auto right = batch.field(labels).span<const int32_t>();
+    refuse_no_numbers_of(logits, right);
     if (classes > 0) count_confusion(logits, right, result.confusion);
     result.among_five += static_cast<double>(count_among_five(logits, right));
   };
