@@ -210,7 +210,9 @@ void RunReport::add_rates(RunSummary& summary) const {
     summary.samples_per_s = 1e3 * samples / total_ms;
     if (tokens_ > 0) {
       summary.tokens_per_s = 1e3 * static_cast<double>(tokens_) / total_ms;
-      summary.loss_share = static_cast<double>(loss_tokens_) / static_cast<double>(tokens_);
+      // A dry run computes no loss.
+      const double share = static_cast<double>(loss_tokens_) / static_cast<double>(tokens_);
+      if (loss_tokens_ > 0) summary.loss_share = share;
     }
   }
   summary.step_ms_median = quantile(step_ms_, 0.5);

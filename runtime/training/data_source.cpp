@@ -96,6 +96,10 @@ int64_t DataSource::mini_batch() const {
          config_.pipeline.replicas;
 }
 
+int64_t DataSource::mini_batch_tokens() const {
+  return shape_.label_per_position ? mini_batch() * facts_.targets_per_sample : 0;
+}
+
 void DataSource::open(const std::vector<std::string>& fields) {
   // Rank 0 has opened all there is; what it does not read it gives back.
   const bool reads_all = config_.data.kind != "images" ||

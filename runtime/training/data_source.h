@@ -36,6 +36,8 @@ class DataSource {
   [[nodiscard]] const std::vector<std::string>& class_names() const { return class_names_; }
   [[nodiscard]] Progress begin() const;      // where a run over these data begins
   [[nodiscard]] int64_t mini_batch() const;  // samples of a step, over all replicas
+  // Positions of a step, where each has a label: padding too.
+  [[nodiscard]] int64_t mini_batch_tokens() const;
   // With data.questions, on rank 0 and where the data are open; else null.
   [[nodiscard]] const Questions* questions() const { return questions_.get(); }
   // Opens the data here when `fields` is not empty. Without it there are no loaders (null).

@@ -201,9 +201,7 @@ void Run::take_step(int64_t number) {
   StepRecord record = step_->run();
   if (record.step == 0) return;  // the one before was the last
   record.samples = source_.mini_batch();
-  if (pipeline_.blueprint().input.label_per_position) {
-    record.tokens = record.samples * source_.facts().targets_per_sample;
-  }
+  record.tokens = source_.mini_batch_tokens();
   record.data_wait_ms = 1e3 * (batches_->waits().seconds - waited);
   record.step_ms = 1e3 * seconds_since(start);
   record.speed = report_.speed(record.step_ms);

@@ -35,7 +35,7 @@ bool contains(Budget& budget, const Value& in, const Value& what) {
 }
 
 // The texts left and right, of which an escaped one escapes the other.
-Value joined(Budget& budget, const Value& left, const Value& right) {
+Value joined_texts(Budget& budget, const Value& left, const Value& right) {
   Writer both(budget);
   const bool escapes = left.escaped() || right.escaped();
   for (const Value* one : {&left, &right}) {
@@ -271,7 +271,7 @@ Value combined(Budget& budget, const std::string& how, const Value& left, const 
   }
   if (how == "%" && left.text() != nullptr) return percent_formatted(budget, left, right);
   if (how == "+" && left.text() != nullptr && right.text() != nullptr) {
-    return joined(budget, left, right);
+    return joined_texts(budget, left, right);
   }
   if (how == "+" && is_row(left) && is_row(right) && left.row()->form == right.row()->form) {
     Lister both(budget);

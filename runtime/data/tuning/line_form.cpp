@@ -148,7 +148,7 @@ void take_alpaca(LineContent& content, const json& line, std::string_view text,
 }
 
 // "a", "b" and "c"
-std::string listed(const std::vector<std::string>& names) {
+std::string keys_listed(const std::vector<std::string>& names) {
   std::string all;
   for (size_t i = 0; i < names.size(); ++i) {
     if (i > 0) all += i + 1 < names.size() ? ", " : " and ";
@@ -165,7 +165,7 @@ std::string listed(const std::vector<std::string>& names) {
   fail_data(where +
             ": the line has neither \"text\", nor \"prompt\" and \"completion\", nor "
             "\"messages\", but " +
-            (keys.empty() ? "nothing" : listed(keys)) +
+            (keys.empty() ? "nothing" : keys_listed(keys)) +
             ": docs/data.md has the forms that are known");
 }
 
@@ -175,7 +175,7 @@ void refuse_two_forms(const json& line, const std::string& where) {
     if (has(line, key)) forms.emplace_back(key);
   }
   if (forms.size() < 2) return;
-  fail_input(where + ": the line has " + listed(forms) +
+  fail_input(where + ": the line has " + keys_listed(forms) +
              ", and each says what is to be learnt: leave one of them");
 }
 

@@ -95,7 +95,8 @@ void DryRun::take_step(int64_t number) {
   const StepRecord record = step_->run();
   (void)step_->take_settled();
   const double step_ms = 1e3 * dry_seconds_since(start);
-  report_.end_step({step_ms, record.loss_tokens, record.loss_tokens}, pipeline_.training());
+  report_.end_step({step_ms, source_.mini_batch_tokens(), record.loss_tokens},
+                   pipeline_.training());
   recorder_.end_step(number, pipeline_.training());
   say("dry run, step " + std::to_string(number) + " of " + std::to_string(config_.run.steps) +
       ": " + milliseconds_text(step_ms) + ", predicted " + milliseconds_text(predicted_ms_));
