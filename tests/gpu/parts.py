@@ -150,10 +150,10 @@ def sanitizers(part):
 
 
 PARTS = [  # name, limit in seconds, what it is for, function
-    ("build", 540, "compiles penstock, its GPU tests and benchmarks; three minutes on 16 cores", build),
-    ("smoke", 120, "versions, copies, an op of every family, trainings that must agree to the bit", smoke),
-    ("ops", 240, "every op beside the CPU's, and NCCL with one rank", ops),
-    ("kernels", 120, "every kernel's time, bandwidth and FLOP/s, and what the libraries granted", kernels),
+    ("build", 540, "compiles penstock, its GPU tests and benchmarks; three minutes on 16 cores; not from a pack", build),
+    ("smoke", 120, "versions, copies, an op of every family, trainings that must agree to the bit; 36 s on an H200", smoke),
+    ("ops", 240, "every op beside the CPU's, and NCCL with one rank; 28 s", ops),
+    ("kernels", 120, "every kernel's time, bandwidth and FLOP/s, and what the libraries granted; 5 s", kernels),
     ("blocks", 540, "Transformer blocks and whole training steps beside PyTorch", blocks),
     ("largest", 420, "the deepest Transformer-L that fits, predicted and measured memory", largest),
     ("runs", 480, "whole runs: the same bits for every K, schedule and recompute", runs),
