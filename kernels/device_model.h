@@ -81,8 +81,8 @@ struct DeviceModel {
   bool emulates_bf16 = false;
   OperandCopies operand_copies = OperandCopies::None;
   int threads = 1;  // of kernels/cpu
-  // Computes attention in bf16, where there is neither dropout nor a list of lengths, as a fused
-  // graph of cuDNN, whose backward keeps a workspace (kernels/cuda/attention/attention_cut.h).
+  // Computes attention in bf16 as a fused pass of a library, with the workspace of its ordered
+  // backward on Hopper (kernels/cuda/attention/attention_cut.h says which calls).
   bool fuses_attention = false;
   // Computes gelu in its tanh form in one pass with the bf16 products before and after it, as
   // cuBLASLt does: DenseOps::fused_linear_activation. Both its argument and its result are kept.
