@@ -258,6 +258,11 @@ TEST_F(GenerationOfAFolder, AnswersInAConversation) {
     EXPECT_EQ(text(1, how + "--messages " + file), two) << json;
     EXPECT_EQ(text(2, how + "--messages " + file), two) << json;
   }
+  const std::string human =
+      scratch_.write("human.json", R"([{"role": "System", "content": "Count."},
+                        {"role": "human", "content": "After two comes"}])");
+  EXPECT_EQ(text(1, how + "--messages " + human), two);
+  EXPECT_THAT(read_file(errors_), HasSubstr("roles are called system, user and assistant"));
   const std::string alone = scratch_.write("alone.json", "[" + user + "]");
   EXPECT_EQ(text(1, how + "--system Count. --messages " + alone + " --messages " + alone),
             two + "----\n" + two);
@@ -306,6 +311,9 @@ TEST_F(GenerationOfAFolder, RefusesWhatIsNoConversation) {
   refused(file(R"([{"role": "user"}])"), "bad.json: message 1 has no \"content\"");
   refused(file(R"([{"role": "user", "content": "x", "tool_calls": []}])"), "\"tool_calls\"");
   refused(file(R"([{"role": "assistant", "content": "x"}])"), "nothing to answer");
+  refused(file(R"([{"role": "gpt", "content": "x"}])"), "nothing to answer");
+  refused(file(R"({"messages": [{"role": "user", "content": "x"}], "tools": [{}]})"),
+          "bad.json has \"tools\" beside the messages");
   refused("--system a " +
               file(R"([{"role": "system", "content": "x"}, {"role": "user", "content": ""}])"),
           "--system is another");

@@ -12,12 +12,13 @@
 #include "launch/program/failure.h"
 #include "runtime/data/text/vocabulary.h"
 #include "runtime/data/tuning/chat_template.h"
+#include "runtime/data/tuning/line_form.h"
 #include "runtime/files/json.h"
 
 namespace penstock {
 namespace {
 
-ChatMessage message_of(const nlohmann::json& value, const std::string& where) {
+ChatMessage message_of(const nlohmann::json& value, const std::string& where, bool& renamed) {
   if (!value.is_object()) fail_input(where + " is no object with role and content");
   for (const auto& [key, unused] : value.items()) {
     if (key == "role" || key == "content") continue;
@@ -27,7 +28,8 @@ ChatMessage message_of(const nlohmann::json& value, const std::string& where) {
     if (value.contains(key) && value.at(key).is_string()) continue;
     fail_input(where + " has no " + quoted(key) + " that is a text");
   }
-  return {value.at("role").get<std::string>(), value.at("content").get<std::string>()};
+  return {usual_role(value.at("role").get<std::string>(), renamed),
+          value.at("content").get<std::string>()};
 }
 
 // What conversations are written with; the same on every rank.
@@ -104,9 +106,19 @@ std::vector<ChatMessage> read_messages(const std::string& file) {
                " has no list of \"messages\": {\"messages\": [{\"role\": \"user\", "
                "\"content\": \"...\"}]}");
   }
+  for (const auto& [key, unused] : document.items()) {
+    if (key == "messages") continue;
+    fail_input(file + " has " + quoted(key) +
+               " beside the messages, which generate does not give to the template: leave it out");
+  }
   std::vector<ChatMessage> messages;
+  bool renamed = false;
   for (const nlohmann::json& one : *list) {
-    messages.push_back(message_of(one, fmt::format("{}: message {}", file, messages.size() + 1)));
+    const std::string where = fmt::format("{}: message {}", file, messages.size() + 1);
+    messages.push_back(message_of(one, where, renamed));
+  }
+  if (renamed) {
+    fmt::print(stderr, "penstock: note: {}: roles are called system, user and assistant\n", file);
   }
   if (messages.back().role == "assistant") {
     fail_input(file +

@@ -39,4 +39,16 @@ std::string settle_generation(GenerationOptions& options, const SamplingAsked& a
   return folder.path + " says: " + said + (said.empty() || ends.empty() ? "" : "; ") + ends;
 }
 
+std::string context_note(int64_t context, int64_t longest) {
+  constexpr int64_t kLong = 2048;
+  constexpr int64_t kUnit = 64;
+  if (context < kLong || 4 * longest > context) return {};
+  const int64_t enough = (longest + kUnit - 1) / kUnit * kUnit;
+  return fmt::format(
+      "the first token of each text is computed over model.context = {} positions; these texts "
+      "need "
+      "{} at most, and --model.context {} takes less time and memory",
+      context, longest, enough);
+}
+
 }  // namespace penstock

@@ -26,4 +26,8 @@ struct SamplingAsked {
                                             const GenerationConfig& folder,
                                             const Tokenizer& tokenizer);
 
+// What to say where texts of at most `longest` tokens are written by a network that sees `context`,
+// many times as many: the first token of each is computed over all of them. Empty: nothing.
+[[nodiscard]] std::string context_note(int64_t context, int64_t longest);
+
 }  // namespace penstock

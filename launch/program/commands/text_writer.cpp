@@ -137,6 +137,12 @@ std::string TextWriter::write(const std::vector<Prompt>& prompts, bool tells_spe
   if (!options_.stops.empty()) {
     is_over = [&](std::span<const int32_t> text, size_t n) { return view.is_over(text, n); };
   }
+  if (tells_speed && run_.network->world().rank() == 0) {
+    int64_t longest = 0;
+    for (const Prompt& prompt : prompts) longest = std::max(longest, std::ssize(prompt.tokens));
+    const std::string note = context_note(run_.config.model.context, longest + how_.tokens);
+    if (!note.empty()) fmt::print(stderr, "penstock: note: {}\n", note);
+  }
   Generator generator(run_.config, how_, tokenizer_->size(), rounds_);
   HostClock clock(1);
   const int64_t added = generator.generate(tokens, show, is_over);

@@ -138,6 +138,7 @@ class TextFilter {
 
   [[nodiscard]] Value words() const {
     if (!only_ascii(text())) fail_template("counts words with letters beyond ASCII");
+    budget_.work(2 * text().size());
     int64_t count = 0;
     bool inside = false;
     for (const char c : text()) {

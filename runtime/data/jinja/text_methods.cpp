@@ -67,7 +67,7 @@ class TextMethod {
   [[nodiscard]] Value strip() const {
     const Value* which = arguments({"chars"})[0];
     if (which != nullptr && which->none()) which = nullptr;
-    if (which != nullptr) budget_.work(text_.size() * text_of(which, called()).size());
+    budget_.work(text_.size() * (which == nullptr ? 8 : text_of(which, called()).size()));
     return text(stripped(text_, which == nullptr ? nullptr : &text_of(which, called()),
                          name_ != "rstrip", name_ != "lstrip"));
   }

@@ -21,7 +21,9 @@ bool has_key_of(const json& line, std::initializer_list<const char*> keys) {
   return std::ranges::any_of(keys, [&](const char* key) { return has(line, key); });
 }
 
-// How others call the roles that templates know. "developer" is one that some templates know.
+}  // namespace
+
+// "developer" is one that some templates know.
 std::string usual_role(std::string role, bool& renamed) {
   std::string lower = role;
   for (char& c : lower) {
@@ -42,6 +44,8 @@ std::string usual_role(std::string role, bool& renamed) {
   }
   return role;
 }
+
+namespace {
 
 void append_messages(LineContent& content, const json& list, const char* key, const char* role,
                      const char* text, const std::string& where) {
@@ -109,7 +113,7 @@ void take_choices(LineContent& content, const json& line, const std::string& whe
 
 void take_prompted(LineContent& content, const json& line, std::string_view text,
                    const std::string& where) {
-  const std::string keys = line.contains("completion") ? "completion" : "response";
+  const std::string keys = has(line, "response") ? "response" : "completion";
   if (has(line, "label") && line["label"].is_boolean()) {
     fail_input(where +
                ": \"label\" says whether the completion is a good one (KTO), which is not "
@@ -174,6 +178,13 @@ void refuse_two_forms(const json& line, const std::string& where) {
   for (const char* key : {"text", "messages", "conversations", "instruction", "prompt"}) {
     if (has(line, key)) forms.emplace_back(key);
   }
+  if (has(line, "prompt") || has(line, "instruction")) {
+    std::vector<std::string> answers;
+    for (const char* key : {"completion", "response", "choices", "output"}) {
+      if (has(line, key)) answers.emplace_back(key);
+    }
+    if (answers.size() > 1) forms = std::move(answers);
+  }
   if (forms.size() < 2) return;
   fail_input(where + ": the line has " + keys_listed(forms) +
              ", and each says what is to be learnt: leave one of them");
@@ -206,10 +217,10 @@ LineContent content_of(std::string_view line, const std::string& where) {
     take_alpaca(content, value, line, where);
     return content;
   }
-  const bool completed = value.contains("completion") || value.contains("response");
-  if (value.contains("prompt") && completed) {
+  const bool completed = value.contains("completion") || has(value, "response");
+  if (has(value, "prompt") && completed) {
     take_prompted(content, value, line, where);
-  } else if (value.contains("prompt") && value.contains("choices")) {
+  } else if (has(value, "prompt") && has(value, "choices")) {
     take_choices(content, value, where);
   } else if (value.contains("text")) {
     content.text = json_text(value, "text", where);

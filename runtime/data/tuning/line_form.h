@@ -36,6 +36,10 @@ struct LineContent {
   bool renamed = false;    // a role was written in another way: "human", "gpt", "User"
 };
 
+// The role as templates call it, where others call it "human", "gpt", "model" or write it in other
+// cases; `renamed` is then set. Any other role is as it is.
+[[nodiscard]] std::string usual_role(std::string role, bool& renamed);
+
 // `where` names file and line. Throws Error(Data) where the line is no JSON object or has none of
 // the forms, Error(Input) where it has two of them or says what is not supported.
 [[nodiscard]] LineContent content_of(std::string_view line, const std::string& where);

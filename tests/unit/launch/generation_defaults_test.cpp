@@ -58,5 +58,13 @@ TEST(GenerationDefaults, AreTheUsualWithoutAFolder) {
   EXPECT_THAT(options.ends, IsEmpty());
 }
 
+TEST(GenerationDefaults, TellOfAContextThatTextsDoNotNeed) {
+  EXPECT_EQ(context_note(32768, 206),
+            "the first token of each text is computed over model.context = 32768 positions; these "
+            "texts need 206 at most, and --model.context 256 takes less time and memory");
+  EXPECT_EQ(context_note(32768, 9000), "");
+  EXPECT_EQ(context_note(1024, 20), "");
+}
+
 }  // namespace
 }  // namespace penstock

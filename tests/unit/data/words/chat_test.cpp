@@ -119,6 +119,9 @@ TEST(ChatTemplates, KeepWithinTheirBudget) {
        work},
       {"{% set a = 'ab' * 1000000 %}{{ (a * 10).find(a ~ 'c') }}", work},
       {"{% set l = range(100000) | list %}{% for i in l %}{{ i in l }}{% endfor %}", work},
+      {"{% set l = range(100000) | list %}{% for i in l %}{% set q = l | sum %}{% endfor %}", work},
+      {"{% set s = ' ' * 9000000 %}{% for i in range(9999) %}{% set q = s.strip() %}{% endfor %}",
+       work},
       {"{% set ns = namespace(x=[]) %}{% for i in range(90) %}{% set ns.x = [ns.x, ns.x] %}"
        "{% endfor %}{{ ns.x == ns.x }}",
        work},

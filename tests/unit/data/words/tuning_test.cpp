@@ -360,6 +360,11 @@ TEST_F(Tuning, LinesThatAreNoneAreNamed) {
   refused(ErrorKind::Input, R"({"text": "a", "messages": []})", "\"text\" and \"messages\"");
   refused(ErrorKind::Input, R"({"prompt": "x", "chosen": "a", "rejected": "b"})", "DPO");
   refused(ErrorKind::Input, R"({"prompt": "x", "completion": "b", "label": false})", "KTO");
+  refused(ErrorKind::Input, R"({"prompt": "x", "completion": "a", "response": "b"})",
+          "\"completion\" and \"response\"");
+  refused(ErrorKind::Input,
+          R"({"prompt": "x", "choices": ["a", "b"], "answer": 0, "response": "a"})",
+          "\"response\" and \"choices\"");
   refused(ErrorKind::Input, R"({"text": "x", "tools": [{}]})", "tools");
   refused(ErrorKind::Data, R"({"prompt": "x", "completion": null})",
           "\"completion\" is not a text");
