@@ -130,9 +130,9 @@ TEST(ChatTemplates, KeepWithinTheirBudget) {
       {"{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "too often"},
       {"{{ 99 ** 99999999 }}", "too large"},
   };
-  for (const auto& [text, why] : greedy) {
-    expect_error(ErrorKind::Input, {"t.jinja, line 1: the chat template", why},
-                 [&] { (void)chat_text(text); });
+  for (const auto& one : greedy) {
+    expect_error(ErrorKind::Input, {"t.jinja, line 1: the chat template", one.second},
+                 [&] { (void)chat_text(one.first); });
   }
 }
 
