@@ -93,7 +93,8 @@ TEST(Layout, BalancedSplitIsEven) {
   }
 }
 
-// Each layer once had all parameters before it counted anew, which took 47 s of a start.
+// Each layer once had all parameters before it counted anew, which took 47 s of a start. Now it is
+// a second, and with sanitizers on a slow processor beside other work 25.
 TEST(Layout, OfTenThousandLayersTakesNoMinute) {
   ModelConfig config = small_transformer();
   config.layers = 10'000;
@@ -101,7 +102,7 @@ TEST(Layout, OfTenThousandLayersTakesNoMinute) {
   config.heads = 1;
   const double start = processor_seconds();
   EXPECT_EQ(lay(config, {}).layout.parameters.size(), 10'003U);
-  EXPECT_LT(processor_seconds() - start, 15);
+  EXPECT_LT(processor_seconds() - start, 40);
 }
 
 TEST(Layout, MoreStagesThanLayersAreRefused) {

@@ -70,7 +70,8 @@ TEST(Words, OfAFolderHaveTheIdsOfTransformers) {
   const json forms = read("/forms.json");
   json file = forms["vocabularies"]["pieces"];
   file["model"]["byte_fallback"] = true;
-  for (const json& form : read("/folders.json")["folders"]) {
+  const json folders = read("/folders.json");
+  for (const json& form : folders["folders"]) {
     const TemporaryFolder folder;
     write_file(folder / "tokenizer.json", file.dump());
     for (const auto& [name, content] : form["files"].items()) {
