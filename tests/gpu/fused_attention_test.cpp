@@ -41,7 +41,8 @@ FusedInputs inputs(const Problem& p) {
 }
 
 // `shift` elements off the alignment of a block.
-Outcome compute(const Problem& p, const FusedInputs& in, int64_t shift = 0) {
+Outcome compute(const Problem& p, const FusedInputs& in, const AttentionOptions& how,
+                int64_t shift = 0) {
   const auto tensor = [&](const Numbers& n) {
     return from_values(n, p.shape(), DType::BF16, shift);
   };
@@ -56,9 +57,9 @@ Outcome compute(const Problem& p, const FusedInputs& in, int64_t shift = 0) {
   Twin dv = result();
   Twin sums = poisoned({p.batch, p.heads, p.positions}, DType::F32, shift);
   AttentionOps& ops = gpu().attention();
-  ops.attention_forward(out.gpu, sums.gpu, q.gpu, k.gpu, v.gpu, {}, p.options());
+  ops.attention_forward(out.gpu, sums.gpu, q.gpu, k.gpu, v.gpu, {}, how);
   ops.attention_backward(dq.gpu, dk.gpu, dv.gpu, g.gpu, q.gpu, k.gpu, v.gpu, out.gpu, sums.gpu, {},
-                         p.options());
+                         how);
   const auto read = [](const Twin& t) { return values_of(gpu(), t.gpu); };
   return {read(out), read(sums), read(dq), read(dk), read(dv)};
 }
@@ -98,12 +99,13 @@ TEST_F(FusedAttention, CuttingACallChangesNoBitOfIt) {
   EXPECT_GT(path.pieces, kLarge.batch) << text_of(path);
   EXPECT_LT(path.heads, kLarge.heads) << text_of(path);
   const FusedInputs all = inputs(kLarge);
-  const Outcome whole = compute(kLarge, all);
+  const Outcome whole = compute(kLarge, all, kLarge.options());
   const Problem one{1, kLarge.positions, 1, kLarge.depth};
   for (const auto& [sample, head] : {std::pair{0, 0}, {0, 3}, {1, 2}, {1, kLarge.heads - 1}}) {
     SCOPED_TRACE("sample " + std::to_string(sample) + ", head " + std::to_string(head));
     const auto part = [&](const Numbers& n) { return head_of(n, kLarge, sample, head); };
-    const Outcome alone = compute(one, {part(all.q), part(all.k), part(all.v), part(all.g)});
+    const Outcome alone =
+        compute(one, {part(all.q), part(all.k), part(all.v), part(all.g)}, one.options());
     EXPECT_TRUE(alone.out == part(whole.out));
     EXPECT_TRUE(alone.sums == sums_of(whole.sums, kLarge, sample, head));
     EXPECT_TRUE(alone.dq == part(whole.dq));
@@ -116,8 +118,8 @@ TEST_F(FusedAttention, CuttingACallChangesNoBitOfIt) {
 TEST_F(FusedAttention, TensorsMayLieAnywhere) {
   const Problem p{2, 35, 5, 8};
   const FusedInputs in = inputs(p);
-  const Outcome aligned = compute(p, in);
-  const Outcome shifted = compute(p, in, 1);
+  const Outcome aligned = compute(p, in, p.options());
+  const Outcome shifted = compute(p, in, p.options(), 1);
   EXPECT_TRUE(shifted.out == aligned.out);
   EXPECT_TRUE(shifted.sums == aligned.sums);
   EXPECT_TRUE(shifted.dq == aligned.dq);
@@ -158,9 +160,6 @@ class FusedDropout : public FusedAttention {
   static constexpr float kRate = 0.25F;
   const Problem p_{3, side_, 4, side_};
 
-  struct Values {
-    Numbers q, k, v, g;
-  };
   static AttentionOptions options(uint64_t name) {
     return {.heads = 4, .causal = true, .dropout = kRate, .stream = random_stream(7, name, 3, 5)};
   }
@@ -182,23 +181,7 @@ class FusedDropout : public FusedAttention {
     return n;
   }
   [[nodiscard]] Outcome computed(const FusedInputs& in, uint64_t name) const {
-    const auto tensor = [&](const Numbers& n) { return from_values(n, p_.shape(), DType::BF16); };
-    const auto result = [&] { return poisoned(p_.shape(), DType::BF16); };
-    const Twin q = tensor(in.q);
-    const Twin k = tensor(in.k);
-    const Twin v = tensor(in.v);
-    const Twin g = tensor(in.g);
-    Twin out = result();
-    Twin dq = result();
-    Twin dk = result();
-    Twin dv = result();
-    Twin sums = poisoned({p_.batch, p_.heads, side_}, DType::F32);
-    AttentionOps& ops = gpu().attention();
-    ops.attention_forward(out.gpu, sums.gpu, q.gpu, k.gpu, v.gpu, {}, options(name));
-    ops.attention_backward(dq.gpu, dk.gpu, dv.gpu, g.gpu, q.gpu, k.gpu, v.gpu, out.gpu, sums.gpu,
-                           {}, options(name));
-    const auto read = [](const Twin& t) { return values_of(gpu(), t.gpu); };
-    return {read(out), read(sums), read(dq), read(dk), read(dv)};
+    return compute(p_, in, options(name));
   }
   // Queries of zeros see all their keys alike.
   [[nodiscard]] Outcome revealed(uint64_t name) const {
