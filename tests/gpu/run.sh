@@ -16,8 +16,10 @@ if [ -f "$pack" ]; then
   tree=$root/build/$kind-packed
   packed=(--packed --tree "$tree")
   if [ ! "$tree/activate.sh" -nt "$pack" ]; then
-    rm -rf "$tree" && mkdir -p "$tree" && python3 -m tarfile -e "$pack" "$tree" && touch "$tree/activate.sh" ||
-      { echo "run.sh: cannot unpack $pack" >&2; exit 2; }
+    if ! { rm -rf "$tree" && mkdir -p "$tree" && python3 -m tarfile -e "$pack" "$tree" && touch "$tree/activate.sh"; }; then
+      echo "run.sh: cannot unpack $pack" >&2
+      exit 2
+    fi
   fi
 fi
 # shellcheck source=tests/gpu/libraries.sh

@@ -28,7 +28,7 @@ bool fits(const void* address) {
 size_t index(AttentionSlot slot) {
   return static_cast<size_t>(slot);
 }
-bool of_keys(AttentionSlot slot) {
+bool is_of_keys(AttentionSlot slot) {
   return slot == AttentionSlot::K || slot == AttentionSlot::V || slot == AttentionSlot::Dk ||
          slot == AttentionSlot::Dv;
 }
@@ -100,12 +100,12 @@ T* AttentionTensors::fact(int64_t offset) const {
 }
 
 int64_t AttentionTensors::sample_bytes(AttentionSlot slot) const {
-  return (of_keys(slot) ? key_elements(call_) : query_elements(call_)) * kElement;
+  return (is_of_keys(slot) ? key_elements(call_) : query_elements(call_)) * kElement;
 }
 
 // A head starts at a multiple of 16 bytes where its tensor does.
 int64_t AttentionTensors::offset_bytes(AttentionSlot slot, const AttentionPiece& piece) const {
-  const int64_t first_head = piece.first_head * (of_keys(slot) ? 1 : group());
+  const int64_t first_head = piece.first_head * (is_of_keys(slot) ? 1 : group());
   return piece.first_sample * sample_bytes(slot) + first_head * call_.depth * kElement;
 }
 

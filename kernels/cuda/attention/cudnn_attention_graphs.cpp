@@ -64,7 +64,7 @@ std::shared_ptr<GraphTensor> whole_numbers(Graph& graph, const char* name, Slot 
 
 // What both ways have in common; the frontend has two classes for it with the same names.
 template <class How>
-void describe(How& how, Graph& graph, const AttentionExtents& e, float scale) {
+void apply_extents(How& how, Graph& graph, const AttentionExtents& e, float scale) {
   how.set_attn_scale(scale).set_causal_mask(e.causal);
   if (e.window > 0) how.set_diagonal_band_left_bound(static_cast<int>(e.window));
   if (e.lengths) {
@@ -83,7 +83,7 @@ void describe(How& how, Graph& graph, const AttentionExtents& e, float scale) {
 std::unique_ptr<Graph> forward_graph(const AttentionExtents& e, float scale) {
   auto graph = new_graph();
   auto how = frontend::graph::SDPA_attributes().set_name("attention").set_generate_stats(true);
-  describe(how, *graph, e, scale);
+  apply_extents(how, *graph, e, scale);
   const auto [out, sums] = graph->sdpa(graph->tensor(of_queries("q", Slot::Q, e)),
                                        graph->tensor(of_keys("k", Slot::K, e)),
                                        graph->tensor(of_keys("v", Slot::V, e)), how);
@@ -98,7 +98,7 @@ std::unique_ptr<Graph> backward_graph(const AttentionExtents& e, float scale) {
   auto how = frontend::graph::SDPA_backward_attributes()
                  .set_name("attention gradients")
                  .set_deterministic_algorithm(true);
-  describe(how, *graph, e, scale);
+  apply_extents(how, *graph, e, scale);
   const auto [dq, dk, dv] = graph->sdpa_backward(
       graph->tensor(of_queries("q", Slot::Q, e)), graph->tensor(of_keys("k", Slot::K, e)),
       graph->tensor(of_keys("v", Slot::V, e)), graph->tensor(of_queries("out", Slot::Out, e)),

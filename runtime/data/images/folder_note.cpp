@@ -12,7 +12,7 @@ std::string listed_parts(const std::vector<std::string>& parts) {
   return all;
 }
 
-std::string counted(int64_t count, const std::string& one, const std::string& many) {
+std::string number_of(int64_t count, const std::string& one, const std::string& many) {
   return std::to_string(count) + " " + (count == 1 ? one : many);
 }
 
@@ -44,8 +44,8 @@ std::string not_read(const PassedOver& files) {
 
 std::string folder_note(const ImageFolder& folder) {
   const PassedOver& over = folder.passed_over;
-  std::string note = "images      " + counted(std::ssize(folder.files), "image", "images") +
-                     " in " + counted(std::ssize(folder.classes), "class", "classes") + " of " +
+  std::string note = "images      " + number_of(std::ssize(folder.files), "image", "images") +
+                     " in " + number_of(std::ssize(folder.classes), "class", "classes") + " of " +
                      folder.path + ": " + class_list(folder.classes);
   const auto add = [&](const std::string& what, const std::string& list) {
     if (!list.empty()) note += "\n            " + what + list;
