@@ -75,6 +75,13 @@ def gpt2(size, layers, width, heads, batch, **more):
                   "batch": batch, **more}
 
 
+def small(micro_batches):
+    """What a step costs where the kernels are short: launches, and what lies between them."""
+    return f"small GPT 3M b=8 x {micro_batches}", {
+        "what": "lm", "layers": 4, "width": 256, "heads": 4, "context": 128, "vocabulary": 256, "batch": 8,
+        "micro_batches": micro_batches}
+
+
 def resnet(depth, batch):
     return f"ResNet-{depth} b={batch}", {"what": "resnet", "depth": depth, "batch": batch, "size": 224}
 
@@ -96,7 +103,7 @@ ROWS = [
     blocks(4096, 128, 4, 2048, dropout=0.1, packed=True), resnet(50, 64),
     blocks(2048, 128, 4), blocks(4096, 128, 4), blocks(2048, 128, 8), blocks(4096, 128, 8), blocks(2048, 64, 4),
     blocks(4096, 64, 4), blocks(2048, 128, 1), blocks(4096, 128, 1),
-    amoebanet(18, 208, 64, "blocks"),
+    small(1), small(8), amoebanet(18, 208, 64, "blocks"),
 ]
 TOY_BLOCKS = {"what": "blocks", "blocks": 2, "width": 64, "heads": 4, "batch": 2, "sequence": 64}
 TOY_LM = {"what": "lm", "layers": 2, "width": 64, "heads": 2, "context": 32, "vocabulary": 101, "batch": 2}

@@ -103,11 +103,12 @@ def kernels(part):
 def blocks(part):
     """Transformer blocks and whole steps of GPT-2 and ResNet beside PyTorch."""
     part.quote("bench")
-    toys = ["--toys", "--pairs", 2] if part.slot.rehearse else []
-    toys += ["--modes", "default"] if part.slot.short else []
+    chosen = ["--toys", "--pairs", 2] if part.slot.rehearse else []
+    modes = part.slot.modes or ("default" if part.slot.short else "")
+    chosen += (["--modes", modes] if modes else []) + (["--rows", part.slot.rows] if part.slot.rows else [])
     budget = int(part.seconds_left() - (5 if part.slot.rehearse else 60))  # a row that was begun is finished
     return part.run("bench", [sys.executable, ROOT / "bench/gpu/run.py", "--ours", part.slot.program("gpu_bench"), "--out",
-                              part.folder, "--budget", budget, *toys], python_environment())
+                              part.folder, "--budget", budget, *chosen], python_environment())
 
 
 def largest(part):

@@ -2,6 +2,7 @@
 """Runs what takes a GPU, part by part, each with a time limit and with results that survive being cut off.
 
 usage: tests/gpu/run.sh [--only PART]... [--rehearse [--short]] [--no-build] [--tree DIR] [--filter PATTERN]
+                        [--rows PATTERN] [--modes MODE,...]
 
 A GPU is often lent for minutes: a command is killed at its limit, and only what lies in $OUT comes home. So every
 part is a command of its own (--only build, then --only smoke, ...; the build folder is kept), which leaves in $OUT
@@ -20,6 +21,7 @@ PARTS
   --packed     the same, said by run.sh where it unpacked what tests/gpu/pack.py made
   --tree DIR   the build folder [build/gpu, of a rehearsal build/gpu-rehearsal]
   --filter P   only the tests whose names match, as of --gtest_filter, in smoke, ops and runs
+  --rows P, --modes M   of blocks: only these rows, and PyTorch in these modes, as of bench/gpu/run.py
 
 Environment: OUT (build/gpu-results), PENSTOCK_SECONDS (the limit of the whole command: 540; a part gets at most its
 own limit and what is left), PENSTOCK_JOBS (compilers at a time: one a core).
@@ -195,6 +197,7 @@ class Slot:
 
     def __init__(self, options):
         self.rehearse, self.short, self.filter = options.rehearse, options.short, options.filter
+        self.rows, self.modes = options.rows, options.modes
         self.tree = pathlib.Path(options.tree or ROOT / "build" / ("gpu-rehearsal" if self.rehearse else "gpu")).resolve()
         self.out = pathlib.Path(os.environ.get("OUT", ROOT / "build" / "gpu-results")).resolve()
         self.deadline = time.monotonic() + float(os.environ.get("PENSTOCK_SECONDS", 540))
@@ -268,7 +271,7 @@ def main():
     parser.add_argument("--only", action="append", default=[], help=argparse.SUPPRESS)
     for flag in ("--rehearse", "--short", "--no-build", "--packed"):
         parser.add_argument(flag, action="store_true", help=argparse.SUPPRESS)
-    for value in ("--tree", "--filter"):
+    for value in ("--tree", "--filter", "--rows", "--modes"):
         parser.add_argument(value, default="", help=argparse.SUPPRESS)
     options = parser.parse_args()
     names = [name for name, *_ in PARTS]
