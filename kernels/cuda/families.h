@@ -37,6 +37,12 @@ struct CudaContext {
     choices.push_back(std::move(choice));
   }
 
+  // "NVIDIA H200, compute 9.0": for what a library refuses on this GPU.
+  [[nodiscard]] std::string gpu() const {
+    return std::string(properties.name) + ", compute " + std::to_string(properties.major) + "." +
+           std::to_string(properties.minor);
+  }
+
   // A new scratch tensor; stream order lets it go out of scope as soon as its users are submitted.
   [[nodiscard]] Tensor scratch(const Shape& shape, DType dtype) const {
     const size_t size_bytes = static_cast<size_t>(shape.elements()) * size_of(dtype);

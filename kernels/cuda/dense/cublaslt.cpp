@@ -49,15 +49,12 @@ cublasLtEpilogue_t library_epilogue(Epilogue epilogue) {
       return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
     case Epilogue::GeluGradient:
       return CUBLASLT_EPILOGUE_DGELU;
-    case Epilogue::RowSums:
-      return CUBLASLT_EPILOGUE_BGRADB;
   }
   fail_internal("unknown epilogue");
 }
 
 bool has_bias(Epilogue e) {
-  return e == Epilogue::Bias || e == Epilogue::BiasRelu || e == Epilogue::BiasGelu ||
-         e == Epilogue::RowSums;
+  return e == Epilogue::Bias || e == Epilogue::BiasRelu || e == Epilogue::BiasGelu;
 }
 bool has_aux(Epilogue e) {
   return e == Epilogue::BiasGelu || e == Epilogue::GeluGradient;
@@ -77,8 +74,6 @@ const char* name_of(Epilogue epilogue) {
       return "epilogue bias and gelu";
     case Epilogue::GeluGradient:
       return "epilogue gelu gradient";
-    case Epilogue::RowSums:
-      return "epilogue row sums";
   }
   return "an unknown epilogue";
 }
@@ -120,7 +115,7 @@ Layout new_layout(DType type, int64_t batch, int64_t rows, int64_t columns, int6
   return owned;
 }
 
-void point(cublasLtMatmulDesc_t operation, Epilogue epilogue, void* bias, void* aux) {
+void point(cublasLtMatmulDesc_t operation, Epilogue epilogue, const void* bias, void* aux) {
   if (has_bias(epilogue)) set(operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
   if (has_aux(epilogue)) set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, aux);
 }
@@ -281,7 +276,10 @@ void CublasLt::multiply(const Product& p, const Operands& at) {
     return;
   }
   const Plan& plan = plan_of(p);
-  if (!plan.supported) fail_internal("cuBLASLt has no algorithm for " + text(p));
+  if (!plan.supported) {
+    fail_resource("cuBLASLt has no algorithm for " + text(p) + " on " + context_.gpu() +
+                  ": try --precision fp32, or a CUDA toolkit that knows this GPU");
+  }
   if (!aligned(at.a) || !aligned(at.b) || !aligned(at.c) || !aligned(at.bias) || !aligned(at.aux)) {
     fail_internal(text(p) + " was given a tensor that does not start at a multiple of 16 bytes");
   }

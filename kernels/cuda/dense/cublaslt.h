@@ -23,7 +23,6 @@ enum class Epilogue : uint8_t {
   BiasRelu,      // max(. + bias[n], 0)
   BiasGelu,      // aux = . + bias[n]; gelu of that in its tanh form
   GeluGradient,  // times the derivative of gelu (tanh form) at aux
-  RowSums,       // bias[m] = the sums of op(a) over k: a bias gradient, beside the product
 };
 
 // c[batch, m, n] = f(op(a) op(b)) + (accumulate ? c : 0), row-major and, but for a_stride, dense;
@@ -50,17 +49,17 @@ class CublasLt {
   // Whether the library does this product with its epilogue; without an epilogue it always should.
   [[nodiscard]] bool supports(const Product& product);
 
-  // Addresses on the device, each a multiple of 16. `bias` is read by Bias, BiasRelu and BiasGelu,
-  // written by RowSums; `aux` [m, n] is written by BiasGelu, read by GeluGradient.
+  // Addresses on the device, each a multiple of 16. `bias` is read by Bias, BiasRelu and BiasGelu;
+  // `aux` [m, n] is written by BiasGelu, read by GeluGradient.
   struct Operands {
     void* c;
     const void* a;
     const void* b;
-    void* bias = nullptr;
+    const void* bias = nullptr;
     void* aux = nullptr;
   };
   // Nothing is done when m, n or batch is zero; k == 0 is a product of zeros, without an epilogue.
-  // Throws Error(Internal) naming the product where the library does not support it.
+  // Throws Error(Resource) naming the product and the GPU where the library does not support it.
   void multiply(const Product& product, const Operands& operands);
 
   struct Plan;  // cublaslt.cpp

@@ -96,26 +96,17 @@ class CudaDense final : public DenseOps {
                     .result_type = DType::F32,
                     .accumulate = accumulate};
     const RowPieces pieces = row_pieces(rows, product.m, g.dtype());
-    if (dbias != nullptr && pieces.rows == 0)
-      product.epilogue = granted(product, Epilogue::RowSums);
-    const bool fused = product.epilogue == Epilogue::RowSums;
-    const Tensor sums = fused ? context_.scratch({product.m}, DType::F32) : Tensor();
-    CublasLt::Operands at{.c = dw.raw(), .a = g.raw(), .b = x.raw(), .bias = sums.raw()};
+    CublasLt::Operands at{.c = dw.raw(), .a = g.raw(), .b = x.raw()};
     in_pieces(rows, pieces, [&](const RowPiece& piece) {
-      if (piece.padded) {
-        product.k = piece.rows;
-        product.accumulate = accumulate || piece.first > 0;
-        product.a_stride = pieces.columns;
-        at.a = pad(g, piece, pieces.columns);
-        at.b = row(x, piece.first);
-      }
-      library_.multiply(product, at);
+      if (!piece.padded) return library_.multiply(product, at);
+      product.k = piece.rows;
+      product.accumulate = accumulate || piece.first > 0;
+      product.a_stride = pieces.columns;
+      at.a = pad(g, piece, pieces.columns);
+      at.b = row(x, piece.first);
+      multiply_whole_packs(product, at, dw);
     });
-    if (fused) {
-      pointwise_->accumulate(*dbias, sums);
-    } else if (dbias != nullptr) {
-      pointwise_->add_broadcast_backward(*dbias, g);
-    }
+    if (dbias != nullptr) pointwise_->add_broadcast_backward(*dbias, g);
   }
 
   bool fused_linear_activation(Tensor& y, Tensor& pre, const Tensor& x, Weight& w,
@@ -185,6 +176,17 @@ class CudaDense final : public DenseOps {
     copy_rows(context_, piece.padded.data<bfloat16>(), columns, row(g, piece.first),
               g.shape().back(), piece.rows);
     return piece.padded.raw();
+  }
+  // Rows of dw in whole packs, and the few behind them: for another number of rows the library has
+  // its algorithms of old alone, here too.
+  void multiply_whole_packs(Product product, CublasLt::Operands at, const Tensor& dw) {
+    const int64_t whole = dw.dim(0) / kRowPack * kRowPack;
+    product.m = whole;
+    library_.multiply(product, at);
+    product.m = dw.dim(0) - whole;
+    at.c = dw.data<float>() + whole * dw.dim(1);
+    at.a = static_cast<const bfloat16*>(at.a) + whole;
+    library_.multiply(product, at);
   }
   static bfloat16* row(const Tensor& matrix, int64_t first) {
     return static_cast<bfloat16*>(matrix.raw()) + first * matrix.shape().back();

@@ -1,5 +1,8 @@
-// kernels/cuda/dense/row_copy.cu -- a thread writes one pack of 16 bytes of the result, wherever in
-// a row that begins; what it reads by single elements is in the first cache for its neighbours.
+// kernels/cuda/dense/row_copy.cu -- bound by memory: a thread writes packs of 16 bytes that lie in
+// one row of the result, each from the two packs of the source that it is in, shifted by as many
+// elements as the rows are out of step. Only a row's first and last elements go one by one.
+#include <algorithm>
+
 #include "kernels/cuda/dense/row_copy.h"
 #include "kernels/cuda/loops/vector.h"
 #include "kernels/cuda/queue/launch.h"
@@ -8,38 +11,66 @@ namespace penstock {
 namespace {
 
 constexpr int kRowCopyThreads = 256;
-constexpr int kRowCopyPack = 8;
+constexpr int kPacksOfThread = 4;
+constexpr int64_t kPack = 8;  // elements
+constexpr int64_t kMostGridRows = 32768;
 
 // Passed to the kernel by value; no padding.
 struct RowCopy {
   bfloat16* to;
   const bfloat16* from;
-  int64_t to_columns, from_columns, elements;  // elements of `to`
-  [[nodiscard]] __device__ float at(int64_t row, int64_t column) const {
-    return column < from_columns ? widened(from[row * from_columns + column]) : 0.0F;
+  int64_t to_columns, from_columns, rows;
+
+  __device__ void element(int64_t row, int64_t column) const {
+    bfloat16 x;
+    if (column < from_columns) x = from[row * from_columns + column];
+    to[row * to_columns + column] = x;
+  }
+
+  // The eight elements of a row from `column` on, which starts a pack of `to`.
+  __device__ void pack(int64_t row, int64_t column) const {
+    const int64_t start = row * from_columns + column;
+    const auto shift = static_cast<int>(start % kPack);
+    const int64_t first = start - shift;
+    if (column + kPack > from_columns || first + 2 * kPack > rows * from_columns) {
+      for (int64_t i = 0; i < kPack; ++i) element(row, column + i);
+      return;
+    }
+    uint32_t words_of[8];  // of both packs
+    words::load(words_of, from + first);
+    shift_by<4, 2>(words_of, shift);
+    shift_by<2, 1>(words_of, shift);
+    uint32_t shifted[4];
+    for (int i = 0; i < 4; ++i) {
+      shifted[i] = shift % 2 == 0 ? words_of[i] : words_of[i] >> 16 | words_of[i + 1] << 16;
+    }
+    words::store(to + row * to_columns + column, shifted);
+  }
+
+ private:
+  // Down by kWords words if `shift` holds kElements elements more; constant indices stay registers.
+  template <int kElements, int kWords>
+  __device__ static void shift_by(uint32_t (&at)[8], int shift) {
+    if ((shift & kElements) == 0) return;
+    for (int i = 0; i + kWords < 8; ++i) at[i] = at[i + kWords];
   }
 };
 
 __global__ void __launch_bounds__(kRowCopyThreads) row_copy_kernel(RowCopy copy) {
-  const int64_t first =
-      (int64_t{blockIdx.x} * kRowCopyThreads + static_cast<int64_t>(threadIdx.x)) * kRowCopyPack;
-  if (first >= copy.elements) return;
-  int64_t row = first / copy.to_columns;
-  int64_t column = first - row * copy.to_columns;
-  Floats<kRowCopyPack> pack;
-  const auto count = static_cast<int>(min(int64_t{kRowCopyPack}, copy.elements - first));
+  const auto thread = static_cast<int64_t>(threadIdx.x);
+  const int64_t begin = int64_t{blockIdx.x} * kRowCopyThreads * kPacksOfThread + thread;
+  for (int64_t row = blockIdx.y; row < copy.rows; row += gridDim.y) {
+    const int64_t head = (kPack - row * copy.to_columns % kPack) % kPack;
+    const int64_t packs = (copy.to_columns - head) / kPack;
 #pragma unroll
-  for (int i = 0; i < kRowCopyPack; ++i) {
-    pack[i] = i < count ? copy.at(row, column) : 0.0F;
-    if (++column == copy.to_columns) {
-      column = 0;
-      ++row;
+    for (int i = 0; i < kPacksOfThread; ++i) {
+      const int64_t pack = begin + int64_t{i} * kRowCopyThreads;
+      if (pack < packs) copy.pack(row, head + pack * kPack);
     }
-  }
-  if (count == kRowCopyPack) {
-    store<kRowCopyPack>(copy.to + first, pack);
-  } else {
-    for (int i = 0; i < count; ++i) narrow_to(copy.to + first + i, pack[i]);
+    if (blockIdx.x > 0) continue;
+    if (thread < head) copy.element(row, thread);
+    const int64_t rest = head + packs * kPack + thread;
+    if (rest < copy.to_columns) copy.element(row, rest);
   }
 }
 
@@ -47,10 +78,11 @@ __global__ void __launch_bounds__(kRowCopyThreads) row_copy_kernel(RowCopy copy)
 
 void copy_rows(CudaContext& context, bfloat16* to, int64_t to_columns, const bfloat16* from,
                int64_t from_columns, int64_t rows) {
-  const RowCopy copy{to, from, to_columns, from_columns, rows * to_columns};
-  const int64_t packs = (copy.elements + kRowCopyPack - 1) / kRowCopyPack;
-  launch(context.queue, &row_copy_kernel,
-         {.grid = {blocks_for(packs, kRowCopyThreads)}, .block = {kRowCopyThreads}}, copy);
+  if (rows == 0) return;
+  const auto across = blocks_for(to_columns / kPack + 1, kRowCopyThreads * kPacksOfThread);
+  const auto down = static_cast<uint32_t>(std::min(rows, kMostGridRows));
+  launch(context.queue, &row_copy_kernel, {.grid = {across, down}, .block = {kRowCopyThreads}},
+         RowCopy{to, from, to_columns, from_columns, rows});
 }
 
 }  // namespace penstock

@@ -86,10 +86,11 @@ __device__ Part merged(const Part& a, const Part& b, const C& clip) {
   return m;
 }
 
+// `with_sum`: the sum of the logits is wanted, too.
 template <int N, class C>
-__device__ void add(Part& part, const Floats<N>& x, int64_t column, const C& clip) {
+__device__ void add(Part& part, const Floats<N>& x, int64_t column, const C& clip, bool with_sum) {
   float top = part.largest;
-  for (int k = 0; k < N; ++k) top = x[k] > top ? x[k] : top;
+  for (int k = 0; k < N; ++k) top = fmaxf(x[k], top);  // of a NaN and a number, the number
   const float before = clip(part.largest);
   if (top > part.largest || part.at == INT32_MAX) {
     for (int k = N - 1; k >= 0; --k) {
@@ -99,12 +100,13 @@ __device__ void add(Part& part, const Floats<N>& x, int64_t column, const C& cli
     part.exponentials = rescaled(part.exponentials, before, clip(top));
   }
   const float shift = clip(top);
-  for (int k = 0; k < N; ++k) {
-    const float clipped = clip(x[k]);
-    // A logit of -infinity counts for nothing, also among others like it.
-    part.exponentials += clipped == -INFINITY ? 0.0F : __expf(clipped - shift);
-    part.sum += clipped;
+  if (shift == -INFINITY) {  // then -infinity counts for nothing, and a NaN shows
+    for (int k = 0; k < N; ++k) part.exponentials += clip(x[k]) == -INFINITY ? 0.0F : x[k];
+  } else {
+    for (int k = 0; k < N; ++k) part.exponentials += __expf(clip(x[k]) - shift);
   }
+  if (!with_sum) return;
+  for (int k = 0; k < N; ++k) part.sum += clip(x[k]);
 }
 
 struct RowResult {
@@ -124,9 +126,10 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
   const CutRow<N> cut(row, width);
   const T* x = logits + cut.first;
   Part part = nothing();
+  const bool smooths = target.other != 0.0F;
   cut.template each<kThreads>(
-      [&](int64_t column) { add<1>(part, load<1>(x + column), column, clip); },
-      [&](int64_t column) { add<N>(part, load<N, kAligned>(x + column), column, clip); });
+      [&](int64_t column) { add<1>(part, load<1>(x + column), column, clip, smooths); },
+      [&](int64_t column) { add<N>(part, load<N, kAligned>(x + column), column, clip, smooths); });
   part = row_reduce<kThreads>(part, parts,
                               [&clip](const Part& a, const Part& b) { return merged(a, b, clip); });
   if (threadIdx.x != 0) return;
@@ -183,19 +186,22 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kWarp * kRowsPerBlock : kT
   if (bad && threadIdx.x == 0) report(finding, Finding::LabelOutsideClasses, label, width);
   const bool counted = label >= 0 && !bad;
   const float log_sum = logsumexp[row];
-  const auto gradient = [&](float logit, int64_t column) {
+  const float of_label = target.other + target.label;
+  const auto gradient = [&](float logit, bool is_label) {
     const float clipped = clip(logit);
     if (!counted || !(clipped == logit)) return 0.0F;  // nor where it is NaN, as on the CPU
-    float wanted = target.other;
-    if (column == label) wanted += target.label;
-    return scale * (__expf(clipped - log_sum) - wanted);
+    return scale * (__expf(clipped - log_sum) - (is_label ? of_label : target.other));
   };
   cut.template each<kThreads>(
-      [&](int64_t column) { narrow_to(dx + column, gradient(widened(x[column]), column)); },
+      [&](int64_t column) {
+        narrow_to(dx + column, gradient(widened(x[column]), column == label));
+      },
       [&](int64_t column) {
         const Floats<N> in = load<N, kAligned>(x + column);
+        const int64_t to_label = label - column;
+        const int at = to_label >= 0 && to_label < N ? static_cast<int>(to_label) : -1;
         Floats<N> out;
-        for (int k = 0; k < N; ++k) out[k] = gradient(in[k], column + k);
+        for (int k = 0; k < N; ++k) out[k] = gradient(in[k], k == at);
         store<N, kAligned>(dx + column, out);
       });
 }
