@@ -35,24 +35,27 @@ DeviceModel accelerator(const char* name, double fp32_tera, double bf16_tera, do
           .own_memory = true};
 }
 
-// Dense products, no sparsity, fp32 without TF32; the NVIDIA ones are the SXM forms. Volta and
+// Dense products summed in fp32, no sparsity, fp32 without TF32; the NVIDIA ones are the SXM forms,
+// a B200's those of HGX at 1,000 W, a GeForce RTX 4090's those of NVIDIA's paper on Ada. Volta and
 // Pascal have no bf16 and compute it in fp32. A TPU multiplies fp32 numbers in bf16 passes unless
 // told otherwise; its figures are half of a chip's, which has two cores.
 std::vector<DeviceModel> accelerators() {
   std::vector<DeviceModel> all = {
-      accelerator("h200", 66.9, 989.4, 4800, 140),   accelerator("h100", 66.9, 989.4, 3352, 80),
-      accelerator("a100", 19.5, 312, 2039, 80),      accelerator("v100-16gb", 15.7, 15.7, 900, 16),
-      accelerator("v100-32gb", 15.7, 15.7, 900, 32), accelerator("p100", 10.6, 10.6, 732, 16),
-      accelerator("tpu-v2", 22.5, 22.5, 350, 8),     accelerator("tpu-v3", 61.5, 61.5, 450, 16)};
+      accelerator("h200", 66.9, 989.4, 4800, 140),    accelerator("h100", 66.9, 989.4, 3352, 80),
+      accelerator("b200", 75, 2250, 7700, 180),       accelerator("a100", 19.5, 312, 2039, 80),
+      accelerator("rtx-4090", 82.6, 165.2, 1008, 24), accelerator("v100-16gb", 15.7, 15.7, 900, 16),
+      accelerator("v100-32gb", 15.7, 15.7, 900, 32),  accelerator("p100", 10.6, 10.6, 732, 16),
+      accelerator("tpu-v2", 22.5, 22.5, 350, 8),      accelerator("tpu-v3", 61.5, 61.5, 450, 16)};
   // Of Hopper's; what its workspace is elsewhere nobody has told.
   for (DeviceModel& model : std::span(all).first(2)) model.fuses_attention = true;
   // Of those with bf16 products.
-  for (DeviceModel& model : std::span(all).first(3)) model.fuses_gelu = true;
+  for (DeviceModel& model : std::span(all).first(5)) model.fuses_gelu = true;
   return all;
 }
 
-// NVIDIA's data sheets of H100 (SXM5), H200 (SXM) and A100 (SXM4 and PCIe). The driver calls them
-// "NVIDIA H100 80GB HBM3", "NVIDIA H200", "NVIDIA A100-SXM4-80GB", "NVIDIA A100 80GB PCIe".
+// NVIDIA's data sheets of H100 (SXM5), H200 (SXM), B200 (HGX), A100 (SXM4 and PCIe) and GeForce RTX
+// 4090. The driver calls them "NVIDIA H100 80GB HBM3", "NVIDIA H200", "NVIDIA B200",
+// "NVIDIA A100-SXM4-80GB", "NVIDIA A100 80GB PCIe", "NVIDIA GeForce RTX 4090".
 struct PartName {
   std::string_view in_name;
   PublishedPeak peak;
@@ -64,9 +67,12 @@ constexpr std::array kParts = {
     PartName{"A100-SXM4", kA100},
     PartName{"A100-PCIE", kA100},
     PartName{"A100 80GB PCIe", kA100},
+    PartName{"NVIDIA B200", {"B200 HGX", 75 * kTera, 2250 * kTera}},
+    PartName{"RTX 4090", {"RTX 4090", 82.6 * kTera, 165.2 * kTera}},
 };
 // Other boards of those names, with other clocks and fewer multiprocessors, and slices.
-constexpr std::array<std::string_view, 4> kOthers = {"H100 PCIe", "NVL", "GH200", "MIG"};
+constexpr std::array<std::string_view, 6> kOthers = {"H100 PCIe", "NVL",    "GH200",
+                                                     "MIG",       "4090 D", "Laptop"};
 
 }  // namespace
 

@@ -112,9 +112,9 @@ struct PublishedPeak {
 [[nodiscard]] DeviceModel cpu_model(const Processor& processor, int threads = 1,
                                     const ProcessorSpeed& speed = {});
 
-// h200 | h100 | a100 | v100-16gb | v100-32gb | p100 | tpu-v2 | tpu-v3 (one core each) | cpu, which
-// is cpu_model() of the processor at hand, with `speed`: ranks on several kinds of machines get
-// different answers. Throws Error(Input) listing these names.
+// h200 | h100 | b200 | a100 | rtx-4090 | v100-16gb | v100-32gb | p100 | tpu-v2 | tpu-v3 (one core
+// each) | cpu, which is cpu_model() of the processor at hand, with `speed`: ranks on several kinds
+// of machines get different answers. Throws Error(Input) listing these names.
 [[nodiscard]] DeviceModel device_model_named(const std::string& name, int threads = 1,
                                              const ProcessorSpeed& speed = {});
 

@@ -11,27 +11,39 @@ namespace penstock {
 namespace {
 
 // FLOPs of a multiprocessor in a cycle: fp32 multiply-adds, and dense bf16 products with fp32 sums
-// (CUDA C++ Programming Guide, arithmetic instructions; NVIDIA's architecture white papers).
+// (CUDA C++ Programming Guide, arithmetic instructions; NVIDIA's architecture white papers). Parts
+// called GeForce of 8.6 and newer make those products at half the rate.
 struct Generation {
   int compute;  // 10 x major + minor, this or newer
   double fp32, bf16;
 };
 constexpr std::array kGenerations = {
-    Generation{100, 256, 8192}, Generation{90, 256, 4096}, Generation{89, 256, 1024},
-    Generation{86, 256, 1024},  Generation{80, 128, 2048}, Generation{0, 128, 128},
+    Generation{120, 256, 1024}, Generation{100, 256, 8192}, Generation{90, 256, 4096},
+    Generation{86, 256, 1024},  Generation{80, 128, 2048},  Generation{0, 128, 128},
 };
+constexpr int kNewestKnown = 121;
 
 // Parts of the names that cards have, and the models of kernels/device_model.
-constexpr std::array<std::array<const char*, 2>, 6> kNames = {{{"H200", "h200"},
+constexpr std::array<std::array<const char*, 2>, 8> kNames = {{{"H200", "h200"},
                                                                {"H100", "h100"},
+                                                               {"B200", "b200"},
                                                                {"A100", "a100"},
+                                                               {"RTX 4090", "rtx-4090"},
                                                                {"V100-SXM2-16GB", "v100-16gb"},
                                                                {"V100-SXM2-32GB", "v100-32gb"},
                                                                {"P100", "p100"}}};
 
-std::string clock_text(int multiprocessors, double kilohertz) {
-  return "by clock: " + std::to_string(multiprocessors) + " SMs at " +
-         std::to_string(static_cast<int>(kilohertz / 1e3)) + " MHz";
+// A generation of later than this program is taken for the last that it knows, and called so.
+std::string clock_text(const cudaDeviceProp& properties, double kilohertz) {
+  const auto version = [](int major, int minor) {
+    return std::to_string(major) + "." + std::to_string(minor);
+  };
+  const bool unknown = 10 * properties.major + properties.minor > kNewestKnown;
+  return "by clock: " + std::to_string(properties.multiProcessorCount) + " SMs at " +
+         std::to_string(static_cast<int>(kilohertz / 1e3)) + " MHz" +
+         (unknown ? ", reckoned as compute " + version(kNewestKnown / 10, kNewestKnown % 10) +
+                        ", since " + version(properties.major, properties.minor) + " is not known"
+                  : "");
 }
 
 double attribute(cudaDeviceAttr which, int ordinal) {
@@ -55,10 +67,11 @@ DeviceModel cuda_device_model(const cudaDeviceProp& properties, int ordinal, int
   for (const Generation& generation : kGenerations) {
     if (compute < generation.compute) continue;
     model.fp32.peak = cycles * generation.fp32;
-    model.bf16.peak = cycles * generation.bf16;
+    const bool halved = compute >= 86 && std::strstr(properties.name, "GeForce") != nullptr;
+    model.bf16.peak = cycles * generation.bf16 / (halved ? 2 : 1);
     break;
   }
-  model.peak_from = clock_text(properties.multiProcessorCount, kilohertz);
+  model.peak_from = clock_text(properties, kilohertz);
   if (const PublishedPeak* published = published_peak(properties.name); published != nullptr) {
     model.fp32.peak = published->fp32;
     model.bf16.peak = published->bf16;

@@ -18,6 +18,8 @@ constexpr Interconnect kInterconnects[] = {
     {"h100", 450e9, 50e9, false},
     // DGX H200: as DGX H100.
     {"h200", 450e9, 50e9, false},
+    // DGX B200: NVLink 5, 1.8 TB/s both ways together; InfiniBand NDR, 400 Gb/s per GPU.
+    {"b200", 900e9, 50e9, false},
     // DGX A100: NVLink 3, 600 GB/s both ways together; InfiniBand HDR, 200 Gb/s per GPU.
     {"a100", 300e9, 25e9, false},
     // DGX-1 V100: NVLink 2, one or two links of 25 GB/s to a neighbour; EDR, 100 Gb/s, two GPUs
@@ -30,6 +32,8 @@ constexpr Interconnect kInterconnects[] = {
     // a pod is one network.
     {"tpu-v2", 62e9, 62e9, false},
     {"tpu-v3", 82e9, 82e9, false},
+    // No NVLink, and no copies between two cards but through the host: PCIe 4.0 x16.
+    {"rtx-4090", 31.5e9, 12.5e9, false},
     // Any other GPU: PCIe 4.0 x16 through the host.
     {"gpu", 31.5e9, 12.5e9, false},
     // Host memory, copied once by the receiver; between nodes InfiniBand HDR100.

@@ -1,6 +1,12 @@
 // Matrix products on a GPU beside the CPU's: linear layers with their epilogues, both halves of
 // their gradients, batched products.
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+
+#include "kernels/error.h"
 #include "tests/gpu/compare.h"
+#include "tests/gpu/emulated.h"
 
 namespace penstock {
 namespace {
@@ -223,6 +229,26 @@ TEST_P(GpuDense, PlansAreMadeOncePerShapeAndRepeatThemselves) {
   const int64_t made = gpu().counts().primitives_created;
   expect_repeatable(run, "a linear layer");
   EXPECT_EQ(gpu().counts().primitives_created, made);
+}
+
+// A GPU that the library does not know is the user's trouble, and no bug of ours.
+TEST_F(GpuTest, AProductThatTheLibraryLacksIsSaidWithTheGpuAndACure) {
+  if (!kEmulated) GTEST_SKIP() << "the emulation alone can be told to refuse it";
+  const char* told = std::getenv("PENSTOCK_HOST_CUBLASLT");
+  const std::string before = told == nullptr ? "" : told;
+  ASSERT_EQ(setenv("PENSTOCK_HOST_CUBLASLT", "none", 1), 0);
+  const Twin a = random({1, 11, 7}, DType::F32, 1);  // of extents that no plan was made for before
+  Twin c = poisoned({1, 11, 11}, DType::F32);
+  try {
+    gpu().dense().matmul(c.gpu, a.gpu, a.gpu, false, true, false);
+    ADD_FAILURE() << "the product was made";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit_code(), 3);
+    EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("no algorithm for"),
+                                             testing::HasSubstr("host emulation, compute 9.0"),
+                                             testing::HasSubstr("--precision fp32")));
+  }
+  ASSERT_EQ(setenv("PENSTOCK_HOST_CUBLASLT", before.c_str(), 1), 0);
 }
 
 TEST_F(GpuTest, AMisalignedProductIsRefused) {

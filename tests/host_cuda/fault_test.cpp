@@ -23,20 +23,20 @@ void expect_all(std::initializer_list<Status> statuses, Fault fault) {
 
 TEST(Faults, OfCuda) {
   expect_all({cudaErrorMemoryAllocation}, Fault::Memory);
-  expect_all({cudaErrorNoDevice, cudaErrorInvalidDevice, cudaErrorInsufficientDriver,
-              cudaErrorStubLibrary, cudaErrorSystemDriverMismatch, cudaErrorDevicesUnavailable,
-              cudaErrorECCUncorrectable, cudaErrorNvlinkUncorrectable, cudaErrorSystemNotReady,
-              cudaErrorNoKernelImageForDevice, cudaErrorMpsMaxClientsReached, cudaErrorUnknown,
-              cudaErrorInitializationError, static_cast<cudaError_t>(226)},
-             Fault::Missing);
   expect_all(
-      {cudaErrorIllegalAddress, cudaErrorMisalignedAddress, cudaErrorInvalidValue,
-       cudaErrorLaunchFailure, cudaErrorAssert, cudaErrorInvalidConfiguration,
-       cudaErrorLaunchOutOfResources, cudaErrorIllegalInstruction, cudaErrorInvalidPc,
-       cudaErrorInvalidAddressSpace, cudaErrorHardwareStackError, cudaErrorInvalidResourceHandle,
-       cudaErrorInvalidDeviceFunction, cudaErrorStreamCaptureInvalidated,
-       cudaErrorGraphExecUpdateFailure, static_cast<cudaError_t>(12345)},
-      Fault::Bug);
+      {cudaErrorNoDevice, cudaErrorInvalidDevice, cudaErrorInsufficientDriver, cudaErrorStubLibrary,
+       cudaErrorSystemDriverMismatch, cudaErrorDevicesUnavailable, cudaErrorECCUncorrectable,
+       cudaErrorNvlinkUncorrectable, cudaErrorSystemNotReady, cudaErrorNoKernelImageForDevice,
+       cudaErrorInvalidDeviceFunction, cudaErrorMpsMaxClientsReached, cudaErrorUnknown,
+       cudaErrorInitializationError, static_cast<cudaError_t>(226)},
+      Fault::Missing);
+  expect_all({cudaErrorIllegalAddress, cudaErrorMisalignedAddress, cudaErrorInvalidValue,
+              cudaErrorLaunchFailure, cudaErrorAssert, cudaErrorInvalidConfiguration,
+              cudaErrorLaunchOutOfResources, cudaErrorIllegalInstruction, cudaErrorInvalidPc,
+              cudaErrorInvalidAddressSpace, cudaErrorHardwareStackError,
+              cudaErrorInvalidResourceHandle, cudaErrorStreamCaptureInvalidated,
+              cudaErrorGraphExecUpdateFailure, static_cast<cudaError_t>(12345)},
+             Fault::Bug);
 }
 
 TEST(Faults, OfCublas) {
@@ -116,6 +116,9 @@ TEST(Faults, AreToldApartByCodeAndWords) {
   const Error driver = thrown_for(cudaErrorInsufficientDriver);
   EXPECT_EQ(driver.exit_code(), 3);
   EXPECT_THAT(driver.what(), AllOf(Not(HasSubstr("out of memory")), HasSubstr("newer one")));
+  const Error other = thrown_for(cudaErrorInvalidDeviceFunction);
+  EXPECT_EQ(other.exit_code(), 3);
+  EXPECT_THAT(other.what(), HasSubstr("not built for that GPU"));
   for (const Error& error :
        {thrown_for(cudaErrorIllegalAddress), thrown_for(cudaErrorInvalidValue),
         thrown_for(CUBLAS_STATUS_INVALID_VALUE), thrown_for(CUDNN_STATUS_BAD_PARAM)}) {

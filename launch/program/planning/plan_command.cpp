@@ -75,9 +75,9 @@ CommandOptions plan_options_into(PlanOptions& request) {
       "device-memory", po::value(&request.memory)->value_name("SIZE"),
       "of each, e.g. 80GiB [what the device model has]")(
       "device-model", po::value(&request.device)->value_name("NAME"),
-      "h200 | h100 | a100 | v100-16gb | v100-32gb | p100 | tpu-v2 | tpu-v3 | cpu (this machine's) "
-      "[cpu]")("profile", po::value(&request.profile)->value_name("FILE"),
-               "times and links measured by penstock profile")(
+      "h200 | h100 | b200 | a100 | rtx-4090 | v100-16gb | v100-32gb | p100 | tpu-v2 | tpu-v3 | cpu "
+      "(this machine's) [cpu]")("profile", po::value(&request.profile)->value_name("FILE"),
+                                "times and links measured by penstock profile")(
       "nodes", po::value<int>()->notifier([&](int n) { request.nodes = n; })->value_name("N"),
       "how many nodes the ranks are on, equally many on each [1]")(
       "ranks-per-node",
