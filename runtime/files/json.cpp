@@ -2,7 +2,6 @@
 
 #include "kernels/error.h"
 #include "runtime/files/input_file.h"
-#include "runtime/files/json_events.h"
 
 namespace penstock {
 namespace {
@@ -59,10 +58,16 @@ std::string json_complaint(const json::exception& error) {
 }
 
 // Not by a callback of the parser: after each object it would look through all that are beside it.
-json parse_json(std::string_view text, const std::string& where, int64_t most_values) {
+json parse_json(std::string_view text, const std::string& where, int64_t most_values,
+                size_t most_levels) {
   Limit limit(where, most_values);
-  read_json(text, where, limit);
+  read_json(text, where, limit, most_levels);
   return json::parse(text);
+}
+
+std::string_view without_mark(std::string_view text) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  return text.starts_with(kMark) ? text.substr(kMark.size()) : text;
 }
 
 json read_json_file(const std::string& path, int64_t most_bytes, FileOwner owner) {

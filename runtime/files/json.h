@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "runtime/files/input_file.h"
+#include "runtime/files/json_events.h"
 
 namespace penstock {
 
@@ -16,7 +17,11 @@ namespace penstock {
 // (json_events.h). Throws Error(Data) naming `where` and the byte.
 inline constexpr int64_t kMostJsonValues = 1'000'000;
 [[nodiscard]] nlohmann::json parse_json(std::string_view text, const std::string& where,
-                                        int64_t most_values = kMostJsonValues);
+                                        int64_t most_values = kMostJsonValues,
+                                        size_t most_levels = kMostJsonLevels);
+
+// The text behind the mark of UTF-8 (a byte order mark) that some editors put before it.
+[[nodiscard]] std::string_view without_mark(std::string_view text);
 
 // Of a file: throws as read_text() does as well.
 [[nodiscard]] nlohmann::json read_json_file(const std::string& path, int64_t most_bytes,

@@ -19,8 +19,8 @@ using nlohmann::json;
 class Teller {
  public:
   // `place`: where the values are, of which somebody else counts the bytes.
-  Teller(const std::string& where, JsonPlace& place, JsonReader& reader)
-      : where_(where), place_(place), reader_(reader) {}
+  Teller(const std::string& where, JsonPlace& place, JsonReader& reader, size_t most_levels)
+      : where_(where), place_(place), reader_(reader), most_levels_(most_levels) {}
 
   bool null() { return other(); }
   bool boolean(bool /*value*/) { return other(); }
@@ -72,8 +72,6 @@ class Teller {
   }
 
  private:
-  static constexpr size_t kMostLevels = 8;
-
   struct Level {
     bool is_list = false;
     bool has_key = false;        // place_.keys ends with one of this object's
@@ -89,7 +87,7 @@ class Teller {
     if (levels_.empty()) fail_at(where_, place_.byte, "not a JSON object");
   }
   void enter(bool is_list) {
-    if (levels_.size() == kMostLevels) fail_at(where_, place_.byte, "JSON nested too deeply");
+    if (levels_.size() == most_levels_) fail_at(where_, place_.byte, "JSON nested too deeply");
     levels_.push_back({is_list, false, {}});
   }
   bool leave() {
@@ -101,6 +99,7 @@ class Teller {
   const std::string& where_;
   JsonPlace& place_;
   JsonReader& reader_;
+  size_t most_levels_;
   std::vector<Level> levels_;
 };
 
@@ -110,10 +109,14 @@ void fail_at(const std::string& where, uint64_t byte, const std::string& what) {
   fail_data(where + ", byte " + std::to_string(byte) + ": " + what);
 }
 
-void read_json(std::string_view text, const std::string& where, JsonReader& reader) {
+void read_json(std::string_view text, const std::string& where, JsonReader& reader,
+               size_t most_levels) {
   refuse_stand_in(text.substr(0, kStandInBytes), where);
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
+    fail_at(where, 1, "it is UTF-16, as PowerShell writes files: save it as UTF-8");
+  }
   JsonPlace place;
-  Teller teller(where, place, reader);
+  Teller teller(where, place, reader, most_levels);
   const char* end = text.data() + text.size();
   (void)json::sax_parse(CountingIterator(text.data(), &place.byte),
                         CountingIterator(end, &place.byte), &teller);

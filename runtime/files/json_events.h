@@ -28,9 +28,12 @@ class JsonReader {
   virtual void close(const JsonPlace& place) = 0;
 };
 
-// The text must be one object. Refuses bad JSON, a key that is there twice and deep nesting. Throws
-// Error(Data) naming `where` and the byte.
-void read_json(std::string_view text, const std::string& where, JsonReader& reader);
+// The text must be one object. Refuses bad JSON, a key that is there twice, and more than
+// `most_levels` objects and lists within each other. Throws Error(Data) naming `where` and the
+// byte.
+inline constexpr size_t kMostJsonLevels = 8;
+void read_json(std::string_view text, const std::string& where, JsonReader& reader,
+               size_t most_levels = kMostJsonLevels);
 
 // "FILE, byte 12: what is wrong", thrown as Error(Data).
 [[noreturn]] void fail_at(const std::string& where, uint64_t byte, const std::string& what);

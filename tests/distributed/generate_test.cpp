@@ -253,7 +253,9 @@ TEST_F(GenerationOfAFolder, AnswersInAConversation) {
   EXPECT_EQ(text(1, how + "--system Count. --prompt 'After two comes'"), two);
   const std::string user = R"({"role": "user", "content": "After two comes"})";
   const std::string list = R"([{"role": "system", "content": "Count."}, )" + user + "]";
-  for (const std::string& json : {list, R"({"messages": )" + list + "}"}) {
+  const std::string mark = "\xEF\xBB\xBF";  // as editors of Windows write it
+  for (const std::string& json : {list, R"({"messages": )" + list + "}", mark + list,
+                                  mark + R"({"messages": )" + list + "}"}) {
     const std::string file = scratch_.write("messages.json", json);
     EXPECT_EQ(text(1, how + "--messages " + file), two) << json;
     EXPECT_EQ(text(2, how + "--messages " + file), two) << json;
@@ -312,6 +314,8 @@ TEST_F(GenerationOfAFolder, RefusesWhatIsNoConversation) {
   refused(file(R"([{"role": "user", "content": "x", "tool_calls": []}])"), "\"tool_calls\"");
   refused(file(R"([{"role": "assistant", "content": "x"}])"), "nothing to answer");
   refused(file(R"([{"role": "gpt", "content": "x"}])"), "nothing to answer");
+  refused(file(R"([{"role": "bot", "content": "x"}, {"role": "user", "content": "x"}])"),
+          "bad.json: message 1 has the role \"bot\", which neither Penstock nor");
   refused(file(R"({"messages": [{"role": "user", "content": "x"}], "tools": [{}]})"),
           "bad.json has \"tools\" beside the messages");
   refused("--system a " +

@@ -14,6 +14,7 @@
 #include "runtime/data/images/archive.h"
 #include "runtime/data/images/image_folder.h"
 #include "runtime/data/images/jpeg.h"
+#include "runtime/data/images/orientation.h"
 #include "runtime/data/images/png.h"
 #include "runtime/data/text/pieces.h"
 #include "runtime/data/text/text_file.h"
@@ -100,12 +101,14 @@ void read_images(const std::string& /*bytes*/, const std::string& path) {
 }
 
 void read_jpeg(const std::string& bytes, const std::string& path) {
+  (void)is_turned(bytes_of(bytes));
   for (const int64_t channels : {3, 1}) {
     (void)fitted(decode_jpeg(bytes_of(bytes), channels, 32, 24, path), 32, 24);
   }
 }
 
 void read_png(const std::string& bytes, const std::string& path) {
+  (void)is_turned(bytes_of(bytes));
   for (const int64_t channels : {3, 1}) {
     (void)fitted(decode_png(bytes_of(bytes), channels, path), 32, 24);
   }

@@ -12,25 +12,11 @@
 #include "launch/program/failure.h"
 #include "runtime/data/text/vocabulary.h"
 #include "runtime/data/tuning/chat_template.h"
-#include "runtime/data/tuning/line_form.h"
+#include "runtime/data/tuning/message_form.h"
 #include "runtime/files/json.h"
 
 namespace penstock {
 namespace {
-
-ChatMessage message_of(const nlohmann::json& value, const std::string& where, bool& renamed) {
-  if (!value.is_object()) fail_input(where + " is no object with role and content");
-  for (const auto& [key, unused] : value.items()) {
-    if (key == "role" || key == "content") continue;
-    fail_input(where + " has " + quoted(key) + ", and only role and content are written");
-  }
-  for (const char* key : {"role", "content"}) {
-    if (value.contains(key) && value.at(key).is_string()) continue;
-    fail_input(where + " has no " + quoted(key) + " that is a text");
-  }
-  return {usual_role(value.at("role").get<std::string>(), renamed),
-          value.at("content").get<std::string>()};
-}
 
 // What conversations are written with; the same on every rank.
 struct Chat {
@@ -67,9 +53,11 @@ struct Chat {
     }
     return ids.front();
   }
-  // Nothing of it is shown.
-  [[nodiscard]] Prompt prompt(const std::vector<ChatMessage>& messages) const {
-    Prompt prompt{writer.tokenizer().encode(form->render(messages, true))};
+  // Nothing of it is shown. `where` the messages come from, in what is refused of them; may be
+  // empty.
+  [[nodiscard]] Prompt prompt(const std::vector<ChatMessage>& messages,
+                              const std::string& where = {}) const {
+    Prompt prompt{writer.tokenizer().encode(written(messages, where))};
     if (prompt.tokens.empty()) prompt.tokens.push_back(writer.tokenizer().start());
     prompt.hidden = prompt.tokens.size();
     if (std::ssize(prompt.tokens) > context) {
@@ -84,6 +72,23 @@ struct Chat {
   TextWriter writer;
   int64_t context;
   std::unique_ptr<ChatTemplate> form;
+
+ private:
+  [[nodiscard]] std::string written(const std::vector<ChatMessage>& messages,
+                                    const std::string& where) const {
+    try {
+      bool renamed = false;
+      const auto known = with_known_roles(*form, messages, {}, renamed);
+      if (renamed)
+        fmt::print(stderr,
+                   "penstock: note: developer is taken for system, for the chat template does not "
+                   "know it\n");
+      return form->render(known, true);
+    } catch (const Error& refusal) {
+      if (where.empty()) throw;
+      throw Error(refusal.kind(), where + ": " + refusal.what());
+    }
+  }
 };
 
 std::vector<ChatMessage> begun(const UseOptions& options) {
@@ -96,7 +101,7 @@ std::vector<ChatMessage> begun(const UseOptions& options) {
 
 std::vector<ChatMessage> read_messages(const std::string& file) {
   constexpr int64_t kMostBytes = int64_t{1} << 26;
-  std::string text = read_text(file, kMostBytes, FileOwner::User);
+  std::string text(without_mark(read_text(file, kMostBytes, FileOwner::User)));
   const size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string::npos && text[first] == '[') text = "{\"messages\":" + text + "}";
   const nlohmann::json document = parse_json(text, file);
@@ -112,13 +117,17 @@ std::vector<ChatMessage> read_messages(const std::string& file) {
                " beside the messages, which generate does not give to the template: leave it out");
   }
   std::vector<ChatMessage> messages;
-  bool renamed = false;
+  MessageForm form;
   for (const nlohmann::json& one : *list) {
     const std::string where = fmt::format("{}: message {}", file, messages.size() + 1);
-    messages.push_back(message_of(one, where, renamed));
+    messages.push_back(message_of(one, where, form));
   }
-  if (renamed) {
+  if (form.renamed) {
     fmt::print(stderr, "penstock: note: {}: roles are called system, user and assistant\n", file);
+  }
+  if (form.parts) {
+    fmt::print(stderr, "penstock: note: {}: a content that is a list of one text is taken for it\n",
+               file);
   }
   if (messages.back().role == "assistant") {
     fail_input(file +
@@ -146,7 +155,7 @@ void answer_conversations(const TrainedRun& run, const UseOptions& options,
         }
         messages.insert(messages.begin(), {"system", options.system});
       }
-      read.push_back(chat.prompt(messages));
+      read.push_back(chat.prompt(messages, file));
     }
     return std::string();
   });

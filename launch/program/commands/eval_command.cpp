@@ -115,7 +115,8 @@ void add_answers(const AnswerScores& scores, nlohmann::ordered_json& json) {
     json["acc"] = share_in(scores.right, scores.questions);
     json["acc_norm"] = share_in(scores.right_by_length, scores.questions);
   }
-  if (scores.left_out > 0) json["questions_left_out"] = scores.left_out;
+  const int64_t left_out = scores.too_long + scores.without_token;
+  if (left_out > 0) json["questions_left_out"] = left_out;
 }
 
 std::string answers_text(const AnswerScores& scores) {
@@ -130,8 +131,12 @@ std::string answers_text(const AnswerScores& scores) {
                     100.0 * share_in(scores.right, scores.questions),
                     100.0 * share_in(scores.right_by_length, scores.questions), scores.questions);
   }
-  if (scores.left_out > 0) {
-    text += fmt::format("{} left out, longer than model.context\n", scores.left_out);
+  if (scores.too_long > 0) {
+    text += fmt::format("{} left out, longer than model.context\n", scores.too_long);
+  }
+  if (scores.without_token > 0) {
+    text += fmt::format("{} left out, with an answer or a choice that comes to no token\n",
+                        scores.without_token);
   }
   return text;
 }

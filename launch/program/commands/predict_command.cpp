@@ -12,36 +12,60 @@
 #include "launch/program/output.h"
 #include "launch/program/runs/trained_run.h"
 #include "runtime/data/images/images.h"
+#include "runtime/data/images/orientation.h"
 #include "runtime/decoding/image_classes.h"
 #include "runtime/files/input_file.h"
 #include "runtime/run_directory/classes.h"
+#include "runtime/run_directory/names.h"
 
 namespace penstock {
 namespace {
 
 constexpr int64_t kLargestImageBytes = int64_t{1} << 28;
 
-// The arguments `RUN FILE... --key value...` without the files.
-std::vector<std::string> take_files(Arguments& arguments) {
+struct PredictArguments {
+  UseOptions use;
+  std::vector<std::string> files;
+};
+
+void add_predict_options(CommandOptions& options, UseOptions& use) {
+  add_checkpoint_option(options, use);
+  options.add_options()("json", flag(use.json), "for programs, with the five most probable");
+}
+
+// `RUN FILE... --key value... -- FILE...`: behind "--" all are files, whatever they begin with.
+PredictArguments read_arguments(const Arguments& arguments) {
+  const auto end = std::ranges::find(arguments, "--");
+  PredictArguments read;
+  read.use = read_use_options(predict_form(), add_predict_options, {arguments.begin(), end});
+  Arguments& rest = read.use.rest;
   const auto is_key = [](const std::string& argument) { return argument.starts_with("--"); };
-  const auto keys = std::ranges::find_if(arguments, is_key);
-  if (keys - arguments.begin() < 2) {
+  const auto keys = std::ranges::find_if(rest, is_key);
+  if (keys != rest.begin()) {
+    read.files.assign(rest.begin() + 1, keys);
+    rest.erase(rest.begin() + 1, keys);
+  }
+  if (end != arguments.end()) read.files.insert(read.files.end(), end + 1, arguments.end());
+  if (keys == rest.begin() || read.files.empty()) {
     fail_input(
         "predict needs a run directory and the files of images, before any key of the run file: "
         "penstock predict runs/latest cat.jpg dog.png");
   }
-  std::vector<std::string> files(arguments.begin() + 1, keys);
-  arguments.erase(arguments.begin() + 1, keys);
-  return files;
+  return read;
 }
 
-// By label; numbers where the run has kept no names.
+// By label; empty where the run has kept none.
 std::vector<std::string> names_by_label(const std::string& run_directory, int64_t classes) {
   std::vector<std::string> names = read_classes(run_directory);
   if (names.empty()) {
-    for (int64_t c = 0; c < classes; ++c) names.push_back(std::to_string(c));
+    fmt::print(
+        stderr,
+        "penstock: note: classes are told by their numbers: {}/{}, which has their names, is "
+        "not there (an earlier version did not write it, and data without folders of classes "
+        "have no names)\n",
+        run_directory, kClassesFile);
   }
-  if (std::ssize(names) == classes) return names;
+  if (names.empty() || std::ssize(names) == classes) return names;
   fail_data(fmt::format("{} has {} classes in classes.json, and its network {}", run_directory,
                         names.size(), classes));
 }
@@ -56,9 +80,61 @@ std::vector<size_t> best_of(std::span<const float> probabilities) {
   return labels;
 }
 
+// The files as they are read, on rank 0. Of several, one that cannot be read is told at once, and
+// leaves the others as they are.
+class ImageFiles {
+ public:
+  ImageFiles(const std::vector<std::string>& files, const Shape& image, const DataConfig& data)
+      : files_(files), image_(image), data_(data), whys_(files.size()) {}
+
+  // What cannot be read is black.
+  void read(int64_t index, std::span<float> out) {
+    const std::string& file = files_[static_cast<size_t>(index)];
+    try {
+      const std::vector<uint8_t> bytes = InputFile(file).read_all(kLargestImageBytes);
+      read_image_file(bytes, file, image_, data_, out);
+      turned_ += is_turned(bytes) ? 1 : 0;
+    } catch (const Error& error) {
+      const bool of_file = error.kind() == ErrorKind::Input || error.kind() == ErrorKind::Data;
+      if (!of_file || files_.size() == 1) throw;
+      std::ranges::fill(out, 0.0F);
+      whys_[static_cast<size_t>(index)] = error.what();
+      fmt::print(stderr, "penstock: warning: {}\n", error.what());
+      if (++failed_ == 1) kind_ = error.kind();
+    }
+  }
+  // Why it could not be read; empty: it was.
+  [[nodiscard]] const std::string& why(int64_t index) const {
+    return whys_[static_cast<size_t>(index)];
+  }
+  void note_turned() const {
+    if (turned_ == 0) return;
+    fmt::print(stderr,
+               "penstock: note: {} of {} images ask to be turned or mirrored by EXIF, which is not "
+               "looked at (docs/data.md)\n",
+               turned_, files_.size());
+  }
+  // Throws the first failure's kind where there was one.
+  void finish() const {
+    if (failed_ == 0) return;
+    const char* others = failed_ < std::ssize(files_) ? "; what the others are is told" : "";
+    throw Error(kind_, fmt::format("{} of {} images could not be read, as told above{}", failed_,
+                                   files_.size(), others));
+  }
+
+ private:
+  const std::vector<std::string>& files_;
+  const Shape& image_;
+  const DataConfig& data_;
+  std::vector<std::string> whys_;
+  int64_t failed_ = 0, turned_ = 0;
+  ErrorKind kind_ = ErrorKind::Data;
+};
+
 // Standard output: a line an image as it is known, or JSON.
 class Predictions {
  public:
+  // `classes`: their names by label; empty: they have none.
   Predictions(const std::vector<std::string>& files, const std::vector<std::string>& classes,
               bool as_json)
       : files_(files), classes_(classes), as_json_(as_json) {
@@ -69,32 +145,44 @@ class Predictions {
     const std::string& file = files_[static_cast<size_t>(index)];
     const std::vector<size_t> best = best_of(probabilities);
     if (!as_json_) {
-      answer("{:<{}}  {:<{}}  {:6.2f} %\n", file, widest_, classes_[best[0]], widest_class_,
+      const std::string name = classes_.empty() ? std::to_string(best[0]) : classes_[best[0]];
+      answer("{:<{}}  {:<{}}  {:6.2f} %\n", file, widest_, name, widest_class_,
              100.0F * probabilities[best[0]]);
       return;
     }
     nlohmann::ordered_json one = {{"file", file},
-                                  {"class", classes_[best[0]]},
+                                  {"class", name_in_json(best[0])},
                                   {"label", best[0]},
                                   {"probability", probabilities[best[0]]}};
     for (const size_t label : best) {
-      one["best"].push_back({{"class", classes_[label]}, {"probability", probabilities[label]}});
+      one["best"].push_back(
+          {{"class", name_in_json(label)}, {"probability", probabilities[label]}});
     }
     json_.push_back(std::move(one));
   }
+  void show_unread(int64_t index, const std::string& why) {
+    if (as_json_) unread_.push_back({{"file", files_[static_cast<size_t>(index)]}, {"why", why}});
+  }
   void finish(const std::string& checkpoint) const {
     if (!as_json_) return;
-    const nlohmann::ordered_json all = {{"checkpoint", checkpoint}, {"images", json_}};
+    nlohmann::ordered_json all = {{"checkpoint", checkpoint}, {"images", json_}};
+    if (!unread_.empty()) all["not_read"] = unread_;
     constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
     write_answer(all.dump(-1, ' ', false, kReplace) + "\n");
   }
 
  private:
+  [[nodiscard]] nlohmann::ordered_json name_in_json(size_t label) const {
+    if (classes_.empty()) return label;
+    return classes_[label];
+  }
+
   const std::vector<std::string>& files_;
   const std::vector<std::string>& classes_;
   bool as_json_;
   size_t widest_ = 0, widest_class_ = 0;
   nlohmann::ordered_json json_ = nlohmann::ordered_json::array();
+  nlohmann::ordered_json unread_ = nlohmann::ordered_json::array();
 };
 
 void predict(const TrainedRun& run, const UseOptions& options,
@@ -112,36 +200,30 @@ void predict(const TrainedRun& run, const UseOptions& options,
     names = names_by_label(run.config.run.out, classes.classes());
     return std::string();
   });
+  ImageFiles images(files, input.shape, run.config.data);
   Predictions predictions(files, names, options.json);
-  const auto read = [&](int64_t index, std::span<float> out) {
-    const std::string& file = files[static_cast<size_t>(index)];
-    const std::vector<uint8_t> bytes = InputFile(file).read_all(kLargestImageBytes);
-    read_image_file(bytes, file, input.shape, run.config.data, out);
-  };
+  const auto read = [&](int64_t index, std::span<float> out) { images.read(index, out); };
   const auto show = [&](int64_t index, std::span<const float> probabilities) {
-    predictions.show(index, probabilities);
+    const std::string& why = images.why(index);
+    if (why.empty()) return predictions.show(index, probabilities);
+    predictions.show_unread(index, why);
   };
   classes.look(std::ssize(files), read, show);
-  if (run.network->world().rank() == 0) predictions.finish(run.checkpoint);
-}
-
-void add_predict_options(CommandOptions& options, UseOptions& use) {
-  add_checkpoint_option(options, use);
-  options.add_options()("json", flag(use.json), "for programs, with the five most probable");
+  (void)on_first_rank(run.network->world(), [&] {
+    predictions.finish(run.checkpoint);
+    images.note_turned();
+    images.finish();
+    return std::string();
+  });
 }
 
 }  // namespace
 
 int predict_command(Session& session, const Arguments& arguments, const ModelMaker& models) {
-  std::vector<std::string> files;
-  const UseOptions options = on_every_rank([&] {
-    UseOptions read = read_use_options(predict_form(), add_predict_options, arguments);
-    files = take_files(read.rest);
-    return read;
-  });
-  const auto count = [&] { return files.size(); };
-  const TrainedRun run(session, options, models, false, count);
-  run.use(session, [&] { predict(run, options, files); });
+  const PredictArguments asked = on_every_rank([&] { return read_arguments(arguments); });
+  const auto count = [&] { return asked.files.size(); };
+  const TrainedRun run(session, asked.use, models, false, count);
+  run.use(session, [&] { predict(run, asked.use, asked.files); });
   return 0;
 }
 
@@ -152,8 +234,13 @@ const CommandForm& predict_form() {
       .summary = "which classes images are of, with a trained network",
       .about =
           R"(Of each image, JPEG or PNG, the most probable class and how probable it is. RUN is the run
-directory; the files follow it, and the keys of the run file follow them. Images are read as those
-of the training data are (docs/data.md); any number of stages and replicas will do.
+directory; the files follow it, and the keys of the run file follow them; or they stand at the end,
+behind --, and may then begin with a dash. Images are read as those of the training data are
+(docs/data.md); any number of stages and replicas will do.
+)",
+      .closing =
+          R"(Of several files, one that cannot be read costs a warning (with --json a member of "not_read") and,
+at the end, exit code 2 where it is not there, 5 where it is no image; the others are told.
 )",
       .needs_ranks = true};
   return form;

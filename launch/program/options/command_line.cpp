@@ -169,6 +169,11 @@ void assign_argument(Settings& settings, const po::option& argument) {
   assign(settings, *option, with_earlier(settings, *option, *value), origin);
 }
 
+// What stands behind "--" is no option, whatever it looks like.
+std::vector<std::string>::const_iterator end_of_options(const std::vector<std::string>& arguments) {
+  return std::find(arguments.begin(), arguments.end(), "--");
+}
+
 }  // namespace
 
 CommandLine split_command(int argc, const char* const* argv) {
@@ -181,13 +186,14 @@ CommandLine split_command(int argc, const char* const* argv) {
 }
 
 bool wants_help(const std::vector<std::string>& arguments) {
-  return std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
+  return std::any_of(arguments.begin(), end_of_options(arguments), [](const std::string& argument) {
     return argument == "--help" || argument == "-h";
   });
 }
 
 bool wants_version(const std::vector<std::string>& arguments) {
-  return std::find(arguments.begin(), arguments.end(), "--version") != arguments.end();
+  const auto end = end_of_options(arguments);
+  return std::find(arguments.begin(), end, "--version") != end;
 }
 
 Settings read_settings(const std::vector<std::string>& arguments, bool required, DataRead read) {

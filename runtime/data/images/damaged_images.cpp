@@ -26,9 +26,11 @@ void DamagedImages::add(size_t index, const std::string& why) {
   if (indices_.size() > most_) {
     std::array<char, 32> limit{};
     std::snprintf(limit.data(), limit.size(), "%g", limit_);
-    fail_data(why + "; and so are " + std::to_string(most_) + " others of the " +
+    fail_data(why + "; and " + std::to_string(most_) +
+              (most_ == 1 ? " other of the " : " others of the ") +
               std::to_string(folder_.files.size()) + " images of " + folder_.path +
-              ", as many as data.damage_limit = " + limit.data() + " allows");
+              " cannot be read either, which is all that data.damage_limit = " + limit.data() +
+              " allows");
   }
   if (warn_) warn_(why + "; until then another image of its class stands in for it");
 }

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/error.h"
+#include "runtime/data/images/orientation.h"
+
 namespace penstock {
 namespace {
 
@@ -55,9 +58,35 @@ std::string folder_note(const ImageFolder& folder) {
   for (const auto& [name, count] : over.folders) {
     folders.push_back(name + (count > 1 ? " (" + std::to_string(count) + ")" : ""));
   }
+  if (over.links > 0) add("links that lead nowhere: ", std::to_string(over.links));
   add("folders passed over: ", listed_parts(folders));
   add("folders without a JPEG or PNG, which are no classes: ", class_list(over.bare));
   return note;
+}
+
+std::string turned_note(const ImageFolder& folder) {
+  const int64_t images = std::ssize(folder.files);
+  const int64_t looked_at = std::min<int64_t>(images, 1000);
+  int64_t turned = 0;
+  for (int64_t i = 0; i < looked_at; ++i) {
+    const ImageFile& file = folder.files[static_cast<size_t>(i * images / looked_at)];
+    try {
+      if (is_turned(folder.beginning(file, kOrientationBytes))) ++turned;
+    } catch (const Error&) {
+      continue;  // told when it is read
+    }
+  }
+  if (turned == 0) return {};
+  return "\n            turned or mirrored by EXIF, which is not looked at: " +
+         std::to_string(turned) +
+         (looked_at < images ? " of the " + std::to_string(looked_at) + " looked at" : "");
+}
+
+std::string some_of(const std::vector<std::string>& names) {
+  constexpr size_t kMost = 10;
+  if (names.size() <= kMost) return listed_parts(names);
+  return listed_parts({names.begin(), names.begin() + kMost}) + " and " +
+         number_of(static_cast<int64_t>(names.size() - kMost), "other", "others");
 }
 
 }  // namespace penstock

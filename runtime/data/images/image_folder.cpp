@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "kernels/error.h"
-#include "kernels/suggest.h"
 #include "runtime/data/images/archive.h"
 #include "runtime/data/images/folder_note.h"
 
@@ -111,13 +110,19 @@ void list_folder(ImageFolder& folder, Names& names) {
   for (const fs::directory_entry& entry : entries) {
     if (entries.depth() >= kDeepest) entries.disable_recursion_pending();
     const fs::path name = entry.path().lexically_relative(folder.path);
-    if (entry.is_directory() && is_passed_over(name.filename().string())) {
+    std::error_code broken;
+    const fs::file_status what = entry.status(broken);
+    if (fs::is_directory(what) && is_passed_over(name.filename().string())) {
       names.note_folder(name);
       entries.disable_recursion_pending();
-    } else if (entry.is_directory()) {
+    } else if (fs::is_directory(what)) {
       names.note_place(name);
+    } else if (entry.is_symlink() && !fs::is_regular_file(what)) {
+      ++folder.passed_over.links;
+      entries.disable_recursion_pending();
+    } else if (fs::is_regular_file(what) && names.is_image(name)) {
+      folder.files.push_back({name.string()});
     }
-    if (entry.is_regular_file() && names.is_image(name)) folder.files.push_back({name.string()});
   }
 }
 
@@ -131,7 +136,9 @@ void list(ImageFolder& folder, Names& names, int64_t unpack_limit, ImageBytes by
       list_archive(folder, names, unpack_limit, bytes);
     }
   } catch (const fs::filesystem_error& error) {
-    fail_input("cannot read the image folder " + path + ": " + error.code().message());
+    const std::string place = error.path1().empty() ? path : error.path1().string();
+    fail_input("cannot read the image folder " + path + ": " + place + ": " +
+               error.code().message());
   }
 }
 
@@ -178,6 +185,22 @@ std::vector<uint8_t> ImageFolder::load(const ImageFile& file) const {
   return bytes;
 }
 
+std::vector<uint8_t> ImageFolder::beginning(const ImageFile& file, int64_t bytes) const {
+  if (is_compressed) {
+    const auto begin = held.begin() + file.offset;
+    return {begin, begin + std::min(bytes, file.size_bytes)};
+  }
+  if (archive) {
+    std::vector<uint8_t> read(static_cast<size_t>(std::min(bytes, file.size_bytes)));
+    archive->read(file.offset, read);
+    return read;
+  }
+  const InputFile input((fs::path(path) / file.name).string());
+  std::vector<uint8_t> read(static_cast<size_t>(std::min(bytes, input.size_bytes())));
+  input.read(0, read);
+  return read;
+}
+
 ImageFolder open_image_folder(const std::string& path, int64_t unpack_limit, ImageBytes bytes) {
   ImageFolder folder;
   folder.path = path;
@@ -192,30 +215,16 @@ ImageFolder open_image_folder(const std::string& path, int64_t unpack_limit, Ima
   const auto twice = std::ranges::adjacent_find(folder.files, {}, &ImageFile::name);
   if (twice != folder.files.end()) fail_data(folder.name_of(*twice) + " is there twice");
   names.finish(classify(folder));
-  if (folder.classes.size() < 2) {
-    fail_input(path + " has one class only, '" + folder.classes.front() +
-               "': give the folder above the class folders");
-  }
   return folder;
 }
 
 void leave_out(ImageFolder& folder, const std::vector<std::string>& classes) {
-  for (const std::string& name : classes) {
-    if (std::ranges::find(folder.classes, name) != folder.classes.end()) continue;
-    fail_input("data.leave_out: " + folder.path + " has no class '" + name + "'" +
-               did_you_mean(name, folder.classes));
-  }
   std::vector<int32_t> label_of;  // by old label; -1: left out
   std::vector<std::string> kept;
   for (const std::string& name : folder.classes) {
     const bool out = std::ranges::find(classes, name) != classes.end();
     label_of.push_back(out ? -1 : static_cast<int32_t>(kept.size()));
     if (!out) kept.push_back(name);
-  }
-  if (kept.size() < 2) {
-    fail_input("data.leave_out leaves " + std::to_string(kept.size()) + " of the " +
-               std::to_string(folder.classes.size()) + " classes of " + folder.path +
-               ": at least two must stay");
   }
   for (ImageFile& file : folder.files) file.label = label_of[static_cast<size_t>(file.label)];
   std::erase_if(folder.files, [](const ImageFile& file) { return file.label < 0; });

@@ -25,6 +25,7 @@ struct ImageFile {
 struct PassedOver {
   std::map<std::string, int64_t> types;    // files by ending, ".webp", in lower case; "": none
   int64_t hidden = 0;                      // files whose names begin with a dot
+  int64_t links = 0;                       // that lead nowhere, or round in a circle
   std::map<std::string, int64_t> folders;  // by name: of hidden ones and what systems leave behind
   std::vector<std::string>
       bare;  // sorted: folders beside those of the classes, nothing read in them
@@ -49,20 +50,22 @@ struct ImageFolder {
   // The compressed bytes. Called from several threads. Throws Error(Data) for more than 256 MiB,
   // and where they are no longer there.
   [[nodiscard]] std::vector<uint8_t> load(const ImageFile& file) const;
+  // Of them the first `bytes`, or all there are. Throws likewise.
+  [[nodiscard]] std::vector<uint8_t> beginning(const ImageFile& file, int64_t bytes) const;
 };
 
 // Reads names; the files of a folder or of a plain tar are read when they are needed. Passed over,
 // and counted, are names that do not end in .jpg, .jpeg, .jpe, .jfif or .png (in any case) or start
-// with a dot, and folders that start with a dot or are @eaDir or __MACOSX, with all in them. Throws
-// Error(Input): nothing at `path`, no images, fewer than two classes, an image outside a class
-// folder, class folders at different places; and Error(Data): a damaged archive (see archive.h),
-// the same name twice.
+// with a dot, links that lead nowhere, and folders that start with a dot or are @eaDir or __MACOSX,
+// with all in them. Throws Error(Input): nothing at `path`, what may not be read, no images, an
+// image outside a class folder, class folders at different places; and Error(Data): a damaged
+// archive (see archive.h), the same name twice.
 [[nodiscard]] ImageFolder open_image_folder(const std::string& path,
                                             int64_t unpack_limit = kUnpackLimit,
                                             ImageBytes bytes = ImageBytes::Held);
 
-// Without the images of these classes; the labels of the others are their places among themselves.
-// Throws Error(Input) for a class that is not there, and where fewer than two are left.
+// Without the images of those of these classes that it has; the labels of the others are their
+// places among themselves.
 void leave_out(ImageFolder& folder, const std::vector<std::string>& classes);
 
 }  // namespace penstock

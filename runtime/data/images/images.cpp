@@ -1,9 +1,13 @@
 #include "runtime/data/images/images.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <utility>
 
 #include "kernels/error.h"
+#include "kernels/suggest.h"
+#include "runtime/data/images/file_kind.h"
 #include "runtime/data/images/folder_note.h"
 #include "runtime/data/images/jpeg.h"
 #include "runtime/data/images/png.h"
@@ -38,9 +42,52 @@ std::string note_on(const ImageFolder& folder) {
 // By what the file is, not by what it is called.
 std::vector<uint8_t> pixels_in(std::span<const uint8_t> bytes, const std::string& name,
                                const Shape& image) {
+  if (!is_png(bytes) && !is_jpeg(bytes)) refuse_other_kind(bytes, name);
   Pixels pixels = is_png(bytes) ? decode_png(bytes, image[2], name)
                                 : decode_jpeg(bytes, image[2], image[0], image[1], name);
   return fitted(std::move(pixels), image[0], image[1]).bytes;
+}
+
+void refuse_one_class(const ImageFolder& folder) {
+  if (folder.classes.size() > 1) return;
+  fail_input(folder.path + " has one class only, '" + folder.classes.front() +
+             "': give the folder above the class folders");
+}
+
+bool has_class(const ImageFolder& folder, const std::string& name) {
+  return std::ranges::find(folder.classes, name) != folder.classes.end();
+}
+
+// `validation` may be null. A class need not be in both.
+void leave_out_of(ImageFolder& train, ImageFolder* validation,
+                  const std::vector<std::string>& classes) {
+  for (const std::string& name : classes) {
+    if (has_class(train, name) || (validation != nullptr && has_class(*validation, name))) continue;
+    fail_input("data.leave_out: " + train.path + " has no class '" + name + "'" +
+               did_you_mean(name, train.classes));
+  }
+  const size_t before = train.classes.size();
+  leave_out(train, classes);
+  if (validation != nullptr) leave_out(*validation, classes);
+  if (train.classes.size() > 1) return;
+  fail_input("data.leave_out leaves " + std::to_string(train.classes.size()) + " of the " +
+             std::to_string(before) + " classes of " + train.path + ": at least two must stay");
+}
+
+// "; data/val lacks cat, dog": the classes of `all` that it does not have.
+std::string lacking(const ImageFolder& folder, const ImageFolder& all) {
+  std::vector<std::string> missing;
+  std::ranges::set_difference(all.classes, folder.classes, std::back_inserter(missing));
+  return missing.empty() ? "" : "; " + folder.path + " lacks " + some_of(missing);
+}
+
+void refuse_other_classes_than(const ImageFolder& train, const ImageFolder& validation) {
+  if (validation.classes == train.classes) return;
+  fail_input("the classes of data.train (" + train.path + ", " +
+             std::to_string(train.classes.size()) + ") and of data.validation (" + validation.path +
+             ", " + std::to_string(validation.classes.size()) + ") are not the same" +
+             lacking(validation, train) + lacking(train, validation) +
+             ": give both the same class folders, or leave classes out by data.leave_out");
 }
 
 }  // namespace
@@ -138,34 +185,31 @@ Datasets open_images(const DataConfig& config, const Shape& image, const Warn& w
                ": images are not split; give a second folder or archive");
   }
   const auto open = [&](const std::string& path) {
-    ImageFolder folder =
-        open_image_folder(path, config.unpack_limit,
-                          reads == ImageReads::All ? ImageBytes::Held : ImageBytes::LeftOut);
-    leave_out(folder, config.leave_out);
-    return folder;
+    return open_image_folder(path, config.unpack_limit,
+                             reads == ImageReads::All ? ImageBytes::Held : ImageBytes::LeftOut);
   };
+  ImageFolder train = open(config.train);
+  refuse_one_class(train);
+  std::optional<ImageFolder> validation;
+  if (!config.validation.empty()) validation = open(config.validation);
+  leave_out_of(train, validation ? &*validation : nullptr, config.leave_out);
+  if (validation) refuse_other_classes_than(train, *validation);
   Datasets sets;
+  const auto tell = [&](const ImageFolder& folder) {
+    sets.note += (sets.note.empty() ? "" : "\n") + folder_note(folder);
+    if (reads == ImageReads::All) sets.note += turned_note(folder);
+    if (const std::string held = note_on(folder); !held.empty()) sets.note += "\n" + held;
+  };
   const auto make = [&](ImageFolder folder, bool training) {
     return std::make_shared<ImageDataset>(std::move(folder), image, config,
                                           ImagePart{training, reads}, warn);
   };
-  const auto train = make(open(config.train), true);
-  sets.train = train;
-  sets.note = folder_note(train->folder());
-  if (const std::string held = note_on(train->folder()); !held.empty()) sets.note += "\n" + held;
-  sets.labels = train->folder().classes;
+  tell(train);
+  if (validation) tell(*validation);
+  sets.labels = train.classes;
   sets.classes = static_cast<int64_t>(sets.labels.size());
-  if (config.validation.empty()) return sets;
-
-  ImageFolder validation = open(config.validation);
-  if (validation.classes != sets.labels) {
-    fail_input("the classes of " + config.train + " (" + std::to_string(sets.classes) + ": " +
-               class_list(sets.labels) + ") and of " + config.validation + " (" +
-               std::to_string(validation.classes.size()) + ": " + class_list(validation.classes) +
-               ") are not the same");
-  }
-  sets.note += "\n" + folder_note(validation);
-  sets.validation = make(std::move(validation), false);
+  sets.train = make(std::move(train), true);
+  if (validation) sets.validation = make(std::move(*validation), false);
   return sets;
 }
 

@@ -72,7 +72,8 @@ class ImageDataset final : public Dataset {
 void read_image_file(std::span<const uint8_t> bytes, const std::string& name, const Shape& image,
                      const DataConfig& config, std::span<float> out);
 
-// Throws as open_image_folder() does, and Error(Input) where the classes of the two sets differ.
+// Throws as open_image_folder() does, and Error(Input) where the classes of the two sets differ,
+// where they are fewer than two, and for a class of data.leave_out that is in neither.
 [[nodiscard]] Datasets open_images(const DataConfig& config, const Shape& image,
                                    const Warn& warn = {}, ImageReads reads = ImageReads::All);
 

@@ -36,7 +36,7 @@ constexpr int64_t kTokensBegin = 32;  // behind the header of a token file of ou
 constexpr int64_t kFooterBytes = 32;
 constexpr std::array<char, 8> kHeaderMagic = {'P', 'S', 'T', 'O', 'K', 'E', 'N', 'S'};
 constexpr std::array<char, 8> kFooterMagic = {'P', 'S', 'C', 'A', 'C', 'H', 'E', '1'};
-constexpr uint64_t kCacheFormat = 2;
+constexpr uint64_t kCacheFormat = 3;
 
 // Of bytes that come in pieces: 8 at a time, so that a gigabyte takes a fraction of a second. It
 // tells accidents; nobody gains by making two texts of one sum.
@@ -274,17 +274,19 @@ TextInPieces text_by_tokenizer(const std::string& path, const DataConfig& config
 TextInPieces samples_by_tokenizer(const std::string& path, const DataConfig& config,
                                   const Tokenizer& tokenizer,
                                   const std::function<void(const KeepLine& keep)>& cut) {
+  // What is kept beside tokens is a number like them, however small the vocabulary.
+  constexpr int64_t kMostKept = 1 << 12;
+  const int64_t below = std::max<int64_t>(2 * tokenizer.size(), kMostKept);
   const auto cut_lines = [&] {
-    CutText text{PackedTokens(2 * tokenizer.size()), {0}};
+    CutText text{PackedTokens(below), {0}};
     cut([&](const std::vector<int32_t>& numbers) {
       text.tokens.append(numbers);
       end_line(text, path, "divide it");
     });
     return text;
   };
-  return kept_or_cut({path, files_of_tokenizer(config.vocabulary), 2 * tokenizer.size(),
-                      TextForm::Samples, cut_lines},
-                     config);
+  return kept_or_cut(
+      {path, files_of_tokenizer(config.vocabulary), below, TextForm::Samples, cut_lines}, config);
 }
 
 }  // namespace penstock

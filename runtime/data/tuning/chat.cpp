@@ -1,6 +1,11 @@
 #include "runtime/data/tuning/chat.h"
 
 #include <algorithm>
+#include <array>
+#include <set>
+
+#include "kernels/error.h"
+#include "runtime/files/json.h"
 
 namespace penstock {
 namespace {
@@ -15,14 +20,53 @@ size_t common_bytes(std::string_view a, std::string_view b) {
   return bytes;
 }
 
+constexpr std::array<std::string_view, 4> kUsualRoles = {"system", "user", "assistant", "tool"};
+
+// A template that names no role writes them all; one that names some may pass over the others.
+void refuse_unwritten(const ChatTemplate& chat, const std::vector<ChatMessage>& messages,
+                      size_t index, const ChatExtras& extras) {
+  std::vector<ChatMessage> changed = messages;
+  changed[index].content += "x";
+  if (chat.render(changed, false, extras) != chat.render(messages, false, extras)) return;
+  fail_input("message " + std::to_string(index + 1) + " has the role " +
+             penstock::quoted(messages[index].role) +
+             ", and the chat template writes nothing of it: it would be lost");
+}
+
 }  // namespace
+
+std::vector<ChatMessage> with_known_roles(const ChatTemplate& chat,
+                                          std::vector<ChatMessage> messages,
+                                          const ChatExtras& extras, bool& renamed) {
+  for (size_t i = 0; i < messages.size(); ++i) {
+    std::string& role = messages[i].role;
+    if (role == "developer") {
+      const bool own = chat.says(role);
+      if (!own) role = "system";
+      renamed |= !own;
+      continue;
+    }
+    if (std::ranges::find(kUsualRoles, role) != kUsualRoles.end() || chat.knows_role(role))
+      continue;
+    fail_input("message " + std::to_string(i + 1) + " has the role " + penstock::quoted(role) +
+               ", which neither Penstock nor the chat template knows: roles are system, user, "
+               "assistant (human, gpt, model and developer are taken for them), tool, and those "
+               "that the template names");
+  }
+  std::set<std::string> looked_at = {"user", "assistant"};
+  for (size_t i = 0; i < messages.size(); ++i) {
+    if (!looked_at.insert(messages[i].role).second || chat.knows_role(messages[i].role)) continue;
+    refuse_unwritten(chat, messages, i, extras);
+  }
+  return messages;
+}
 
 ChatText render_answers(const ChatTemplate& chat, const std::vector<ChatMessage>& messages,
                         size_t first, const ChatExtras& extras) {
   ChatText whole;
   whole.text = chat.render(messages, false, extras);
   for (size_t i = messages.size(); i-- > first;) {
-    if (messages[i].role != "assistant") continue;
+    if (messages[i].role != "assistant" || !messages[i].learnt) continue;
     const std::vector<ChatMessage> before(messages.begin(),
                                           messages.begin() + static_cast<std::ptrdiff_t>(i));
     std::vector<ChatMessage> with = before;

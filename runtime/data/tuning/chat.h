@@ -11,6 +11,7 @@ namespace penstock {
 
 struct ChatMessage {
   std::string role, content;
+  bool learnt = true;  // of the assistant: whether what it says here is an answer to learn
 };
 
 // What a template may take besides messages, as JSON; empty: nothing.
@@ -48,11 +49,21 @@ class ChatTemplate {
   [[nodiscard]] virtual bool names(const std::string& name) const = 0;
   // Whether a text in its expressions has this in it, such as the name of a role.
   [[nodiscard]] virtual bool says(const std::string& text) const = 0;
+  // Whether one of them is this role and nothing else.
+  [[nodiscard]] virtual bool knows_role(const std::string& role) const = 0;
 };
 
-// The whole conversation. An answer is what the messages of the assistant from `first` on add to
-// what stands there when it is the assistant's turn, as far as the conversation goes on with that:
-// the content and what ends the turn.
+// The messages as the template is given them: "developer" is "system" where it does not say that
+// name itself, and `renamed` is then set. Throws Error(Input) for a role that is neither one of
+// system, user, assistant and tool nor one that the template knows, and for one of whose messages
+// the template writes nothing.
+[[nodiscard]] std::vector<ChatMessage> with_known_roles(const ChatTemplate& chat,
+                                                        std::vector<ChatMessage> messages,
+                                                        const ChatExtras& extras, bool& renamed);
+
+// The whole conversation. An answer is what those messages of the assistant from `first` on that
+// are to be learnt add to what stands there when it is the assistant's turn, as far as the
+// conversation goes on with that: the content and what ends the turn.
 [[nodiscard]] ChatText render_answers(const ChatTemplate& chat,
                                       const std::vector<ChatMessage>& messages, size_t first,
                                       const ChatExtras& extras = {});

@@ -60,6 +60,11 @@ class JinjaTemplate final : public ChatTemplate {
       return node.kind == jinja::Node::Kind::String && node.text.find(text) != std::string::npos;
     });
   }
+  [[nodiscard]] bool knows_role(const std::string& role) const override {
+    return any_node(*whole_, [&](const jinja::Node& node) {
+      return node.kind == jinja::Node::Kind::String && node.text == role;
+    });
+  }
 
  private:
   // Whatever the bytes, as Python has them.

@@ -1,17 +1,20 @@
 #include "runtime/data/tuning/line_form.h"
 
 #include <algorithm>
-#include <array>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 
 #include "kernels/error.h"
+#include "runtime/data/tuning/message_form.h"
 #include "runtime/files/json.h"
 
 namespace penstock {
 namespace {
 
 using nlohmann::json;
+
+// Tools are described by schemas, which nest.
+constexpr size_t kMostLevelsOfLines = 64;
 
 bool has(const json& line, const char* key) {
   const auto found = line.find(key);
@@ -21,53 +24,24 @@ bool has_key_of(const json& line, std::initializer_list<const char*> keys) {
   return std::ranges::any_of(keys, [&](const char* key) { return has(line, key); });
 }
 
-}  // namespace
-
-// "developer" is one that some templates know.
-std::string usual_role(std::string role, bool& renamed) {
-  std::string lower = role;
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kUsual = {
-      {{"human", "user"},
-       {"gpt", "assistant"},
-       {"model", "assistant"},
-       {"user", "user"},
-       {"assistant", "assistant"},
-       {"system", "system"},
-       {"developer", "developer"}}};
-  for (const auto& [name, usual] : kUsual) {
-    if (name != lower) continue;
-    renamed |= usual != role;
-    return std::string(usual);
-  }
-  return role;
-}
-
-namespace {
-
-void append_messages(LineContent& content, const json& list, const char* key, const char* role,
-                     const char* text, const std::string& where) {
+void append_messages(LineContent& content, const json& list, const char* key, MessageForm form,
+                     const std::string& where) {
   if (!list.is_array()) {
     fail_data(where + ": " + penstock::quoted(key) + " is no list of messages");
   }
-  for (const json& one : list) {
-    if (!one.is_object()) fail_data(where + ": a message is no object");
-    for (const auto& [name, value] : one.items()) {
-      if (name == role || name == text || value.is_null()) continue;
-      fail_input(where + ": a message has " + penstock::quoted(name) + ", and only \"" + role +
-                 "\" and \"" + text + "\" are supported");
-    }
-    content.messages.push_back(
-        {usual_role(json_text(one, role, where), content.renamed), json_text(one, text, where)});
+  for (size_t i = 0; i < list.size(); ++i) {
+    const std::string place = where + ": message " + std::to_string(i + 1);
+    content.messages.push_back(message_of(list[i], place, form));
   }
+  content.renamed |= form.renamed;
+  content.parts |= form.parts;
 }
 
 // What stands beside the messages and would be lost.
 void take_extras(LineContent& content, const json& line, std::string_view text,
                  const std::string& where) {
-  for (const char* key : {"functions", "documents", "history"}) {
+  for (const char* key :
+       {"functions", "documents", "history", "image", "images", "videos", "audios"}) {
     if (!has(line, key) || line[key].empty()) continue;
     fail_input(where + ": the line has " + penstock::quoted(key) +
                " beside its messages, which is not supported");
@@ -104,6 +78,9 @@ void take_choices(LineContent& content, const json& line, const std::string& whe
     for (const json& one : list) {
       if (!one.is_string()) break;
       content.choices.push_back(one.get<std::string>());
+      if (!content.choices.back().empty()) continue;
+      fail_data(where +
+                ": a text of \"choices\" is empty, and nothing is always the most probable");
     }
   }
   if (content.choices.size() != list.size() || content.answer >= content.choices.size()) {
@@ -129,9 +106,9 @@ void take_prompted(LineContent& content, const json& line, std::string_view text
     return;
   }
   content.kind = LineContent::Kind::Conversation;
-  append_messages(content, prompt, "prompt", "role", "content", where);
+  append_messages(content, prompt, "prompt", {}, where);
   const size_t asked = content.messages.size();
-  append_messages(content, completion, keys.c_str(), "role", "content", where);
+  append_messages(content, completion, keys.c_str(), {}, where);
   take_extras(content, line, text, where);
   content.first = asked;
 }
@@ -190,10 +167,22 @@ void refuse_two_forms(const json& line, const std::string& where) {
              ", and each says what is to be learnt: leave one of them");
 }
 
+// As parse_json(). What people write instead of JSON, Python's dictionaries and objects over
+// several lines, is told how it should be.
+json parsed_line(std::string_view line, const std::string& where) {
+  try {
+    return parse_json(line, where, kMostJsonValues, kMostLevelsOfLines);
+  } catch (const Error& error) {
+    throw Error(error.kind(),
+                std::string(error.what()) +
+                    " (a line is one JSON object, as json.dumps() of Python writes it)");
+  }
+}
+
 }  // namespace
 
 LineContent content_of(std::string_view line, const std::string& where) {
-  const json value = parse_json(line, where);
+  const json value = parsed_line(line, where);
   if (has(value, "chosen") || has(value, "rejected")) {
     fail_input(where +
                ": \"chosen\" and \"rejected\" are a pair to choose from (DPO), which is not "
@@ -208,8 +197,8 @@ LineContent content_of(std::string_view line, const std::string& where) {
     const bool foreign =
         list.is_array() && !list.empty() && list[0].is_object() && list[0].contains("from");
     if (foreign) content.foreign = LineContent::Foreign::ShareGpt;
-    append_messages(content, list, key, foreign ? "from" : "role", foreign ? "value" : "content",
-                    where);
+    append_messages(content, list, key,
+                    foreign ? MessageForm{.role = "from", .text = "value"} : MessageForm{}, where);
     take_extras(content, value, line, where);
     return content;
   }

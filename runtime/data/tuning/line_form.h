@@ -33,12 +33,9 @@ struct LineContent {
   std::vector<ChatMessage> messages = {};
   size_t first = 0;        // messages from here on may be answers
   ChatExtras extras = {};  // Conversation
-  bool renamed = false;    // a role was written in another way: "human", "gpt", "User"
+  bool renamed = false;    // see MessageForm
+  bool parts = false;      // likewise
 };
-
-// The role as templates call it, where others call it "human", "gpt", "model" or write it in other
-// cases; `renamed` is then set. Any other role is as it is.
-[[nodiscard]] std::string usual_role(std::string role, bool& renamed);
 
 // `where` names file and line. Throws Error(Data) where the line is no JSON object or has none of
 // the forms, Error(Input) where it has two of them or says what is not supported.

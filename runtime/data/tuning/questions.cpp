@@ -19,10 +19,14 @@ class QuestionTexts {
   void take(const TuningQuestion& question) {
     const auto most = static_cast<size_t>(context_) + 1;
     if (question.texts.empty()) return;
-    if (std::ranges::any_of(question.texts, [&](const TuningSample& text) {
-          return text.ids.size() > most || text.ids.size() < 2;
-        })) {
-      ++questions_.left_out;
+    const auto is_long = [&](const TuningSample& text) { return text.ids.size() > most; };
+    const auto is_told = [](const TuningSample& text) { return any_counts(text); };
+    if (std::ranges::any_of(question.texts, is_long)) {
+      ++questions_.too_long;
+      return;
+    }
+    if (!std::ranges::all_of(question.texts, is_told)) {
+      ++questions_.without_token;
       return;
     }
     questions_.all.push_back({static_cast<int64_t>(questions_.lengths.size()),
@@ -79,7 +83,8 @@ int64_t largest(int64_t count, const Value& value) {
 
 AnswerScores score(const Questions& questions, std::span<const TextScore> scores) {
   AnswerScores all;
-  all.left_out = questions.left_out;
+  all.too_long = questions.too_long;
+  all.without_token = questions.without_token;
   for (const Question& question : questions.all) {
     const auto of = scores.subspan(static_cast<size_t>(question.first));
     if (question.answer < 0) {

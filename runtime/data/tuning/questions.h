@@ -22,7 +22,8 @@ struct Question {
 struct Questions {
   std::vector<Question> all;
   std::vector<int64_t> characters;  // of each text that is a choice, else 0
-  int64_t left_out = 0;             // questions with a text that is longer than the context
+  int64_t too_long = 0;             // left out: with a text that is longer than the context
+  int64_t without_token = 0;        // left out: with one of which no token is predicted
   // Where the texts stand in the samples of the validation set.
   PackedRows rows;
   std::vector<int32_t> lengths;  // positions of each text
@@ -39,7 +40,7 @@ struct AnswerScores {
   int64_t answers = 0, exact = 0;    // lines with an answer, and those that are written so
   int64_t questions = 0, right = 0;  // with choices, and where the right one is the most probable
   int64_t right_by_length = 0;       // likewise by the character
-  int64_t left_out = 0;
+  int64_t too_long = 0, without_token = 0;  // lines that are left out, see Questions
 };
 // `scores` by text. Of equally probable choices the first is taken.
 [[nodiscard]] AnswerScores score(const Questions& questions, std::span<const TextScore> scores);

@@ -1,7 +1,10 @@
 #include "runtime/data/tuning/tuning_file.h"
 
+#include <utility>
+
 #include "kernels/error.h"
 #include "runtime/data/text/text_file.h"
+#include "runtime/files/json.h"
 
 namespace penstock {
 namespace {
@@ -68,12 +71,24 @@ class ArrayElements {
   bool in_text_ = false, escaped_ = false, ended_ = false;
 };
 
+// What is no lines at all, and comes in one file as lines do.
+void refuse_tables(std::string_view beginning, const std::string& path) {
+  for (const auto& [mark, name] :
+       {std::pair("PAR1", "a Parquet file"), std::pair("ARROW1", "an Arrow file")}) {
+    if (!beginning.starts_with(mark)) continue;
+    fail_data(path + " is " + name +
+              ", and lines of JSON are read: `datasets.load_dataset(...).to_json(...)` and pandas' "
+              "`to_json(..., orient=\"records\", lines=True)` write them");
+  }
+}
+
 }  // namespace
 
 bool for_each_tuning_line(const std::string& path, int64_t unpack_limit, const Take& take) {
   int64_t number = 0;
   const LineSplitter::Take take_line = [&](std::string_view line) {
     ++number;
+    line = without_mark(line);
     if (line.find_first_not_of(kBlanks) == std::string_view::npos) return;
     take(line, path + ", line " + std::to_string(number));
   };
@@ -82,8 +97,8 @@ bool for_each_tuning_line(const std::string& path, int64_t unpack_limit, const T
   char first = ' ';  // of what is neither blank nor the mark of UTF-8
   const auto add = [&](std::string_view bytes) {
     if (first == ' ') {
-      constexpr std::string_view kMark = "\xEF\xBB\xBF";
-      std::string_view rest = bytes.starts_with(kMark) ? bytes.substr(kMark.size()) : bytes;
+      refuse_tables(bytes, path);
+      const std::string_view rest = without_mark(bytes);
       const size_t at = rest.find_first_not_of(kBlanks);
       if (at != std::string_view::npos) first = rest[at];
       if (first == '[') bytes = rest.substr(at);

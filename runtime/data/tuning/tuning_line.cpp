@@ -25,7 +25,28 @@ int64_t characters_of(std::string_view choice) {
   return std::ranges::count_if(choice, [](char c) { return (c & 0xC0) != 0x80; });
 }
 
+// Of a line in which nothing counts.
+Lacks lack_of(const LineContent& content, const TuningSample& sample) {
+  if (content.kind == LineContent::Kind::Conversation) {
+    const auto begin = content.messages.begin() + static_cast<std::ptrdiff_t>(content.first);
+    const auto answers = [](const ChatMessage& message) { return message.role == "assistant"; };
+    const auto learnt = [&](const ChatMessage& message) {
+      return answers(message) && message.learnt;
+    };
+    if (std::none_of(begin, content.messages.end(), answers)) return Lacks::Answer;
+    return std::any_of(begin, content.messages.end(), learnt) ? Lacks::Text : Lacks::Weight;
+  }
+  const bool is_text = content.kind == LineContent::Kind::Text;
+  if (!is_text && content.choices[content.answer].empty()) return Lacks::Answer;
+  return sample.ids.size() < 2 ? Lacks::Prediction : Lacks::Text;
+}
+
 }  // namespace
+
+bool any_counts(const TuningSample& sample) {
+  return std::any_of(sample.answer.begin() + (sample.answer.empty() ? 0 : 1), sample.answer.end(),
+                     [](uint8_t counts) { return counts != 0; });
+}
 
 TuningSample TuningLines::sample_of(const LineContent& content, const std::string& where) const {
   TuningSample sample;
@@ -44,6 +65,8 @@ TuningSample TuningLines::sample_of(const LineContent& content, const std::strin
   sample.plain = content.kind != LineContent::Kind::Conversation && tokenizer_.special().end < 0;
   sample.foreign = content.foreign;
   sample.renamed |= content.renamed;
+  sample.parts = content.parts;
+  if (!any_counts(sample)) sample.lacks = lack_of(content, sample);
   return sample;
 }
 
@@ -111,15 +134,11 @@ TuningSample TuningLines::conversation(const LineContent& content, const std::st
     fail_input(where + ": the line has messages, and the folder of the tokenizer no chat template");
   }
   check_extras(content.extras, where);
-  std::vector<ChatMessage> messages = content.messages;
   TuningSample sample;
-  for (ChatMessage& message : messages) {
-    if (message.role != "developer" || chat_->says("developer")) continue;
-    message.role = "system";
-    sample.renamed = true;
-  }
   ChatText chat;
   try {
+    const std::vector<ChatMessage> messages =
+        with_known_roles(*chat_, content.messages, content.extras, sample.renamed);
     chat = render_answers(*chat_, messages, content.first, content.extras);
   } catch (const Error& refusal) {
     throw Error(refusal.kind(), where + ": " + refusal.what());

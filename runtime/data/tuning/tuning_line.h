@@ -12,13 +12,23 @@
 
 namespace penstock {
 
+// Why there is nothing to learn in a line. Kept in files (tuning_texts.cpp).
+enum class Lacks : uint8_t {
+  Answer,     // it has none; of messages: none of the assistant
+  Weight,     // its answers have the weight 0
+  Text,       // its answer comes to no token
+  Prediction  // it is of one token, which nothing predicts, or of none
+};
+
 struct TuningSample {
   std::vector<int32_t> ids;
   std::vector<uint8_t> answer;  // of each id: whether to predict it counts
+  Lacks lacks = Lacks::Answer;  // where none counts that has one before it
   bool only_last = false;       // see ChatText
   bool opened = false;          // likewise
   bool plain = false;           // no token ends it, since none is known
   bool renamed = false;         // see LineContent
+  bool parts = false;           // likewise
   LineContent::Foreign foreign = LineContent::Foreign::None;
 };
 
@@ -30,6 +40,9 @@ struct TuningQuestion {
   int64_t answer = -1;                   // which choice is right; -1: there are none
   std::vector<int64_t> characters = {};  // of each choice, blanks at its beginning left out
 };
+
+// Whether anything of it is predicted and counts: nothing predicts the first token.
+[[nodiscard]] bool any_counts(const TuningSample& sample);
 
 class TuningLines {
  public:

@@ -1,6 +1,7 @@
 #include "runtime/data/tuning/tuning_texts.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "kernels/error.h"
@@ -11,21 +12,25 @@
 namespace penstock {
 namespace {
 
-// What is kept of a sample before its tokens: a sum of these, and of its form times kForm.
+// What is kept of a sample before its tokens: a sum of these, of its form times kForm, and of what
+// it lacks times kLacks; below kMostKept (tokens/token_cache.cpp).
 enum Kept : int32_t {
   kOnlyLast = 1,
   kOpened = 2,
   kRenamed = 4,
   kForm = 8,
   kArray = 32,
-  kPlain = 64
+  kPlain = 64,
+  kParts = 128,
+  kLacks = 256
 };
 
 std::vector<int32_t> kept_form(const TuningSample& sample, bool in_array) {
   std::vector<int32_t> kept = {(sample.only_last ? kOnlyLast : 0) + (sample.opened ? kOpened : 0) +
                                (sample.renamed ? kRenamed : 0) + (in_array ? kArray : 0) +
-                               (sample.plain ? kPlain : 0) +
-                               kForm * static_cast<int32_t>(sample.foreign)};
+                               (sample.plain ? kPlain : 0) + (sample.parts ? kParts : 0) +
+                               kForm * static_cast<int32_t>(sample.foreign) +
+                               kLacks * static_cast<int32_t>(sample.lacks)};
   for (size_t i = 0; i < sample.ids.size(); ++i) {
     kept.push_back(2 * sample.ids[i] + sample.answer[i]);
   }
@@ -33,7 +38,7 @@ std::vector<int32_t> kept_form(const TuningSample& sample, bool in_array) {
 }
 
 // Nothing predicts the first token, behind what is kept before it.
-bool any_counts(std::span<const int32_t> kept) {
+bool any_kept_counts(std::span<const int32_t> kept) {
   return std::any_of(kept.begin() + std::min<std::ptrdiff_t>(2, std::ssize(kept)), kept.end(),
                      [](int32_t token) { return token % 2 == 1; });
 }
@@ -44,6 +49,7 @@ void count_form(int32_t first, TuningTexts& texts) {
   texts.shared_gpt += foreign == LineContent::Foreign::ShareGpt ? 1 : 0;
   texts.alpaca += foreign == LineContent::Foreign::Alpaca ? 1 : 0;
   texts.renamed += (first & kRenamed) != 0 ? 1 : 0;
+  texts.parts += (first & kParts) != 0 ? 1 : 0;
   texts.array |= (first & kArray) != 0;
 }
 
@@ -59,13 +65,14 @@ void take_kept(int64_t begin, int64_t end, int64_t context, bool leaves_out, Tun
     ++texts.too_long;
     return;
   }
-  if (!any_counts(kept)) {
+  if (!any_kept_counts(kept)) {
     std::vector<int32_t> whole(static_cast<size_t>(end - begin));
     texts.tokens->read(begin, whole);
-    if (any_counts(whole)) {
+    if (any_kept_counts(whole)) {
       ++texts.beyond_context;
     } else {
-      ++((first & kOnlyLast) != 0 ? texts.rewritten : texts.without_answer);
+      const auto lacks = static_cast<size_t>(first / kLacks) % texts.lacking.size();
+      ++((first & kOnlyLast) != 0 ? texts.rewritten : texts.lacking[lacks]);
     }
     return;
   }
@@ -82,16 +89,26 @@ std::string counted(int64_t n, const char* what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
+size_t index_of(Lacks lacks) {
+  return static_cast<size_t>(lacks);
+}
+
 // "; 3 lines left out: 2 without an answer, 1 longer than the context"
 std::string left_out(const TuningTexts& texts) {
   std::string reasons;
   const auto add = [&](int64_t n, const char* why) {
     if (n > 0) reasons += (reasons.empty() ? "" : ", ") + std::to_string(n) + " " + why;
   };
-  add(texts.without_answer, "without an answer (of the assistant, where they are messages)");
+  add(texts.lacking[index_of(Lacks::Answer)],
+      "without an answer (of the assistant, where they are messages)");
   add(texts.beyond_context, "whose answer begins behind model.context");
   add(texts.too_long, "longer than model.context (data.too_long)");
-  add(texts.rewritten, "whose turns before the answer the chat template writes anew");
+  add(texts.rewritten,
+      "whose answer, or what stands before it, the chat template writes anew once it is given");
+  add(texts.lacking[index_of(Lacks::Weight)], "whose answers have the weight 0");
+  add(texts.lacking[index_of(Lacks::Text)], "whose answer comes to no token");
+  add(texts.lacking[index_of(Lacks::Prediction)],
+      "of fewer than two tokens, of which nothing predicts the first");
   return reasons;
 }
 
@@ -109,8 +126,8 @@ std::string remarks_on(const TuningTexts& texts, const DataConfig& config) {
   const auto remark = [&](int64_t n, const char* what, const std::string& rest) {
     if (n > 0) all += "; " + counted(n, what) + " " + rest;
   };
-  const int64_t gone =
-      texts.without_answer + texts.beyond_context + texts.too_long + texts.rewritten;
+  const int64_t gone = std::accumulate(texts.lacking.begin(), texts.lacking.end(),
+                                       texts.beyond_context + texts.too_long + texts.rewritten);
   if (texts.array) all += "; the file is a JSON array, of which each element is taken for a line";
   remark(texts.shared_gpt, "line", "in ShareGPT's form (from, value), taken for messages");
   remark(texts.alpaca, "line",
@@ -120,6 +137,7 @@ std::string remarks_on(const TuningTexts& texts, const DataConfig& config) {
   remark(texts.renamed, "line",
          "with roles of other names: human is taken for user, gpt and model for assistant, "
          "developer for system where the template does not know it");
+  remark(texts.parts, "line", "with a content that is a list of one text, taken for the text");
   remark(texts.cut, "line", "cut off at the context");
   remark(gone, "line", "left out: " + left_out(texts));
   remark(texts.only_last, "conversation",

@@ -4,6 +4,7 @@
 // (tokens/token_cache.h); what of it enters a row depends on the run.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -31,12 +32,13 @@ struct TuningTexts {
   // Lines left out, by the reason.
   int64_t too_long = 0;        // data.too_long = "leave-out"
   int64_t beyond_context = 0;  // the answer begins behind the context
-  int64_t without_answer = 0;  // nothing of them counts
-  int64_t rewritten = 0;       // the template writes the turns before the answer anew
+  int64_t rewritten = 0;       // the template writes the answer, or what is before it, anew
+  std::array<int64_t, 4> lacking = {};  // by Lacks
   // Of all lines.
   int64_t only_last = 0;  // conversations of which only the last answer counts
   int64_t opened = 0;     // with an answer that begins within what the template opens it by
   int64_t renamed = 0;    // with roles of other names
+  int64_t parts = 0;      // with a content that is a list of one text
   int64_t shared_gpt = 0, alpaca = 0, responses = 0;  // in forms of others
   bool array = false;                                 // the file is a JSON array
   bool no_end = false;    // texts and completions end with no token, for none is known

@@ -220,7 +220,9 @@ TEST_F(Images, ValidationMustHaveTheSameClasses) {
   const std::string other = archive({{"a/0.jpg", red()}, {"c/0.jpg", red()}}, "other.tar.zst");
   const std::string same = archive({{"x/a/1.jpg", red()}, {"x/b/1.jpg", red()}}, "same.tar.zst");
   EXPECT_EQ(open(train, same).validation->size(), 2);
-  expect_error(ErrorKind::Input, {train, other, "(2: a, b)", "(2: a, c)", "not the same"},
+  expect_error(ErrorKind::Input,
+               {"data.train (" + train + ", 2)", "data.validation (" + other + ", 2)",
+                "not the same; " + other + " lacks b; " + train + " lacks c: give both"},
                [&] { (void)open(train, other); });
   expect_error(ErrorKind::Input, {"data.validation = 0.1", "second"},
                [&] { (void)open(train, "0.1"); });
@@ -286,6 +288,29 @@ TEST_F(Images, SayWhatThereIsAndWhatIsNotRead) {
   const std::string clean = archive({{"b/0.jpg", red()}, {"a/0.jpg", red()}}, "clean.tar.zst");
   EXPECT_EQ(open(clean).note, "images      2 images in 2 classes of " + clean + ": a, b");
   EXPECT_THAT(open(loose, packed).note, testing::HasSubstr("no classes: emu, fox\nimages      4"));
+}
+
+// Of one class alone it was once said that the folder above it should be given.
+TEST_F(Images, ToValidateOnHaveTheClassesOfThoseToTrainOn) {
+  test::Files all;
+  for (char c = 'a'; c < 'a' + 15; ++c) all.emplace_back(std::string(1, c) + "/0.jpg", red());
+  const std::string train = archive(all, "train.tar.zst");
+  const std::string one = archive({{"c/0.jpg", red()}}, "one.tar.zst");
+  expect_error(ErrorKind::Input,
+               {"(" + one + ", 1)", one + " lacks a, b, d, e, f, g, h, i, j, k and 4 others: "},
+               [&] { (void)open(train, one); });
+  const std::string few = archive({{"a/0.jpg", red()}, {"b/0.jpg", red()}}, "few.tar.zst");
+  const std::string three =
+      archive({{"a/0.jpg", red()}, {"b/0.jpg", red()}, {"c/0.jpg", red()}}, "three.tar.zst");
+  expect_error(ErrorKind::Input, {few + " lacks c: "}, [&] { (void)open(three, few); });
+  expect_error(ErrorKind::Input, {few + " lacks c: "}, [&] { (void)open(few, three); });
+  // As the message says.
+  for (const auto& [more, less] : {std::pair(three, few), std::pair(few, three)}) {
+    const DataConfig config{.train = more, .validation = less, .leave_out = {"c"}};
+    const Datasets sets = open_images(config, {8, 8, 3});
+    EXPECT_EQ(sets.labels, (std::vector<std::string>{"a", "b"}));
+    EXPECT_EQ(sets.validation->size(), 2);
+  }
 }
 
 TEST_F(Images, NameClassesUpToTwenty) {

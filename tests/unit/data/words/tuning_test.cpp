@@ -7,15 +7,12 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "runtime/data/folder/hub_tokenizer.h"
 #include "runtime/data/tuning/questions.h"
 #include "runtime/data/tuning/tuning_set.h"
-#include "tests/unit/data/fixtures.h"
+#include "tests/unit/data/words/tuning_lines.h"
 
 namespace penstock::test {
 namespace {
-
-const std::string kFolder = std::string(PENSTOCK_WORDS) + "/llama3";
 
 TEST(Packing, PutsEverySampleIntoOneRow) {
   std::mt19937 random(2);
@@ -35,89 +32,6 @@ TEST(Packing, PutsEverySampleIntoOneRow) {
   EXPECT_GT(filled_share(rows, lengths, 256), 0.97) << "of rows of one sample it is 0.39";
   EXPECT_EQ(pack_rows(lengths, 256, 7, true).samples, rows.samples) << "the same everywhere";
   EXPECT_NE(pack_rows(lengths, 256, 8, true).samples, rows.samples) << "another seed, other rows";
-}
-
-class Tuning : public testing::Test {
- protected:
-  TemporaryFolder files_;
-  DataConfig config_{.kind = "jsonl",
-                     .train = files_ / "train.jsonl",
-                     .tokenizer = "folder",
-                     .vocabulary = files_ / "folder"};
-
-  void SetUp() override {
-    write_file(files_ / "folder/tokenizer.json", read_file(kFolder + "/tokenizer.json"));
-    write_file(files_ / "folder/tokenizer_config.json",
-               R"({"bos_token": "<|begin_of_text|>", "eos_token": "<|end_of_text|>"})");
-    write_file(files_ / "folder/chat_template.jinja",
-               "{% for m in messages %}<|start_header_id|>{{ m.role }}<|end_header_id|>"
-               "{{ m.content }}<|eot_id|>{% endfor %}{% if add_generation_prompt %}"
-               "<|start_header_id|>assistant<|end_header_id|>{% endif %}");
-  }
-  Datasets open(const std::string& lines, int64_t context) {
-    write_file(config_.train, lines);
-    SampleShape shape;
-    shape.context = context;
-    return open_datasets(config_, shape, 3);
-  }
-  // What the labels of a row say, as text.
-  std::string answers(const Dataset& set, int64_t row) {
-    const auto tokenizer = open_hub_tokenizer(kFolder);
-    std::string text;
-    for (const int32_t label : read_text(set, row).labels) {
-      text += label < 0 ? "." : tokenizer->decode(std::span(&label, 1));
-    }
-    return text;
-  }
-  std::string said_in(const Datasets& sets, int64_t row) {
-    std::string text = answers(*sets.train, row);
-    text.erase(0, text.find_first_not_of('.'));
-    return text.substr(0, text.find_last_not_of('.') + 1);
-  }
-  // What the first of these lines teaches, one a row, and what is said of them.
-  std::pair<std::string, std::string> learnt(const std::string& lines) {
-    config_.packed = false;
-    config_.shuffle = false;
-    const Datasets sets = open(lines, 60);
-    return {said_in(sets, 0), sets.note};
-  }
-};
-
-// The forms that others write are taken for ours, and it is said which.
-TEST_F(Tuning, FormsOfOthersAreTakenAndSaid) {
-  const auto taken = [&](const std::string& line, const std::string& answer,
-                         const std::string& note) {
-    const auto [said, about] = learnt(line);
-    EXPECT_EQ(said, answer) << line;
-    EXPECT_THAT(about, testing::HasSubstr(note)) << line;
-  };
-  taken(R"({"conversations": [{"from": "human", "value": "x"}, {"from": "gpt", "value": "y"}]})",
-        "y<|eot_id|>", "1 line in ShareGPT's form");
-  taken(R"({"instruction": "add", "input": "1 2", "output": "3"})", "3<|eot_id|>",
-        "1 line in Alpaca's form");
-  taken(R"({"prompt": "a", "response": "b"})", "b<|end_of_text|>", "1 line with \"response\"");
-  taken(
-      R"({"messages": [{"role": "User", "content": "x"}, {"role": "Assistant", "content": "y"}]})",
-      "y<|eot_id|>", "1 line with roles of other names");
-  taken(R"({"messages": [{"role": "human", "content": "x"}, {"role": "model", "content": "y"}]})",
-        "y<|eot_id|>", "1 line with roles of other names");
-  const std::string array = R"( [{"text": "the a"},
- {"prompt": "a,]", "completion": "\"}"} ] )";
-  taken(array, "the a<|end_of_text|>", "2 lines in 2 rows of 60");
-  taken(array, "the a<|end_of_text|>", "is a JSON array");
-  taken("\xEF\xBB\xBF[{\"text\": \"the a\"}]\n", "the a<|end_of_text|>", "is a JSON array");
-}
-
-// A role that the template knows itself stays.
-TEST_F(Tuning, DeveloperIsSystemWhereTheTemplateDoesNotKnowIt) {
-  const std::string line = R"({"messages": [{"role": "developer", "content": "s"},)"
-                           R"( {"role": "user", "content": "x"},)"
-                           R"( {"role": "assistant", "content": "y"}]})";
-  EXPECT_THAT(learnt(line).second, testing::HasSubstr("1 line with roles of other names"));
-  write_file(
-      files_ / "folder/chat_template.jinja",
-      "{% for m in messages %}{{ 'D' if m.role == 'developer' }}{{ m.content }}{% endfor %}");
-  EXPECT_THAT(learnt(line).second, testing::Not(testing::HasSubstr("roles")));
 }
 
 // R1's distilled models, QwQ: the generation prompt opens a thought that history does not show.
@@ -263,7 +177,8 @@ TEST_F(Tuning, QuestionsAreThoseOfTheLinesThatAreHeldOut) {
   config_.questions = true;
   const Datasets asked = open(R"({"text": "the a"})", 12);
   ASSERT_EQ(asked.questions->all.size(), 2U);
-  EXPECT_EQ(asked.questions->left_out, 1);
+  EXPECT_EQ(asked.questions->too_long, 1);
+  EXPECT_EQ(asked.questions->without_token, 0);
   EXPECT_EQ(asked.questions->all[0].answer, 1);
   EXPECT_EQ(asked.questions->characters, (std::vector<int64_t>{1, 3, 0}));
   // A choice ends nothing, an answer does.
@@ -342,44 +257,6 @@ TEST_F(Tuning, LongSamplesAreCutOrLeftOutAndCounted) {
   EXPECT_THAT(open(lines, 12).note, testing::AllOf(testing::HasSubstr("1 line in 1 row"),
                                                    testing::HasSubstr("2 lines left out: 2 longer "
                                                                       "than model.context")));
-}
-
-TEST_F(Tuning, LinesThatAreNoneAreNamed) {
-  const auto refused = [&](ErrorKind kind, const std::string& line, const std::string& why) {
-    expect_error(kind, {"train.jsonl, line 2", why},
-                 [&] { (void)open("{\"text\": \"a\"}\n" + line + "\n", 8); });
-  };
-  refused(ErrorKind::Data, "{\"text\": ", "bad JSON");
-  refused(ErrorKind::Data, R"({"prompt": "a"})", "neither");
-  refused(ErrorKind::Data, R"({"prompt": "a", "choices": ["b"], "answer": 1})", "answer");
-  refused(ErrorKind::Data, R"({"messages": "a"})", "no list");
-  refused(ErrorKind::Input, R"({"messages": [{"role": "user", "content": "a", "tool_calls": []}]})",
-          "tool_calls");
-  refused(ErrorKind::Data, R"({"text": 5})", "text");
-  refused(ErrorKind::Data, R"({"question": "a", "reply": "b"})", "\"question\" and \"reply\"");
-  refused(ErrorKind::Input, R"({"text": "a", "messages": []})", "\"text\" and \"messages\"");
-  refused(ErrorKind::Input, R"({"prompt": "x", "chosen": "a", "rejected": "b"})", "DPO");
-  refused(ErrorKind::Input, R"({"prompt": "x", "completion": "b", "label": false})", "KTO");
-  refused(ErrorKind::Input, R"({"prompt": "x", "completion": "a", "response": "b"})",
-          "\"completion\" and \"response\"");
-  refused(ErrorKind::Input,
-          R"({"prompt": "x", "choices": ["a", "b"], "answer": 0, "response": "a"})",
-          "\"response\" and \"choices\"");
-  refused(ErrorKind::Input, R"({"text": "x", "tools": [{}]})", "tools");
-  refused(ErrorKind::Data, R"({"prompt": "x", "completion": null})",
-          "\"completion\" is not a text");
-  refused(ErrorKind::Input, R"({"messages": [], "functions": [{}]})", "functions");
-  refused(ErrorKind::Input, R"({"messages": [], "system": "s"})", "the first of them");
-  expect_error(ErrorKind::Data, {"train.jsonl", "has no end"},
-               [&] { (void)open(R"([{"text": "a"},)", 8); });
-  expect_error(ErrorKind::Data, {"train.jsonl", "behind the array"},
-               [&] { (void)open("[{\"text\": \"a\"}]\n{}", 8); });
-  expect_error(ErrorKind::Data, {"train.jsonl, element 2", "no"},
-               [&] { (void)open(R"([{"text": "a"}, 5])", 8); });
-  write_file(files_ / "folder/chat_template.jinja", "{{ raise_exception('never') }}");
-  refused(ErrorKind::Input, R"({"messages": [{"role": "user", "content": "a"}]})", "never");
-  config_.vocabulary.clear();
-  expect_error(ErrorKind::Input, {"data.vocabulary"}, [&] { (void)open("{}", 8); });
 }
 
 // A text of any length becomes the same tokens as at once, by parts and from the cache.
