@@ -13,8 +13,8 @@ usage: bench/gpu/several.py [--program build/release/bin/penstock] [--gpus N] [-
 The page has: GPUs, how they are wired (nvidia-smi topo), driver, `penstock info`; links as `penstock profile` measures
 them; and the same training of the same 32 micro-batches by 1 to N stages, by replicas, by every link that works, by
 several schedules, and with multiprocessors spared for messages. A training whose losses and gradient norms are not those
-of one stage, bit for bit, is called OTHER BITS, and one that fails or is refused shows what was said. Rows with as many spared
-multiprocessors are held against each other: with another number products may be others.
+of one stage, bit for bit, is called OTHER BITS, and one that fails or is refused shows what was said. Held against each other are
+rows with as many replicas, whose sums are in one order, and as many spared multiprocessors, which choose the products.
 
 Takes some ten minutes on 8 GPUs. Exit codes: 0 all trained and agreed; 1 something failed or differed; 2 bad usage.
 """
@@ -94,8 +94,8 @@ class Trainings:
         self.file = self.folder / "run.toml"
         sizes = TOY_NETWORK if options.toy else NETWORK
         self.file.write_text(RUN_FILE.format(sizes="\n".join(f"{key} = {value}" for key, value in sizes.items())))
-        self.firsts = {}  # by what may change bits, the spared multiprocessors: steps of the first training with so many
-        self.times = {}
+        self.firsts = {}  # by what may change bits, replicas and spared multiprocessors: steps of the first training with so many
+        self.first_ms = None
         self.failed = False
 
     def train(self, stages, replicas=1, link="auto", schedule="1f1b", spare=0):
@@ -117,7 +117,7 @@ class Trainings:
             lines = log.read_text(errors="replace").strip().splitlines()
             said = next((line for line in lines if "penstock" in line and "error" in line), lines[-1] if lines else "")
             return cells + ["-", "-", "-", "-", ("refused: " if code == REFUSED else f"code {code}: ") + said.replace("|", "/")]
-        return cells + self.figures(out, spare)
+        return cells + self.figures(out, (replicas, spare))
 
     def figures(self, out, kind):
         lines = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
@@ -126,9 +126,9 @@ class Trainings:
         agrees = bits == self.firsts.setdefault(kind, bits)
         self.failed = self.failed or not agrees
         ms = statistics.median(line["step_ms"] for line in steps[min(SKIPPED, len(steps) - 1):])
-        base = self.times.setdefault(kind, ms)
+        self.first_ms = self.first_ms or ms
         bubble = json.loads((out / "summary.json").read_text())["bubble"]
-        return [f"{ms:.2f}", f"{base / ms:.2f}", f"{1e3 * steps[-1]['tokens'] / ms:,.0f}",
+        return [f"{ms:.2f}", f"{self.first_ms / ms:.2f}", f"{1e3 * steps[-1]['tokens'] / ms:,.0f}",
                 f"{bubble['measured']:.1%} / {bubble['predicted']:.1%}", "the same bits" if agrees else "OTHER BITS"]
 
 
@@ -137,7 +137,7 @@ def rows_of(gpus):
     powers = [n for n in (1, 2, 4, 8, 16) if n <= gpus]
     most = powers[-1]
     rows = [{"stages": n} for n in powers]
-    rows += [{"stages": most // d, "replicas": d} for d in powers[1:]]
+    rows += [{"stages": k, "replicas": d} for d in powers[1:] for k in sorted({1, most // d})]
     if most == 1:
         return rows
     rows += [{"stages": most, "link": link} for link in ("mpi-staged", "mpi-cuda")]

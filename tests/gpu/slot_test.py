@@ -42,6 +42,20 @@ def page(out, part):
     return (pathlib.Path(out) / f"{part}.txt").read_text()
 
 
+class Several(unittest.TestCase):
+    def test_stages_replicas_links_and_schedules_give_the_bits_of_one_stage_and_a_page(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder, "several.md")
+            environment = dict(os.environ, PENSTOCK_HOST_CUDA_DEVICES="2")
+            done = subprocess.run([str(ROOT / "bench/gpu/several.py"), "--program", f"{TREE}/bin/penstock_host_cuda", "--gpus", "2",
+                                   "--toy", "--steps", "2", "--out", str(out)], env=environment, capture_output=True, text=True, check=False)
+            text = out.read_text()
+            self.assertEqual(done.returncode, 0, text)
+            self.assertGreaterEqual(text.count("the same bits"), 9, text)  # ten where MPI reads GPU memory
+            self.assertNotIn("OTHER BITS", text)
+            self.assertIn("link within a host", text)
+
+
 class Rehearsal(unittest.TestCase):
     def test_every_part_passes_and_leaves_a_page_and_an_archive(self):
         with tempfile.TemporaryDirectory() as out:
