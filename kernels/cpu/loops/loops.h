@@ -19,6 +19,9 @@ inline constexpr int64_t kElementsWorthAThread = 16384;  // fewer cost less than
 
 // f(first, last) over contiguous ranges that cover [0, items), one a thread; `item_size` elements
 // of work each. f must not throw.
+//
+// A region has all threads or one, and those beyond the shares do nothing: libgomp ends the threads
+// that a smaller region lacks, and a larger one makes them anew, dozens of times in a step.
 template <class F>
 void for_ranges(int threads, int64_t items, int64_t item_size, const F& f) {
   const int64_t worth = items * item_size / kElementsWorthAThread;
@@ -27,7 +30,7 @@ void for_ranges(int threads, int64_t items, int64_t item_size, const F& f) {
     if (items > 0) f(int64_t{0}, items);
     return;
   }
-#pragma omp parallel for schedule(static) num_threads(shares)
+#pragma omp parallel for schedule(static) num_threads(threads)
   for (int share = 0; share < shares; ++share) {
     f(items * share / shares, items * (share + 1) / shares);
   }

@@ -138,7 +138,8 @@ void PreparedProduct::run(OneDnn::State& state, void* c, const void* a, const vo
     // libgomp makes threads each time and ends them.
     status = run_share(0);
   } else {
-#pragma omp parallel for schedule(static) num_threads(workers) reduction(max : status)
+    // All threads, as everywhere (kernels/cpu/loops/loops.h).
+#pragma omp parallel for schedule(static) num_threads(state.threads) reduction(max : status)
     for (int worker = 0; worker < workers; ++worker) {
       status = std::max(status, run_share(worker));
     }

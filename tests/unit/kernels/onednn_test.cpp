@@ -67,14 +67,27 @@ pid_t id_of_a_new_thread() {
 // Each product once ran in a parallel region of one thread, in which the library's own region was
 // nested: libgomp made its threads anew for each and waited milliseconds for their end, so that an
 // evaluation on two threads took sixty times as long as on one.
-TEST(OneDnn, MakesNoThreadsInTheSteadyState) {
-  const auto device = make_cpu_device(2);
+// Products and passes in turn, of sizes that are worth all threads, some of them, and one.
+class OpsOnThreads : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(, OpsOnThreads, testing::Values(2, 3, 4, 8));
+
+TEST_P(OpsOnThreads, MakeNoThreadsInTheSteadyState) {
+  const auto device = make_cpu_device(GetParam());
   const Tensor x = device->zeros({256, 512}, DType::F32, Purpose::Activations);
   Tensor y = device->zeros({256, 512}, DType::F32, Purpose::Activations);
   Weight w(device->zeros({512, 512}, DType::F32, Purpose::Parameters));
-  const auto run = [&] { device->dense().linear_forward(y, x, w, nullptr, Fused::None); };
+  const Tensor heads = device->zeros({2, 64, 64}, DType::F32, Purpose::Activations);
+  Tensor scores = device->zeros({2, 64, 64}, DType::F32, Purpose::Activations);
+  const auto run = [&] {
+    device->dense().linear_forward(y, x, w, nullptr, Fused::None);
+    for (const int64_t rows : {1, 65, 100, 200}) {
+      Tensor part = y.view(0, {rows, 512});
+      device->pointwise().accumulate(part, part);
+    }
+    device->dense().matmul(scores, heads, heads, false, true, false);
+  };
   run();
-  EXPECT_GE(threads_of_this_process(), 2);
+  EXPECT_GE(threads_of_this_process(), GetParam());
   // Other programs take ids too: one try that is not disturbed is enough.
   pid_t fewest = std::numeric_limits<pid_t>::max();
   for (int i = 0; i < 100 && fewest > 1; ++i) {
