@@ -36,7 +36,7 @@ constexpr int64_t kTokensBegin = 32;  // behind the header of a token file of ou
 constexpr int64_t kFooterBytes = 32;
 constexpr std::array<char, 8> kHeaderMagic = {'P', 'S', 'T', 'O', 'K', 'E', 'N', 'S'};
 constexpr std::array<char, 8> kFooterMagic = {'P', 'S', 'C', 'A', 'C', 'H', 'E', '1'};
-constexpr uint64_t kCacheFormat = 2;
+constexpr uint64_t kCacheFormat = 3;
 
 // Of bytes that come in pieces: 8 at a time, so that a gigabyte takes a fraction of a second. It
 // tells accidents; nobody gains by making two texts of one sum.
