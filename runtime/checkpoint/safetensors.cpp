@@ -58,13 +58,6 @@ class Writer {
   std::vector<std::byte> piece_;
 };
 
-void refuse_stand_in_for(const InputFile& file) {
-  std::string beginning(std::min<size_t>(kStandInBytes, static_cast<size_t>(file.size_bytes())),
-                        ' ');
-  file.read(0, beginning.data(), beginning.size());
-  refuse_stand_in(beginning, file.path());
-}
-
 uint64_t read_header_length(const InputFile& file) {
   const auto size = static_cast<uint64_t>(file.size_bytes());
   if (size < kLengthBytes) {
@@ -105,7 +98,7 @@ FileDigest write_safetensors(const std::string& path, std::span<const NamedTenso
 }
 
 SafetensorsFile::SafetensorsFile(const std::string& path, FileOwner owner) : file_(path, owner) {
-  if (owner == FileOwner::User) refuse_stand_in_for(file_);
+  if (owner == FileOwner::User) refuse_stand_in(file_.beginning(), path);
   std::string text(read_header_length(file_), '\0');
   file_.read(kLengthBytes, text.data(), text.size());
   data_begin_ = kLengthBytes + text.size();

@@ -4,11 +4,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <utility>
 
 #include "kernels/error.h"
+#include "runtime/files/stand_in.h"
 
 namespace penstock {
 namespace {
@@ -48,6 +50,16 @@ InputFile::InputFile(std::string path, FileOwner owner)
     fail_of(owner, "cannot read " + path_ + ": it is not a regular file");
   }
   size_bytes_ = status.st_size;
+  constexpr int64_t kMostPointerBytes = 1024;  // so says the specification of git-lfs
+  if (owner == FileOwner::User && size_bytes_ <= kMostPointerBytes) {
+    refuse_pointer(beginning(), path_);
+  }
+}
+
+std::string InputFile::beginning() const {
+  std::string bytes(std::min<size_t>(kStandInBytes, static_cast<size_t>(size_bytes_)), '\0');
+  read(0, bytes.data(), bytes.size());
+  return bytes;
 }
 
 void InputFile::read(int64_t offset, std::span<uint8_t> out) const {

@@ -22,11 +22,14 @@ enum class FileOwner : uint8_t { User, Run };
 class InputFile {
  public:
   // Throws an Error naming the path when it is not a readable regular file: of kind Input for a
-  // user's, of kind Data for a run's.
+  // user's, of kind Data for a run's. Throws Error(Data) for a user's that is a pointer of git-lfs
+  // (stand_in.h).
   explicit InputFile(std::string path, FileOwner owner = FileOwner::User);
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] int64_t size_bytes() const { return size_bytes_; }  // when it was opened
+  // The first bytes: enough to tell what stands in for a file, or all.
+  [[nodiscard]] std::string beginning() const;
   // Fills `out` with the bytes from `offset` on. Throws Error(Data) when they are not there.
   void read(int64_t offset, std::span<uint8_t> out) const;
   void read(int64_t offset, void* to, size_t size_bytes) const;

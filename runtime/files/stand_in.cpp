@@ -19,12 +19,16 @@ bool begins_like(std::string_view text, std::string_view with) {
 
 }  // namespace
 
-void refuse_stand_in(std::string_view beginning, const std::string& path) {
+void refuse_pointer(std::string_view beginning, const std::string& path) {
   if (beginning.starts_with("version https://git-lfs.github.com/spec/")) {
     fail_data(path +
               " is a pointer of git-lfs and not the file itself: run `git lfs pull` in its folder, "
               "or download the file");
   }
+}
+
+void refuse_stand_in(std::string_view beginning, const std::string& path) {
+  refuse_pointer(beginning, path);
   const size_t text = beginning.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
   if (text == std::string_view::npos) return;
   beginning.remove_prefix(text);

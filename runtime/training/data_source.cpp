@@ -5,6 +5,7 @@
 
 #include "kernels/error.h"
 #include "runtime/comm/agreement.h"
+#include "runtime/data/folder/hub_tokenizer.h"
 #include "runtime/data/images/folder_note.h"
 #include "runtime/data/text/vocabulary.h"
 #include "runtime/data/tuning/questions.h"
@@ -37,12 +38,11 @@ DataFacts facts_of(const Datasets& datasets) {
   return facts;
 }
 
+// What the folder of the network adds to its vocabulary may have no row of the embedding.
 void check_vocabulary(const Config& config, int64_t of_data) {
   const int64_t of_model = config.model.vocabulary;
   if (!uses_folder(config.data) || of_model == 0 || of_data <= of_model) return;
-  fail_input("the tokenizer of " + config.data.vocabulary + " has " + std::to_string(of_data) +
-             " tokens, and the network is made for model.vocabulary = " + std::to_string(of_model) +
-             ": they do not belong together");
+  check_rows(config.data.vocabulary, of_model);
 }
 
 // The classes of a network of 10 that learns 2 would be counted among 10, and 12 do not fit.

@@ -270,6 +270,31 @@ TEST_F(GenerationOfAFolder, AnswersInAConversation) {
             two + "----\n" + two);
 }
 
+// transformers adds what the vocabulary lacks behind it, here further than the embedding goes.
+TEST_F(GenerationOfAFolder, RefusesATokenThatTheNetworkHasNoRowFor) {
+  const auto rows =
+      nlohmann::json::parse(read_file(folder_ + "/config.json")).at("vocab_size").get<size_t>();
+  auto settings = nlohmann::json::parse(read_file(folder_ + "/tokenizer_config.json"));
+  const auto add = [&](size_t tokens) {
+    auto& list = settings["extra_special_tokens"] = nlohmann::json::array();
+    while (list.size() < tokens) list.push_back("<|" + std::to_string(list.size()) + "|>");
+    (void)scratch_.write("model/tokenizer_config.json", settings.dump());
+  };
+  add(1);
+  EXPECT_EQ(text(1, "--prompt 'After one comes'"), "After one comes two.\n") << "which has a row";
+  add(rows);
+  const std::string train = scratch_.write("train.jsonl", R"({"text": "After one comes two."})");
+  for (const std::string& command : {std::string("generate --prompt 'After one comes'"),
+                                     "train --data.kind jsonl --data.train " + train}) {
+    const JobResult job = run_alone(command + " --model.context 48 --model.from " + folder_ +
+                                    " --out " + scratch_ / "out");
+    EXPECT_EQ(job.exit_code, 2) << job.output;
+    EXPECT_THAT(job.output, testing::AllOf(HasSubstr("has no row for \"<|"),
+                                           HasSubstr(", id " + std::to_string(rows) + ". Give"),
+                                           HasSubstr("tokenizer_config.json")));
+  }
+}
+
 // A folder need not name what ends a turn: the template does.
 TEST_F(GenerationOfAFolder, EndsATurnAsItsTemplateDoes) {
   auto settings = nlohmann::json::parse(read_file(folder_ + "/tokenizer_config.json"));

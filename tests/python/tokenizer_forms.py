@@ -116,6 +116,52 @@ def token(content, special=True, **more):
     return {"content": content, "lstrip": False, "rstrip": False, "normalized": False, "single_word": False, "special": special, **more}
 
 
+QWEN = sequence(split(r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"), BYTES_ALONE)
+
+
+def byte_folder_forms(end):
+    """(name, parts of tokenizer.json, files beside it) on a vocabulary of bytes; `end` is the id of <|endoftext|>."""
+    qwen, prefix = {"/pre_tokenizer": QWEN}, {"/pre_tokenizer": {**BYTE_LEVEL, "add_prefix_space": True}}
+    roberta = {"/post_processor": {"type": "RobertaProcessing", "sep": ["<|endoftext|>", end], "cls": ["<|endoftext|>", end], "trim_offsets": True,
+                                   "add_prefix_space": False}}
+    decoder = {str(end): token("<|endoftext|>"), str(end + 1): token("Cafe\u0301", False, normalized=True), str(end + 2): token("[x]", rstrip=True)}
+
+    def folder(kind, network, **more):
+        settings = {"tokenizer_class": kind, **more} if kind else more
+        return {"tokenizer_config": settings, "config": {"model_type": network} if network else None}
+
+    plain = "PreTrainedTokenizerFast"
+    yield "gpt2-space", {}, folder("GPT2Tokenizer", "gpt2", add_prefix_space=True)
+    yield "gpt2-space-alone", {}, folder("GPT2Tokenizer", None, add_prefix_space=True)
+    yield "gpt2-no-space", prefix, folder("GPT2Tokenizer", "llama")
+    yield "gpt2-unsaid", prefix, folder(None, "gpt2")
+    yield "gpt2-normal", {"/normalizer": {"type": "Lowercase"}}, folder("GPT2TokenizerFast", "gpt2")
+    yield "gpt2-of-network", {}, {"tokenizer_config": {"add_prefix_space": True}, "config": {"model_type": "llama", "tokenizer_class": "GPT2Tokenizer"}}
+    yield "gpt2-added", {}, folder("GPT2Tokenizer", "gpt2", added_tokens_decoder=decoder)
+    yield "plain-space", {}, folder(plain, "gpt2", add_prefix_space=True)
+    yield "plain-written", prefix, folder(plain, "llama", add_prefix_space=False)
+    yield "mistral-space", {}, folder("GPT2Tokenizer", "mistral", add_prefix_space=True)
+    yield "llama-bytes", {}, folder("LlamaTokenizerFast", "llama", add_prefix_space=True, legacy=True)
+    yield "unheard", {}, folder("UnheardTokenizer", "llama", add_prefix_space=True)
+    yield "neox", roberta, folder("GPTNeoXTokenizer", "gpt_neox")
+    yield "qwen2-normal", qwen, folder("Qwen2Tokenizer", "qwen2")
+    yield "qwen2-space", qwen, folder("Qwen2Tokenizer", "qwen3", add_prefix_space=True)
+    yield "qwen2-plain", qwen, folder(plain, "qwen2")
+    yield "qwen3-plain", qwen, folder(plain, "qwen3")
+    yield "split", {}, folder(plain, "llama", split_special_tokens=True)
+    yield "split-qwen2", qwen, folder("Qwen2Tokenizer", "qwen2", split_special_tokens=True)
+    yield "new-end", {}, folder(plain, "llama", eos_token="[x]")
+    yield "new-order", {}, folder(plain, "llama", sep_token="hello", pad_token="12", eos_token="[x]", unk_token="A-b", bos_token=token("the", lstrip=True, __type="AddedToken"))
+    yield "own", {}, folder(plain, "llama", image_token="[x]")
+    yield "own-list", {}, folder(plain, "llama", extra_special_tokens={"image_token": "[x]"})
+    yield "own-saved", {}, folder(plain, "llama", model_specific_special_tokens={"image_token": "[x]"})
+    yield "lists", {}, folder(plain, "llama", extra_special_tokens=["the", "[x]"], additional_special_tokens=["A-b"])
+    yield "map", {}, {**folder(plain, "llama", eos_token="the", additional_special_tokens=["12"]),
+                      "special_tokens_map": {"eos_token": token("[x]", lstrip=True), "extra_special_tokens": ["hello"]}}
+    yield "map-list", {}, {**folder(plain, "llama", eos_token="the"), "special_tokens_map": {"additional_special_tokens": ["[x]"]}}
+    yield "map-not-read", {}, {**folder(plain, "llama", added_tokens_decoder={}), "special_tokens_map": {"eos_token": "[x]"}}
+
+
 def folder_forms(size):
     """(name, files beside tokenizer.json): what transformers makes of a folder's settings; `size` is that of the vocabulary."""
     llama = {"tokenizer_class": "LlamaTokenizer", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "add_bos_token": True, "add_eos_token": False}
@@ -134,6 +180,14 @@ def folder_forms(size):
     yield "named", {"tokenizer_config": {**plain, "additional_special_tokens": ["the", "[y]"]}, "config": network}
     yield "mistral", {"tokenizer_config": {**llama, "legacy": False}, "config": {"model_type": "mistral"}}
     yield "no-begin", {"tokenizer_config": {**plain, "add_bos_token": False}, "config": network}
+
+
+def all_folders(files):
+    """(name, vocabulary, parts, files beside it) of every folder; `files` has the vocabularies by name."""
+    for name, beside in folder_forms(len(files["pieces"]["model"]["vocab"])):
+        yield name, "pieces", {"/model/byte_fallback": True}, beside
+    for name, parts, beside in byte_folder_forms(files["bytes"]["added_tokens"][0]["id"]):
+        yield name, "bytes", parts, beside
 
 
 def vocabularies(texts, size):

@@ -211,14 +211,14 @@ def settled(folder):
 
 def compare_folders(program, place, texts, many):
     """What stands beside a tokenizer.json, or a tokenizer.model alone, beside transformers."""
-    file = tokenizer_forms.with_parts(tokenizer_forms.vocabularies(texts[:20], 700)["pieces"], {"/model/byte_fallback": True})
-    many = many + [b"a [x]  <t> b", b"in  <t>the [y] the[y]", b"</s>the<s> x</s>  <unk>"]
+    files = tokenizer_forms.vocabularies(texts[:20], 700)
+    many = many + [b"a [x]  <t> b", b"in  <t>the [y] the[y]", b"</s>the<s> x</s>  <unk>", b"  [x]  the[x]A-b<|endoftext|>hello 12"]
     good = True
-    for name, beside in tokenizer_forms.folder_forms(len(file["model"]["vocab"])):
+    for name, kind, parts, beside in tokenizer_forms.all_folders(files):
         folder = place / f"folder-{name}"
-        write_folder(folder, file, beside)
+        write_folder(folder, tokenizer_forms.with_parts(files[kind], parts), beside)
         good &= compare(f"folder {name}", program, folder, settled(folder), many)
-        if beside["tokenizer_config"]["tokenizer_class"] != "LlamaTokenizer" or name in ("added", "mistral"):
+        if kind != "pieces" or beside["tokenizer_config"]["tokenizer_class"] != "LlamaTokenizer" or name in ("added", "mistral"):
             continue
         model = place / f"model-{name}"
         write_folder(model, None, beside)
@@ -263,6 +263,17 @@ def whole_texts(file):
     return tokenizer
 
 
+def write_folders(place, files, hard):
+    """folders.json: of each folder its vocabulary, what changes, the files beside it, and the ids of a few lines."""
+    folders = []
+    for name, kind, parts, beside in tokenizer_forms.all_folders(files):
+        with tempfile.TemporaryDirectory() as folder:
+            write_folder(Path(folder), tokenizer_forms.with_parts(files[kind], parts), beside)
+            beside = {name: content for name, content in beside.items() if content is not None}
+            folders.append({"name": name, "vocabulary": kind, "parts": parts, "files": beside, "ids": [settled(folder)(text) for text in hard]})
+    (place / "folders.json").write_text(json.dumps({"folders": folders}, separators=(",", ":")).replace('{"name"', '\n{"name"') + "\n", encoding="utf-8")
+
+
 def write_forms(place, texts):
     """forms.json: three tiny vocabularies, and of each form what changes and the ids of a few lines; folders.json: likewise of settings of folders."""
     files = tokenizer_forms.vocabularies(texts[:20], 290)
@@ -271,13 +282,7 @@ def write_forms(place, texts):
     for name, kind, parts in tokenizer_forms.all_forms(files):
         encode = whole_texts(tokenizer_forms.with_parts(files[kind], parts)).encode
         forms.append({"name": name, "vocabulary": kind, "parts": parts, "ids": [encode(text).ids for text in hard]})
-    folders = []
-    file = tokenizer_forms.with_parts(files["pieces"], {"/model/byte_fallback": True})
-    for name, beside in tokenizer_forms.folder_forms(len(file["model"]["vocab"])):
-        with tempfile.TemporaryDirectory() as folder:
-            write_folder(Path(folder), file, beside)
-            folders.append({"name": name, "files": beside, "ids": [settled(folder)(text) for text in hard]})
-    (place / "folders.json").write_text(json.dumps({"folders": folders}, separators=(",", ":")).replace('{"name"', '\n{"name"') + "\n", encoding="utf-8")
+    write_folders(place, files, hard)
     rows = ",\n".join(json.dumps(form, separators=(",", ":")) for form in forms)
     bases = ",\n".join(f'"{kind}":{json.dumps(file, separators=(",", ":"))}' for kind, file in files.items())
     (place / "forms.json").write_text(f'{{"lines":{json.dumps(hard)},\n"vocabularies":{{\n{bases}}},\n"forms":[\n{rows}]}}\n', encoding="utf-8")

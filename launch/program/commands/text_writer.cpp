@@ -117,7 +117,10 @@ TextWriter::TextWriter(const TrainedRun& run, const UseOptions& options)
     tokenizer_ = open_tokenizer(run.config.data, rounds_.classes());
     said = settle_generation(how_, options.sampling, folder_says(run.config), *tokenizer_);
   });
-  if (run.network->world().rank() == 0 && !said.empty()) fmt::print(stderr, "penstock: {}\n", said);
+  if (run.network->world().rank() != 0) return;
+  const std::string note = tokenizer_->note();
+  if (!said.empty()) fmt::print(stderr, "penstock: {}\n", said);
+  if (!note.empty()) fmt::print(stderr, "penstock: note: {}\n", note);
 }
 
 void TextWriter::end_at(int32_t token) {

@@ -5,6 +5,7 @@
 
 #include "kernels/error.h"
 #include "runtime/comm/agreement.h"
+#include "runtime/data/folder/hub_tokenizer.h"
 #include "runtime/data/text/vocabulary.h"
 #include "runtime/hub/adapters/adapter_weights.h"
 #include "runtime/hub/config_json.h"
@@ -41,6 +42,7 @@ FolderTensors tensors_of(const ModelConfig& model, const ModelMaker& models) {
 void check_vocabulary(const Config& config) {
   const int64_t tokens = known_vocabulary(config.data);
   if (tokens <= config.model.vocabulary) return;
+  if (uses_folder(config.data)) check_rows(config.data.vocabulary, config.model.vocabulary);
   fail_input("the tokenizer has " + std::to_string(tokens) + " tokens, but the network of " +
              config.model.from + " knows " + std::to_string(config.model.vocabulary) +
              ": do they belong together?");

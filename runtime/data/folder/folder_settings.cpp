@@ -1,6 +1,7 @@
 #include "runtime/data/folder/folder_settings.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -43,28 +44,66 @@ std::optional<AddedToken> named_token(const json& token, const std::string& path
   return one;
 }
 
-void take_named(const json& settings, const std::string& path, FolderSettings& read) {
-  const auto take = [&](const json& token) {
-    const std::optional<AddedToken> one = named_token(token, path);
-    if (one) read.named.push_back(*one);
-    return one ? one->content : "";
-  };
-  const auto take_first = [&](const char* key, std::string* of) {
-    const auto found = settings.find(key);
-    if (found == settings.end() || (of != nullptr && !of->empty())) return;
-    const std::string content = take(*found);
-    if (of != nullptr) *of = content;
-  };
-  take_first("bos_token", &read.begin);
-  take_first("eos_token", &read.end);
-  take_first("pad_token", &read.padding);
-  for (const char* key : {"unk_token", "sep_token", "cls_token", "mask_token"}) {
-    take_first(key, nullptr);
+constexpr std::array kNames = {"bos_token", "eos_token", "unk_token", "sep_token",
+                               "pad_token", "cls_token", "mask_token"};
+
+void take_all(const json& tokens, const std::string& path, std::vector<AddedToken>& of) {
+  for (const json& token : tokens) {
+    if (const std::optional<AddedToken> one = named_token(token, path)) of.push_back(*one);
   }
-  for (const char* key : {"additional_special_tokens", "extra_special_tokens"}) {
-    const auto list = settings.find(key);
-    if (list == settings.end() || !list->is_structured()) continue;
-    for (const json& token : *list) (void)take(token);
+}
+
+// Where the text of that token is kept; null for one that nobody asks for.
+std::string* edge_of(FolderSettings& read, std::string_view key) {
+  if (key == "bos_token") return &read.begin;
+  if (key == "eos_token") return &read.end;
+  return key == "pad_token" ? &read.padding : nullptr;
+}
+
+void take_named(const json& settings, FolderSettings& read) {
+  for (const char* name : kNames) {
+    const std::optional<AddedToken> one = named_token(settings.value(name, json()), read.path);
+    if (!one) continue;
+    read.named.push_back(*one);
+    if (std::string* edge = edge_of(read, name)) *edge = one->content;
+  }
+  for (const auto& [key, token] : settings.items()) {
+    const bool own = key.ends_with("_token") && std::ranges::find(kNames, key) == kNames.end();
+    if (own) take_all(json::array({token}), read.path, read.own);
+  }
+  const json extra = settings.value("extra_special_tokens", json());
+  take_all(settings.value("model_specific_special_tokens", json()), read.path, read.own);
+  if (extra.is_object()) take_all(extra, read.path, read.own);
+  if (extra.is_array()) take_all(extra, read.path, read.listed);
+}
+
+// Null says that there is none.
+void take_assumed(const json& settings, FolderSettings& read) {
+  for (const auto& [key, text] : default_tokens(read.opened)) {
+    if (settings.contains(key)) continue;
+    read.assumed.emplace_back(key, AddedToken{.content = text, .special = true});
+    if (std::string* edge = edge_of(read, key)) *edge = text;
+  }
+}
+
+// The older name of the list counts where there is none of the newer one.
+void rename_list(json& settings) {
+  const auto older = settings.find("additional_special_tokens");
+  if (older == settings.end() || settings.contains("extra_special_tokens")) return;
+  settings["extra_special_tokens"] = *older;
+}
+
+// What special_tokens_map.json says comes before what tokenizer_config.json does.
+void take_map(const json& map, json& settings) {
+  for (const auto& [key, value] : map.items()) {
+    json& setting = settings[key];
+    if (key != "extra_special_tokens" || !value.is_array() || !setting.is_array()) {
+      setting = value;
+      continue;
+    }
+    for (const json& token : value) {
+      if (std::ranges::find(setting, token) == setting.end()) setting.push_back(token);
+    }
   }
 }
 
@@ -101,15 +140,14 @@ std::vector<AddedToken> added_in(const json& tokens, const std::string& path) {
 }
 
 // {"<s>": 5, ...}, of older folders: those that have a name are special.
-std::vector<AddedToken> older_added_in(const std::string& path,
-                                       const std::vector<AddedToken>& named) {
+std::vector<AddedToken> older_added_in(const std::string& path, const FolderSettings& settings) {
   std::vector<AddedToken> added;
   const json tokens = read_json_file(path, kMostSettingsBytes, FileOwner::User);
   for (const auto& [content, id] : tokens.items()) {
     if (content.empty() || !id.is_number_unsigned() || id >= kMostTokenIds) {
       fail_data(path + ": " + penstock::quoted(content) + " is no token with its id");
     }
-    const bool special = std::ranges::find(named, content, &AddedToken::content) != named.end();
+    const bool special = names_token(settings, content);
     added.push_back(
         {.id = id.get<int32_t>(), .content = content, .special = special, .normalized = !special});
   }
@@ -130,6 +168,58 @@ std::string template_in(const json& settings) {
   return {};
 }
 
+// An empty object where the folder has no such file.
+json object_in(const std::string& folder, const char* name) {
+  const std::string path = file_in(folder, name);
+  return path.empty() ? json::object() : read_json_file(path, kMostSettingsBytes, FileOwner::User);
+}
+
+bool has_text(const std::string& folder, const char* name, const char* text) {
+  const std::string path = file_in(folder, name);
+  return !path.empty() &&
+         read_text(path, kMostTokenizerBytes, FileOwner::User).find(text) != std::string::npos;
+}
+
+void take_switches(const json& settings, FolderSettings& read) {
+  read.add_begin = switch_in(settings, "add_bos_token");
+  read.add_end = switch_in(settings, "add_eos_token");
+  read.legacy = switch_in(settings, "legacy");
+  read.add_prefix_space = switch_in(settings, "add_prefix_space");
+  read.split_special = switch_in(settings, "split_special_tokens").value_or(false);
+}
+
+// What else changes ids: other files and code.
+void refuse_unsupported(const json& settings, const std::string& model_type,
+                        const FolderSettings& read) {
+  const auto refuse = [&](const char* key, const char* why) {
+    fail_input(read.path + ": \"" + key + "\" " + why);
+  };
+  const json files = settings.value("fast_tokenizer_files", json::array());
+  const bool plain =
+      std::ranges::all_of(files, [](const json& file) { return file == json("tokenizer.json"); });
+  if (!plain) {
+    refuse("fast_tokenizer_files",
+           "names other files for other versions of transformers, which is not supported: keep the "
+           "one you want as tokenizer.json, and take the key out");
+  }
+  if (!settings.value("init_inputs", json::array()).empty()) {
+    refuse("init_inputs", "is not supported: load and save the folder with transformers 5");
+  }
+  const bool maybe_mistral = model_type.empty() || model_type.find("mistral") != std::string::npos;
+  if (maybe_mistral && switch_in(settings, "fix_mistral_regex").value_or(false)) {
+    refuse("fix_mistral_regex",
+           "is not supported: load and save the folder with transformers 5, which writes the other "
+           "expression into tokenizer.json, and take the key out");
+  }
+  const json code = settings.value("auto_map", json());
+  if ((code.is_array() || code.contains("AutoTokenizer")) && !is_known_class(read.kind)) {
+    refuse("auto_map",
+           "says that the tokenizer is a program of the folder's own, which is not run: where "
+           "tokenizer.json does the same, take the key out and write \"tokenizer_class\": "
+           "\"PreTrainedTokenizerFast\"");
+  }
+}
+
 }  // namespace
 
 std::string file_in(const std::string& folder, const std::string& name) {
@@ -138,36 +228,46 @@ std::string file_in(const std::string& folder, const std::string& name) {
   return std::filesystem::is_regular_file(path, ignored) ? path.string() : std::string();
 }
 
+bool names_token(const FolderSettings& settings, const std::string& content) {
+  const auto has = [&](const std::vector<AddedToken>& tokens) {
+    return std::ranges::find(tokens, content, &AddedToken::content) != tokens.end();
+  };
+  return has(settings.named) || has(settings.own) || has(settings.listed) ||
+         std::ranges::any_of(settings.assumed, [&](const auto& assumed) {
+           return assumed.second.content == content;
+         });
+}
+
 FolderSettings read_folder_settings(const std::string& folder) {
   FolderSettings read;
   read.path = (std::filesystem::path(folder) / "tokenizer_config.json").string();
-  bool says_added = false;
-  for (const char* name : {"tokenizer_config.json", "special_tokens_map.json"}) {
-    const std::string path = file_in(folder, name);
-    if (path.empty()) continue;
-    const json settings = read_json_file(path, kMostSettingsBytes, FileOwner::User);
-    take_named(settings, path, read);
-    if (std::string_view(name) != "tokenizer_config.json") continue;
-    read.add_begin = switch_in(settings, "add_bos_token");
-    read.add_end = switch_in(settings, "add_eos_token");
-    read.legacy = switch_in(settings, "legacy");
-    read.add_prefix_space = switch_in(settings, "add_prefix_space");
-    read.kind = text_in(settings, "tokenizer_class");
-    if (read.kind.ends_with("Fast")) read.kind.resize(read.kind.size() - 4);
-    read.chat_template = template_in(settings);
-    if (const auto tokens = settings.find("added_tokens_decoder");
-        tokens != settings.end() && tokens->is_object()) {
-      says_added = true;
-      read.added = added_in(*tokens, path);
-    }
+  json settings = object_in(folder, "tokenizer_config.json");
+  const json network = object_in(folder, "config.json");
+  take_switches(settings, read);
+  read.kind = text_in(settings.contains("tokenizer_class") ? settings : network, "tokenizer_class");
+  if (read.kind.ends_with("Fast")) read.kind.resize(read.kind.size() - 4);
+  refuse_unsupported(settings, text_in(network, "model_type"), read);
+  read.opened = opened_class(
+      read.kind, text_in(network, "model_type"),
+      read.kind == "LlamaTokenizer" && has_text(folder, "tokenizer.json", "\"ByteLevel\""));
+  const auto tokens = settings.find("added_tokens_decoder");
+  read.says_added = tokens != settings.end() && tokens->is_object();
+  if (read.says_added) read.added = added_in(*tokens, read.path);
+  if (settings.value("extra_special_tokens", json()).empty())
+    settings.erase("extra_special_tokens");
+  rename_list(settings);
+  if (!read.says_added) take_map(object_in(folder, "special_tokens_map.json"), settings);
+  rename_list(settings);
+  take_named(settings, read);
+  take_assumed(settings, read);
+  read.added_path = read.path;
+  if (const std::string older = file_in(folder, "added_tokens.json");
+      !read.says_added && !older.empty()) {
+    read.added = older_added_in(older, read);
+    read.added_path = older;
   }
-  const std::string older = file_in(folder, "added_tokens.json");
-  if (!says_added && !older.empty()) read.added = older_added_in(older, read.named);
   std::ranges::sort(read.added, {}, &AddedToken::id);
-  if (const std::string config = file_in(folder, "config.json"); !config.empty()) {
-    read.model_type =
-        text_in(read_json_file(config, kMostSettingsBytes, FileOwner::User), "model_type");
-  }
+  read.chat_template = template_in(settings);
   const std::string chat = file_in(folder, "chat_template.jinja");
   if (!chat.empty()) {
     read.chat_template = read_text(chat, kMostSettingsBytes, FileOwner::User);

@@ -1,21 +1,15 @@
 #include "runtime/data/folder/folder_words.h"
 
 #include <algorithm>
-#include <string_view>
 #include <unordered_map>
+#include <utility>
 
+#include "kernels/error.h"
 #include "runtime/data/words/utf8.h"
+#include "runtime/files/json.h"
 
 namespace penstock {
 namespace {
-
-constexpr const char* kSpacePiece = "\xE2\x96\x81";
-
-bool is_byte_level(const TokenizerJson& file) {
-  return file.model.byte_level || std::ranges::any_of(file.joins, [](const JoinStep& step) {
-           return step.kind == JoinStep::Kind::ByteLevel;
-         });
-}
 
 struct Split {
   int32_t merged;
@@ -35,37 +29,86 @@ void add_splits(const std::string& piece, int32_t id,
   }
 }
 
-int32_t next_id(const TokenizerJson& file) {
-  auto next = static_cast<int32_t>(file.model.vocabulary.size());
-  for (const AddedToken& token : file.added) next = std::max(next, token.id + 1);
-  return next;
+// Adds to the tokens of a file.
+class AddingTokens {
+ public:
+  AddingTokens(TokenizerJson& file, const FolderSettings& settings)
+      : file_(file),
+        settings_(settings),
+        words_(file.model.vocabulary.begin(), file.model.vocabulary.end()),
+        next_(static_cast<int32_t>(file.model.vocabulary.size())) {
+    for (const AddedToken& token : file.added) next_ = std::max(next_, token.id + 1);
+  }
+
+  // One that says its id.
+  void take(const AddedToken& token) {
+    const auto found = find(token.content);
+    const bool is_there = found != file_.added.end();
+    const int32_t id = is_there ? found->id : id_for(token.content);
+    if (id != token.id) {
+      fail_data(settings_.added_path + ": the added token " + penstock::quoted(token.content) +
+                " has the id " + std::to_string(token.id) +
+                ", and by what tokenizer.json has it is " + std::to_string(id) +
+                ": load and save the folder with transformers 5");
+    }
+    if (is_there) {
+      *found = token;
+    } else {
+      add(token);
+    }
+  }
+  // One that the class assumes. False: there is no such token or word.
+  bool take_assumed(const AddedToken& token) {
+    const bool exists = find(token.content) != file_.added.end() || words_.contains(token.content);
+    if (exists) (void)take_named(token);
+    return exists;
+  }
+  // One that has a name. True: it is new, and no word either.
+  bool take_named(AddedToken token) {
+    if (const auto found = find(token.content); found != file_.added.end()) {
+      found->special = true;
+      return false;
+    }
+    token.id = id_for(token.content);
+    const bool is_new = token.id == next_;
+    add(std::move(token));
+    return is_new;
+  }
+
+ private:
+  std::vector<AddedToken>::iterator find(const std::string& content) {
+    return std::ranges::find(file_.added, content, &AddedToken::content);
+  }
+  [[nodiscard]] int32_t id_for(const std::string& content) const {
+    const auto word = words_.find(content);
+    return word == words_.end() ? next_ : word->second;
+  }
+  void add(AddedToken token) {
+    next_ = std::max(next_, token.id + 1);
+    file_.added.push_back(std::move(token));
+  }
+
+  TokenizerJson& file_;
+  const FolderSettings& settings_;
+  std::unordered_map<std::string, int32_t> words_;
+  int32_t next_;
+};
+
+// A class that builds its tokenizer anew takes no added token from tokenizer.json where
+// tokenizer_config.json has a list of them.
+void refuse_missing(const TokenizerJson& file, const FolderSettings& settings) {
+  for (const AddedToken& token : file.added) {
+    const std::string& text = token.content;
+    const bool said =
+        std::ranges::find(settings.added, text, &AddedToken::content) != settings.added.end();
+    if (said || names_token(settings, text)) continue;
+    fail_input(settings.path + ": \"added_tokens_decoder\" lacks the added token " +
+               penstock::quoted(text) + " of tokenizer.json, which transformers 5 then does not " +
+               "have: put it in, or write \"tokenizer_class\": \"PreTrainedTokenizerFast\"");
+  }
 }
 
 }  // namespace
-
-bool is_cut_as_llama(const TokenizerJson& file, const FolderSettings& settings) {
-  return settings.kind == "LlamaTokenizer" && settings.model_type != "mistral" &&
-         file.model.kind == WordModelData::Kind::BytePairs && !is_byte_level(file);
-}
-
-void cut_as_llama(TokenizerJson& file, const FolderSettings& settings) {
-  using Kind = JoinStep::Kind;
-  const bool space = settings.add_prefix_space.value_or(true);
-  const bool everywhere = settings.legacy.value_or(false);
-  file.normal.clear();
-  CutStep cut;
-  cut.space = kSpacePiece;
-  if (space) cut.put = everywhere ? CutStep::Put::Always : CutStep::Put::AtStart;
-  file.cuts = {cut};
-  file.joins = {{.kind = Kind::Replace, .from = kSpacePiece, .to = " "},
-                {.kind = Kind::ByteFallback},
-                {.kind = Kind::Fuse}};
-  if (space) file.joins.push_back({.kind = Kind::Strip, .from = " ", .first = 1});
-  file.model.byte_fallback = true;
-  file.model.fuse_unknown = true;
-  file.model.unknown.reset();
-  file.model.ignore_merges = false;
-}
 
 TokenizerJson byte_pairs_of(const Pieces& pieces, const std::string& path) {
   TokenizerJson file;
@@ -90,33 +133,27 @@ TokenizerJson byte_pairs_of(const Pieces& pieces, const std::string& path) {
   return file;
 }
 
-void take_added_tokens(TokenizerJson& file, const FolderSettings& settings) {
-  const auto added = [&](const std::string& content) {
-    return std::ranges::find(file.added, content, &AddedToken::content);
-  };
-  for (const AddedToken& token : settings.added) {
-    if (const auto found = added(token.content); found != file.added.end()) {
-      const int32_t id = found->id;
-      *found = token;
-      found->id = id;
-    } else {
-      file.added.push_back(token);
-    }
+std::string take_added_tokens(TokenizerJson& file, const FolderSettings& settings) {
+  const bool as_written =
+      settings.opened == FolderClass::AsWritten || settings.opened == FolderClass::Other;
+  if (settings.says_added && !as_written) refuse_missing(file, settings);
+  AddingTokens adding(file, settings);
+  for (const AddedToken& token : settings.added) adding.take(token);
+  for (const AddedToken& token : settings.named) (void)adding.take_named(token);
+  int new_ones = 0;  // their order in the file, which JSON does not keep, says which id is whose
+  for (const AddedToken& token : settings.own) new_ones += adding.take_named(token) ? 1 : 0;
+  if (new_ones > 1) {
+    fail_input(settings.path + ": several tokens with names of their own, " +
+               penstock::quoted(settings.own.front().content) +
+               " is one, are in no vocabulary: give their ids in \"added_tokens_decoder\"");
   }
-  std::unordered_map<std::string_view, int32_t> words(file.model.vocabulary.begin(),
-                                                      file.model.vocabulary.end());
-  for (AddedToken token : settings.named) {
-    if (const auto found = added(token.content); found != file.added.end()) {
-      found->special = true;
-      continue;
-    }
-    const auto word = words.find(token.content);
-    const bool edge = token.content == settings.begin || token.content == settings.end ||
-                      token.content == settings.padding;
-    if (word == words.end() && edge) continue;  // who asks for its id says that there is none
-    token.id = word == words.end() ? next_id(file) : word->second;
-    file.added.push_back(std::move(token));
+  for (const AddedToken& token : settings.listed) (void)adding.take_named(token);
+  std::string left_out;
+  for (const auto& [key, token] : settings.assumed) {
+    if (adding.take_assumed(token)) continue;
+    left_out += (left_out.empty() ? "" : ", ") + key + " " + penstock::quoted(token.content);
   }
+  return left_out;
 }
 
 }  // namespace penstock

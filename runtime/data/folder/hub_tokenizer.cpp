@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/error.h"
+#include "runtime/data/folder/folder_class.h"
 #include "runtime/data/folder/folder_settings.h"
 #include "runtime/data/folder/folder_words.h"
 #include "runtime/data/text/pieces.h"
@@ -15,19 +16,11 @@
 namespace penstock {
 namespace {
 
-// The id of a token that the folder names; -1 where it names none.
-template <class Vocabulary>
-int32_t named_id(const Vocabulary& vocabulary, const std::string& token, const std::string& where) {
-  if (token.empty()) return -1;
-  if (const std::optional<int32_t> id = vocabulary.find(token)) return *id;
-  fail_data(where + ": the vocabulary has no token " + penstock::quoted(token));
-}
-
-template <class Vocabulary>
-SpecialIds special_ids(const Vocabulary& vocabulary, const FolderSettings& settings) {
-  return {.begin = named_id(vocabulary, settings.begin, settings.path),
-          .end = named_id(vocabulary, settings.end, settings.path),
-          .padding = named_id(vocabulary, settings.padding, settings.path)};
+// All tokens that a folder names are added to its words; one that its class assumes need not be.
+SpecialIds special_ids(const WordTokenizer& words, const FolderSettings& settings) {
+  return {.begin = words.find(settings.begin).value_or(-1),
+          .end = words.find(settings.end).value_or(-1),
+          .padding = words.find(settings.padding).value_or(-1)};
 }
 
 int32_t start_of(const SpecialIds& special) {
@@ -37,8 +30,8 @@ int32_t start_of(const SpecialIds& special) {
 
 class FolderOfWords final : public Tokenizer {
  public:
-  FolderOfWords(TokenizerJson file, const FolderSettings& settings)
-      : words_(std::move(file)), special_(special_ids(words_, settings)) {}
+  FolderOfWords(TokenizerJson file, const FolderSettings& settings, std::string note)
+      : words_(std::move(file)), special_(special_ids(words_, settings)), note_(std::move(note)) {}
   [[nodiscard]] int64_t size() const override { return words_.size(); }
   [[nodiscard]] std::vector<int32_t> encode(std::string_view text) const override {
     return words_.encode(text);
@@ -58,11 +51,30 @@ class FolderOfWords final : public Tokenizer {
   }
   [[nodiscard]] int32_t start() const override { return start_of(special_); }
   [[nodiscard]] SpecialIds special() const override { return special_; }
+  [[nodiscard]] std::string note() const override { return note_; }
 
  private:
   WordTokenizer words_;
   SpecialIds special_;
+  std::string note_;
 };
+
+std::unique_ptr<Tokenizer> folder_of_words(TokenizerJson file, const FolderSettings& settings,
+                                           std::string note) {
+  const auto add = [&](const std::string& more) { note += (note.empty() ? "" : "; ") + more; };
+  if (const std::string missing = take_added_tokens(file, settings); !missing.empty()) {
+    add(settings.path + " does not name " + missing +
+        ": transformers 5 adds that to the vocabulary for the folder's class, and here it is not "
+        "added; name the token that you mean, or null");
+  }
+  file.split_special = settings.split_special;
+  if (settings.split_special) {
+    add(settings.path +
+        " has \"split_special_tokens\": true, so special tokens in texts, and those that a chat "
+        "template writes, are cut like all other text");
+  }
+  return std::make_unique<FolderOfWords>(std::move(file), settings, std::move(note));
+}
 
 // A model of the class LlamaTokenizer without a tokenizer.json. It begins with <s> unless the
 // folder says otherwise; where there is a tokenizer.json that alone says what is put around a text.
@@ -72,11 +84,10 @@ std::unique_ptr<Tokenizer> llama_pieces(const std::string& model, FolderSettings
   if (settings.end.empty()) settings.end = "</s>";
   TokenizerJson file = byte_pairs_of(pieces, model);
   cut_as_llama(file, settings);
-  take_added_tokens(file, settings);
   const std::optional<int32_t> begin = pieces.find(settings.begin), end = pieces.find(settings.end);
   if (begin && settings.add_begin.value_or(true)) file.begin = {*begin};
   if (end && settings.add_end.value_or(false)) file.end = {*end};
-  return std::make_unique<FolderOfWords>(std::move(file), settings);
+  return folder_of_words(std::move(file), settings, "");
 }
 
 // Pieces, and the tokens that the folder adds to them or finds in texts: <s> and its like.
@@ -95,7 +106,9 @@ class FolderOfPieces final : public Tokenizer {
       ids_.emplace(token.content, token.id);
       texts_.emplace(token.id, token);
     }
-    special_ = special_ids(*this, settings_);
+    special_ = {.begin = named_id(settings_.begin),
+                .end = named_id(settings_.end),
+                .padding = named_id(settings_.padding)};
     if (special_.begin < 0) special_.begin = pieces_.find("<s>").value_or(-1);
     if (special_.end < 0) special_.end = pieces_.end();
     added_.emplace(settings_.added, file);
@@ -135,6 +148,14 @@ class FolderOfPieces final : public Tokenizer {
   [[nodiscard]] SpecialIds special() const override { return special_; }
 
  private:
+  // The id of a token that the folder names; -1 where it names none.
+  [[nodiscard]] int32_t named_id(const std::string& token) const {
+    if (token.empty()) return -1;
+    if (const std::optional<int32_t> id = find(token)) return *id;
+    fail_data(settings_.path + ": the vocabulary has no token " + penstock::quoted(token) +
+              ": name one that it has, or save the folder with transformers, which writes "
+              "tokenizer.json");
+  }
   [[nodiscard]] std::string decoded(std::span<const int32_t> ids, bool hide) const {
     std::string text;
     size_t done = 0;
@@ -184,9 +205,8 @@ std::unique_ptr<Tokenizer> open_hub_tokenizer(const std::string& folder) {
   FolderSettings settings = read_folder_settings(folder);
   if (file.ends_with(".json")) {
     TokenizerJson words = read_tokenizer_json(file);
-    if (is_cut_as_llama(words, settings)) cut_as_llama(words, settings);
-    take_added_tokens(words, settings);
-    return std::make_unique<FolderOfWords>(std::move(words), settings);
+    std::string note = cut_as_class(words, settings);
+    return folder_of_words(std::move(words), settings, std::move(note));
   }
   if (settings.kind == "LlamaTokenizer") return llama_pieces(file, std::move(settings));
   if (settings.legacy == false) {
@@ -194,7 +214,26 @@ std::unique_ptr<Tokenizer> open_hub_tokenizer(const std::string& folder) {
                ": \"legacy\" is false, which of a tokenizer.model alone is supported for the class "
                "LlamaTokenizer: save it with transformers, which writes tokenizer.json");
   }
+  if (settings.split_special) {
+    fail_input(
+        settings.path +
+        ": \"split_special_tokens\" is true, which of a tokenizer.model alone is not supported: "
+        "save it with transformers, which writes tokenizer.json");
+  }
   return std::make_unique<FolderOfPieces>(file, std::move(settings));
+}
+
+void check_rows(const std::string& folder, int64_t rows) {
+  const std::unique_ptr<Tokenizer> tokenizer = open_hub_tokenizer(folder);
+  if (tokenizer->size() <= rows) return;
+  const auto first = static_cast<int32_t>(rows);
+  fail_input("the tokenizer of " + folder + " has " + std::to_string(tokenizer->size()) +
+             " tokens, and the network is made for model.vocabulary = " + std::to_string(rows) +
+             ": its embedding has no row for " + penstock::quoted(tokenizer->decode({&first, 1})) +
+             ", id " + std::to_string(rows) +
+             ". Give the folder that belongs to the network; if this one does, take out of it what "
+             "adds the token (eos_token, pad_token and the like in tokenizer_config.json and "
+             "special_tokens_map.json, or added_tokens.json), or name one that the vocabulary has");
 }
 
 }  // namespace penstock

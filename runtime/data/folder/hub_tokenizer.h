@@ -3,6 +3,7 @@
 // beside it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +15,10 @@ namespace penstock {
 // Throws Error(Input) where the folder has neither file, or needs what is not supported;
 // Error(Data) where a file is damaged; Error(Resource) where this build lacks a part.
 [[nodiscard]] std::unique_ptr<Tokenizer> open_hub_tokenizer(const std::string& folder);
+
+// Throws Error(Input) where the folder has more tokens than a network has rows in its embedding: it
+// names the first one without, and what to do.
+void check_rows(const std::string& folder, int64_t rows);
 
 // The file that the ids depend on. Throws Error(Input) where there is none.
 [[nodiscard]] std::string hub_tokenizer_file(const std::string& folder);

@@ -33,6 +33,7 @@ class Opener {
             "data.vocabulary");
       }
       tokenizer_ = open_hub_tokenizer(config.vocabulary);
+      note_ = tokenizer_->note();
       vocabulary_ = tokenizer_->size();
     } else if (config.kind == "text") {
       vocabulary_ = kByteVocabulary;
@@ -61,12 +62,16 @@ class Opener {
   std::shared_ptr<const TokenSource> open_in_pieces(const std::string& path) {
     TextInPieces text = tokenizer_ ? text_by_tokenizer(path, config_, *tokenizer_)
                                    : text_in_pieces(path, config_, *pieces_, TextForm::Row);
-    if (note_.empty()) note_ = text.note;
+    if (!text.note.empty() && !kept_note_) {
+      note_ += (note_.empty() ? "" : "; ") + text.note;
+      kept_note_ = true;
+    }
     return text.tokens;
   }
 
   const DataConfig& config_;
   std::string note_;
+  bool kept_note_ = false;  // it says that the pieces of a text cannot be kept
   std::unique_ptr<Pieces> pieces_;
   std::unique_ptr<Tokenizer> tokenizer_;  // of a folder
   int64_t vocabulary_ = 0;

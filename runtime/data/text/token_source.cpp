@@ -15,6 +15,7 @@
 #include "runtime/data/tokens/megatron_tokens.h"
 #include "runtime/files/input_file.h"
 #include "runtime/files/json.h"
+#include "runtime/files/stand_in.h"
 
 namespace penstock {
 namespace {
@@ -45,11 +46,12 @@ std::string npy_value(const std::string& header, const std::string& key, char en
   return last == std::string::npos ? "" : header.substr(first, last - first + 1);
 }
 
-size_t npy_width(const std::string& type) {
-  if (type == "'|u1'") return 1;
-  if (type == "'<u2'") return 2;
-  if (type == "'<u4'" || type == "'<i4'") return 4;
-  return 0;
+// Of width 0: none of ours.
+NumberType npy_numbers(const std::string& type) {
+  if (type == "'|u1'") return {1};
+  if (type == "'<u2'") return {2};
+  if (type == "'<u4'") return {4};
+  return {type == "'<i4'" ? 4U : 0U, true};
 }
 
 // As numpy calls it: "<i8" is int64.
@@ -88,16 +90,18 @@ std::shared_ptr<const TokenSource> open_npy(std::shared_ptr<const InputFile> fil
   std::string header(static_cast<size_t>(header_bytes), '\0');
   file->read(fixed, {reinterpret_cast<uint8_t*>(header.data()), header.size()});
   const std::string type = npy_value(header, "descr", '\'');
-  const size_t width = npy_width(type);
-  if (width == 0) {
+  const NumberType numbers = npy_numbers(type);
+  if (numbers.width == 0) {
     no_token_file(path, fixed,
                   "its numbers are " + npy_type(type) +
                       "; numpy.save(path, tokens.astype(numpy.uint32)) writes it anew");
   }
   const std::optional<int64_t> size = npy_length(npy_value(header, "shape", ')'));
   if (!size) no_token_file(path, fixed, "it has not one axis");
-  check_room(*file, fixed + header_bytes, static_cast<uint64_t>(*size), width, Room::AtLeast);
-  return std::make_shared<FileTokens>(std::move(file), fixed + header_bytes, *size, width, "token");
+  check_room(*file, fixed + header_bytes, static_cast<uint64_t>(*size), numbers.width,
+             Room::AtLeast);
+  return std::make_shared<FileTokens>(std::move(file), fixed + header_bytes, *size, numbers,
+                                      "token");
 }
 
 TokenFile open_plain(std::shared_ptr<const InputFile> file) {
@@ -117,7 +121,7 @@ TokenFile open_plain(std::shared_ptr<const InputFile> file) {
   check_room(*file, kHeader, size, width, Room::AtLeast);
   TokenFile opened;
   opened.tokens = std::make_shared<FileTokens>(std::move(file), kHeader, static_cast<int64_t>(size),
-                                               width, "token");
+                                               NumberType{width}, "token");
   opened.vocabulary = static_cast<int64_t>(vocabulary);
   return opened;
 }
@@ -143,7 +147,7 @@ std::shared_ptr<const TokenSource> open_bytes(const std::string& path, int64_t u
   if (!is_compressed(path)) {
     auto file = std::make_shared<const InputFile>(path);
     const int64_t size = file->size_bytes();
-    return std::make_shared<FileTokens>(std::move(file), 0, size, 1, "byte");
+    return std::make_shared<FileTokens>(std::move(file), 0, size, NumberType{1}, "byte");
   }
   return tokens_in_memory(path, PackedTokens(read_whole_file(path, unpack_limit)), "byte");
 }
@@ -155,6 +159,7 @@ std::shared_ptr<const TokenSource> tokens_in_memory(const std::string& path, Pac
 
 TokenFile open_token_file(const std::string& path) {
   auto file = std::make_shared<const InputFile>(path);
+  refuse_stand_in(file->beginning(), path);
   std::array<uint8_t, 8> first{};
   if (file->size_bytes() < 8) no_token_file(path, file->size_bytes(), "it is cut off");
   file->read(0, first);

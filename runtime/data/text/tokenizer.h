@@ -28,6 +28,8 @@ class Tokenizer {
   // What a text begins after: the end of a line, or what comes closest.
   [[nodiscard]] virtual int32_t start() const = 0;
   [[nodiscard]] virtual SpecialIds special() const { return {}; }
+  // What a user may want to know of it, in one line; empty: nothing.
+  [[nodiscard]] virtual std::string note() const { return {}; }
   // A text from its beginning to its end, with what the vocabulary's maker puts around it.
   [[nodiscard]] virtual std::vector<int32_t> encode_whole(std::string_view text) const {
     return encode(text);

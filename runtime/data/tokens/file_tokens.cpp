@@ -9,22 +9,22 @@
 namespace penstock {
 
 FileTokens::FileTokens(std::shared_ptr<const InputFile> file, int64_t offset, int64_t size,
-                       size_t width, std::string unit, std::string text)
+                       NumberType type, std::string unit, std::string text)
     : file_(std::move(file)),
       offset_(offset),
       size_(size),
-      width_(width),
+      type_(type),
       unit_(std::move(unit)),
       text_(std::move(text)) {}
 
 void FileTokens::read(int64_t first, std::span<int32_t> out) const {
   std::array<uint8_t, 4096> buffer;
+  const size_t width = type_.width;
   while (!out.empty()) {
-    const size_t n = std::min(out.size(), buffer.size() / width_);
-    file_->read(offset_ + first * static_cast<int64_t>(width_),
-                std::span(buffer).first(n * width_));
+    const size_t n = std::min(out.size(), buffer.size() / width);
+    file_->read(offset_ + first * static_cast<int64_t>(width), std::span(buffer).first(n * width));
     for (size_t i = 0; i < n; ++i) {
-      out[i] = token(buffer.data() + i * width_, first + static_cast<int64_t>(i));
+      out[i] = token(buffer.data() + i * width, first + static_cast<int64_t>(i));
     }
     out = out.subspan(n);
     first += static_cast<int64_t>(n);
@@ -33,14 +33,21 @@ void FileTokens::read(int64_t first, std::span<int32_t> out) const {
 
 int32_t FileTokens::token(const uint8_t* bytes, int64_t index) const {
   uint32_t value = 0;
-  for (size_t i = 0; i < width_; ++i) value |= uint32_t{bytes[i]} << (8 * i);
-  if (value > INT32_MAX) {
-    fail_data(file_->path() + ", byte " +
-              std::to_string(offset_ + index * static_cast<int64_t>(width_)) +
-              ": it holds the token " + std::to_string(value) +
-              ", which no vocabulary has: is it of another type than its header says?");
-  }
+  for (size_t i = 0; i < type_.width; ++i) value |= uint32_t{bytes[i]} << (8 * i);
+  if (value > INT32_MAX) no_id(value, index);
   return static_cast<int32_t>(value);
+}
+
+void FileTokens::no_id(uint32_t value, int64_t index) const {
+  const std::string as_signed = std::to_string(static_cast<int32_t>(value));
+  const std::string stands =
+      type_.is_signed ? as_signed : std::to_string(value) + " (as int32 it is " + as_signed + ")";
+  fail_data(file_->path() + ", byte " +
+            std::to_string(offset_ + index * static_cast<int64_t>(type_.width)) + ": token " +
+            std::to_string(index) + ", counted from 0, is " + stands +
+            ", which no vocabulary has: leave out of data.kind = \"tokens\" what is padding or a "
+            "label to be ignored (-100, -1), or see whether it is of another type than its header "
+            "says");
 }
 
 void no_token_file(const std::string& path, int64_t byte, const std::string& why) {

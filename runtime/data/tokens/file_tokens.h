@@ -15,11 +15,17 @@
 
 namespace penstock {
 
+// Of each number of a file.
+struct NumberType {
+  size_t width = 4;  // in bytes: 1, 2 or 4
+  bool is_signed = false;
+};
+
 class FileTokens final : public TokenSource {
  public:
-  // `size` little-endian numbers of `width` bytes (1, 2 or 4) from byte `offset` on, which are
-  // there. `text`: what they were made of, named in messages instead of the file; may be empty.
-  FileTokens(std::shared_ptr<const InputFile> file, int64_t offset, int64_t size, size_t width,
+  // `size` little-endian numbers from byte `offset` on, which are there. `text`: what they were
+  // made of, named in messages instead of the file; may be empty.
+  FileTokens(std::shared_ptr<const InputFile> file, int64_t offset, int64_t size, NumberType type,
              std::string unit, std::string text = {});
 
   [[nodiscard]] const std::string& path() const override {
@@ -27,15 +33,17 @@ class FileTokens final : public TokenSource {
   }
   [[nodiscard]] int64_t size() const override { return size_; }
   [[nodiscard]] std::string unit() const override { return unit_; }
-  // Through a small buffer, so that reading allocates nothing.
+  // Through a small buffer, so that reading allocates nothing. Throws Error(Data) naming file, byte
+  // and number for what is no id.
   void read(int64_t first, std::span<int32_t> out) const override;
 
  private:
   [[nodiscard]] int32_t token(const uint8_t* bytes, int64_t index) const;
+  [[noreturn]] void no_id(uint32_t value, int64_t index) const;
 
   std::shared_ptr<const InputFile> file_;
   int64_t offset_, size_;
-  size_t width_;
+  NumberType type_;
   std::string unit_, text_;
 };
 

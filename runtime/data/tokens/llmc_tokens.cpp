@@ -45,7 +45,7 @@ std::shared_ptr<const TokenSource> open_llmc(std::shared_ptr<const InputFile> fi
   const uint64_t size = unsigned_of(bytes.subspan(8, 4));
   check_room(*file, kLlmcHeader, size, kind->width, Room::Exactly);
   return std::make_shared<FileTokens>(std::move(file), kLlmcHeader, static_cast<int64_t>(size),
-                                      kind->width, "token");
+                                      NumberType{kind->width}, "token");
 }
 
 }  // namespace penstock

@@ -16,10 +16,10 @@ namespace {
 constexpr std::string_view kMegatronMagic("MMIDIDX\0\0", 9);
 constexpr int64_t kMegatronHeader = 9 + 8 + 1 + 8 + 8;
 
-// Bytes of a token, by Megatron's code of its type; 0: none of ours.
-size_t megatron_width(uint8_t code) {
+// By Megatron's code of a type; of width 0: none of ours.
+NumberType megatron_numbers(uint8_t code) {
   constexpr uint8_t kU8 = 1, kI32 = 4, kU16 = 8;
-  return code == kU8 ? 1 : code == kU16 ? 2 : code == kI32 ? 4 : 0;
+  return {code == kU8 ? 1U : code == kU16 ? 2U : code == kI32 ? 4U : 0U, code == kI32};
 }
 
 // What Megatron calls it.
@@ -31,7 +31,7 @@ std::string megatron_type(uint8_t code) {
 }
 
 struct MegatronIndex {
-  size_t width = 0;
+  NumberType numbers = {};
   int64_t sequences = 0;
   [[nodiscard]] int64_t lengths() const { return kMegatronHeader; }
   [[nodiscard]] int64_t places() const { return lengths() + 4 * sequences; }
@@ -49,8 +49,8 @@ MegatronIndex read_header(const InputFile& file) {
   }
   if (unsigned_of(bytes.subspan(9, 8)) != 1) no_token_file(path, 9, "its version is not known");
   MegatronIndex index;
-  index.width = megatron_width(header[17]);
-  if (index.width == 0) {
+  index.numbers = megatron_numbers(header[17]);
+  if (index.numbers.width == 0) {
     no_token_file(path, 17, "its tokens are " + megatron_type(header[17]));
   }
   const uint64_t sequences = unsigned_of(bytes.subspan(18, 8));
@@ -85,7 +85,7 @@ uint64_t total_tokens(const InputFile& file, const MegatronIndex& index) {
       if (length > INT32_MAX) {
         no_token_file(file.path(), index.lengths() + 4 * at, "a sequence has a negative length");
       }
-      if (unsigned_of(std::span(places).subspan(8 * i, 8)) != tokens * index.width) {
+      if (unsigned_of(std::span(places).subspan(8 * i, 8)) != tokens * index.numbers.width) {
         no_token_file(file.path(), index.places() + 8 * at,
                       "a sequence does not begin where the one before it ends");
       }
@@ -114,9 +114,9 @@ std::shared_ptr<const TokenSource> open_megatron(const std::string& index,
   const MegatronIndex header = read_header(file);
   const uint64_t tokens = total_tokens(file, header);
   auto bytes = std::make_shared<const InputFile>(data);
-  check_room(*bytes, 0, tokens, header.width, Room::Exactly);
+  check_room(*bytes, 0, tokens, header.numbers.width, Room::Exactly);
   return std::make_shared<FileTokens>(std::move(bytes), 0, static_cast<int64_t>(tokens),
-                                      header.width, "token");
+                                      header.numbers, "token");
 }
 
 }  // namespace penstock

@@ -156,7 +156,7 @@ std::optional<TextInPieces> read_kept(const std::string& file_path, const std::s
   if (!std::ranges::is_sorted(text.starts)) return std::nullopt;
   if (!text.starts.empty() && text.starts.back() != header[2]) return std::nullopt;
   text.tokens = std::make_shared<FileTokens>(file, kTokensBegin, static_cast<int64_t>(header[2]),
-                                             width, "piece", text_path);
+                                             NumberType{width}, "piece", text_path);
   return text;
 }
 

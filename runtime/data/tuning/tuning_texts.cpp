@@ -170,7 +170,8 @@ TuningTexts TuningFolder::texts(const std::string& path, int64_t context) const 
   TextInPieces kept = samples_by_tokenizer(path, config_, *tokenizer_, cut);
   TuningTexts texts;
   texts.tokens = std::move(kept.tokens);
-  texts.note = std::move(kept.note);
+  texts.note = tokenizer_->note();
+  if (!kept.note.empty()) texts.note += (texts.note.empty() ? "" : "; ") + kept.note;
   for (size_t i = 0; i + 1 < kept.starts.size(); ++i) {
     if (kept.starts[i] == kept.starts[i + 1]) continue;  // of no file of ours
     take_kept(kept.starts[i], kept.starts[i + 1], context, config_.too_long == "leave-out", texts);

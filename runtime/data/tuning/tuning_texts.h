@@ -41,8 +41,9 @@ struct TuningTexts {
   int64_t parts = 0;      // with a content that is a list of one text
   int64_t shared_gpt = 0, alpaca = 0, responses = 0;  // in forms of others
   bool array = false;                                 // the file is a JSON array
-  bool no_end = false;    // texts and completions end with no token, for none is known
-  std::string note = {};  // where they should be kept and cannot be; else empty
+  bool no_end = false;  // texts and completions end with no token, for none is known
+  // Of the tokenizer, and where they should be kept and cannot be; may be empty.
+  std::string note = {};
 
   [[nodiscard]] int64_t size() const { return static_cast<int64_t>(lengths.size()); }
 };

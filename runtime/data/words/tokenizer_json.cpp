@@ -13,7 +13,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int64_t kMostTokenizerBytes = int64_t{128} << 20;
 constexpr int64_t kMostTokenizerValues = 8'000'000;  // a quarter of a million merges are one
 
 class TokenizerReader {

@@ -19,6 +19,7 @@
 namespace penstock {
 
 inline constexpr int64_t kMostTokenIds = int64_t{1} << 24;
+inline constexpr int64_t kMostTokenizerBytes = int64_t{128} << 20;  // of a tokenizer.json
 
 // A text that is looked for before anything else is done, and becomes one id.
 struct AddedToken {
@@ -55,6 +56,7 @@ struct TokenizerJson {
   WordModelData model;
   std::vector<int32_t> begin, end;  // that a whole text is put between
   std::vector<JoinStep> joins;
+  bool split_special = false;  // special tokens are not looked for in a text
 };
 
 // Whether the file normalises by the rules of a SentencePiece model, compiled: who has the model

@@ -73,6 +73,7 @@ void WordTokenizer::take_added(TokenizerJson& file) {
     if (token.id >= size()) texts_.resize(static_cast<size_t>(token.id) + 1);
     texts_[static_cast<size_t>(token.id)] = {{token.content, true}, token.special};
     ids_.emplace(token.content, token.id);
+    if (token.special && file.split_special) continue;
     if (token.normalized) {
       std::string storage;
       bool ignored = true;

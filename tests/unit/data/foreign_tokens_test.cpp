@@ -102,6 +102,12 @@ TEST_F(ForeignTokens, OfMegatronAreReadByAnyNameOfThePair) {
   EXPECT_THAT(all_of("pair"), ElementsAre(1, 2, 3, 70000, 5, 6));
 }
 
+TEST_F(ForeignTokens, OfMegatronTellNegativeNumbersAsTheyAre) {
+  write_pair({.type = 4, .places = {0, 12, 16}}, bytes_of_all<int32_t>({1, 2, 3, -1, 5, 6}));
+  expect_error(ErrorKind::Data, {folder_ / "pair.bin", "byte 12: token 3", "is -1, which"},
+               [&] { (void)all_of("pair"); });
+}
+
 // As many sequences as are read at once, and some more.
 TEST_F(ForeignTokens, OfMegatronMayHaveManySequences) {
   Index index{.type = 1, .lengths = {}, .places = {}, .documents = {0}};

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "fixtures.h"
+#include "runtime/data/folder/hub_tokenizer.h"
 #include "runtime/data/images/archive.h"
 #include "runtime/data/images/images.h"
 #include "runtime/data/images/jpeg.h"
@@ -117,6 +118,39 @@ TEST_F(HostileFiles, LinesHaveAnEnd) {
   EXPECT_NO_THROW(read());
   test::write_file(path_, "one\n" + std::string(kLongestLine + 1, 'x') + "\nthree");
   expect_error(ErrorKind::Data, {path_ + ", line 2 is longer"}, read);
+}
+
+// A pointer of git-lfs was trained on as a text of three lines; a page was "no token file".
+TEST_F(HostileFiles, StandInsOfADownloadAreCalledWhatTheyAre) {
+  const std::string pointer =
+      "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
+  const std::string page = "<!DOCTYPE html>\n<html><body>Sign in</body></html>\n";
+  const auto use = [&](const std::string& kind, const std::string& name) {
+    SampleShape shape;
+    shape.context = 4;
+    (void)open_datasets({.kind = kind, .train = folder_ / name}, shape, 1);
+  };
+  for (const auto& [kind, name] :
+       std::vector<std::pair<std::string, std::string>>{{"text", "corpus.txt"},
+                                                        {"text", "corpus.txt.gz"},
+                                                        {"tokens", "train.npy"},
+                                                        {"tokens", "train.bin"},
+                                                        {"tokens", "train.idx"}}) {
+    const auto opens = [&, of = kind, path = name] { use(of, path); };
+    test::write_file(folder_ / name, pointer);
+    expect_error(ErrorKind::Data, {name + " is a pointer of git-lfs", "git lfs pull"}, opens);
+    if (kind == "text") continue;  // a page is a text
+    test::write_file(folder_ / name, page);
+    expect_error(ErrorKind::Data, {name + " is a web page"}, opens);
+  }
+  for (const std::string name : {"tokenizer.json", "tokenizer.model"}) {
+    const TemporaryFolder model;
+    const auto opens = [&] { (void)open_hub_tokenizer(model / ""); };
+    test::write_file(model / name, pointer);
+    expect_error(ErrorKind::Data, {name + " is a pointer of git-lfs"}, opens);
+    test::write_file(model / name, page);
+    expect_error(ErrorKind::Data, {name + " is a web page"}, opens);
+  }
 }
 
 TEST_F(HostileFiles, PipesAreRefusedAndNotWaitedFor) {

@@ -135,8 +135,17 @@ TEST_F(TokenFiles, OfAnotherFormAreRefused) {
     const std::string& bytes = contents;  // Clang 14 captures no structured binding
     expect_error(ErrorKind::Data, {path_ + ", byte ", why}, [&] { (void)open(bytes); });
   }
-  expect_error(ErrorKind::Data, {"4294967295"},
-               [&] { (void)all_of(*open(npy("<i4", "(1,)", numbers({UINT32_MAX}, 4))).tokens); });
+}
+
+// -100 marks in other programs what is not to be learnt.
+TEST_F(TokenFiles, WithNumbersThatAreNoIdsAreRefusedWithWhatStandsInThem) {
+  const std::string data = numbers({7, 8, UINT32_MAX - 99}, 4);
+  const auto refused = [&](const std::string& contents, const std::string& number) {
+    expect_error(ErrorKind::Data, {path_, "byte 136: token 2, counted from 0, is " + number},
+                 [&] { (void)all_of(*open(contents).tokens); });
+  };
+  refused(npy("<i4", "(3,)", data), "-100, which no vocabulary has");
+  refused(npy("<u4", "(3,)", data), "4294967196 (as int32 it is -100), which no vocabulary has");
 }
 
 TEST_F(TokenFiles, MakeALanguageModelsData) {

@@ -19,6 +19,7 @@ namespace penstock {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::HasSubstr;
 
 class Files : public testing::Test {
@@ -60,6 +61,19 @@ TEST_F(Files, OfAUserMayBeLinksAndOfARunMayNot) {
     EXPECT_THAT(refused(kind, read(at("."))), HasSubstr("not a regular file"));
     EXPECT_THAT(refused(kind, read(file)), HasSubstr("has 4 bytes, more than the 3"));
   }
+}
+
+// Whatever a user names; a text that is longer than any pointer may begin like one, and a run's own
+// files have come from nowhere.
+TEST_F(Files, OfAUserAreNoPointersOfGitLfs) {
+  const std::string pointer =
+      "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
+  const std::string file = made("corpus.txt", pointer);
+  EXPECT_THAT(refused(ErrorKind::Data, [&] { (void)InputFile(file); }),
+              AllOf(HasSubstr(file + " is a pointer of git-lfs"), HasSubstr("git lfs pull")));
+  EXPECT_EQ(read_text(file, 1 << 20, FileOwner::Run), pointer);
+  const std::string text = pointer + std::string(1024, '.');
+  EXPECT_EQ(text_of(made("long.txt", text)), text);
 }
 
 TEST_F(Files, AreReplacedWholeOrNotAtAll) {

@@ -260,6 +260,14 @@ TEST_F(Tuning, LongSamplesAreCutOrLeftOutAndCounted) {
 }
 
 // A text of any length becomes the same tokens as at once, by parts and from the cache.
+TEST_F(Tuning, LinesThatADownloadLeftOutAreCalledThat) {
+  expect_error(ErrorKind::Data, {"train.jsonl is a pointer of git-lfs"}, [&] {
+    (void)open("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 1\n", 12);
+  });
+  expect_error(ErrorKind::Data, {"train.jsonl, line 1 is a web page"},
+               [&] { (void)open("<!DOCTYPE html>\n<html></html>\n", 12); });
+}
+
 TEST_F(Tuning, TextsHaveTheTokensOfTheWhole) {
   // GPT-2's expression tells blanks at the end of a text from those before a line, and here a token
   // of both a blank and a newline tells, too.
