@@ -34,11 +34,18 @@ std::optional<Number> number_in(std::string_view text) {
   return number;
 }
 
+// Without the blanks around it: those inside are its own ("golden retriever").
+std::string without_padding(const std::string& text) {
+  const size_t first = text.find_first_not_of(' ');
+  if (first == std::string::npos) return {};
+  return text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
 std::vector<std::string> split_at_commas(const std::string& text) {
   std::vector<std::string> parts;
-  std::istringstream stream(text);
+  std::istringstream stream(without_padding(text));
   for (std::string part; std::getline(stream, part, ',');) {
-    parts.push_back(part);
+    parts.push_back(without_padding(part));
   }
   return parts;
 }
@@ -72,7 +79,6 @@ std::optional<OptionValue> read_value(std::string text, const Option& option) {
   if (text.size() >= 2 && text.front() == '[' && text.back() == ']') {
     text = text.substr(1, text.size() - 2);
   }
-  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
   if (std::holds_alternative<std::vector<int64_t>>(type)) return list_in<int64_t>(text);
   if (std::holds_alternative<std::vector<double>>(type)) return list_in<double>(text);
   return split_at_commas(text);

@@ -48,7 +48,10 @@ archive_entry* ArchiveWalk::next_entry() {
 
 bool ArchiveWalk::next() {
   while (archive_entry* entry = next_entry()) {
-    if (archive_entry_filetype(entry) == AE_IFREG) return true;
+    const bool is_link =
+        archive_entry_filetype(entry) == AE_IFLNK || archive_entry_hardlink(entry) != nullptr;
+    if (!is_link && archive_entry_filetype(entry) == AE_IFREG) return true;
+    links_ += is_link ? 1 : 0;
   }
   return false;
 }

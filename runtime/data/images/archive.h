@@ -30,6 +30,9 @@ class ArchiveWalk {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] int64_t size_bytes() const { return size_bytes_; }
 
+  // That were passed over so far: of them an archive holds the names alone.
+  [[nodiscard]] int64_t links() const { return links_; }
+
   // Throws Error(Data) when the name is an absolute path or leads above "..".
   void check_name() const;
   // Where its bytes lie in the archive, which has all of them; nothing where that is compressed.
@@ -50,6 +53,7 @@ class ArchiveWalk {
   archive_entry* entry_ = nullptr;  // libarchive's
   std::string name_;                // of the last entry, for messages
   int64_t size_bytes_ = 0;
+  int64_t links_ = 0;
   std::vector<uint8_t> buffer_;
 };
 

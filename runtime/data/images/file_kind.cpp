@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "kernels/error.h"
+#include "runtime/data/images/pixels.h"
+#include "runtime/files/input_file.h"
 #include "runtime/files/stand_in.h"
 
 namespace penstock {
@@ -49,9 +53,9 @@ bool is_jpeg(std::span<const uint8_t> bytes) {
 }
 
 void refuse_other_kind(std::span<const uint8_t> bytes, const std::string& name) {
-  constexpr size_t kMarkBytes = 64;
+  constexpr size_t kMostBytes = 64;
   const std::string_view beginning(reinterpret_cast<const char*>(bytes.data()),
-                                   std::min(bytes.size(), std::max(kMarkBytes, kStandInBytes)));
+                                   std::min(bytes.size(), std::max(kMostBytes, kStandInBytes)));
   if (beginning.empty()) fail_data(name + " is empty: remove it, or fetch it again");
   refuse_stand_in(beginning, name);
   for (const FileKind& kind : kKinds) {
@@ -62,6 +66,24 @@ void refuse_other_kind(std::span<const uint8_t> bytes, const std::string& name) 
     fail_data(name + " begins with nothing but zeros: it is damaged; fetch it again or remove it");
   }
   fail_data(name + " is no image that is known, and JPEG and PNG are read: convert or remove it");
+}
+
+void refuse_no_tar(const std::string& path) {
+  constexpr int64_t kMarkBytes = 8;
+  const InputFile file(path);
+  std::vector<uint8_t> bytes(static_cast<size_t>(std::min(kMarkBytes, file.size_bytes())));
+  file.read(0, bytes);
+  const std::string_view mark(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  for (const auto& [begins, name] :
+       {std::pair("PK\3\4"sv, "a zip archive"), std::pair("7z\xBC\xAF"sv, "a 7z archive"),
+        std::pair("Rar!"sv, "a RAR archive")}) {
+    if (!mark.starts_with(begins)) continue;
+    fail_input(path + " is " + name +
+               ", and folders and tar archives are read: unpack it, and give the folder");
+  }
+  if (is_jpeg(bytes) || is_png(bytes)) {
+    fail_input(path + " is one image: give the folder above the class folders");
+  }
 }
 
 }  // namespace penstock

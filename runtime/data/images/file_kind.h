@@ -14,4 +14,8 @@ namespace penstock {
 // as far as it can be told (WebP, GIF, a pointer of git-lfs, nothing at all), and what to do.
 [[noreturn]] void refuse_other_kind(std::span<const uint8_t> bytes, const std::string& name);
 
+// Of a file in the place of a folder or tar archive of images. Throws Error(Input) naming it for
+// another kind of archive, and for an image.
+void refuse_no_tar(const std::string& path);
+
 }  // namespace penstock

@@ -58,7 +58,11 @@ std::string folder_note(const ImageFolder& folder) {
   for (const auto& [name, count] : over.folders) {
     folders.push_back(name + (count > 1 ? " (" + std::to_string(count) + ")" : ""));
   }
-  if (over.links > 0) add("links that lead nowhere: ", std::to_string(over.links));
+  if (over.links > 0) {
+    const bool packed = folder.archive != nullptr;
+    add(packed ? "links, which are not followed in an archive: " : "links that lead nowhere: ",
+        std::to_string(over.links));
+  }
   add("folders passed over: ", listed_parts(folders));
   add("folders without a JPEG or PNG, which are no classes: ", class_list(over.bare));
   return note;

@@ -10,6 +10,7 @@
 
 #include "kernels/error.h"
 #include "runtime/data/images/archive.h"
+#include "runtime/data/images/file_kind.h"
 #include "runtime/data/images/folder_note.h"
 
 namespace penstock {
@@ -100,6 +101,7 @@ void list_archive(ImageFolder& folder, Names& names, int64_t unpack_limit, Image
     }
     folder.files.push_back(std::move(file));
   }
+  folder.passed_over.links = walk.links();
   folder.held.shrink_to_fit();
 }
 
@@ -133,6 +135,7 @@ void list(ImageFolder& folder, Names& names, int64_t unpack_limit, ImageBytes by
     if (fs::is_directory(path)) {
       list_folder(folder, names);
     } else {
+      refuse_no_tar(path);
       list_archive(folder, names, unpack_limit, bytes);
     }
   } catch (const fs::filesystem_error& error) {

@@ -23,9 +23,9 @@ struct ImageFile {
 
 // What lies in a folder or archive and is not read.
 struct PassedOver {
-  std::map<std::string, int64_t> types;    // files by ending, ".webp", in lower case; "": none
-  int64_t hidden = 0;                      // files whose names begin with a dot
-  int64_t links = 0;                       // that lead nowhere, or round in a circle
+  std::map<std::string, int64_t> types;  // files by ending, ".webp", in lower case; "": none
+  int64_t hidden = 0;                    // files whose names begin with a dot
+  int64_t links = 0;  // that lead nowhere, or round in a circle; of an archive all
   std::map<std::string, int64_t> folders;  // by name: of hidden ones and what systems leave behind
   std::vector<std::string>
       bare;  // sorted: folders beside those of the classes, nothing read in them

@@ -97,6 +97,15 @@ TEST_F(ImageFiles, LinksAreFollowedOrCounted) {
   EXPECT_THAT(sets.labels, ElementsAre("cat", "dog"));
   EXPECT_EQ(sets.train->size(), 3);
   EXPECT_THAT(sets.note, testing::HasSubstr("links that lead nowhere: 2"));
+  // In an archive both kinds of them hold no image.
+  test::write_file(folder_ / "set/emu/2.jpg", jpeg());
+  fs::create_hard_link(folder_ / "set/cat/0.jpg", folder_ / "set/cat/same.jpg");
+  const std::string tar = "tar -C " + folder_ / "" + " -cf " + (folder_ / "set.tar") + " set";
+  ASSERT_EQ(std::system(tar.c_str()), 0);
+  const Datasets packed_sets = open_at(folder_ / "set.tar");
+  EXPECT_EQ(packed_sets.train->size(), 2);
+  EXPECT_THAT(packed_sets.note,
+              testing::HasSubstr("links, which are not followed in an archive: 5"));
 }
 
 TEST_F(ImageFiles, AreCalledWhatTheyAre) {
@@ -126,6 +135,19 @@ TEST_F(ImageFiles, AreCalledWhatTheyAre) {
   refused(std::string(900, '\0'), "nothing but zeros");
   refused("hello", "no image that is known");
   refused("R", "no image that is known");
+}
+
+// It was "an unrecognized archive format".
+TEST_F(ImageFiles, OfOtherArchivesAreNotThoseOfATar) {
+  const auto refused = [&](const std::string& bytes, const std::string& what) {
+    test::write_file(folder_ / "set.bin", bytes);
+    expect_error(ErrorKind::Input, {folder_ / "set.bin", what},
+                 [&] { (void)open_at(folder_ / "set.bin"); });
+  };
+  refused("PK\3\4....", "is a zip archive, and folders and tar archives are read: unpack it");
+  refused("7z\xBC\xAF\x27\x1C", "is a 7z archive");
+  refused("Rar!\x1A\7", "is a RAR archive");
+  refused(jpeg(), "is one image: give the folder above the class folders");
 }
 
 }  // namespace

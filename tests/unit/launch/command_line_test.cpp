@@ -35,6 +35,11 @@ TEST(CommandLine, TakesEveryWayOfWriting) {
   EXPECT_EQ(configured({"--optimizer.no_decay", "bias,scale"}).optimizer.no_decay,
             (std::vector<std::string>{"bias", "scale"}));
   EXPECT_TRUE(configured({"--optimizer.no_decay", "[]"}).optimizer.no_decay.empty());
+  EXPECT_TRUE(configured({"--optimizer.no_decay", " "}).optimizer.no_decay.empty());
+  EXPECT_EQ(configured({"--data.leave_out", "[golden retriever, cat ]"}).data.leave_out,
+            (std::vector<std::string>{"golden retriever", "cat"}))
+      << "blanks in a name are its own";
+  EXPECT_THAT(argument_error({"--pipeline.split", "3 5"}), HasSubstr("3 5"));
   EXPECT_EQ(configured({"--run.out", ""}).run.out, "");
   const TemporaryFolder folder;
   const std::string file = folder.write("r.toml", "[data]\nvalidation = \"0.1\"\n");
