@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <optional>
 #include <thread>
@@ -103,6 +104,7 @@ int start(int argc, char** argv, const ModelMaker& models) {
 }  // namespace
 
 int run_program(int argc, char** argv, const ModelMaker& models) {
+  (void)std::signal(SIGXFSZ, SIG_IGN);  // a limit on files (ulimit -f) is then an error of write()
   if (!penstock_processor_fits) return static_cast<int>(ErrorKind::Resource);
   const bool is_first = is_first_stranger(std::getenv);  // MPI changes the environment
   try {
