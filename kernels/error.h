@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "kernels/plain_text.h"
+
 namespace penstock {
 
 // The numbers are the exit codes of the program (DESIGN, contract 7): this is their table.
@@ -31,11 +33,7 @@ enum class ErrorScope : uint8_t { OneRank, EveryRank };
 // may come from files that nobody vouches for.
 [[nodiscard]] inline std::string one_line(std::string_view text) {
   constexpr size_t kLongest = 8000;
-  std::string line(text.substr(0, kLongest));
-  for (char& c : line) {
-    if (c == '\n' || c == '\t') c = ' ';
-    if ((c >= 0 && c < ' ') || c == '\x7f') c = '?';
-  }
+  std::string line = plain_text(text.substr(0, kLongest));
   return text.size() > kLongest ? line + "..." : line;
 }
 

@@ -19,16 +19,15 @@ void rethrow_naming(const std::string& who) {
 }
 
 void print_error(const std::string& what) {
-  std::string line = "penstock: error: " + what;
-  std::replace(line.begin(), line.end(), '\n', ' ');
   // One write, so that lines of several ranks do not mix.
-  fmt::print(stderr, "{}\n", line);
+  fmt::print(stderr, "penstock: error: {}\n", plain_text(what));
   std::fflush(stderr);
 }
 
 void print_hang(const HangReport& report) {
   std::string text;
-  for (const std::string& line : report.lines) text += fmt::format("penstock: {}\n", line);
+  for (const std::string& line : report.lines)
+    text += fmt::format("penstock: {}\n", plain_text(line));
   fmt::print(stderr, "{}", text);
   print_error(report.headline);
 }

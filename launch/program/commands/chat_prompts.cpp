@@ -10,6 +10,7 @@
 
 #include "launch/program/commands/text_writer.h"
 #include "launch/program/failure.h"
+#include "launch/program/output.h"
 #include "runtime/data/text/vocabulary.h"
 #include "runtime/data/tuning/chat_template.h"
 #include "runtime/data/tuning/line_form.h"
@@ -118,7 +119,7 @@ std::vector<ChatMessage> read_messages(const std::string& file) {
     messages.push_back(message_of(one, where, renamed));
   }
   if (renamed) {
-    fmt::print(stderr, "penstock: note: {}: roles are called system, user and assistant\n", file);
+    tell(fmt::format("note: {}: roles are called system, user and assistant", file));
   }
   if (messages.back().role == "assistant") {
     fail_input(file +

@@ -117,7 +117,7 @@ TextWriter::TextWriter(const TrainedRun& run, const UseOptions& options)
     tokenizer_ = open_tokenizer(run.config.data, rounds_.classes());
     said = settle_generation(how_, options.sampling, folder_says(run.config), *tokenizer_);
   });
-  if (run.network->world().rank() == 0 && !said.empty()) fmt::print(stderr, "penstock: {}\n", said);
+  if (run.network->world().rank() == 0 && !said.empty()) tell(said);
 }
 
 void TextWriter::end_at(int32_t token) {
@@ -141,7 +141,7 @@ std::string TextWriter::write(const std::vector<Prompt>& prompts, bool tells_spe
     int64_t longest = 0;
     for (const Prompt& prompt : prompts) longest = std::max(longest, std::ssize(prompt.tokens));
     const std::string note = context_note(run_.config.model.context, longest + how_.tokens);
-    if (!note.empty()) fmt::print(stderr, "penstock: note: {}\n", note);
+    if (!note.empty()) tell("note: " + note);
   }
   Generator generator(run_.config, how_, tokenizer_->size(), rounds_);
   HostClock clock(1);

@@ -54,7 +54,7 @@ Destination open_destination(Collective& world, const Config& config, const Sett
   Destination to;
   to.path = on_first_rank(world, [&] {
     const std::string stem = settings.run_file.stem().string();
-    const auto say = [](const std::string& line) { fmt::print(stderr, "penstock: {}\n", line); };
+    const auto say = [](const std::string& line) { tell(line); };
     to.directory =
         std::make_unique<RunDirectory>(RunDirectoryRequest{.out = config.run.out,
                                                            .stem = stem.empty() ? "run" : stem,
