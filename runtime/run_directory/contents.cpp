@@ -53,6 +53,7 @@ KeptCheckpoint look_at_checkpoint(const std::string& path) {
         parse_state(read_text(file, kMostDocumentBytes, FileOwner::Run), file);
     checkpoint.step = state.step;
     checkpoint.run = state.run;
+    checkpoint.owes_evaluation = state.owes_evaluation;
     checkpoint.trouble = missing_in(path);
   } catch (const Error& error) {
     checkpoint.trouble = error.what();

@@ -15,6 +15,7 @@ struct KeptCheckpoint {
   std::string path;
   std::string run = {};      // whose it is; empty where it does not say
   std::string trouble = {};  // why it cannot be gone on from; empty: nothing is known against it
+  bool owes_evaluation = false;  // that after its step was due and is not done
 };
 
 struct DirectoryContents {

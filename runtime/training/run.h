@@ -57,8 +57,9 @@ class Run {
     return source_.class_names();
   }
 
-  // Collective; once. Trains to the last step, or to the first after which any rank is to stop,
-  // saved and reported: RunSummary::stopped then says why. Returns the summary on rank 0 (elsewhere
+  // Collective; once. Trains to the last step and evaluation, or to the first after which any rank
+  // is to stop, saved and reported: RunSummary::stopped then says why. An evaluation that was due
+  // when an earlier attempt was stopped comes first. Returns the summary on rank 0 (elsewhere
   // only what this rank knows). Throws as the constructor.
   [[nodiscard]] RunSummary to_the_end();
 
@@ -75,10 +76,13 @@ class Run {
   [[nodiscard]] bool conclude(int64_t number);
   void conclude(StepRecord record);
   [[nodiscard]] bool is_evaluated(int64_t number) const;
+  [[nodiscard]] bool make_up_evaluation();
+  [[nodiscard]] bool put_off_evaluation(int64_t step);
+  [[nodiscard]] Progress progress(bool owes_evaluation) const;
   [[nodiscard]] StepVote vote() const;
   [[nodiscard]] std::span<const Batch> next_batches(int64_t step);
   void leave_out(const StepRecord& record);
-  // False: a stop was asked for meanwhile, and it is left out.
+  // False: a stop was asked for meanwhile, and it is put off.
   [[nodiscard]] bool evaluate(int64_t step);
   void save_last(const Progress& progress);
   void write_trace();

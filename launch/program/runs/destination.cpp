@@ -74,6 +74,7 @@ bool nothing_is_left(Collective& world, const Config& config, const Destination&
   return on_first_rank(world, [&]() -> std::string {
            const Attempt& attempt = to.directory->attempt();
            if (attempt.resume_from.empty() || attempt.resume_step < config.run.steps) return "";
+           if (attempt.owes_evaluation && attempt.resume_step == config.run.steps) return "";
            answer("{} is at step {} of {}: nothing is left to train\n", to.path,
                   attempt.resume_step, config.run.steps);
            return "done";

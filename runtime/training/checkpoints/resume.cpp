@@ -47,7 +47,9 @@ void read_entry(CheckpointReader& reader, StateEntry& entry, Device& device) {
 std::string refuse_other_run(const std::string& checkpoint, const Config& config,
                              const std::string& run_file) {
   const CheckpointState saved = CheckpointReader(checkpoint).state();
-  if (saved.step >= config.run.steps) {
+  const bool is_done =
+      saved.step == config.run.steps ? !saved.owes_evaluation : saved.step > config.run.steps;
+  if (is_done) {
     refuse(checkpoint, "it is of step " + std::to_string(saved.step) + ", and run.steps is " +
                            std::to_string(config.run.steps) +
                            ": nothing is left to train; raise --steps");
@@ -78,6 +80,8 @@ ResumePoint find_resume_point(const std::string& checkpoint, const Config& confi
     progress.step = saved.step;
     progress.consumed_samples = saved.consumed_samples;
     progress.optimizer_steps = saved.optimizer_steps;
+    progress.owes_evaluation = saved.owes_evaluation;
+    progress.loss = saved.loss;
     return progress;
   };
   point.progress = numbers_of_first_rank<Progress>(world, look);

@@ -19,8 +19,8 @@ struct ResumePoint {
 
 // Reads what a checkpoint says of its run and compares it with this one, whose configuration
 // `run_file` is as text: returns what has changed and may (see resume_rules.h). Throws Error(Input)
-// for another run, or where no step is left; Error(Data) for a damaged checkpoint. Touches nothing:
-// for a program that has not begun to write yet.
+// for another run, or where neither a step nor an evaluation is left; Error(Data) for a damaged
+// checkpoint. Touches nothing: for a program that has not begun to write yet.
 std::string refuse_other_run(const std::string& checkpoint, const Config& config,
                              const std::string& run_file);
 
