@@ -21,9 +21,11 @@ enum class ErrorKind : int {
   Peer = 4,      // another rank died, or a step hung
   Data = 5,      // a data file or checkpoint is damaged, or not what it should be
   Diverged = 6,  // the loss or a gradient is not finite
+  // No error: stopped on request, when there was nothing to save yet (EX_TEMPFAIL of sysexits.h).
+  Stopped = 75,
 };
-// No error: stopped on request, with a checkpoint to go on from (EX_TEMPFAIL of sysexits.h).
-inline constexpr int kStoppedExitCode = 75;
+// The same, with a checkpoint to go on from.
+inline constexpr int kStoppedExitCode = static_cast<int>(ErrorKind::Stopped);
 
 // Who throws. An error of one rank must end the others; one that every rank throws alike (a wrong
 // run file, a loss that is not finite) lets all of them end by themselves, and rank 0 say it once.

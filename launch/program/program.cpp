@@ -19,6 +19,7 @@
 #include "launch/program/options/command_line.h"
 #include "launch/program/output.h"
 #include "launch/program/processor/processor_check.h"
+#include "launch/program/stopping/stop_signals.h"
 #include "launch/version.h"
 #include "runtime/comm/launcher.h"
 
@@ -97,6 +98,8 @@ int start(int argc, char** argv, const ModelMaker& models) {
   if (command != nullptr && command->alone != nullptr) {
     return command->alone(line.arguments, models);
   }
+  // Before MPI starts, which takes most of a second: a job's end may come at once.
+  if (command != nullptr && command->ends_in_good_order) catch_stop_signals();
   Session session(argc, argv);
   return run(session, line, models);
 }
@@ -115,7 +118,7 @@ int run_program(int argc, char** argv, const ModelMaker& models) {
       // The launcher ends the others as soon as one has ended: the first must have spoken.
       std::this_thread::sleep_for(std::chrono::milliseconds(500));
     } else {
-      print_error(failure.what);
+      print_failure(failure);
     }
     return static_cast<int>(failure.kind);
   }

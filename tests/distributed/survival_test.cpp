@@ -47,6 +47,16 @@ std::vector<pid_t> processes_naming(const std::string& program, const std::strin
   return found;
 }
 
+// Whether the process has said what it does about a signal.
+bool catches(pid_t process, int signal) {
+  std::ifstream status("/proc/" + std::to_string(process) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with("SigCgt:")) continue;
+    return (std::stoull(line.substr(7), nullptr, 16) >> (signal - 1) & 1) == 1;
+  }
+  return false;
+}
+
 // Whether it holds in time. On a machine that is busy with other things a run of milliseconds takes
 // a dozen seconds to start.
 template <class Condition>
@@ -280,6 +290,51 @@ TEST_F(Survival, EvaluationsThatWereDueAreDone) {
   EXPECT_EQ(summary.at("final_eval").at("loss"), expected.at("final_eval").at("loss"));
   EXPECT_THAT(last.output, Not(HasSubstr("nan")));
   EXPECT_THAT(run_alone(train(how)).output, HasSubstr("nothing is left to train"));
+}
+
+// A stop was heard when texts had been cut, which may take an hour, or killed a process that was
+// about to start MPI.
+TEST_F(Survival, AStopBeforeTheFirstStepIsHeard) {
+  std::string line;
+  for (int i = 0; i < 20; ++i) line += "water number " + std::to_string(i * i) + " falls ";
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += line + std::to_string(i) + "\n";
+  const std::string words = " --model.vocabulary 0 --data.kind text --data.tokenizer sentencepiece";
+  const JobResult small =
+      run_alone(train(words + " --data.vocabulary_size 320 --steps 1 --data.train " +
+                      scratch_.write("small.txt", text)));
+  ASSERT_EQ(small.exit_code, 0) << small.output;
+  std::string pieces;
+  for (const auto& entry : std::filesystem::directory_iterator(out_)) {
+    if (entry.path().extension() == ".model") pieces = entry.path();
+  }
+  std::string large;
+  while (large.size() < size_t{150} << 20) large += text;
+  const std::string file = scratch_.write("large.txt", large);
+  const std::string fresh = scratch_ / "fresh";
+  for (const size_t rank : {0, 1}) {
+    job_ = std::async(std::launch::async, [&] {
+      return run_penstock(2, "train " + file_ + " --out " + fresh + words + " --stages 2" +
+                                 " --data.vocabulary " + pieces + " --data.train " + file);
+    });
+    std::vector<pid_t> ranks;
+    ASSERT_TRUE(within_a_minute([&] {
+      ranks = processes_naming(penstock_program(), fresh);
+      return ranks.size() == 2 && catches(ranks[0], SIGTERM) && catches(ranks[1], SIGTERM);
+    }));
+    // One begins to read, the other to wait for it.
+    if (rank == 1) std::this_thread::sleep_for(std::chrono::seconds(1));
+    const auto start = std::chrono::steady_clock::now();
+    ASSERT_EQ(kill(ranks[rank], SIGTERM), 0);
+    const JobResult job = job_.get();
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    EXPECT_EQ(job.exit_code, 75) << job.output;
+    EXPECT_LT(took.count(), 6.0) << "reading goes on for longer";
+    EXPECT_THAT(job.output, HasSubstr("penstock: stopped: "));
+    EXPECT_THAT(job.output, HasSubstr("SIGTERM before the first step"));
+    EXPECT_THAT(job.output, Not(HasSubstr("error")));
+    EXPECT_FALSE(std::filesystem::exists(fresh + "/metrics.jsonl"));
+  }
 }
 
 TEST_F(Survival, ASignalToOneRankStopsAll) {

@@ -47,7 +47,7 @@ int answer_schedule(const Arguments& arguments, const ModelMaker& /*models*/) {
 }
 
 constexpr Command kCommands[] = {
-    {train_form, no_options, train_command},
+    {train_form, no_options, train_command, nullptr, true},
     {eval_form, eval_command_options, eval_command},
     {translate_form, translate_command_options, translate_command},
     {generate_form, generate_command_options, generate_command},

@@ -3,6 +3,7 @@
 #include "kernels/error.h"
 #include "runtime/checkpoint/reader.h"
 #include "runtime/comm/agreement.h"
+#include "runtime/files/long_work.h"
 #include "runtime/training/checkpoints/resume_rules.h"
 
 namespace penstock {

@@ -15,6 +15,7 @@
 #include "runtime/files/draft_file.h"
 #include "runtime/files/input_file.h"
 #include "runtime/files/json.h"
+#include "runtime/files/long_work.h"
 #include "runtime/files/proc.h"
 #include "tests/support/processor_time.h"
 #include "tests/support/temporary_folder.h"
