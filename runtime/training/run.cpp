@@ -44,7 +44,7 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
   note_frozen();
   step_.emplace(config_, pipeline_, station_, [this] { return vote(); });
   step_->continue_from(resumed_.progress);
-  if (!resumed_.checkpoint.empty()) go_on();
+  if (!resumed_.checkpoint.empty()) go_on(order.is_verified);
   source_.open(pipeline_.reads().fields);
   check_validation(config_, source_, blueprint_.targets);
   batches_.emplace(DataPart::Training, config_, source_, pipeline_, station_,
@@ -181,7 +181,8 @@ void Run::start_from_another() {
   note(describe(record));
 }
 
-void Run::go_on() {
+void Run::go_on(bool is_verified) {
+  if (!is_verified) verify_checkpoint(resumed_.checkpoint, station_.network.world());
   load_state(resumed_.checkpoint, pipeline_.state(), station_.device, station_.network.world());
   note(resumed_.note);
 }

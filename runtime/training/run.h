@@ -37,6 +37,7 @@ struct RunOrder {
   const Profile* profile = nullptr;  // for the predictions in the report; null where there is none
   Stopping* stopping = nullptr;      // asked after every step; null: nothing stops the run
   std::string resume_from = {};      // a step directory to go on from; empty: from the start
+  bool is_verified = false;          // that it is whole (verify_checkpoint())
   // Called on every rank when all is decided, and nothing but data opened on rank 0; may
   // communicate over the network's world, and throw. Null: nothing.
   std::function<void(const Blueprint&)> drawn_up = nullptr;
@@ -67,7 +68,7 @@ class Run {
   void note(const std::string& line);
   void start_from_elsewhere();
   void start_from_another();
-  void go_on();
+  void go_on(bool is_verified);
   void note_frozen();
   [[nodiscard]] std::optional<Forecast> look_ahead(const RunOrder& order);
   [[nodiscard]] Forecast outlook_on_first_rank(const Profile* profile);

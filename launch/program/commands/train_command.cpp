@@ -98,6 +98,7 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
   const TimeLimit limit = on_every_rank([&] { return time_limit(config.run.time_limit); });
   made.to = open_destination(world, config, settings);
   made.stopping = std::make_unique<StopRequests>(limit, made.to.directory.get());
+  if (!config.run.dry_run) settle_checkpoint(world, config, made.to);
   if (!config.run.dry_run && nothing_is_left(world, config, made.to)) return std::nullopt;
   refuse_hidden_folder(world, session, made.to.path);
   config.run.out = made.to.path;
@@ -157,6 +158,7 @@ int train(Preparation& made, const Station& station, const ModelMaker& models, R
                        .profile = made.run.profile ? &*made.run.profile : nullptr,
                        .stopping = made.stopping.get(),
                        .resume_from = made.to.resume_from,
+                       .is_verified = true,  // by settle_checkpoint()
                        .drawn_up = drawn_up};
   Run run(order, station, reporter);
   check_kept_classes(station.network.world(), run, made);

@@ -10,6 +10,7 @@
 #include "launch/program/runs/kept_run.h"
 #include "runtime/comm/agreement.h"
 #include "runtime/data/text/vocabulary.h"
+#include "runtime/run_directory/contents.h"
 #include "runtime/training/checkpoints/resume.h"
 
 namespace penstock {
@@ -67,6 +68,22 @@ Destination open_destination(Collective& world, const Config& config, const Sett
   to.resume_from = on_first_rank(world, [&] { return to.directory->attempt().resume_from; });
   to.run = on_first_rank(world, [&] { return to.directory->run(); });
   return to;
+}
+
+void settle_checkpoint(Collective& world, const Config& config, Destination& to) {
+  while (!to.resume_from.empty()) {
+    try {
+      return verify_checkpoint(to.resume_from, world);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::Data) throw;
+      const std::string damage = error.what();
+      to.resume_from = on_first_rank(world, [&] {
+        if (config.run.resume != "auto") fail_data(damage + offer_beside(to.resume_from));
+        to.directory->pass_over(damage);
+        return to.directory->attempt().resume_from;
+      });
+    }
+  }
 }
 
 bool nothing_is_left(Collective& world, const Config& config, const Destination& to) {

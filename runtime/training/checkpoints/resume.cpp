@@ -89,12 +89,22 @@ ResumePoint find_resume_point(const std::string& checkpoint, const Config& confi
   return point;
 }
 
+void verify_checkpoint(const std::string& checkpoint, Collective& world) {
+  agree(world, "", [&] {
+    CheckpointReader(checkpoint, ShardCheck::ByCaller)
+        .verify(static_cast<size_t>(world.rank()), static_cast<size_t>(world.size()));
+  });
+}
+
 void load_state(const std::string& checkpoint, StateRange state, Device& device,
                 Collective& world) {
   agree(world, "", [&] {
     CheckpointReader reader(checkpoint, ShardCheck::ByCaller);
-    reader.verify(static_cast<size_t>(world.rank()), static_cast<size_t>(world.size()));
-    for (StateEntry* entry : state) read_entry(reader, *entry, device);
+    LongWork work("reading " + checkpoint, 0);
+    for (StateEntry* entry : state) {
+      read_entry(reader, *entry, device);
+      work.went_on(static_cast<int64_t>(entry->value.size_bytes()));
+    }
   });
 }
 

@@ -32,9 +32,14 @@ std::string refuse_other_run(const std::string& checkpoint, const Config& config
                                             const std::string& run_file, const Progress& begin,
                                             Collective& world);
 
+// Collective over `world`: each rank reads a share of the files. Throws Error(Data) on every rank,
+// naming a file, where one has not the checksum that the manifest has.
+void verify_checkpoint(const std::string& checkpoint, Collective& world);
+
 // Collective over `world`, all ranks of the run. Fills in all that the entries of this rank hold,
 // values, states and averages, which must have memory: each rank reads its own tensors and no
-// others, and checks its share of the files. Throws on every rank, naming file and tensor.
+// others, of files that verify_checkpoint() found whole. Throws on every rank, naming file and
+// tensor.
 void load_state(const std::string& checkpoint, StateRange state, Device& device, Collective& world);
 
 }  // namespace penstock
