@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "kernels/plain_text.h"
+
 namespace penstock {
 
 // The numbers are the exit codes of the program (DESIGN, contract 7): this is their table.
@@ -19,9 +21,11 @@ enum class ErrorKind : int {
   Peer = 4,      // another rank died, or a step hung
   Data = 5,      // a data file or checkpoint is damaged, or not what it should be
   Diverged = 6,  // the loss or a gradient is not finite
+  // No error: stopped on request, when there was nothing to save yet (EX_TEMPFAIL of sysexits.h).
+  Stopped = 75,
 };
-// No error: stopped on request, with a checkpoint to go on from (EX_TEMPFAIL of sysexits.h).
-inline constexpr int kStoppedExitCode = 75;
+// The same, with a checkpoint to go on from.
+inline constexpr int kStoppedExitCode = static_cast<int>(ErrorKind::Stopped);
 
 // Who throws. An error of one rank must end the others; one that every rank throws alike (a wrong
 // run file, a loss that is not finite) lets all of them end by themselves, and rank 0 say it once.
@@ -31,11 +35,7 @@ enum class ErrorScope : uint8_t { OneRank, EveryRank };
 // may come from files that nobody vouches for.
 [[nodiscard]] inline std::string one_line(std::string_view text) {
   constexpr size_t kLongest = 8000;
-  std::string line(text.substr(0, kLongest));
-  for (char& c : line) {
-    if (c == '\n' || c == '\t') c = ' ';
-    if ((c >= 0 && c < ' ') || c == '\x7f') c = '?';
-  }
+  std::string line = plain_text(text.substr(0, kLongest));
   return text.size() > kLongest ? line + "..." : line;
 }
 

@@ -45,6 +45,14 @@ enum class DType : uint8_t { F32, BF16, F64, I32, U8 };
   return "?";
 }
 
+// Of a tensor, and of all parameters of a network: 4 PiB in fp32.
+inline constexpr int64_t kMostElements = int64_t{1} << 50;
+[[noreturn]] inline void fail_too_large(const std::string& what) {
+  fail_input(what +
+             " has more than 2^50 numbers, which no machine holds: make the sizes of the network "
+             "([model]), or --micro-batch-size, smaller");
+}
+
 // Up to kMaxRank extents, outermost first; the memory is dense and row-major. Rank 0 is a scalar.
 class Shape {
  public:
@@ -61,9 +69,16 @@ class Shape {
   [[nodiscard]] std::span<const int64_t> extents() const {
     return {extents_.data(), static_cast<size_t>(rank_)};
   }
+  // Throws Error(Input) where there are more than kMostElements, so that bytes and sums of a
+  // thousand tensors stay far inside 64 bits.
   [[nodiscard]] int64_t elements() const {
     int64_t n = 1;
-    for (int64_t extent : extents()) n *= extent;
+    for (int64_t extent : extents()) {
+      // Of factors up to 2^63 a product is exact enough to compare, and does not wrap round.
+      const double product = static_cast<double>(n) * static_cast<double>(extent);
+      if (product > static_cast<double>(kMostElements)) fail_too_large("a tensor " + text());
+      n *= extent;
+    }
     return n;
   }
   // The elements of all axes but the last: the rows of the matrix that a linear layer sees.

@@ -46,6 +46,13 @@ check_scripts() {
   find .ci launch tests bench -type f \( -name '*.sh' -o -path .ci/run \) -print0 | xargs -0 shellcheck --external-sources
 }
 
+# What throws in a parallel region ends the process: kernels/parallel.h has the one that hands it on.
+check_regions() {
+  local others
+  others=$(sources kernels runtime launch | xargs grep -ln '#pragma omp parallel' | grep -v '^kernels/parallel.h$' || true)
+  [ -z "$others" ] || { echo "a parallel region of its own, in place of kernels/parallel.h: $others"; return 1; }
+}
+
 # Printed for whoever watches the house grow; nothing fails because of it.
 print_sizes() {
   printf '%-24s %6s %8s   %s\n' room files lines 'longest file'
@@ -61,10 +68,11 @@ print_sizes() {
 
 "$root/launch/setup.sh" --tools --configure-only release
 status=0
-echo "== Formatting (clang-format), names of types (launch/types.sh), scripts (shellcheck)"
+echo "== Formatting (clang-format), names of types (launch/types.sh), scripts (shellcheck), parallel regions"
 check_format || status=1
 launch/types.sh || status=1
 check_scripts || status=1
+check_regions || status=1
 if [ "$tidy" = yes ]; then
   echo "== clang-tidy"
   start=$SECONDS

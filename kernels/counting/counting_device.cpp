@@ -6,10 +6,12 @@ namespace penstock {
 namespace {
 
 // Addresses one after another from where no system maps memory for a process, so that an op which
-// touches a tensor ends in a fault and not in somebody's data. No call to the system, no limit.
+// touches a tensor ends in a fault and not in somebody's data. No call to the system, and no limit
+// but that of addresses.
 class AddressSource final : public MemorySource {
  public:
   std::byte* obtain(size_t size_bytes) override {
+    if (size_bytes > UINTPTR_MAX - next_) return nullptr;
     auto* data = reinterpret_cast<std::byte*>(next_);  // NOLINT(performance-no-int-to-ptr)
     next_ += size_bytes;
     return data;

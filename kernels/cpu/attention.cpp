@@ -1,5 +1,8 @@
 // kernels/cpu/attention.cpp -- softmax, rotary positions, and multi-head attention
 // (tiled_attention.h): checks, and passes over rows.
+#include <algorithm>
+#include <limits>
+
 #include "kernels/cpu/loops/loops.h"
 #include "kernels/cpu/loops/rotary_rows.h"
 #include "kernels/cpu/loops/tiled_attention.h"
@@ -57,6 +60,11 @@ class CpuAttention final : public AttentionOps {
     require_alike(kOp, out, q);
     require_elements(kOp, logsumexp, sizes.batch * sizes.heads * sizes.queries);
     with_element_type(q.dtype(), kOp, [&]<class T>(T) {
+      if (sizes.see_nothing()) {
+        std::ranges::fill(out.span<T>(), T(0.0F));
+        std::ranges::fill(logsumexp.span<float>(), -std::numeric_limits<float>::infinity());
+        return;
+      }
       TiledAttention<T>(context_, sizes, mask, options)
           .forward(out.data<T>(), logsumexp.data<float>(), q.data<T>(), k.data<T>(), v.data<T>());
     });
@@ -71,6 +79,10 @@ class CpuAttention final : public AttentionOps {
     for (const Tensor& t : {dk, dv}) require_alike(kOp, t, k);
     require_elements(kOp, logsumexp, sizes.batch * sizes.heads * sizes.queries);
     with_element_type(q.dtype(), kOp, [&]<class T>(T) {
+      if (sizes.see_nothing()) {
+        for (const Tensor& t : {dq, dk, dv}) std::ranges::fill(t.span<T>(), T(0.0F));
+        return;
+      }
       TiledAttention<T>(context_, sizes, mask, options)
           .backward(dq.data<T>(), dk.data<T>(), dv.data<T>(), g.data<T>(), q.data<T>(), k.data<T>(),
                     v.data<T>(), out.data<T>(), logsumexp.data<float>());

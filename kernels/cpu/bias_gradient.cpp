@@ -4,6 +4,7 @@
 #include <array>
 
 #include "kernels/bfloat16.h"
+#include "kernels/parallel.h"
 
 namespace penstock {
 namespace {
@@ -36,15 +37,15 @@ void sum_blocks(const CpuContext& context, float* partial, const T* g, int64_t r
                 int64_t columns) {
   const int64_t blocks = (rows + kRows - 1) / kRows;
   const int64_t tiles = (columns + kColumns - 1) / kColumns;
-#pragma omp parallel for collapse(2) schedule(static) num_threads(context.threads)
-  for (int64_t block = 0; block < blocks; ++block) {
-    for (int64_t tile = 0; tile < tiles; ++tile) {
+  share_out(context.threads, blocks * tiles, [=](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) {
+      const int64_t block = i / tiles;
       const int64_t r = block * kRows;
-      const int64_t c = tile * kColumns;
+      const int64_t c = i % tiles * kColumns;
       sum_tile(partial + block * columns + c, g + r * columns + c, std::min(kRows, rows - r),
                std::min(kColumns, columns - c), columns);
     }
-  }
+  });
 }
 
 }  // namespace

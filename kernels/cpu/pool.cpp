@@ -179,15 +179,16 @@ void for_each_lanes(int64_t channels, Body body) {
 // Calls body<N>(image, row, column, first channel) over images [n, h, w, c].
 template <class Body>
 void for_each_pixel(int threads, const Shape& images, Body body) {
-#pragma omp parallel for collapse(2) schedule(static) num_threads(threads)
-  for (int64_t n = 0; n < images[0]; ++n) {
-    for (int64_t y = 0; y < images[1]; ++y) {
+  share_out(threads, images[0] * images[1], [&](int64_t first, int64_t last) {
+    for (int64_t row = first; row < last; ++row) {
+      const int64_t n = row / images[1];
+      const int64_t y = row % images[1];
       for (int64_t x = 0; x < images[2]; ++x) {
         for_each_lanes(images[3],
                        [&]<int N>(int64_t c) { body.template operator()<N>(n, y, x, c); });
       }
     }
-  }
+  });
 }
 
 template <class T>
@@ -235,8 +236,7 @@ void mean_forward(int threads, const Tensor& y, const Tensor& x) {
   const float share = 1.0F / static_cast<float>(pixels);
   const T* from = x.data<T>();
   T* to = y.data<T>();
-#pragma omp parallel for schedule(static) num_threads(threads)
-  for (int64_t n = 0; n < x.dim(0); ++n) {
+  const auto average = [=](int64_t n) {
     for_each_lanes(channels, [&]<int N>(int64_t c) {
       const int64_t count = N > 0 ? kLanes : channels;
       Floats<N> sum{};
@@ -248,7 +248,10 @@ void mean_forward(int threads, const Tensor& y, const Tensor& x) {
         store_lanes(to + n * channels + c + v * kLanes, sum[v] * share, count);
       }
     });
-  }
+  };
+  share_out(threads, x.dim(0), [&](int64_t first, int64_t last) {
+    for (int64_t n = first; n < last; ++n) average(n);
+  });
 }
 
 template <class T>
@@ -258,13 +261,14 @@ void mean_backward(int threads, const Tensor& dx, const Tensor& g) {
   const float share = 1.0F / static_cast<float>(pixels);
   const T* from = g.data<T>();
   T* to = dx.data<T>();
-#pragma omp parallel for schedule(static) num_threads(threads)
-  for (int64_t p = 0; p < dx.dim(0) * pixels; ++p) {
-    const T* gradient = from + p / pixels * channels;
-    for (int64_t c = 0; c < channels; ++c) {
-      to[p * channels + c] = T(share * static_cast<float>(gradient[c]));
+  share_out(threads, dx.dim(0) * pixels, [=](int64_t first, int64_t last) {
+    for (int64_t p = first; p < last; ++p) {
+      const T* gradient = from + p / pixels * channels;
+      for (int64_t c = 0; c < channels; ++c) {
+        to[p * channels + c] = T(share * static_cast<float>(gradient[c]));
+      }
     }
-  }
+  });
 }
 
 }  // namespace

@@ -14,6 +14,8 @@ struct AttentionSizes {
   [[nodiscard]] int64_t width() const { return heads * depth; }        // of q and out
   [[nodiscard]] int64_t kv_width() const { return kv_heads * depth; }  // of k and v
   [[nodiscard]] int64_t group() const { return heads / kv_heads; }  // query heads to a head of keys
+  // No query sees any key: results and gradients are zeros, as many as there are.
+  [[nodiscard]] bool see_nothing() const { return batch * queries * keys * width() == 0; }
 };
 
 // Throws Error(Internal) where tensors, masks and options do not fit each other, Error(Input) where

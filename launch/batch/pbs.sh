@@ -1,5 +1,5 @@
 #!/bin/bash
-# A training run as a PBS job (PBS Pro, OpenPBS, Torque) that goes on after its walltime: docs/batch.md. PBS hands no arguments to
+# A training run as a PBS job (PBS Pro, OpenPBS; Torque with one line changed) that goes on after its walltime: docs/batch.md. PBS hands no arguments to
 # a script, so the run comes in a variable. Submit it from the folder that the run is started in:
 #
 #   RUN='RUNFILE.toml [options of penstock train]' qsub -v RUN launch/batch/pbs.sh
@@ -11,6 +11,8 @@
 #
 #PBS -N penstock
 #PBS -l select=2:ncpus=32:mpiprocs=4
+# Torque knows no `select`, and PBS Pro no `ppn` beside it: there this in its place, ppn being the ranks of a node (docs/batch.md).
+##PBS -l nodes=2:ppn=4
 #PBS -l walltime=04:00:00
 #PBS -j oe
 # With GPUs, one for each rank of a node: this in place of the `select` above.

@@ -18,17 +18,22 @@ void rethrow_naming(const std::string& who) {
   throw Error(failure.kind, who + ": " + failure.what);
 }
 
+void print_failure(const Failure& failure) {
+  if (failure.kind != ErrorKind::Stopped) return print_error(failure.what);
+  fmt::print(stderr, "penstock: stopped: {}\n", one_line(failure.what));
+  std::fflush(stderr);
+}
+
 void print_error(const std::string& what) {
-  std::string line = "penstock: error: " + what;
-  std::replace(line.begin(), line.end(), '\n', ' ');
   // One write, so that lines of several ranks do not mix.
-  fmt::print(stderr, "{}\n", line);
+  fmt::print(stderr, "penstock: error: {}\n", plain_text(what));
   std::fflush(stderr);
 }
 
 void print_hang(const HangReport& report) {
   std::string text;
-  for (const std::string& line : report.lines) text += fmt::format("penstock: {}\n", line);
+  for (const std::string& line : report.lines)
+    text += fmt::format("penstock: {}\n", plain_text(line));
   fmt::print(stderr, "{}", text);
   print_error(report.headline);
 }
@@ -36,14 +41,14 @@ void print_hang(const HangReport& report) {
 int report(const Session& session, const Failure& failure) {
   const int exit_code = static_cast<int>(failure.kind);
   if (failure.scope == ErrorScope::EveryRank) {
-    if (session.rank() == 0) print_error(failure.what);
+    if (session.rank() == 0) print_failure(failure);
     return exit_code;
   }
   if (session.rank() > 0) {
     const int turn = std::min(session.rank(), 50);
     std::this_thread::sleep_for(std::chrono::milliseconds(500 + 20 * turn));
   }
-  print_error(failure.what);
+  print_failure(failure);
   session.abort(exit_code);
 }
 

@@ -15,7 +15,10 @@ namespace penstock {
 // begins with `who`: "rank 3 (stage 1, ...)".
 [[noreturn]] void rethrow_naming(const std::string& who);
 
-// One line on standard error: "penstock: error: ...".
+// One line on standard error: "penstock: error: ...", or "penstock: stopped: ..." of what was asked
+// to.
+void print_failure(const Failure& failure);
+// "penstock: error: ..."
 void print_error(const std::string& what);
 // A line for each rank, and the error last.
 void print_hang(const HangReport& report);

@@ -1,10 +1,13 @@
 #include "launch/program/output.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 
 #include "kernels/error.h"
+#include "kernels/plain_text.h"
 
 namespace penstock {
 
@@ -13,6 +16,14 @@ void write_answer(std::string_view text) {
   if (!written || std::fflush(stdout) != 0) {
     fail_resource(fmt::format("standard output cannot be written: {}", std::strerror(errno)));
   }
+}
+
+void tell(std::string_view line) {
+  fmt::print(stderr, "penstock: {}\n", plain_text(line));
+}
+
+std::string fit_for_output(std::string text) {
+  return isatty(STDOUT_FILENO) == 1 ? plain_text(text, true) : text;
 }
 
 }  // namespace penstock

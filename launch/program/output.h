@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -12,9 +13,14 @@ namespace penstock {
 // longer: a full disk, a closed pipe.
 void write_answer(std::string_view text);
 
+// "penstock: <line>" on standard error, as a terminal may be given it.
+void tell(std::string_view line);
+// The text as a terminal may be given it, where standard output is one; else as it is.
+[[nodiscard]] std::string fit_for_output(std::string text);
+
 template <class... Values>
 void answer(fmt::format_string<Values...> format, Values&&... values) {
-  write_answer(fmt::format(format, std::forward<Values>(values)...));
+  write_answer(fit_for_output(fmt::format(format, std::forward<Values>(values)...)));
 }
 
 }  // namespace penstock

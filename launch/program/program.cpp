@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <optional>
 #include <thread>
@@ -18,6 +19,7 @@
 #include "launch/program/options/command_line.h"
 #include "launch/program/output.h"
 #include "launch/program/processor/processor_check.h"
+#include "launch/program/stopping/stop_signals.h"
 #include "launch/version.h"
 #include "runtime/comm/launcher.h"
 
@@ -96,6 +98,8 @@ int start(int argc, char** argv, const ModelMaker& models) {
   if (command != nullptr && command->alone != nullptr) {
     return command->alone(line.arguments, models);
   }
+  // Before MPI starts, which takes most of a second: a job's end may come at once.
+  if (command != nullptr && command->ends_in_good_order) catch_stop_signals();
   Session session(argc, argv);
   return run(session, line, models);
 }
@@ -103,6 +107,7 @@ int start(int argc, char** argv, const ModelMaker& models) {
 }  // namespace
 
 int run_program(int argc, char** argv, const ModelMaker& models) {
+  (void)std::signal(SIGXFSZ, SIG_IGN);  // a limit on files (ulimit -f) is then an error of write()
   if (!penstock_processor_fits) return static_cast<int>(ErrorKind::Resource);
   const bool is_first = is_first_stranger(std::getenv);  // MPI changes the environment
   try {
@@ -113,7 +118,7 @@ int run_program(int argc, char** argv, const ModelMaker& models) {
       // The launcher ends the others as soon as one has ended: the first must have spoken.
       std::this_thread::sleep_for(std::chrono::milliseconds(500));
     } else {
-      print_error(failure.what);
+      print_failure(failure);
     }
     return static_cast<int>(failure.kind);
   }

@@ -7,6 +7,7 @@
 #include "kernels/philox.h"
 #include "runtime/blueprint/plan_request.h"
 #include "runtime/configuration/name_patterns.h"
+#include "runtime/costs/countable.h"
 #include "runtime/costs/layer_costs.h"
 #include "runtime/partition/partition.h"
 #include "runtime/plan/split.h"
@@ -25,8 +26,9 @@ Shapes input_shapes(const ModelInput& input, int64_t batch) {
 std::vector<int> balanced(const Sequential& model, const ModelInput& input, const Config& config,
                           const Schedule& training) {
   const Arrangement candidate = arrangement_of(config.pipeline);
-  const ModelCosts counted =
-      counted_costs(model, input, candidate.cut(), DType::F32, config.optimizer, cpu_model({}));
+  const ModelCosts counted = countable(
+      counted_costs(model, input, candidate.cut(), DType::F32, config.optimizer, cpu_model({})),
+      candidate.micro_batches);
   constexpr int64_t kNoLimit = 0;
   return choose_split(candidate, training, counted, kNoLimit).split;
 }

@@ -1,12 +1,22 @@
 #include "runtime/blueprint/plan_request.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/blueprint/programs.h"
+#include "runtime/costs/countable.h"
 #include "runtime/costs/layer_costs.h"
 #include "runtime/schedule/generators/known_schedules.h"
 
 namespace penstock {
+namespace {
+
+int64_t mini_batch_of(const PipelineConfig& pipeline) {
+  if (pipeline.mini_batch > 0) return pipeline.mini_batch;
+  return int64_t{pipeline.replicas} * pipeline.micro_batches * pipeline.micro_batch_size;
+}
+
+}  // namespace
 
 Arrangement arrangement_of(const PipelineConfig& pipeline) {
   Arrangement candidate;
@@ -40,8 +50,9 @@ CostsByCut costs_by_cut(const Config& config, std::shared_ptr<const Sequential> 
   const DType dtype = config.run.precision == "bf16" ? DType::BF16 : DType::F32;
   const double share = dtype == DType::F32 && config.pipeline.wire == "bf16" ? 0.5 : 1.0;
   const auto counted = [model = std::move(model), input, dtype, optimizer = config.optimizer,
-                        device, share](MicroBatches cut) {
-    ModelCosts costs = counted_costs(*model, input, cut, dtype, optimizer, device);
+                        device, share, samples = mini_batch_of(config.pipeline)](MicroBatches cut) {
+    ModelCosts costs = countable(counted_costs(*model, input, cut, dtype, optimizer, device),
+                                 std::max<int64_t>(samples / cut.size, 1));
     costs.wire_share = share;
     return costs;
   };
@@ -57,10 +68,7 @@ PlanRequest plan_request(const Config& config, int ranks, const Cluster& cluster
   const PipelineConfig& pipeline = config.pipeline;
   PlanRequest request;
   request.ranks = ranks;
-  request.mini_batch =
-      pipeline.mini_batch > 0
-          ? pipeline.mini_batch
-          : int64_t{pipeline.replicas} * pipeline.micro_batches * pipeline.micro_batch_size;
+  request.mini_batch = mini_batch_of(pipeline);
   request.exact = pipeline.reduction == "exact";
   request.barrier = config.optimizer.barrier;
   request.shared = config.optimizer.sharded != "false";

@@ -12,6 +12,7 @@
 
 #include "kernels/fault.h"
 #include "runtime/files/input_file.h"
+#include "runtime/files/long_work.h"
 
 namespace penstock {
 namespace {
@@ -84,10 +85,12 @@ FileDigest digest_of(const std::string& path) {
   Checksum checksum;
   std::vector<uint8_t> buffer(kPieceBytes);
   const auto size = static_cast<uint64_t>(file.size_bytes());
+  LongWork work("reading " + path, file.size_bytes());
   for (uint64_t at = 0; at < size; at += kPieceBytes) {
     const auto piece = std::span(buffer).first(std::min<uint64_t>(kPieceBytes, size - at));
     file.read(static_cast<int64_t>(at), piece);
     checksum.add(piece.data(), piece.size());
+    work.went_on(std::ssize(piece));
   }
   return {size, checksum.hex()};
 }

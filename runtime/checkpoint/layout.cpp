@@ -149,6 +149,12 @@ std::string step_name(int64_t step) {
   return text.data();
 }
 
+bool is_step_name(const std::string& path) {
+  const fs::path place = fs::path(path).lexically_normal();
+  const fs::path name = place.has_filename() ? place : place.parent_path();
+  return step_of(name.filename().string()).has_value();
+}
+
 std::vector<StepDirectory> list_checkpoints(const std::string& root) {
   std::map<int64_t, std::string> found;
   for (const std::string& name : names_in(root)) {
@@ -160,6 +166,19 @@ std::vector<StepDirectory> list_checkpoints(const std::string& root) {
   std::vector<StepDirectory> list;
   list.reserve(found.size());
   for (const auto& [step, path] : found) list.push_back({step, path});
+  return list;
+}
+
+std::vector<StepDirectory> list_without_manifest(const std::string& root) {
+  std::vector<StepDirectory> list;
+  for (const std::string& name : names_in(root)) {
+    const fs::path path = fs::path(root) / name;
+    std::error_code error;
+    const auto step = step_of(name);
+    if (step && fs::exists(path / kStateFile, error) && !is_complete(path)) {
+      list.push_back({*step, path.string()});
+    }
+  }
   return list;
 }
 

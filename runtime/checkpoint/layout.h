@@ -27,10 +27,14 @@ struct StepDirectory {
 
 inline constexpr const char* kLatest = "latest";
 
-[[nodiscard]] std::string step_name(int64_t step);  // "step-00000100"
+[[nodiscard]] std::string step_name(int64_t step);         // "step-00000100"
+[[nodiscard]] bool is_step_name(const std::string& path);  // of its last part
 
 // The complete checkpoints under `root`, by ascending step; none when there is no such directory.
 [[nodiscard]] std::vector<StepDirectory> list_checkpoints(const std::string& root);
+// Checkpoints that have lost their manifest: what has such a name, and says where a run stands, was
+// complete once. By ascending step.
+[[nodiscard]] std::vector<StepDirectory> list_without_manifest(const std::string& root);
 // The one that was completed last: what `latest` says, or where there is no such link to a complete
 // one, that of the highest step. Null when there is none.
 [[nodiscard]] std::optional<StepDirectory> latest_checkpoint(const std::string& root);

@@ -113,18 +113,37 @@ std::vector<LayerRecord> parse_layers(const nlohmann::json& document, const std:
 }  // namespace
 
 std::string encode_state(const CheckpointState& state) {
-  return lines_of({{"step", state.step},
-                   {"seed", state.seed},
-                   {"consumed_samples", state.consumed_samples},
-                   {"mini_batch", state.mini_batch},
-                   {"penstock_version", state.version},
-                   {"configuration", state.configuration},
-                   {"run", state.run},
-                   {"optimizer_steps", state.optimizer_steps},
-                   {"training_samples", state.training_samples},
-                   {"training_content", state.training_content},
-                   {"layers", encode_layers(state.layers)}});
+  ordered_json document = {{"step", state.step},
+                           {"seed", state.seed},
+                           {"consumed_samples", state.consumed_samples},
+                           {"mini_batch", state.mini_batch},
+                           {"penstock_version", state.version},
+                           {"configuration", state.configuration},
+                           {"run", state.run},
+                           {"optimizer_steps", state.optimizer_steps},
+                           {"training_samples", state.training_samples},
+                           {"training_content", state.training_content}};
+  if (state.owes_evaluation) document["owed_evaluation"] = {{"loss", state.loss}};
+  document["layers"] = encode_layers(state.layers);
+  return lines_of(document);
 }
+
+namespace {
+
+void parse_owed_evaluation(const nlohmann::json& document, const std::string& file,
+                           CheckpointState& state) {
+  constexpr const char* kOwed = "owed_evaluation";
+  if (!document.contains(kOwed)) return;
+  const nlohmann::json& owed = json_object(document, kOwed, file);
+  const auto loss = owed.find("loss");
+  state.owes_evaluation = true;
+  state.loss = std::numeric_limits<double>::quiet_NaN();  // JSON has none
+  if (loss == owed.end() || loss->is_null()) return;
+  if (!loss->is_number()) fail_data(file + ": the loss of \"" + kOwed + "\" is not a number");
+  state.loss = loss->get<double>();
+}
+
+}  // namespace
 
 CheckpointState parse_state(const std::string& text, const std::string& file) {
   const nlohmann::json document = parse_json(text, file);
@@ -132,17 +151,20 @@ CheckpointState parse_state(const std::string& text, const std::string& file) {
   const auto count_or = [&](const char* key, int64_t without) {
     return document.contains(key) ? signed_count(document, key, file) : without;
   };
-  return {.step = signed_count(document, "step", file),
-          .seed = json_count(document, "seed", file),
-          .consumed_samples = signed_count(document, "consumed_samples", file),
-          .mini_batch = signed_count(document, "mini_batch", file),
-          .version = json_text(document, "penstock_version", file),
-          .configuration = json_text(document, "configuration", file),
-          .run = document.contains("run") ? json_text(document, "run", file) : "",
-          .optimizer_steps = count_or("optimizer_steps", signed_count(document, "step", file)),
-          .training_samples = count_or("training_samples", 0),
-          .training_content = count_or("training_content", 0),
-          .layers = parse_layers(document, file)};
+  CheckpointState state{
+      .step = signed_count(document, "step", file),
+      .seed = json_count(document, "seed", file),
+      .consumed_samples = signed_count(document, "consumed_samples", file),
+      .mini_batch = signed_count(document, "mini_batch", file),
+      .version = json_text(document, "penstock_version", file),
+      .configuration = json_text(document, "configuration", file),
+      .run = document.contains("run") ? json_text(document, "run", file) : "",
+      .optimizer_steps = count_or("optimizer_steps", signed_count(document, "step", file)),
+      .training_samples = count_or("training_samples", 0),
+      .training_content = count_or("training_content", 0),
+      .layers = parse_layers(document, file)};
+  parse_owed_evaluation(document, file, state);
+  return state;
 }
 
 std::string index_file(const std::string& part) {

@@ -35,6 +35,8 @@ struct CheckpointState {
   int64_t optimizer_steps = 0;           // updates made; older files: as many as steps
   int64_t training_samples = 0;          // of an epoch; 0 in older files
   int64_t training_content = 0;          // a sum over the text; 0: not known, and in older files
+  bool owes_evaluation = false;          // that after `step` was due and is not done
+  double loss = 0.0;                     // of `step`, where it owes one
   std::vector<LayerRecord> layers = {};  // of the network; empty in older files
   bool operator==(const CheckpointState&) const = default;
 };

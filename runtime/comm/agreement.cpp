@@ -10,25 +10,29 @@
 namespace penstock {
 namespace {
 
-// A result or a failure as one text: the kind as a digit, 0 for a result, then the words.
+constexpr char kResult = '0';
+
+// A result or a failure as one text: the kind as a letter so far behind kResult, which stands for a
+// result itself, then the words.
 std::string outcome(const std::function<std::string()>& make) {
   try {
-    std::string text(1, '0');
+    std::string text(1, kResult);
     text += make();
     return text;
   } catch (...) {
     const Failure failure = current_failure();
-    return std::to_string(static_cast<int>(failure.kind)) + failure.what;
+    return static_cast<char>(kResult + static_cast<int>(failure.kind)) + failure.what;
   }
 }
 
 bool is_failure(const std::string& outcome) {
-  return outcome.at(0) != '0';
+  return outcome.at(0) != kResult;
 }
 
 std::string result_of(const std::string& outcome) {
   if (!is_failure(outcome)) return outcome.substr(1);
-  throw Error(static_cast<ErrorKind>(outcome[0] - '0'), outcome.substr(1), ErrorScope::EveryRank);
+  throw Error(static_cast<ErrorKind>(outcome[0] - kResult), outcome.substr(1),
+              ErrorScope::EveryRank);
 }
 
 }  // namespace
@@ -63,7 +67,7 @@ void agree(Collective& world, const std::string& who, const std::function<void()
   if (is_failure(mine) && !who.empty() && world.size() > 1) mine.insert(1, who + ": ");
   const std::vector<std::string> all = world.gather_text(mine);
   const auto failed = std::find_if(all.begin(), all.end(), is_failure);
-  (void)result_of(world.broadcast(failed == all.end() ? "0" : *failed, 0));
+  (void)result_of(world.broadcast(failed == all.end() ? std::string(1, kResult) : *failed, 0));
 }
 
 }  // namespace penstock

@@ -28,6 +28,7 @@ void write_all(const Descriptor& file, const void* data, size_t size_bytes,
                const std::string& path);
 // On disk when it returns, where the file system keeps its word. Throws Error(Resource).
 void sync_and_close(Descriptor& file, const std::string& path);
-void sync_directory(const std::string& path);  // its entries (names) are on disk afterwards
+// Its entries (names) are on disk afterwards, if this process may open it.
+void sync_directory(const std::string& path);
 
 }  // namespace penstock

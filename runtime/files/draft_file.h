@@ -11,6 +11,10 @@
 namespace penstock {
 
 // A file that has another name until commit(). One that is not committed is removed.
+//
+// Nothing but a regular file is ever replaced. Links are followed, and stay; a device or a pipe is
+// written to as it is, at once, and so is an open file that /proc names (/dev/stdout, >(...) of a
+// shell); a directory, a socket, or a pipe that nobody reads is refused.
 class DraftFile {
  public:
   // `suffix`: the other name's. Where several processes may write the same file, it is one's own.
@@ -20,13 +24,14 @@ class DraftFile {
   DraftFile(const DraftFile&) = delete;
   DraftFile& operator=(const DraftFile&) = delete;
 
-  [[nodiscard]] const std::string& draft() const { return draft_; }  // what it is called until then
+  // What it is called until then.
+  [[nodiscard]] const std::string& draft() const { return draft_.empty() ? path_ : draft_; }
   void write(const void* data, size_t size_bytes);
-  // Returns once the bytes are on disk under the file's own name; nothing may be written after.
+  // Returns once bytes and name are on disk, where they go to one; nothing may be written after.
   void commit();
 
  private:
-  std::string path_, draft_;
+  std::string path_, draft_;  // draft_ is empty where nothing is replaced
   Descriptor descriptor_;
 };
 

@@ -74,7 +74,9 @@ void ParameterSet::add_constant(const Slot& slot, const std::string& shared_as) 
 int64_t Declared::elements(size_t from) const {
   int64_t total = 0;
   for (size_t i = from; i < parameters.size(); ++i) {
-    if (parameters[i].first == nullptr) total += parameters[i].elements();
+    if (parameters[i].first != nullptr) continue;
+    total += parameters[i].elements();
+    if (total > kMostElements) fail_too_large("the network");
   }
   return total;
 }

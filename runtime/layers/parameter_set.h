@@ -44,6 +44,7 @@ struct Declared {
   std::deque<StepSums> step_sums;
   std::deque<Tensor> constants;
   // Of the parameters from that one on; those that another holder shares with it count there.
+  // Throws Error(Input) where they are more than kMostElements.
   [[nodiscard]] int64_t elements(size_t from = 0) const;
 };
 

@@ -26,6 +26,7 @@ void go_on_from(const KeptCheckpoint& checkpoint, const DirectoryContents& conte
                 Attempt& attempt) {
   attempt.resume_from = checkpoint.path;
   attempt.resume_step = checkpoint.step;
+  attempt.owes_evaluation = checkpoint.owes_evaluation;
   for (const KeptCheckpoint& other : contents.checkpoints) {
     if (other.step > checkpoint.step) attempt.set_aside.push_back(other.path);
   }

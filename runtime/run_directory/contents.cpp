@@ -6,6 +6,7 @@
 #include "kernels/error.h"
 #include "runtime/checkpoint/layout.h"
 #include "runtime/checkpoint/manifest.h"
+#include "runtime/checkpoint/reader.h"
 #include "runtime/files/input_file.h"
 #include "runtime/run_directory/names.h"
 
@@ -43,6 +44,26 @@ std::string missing_in(const std::string& path) {
   return {};
 }
 
+std::vector<KeptCheckpoint> checkpoints_of_run(const std::string& directory) {
+  DirectoryContents contents = look_into(directory);
+  const std::string run = contents.identity ? contents.identity->run : "";
+  std::erase_if(contents.checkpoints, [&](const KeptCheckpoint& one) {
+    return !run.empty() && !one.run.empty() && one.run != run;
+  });
+  return std::move(contents.checkpoints);
+}
+
+// By its checksums: every file is read.
+bool is_whole(const std::string& checkpoint) {
+  try {
+    CheckpointReader(checkpoint, ShardCheck::ByCaller).verify();
+    return true;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Data) throw;
+    return false;
+  }
+}
+
 }  // namespace
 
 KeptCheckpoint look_at_checkpoint(const std::string& path) {
@@ -53,6 +74,7 @@ KeptCheckpoint look_at_checkpoint(const std::string& path) {
         parse_state(read_text(file, kMostDocumentBytes, FileOwner::Run), file);
     checkpoint.step = state.step;
     checkpoint.run = state.run;
+    checkpoint.owes_evaluation = state.owes_evaluation;
     checkpoint.trouble = missing_in(path);
   } catch (const Error& error) {
     checkpoint.trouble = error.what();
@@ -75,7 +97,11 @@ DirectoryContents look_into(const std::string& directory) {
       contents.results.emplace_back(file);
     }
   }
-  for (const StepDirectory& one : list_checkpoints(directory + "/" + kCheckpointFolder)) {
+  const std::string root = directory + "/" + kCheckpointFolder;
+  std::vector<StepDirectory> all = list_checkpoints(root);
+  for (StepDirectory& one : list_without_manifest(root)) all.push_back(std::move(one));
+  std::ranges::stable_sort(all, {}, &StepDirectory::step);
+  for (const StepDirectory& one : all) {
     contents.results.push_back(fs::path(one.path).lexically_relative(folder).string());
     KeptCheckpoint& checkpoint = contents.checkpoints.emplace_back(look_at_checkpoint(one.path));
     checkpoint.step = one.step;
@@ -92,18 +118,26 @@ std::string run_directory_of(const std::string& checkpoint) {
 }
 
 std::string newest_of_run(const std::string& directory) {
-  const DirectoryContents contents = look_into(directory);
-  const std::string run = contents.identity ? contents.identity->run : "";
-  std::string trouble;
-  for (auto one = contents.checkpoints.rbegin(); one != contents.checkpoints.rend(); ++one) {
-    const bool own = run.empty() || one->run.empty() || one->run == run;
-    if (own && one->trouble.empty()) return one->path;
-    if (trouble.empty()) {
-      trouble = "; " + one->path + (own ? ": " + one->trouble : " is another run's");
-    }
+  const std::vector<KeptCheckpoint> own = checkpoints_of_run(directory);
+  if (own.empty()) {
+    fail_input(directory + "/" + kCheckpointFolder +
+               " has no checkpoint of its run: train first, or name one with --checkpoint");
   }
-  fail_input(directory + "/" + kCheckpointFolder +
-             " has no checkpoint: train first, or name one with --checkpoint" + trouble);
+  const KeptCheckpoint& newest = own.back();
+  if (newest.trouble.empty()) return newest.path;
+  fail_data(newest.path + " is damaged: " + newest.trouble + offer_beside(newest.path));
+}
+
+std::string offer_beside(const std::string& checkpoint) {
+  const std::string directory = run_directory_of(checkpoint);
+  std::vector<KeptCheckpoint> own;
+  if (!directory.empty()) own = checkpoints_of_run(directory);
+  for (auto one = own.rbegin(); one != own.rend(); ++one) {
+    std::error_code error;
+    if (!one->trouble.empty() || fs::equivalent(one->path, checkpoint, error)) continue;
+    if (is_whole(one->path)) return "; the newest whole one of its run is " + one->path;
+  }
+  return "; its run has no whole one";
 }
 
 }  // namespace penstock

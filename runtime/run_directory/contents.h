@@ -15,6 +15,7 @@ struct KeptCheckpoint {
   std::string path;
   std::string run = {};      // whose it is; empty where it does not say
   std::string trouble = {};  // why it cannot be gone on from; empty: nothing is known against it
+  bool owes_evaluation = false;  // that after its step was due and is not done
 };
 
 struct DirectoryContents {
@@ -36,8 +37,12 @@ struct DirectoryContents {
 // <run> of <run>/checkpoints/<step>; empty where it is no such path.
 [[nodiscard]] std::string run_directory_of(const std::string& checkpoint);
 
-// The newest checkpoint of the run in `directory`, for evaluation and use: its own, whole. Throws
-// Error(Input) where there is none.
+// The newest checkpoint of the run in `directory`, for evaluation and use. Throws Error(Input)
+// where there is none, Error(Data) where it cannot be used, which offers another.
 [[nodiscard]] std::string newest_of_run(const std::string& directory);
+
+// For the end of an error about a damaged checkpoint: "; the newest whole one of its run is ...".
+// Reads checkpoints until one has all its checksums.
+[[nodiscard]] std::string offer_beside(const std::string& checkpoint);
 
 }  // namespace penstock

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "kernels/error.h"
+#include "runtime/checkpoint/layout.h"
 #include "runtime/checkpoint/manifest.h"
 #include "runtime/files/draft_file.h"
 #include "runtime/run_directory/cleaning.h"
@@ -30,9 +31,11 @@ KeptCheckpoint source_at(const std::string& path) {
                     "directory or one of its checkpoints",
                     path));
   }
-  const bool step = fs::exists(fs::path(path) / kManifestFile, error);
+  const bool step = fs::exists(fs::path(path) / kManifestFile, error) || is_step_name(path);
   KeptCheckpoint source = look_at_checkpoint(step ? path : newest_of_run(path));
-  if (!source.trouble.empty()) fail_data("--resume " + path + ": " + source.trouble);
+  if (!source.trouble.empty()) {
+    fail_data("--resume " + path + ": " + source.trouble + offer_beside(path));
+  }
   return source;
 }
 
@@ -49,23 +52,24 @@ std::string without_links(std::string path) {
 }  // namespace
 
 RunDirectory::RunDirectory(const RunDirectoryRequest& request) {
-  AttemptRequest wish{.resume = request.resume, .overwrite = request.overwrite};
-  if (is_path(request.resume)) wish.source = source_at(request.resume);
+  wish_ = {.resume = request.resume, .overwrite = request.overwrite};
+  if (is_path(request.resume)) wish_.source = source_at(request.resume);
   choose_directory(request);
-  if (path_.empty() && is_path(request.resume)) path_ = run_directory_of(wish.source.path);
+  if (path_.empty() && is_path(request.resume)) path_ = run_directory_of(wish_.source.path);
   if (path_.empty()) {
     path_ = make_numbered(request.runs, request.stem);
     numbered_ = made_ = true;
   }
   while (path_.size() > 1 && path_.ends_with('/')) path_.pop_back();
   path_ = without_links(path_);
-  wish.directory = path_;
+  wish_.directory = path_;
   try {
-    attempt_ = choose_attempt(look_into(path_), wish);  // before anything is made
+    attempt_ = choose_attempt(look_into(path_), wish_);  // before anything is made
     make_directory();
     lock_ = std::make_unique<DirectoryLock>(path_ + "/" + kLockFile, request.lock, request.say);
     // Until the lock was ours, another may have written.
-    attempt_ = choose_attempt(look_into(path_), wish);
+    contents_ = look_into(path_);
+    attempt_ = choose_attempt(contents_, wish_);
   } catch (...) {
     lock_.reset();
     std::error_code ignored;
@@ -98,6 +102,13 @@ void RunDirectory::make_directory() {
     fail_resource(fmt::format("{}: cannot be made a run directory: {}; choose another --out", path_,
                               error ? error.message() : "it is a file"));
   }
+}
+
+void RunDirectory::pass_over(const std::string& damage) {
+  for (KeptCheckpoint& checkpoint : contents_.checkpoints) {
+    if (checkpoint.path == attempt_.resume_from) checkpoint.trouble = damage;
+  }
+  attempt_ = choose_attempt(contents_, wish_);
 }
 
 std::string RunDirectory::begin(const std::string& run_file) {

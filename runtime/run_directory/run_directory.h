@@ -44,6 +44,10 @@ class RunDirectory {
   // The run's identity, made anew where it is a new one.
   [[nodiscard]] const std::string& run() const { return identity_.run; }
 
+  // What attempt() was to go on from is damaged, as its checksums tell: goes on from the newest one
+  // before it, with a note. Before begin(). Throws Error(Data) where there is none.
+  void pass_over(const std::string& damage);
+
   // From here on the directory is this run's: removes or sets aside what attempt() says, counts the
   // attempt, writes the run file and makes the link `latest`; returns why that could not be made,
   // or "". Throws Error(Resource).
@@ -63,6 +67,8 @@ class RunDirectory {
   std::string path_;
   bool numbered_ = false, made_ = false, begun_ = false;
   std::unique_ptr<DirectoryLock> lock_;
+  AttemptRequest wish_;
+  DirectoryContents contents_;
   Attempt attempt_;
   RunIdentity identity_;
 };

@@ -1,5 +1,7 @@
 #include "runtime/stage/initial_values.h"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,6 +10,7 @@
 #include <vector>
 
 #include "kernels/bfloat16.h"
+#include "kernels/parallel.h"
 #include "kernels/philox.h"
 
 namespace penstock {
@@ -44,12 +47,15 @@ void draw(const Initializer& init, const RandomStream& stream, size_t first, std
   constexpr size_t kWorthThreads = size_t{1} << 20;
   const size_t size = to.size();
   // Every number is a function of its index: threads change none.
-#pragma omp parallel for schedule(static) if (size > kWorthThreads)
-  for (size_t i = 0; i < size; i += 4) {
+  const auto draw_four = [&](size_t i) {
     const auto words = philox(stream, (first + i) / 4);
     const auto four = init.kind == Initializer::Kind::Normal ? normals(words) : uniforms(words);
     for (size_t j = 0; j < 4 && i + j < size; ++j) to[i + j] = init.scale * four[j];
-  }
+  };
+  const int threads = size > kWorthThreads ? omp_get_max_threads() : 1;
+  share_out(threads, static_cast<int64_t>((size + 3) / 4), [&](int64_t begin, int64_t end) {
+    for (int64_t four = begin; four < end; ++four) draw_four(4 * static_cast<size_t>(four));
+  });
 }
 
 // What lies in `target` from element `first` on, in its type.

@@ -83,9 +83,11 @@ std::string totals(const RunSummary& summary) {
                       percent_text(summary.bubble_measured), percent_text(summary.bubble_predicted),
                       summary.stages, summary.micro_batches, summary.schedule);
   if (summary.dry_run) return text;
-  text += fmt::format("\nloss        {:.4f}", summary.final_loss);
+  text += fmt::format("\nloss        {}", loss_text(summary.final_loss));
   if (summary.final_eval) {
-    text += fmt::format(", {:.4f} on validation data", summary.final_eval->loss);
+    text += fmt::format(", {} on validation data", loss_text(summary.final_eval->loss));
+    const int64_t step = summary.final_eval->step;
+    if (step != summary.steps) text += fmt::format(" after step {}", step);
     if (summary.final_eval->accuracy) {
       text += fmt::format(" (accuracy {})", percent_text(*summary.final_eval->accuracy));
     }

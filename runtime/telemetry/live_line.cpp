@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
 
+#include "kernels/plain_text.h"
 #include "runtime/telemetry/units.h"
 
 namespace penstock {
@@ -76,18 +78,19 @@ void StepClock::add(const StepRecord& record) {
 
 std::string step_text(const StepRecord& record, int64_t total_steps, double average_ms,
                       bool tokens) {
-  std::string text = fmt::format("step {:{}}/{} | loss {:.4f}", record.step, digits(total_steps),
-                                 total_steps, record.loss);
+  std::string text = fmt::format("step {:{}}/{} | loss {}", record.step, digits(total_steps),
+                                 total_steps, loss_text(record.loss));
   if (record.accuracy) text += " | accuracy " + percent_text(*record.accuracy);
-  text += fmt::format(" | norm {:.3g} | lr {:.2e} | {}", record.grad_norm, record.learning_rate,
-                      milliseconds_text(record.step_ms));
+  text += fmt::format(" | norm {:.3g} | lr {:.2e} | {}", std::abs(record.grad_norm),
+                      record.learning_rate, milliseconds_text(record.step_ms));
   return text + rates_text(record, average_ms, tokens);
 }
 
 std::string live_text(const StepRecord& record, int64_t total_steps, double average_ms, bool tokens,
                       int width) {
-  std::string text = fmt::format("{} {:{}}/{} | loss {:.4f}", bar(record.step, total_steps),
-                                 record.step, digits(total_steps), total_steps, record.loss);
+  std::string text =
+      fmt::format("{} {:{}}/{} | loss {}", bar(record.step, total_steps), record.step,
+                  digits(total_steps), total_steps, loss_text(record.loss));
   if (record.accuracy) text += " | accuracy " + percent_text(*record.accuracy);
   if (average_ms > 0.0) {
     const double left = static_cast<double>(std::max(int64_t{0}, total_steps - record.step));
@@ -99,7 +102,7 @@ std::string live_text(const StepRecord& record, int64_t total_steps, double aver
 }
 
 std::string eval_text(const EvalRecord& record) {
-  std::string text = fmt::format("eval at step {} | loss {:.4f}", record.step, record.loss);
+  std::string text = fmt::format("eval at step {} | loss {}", record.step, loss_text(record.loss));
   if (record.accuracy) text += " | accuracy " + percent_text(*record.accuracy);
   return text + fmt::format(" | {} samples in {}", record.samples, seconds_text(record.seconds));
 }
@@ -116,7 +119,8 @@ Terminal::~Terminal() {
 
 void Terminal::print(const std::string& lines) {
   erase();
-  std::fwrite(lines.data(), 1, lines.size(), stdout);
+  const std::string plain = plain_text(lines, true);
+  std::fwrite(plain.data(), 1, plain.size(), stdout);
   std::fputc('\n', stdout);
   std::fflush(stdout);  // a reader that went away is no reason to stop a run: not checked
 }

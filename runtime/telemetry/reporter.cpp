@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/plain_text.h"
 #include "runtime/files/draft_file.h"
 #include "runtime/telemetry/closing_table.h"
 #include "runtime/telemetry/formats/event_file.h"
@@ -61,7 +62,7 @@ struct Reporter::State {
 
   void write_log(const std::string& lines) {
     if (files) {
-      files->log.write_line(lines);
+      files->log.write_line(plain_text(lines, true));  // which people show on terminals
     } else {
       held.push_back(lines);
     }

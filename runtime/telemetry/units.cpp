@@ -10,11 +10,18 @@
 namespace penstock {
 namespace {
 
+// "-0.0" is 0.0, and a number that is none has no sign.
+std::string without_idle_sign(std::string number) {
+  const bool is_idle = number.starts_with("-") &&
+                       (number.find_first_of("123456789") == std::string::npos) && number != "-inf";
+  return is_idle ? number.substr(1) : number;
+}
+
 // Three significant digits, without an exponent.
 std::string three_digits(double value) {
-  if (!std::isfinite(value)) return fmt::format("{}", value);
+  if (!std::isfinite(value)) return without_idle_sign(fmt::format("{}", value));
   const double size = std::abs(value);
-  return fmt::format("{:.{}f}", value, size < 9.995 ? 2 : size < 99.95 ? 1 : 0);
+  return without_idle_sign(fmt::format("{:.{}f}", value, size < 9.995 ? 2 : size < 99.95 ? 1 : 0));
 }
 
 template <size_t N>
@@ -55,7 +62,11 @@ std::string milliseconds_text(double ms) {
 }
 
 std::string percent_text(double share) {
-  return fmt::format("{:.1f} %", 100 * share);
+  return without_idle_sign(fmt::format("{:.1f}", 100 * share)) + " %";
+}
+
+std::string loss_text(double loss) {
+  return without_idle_sign(fmt::format("{:.4f}", loss));
 }
 
 std::string time_of_day_text() {

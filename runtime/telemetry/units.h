@@ -11,6 +11,7 @@ namespace penstock {
 [[nodiscard]] std::string seconds_text(double seconds);  // "4.2 s", "2 min 49 s", "3 h 05 min"
 [[nodiscard]] std::string milliseconds_text(double ms);  // "0.84 ms", "84.3 ms", "1234 ms"
 [[nodiscard]] std::string percent_text(double share);    // 0.241 -> "24.1 %"
+[[nodiscard]] std::string loss_text(double loss);        // "2.3026", "nan"
 [[nodiscard]] std::string time_of_day_text();            // now, here: "19:27:13"
 
 }  // namespace penstock

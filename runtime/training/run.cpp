@@ -44,7 +44,7 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
   note_frozen();
   step_.emplace(config_, pipeline_, station_, [this] { return vote(); });
   step_->continue_from(resumed_.progress);
-  if (!resumed_.checkpoint.empty()) go_on();
+  if (!resumed_.checkpoint.empty()) go_on(order.is_verified);
   source_.open(pipeline_.reads().fields);
   check_validation(config_, source_, blueprint_.targets);
   batches_.emplace(DataPart::Training, config_, source_, pipeline_, station_,
@@ -62,7 +62,12 @@ RunSummary Run::to_the_end() {
         "which is slower than --run.precision fp32");
   }
   const int64_t before = resumed_.progress.step;
-  bool stops = false;
+  last_.step = before;
+  last_.loss = resumed_.progress.loss;
+  bool owes = !make_up_evaluation();
+  bool stops = owes;
+  // The checkpoint that was gone on from may be another directory's, or owe what is done now.
+  if (stops || before == config_.run.steps) save_last(progress(owes));
   for (int64_t number = before + 1; number <= config_.run.steps && !stops; ++number) {
     take_step(number);
     stops = conclude(number);
@@ -71,11 +76,12 @@ RunSummary Run::to_the_end() {
     }
     for (const std::string& line : report_.slow_ranks()) note("warning: " + line);
     const bool last = number == config_.run.steps;
-    if (!stops && is_evaluated(number)) stops = !evaluate(number) && !last;
+    owes = is_evaluated(number) && (stops ? put_off_evaluation(number) : !evaluate(number));
+    stops = stops || owes;
     if (stops || (last && config_.checkpoint.last)) {
-      save_last(step_->progress());
+      save_last(progress(owes));
     } else {
-      checkpoints_.after_step(step_->progress(), step_->vote());
+      checkpoints_.after_step(progress(owes), step_->vote());
     }
   }
   checkpoints_.finish();
@@ -90,6 +96,30 @@ RunSummary Run::to_the_end() {
   if (reporter_ != nullptr) reporter_->finished(summary);
   if (unsaved_) throw Error(*unsaved_);
   return summary;
+}
+
+// False: a stop was asked for meanwhile.
+bool Run::make_up_evaluation() {
+  const Progress& from = resumed_.progress;
+  if (!from.owes_evaluation) return true;
+  if (source_.facts().validation_samples > 0) return evaluate(from.step);
+  note("note: the evaluation after step " + std::to_string(from.step) +
+       ", which was put off, is left out: there is no validation data now");
+  return true;
+}
+
+// True: it is owed.
+bool Run::put_off_evaluation(int64_t step) {
+  note("the evaluation after step " + std::to_string(step) +
+       " is put off, since a stop was asked for: the run does it first when it goes on");
+  return true;
+}
+
+Progress Run::progress(bool owes_evaluation) const {
+  Progress now = step_->progress();
+  now.owes_evaluation = owes_evaluation;
+  now.loss = last_.loss;
+  return now;
 }
 
 bool Run::is_evaluated(int64_t number) const {
@@ -151,7 +181,8 @@ void Run::start_from_another() {
   note(describe(record));
 }
 
-void Run::go_on() {
+void Run::go_on(bool is_verified) {
+  if (!is_verified) verify_checkpoint(resumed_.checkpoint, station_.network.world());
   load_state(resumed_.checkpoint, pipeline_.state(), station_.device, station_.network.world());
   note(resumed_.note);
 }
@@ -227,7 +258,7 @@ void Run::leave_out(const StepRecord& record) {
   if (config_.run.on_nonfinite == "skip" && goes_on) return note("warning: " + what + "; left out");
   std::string end = "; the weights are as before this step";
   if (step > 1 && config_.checkpoint.last) {
-    Progress before = step_->progress();
+    Progress before = progress(false);
     before.step = step - 1;
     before.consumed_samples -= source_.mini_batch();
     save_last(before);
@@ -256,11 +287,7 @@ bool Run::evaluate(int64_t step) {
   std::optional<LossSums> sums;
   step_->with_averages(
       [&] { sums = pass_over_validation(config_, source_, pipeline_, station_, watch); });
-  if (!sums) {
-    note("the evaluation after step " + std::to_string(step) +
-         " is left out: a stop was asked for");
-    return false;
-  }
+  if (!sums) return !put_off_evaluation(step);
   EvalRecord record;
   record.step = step;
   record.loss = sums->mean();

@@ -37,6 +37,7 @@ struct RunOrder {
   const Profile* profile = nullptr;  // for the predictions in the report; null where there is none
   Stopping* stopping = nullptr;      // asked after every step; null: nothing stops the run
   std::string resume_from = {};      // a step directory to go on from; empty: from the start
+  bool is_verified = false;          // that it is whole (verify_checkpoint())
   // Called on every rank when all is decided, and nothing but data opened on rank 0; may
   // communicate over the network's world, and throw. Null: nothing.
   std::function<void(const Blueprint&)> drawn_up = nullptr;
@@ -57,8 +58,9 @@ class Run {
     return source_.class_names();
   }
 
-  // Collective; once. Trains to the last step, or to the first after which any rank is to stop,
-  // saved and reported: RunSummary::stopped then says why. Returns the summary on rank 0 (elsewhere
+  // Collective; once. Trains to the last step and evaluation, or to the first after which any rank
+  // is to stop, saved and reported: RunSummary::stopped then says why. An evaluation that was due
+  // when an earlier attempt was stopped comes first. Returns the summary on rank 0 (elsewhere
   // only what this rank knows). Throws as the constructor.
   [[nodiscard]] RunSummary to_the_end();
 
@@ -66,7 +68,7 @@ class Run {
   void note(const std::string& line);
   void start_from_elsewhere();
   void start_from_another();
-  void go_on();
+  void go_on(bool is_verified);
   void note_frozen();
   [[nodiscard]] std::optional<Forecast> look_ahead(const RunOrder& order);
   [[nodiscard]] Forecast outlook_on_first_rank(const Profile* profile);
@@ -75,10 +77,13 @@ class Run {
   [[nodiscard]] bool conclude(int64_t number);
   void conclude(StepRecord record);
   [[nodiscard]] bool is_evaluated(int64_t number) const;
+  [[nodiscard]] bool make_up_evaluation();
+  [[nodiscard]] bool put_off_evaluation(int64_t step);
+  [[nodiscard]] Progress progress(bool owes_evaluation) const;
   [[nodiscard]] StepVote vote() const;
   [[nodiscard]] std::span<const Batch> next_batches(int64_t step);
   void leave_out(const StepRecord& record);
-  // False: a stop was asked for meanwhile, and it is left out.
+  // False: a stop was asked for meanwhile, and it is put off.
   [[nodiscard]] bool evaluate(int64_t step);
   void save_last(const Progress& progress);
   void write_trace();

@@ -62,6 +62,10 @@ expect() { # CODE STARTS WHAT; LSF is asked to queue a job again by its exit cod
   [ "$(wc -l <started)" -eq "$starts" ] || fail "$3: not $starts starts"
 }
 
+# PBS Pro and Torque refuse each other's words for nodes: the head has both, one of them to be uncommented.
+script=pbs
+{ grep -q '^#PBS -l select=.*:mpiprocs=' "$batch/pbs.sh" && grep -q '^##PBS -l nodes=.*:ppn=' "$batch/pbs.sh"; } || fail 'nodes for PBS Pro and Torque'
+
 for script in slurm pbs lsf flux; do
   with 0
   expect 0 1 'done'

@@ -446,6 +446,20 @@ TEST_F(Program, SaysSoWhenItsAnswerCannotBeWritten) {
   }
 }
 
+// SIGXFSZ used to end the process, with a core and without a word.
+TEST_F(Program, SaysSoWhenALimitOnTheSizeOfFilesIsReached) {
+  const JobResult trained = run_penstock(1, train("--stages 1 --steps 4"));
+  ASSERT_EQ(trained.exit_code, 0) << trained.output;
+  const std::string page = scratch_ / "page.html";
+  const JobResult job = run_words("sh -c 'ulimit -f 2; " + penstock_program() + " report " +
+                                      scratch_ / "run" + " --out " + page + "'",
+                                  30);
+  EXPECT_EQ(job.exit_code, 3) << job.output;
+  EXPECT_THAT(job.output, HasSubstr("penstock: error: cannot write " + page + ".new: File too"));
+  EXPECT_FALSE(std::filesystem::exists(page)) << "neither whole nor in part";
+  EXPECT_FALSE(std::filesystem::exists(page + ".new"));
+}
+
 TEST_F(Program, ARankThatIsKilledEndsTheJobSoon) {
   for (size_t victim : {0U, 2U}) {
     const std::string arguments = train("--stages 3 --steps 100000000");

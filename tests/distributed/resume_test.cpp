@@ -322,6 +322,38 @@ TEST(ResumeRefuses, AnotherRunAndDamagedFiles) {
   const JobResult damaged = runs.train("resumed", kGrids[1], "--resume " + runs.saved());
   EXPECT_EQ(damaged.exit_code, 5) << damaged.output;
   EXPECT_THAT(damaged.output, testing::HasSubstr(shard + " has the checksum "));
+  EXPECT_THAT(damaged.output, testing::HasSubstr("the newest whole one of its run is " +
+                                                 step_directory(runs.path("whole"), kEnd)));
+}
+
+// A bit of a weight ended every start with an error, as long as somebody took the directory away.
+TEST(ResumeAuto, GoesOnFromTheNewestWholeCheckpoint) {
+  const Runs runs(kCases[0]);
+  runs.expect_trained("whole", kGrids[1]);
+  const std::string newest = step_directory(runs.path("whole"), kEnd);
+  std::string shard;
+  for (const auto& file : std::filesystem::directory_iterator(newest)) {
+    if (file.path().extension() == ".safetensors") shard = std::max(shard, file.path().string());
+  }
+  const std::string before = read_file(shard);
+  std::string after = before;
+  after.back() = static_cast<char>(after.back() ^ 1);
+  std::ofstream(shard, std::ios::binary) << after;
+  for (const char* command : {"eval ", "eval --checkpoint "}) {
+    const bool named = std::string(command) != "eval ";
+    const JobResult use = run_alone(
+        command + (named ? newest + " " : "") + runs.path("whole") +
+        "/run.toml --stages 1 --replicas 1 --data.validation 0.5 --out " + runs.path("whole"));
+    EXPECT_EQ(use.exit_code, 5) << use.output;
+    EXPECT_THAT(use.output, testing::HasSubstr("the newest whole one of its run is " +
+                                               step_directory(runs.path("whole"), kStop)));
+  }
+  const JobResult job = runs.train("whole", kGrids[1], "--resume auto");
+  EXPECT_EQ(job.exit_code, 0) << job.output;
+  EXPECT_THAT(job.output, testing::HasSubstr("note: " + newest + " is passed over: " + shard +
+                                             " has the checksum "));
+  EXPECT_THAT(job.output, testing::HasSubstr("resumed after step " + std::to_string(kStop)));
+  EXPECT_EQ(read_file(shard), before) << "written again";
 }
 
 }  // namespace

@@ -47,6 +47,16 @@ std::vector<pid_t> processes_naming(const std::string& program, const std::strin
   return found;
 }
 
+// Whether the process has said what it does about a signal.
+bool catches(pid_t process, int signal) {
+  std::ifstream status("/proc/" + std::to_string(process) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with("SigCgt:")) continue;
+    return (std::stoull(line.substr(7), nullptr, 16) >> (signal - 1) & 1) == 1;
+  }
+  return false;
+}
+
 // Whether it holds in time. On a machine that is busy with other things a run of milliseconds takes
 // a dozen seconds to start.
 template <class Condition>
@@ -227,7 +237,104 @@ TEST_F(Survival, AStopEndsALongEvaluation) {
   expect_stop("SIGUSR1");
   EXPECT_EQ(steps().back(), 40);
   EXPECT_THAT(read_file(out_ + "/log.txt"),
-              HasSubstr("the evaluation after step 40 is left out: a stop was asked for"));
+              HasSubstr("the evaluation after step 40 is put off, since a stop was asked for"));
+}
+
+// What metrics.jsonl says, but for times and attempts.
+std::vector<std::string> untimed_lines(const std::string& directory) {
+  std::vector<std::string> all;
+  std::istringstream lines(read_file(directory + "/metrics.jsonl"));
+  for (std::string line; std::getline(lines, line);) {
+    auto json = nlohmann::json::parse(line);
+    for (const char* key : {"attempt", "seconds", "step_ms", "data_wait_ms", "throughput",
+                            "tokens_per_s", "tflops", "mfu", "peak_tflops"}) {
+      json.erase(key);
+    }
+    all.push_back(json.dump());
+  }
+  return all;
+}
+
+// One that a stop cut short in the middle of a run was never made up; the last one was left out
+// with exit code 0, and the table showed that of an earlier step as if it were of the last.
+TEST_F(Survival, EvaluationsThatWereDueAreDone) {
+  const std::string how =
+      "--steps 20 --eval-every 10 --data.samples 40000 --data.validation 0.5 --resume auto";
+  const std::string whole = scratch_ / "whole";
+  ASSERT_EQ(run_alone(train(how + " --out " + whole)).exit_code, 0);
+  for (const int64_t step : {10, 20}) {
+    job_ = std::async(std::launch::async, [&] { return run_alone(train(how), 120); });
+    const std::string metrics = out_ + "/metrics.jsonl";
+    ASSERT_TRUE(within_a_minute([&] {
+      return std::filesystem::exists(metrics) &&
+             read_file(metrics).find("{\"step\":" + std::to_string(step) + ",") !=
+                 std::string::npos;
+    }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    const auto ranks = processes_naming(penstock_program(), out_);
+    ASSERT_EQ(ranks.size(), 1U);
+    ASSERT_EQ(kill(ranks[0], SIGTERM), 0);
+    expect_stop("SIGTERM");
+    EXPECT_EQ(steps().back(), step);
+    const std::string log = read_file(out_ + "/log.txt");
+    EXPECT_THAT(log, HasSubstr("the evaluation after step " + std::to_string(step) +
+                               " is put off, since a stop was asked for"));
+    if (step == 20) EXPECT_THAT(log, HasSubstr(" on validation data after step 10"));
+  }
+  const JobResult last = run_alone(train(how));
+  EXPECT_EQ(last.exit_code, 0) << last.output;
+  EXPECT_EQ(untimed_lines(out_), untimed_lines(whole));
+  const auto summary = nlohmann::json::parse(read_file(out_ + "/summary.json"));
+  const auto expected = nlohmann::json::parse(read_file(whole + "/summary.json"));
+  EXPECT_EQ(summary.at("final_loss"), expected.at("final_loss"));
+  EXPECT_EQ(summary.at("final_eval").at("loss"), expected.at("final_eval").at("loss"));
+  EXPECT_THAT(last.output, Not(HasSubstr("nan")));
+  EXPECT_THAT(run_alone(train(how)).output, HasSubstr("nothing is left to train"));
+}
+
+// A stop was heard when texts had been cut, which may take an hour, or killed a process that was
+// about to start MPI.
+TEST_F(Survival, AStopBeforeTheFirstStepIsHeard) {
+  std::string line;
+  for (int i = 0; i < 20; ++i) line += "water number " + std::to_string(i * i) + " falls ";
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += line + std::to_string(i) + "\n";
+  const std::string words = " --model.vocabulary 0 --data.kind text --data.tokenizer sentencepiece";
+  const JobResult small =
+      run_alone(train(words + " --data.vocabulary_size 320 --steps 1 --data.train " +
+                      scratch_.write("small.txt", text)));
+  ASSERT_EQ(small.exit_code, 0) << small.output;
+  std::string pieces;
+  for (const auto& entry : std::filesystem::directory_iterator(out_)) {
+    if (entry.path().extension() == ".model") pieces = entry.path();
+  }
+  std::string large;
+  while (large.size() < size_t{150} << 20) large += text;
+  const std::string file = scratch_.write("large.txt", large);
+  const std::string fresh = scratch_ / "fresh";
+  for (const size_t rank : {0, 1}) {
+    job_ = std::async(std::launch::async, [&] {
+      return run_penstock(2, "train " + file_ + " --out " + fresh + words + " --stages 2" +
+                                 " --data.vocabulary " + pieces + " --data.train " + file);
+    });
+    std::vector<pid_t> ranks;
+    ASSERT_TRUE(within_a_minute([&] {
+      ranks = processes_naming(penstock_program(), fresh);
+      return ranks.size() == 2 && catches(ranks[0], SIGTERM) && catches(ranks[1], SIGTERM);
+    }));
+    // One begins to read, the other to wait for it.
+    if (rank == 1) std::this_thread::sleep_for(std::chrono::seconds(1));
+    const auto start = std::chrono::steady_clock::now();
+    ASSERT_EQ(kill(ranks[rank], SIGTERM), 0);
+    const JobResult job = job_.get();
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    EXPECT_EQ(job.exit_code, 75) << job.output;
+    EXPECT_LT(took.count(), 6.0) << "reading goes on for longer";
+    EXPECT_THAT(job.output, HasSubstr("penstock: stopped: "));
+    EXPECT_THAT(job.output, HasSubstr("SIGTERM before the first step"));
+    EXPECT_THAT(job.output, Not(HasSubstr("error")));
+    EXPECT_FALSE(std::filesystem::exists(fresh + "/metrics.jsonl"));
+  }
 }
 
 TEST_F(Survival, ASignalToOneRankStopsAll) {

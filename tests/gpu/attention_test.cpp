@@ -37,6 +37,8 @@ const std::vector<AttentionCase>& attention_cases() {
       {"a window", 1, 200, 200, 1, 32, true, 0.0F, {}, 0, 70},
       {"a window of one position's past", 2, 1, 150, 2, 16, false, 0.0F, {150, 20}, 1, 40},
       {"packed samples", 1, 200, 200, 2, 16, true, 0.1F, {}, 1, 0, {0, 64, 70, 190}},
+      {"no queries", 2, 0, 5, 2, 16},
+      {"no keys", 2, 5, 0, 2, 16},
       {"a window over packed samples", 1, 150, 150, 1, 16, true, 0.0F, {}, 0, 30, {0, 80}},
   };
   return all;

@@ -67,7 +67,7 @@ struct AttentionGrid {
   AttentionGrid grid{};
   const int64_t quarter = (s.queries / 4 + kStep - 1) / kStep * kStep;
   const int64_t rows = causal ? std::clamp(quarter, kLeastRows, kBlockRows) : kBlockRows;
-  grid.rows = std::min(rows, s.queries);
+  grid.rows = std::clamp<int64_t>(s.queries, 1, rows);  // one row of no queries: no tile has it
   const int64_t matrix = std::max<int64_t>(grid.rows * s.keys, 1);
   grid.heads = largest_divisor(s.kv_heads, budget / matrix);
   const bool all_heads = grid.heads == s.kv_heads && !packed;

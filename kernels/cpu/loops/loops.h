@@ -12,28 +12,18 @@
 #include "kernels/bfloat16.h"
 #include "kernels/checks.h"
 #include "kernels/cpu/families.h"
+#include "kernels/parallel.h"
 
 namespace penstock {
 
 inline constexpr int64_t kElementsWorthAThread = 16384;  // fewer cost less than waking the thread
 
 // f(first, last) over contiguous ranges that cover [0, items), one a thread; `item_size` elements
-// of work each. f must not throw.
-//
-// A region has all threads or one, and those beyond the shares do nothing: libgomp ends the threads
-// that a smaller region lacks, and a larger one makes them anew, dozens of times in a step.
+// of work each. What f throws is thrown here.
 template <class F>
 void for_ranges(int threads, int64_t items, int64_t item_size, const F& f) {
   const int64_t worth = items * item_size / kElementsWorthAThread;
-  const int shares = static_cast<int>(std::min({int64_t{threads}, worth, items}));
-  if (shares <= 1) {
-    if (items > 0) f(int64_t{0}, items);
-    return;
-  }
-#pragma omp parallel for schedule(static) num_threads(threads)
-  for (int share = 0; share < shares; ++share) {
-    f(items * share / shares, items * (share + 1) / shares);
-  }
+  share_out(threads, items, f, worth);
 }
 
 template <class F>

@@ -8,6 +8,7 @@
 #include "kernels/cpu/onednn/onednn_state.h"
 #include "kernels/cpu/processor/processor.h"
 #include "kernels/fault.h"
+#include "kernels/parallel.h"
 
 namespace penstock {
 namespace {
@@ -16,12 +17,15 @@ namespace {
 template <class To, class From>
 void convert(To* to, const From* from, int64_t elements, int threads) {
   constexpr int64_t kPiece = 8192;
-#pragma omp parallel for schedule(static) num_threads(threads)
-  for (int64_t begin = 0; begin < elements; begin += kPiece) {
-    const int64_t end = std::min(begin + kPiece, elements);
+  share_out(threads, (elements + kPiece - 1) / kPiece, [=](int64_t first, int64_t last) {
+    for (int64_t piece = first; piece < last; ++piece) {
+      const int64_t end = std::min((piece + 1) * kPiece, elements);
 #pragma GCC ivdep
-    for (int64_t i = begin; i < end; ++i) to[i] = static_cast<To>(static_cast<float>(from[i]));
-  }
+      for (int64_t i = piece * kPiece; i < end; ++i) {
+        to[i] = static_cast<To>(static_cast<float>(from[i]));
+      }
+    }
+  });
 }
 
 }  // namespace

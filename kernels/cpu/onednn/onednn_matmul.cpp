@@ -5,6 +5,7 @@
 #include "kernels/cpu/loops/row_padding.h"
 #include "kernels/cpu/loops/weight_pieces.h"
 #include "kernels/cpu/onednn/onednn_state.h"
+#include "kernels/parallel.h"
 
 namespace penstock {
 namespace {
@@ -41,17 +42,18 @@ template <class Body>
 void for_each_element(const MatmulPlan& plan, int64_t rows, int64_t columns,
                       const MatrixStrides& strides, int64_t padding, int threads, Body body) {
   const int64_t lines = plan.batch * rows;
-#pragma omp parallel for schedule(static) num_threads(threads)
-  for (int64_t line = 0; line < lines; ++line) {
-    const int64_t start = line / rows * strides[0] + line % rows * strides[1];
-    const int64_t to = line * (columns + padding);
-    if (strides[2] == 1) {
+  share_out(threads, lines, [&](int64_t first, int64_t last) {
+    for (int64_t line = first; line < last; ++line) {
+      const int64_t start = line / rows * strides[0] + line % rows * strides[1];
+      const int64_t to = line * (columns + padding);
+      if (strides[2] == 1) {
 #pragma GCC ivdep
-      for (int64_t j = 0; j < columns; ++j) body(start + j, to + j);
-    } else {
-      for (int64_t j = 0; j < columns; ++j) body(start + j * strides[2], to + j);
+        for (int64_t j = 0; j < columns; ++j) body(start + j, to + j);
+      } else {
+        for (int64_t j = 0; j < columns; ++j) body(start + j * strides[2], to + j);
+      }
     }
-  }
+  });
 }
 
 MatrixStrides dense(int64_t rows, int64_t columns) {

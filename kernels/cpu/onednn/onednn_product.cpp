@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/onednn/onednn_state.h"
+#include "kernels/parallel.h"
 
 namespace penstock {
 namespace {
@@ -123,28 +124,17 @@ void PreparedProduct::run(OneDnn::State& state, void* c, const void* a, const vo
     Prepared& product = workers_[static_cast<size_t>(worker)];
     const void* own = scratch_bytes > 0 ? at(scratch.raw(), scratch_bytes, worker) : nullptr;
     const int64_t end = products_ * (worker + 1) / workers;
-    int status = dnnl_success;  // nothing may be thrown among threads
     for (int64_t i = products_ * worker / workers; i < end; ++i) {
       const std::array<const void*, 4> buffers = {at(c, steps_.c, i), at(a, steps_.a, i),
                                                   at(b, steps_.b, i), bias};
       const auto given = std::span(buffers).first(bias_ ? 4 : 3);
-      status = std::max<int>(status, product.execute(state, given, own));
+      check(product.execute(state, given, own), "the execution of a product");
     }
-    return status;
   };
-  int status = dnnl_success;
-  if (workers == 1) {
-    // Not as a parallel region of one thread: the library's own would be nested in it, for which
-    // libgomp makes threads each time and ends them.
-    status = run_share(0);
-  } else {
-    // All threads, as everywhere (kernels/cpu/loops/loops.h).
-#pragma omp parallel for schedule(static) num_threads(state.threads) reduction(max : status)
-    for (int worker = 0; worker < workers; ++worker) {
-      status = std::max(status, run_share(worker));
-    }
-  }
-  check(static_cast<dnnl_status_t>(status), "the execution of a product");
+  // One is not run as a parallel region of one thread: the library's own would be nested in it, for
+  // which libgomp makes threads each time and ends them.
+  if (workers == 1) return run_share(0);
+  for_shares(state.threads, workers, run_share);
 }
 
 }  // namespace penstock

@@ -5,6 +5,8 @@
 #include <pmmintrin.h>
 #endif
 
+#include "kernels/parallel.h"
+
 namespace penstock {
 
 Processor processor_at_hand() {
@@ -35,8 +37,8 @@ void flush_denormals_here() {
 
 void flush_denormals(int threads) {
   flush_denormals_here();  // threads that start later have it from this one
-#pragma omp parallel num_threads(threads)
-  flush_denormals_here();  // those that are there already have not
+  // Those that are there already have not.
+  for_shares(threads, [](int /*share*/) { flush_denormals_here(); });
 }
 
 }  // namespace penstock

@@ -10,6 +10,7 @@
 
 #include "launch/program/commands/text_writer.h"
 #include "launch/program/failure.h"
+#include "launch/program/output.h"
 #include "runtime/data/text/vocabulary.h"
 #include "runtime/data/tuning/chat_template.h"
 #include "runtime/data/tuning/message_form.h"
@@ -79,10 +80,9 @@ struct Chat {
     try {
       bool renamed = false;
       const auto known = with_known_roles(*form, messages, {}, renamed);
-      if (renamed)
-        fmt::print(stderr,
-                   "penstock: note: developer is taken for system, for the chat template does not "
-                   "know it\n");
+      if (renamed) {
+        tell("note: developer is taken for system, for the chat template does not know it");
+      }
       return form->render(known, true);
     } catch (const Error& refusal) {
       if (where.empty()) throw;
@@ -123,11 +123,10 @@ std::vector<ChatMessage> read_messages(const std::string& file) {
     messages.push_back(message_of(one, where, form));
   }
   if (form.renamed) {
-    fmt::print(stderr, "penstock: note: {}: roles are called system, user and assistant\n", file);
+    tell(fmt::format("note: {}: roles are called system, user and assistant", file));
   }
   if (form.parts) {
-    fmt::print(stderr, "penstock: note: {}: a content that is a list of one text is taken for it\n",
-               file);
+    tell(fmt::format("note: {}: a content that is a list of one text is taken for it", file));
   }
   if (messages.back().role == "assistant") {
     fail_input(file +

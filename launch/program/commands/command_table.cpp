@@ -21,23 +21,23 @@ CommandOptions no_options() {
 }
 
 int answer_plan(const Arguments& arguments, const ModelMaker& models) {
-  write_answer(plan_text(arguments, models));
+  write_answer(fit_for_output(plan_text(arguments, models)));
   return 0;
 }
 
 int answer_inspect(const Arguments& arguments, const ModelMaker& models) {
   const Inspection found = inspect(arguments, models);
-  write_answer(found.text);
+  write_answer(fit_for_output(found.text));
   return found.exit_code;
 }
 
 int answer_export(const Arguments& arguments, const ModelMaker& /*models*/) {
-  write_answer(export_text(arguments));
+  write_answer(fit_for_output(export_text(arguments)));
   return 0;
 }
 
 int answer_report(const Arguments& arguments, const ModelMaker& /*models*/) {
-  write_answer(report_text(arguments));
+  write_answer(fit_for_output(report_text(arguments)));
   return 0;
 }
 
@@ -47,7 +47,7 @@ int answer_schedule(const Arguments& arguments, const ModelMaker& /*models*/) {
 }
 
 constexpr Command kCommands[] = {
-    {train_form, no_options, train_command},
+    {train_form, no_options, train_command, nullptr, true},
     {eval_form, eval_command_options, eval_command},
     {translate_form, translate_command_options, translate_command},
     {generate_form, generate_command_options, generate_command},

@@ -17,6 +17,7 @@ struct Command {
   // return the exit code.
   int (*on_ranks)(Session&, const Arguments&, const ModelMaker&) = nullptr;
   int (*alone)(const Arguments&, const ModelMaker&) = nullptr;
+  bool ends_in_good_order = false;  // where a signal asks it to stop
 };
 
 // In the order of `penstock --help`.

@@ -209,7 +209,7 @@ int eval_command(Session& session, const Arguments& arguments, const ModelMaker&
   run.use(session, [&] {
     SayLine say;
     if (session.rank() == 0) {
-      say = [](const std::string& line) { fmt::print(stderr, "penstock: {}\n", line); };
+      say = [](const std::string& line) { tell(line); };
     }
     EvalResult result;
     result.checkpoint = run.checkpoint;

@@ -58,12 +58,10 @@ PredictArguments read_arguments(const Arguments& arguments) {
 std::vector<std::string> names_by_label(const std::string& run_directory, int64_t classes) {
   std::vector<std::string> names = read_classes(run_directory);
   if (names.empty()) {
-    fmt::print(
-        stderr,
-        "penstock: note: classes are told by their numbers: {}/{}, which has their names, is "
-        "not there (an earlier version did not write it, and data without folders of classes "
-        "have no names)\n",
-        run_directory, kClassesFile);
+    tell(fmt::format(
+        "note: classes are told by their numbers: {}/{}, which has their names, is not there (an "
+        "earlier version did not write it, and data without folders of classes have no names)",
+        run_directory, kClassesFile));
   }
   if (names.empty() || std::ssize(names) == classes) return names;
   fail_data(fmt::format("{} has {} classes in classes.json, and its network {}", run_directory,
@@ -99,7 +97,7 @@ class ImageFiles {
       if (!of_file || files_.size() == 1) throw;
       std::ranges::fill(out, 0.0F);
       whys_[static_cast<size_t>(index)] = error.what();
-      fmt::print(stderr, "penstock: warning: {}\n", error.what());
+      tell(fmt::format("warning: {}", error.what()));
       if (++failed_ == 1) kind_ = error.kind();
     }
   }
@@ -109,10 +107,10 @@ class ImageFiles {
   }
   void note_turned() const {
     if (turned_ == 0) return;
-    fmt::print(stderr,
-               "penstock: note: {} of {} images ask to be turned or mirrored by EXIF, which is not "
-               "looked at (docs/data.md)\n",
-               turned_, files_.size());
+    tell(
+        fmt::format("note: {} of {} images ask to be turned or mirrored by EXIF, which is not "
+                    "looked at (docs/data.md)",
+                    turned_, files_.size()));
   }
   // Throws the first failure's kind where there was one.
   void finish() const {

@@ -119,8 +119,8 @@ TextWriter::TextWriter(const TrainedRun& run, const UseOptions& options)
   });
   if (run.network->world().rank() != 0) return;
   const std::string note = tokenizer_->note();
-  if (!said.empty()) fmt::print(stderr, "penstock: {}\n", said);
-  if (!note.empty()) fmt::print(stderr, "penstock: note: {}\n", note);
+  if (!said.empty()) tell(said);
+  if (!note.empty()) tell("note: " + note);
 }
 
 void TextWriter::end_at(int32_t token) {
@@ -144,7 +144,7 @@ std::string TextWriter::write(const std::vector<Prompt>& prompts, bool tells_spe
     int64_t longest = 0;
     for (const Prompt& prompt : prompts) longest = std::max(longest, std::ssize(prompt.tokens));
     const std::string note = context_note(run_.config.model.context, longest + how_.tokens);
-    if (!note.empty()) fmt::print(stderr, "penstock: note: {}\n", note);
+    if (!note.empty()) tell("note: " + note);
   }
   Generator generator(run_.config, how_, tokenizer_->size(), rounds_);
   HostClock clock(1);

@@ -18,6 +18,7 @@
 #include "launch/program/setup.h"
 #include "launch/program/start/data_places.h"
 #include "launch/program/start/rank_table.h"
+#include "launch/program/stopping/start_watch.h"
 #include "launch/program/stopping/stop_requests.h"
 #include "runtime/run_directory/classes.h"
 #include "runtime/run_directory/names.h"
@@ -32,6 +33,7 @@ namespace {
 struct Preparation {
   std::vector<std::string> notes;  // on rank 0
   Destination to;
+  std::unique_ptr<StartWatch> start;  // until the first step
   std::unique_ptr<StopRequests> stopping;
   ThreadPlan threads;
   DeviceChoice choice;
@@ -88,6 +90,7 @@ ProcessorSpeed speed_for(Collective& world, const Session& session, const Thread
 std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
                                    const ModelMaker& models) {
   Preparation made;
+  made.start = std::make_unique<StartWatch>(session);
   const std::unique_ptr<Network> all = starting_network(session, kWaitLimit, &made.notes);
   Collective& world = all->world();
   Settings settings;
@@ -95,6 +98,7 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
   const TimeLimit limit = on_every_rank([&] { return time_limit(config.run.time_limit); });
   made.to = open_destination(world, config, settings);
   made.stopping = std::make_unique<StopRequests>(limit, made.to.directory.get());
+  if (!config.run.dry_run) settle_checkpoint(world, config, made.to);
   if (!config.run.dry_run && nothing_is_left(world, config, made.to)) return std::nullopt;
   refuse_hidden_folder(world, session, made.to.path);
   config.run.out = made.to.path;
@@ -154,11 +158,13 @@ int train(Preparation& made, const Station& station, const ModelMaker& models, R
                        .profile = made.run.profile ? &*made.run.profile : nullptr,
                        .stopping = made.stopping.get(),
                        .resume_from = made.to.resume_from,
+                       .is_verified = true,  // by settle_checkpoint()
                        .drawn_up = drawn_up};
   Run run(order, station, reporter);
   check_kept_classes(station.network.world(), run, made);
   begin(station.network.world(), config, made.to, reporter);
   keep_sizes(run, made.to.directory.get());
+  made.start.reset();  // the run asks after each step now
   const RunSummary summary = run.to_the_end();
   if (summary.stopped.empty()) return 0;
   return stopped(summary, station.session, config, reporter);

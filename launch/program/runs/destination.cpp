@@ -10,6 +10,7 @@
 #include "launch/program/runs/kept_run.h"
 #include "runtime/comm/agreement.h"
 #include "runtime/data/text/vocabulary.h"
+#include "runtime/run_directory/contents.h"
 #include "runtime/training/checkpoints/resume.h"
 
 namespace penstock {
@@ -54,7 +55,7 @@ Destination open_destination(Collective& world, const Config& config, const Sett
   Destination to;
   to.path = on_first_rank(world, [&] {
     const std::string stem = settings.run_file.stem().string();
-    const auto say = [](const std::string& line) { fmt::print(stderr, "penstock: {}\n", line); };
+    const auto say = [](const std::string& line) { tell(line); };
     to.directory =
         std::make_unique<RunDirectory>(RunDirectoryRequest{.out = config.run.out,
                                                            .stem = stem.empty() ? "run" : stem,
@@ -69,11 +70,28 @@ Destination open_destination(Collective& world, const Config& config, const Sett
   return to;
 }
 
+void settle_checkpoint(Collective& world, const Config& config, Destination& to) {
+  while (!to.resume_from.empty()) {
+    try {
+      return verify_checkpoint(to.resume_from, world);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::Data) throw;
+      const std::string damage = error.what();
+      to.resume_from = on_first_rank(world, [&] {
+        if (config.run.resume != "auto") fail_data(damage + offer_beside(to.resume_from));
+        to.directory->pass_over(damage);
+        return to.directory->attempt().resume_from;
+      });
+    }
+  }
+}
+
 bool nothing_is_left(Collective& world, const Config& config, const Destination& to) {
   if (config.run.resume != "auto") return false;
   return on_first_rank(world, [&]() -> std::string {
            const Attempt& attempt = to.directory->attempt();
            if (attempt.resume_from.empty() || attempt.resume_step < config.run.steps) return "";
+           if (attempt.owes_evaluation && attempt.resume_step == config.run.steps) return "";
            answer("{} is at step {} of {}: nothing is left to train\n", to.path,
                   attempt.resume_step, config.run.steps);
            return "done";

@@ -28,6 +28,11 @@ struct Destination {
 [[nodiscard]] Destination open_destination(Collective& world, const Config& config,
                                            const Settings& settings);
 
+// Reads the checkpoint that is to be gone on from, a share on each rank. Where one of its files is
+// damaged, --resume auto goes on from the newest whole one, with a note, and --resume PATH is
+// refused with it. Throws Error(Data).
+void settle_checkpoint(Collective& world, const Config& config, Destination& to);
+
 // A job that is started again by the same words may find its run at the end; it is told so.
 [[nodiscard]] bool nothing_is_left(Collective& world, const Config& config, const Destination& to);
 

@@ -12,6 +12,7 @@
 #include "launch/program/runs/kept_run.h"
 #include "launch/program/setup.h"
 #include "launch/program/start/data_places.h"
+#include "runtime/checkpoint/layout.h"
 #include "runtime/checkpoint/reader.h"
 #include "runtime/data/text/vocabulary.h"
 #include "runtime/run_directory/classes.h"
@@ -63,13 +64,33 @@ void fit_ranks(const UseOptions& options, int ranks, PipelineConfig& pipeline) {
 // in its small documents, before anything is waited for.
 std::string readable(const std::string& named, const std::string& run_directory) {
   std::error_code ignored;
-  if (!named.empty() && !std::filesystem::exists(named + "/" + kManifestFile, ignored)) {
+  const bool has_manifest = std::filesystem::exists(named + "/" + kManifestFile, ignored);
+  const bool lost_it = is_step_name(named) && std::filesystem::is_directory(named, ignored);
+  if (!named.empty() && !has_manifest && !lost_it) {
     fail_input(named + " is no checkpoint: --checkpoint names a step directory, such as " +
                "runs/first/checkpoints/step-00000100");
   }
   std::string path = named.empty() ? newest_of_run(run_directory) : named;
-  (void)CheckpointReader(path);
+  try {
+    (void)CheckpointReader(path);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Data) fail_data(error.what() + offer_beside(path));
+    throw;
+  }
   return path;
+}
+
+// Collective. Throws Error(Data) on every rank where files are damaged, with what else there is.
+void load_checkpoint(Collective& world, const std::string& who, const std::string& checkpoint,
+                     Pipeline& pipeline, Device& device) {
+  try {
+    agree(world, who, [&] { load_weights(checkpoint, pipeline, device); });
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Data) throw;
+    const std::string damage = error.what();
+    (void)on_first_rank(world,
+                        [&]() -> std::string { fail_data(damage + offer_beside(checkpoint)); });
+  }
 }
 
 // Whether the weights are those of a Hugging Face folder as it was published: the command line
@@ -144,8 +165,12 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
     refuse_missing_data(network->world(), session, grid, config.data, *blueprint);
     source->open(pipeline->reads().fields);
   }
-  agree(network->world(), name_of_rank(session, grid), [&] {
-    if (!uses_folder) return load_weights(checkpoint, *pipeline, *device);
+  const std::string who = name_of_rank(session, grid);
+  if (!uses_folder) {
+    load_checkpoint(network->world(), who, checkpoint, *pipeline, *device);
+    return;
+  }
+  agree(network->world(), who, [&] {
     load_folder(config.model, *pipeline, *device);
     if (!config.model.lora.from.empty()) load_adapters(config.model, *pipeline, *device);
   });

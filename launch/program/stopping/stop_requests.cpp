@@ -8,7 +8,7 @@ namespace penstock {
 
 StopRequests::StopRequests(const TimeLimit& limit, const RunDirectory* directory)
     : limit_(limit), directory_(directory) {
-  catch_stop_signals();
+  keep_catching_stop_signals();
 }
 
 bool StopRequests::is_due() {

@@ -14,8 +14,9 @@ namespace penstock {
 
 class StopRequests final : public Stopping {
  public:
-  // On every rank: signals, which are caught from here on. On rank 0, which has the directory (null
-  // elsewhere), also its file `stop` and the time limit. The directory must outlive this.
+  // On every rank: signals, which are caught from here on at the latest. On rank 0, which has the
+  // directory (null elsewhere), also its file `stop` and the time limit. The directory must outlive
+  // this.
   StopRequests(const TimeLimit& limit, const RunDirectory* directory);
 
   // Throws Error(Peer) when the directory has been taken by another process.

@@ -12,6 +12,8 @@ namespace {
 constexpr std::array<int, 3> kStopSignals = {SIGTERM, SIGUSR1, SIGUSR2};
 constexpr int64_t kOneRequestMs = 1000;
 
+bool are_caught = false;  // of the main thread alone
+
 // Written by the handler, so without locks.
 std::atomic<int> first_signal = 0;
 std::atomic<int64_t> first_time_ms = 0;
@@ -36,12 +38,17 @@ void note_signal(int signal) {
 }  // namespace
 
 void catch_stop_signals() {
+  are_caught = true;
   first_signal = 0;
   struct sigaction action {};
   action.sa_handler = note_signal;
   action.sa_flags = SA_RESTART;
   (void)sigemptyset(&action.sa_mask);
   for (const int signal : kStopSignals) (void)sigaction(signal, &action, nullptr);
+}
+
+void keep_catching_stop_signals() {
+  if (!are_caught) catch_stop_signals();
 }
 
 std::string stop_signal() {

@@ -6,6 +6,7 @@
 #include "runtime/data/parts/part.h"
 #include "runtime/data/text/text_file.h"
 #include "runtime/files/input_file.h"
+#include "runtime/files/long_work.h"
 
 namespace penstock {
 namespace {
@@ -28,12 +29,14 @@ void read_pieces_of_file(const std::string& path,
   constexpr int64_t kPlainBytes = int64_t{1} << 16;
   if (is_compressed(path)) fail_without_archives(path);
   const InputFile file(path);
+  LongWork work("reading " + path, file.size_bytes());
   std::vector<uint8_t> buffer(static_cast<size_t>(std::min(kPlainBytes, file.size_bytes())));
   for (int64_t at = 0; at < file.size_bytes(); at += kPlainBytes) {
     const std::span piece =
         std::span(buffer).first(static_cast<size_t>(std::min(kPlainBytes, file.size_bytes() - at)));
     file.read(at, piece);
     take({reinterpret_cast<const char*>(piece.data()), piece.size()});
+    work.went_on(std::ssize(piece));
   }
 }
 

@@ -4,6 +4,8 @@
 
 #include "runtime/data/packed_file.h"
 #include "runtime/data/text/text_file.h"
+#include "runtime/files/input_file.h"
+#include "runtime/files/long_work.h"
 
 namespace penstock {
 
@@ -17,8 +19,10 @@ void read_pieces_of_file(const std::string& path,
   if (status < ARCHIVE_WARN) file.fail();
   constexpr size_t kInflateBytes = size_t{1} << 16;
   std::vector<uint8_t> buffer(kInflateBytes);
+  LongWork work("reading " + path, InputFile(path).size_bytes());
   for (size_t got = file.read(buffer); got > 0; got = file.read(buffer)) {
     take({reinterpret_cast<const char*>(buffer.data()), got});
+    work.is_at(archive_filter_bytes(file.handle(), -1));
   }
 }
 

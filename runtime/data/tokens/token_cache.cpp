@@ -24,6 +24,7 @@
 #include "runtime/data/tokens/file_tokens.h"
 #include "runtime/data/tokens/text_parts.h"
 #include "runtime/files/draft_file.h"
+#include "runtime/files/long_work.h"
 
 namespace penstock {
 namespace {
@@ -56,11 +57,13 @@ class Sum {
   }
   // Of `bytes` from byte 0 of the file on.
   void add(const InputFile& file, int64_t bytes) {
+    LongWork work("reading " + file.path(), bytes);
     std::vector<uint8_t> buffer(size_t{1} << 18);  // a multiple of 8
     for (int64_t at = 0; at < bytes; at += static_cast<int64_t>(buffer.size())) {
       const auto n = static_cast<size_t>(std::min<int64_t>(bytes - at, std::ssize(buffer)));
       file.read(at, std::span(buffer).first(n));
       add(std::span(buffer).first(n));
+      work.is_at(at + static_cast<int64_t>(n));
     }
   }
   void add(uint64_t word) { sum_ = mix(sum_ ^ word); }
@@ -167,7 +170,8 @@ std::optional<TextInPieces> kept(const std::string& file_path, const std::string
   if (!fs::exists(file_path, ignored)) return std::nullopt;
   try {
     return read_kept(file_path, text_path, key, vocabulary, form);
-  } catch (const Error&) {  // it shrank, or may not be read
+  } catch (const Error& error) {  // it shrank, or may not be read
+    if (error.kind() == ErrorKind::Stopped) throw;
     return std::nullopt;
   }
 }
@@ -204,7 +208,8 @@ bool keep(const std::string& file_path, const CutText& text, uint64_t key, int64
     write(bytes_of_numbers<uint64_t>(last));
     file.commit();
     return true;
-  } catch (const Error&) {  // of a folder that cannot be written, or a disk that is full
+  } catch (const Error& error) {  // of a folder that cannot be written, or a disk that is full
+    if (error.kind() == ErrorKind::Stopped) throw;
     return false;
   }
 }

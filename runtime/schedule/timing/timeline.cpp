@@ -76,7 +76,7 @@ double steady_bubble(const Timeline& timeline, double length) {
   double busy = 0;
   for (const Spans& spans : timeline.rank) busy += work(spans);
   const double all = length * static_cast<double>(timeline.rank.size());
-  return all > 0 ? 1 - busy / all : 0;
+  return all > 0 ? std::max(0.0, 1 - busy / all) : 0;
 }
 
 Occupancy occupancy(std::span<const TimedInstruction> instructions) {
@@ -93,7 +93,8 @@ double bubble_share(std::span<const Occupancy> ranks) {
     length = std::max(length, rank.span);
   }
   if (length <= 0) return 0;
-  return (length - busy / static_cast<double>(ranks.size())) / length;
+  // Rounding may leave a little less than nothing, which would be told as -0.0 %.
+  return std::max(0.0, (length - busy / static_cast<double>(ranks.size())) / length);
 }
 
 double bubble_share(const Timeline& timeline) {

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/files/long_work.h"
 #include "runtime/hub/adapters/adapter_weights.h"
 #include "runtime/hub/config_json.h"
 #include "runtime/hub/kept_folder.h"
@@ -11,6 +12,15 @@
 #include "runtime/models/adapter_names.h"
 
 namespace penstock {
+namespace {
+
+int64_t bytes_of_values(StateRange state) {
+  int64_t bytes = 0;
+  for (const StateEntry* entry : state) bytes += static_cast<int64_t>(entry->value.size_bytes());
+  return bytes;
+}
+
+}  // namespace
 
 void load_folder(const ModelConfig& model, Pipeline& pipeline, Device& device) {
   const HubFamily& family = hub_family(read_hub_config(model.from).family);
@@ -22,10 +32,12 @@ void load_folder(const ModelConfig& model, Pipeline& pipeline, Device& device) {
     tensors.push_back({entry->name, {extents.begin(), extents.end()}});
   }
   weights.expect(std::move(tensors));
+  LongWork work("reading weights from " + model.from, bytes_of_values(pipeline.state()));
   for (StateEntry* entry : pipeline.state()) {
     if (is_of_adapter(entry->name)) continue;
     weights.read(entry->name, entry->value, device);
     entry->changed();
+    work.went_on(static_cast<int64_t>(entry->value.size_bytes()));
   }
 }
 

@@ -3,6 +3,7 @@
 #include "kernels/error.h"
 #include "runtime/checkpoint/reader.h"
 #include "runtime/comm/agreement.h"
+#include "runtime/files/long_work.h"
 #include "runtime/training/checkpoints/resume_rules.h"
 
 namespace penstock {
@@ -47,7 +48,9 @@ void read_entry(CheckpointReader& reader, StateEntry& entry, Device& device) {
 std::string refuse_other_run(const std::string& checkpoint, const Config& config,
                              const std::string& run_file) {
   const CheckpointState saved = CheckpointReader(checkpoint).state();
-  if (saved.step >= config.run.steps) {
+  const bool is_done =
+      saved.step == config.run.steps ? !saved.owes_evaluation : saved.step > config.run.steps;
+  if (is_done) {
     refuse(checkpoint, "it is of step " + std::to_string(saved.step) + ", and run.steps is " +
                            std::to_string(config.run.steps) +
                            ": nothing is left to train; raise --steps");
@@ -78,18 +81,30 @@ ResumePoint find_resume_point(const std::string& checkpoint, const Config& confi
     progress.step = saved.step;
     progress.consumed_samples = saved.consumed_samples;
     progress.optimizer_steps = saved.optimizer_steps;
+    progress.owes_evaluation = saved.owes_evaluation;
+    progress.loss = saved.loss;
     return progress;
   };
   point.progress = numbers_of_first_rank<Progress>(world, look);
   return point;
 }
 
+void verify_checkpoint(const std::string& checkpoint, Collective& world) {
+  agree(world, "", [&] {
+    CheckpointReader(checkpoint, ShardCheck::ByCaller)
+        .verify(static_cast<size_t>(world.rank()), static_cast<size_t>(world.size()));
+  });
+}
+
 void load_state(const std::string& checkpoint, StateRange state, Device& device,
                 Collective& world) {
   agree(world, "", [&] {
     CheckpointReader reader(checkpoint, ShardCheck::ByCaller);
-    reader.verify(static_cast<size_t>(world.rank()), static_cast<size_t>(world.size()));
-    for (StateEntry* entry : state) read_entry(reader, *entry, device);
+    LongWork work("reading " + checkpoint, 0);
+    for (StateEntry* entry : state) {
+      read_entry(reader, *entry, device);
+      work.went_on(static_cast<int64_t>(entry->value.size_bytes()));
+    }
   });
 }
 

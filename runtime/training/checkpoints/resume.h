@@ -19,8 +19,8 @@ struct ResumePoint {
 
 // Reads what a checkpoint says of its run and compares it with this one, whose configuration
 // `run_file` is as text: returns what has changed and may (see resume_rules.h). Throws Error(Input)
-// for another run, or where no step is left; Error(Data) for a damaged checkpoint. Touches nothing:
-// for a program that has not begun to write yet.
+// for another run, or where neither a step nor an evaluation is left; Error(Data) for a damaged
+// checkpoint. Touches nothing: for a program that has not begun to write yet.
 std::string refuse_other_run(const std::string& checkpoint, const Config& config,
                              const std::string& run_file);
 
@@ -32,9 +32,14 @@ std::string refuse_other_run(const std::string& checkpoint, const Config& config
                                             const std::string& run_file, const Progress& begin,
                                             Collective& world);
 
+// Collective over `world`: each rank reads a share of the files. Throws Error(Data) on every rank,
+// naming a file, where one has not the checksum that the manifest has.
+void verify_checkpoint(const std::string& checkpoint, Collective& world);
+
 // Collective over `world`, all ranks of the run. Fills in all that the entries of this rank hold,
 // values, states and averages, which must have memory: each rank reads its own tensors and no
-// others, and checks its share of the files. Throws on every rank, naming file and tensor.
+// others, of files that verify_checkpoint() found whole. Throws on every rank, naming file and
+// tensor.
 void load_state(const std::string& checkpoint, StateRange state, Device& device, Collective& world);
 
 }  // namespace penstock

@@ -29,6 +29,8 @@ CheckpointRequest Saver::request(const Progress& progress) {
   request.state.optimizer_steps = progress.optimizer_steps;
   request.state.training_samples = progress.training_samples;
   request.state.training_content = progress.training_content;
+  request.state.owes_evaluation = progress.owes_evaluation;
+  request.state.loss = progress.loss;
   request.state.version = PENSTOCK_VERSION;
   request.state.configuration = run_file_;
   request.state.run = run_;

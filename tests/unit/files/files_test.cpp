@@ -1,8 +1,12 @@
 // The room of files: whose a file is decides what an error is; a file that is written anew is never
 // found half; JSON that two readers could read differently is refused, with its place.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -11,6 +15,7 @@
 #include "runtime/files/draft_file.h"
 #include "runtime/files/input_file.h"
 #include "runtime/files/json.h"
+#include "runtime/files/long_work.h"
 #include "runtime/files/proc.h"
 #include "tests/support/processor_time.h"
 #include "tests/support/temporary_folder.h"
@@ -89,6 +94,86 @@ TEST_F(Files, AreReplacedWholeOrNotAtAll) {
   EXPECT_EQ(text_of(file), "after");
   EXPECT_THAT(refused(ErrorKind::Resource, [&] { replace_file(at("none/file"), "x"); }),
               HasSubstr("none/file.new: No such file"));
+}
+
+// They used to be replaced by regular files.
+TEST_F(Files, ThatAreLinksStayLinksAndTheirTargetsAreReplaced) {
+  fs::create_directory(at("folder"));
+  (void)made("folder/target", "before");
+  fs::create_symlink("folder/target", at("link"));
+  fs::create_symlink(at("link"), at("second"));
+  for (const char* name : {"link", "second"}) {
+    replace_file(at(name), name);
+    EXPECT_TRUE(fs::is_symlink(at(name)));
+    EXPECT_EQ(text_of(at("folder/target")), name);
+  }
+  fs::create_symlink("folder/new", at("dangling"));
+  replace_file(at("dangling"), "text");
+  EXPECT_EQ(text_of(at("folder/new")), "text");
+  fs::create_symlink("round", at("round"));
+  EXPECT_THAT(refused(ErrorKind::Resource, [&] { replace_file(at("round"), "x"); }),
+              HasSubstr("round: it is a link that leads round in a circle"));
+}
+
+TEST_F(Files, ThatArePipesOrDevicesAreWrittenTo) {
+  const std::string fifo = at("fifo");
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_THAT(refused(ErrorKind::Resource, [&] { replace_file(fifo, "x"); }),
+              HasSubstr("fifo: it is a pipe that nobody reads; name a file"));
+  const Descriptor reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  ASSERT_GE(reader.value(), 0);
+  fs::create_symlink(fifo, at("link"));
+  // What a shell makes of --out /dev/stdout and of --out >(gzip >page.gz).
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
+  const Descriptor out(ends[0]);
+  const Descriptor in(ends[1]);
+  const Descriptor open_file(
+      open(made("open", "before ").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  const auto text_from = [](const Descriptor& from) {
+    std::array<char, 64> text{};
+    const ssize_t bytes = read(from.value(), text.data(), text.size());
+    return std::string(text.data(), static_cast<size_t>(std::max<ssize_t>(bytes, 0)));
+  };
+  replace_file(fifo, "one");
+  EXPECT_EQ(text_from(reader), "one");
+  replace_file(at("link"), "two");
+  EXPECT_EQ(text_from(reader), "two");
+  replace_file("/proc/self/fd/" + std::to_string(in.value()), "three");
+  EXPECT_EQ(text_from(out), "three");
+  replace_file("/dev/fd/" + std::to_string(open_file.value()), "four");
+  EXPECT_EQ(text_of(at("open")), "before four");
+  EXPECT_TRUE(fs::is_fifo(fifo));
+  EXPECT_FALSE(fs::exists(fifo + ".new"));
+  EXPECT_THAT(refused(ErrorKind::Resource, [&] { replace_file(at("."), "x"); }),
+              HasSubstr("it is a directory; name a file"));
+}
+
+TEST(LongWork, EndsWhereAStopIsAskedForAndSaysHowFarItIs) {
+  constexpr int64_t kMebi = int64_t{1} << 20;
+  std::string stop;
+  std::vector<std::string> said;
+  {
+    const WatchOverLongWork watch({.stop = [&] { return stop; },
+                                   .say = [&](const std::string& line) { said.push_back(line); },
+                                   .patience = std::chrono::milliseconds(0)});
+    LongWork known("reading a.txt", 8 * kMebi);
+    known.is_at(2 * kMebi);
+    LongWork unknown("reading b", 0);
+    unknown.went_on(kMebi);
+    EXPECT_THAT(said,
+                testing::ElementsAre("reading a.txt: 0 % of 8 MiB", "reading b: 0 MiB so far"))
+        << "then once a minute";
+    stop = "SIGTERM";
+    known.went_on(1);  // not each byte is worth a look
+    EXPECT_EQ(
+        refused(ErrorKind::Stopped, [&] { known.went_on(2 * kMebi); }),
+        "SIGTERM before the first step, while reading a.txt (50 % of 8 MiB): nothing is lost, "
+        "start again as before");
+    EXPECT_THAT(refused(ErrorKind::Stopped, [] { LongWork("reading c", 5); }),
+                HasSubstr("reading c"));
+  }
+  LongWork("reading d", kMebi).is_at(kMebi);  // nobody asks any more
 }
 
 TEST_F(Files, OfJsonAreReadOneWayOrRefusedWithTheirPlace) {

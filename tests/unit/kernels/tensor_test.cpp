@@ -35,6 +35,24 @@ TEST(Shape, ExtentsRowsAndText) {
   EXPECT_NE((Shape{2}), (Shape{2, 0}));
 }
 
+// A product used to wrap round: [100000, 1000000, 1000000000] had a negative number of elements.
+TEST(Shape, CountsNoMoreElementsThanCanBeAddedUp) {
+  EXPECT_EQ((Shape{1 << 20, 1 << 30}).elements(), kMostElements);
+  for (const Shape& shape :
+       {Shape{1 << 20, 1 << 30, 2}, Shape{100'000, 1'000'000, 1'000'000'000},
+        Shape{int64_t{1} << 32, int64_t{1} << 32}, Shape{INT64_MAX, INT64_MAX, INT64_MAX}}) {
+    try {
+      (void)shape.elements();
+      ADD_FAILURE() << shape.text();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::Input);
+      EXPECT_NE(std::string(error.what()).find(shape.text() + " has more than 2^50 numbers"),
+                std::string::npos)
+          << error.what();
+    }
+  }
+}
+
 TEST(Shape, MisuseThrows) {
   EXPECT_THROW((Shape{1, 2, 3, 4, 5, 6, 7}), Error);
   EXPECT_THROW((Shape{-1}), Error);

@@ -101,6 +101,7 @@ TEST(StopSignals, TheFirstIsNotedTheSecondEnds) {
 TEST(StopSignals, ALateOneDoesNotKillWhatHasStopped) {
   EXPECT_EXIT(
       {
+        catch_stop_signals();
         { StopRequests of_a_run_that_is_over({}, nullptr); }
         (void)raise(SIGUSR1);
         std::exit(0);

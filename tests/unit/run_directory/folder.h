@@ -50,6 +50,8 @@ class RunFolder : public TemporaryFolder {
     manifest.files[kStateFile] =
         write_text(partial + "/" + kStateFile,
                    encode_state({.step = step, .version = "", .configuration = "", .run = run}));
+    const std::string index = index_file("model");
+    manifest.files[index] = write_text(partial + "/" + index, encode_index({}));
     (void)write_text(partial + "/" + kManifestFile, encode_manifest(manifest));
     return publish_step(root, step);
   }

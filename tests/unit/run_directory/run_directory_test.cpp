@@ -183,7 +183,11 @@ TEST_F(RunDirectories, CanBeMoved) {
 TEST_F(RunDirectories, ADamagedCheckpointIsNotGoneOnFrom) {
   trained("run", {10, 20});
   folder_.append("run/checkpoints/step-00000020/state.json", " ");
-  EXPECT_EQ(newest_of_run(folder_ / "run"), folder_ / "run/checkpoints/step-00000010");
+  EXPECT_THAT(refusal(ErrorKind::Data, [&] { (void)newest_of_run(folder_ / "run"); }),
+              testing::AllOf(HasSubstr("state.json has"),
+                             HasSubstr("the newest whole one of its run is " +
+                                       (folder_ / "run/checkpoints/step-00000010"))))
+      << "an older one is offered, and not taken in silence";
   RunDirectory directory(request("run", "auto"));
   EXPECT_EQ(directory.attempt().resume_step, 10);
   EXPECT_THAT(directory.attempt().notes, testing::ElementsAre(HasSubstr("state.json has")));
@@ -194,6 +198,42 @@ TEST_F(RunDirectories, ADamagedCheckpointIsNotGoneOnFrom) {
                             "b", folder_ / "run/checkpoints/before-attempt-2/step-00000020"));
                       }),
               HasSubstr("state.json has"));
+}
+
+// One without its manifest was as if it had never been; one whose manifest was damaged was bad
+// usage.
+TEST_F(RunDirectories, ADamagedManifestIsDamage) {
+  for (const std::string run : {"damaged", "gone"}) {
+    trained(run, {10, 20});
+    const std::string step = run + "/checkpoints/step-00000020";
+    const std::string newest = folder_ / step;
+    std::filesystem::remove(newest + "/manifest.json");
+    if (run == "damaged") folder_.write(step + "/manifest.json", "{");
+    for (const std::string& one : {run, step}) {
+      EXPECT_THAT(refusal(ErrorKind::Data,
+                          [&] { RunDirectory directory(request("other", folder_ / one)); }),
+                  HasSubstr("manifest.json"));
+    }
+    EXPECT_THAT(refusal(ErrorKind::Data, [&] { (void)newest_of_run(folder_ / run); }),
+                HasSubstr(newest + " is damaged: "));
+    const RunDirectory directory(request(run, "auto"));
+    EXPECT_EQ(directory.attempt().resume_step, 10);
+    EXPECT_THAT(directory.attempt().notes, testing::ElementsAre(HasSubstr("20 is passed over")));
+    EXPECT_THAT(directory.attempt().set_aside, testing::ElementsAre(newest));
+  }
+}
+
+// A bit of a shard: only reading it all tells, when the directory has been chosen.
+TEST_F(RunDirectories, WhatIsFoundDamagedLaterIsPassedOver) {
+  trained("run", {10, 20});
+  RunDirectory directory(request("run", "auto"));
+  ASSERT_EQ(directory.attempt().resume_step, 20);
+  directory.pass_over("it has another checksum");
+  EXPECT_EQ(directory.attempt().resume_step, 10);
+  EXPECT_THAT(directory.attempt().notes,
+              testing::ElementsAre(HasSubstr("20 is passed over: it has another checksum")));
+  EXPECT_THAT(refusal(ErrorKind::Data, [&] { directory.pass_over("it, too"); }),
+              HasSubstr("no whole checkpoint to go on from"));
 }
 
 TEST_F(RunDirectories, CheckpointsOfAnotherRunDoNotCount) {

@@ -22,7 +22,7 @@ RunSummary example_run() {
   summary.step_ms_median = 84.27;
   summary.step_ms_p95 = 91.0;
   summary.seconds = 169.0;
-  summary.final_eval = EvalRecord{.step = 2000, .loss = 1.8812, .accuracy = {}};
+  summary.final_eval = EvalRecord{.step = 5000, .loss = 1.8812, .accuracy = {}};
   for (int r = 0; r < 2; ++r) {
     RankRecord rank;
     rank.rank = rank.stage = r;
@@ -49,6 +49,14 @@ step        84.3 ms median, 91.0 ms 95th percentile; 2000 steps in 2 min 49 s
 predicted   81.0 ms a step (measured: p.json)
 bubble      24.1 % measured, 20.0 % predicted for K = 2, M = 4 (1f1b)
 loss        1.7500, 1.8812 on validation data)");
+}
+
+// It was shown as if it were of the last step.
+TEST(ClosingTable, NamesTheStepOfAnOlderEvaluation) {
+  RunSummary summary = example_run();
+  summary.final_eval->step = 4000;
+  EXPECT_THAT(closing_table(summary),
+              ::testing::HasSubstr("1.8812 on validation data after step 4000"));
 }
 
 TEST(ClosingTable, HasNoPredictionWhereThereIsNone) {

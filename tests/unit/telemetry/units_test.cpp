@@ -40,5 +40,18 @@ TEST(Units, Times) {
   EXPECT_EQ(percent_text(0.2413), "24.1 %");
 }
 
+// A closing table had -0.0 % of a bubble, and a loss of -nan.
+TEST(Units, WhatIsNothingOrNoNumberHasNoSign) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(percent_text(-1e-17), "0.0 %");
+  EXPECT_EQ(percent_text(-0.0), "0.0 %");
+  EXPECT_EQ(percent_text(-0.25), "-25.0 %");
+  EXPECT_EQ(milliseconds_text(-1e-9), "0.00 ms");
+  EXPECT_EQ(milliseconds_text(-kNone), "nan ms");
+  EXPECT_EQ(loss_text(2.30258), "2.3026");
+  for (const double none : {kNone, -kNone}) EXPECT_EQ(loss_text(none), "nan");
+  EXPECT_EQ(loss_text(-std::numeric_limits<double>::infinity()), "-inf");
+}
+
 }  // namespace
 }  // namespace penstock

@@ -1,0 +1,44 @@
+// kernels/parallel.h -- the one parallel region of Penstock's own loops. An exception that leaves a
+// region of OpenMP ends the process; here it reaches whoever started the loop. Without OpenMP the
+// shares run one after another.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+
+namespace penstock {
+
+// f(share) for every share in [0, shares), one a thread, in a region of `threads` (>= shares):
+// those without a share do nothing. A smaller region would make libgomp end the threads that it
+// lacks, and the next larger one make them anew. What any share throws is thrown here once all have
+// ended; of several errors, one.
+template <class F>
+void for_shares(int threads, int shares, const F& f) {
+  std::exception_ptr failure;
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (int share = 0; share < shares; ++share) {
+    try {
+      f(share);
+    } catch (...) {
+#pragma omp critical(penstock_failure)
+      failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+// f(first, last) over contiguous ranges that cover [0, items): as many as there are threads, and at
+// most `worth`. One range is no parallel region: regions that f begins would be nested in it.
+template <class F>
+void share_out(int threads, int64_t items, const F& f, int64_t worth = INT64_MAX) {
+  const auto shares = static_cast<int>(std::min({int64_t{threads}, items, worth}));
+  if (shares <= 1) {
+    if (items > 0) f(int64_t{0}, items);
+    return;
+  }
+  for_shares(threads, shares,
+             [&](int share) { f(items * share / shares, items * (share + 1) / shares); });
+}
+
+}  // namespace penstock

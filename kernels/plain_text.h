@@ -1,0 +1,43 @@
+// kernels/plain_text.h -- text as a terminal may be given it: names in it come from files that
+// nobody vouches for. Header only.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace penstock {
+
+// How many bytes at the front are one character that a terminal would obey: a control character,
+// or one that turns the direction of what stands behind it, in UTF-8; 0: none.
+[[nodiscard]] inline size_t obeyed_bytes(std::string_view text) {
+  const auto byte = [&](size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+  };
+  if (byte(0) < 0x20 || byte(0) == 0x7f) return 1;
+  if (byte(0) == 0xc2 && byte(1) >= 0x80 && byte(1) <= 0x9f) return 2;  // C1
+  if (byte(0) == 0xd8 && byte(1) == 0x9c) return 2;                     // U+061C
+  if (byte(0) != 0xe2) return 0;
+  const bool marks = byte(1) == 0x80 && (byte(2) == 0x8e || byte(2) == 0x8f);   // U+200E, U+200F
+  const bool embeds = byte(1) == 0x80 && byte(2) >= 0xa8 && byte(2) <= 0xae;    // U+2028 .. U+202E
+  const bool isolates = byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9;  // U+2066 .. U+2069
+  return marks || embeds || isolates ? 3 : 0;
+}
+
+// The text with a question mark for each of those; tabs and ends of lines become spaces, unless it
+// may have lines.
+[[nodiscard]] inline std::string plain_text(std::string_view text, bool has_lines = false) {
+  std::string plain;
+  plain.reserve(text.size());
+  while (!text.empty()) {
+    const size_t obeyed = text[0] == '\n' && has_lines ? 0 : obeyed_bytes(text);
+    if (obeyed == 0) {
+      plain += text[0];
+    } else {
+      plain += text[0] == '\n' || text[0] == '\t' ? ' ' : '?';
+    }
+    text.remove_prefix(obeyed == 0 ? 1 : obeyed);
+  }
+  return plain;
+}
+
+}  // namespace penstock

@@ -1,0 +1,29 @@
+// launch/program/stopping/start_watch.h -- StartWatch: a stop is heard before the first step, too,
+// where nothing is lost by it. Long work looks for it by itself and ends in good order
+// (runtime/files/long_work.h); what cannot look, such as a library that trains a vocabulary, or a
+// wait for another rank that does so, is ended after two seconds.
+#pragma once
+
+#include <chrono>
+#include <stop_token>
+#include <thread>
+
+#include "runtime/comm/mpi/session.h"
+#include "runtime/files/long_work.h"
+
+namespace penstock {
+
+class StartWatch {
+ public:
+  // On every rank; signals must be caught (stop_signals.h). Rank 0 says how far long work is. The
+  // session must outlive this.
+  explicit StartWatch(const Session& session);
+
+ private:
+  void wait_for_a_stop(const std::stop_token& end, const Session& session);
+
+  WatchOverLongWork long_work_;
+  std::jthread thread_;  // its destructor ends it
+};
+
+}  // namespace penstock
