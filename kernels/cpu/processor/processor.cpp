@@ -38,7 +38,7 @@ void flush_denormals_here() {
 void flush_denormals(int threads) {
   flush_denormals_here();  // threads that start later have it from this one
   // Those that are there already have not.
-  for_shares(threads, [](int /*share*/) { flush_denormals_here(); });
+  for_shares(threads, threads, [](int /*share*/) { flush_denormals_here(); });
 }
 
 }  // namespace penstock
