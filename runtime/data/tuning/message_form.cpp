@@ -52,7 +52,9 @@ std::string text_of_parts(const json& parts, const std::string& where) {
 }
 
 bool weighs(const json& weight, const std::string& where) {
-  if (weight == 0 || weight == 1) return weight == 1;
+  const double number = weight.is_number() ? weight.get<double>() : -1.0;
+  if (number == 0.0) return false;
+  if (number == 1.0) return true;
   fail_input(where + " has a \"weight\" that is neither 0 nor 1: an answer is learnt or it is not");
 }
 
