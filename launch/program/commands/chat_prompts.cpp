@@ -34,8 +34,7 @@ ChatMessage message_of(const nlohmann::json& value, const std::string& where, bo
 
 // What conversations are written with; the same on every rank.
 struct Chat {
-  Chat(const TrainedRun& run, const UseOptions& options)
-      : writer(run, options), context(run.config.model.context) {
+  Chat(const TrainedRun& run, const UseOptions& options) : writer(run, options) {
     on_every_rank([&] {
       const DataConfig& data = run.config.data;
       if (!uses_folder(data)) {
@@ -72,17 +71,11 @@ struct Chat {
     Prompt prompt{writer.tokenizer().encode(form->render(messages, true))};
     if (prompt.tokens.empty()) prompt.tokens.push_back(writer.tokenizer().start());
     prompt.hidden = prompt.tokens.size();
-    if (std::ssize(prompt.tokens) > context) {
-      fmt::print(stderr,
-                 "penstock: warning: the conversation has {} tokens, of which the network sees the "
-                 "last model.context = {}\n",
-                 prompt.tokens.size(), context);
-    }
+    writer.warn_of_loss(prompt, "the conversation");
     return prompt;
   }
 
   TextWriter writer;
-  int64_t context;
   std::unique_ptr<ChatTemplate> form;
 };
 
@@ -96,7 +89,10 @@ std::vector<ChatMessage> begun(const UseOptions& options) {
 
 std::vector<ChatMessage> read_messages(const std::string& file) {
   constexpr int64_t kMostBytes = int64_t{1} << 26;
+  constexpr std::string_view kMark =
+      "\xEF\xBB\xBF";  // of byte order, which no reader of JSON minds
   std::string text = read_text(file, kMostBytes, FileOwner::User);
+  if (text.starts_with(kMark)) text.erase(0, kMark.size());
   const size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string::npos && text[first] == '[') text = "{\"messages\":" + text + "}";
   const nlohmann::json document = parse_json(text, file);
