@@ -18,6 +18,7 @@
 #include "launch/program/start/meeting.h"
 #include "runtime/blueprint/programs.h"
 #include "runtime/data/text/vocabulary.h"
+#include "runtime/telemetry/units.h"
 
 namespace penstock {
 
@@ -87,11 +88,12 @@ Grid grid_of(const Config& config, int ranks, const std::string& starter) {
     const std::string here = ranks == 1 ? "is 1" : fmt::format("are {}", ranks);
     throw Error(
         ErrorKind::Input,
-        fmt::format("{} stages{} x {} replicas need {} ranks, but there {}: {} -n {} "
+        fmt::format("{}{} x {} need {}, but there {}: {} -n {} "
                     "penstock train RUNFILE.toml, or change --stages and --replicas",
-                    pipeline.stages,
-                    positions == pipeline.stages ? "" : fmt::format(" on {} ranks", positions),
-                    pipeline.replicas, needed, here, starter, needed),
+                    amount_text(pipeline.stages, "stage"),
+                    positions == pipeline.stages ? "" : " on " + amount_text(positions, "rank"),
+                    amount_text(pipeline.replicas, "replica"), amount_text(needed, "rank"), here,
+                    starter, needed),
         ErrorScope::EveryRank);
   }
   return {.positions = positions,

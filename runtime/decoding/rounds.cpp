@@ -30,22 +30,20 @@ Rounds::Rounds(const Config& config, Pipeline& pipeline, const Sequential& model
       first_micro_batch_(int64_t{network.replicas().rank()} * micro_batches_),
       seed_(config.run.seed),
       host_(host_memory_source()),
+      known_(config.model.kind == "transformer-lm" || config.model.kind == "decoder" ||
+             config.model.kind == "transformer-nmt"),
       classifier_(dynamic_cast<const ClassifierLoss*>(model.layers.back().get())),
       logits_(static_cast<size_t>(micro_batches_)) {
   if (classifier_ == nullptr) fail_internal("words are chosen by a classifier, and there is none");
-  const bool caches =
-      cache && (config.model.kind == "transformer-lm" || config.model.kind == "decoder" ||
-                config.model.kind == "transformer-nmt");
-  if (caches) count_cache();
-  whole_ = make_form(false, pipeline.reads().fields);
-  if (caches) prepare_cache();
+  if (cache && known_) prepare_cache();
   keep_logits_ = [this](int micro_batch, const Tensor& logits) {
     logits_[static_cast<size_t>(micro_batch)] = logits;
   };
 }
 
-Rounds::Form Rounds::make_form(bool one_position, const std::vector<std::string>& names) {
-  Form form{one_position, one_position ? 1 : context_, {}};
+Rounds::Form Rounds::make_form(bool one_position, int64_t positions,
+                               const std::vector<std::string>& names) {
+  Form form{one_position, positions, {}};
   Memory& memory = device_.host_addressable() ? host_ : device_.host_memory();
   for (int m = 0; m < micro_batches_; ++m) {
     Batch& batch = form.batches.emplace_back();
@@ -58,6 +56,18 @@ Rounds::Form Rounds::make_form(bool one_position, const std::vector<std::string>
     }
   }
   return form;
+}
+
+int64_t Rounds::positions_of(const Row& row) const {
+  return known_ ? whole_positions(row, context_) : context_;
+}
+
+Rounds::Form& Rounds::whole_form(int64_t positions) {
+  const auto found = whole_.find(positions);
+  if (found != whole_.end()) return found->second;
+  if (positions < context_) pipeline_.prepare_positions(positions);
+  return whole_.emplace(positions, make_form(false, positions, pipeline_.reads().fields))
+      .first->second;
 }
 
 void Rounds::count_cache() {
@@ -76,11 +86,12 @@ void Rounds::count_cache() {
 }
 
 void Rounds::prepare_cache() {
+  count_cache();
   std::vector<std::string> names = pipeline_.reads().fields;
   names.insert(names.end(), {kPositions, kSeen, kPlaces});
-  one_ = make_form(true, names);
+  one_ = make_form(true, 1, names);
   pipeline_.prepare_one_position();
-  past_.emplace();
+  past_.emplace(context_);
 }
 
 // Rows of this replica that go on from another one's past, or from their own in another place.
@@ -135,7 +146,7 @@ void Rounds::fill(Form& form, const Share& share) const {
           field[at] = seen;
         } else if (!form.one_position) {
           std::ranges::copy(name == "source_tokens" ? row->source : row->words,
-                            field.begin() + j * context_);
+                            field.begin() + j * form.positions);
         } else if (name != "source_tokens") {
           field[at] = row->words.back();
         }
@@ -154,6 +165,7 @@ void Rounds::run(Form& form, const Share& share) {
   input.pass.logits = &keep_logits_;
   input.batches = form.batches;
   input.decoding = decoding;
+  if (!form.one_position && form.positions < context_) input.positions = form.positions;
   device_.memory().order_cache();
   pipeline_.run(input);
 }
@@ -188,6 +200,13 @@ void Rounds::look(const Form& form, const Share& share, int count, const Choose&
   }
 }
 
+void Rounds::choose_words(Form& form, const Share& share, int count, const Choose& choose,
+                          std::span<double> found) {
+  run(form, share);
+  if (pipeline_.loss_stage() != nullptr) look(form, share, count, choose, found);
+  for (Tensor& logits : logits_) logits.reset();
+}
+
 std::vector<std::vector<NextWord>> Rounds::next(const std::vector<Row>& rows, int count,
                                                 const Choose& choose) {
   const std::vector<Row> listed = decode(network_.world().broadcast(encode(rows), 0));
@@ -202,19 +221,21 @@ std::vector<std::vector<NextWord>> Rounds::next(const std::vector<Row>& rows, in
     move_past(from);
   }
   Share grown{all, {}};
-  Share fresh{all, {}};
+  std::map<int64_t, Share> fresh;  // by positions
   for (size_t r = 0; r < all.size(); ++r) {
     grown.wanted.push_back(from[r] >= 0 ? 1 : 0);
-    fresh.wanted.push_back(from[r] < 0 && !all[r].words.empty() ? 1 : 0);
+    if (from[r] >= 0 || all[r].words.empty()) continue;
+    Share& share = fresh[positions_of(all[r])];
+    share.rows = all;
+    share.wanted.resize(all.size());
+    share.wanted[r] = 1;
   }
   // Every number is non-zero on one rank only, so the sum is exact.
   std::vector<double> found(all.size() * static_cast<size_t>(count) * 2);
   // First those that grow by one position: all rows run, and write, and what is fresh writes later.
-  for (const auto& [form, share] : {std::pair{&one_, &grown}, std::pair{&whole_, &fresh}}) {
-    if (std::ranges::count(share->wanted, 1) == 0) continue;
-    run(*form, *share);
-    if (pipeline_.loss_stage() != nullptr) look(*form, *share, count, choose, found);
-    for (Tensor& logits : logits_) logits.reset();
+  if (std::ranges::count(grown.wanted, 1) > 0) choose_words(one_, grown, count, choose, found);
+  for (const auto& [positions, share] : fresh) {
+    choose_words(whole_form(positions), share, count, choose, found);
   }
   before_ = std::move(all);
   network_.world().sum(found);

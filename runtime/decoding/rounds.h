@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -45,10 +46,10 @@ class Rounds {
   // to `count` with what is impossible, the same on every rank; nothing where there are no rows,
   // which ends the texts so far: numbers of texts may then mean others.
   // A row that is one word longer than one of its text in the round before costs a position with
-  // the cache, others the whole context. What a row gives does not depend on other texts, nor on
-  // the number of replicas, to the last bit: a text keeps its replica, so that it depends on the
-  // text alone which of its words cost what.
-  // Throws Error(Input) when logits are not numbers.
+  // the cache, others whole_positions(), in networks of one's own the whole context. What a row
+  // gives does not depend on other texts, nor on the number of replicas, to the last bit: a text
+  // keeps its replica, so that it depends on the text alone which of its words cost what. Throws
+  // Error(Input) when logits are not numbers.
   [[nodiscard]] std::vector<std::vector<NextWord>> next(const std::vector<Row>& rows, int count,
                                                         const Choose& choose);
 
@@ -66,13 +67,19 @@ class Rounds {
   };
 
   [[nodiscard]] int64_t first_row() const { return first_micro_batch_ * batch_; }
-  [[nodiscard]] Form make_form(bool one_position, const std::vector<std::string>& names);
+  [[nodiscard]] Form make_form(bool one_position, int64_t positions,
+                               const std::vector<std::string>& names);
+  [[nodiscard]] int64_t positions_of(const Row& row) const;
+  [[nodiscard]] Form& whole_form(int64_t positions);
   void count_cache();
   void prepare_cache();
   void move_past(std::span<const int64_t> from);
   [[nodiscard]] std::vector<Decoding> decoding(const Form& form, const Share& share);
   void fill(Form& form, const Share& share) const;
   void run(Form& form, const Share& share);
+  // Runs them and writes down what is chosen.
+  void choose_words(Form& form, const Share& share, int count, const Choose& choose,
+                    std::span<double> found);
   [[nodiscard]] std::vector<float> logits_of(const Form& form, int64_t row,
                                              const Row& content) const;
   void look(const Form& form, const Share& share, int count, const Choose& choose,
@@ -86,7 +93,9 @@ class Rounds {
   int64_t first_micro_batch_;  // of this replica
   uint64_t seed_;
   Memory host_;
-  Form whole_, one_;
+  bool known_;                     // a network of ours: rows may be shorter than the context
+  std::map<int64_t, Form> whole_;  // by positions, as they come
+  Form one_;
   std::optional<Past> past_;
   int64_t cache_bytes_ = 0;
   std::vector<Row> before_;  // the last round's, by place, whose past is kept

@@ -1,6 +1,7 @@
 #include "runtime/decoding/rows.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "kernels/error.h"
@@ -79,6 +80,12 @@ std::vector<Row> by_place(std::span<const Row> rows, int64_t places) {
     there = row;
   }
   return all;
+}
+
+int64_t whole_positions(const Row& row, int64_t context) {
+  constexpr size_t kFewest = 32;
+  const size_t used = std::max({row.words.size(), row.source.size(), kFewest});
+  return std::min(static_cast<int64_t>(std::bit_ceil(used)), context);
 }
 
 std::vector<int64_t> origins(std::span<const Row> before, std::span<const Row> now,

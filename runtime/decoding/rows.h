@@ -25,6 +25,12 @@ struct Row {
 // two have the same place, or one has none of these.
 [[nodiscard]] std::vector<Row> by_place(std::span<const Row> rows, int64_t places);
 
+// Over how many positions a row is computed that is new to the network, which sees `context`: a
+// power of two, 32 at least, or the context where that is less. By the row alone, since what it
+// gives must not depend on others; powers of two, so that there are few shapes, and so that rows of
+// all lengths together cost less than twice what the longest one does.
+[[nodiscard]] int64_t whole_positions(const Row& row, int64_t context);
+
 // Of rows by place: for each the place of the one in `before` that it is one word longer than, of
 // the same text and on the same replica (of `per_replica` places each), its own if it can be; -1
 // where there is none.

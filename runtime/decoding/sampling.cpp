@@ -20,6 +20,12 @@ size_t making_up(std::span<const double> weights, double share) {
   return weights.size();
 }
 
+// How many of the first weights, which descend, are at least that share of the largest.
+size_t as_probable(std::span<const double> weights, double share) {
+  const auto less = [&](double weight) { return weight < share * weights[0]; };
+  return static_cast<size_t>(std::ranges::find_if(weights, less) - weights.begin());
+}
+
 }  // namespace
 
 void check(const SamplingOptions& options) {
@@ -29,6 +35,9 @@ void check(const SamplingOptions& options) {
   if (options.top_k < 0) fail_input("--top-k must be 0 (all words) or above");
   if (!(options.top_p > 0.0 && options.top_p <= 1.0)) {
     fail_input("--top-p must be above 0, and at most 1 (all words)");
+  }
+  if (!(options.min_p >= 0.0 && options.min_p <= 1.0)) {
+    fail_input("--min-p must be 0 (all words) to 1 (the most probable)");
   }
   if (!(options.repetition_penalty > 0.0 && std::isfinite(options.repetition_penalty))) {
     fail_input("--repetition-penalty must be above 0 (1: none)");
@@ -76,6 +85,7 @@ int32_t sample(std::span<const float> logits, const SamplingOptions& options, do
         std::exp((double{logits[static_cast<size_t>(word)]} - largest) / options.temperature));
   }
   if (options.top_p < 1.0) weights.resize(making_up(weights, options.top_p));
+  weights.resize(as_probable(weights, options.min_p));
   const double point = draw * std::accumulate(weights.begin(), weights.end(), 0.0);
   double sum = 0.0;
   for (size_t i = 0; i + 1 < weights.size(); ++i) {

@@ -12,6 +12,7 @@ struct SamplingOptions {
   double temperature = 1.0;  // logits are divided by it; 0: the largest logit, always
   int64_t top_k = 0;         // only the k most probable words; 0: all
   double top_p = 1.0;        // then only the most probable that make up this share, at least one
+  double min_p = 0.0;  // then only those at least so many times as probable as the most probable
   // Before all of these: positive logits of words that the text has are divided by it, negative
   // ones multiplied (Keskar et al. 2019); 1: none are.
   double repetition_penalty = 1.0;

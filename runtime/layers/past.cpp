@@ -6,15 +6,16 @@
 namespace penstock {
 namespace {
 
-Tensor row_of(const Tensor& all, int64_t row) {
-  const int64_t elements = all.elements() / all.dim(0);
-  return all.view(row * elements, {elements});
+int64_t row_size(const Tensor& all) {
+  return all.elements() / all.dim(0);
 }
 
+// To the beginning of a row that is at least as long.
 void copy_row(Device& device, const Tensor& to, int64_t to_row, const Tensor& from,
               int64_t from_row) {
-  Tensor there = row_of(to, to_row);
-  device.pointwise().copy(there, row_of(from, from_row));
+  const int64_t elements = row_size(from);
+  Tensor there = to.view(to_row * row_size(to), {elements});
+  device.pointwise().copy(there, from.view(from_row * elements, {elements}));
 }
 
 }  // namespace
@@ -25,13 +26,17 @@ Past::Kept& Past::of(uint64_t attention, int64_t micro_batch) {
   return kept;
 }
 
+// Zeros, since rows that hold nothing are computed with too.
+Tensor Past::nothing_of(Device& device, const Tensor& now) const {
+  return device.zeros({now.dim(0), positions_, now.dim(2)}, now.dtype(), Purpose::Activations);
+}
+
 void Past::remember(Device& device, uint64_t attention, int64_t micro_batch, const Kept& now,
                     std::span<const int64_t> rows) {
   Kept& kept = kept_[attention][micro_batch];
   if (!kept.keys) {
-    // Zeros: rows that hold nothing are computed with too.
-    kept.keys = device.zeros(now.keys.shape(), now.keys.dtype(), Purpose::Activations);
-    kept.values = device.zeros(now.values.shape(), now.values.dtype(), Purpose::Activations);
+    kept.keys = nothing_of(device, now.keys);
+    kept.values = nothing_of(device, now.values);
   }
   for (const int64_t row : rows) {
     copy_row(device, kept.keys, row, now.keys, row);

@@ -14,6 +14,9 @@ namespace penstock {
 
 class Past {
  public:
+  // Of rows of at most so many positions.
+  explicit Past(int64_t positions) : positions_(positions) {}
+
   // Of one attention and one micro-batch, each [rows, positions, inner].
   struct Kept {
     Tensor keys, values;
@@ -21,7 +24,8 @@ class Past {
 
   // What remember() has made. Attentions are known by the hash of their name.
   [[nodiscard]] Kept& of(uint64_t attention, int64_t micro_batch);
-  // Copies these rows of keys and values, which are those of whole rows.
+  // Copies these rows of keys and values, which are those of whole rows from their beginning on;
+  // `now` may have fewer positions.
   void remember(Device& device, uint64_t attention, int64_t micro_batch, const Kept& now,
                 std::span<const int64_t> rows);
 
@@ -34,6 +38,9 @@ class Past {
                  int64_t batch);
 
  private:
+  [[nodiscard]] Tensor nothing_of(Device& device, const Tensor& now) const;
+
+  int64_t positions_;
   std::map<uint64_t, std::map<int64_t, Kept>> kept_;  // by attention, by micro-batch
 };
 

@@ -35,7 +35,9 @@ struct StepInput {
   Pass pass;
   std::span<const Batch> batches;      // by micro-batch
   std::span<const Decoding> decoding;  // likewise, where words are being chosen
-  std::function<void()> update;        // what OptimizerStep does
+  // Of whole rows, where words are being chosen; 0: as many as the data have.
+  int64_t positions = 0;
+  std::function<void()> update;  // what OptimizerStep does
   // Asked on every rank before the first instruction that relies on the weights for good
   // (runtime/schedule/proof/leading_forwards.h), and after each Again; empty: they are for good.
   std::function<Settled()> settle;

@@ -111,14 +111,24 @@ std::unique_ptr<Executor> Pipeline::make_executor(const Schedule& schedule, Traf
   return std::make_unique<Executor>(schedule, position_, std::move(parts));
 }
 
-void Pipeline::prepare_one_position() {
+std::unique_ptr<Executor> Pipeline::make_executor(int64_t positions, int64_t number) const {
   const Programs& programs = blueprint_.programs;
   ModelInput input = blueprint_.input;
-  input.shape = {1};
-  one_position_ =
-      make_executor(programs.evaluation,
-                    traffic(blueprint_.model, blueprint_.layout, input, evaluation_batch_, dtype_),
-                    program_size(programs.training) + program_size(programs.evaluation), true);
+  input.shape = {positions};
+  return make_executor(
+      programs.evaluation,
+      traffic(blueprint_.model, blueprint_.layout, input, evaluation_batch_, dtype_),
+      program_size(programs.training) + (1 + number) * program_size(programs.evaluation), true);
+}
+
+void Pipeline::prepare_one_position() {
+  one_position_ = make_executor(1, 0);
+}
+
+void Pipeline::prepare_positions(int64_t positions) {
+  const auto number = std::ssize(by_positions_) + 1;
+  std::unique_ptr<Executor>& executor = by_positions_[positions];
+  if (!executor) executor = make_executor(positions, number);
 }
 
 bool Pipeline::run(StepInput input) {
@@ -128,8 +138,8 @@ bool Pipeline::run(StepInput input) {
     if (warm_up_steps_ < kWarmUpSteps && ++warm_up_steps_ == kWarmUpSteps) reserve_for_messages();
     return goes_on;
   }
-  const bool one_position = !input.decoding.empty() && input.decoding[0].one_position;
-  return (one_position ? one_position_ : evaluate_)->run(input);
+  if (!input.decoding.empty() && input.decoding[0].one_position) return one_position_->run(input);
+  return (input.positions > 0 ? by_positions_.at(input.positions) : evaluate_)->run(input);
 }
 
 void Pipeline::make_stages(const Config& config, Device& device, bool trains) {

@@ -5,6 +5,7 @@
 // evaluation pass, which chooses words too. What it does not know: data, optimizers, files.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,11 +44,12 @@ class Pipeline {
   Pipeline& operator=(const Pipeline&) = delete;
 
   // Runs one training step (input.pass.training), or one evaluation pass, of one position where
-  // input.decoding says so.
+  // input.decoding says so, or of input.positions.
   // False where input.settle has stopped it (executor.h).
   bool run(StepInput input);
-  // To be called before such a pass.
+  // To be called before such passes; the second again and again for nothing.
   void prepare_one_position();
+  void prepare_positions(int64_t positions);
   // The executor of training steps: its events are those of the last one.
   [[nodiscard]] Executor& training() const { return *train_; }
 
@@ -80,6 +82,8 @@ class Pipeline {
   [[nodiscard]] std::unique_ptr<Executor> make_executor(const Schedule& schedule, Traffic passing,
                                                         int64_t first_section,
                                                         bool chooses_words) const;
+  // Of evaluation passes over rows of so many positions, the `number`-th one of such.
+  [[nodiscard]] std::unique_ptr<Executor> make_executor(int64_t positions, int64_t number) const;
   [[nodiscard]] int64_t program_size(const Schedule& schedule) const {
     return static_cast<int64_t>(schedule.program[static_cast<size_t>(position_)].size());
   }
@@ -104,6 +108,7 @@ class Pipeline {
   std::unique_ptr<Executor> train_, evaluate_;
   int64_t warm_up_steps_ = 0;               // of those, run so far
   std::unique_ptr<Executor> one_position_;  // null until prepared
+  std::map<int64_t, std::unique_ptr<Executor>> by_positions_;
 };
 
 }  // namespace penstock

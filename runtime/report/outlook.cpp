@@ -25,9 +25,9 @@ std::string advice(const std::string& recompute) {
 std::string headline(const Config& config, const Layout& layout, Network& network, Device& device) {
   const PipelineConfig& pipeline = config.pipeline;
   return config.model.kind + ", " + std::to_string(layout.total_parameters()) + " parameters in " +
-         std::to_string(layout.parameters.size()) + " layers; " + std::to_string(pipeline.stages) +
-         " stages x " + std::to_string(pipeline.replicas) + " replicas, " +
-         std::to_string(pipeline.micro_batches) + " micro-batches of " +
+         amount_text(std::ssize(layout.parameters), "layer") + "; " +
+         amount_text(pipeline.stages, "stage") + " x " + amount_text(pipeline.replicas, "replica") +
+         ", " + amount_text(pipeline.micro_batches, "micro-batch", "es") + " of " +
          std::to_string(pipeline.micro_batch_size) + ", schedule " + pipeline.schedule +
          ", recompute " + pipeline.recompute + "; " + device.description() + ", " +
          network.description();

@@ -72,9 +72,9 @@ std::string totals(const RunSummary& summary) {
                         summary.speed->peak_from);
   }
   text +=
-      fmt::format("\nstep        {} median, {} 95th percentile; {} steps in {}",
+      fmt::format("\nstep        {} median, {} 95th percentile; {} in {}",
                   milliseconds_text(summary.step_ms_median), milliseconds_text(summary.step_ms_p95),
-                  summary.taken, seconds_text(summary.seconds));
+                  amount_text(summary.taken, "step"), seconds_text(summary.seconds));
   if (summary.forecast) {
     text += fmt::format("\npredicted   {} a step ({})",
                         milliseconds_text(summary.forecast->step_ms), summary.forecast->basis);
@@ -106,7 +106,8 @@ std::string closing_table(const RunSummary& summary) {
   std::string text = aligned(rows);
   if (shown < summary.ranks_detail.size()) {
     text +=
-        fmt::format("... and {} ranks more in summary.json\n", summary.ranks_detail.size() - shown);
+        fmt::format("... and {} more in summary.json\n",
+                    amount_text(static_cast<int64_t>(summary.ranks_detail.size() - shown), "rank"));
   }
   return text + totals(summary);
 }

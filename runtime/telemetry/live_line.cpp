@@ -104,7 +104,8 @@ std::string live_text(const StepRecord& record, int64_t total_steps, double aver
 std::string eval_text(const EvalRecord& record) {
   std::string text = fmt::format("eval at step {} | loss {}", record.step, loss_text(record.loss));
   if (record.accuracy) text += " | accuracy " + percent_text(*record.accuracy);
-  return text + fmt::format(" | {} samples in {}", record.samples, seconds_text(record.seconds));
+  return text + " | " + amount_text(record.samples, "sample") + " in " +
+         seconds_text(record.seconds);
 }
 
 Terminal::Terminal() {

@@ -30,7 +30,7 @@ TEST(Answers, AreScoredAsTransformersScoresThem) {
   const JobResult few =
       run_alone("eval --model.from " + folder + " --model.context 13 --data.kind jsonl " +
                 "--data.train " + folder + "/asked.jsonl --data.validation 0.4");
-  EXPECT_NE(few.output.find("exact match 0.00 % of 1 answers\n"), std::string::npos) << few.output;
+  EXPECT_NE(few.output.find("exact match 0.00 % of 1 answer\n"), std::string::npos) << few.output;
   EXPECT_NE(few.output.find("\n11 left out, longer than model.context\n"), std::string::npos);
 }
 

@@ -125,7 +125,8 @@ TEST_F(Classes, AreEvaluatedByAccuracyAndConfusion) {
               testing::EndsWith(table));
   const auto json = nlohmann::json::parse(run_alone("eval --json --confusion " + run_).output);
   EXPECT_EQ(json.at("classes"), (std::vector<std::string>{"blue", "green", "red"}));
-  EXPECT_EQ(json.at("confusion")[0], (std::vector<double>{4, 0, 2}));
+  EXPECT_EQ(json.at("confusion")[0].dump(), "[4,0,2]") << "counts are whole numbers";
+  EXPECT_TRUE(json.at("targets").is_number_integer()) << json.at("targets");
   EXPECT_NEAR(json.at("top_1").get<double>(), 10.0 / 12.0, 1e-12);
   EXPECT_FALSE(json.contains("perplexity") || json.contains("top_5"));
 }

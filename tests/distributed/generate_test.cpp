@@ -215,6 +215,39 @@ TEST_F(GenerationOfAFolder, EndsATextWhereTheFolderSaysAndSaysSo) {
   EXPECT_THAT(read_file(errors_), HasSubstr("says: a text also ends"));
 }
 
+TEST_F(GenerationOfAFolder, FollowsOrNamesWhatItSays) {
+  says(R"({"do_sample": false, "max_new_tokens": 1, "stop_strings": ["ore"], "num_beams": 4,
+           "eos_token_id": 100000})");
+  EXPECT_EQ(text(2, "--prompt 'After one comes' --prompt 'After three comes'"),
+            "After one comes two\n----\nAfter three comes four\n");
+  const std::string said = read_file(errors_);
+  EXPECT_THAT(said, HasSubstr("generation_config.json says: tokens 1, temperature 0; a text also "
+                              "ends before \"ore\"; no text can end with token 100000, since "));
+  EXPECT_THAT(said, HasSubstr("also says what is not followed: num_beams 4\n"));
+  says(R"({"do_sample": false, "stop_strings": "wo"})");
+  EXPECT_EQ(text(1, "--prompt 'After one comes' --stop nothing"), "After one comes t\n");
+  says(R"({"top_k": 2.5})");
+  EXPECT_EQ(text(1, "--prompt 'After one comes'"), "");
+  EXPECT_THAT(read_file(errors_), HasSubstr("generation_config.json: \"top_k\" must be a whole"));
+}
+
+TEST_F(GenerationOfAFolder, TellsWhatPromptsLose) {
+  std::string numbers;
+  for (int i = 0; i < 40; ++i) numbers += "one two ";
+  (void)text(1, "--prompt one --tokens 1 --prompt '" + numbers + "'");
+  EXPECT_THAT(read_file(errors_), HasSubstr("warning: prompt 2 has "));
+  EXPECT_THAT(read_file(errors_), HasSubstr("of which the network sees the last model.context = "
+                                            "48\n"));
+  (void)text(1, "--tokens 1 < " + scratch_.write("bytes", "one\ncaf\xE9\n"));
+  EXPECT_THAT(read_file(errors_), HasSubstr("warning: prompt 2 has bytes that are no UTF-8"));
+  EXPECT_THAT(read_file(errors_), testing::Not(HasSubstr("prompt 1 ")));
+  const std::string of_another = scratch_.write("lines",
+                                                "\xEF\xBB\xBF"
+                                                "After one comes\r\nAfter two comes\r\n");
+  EXPECT_EQ(text(2, "< " + of_another), "After one comes two.\n----\nAfter two comes three.\n");
+  EXPECT_THAT(read_file(errors_), HasSubstr("note: standard input without its byte order mark"));
+}
+
 TEST_F(GenerationOfAFolder, EndsATextBeforeWordsOfTheUser) {
   EXPECT_EQ(text(1, "--prompt 'After one comes' --stop wo --stop nothing"), "After one comes t\n");
   EXPECT_EQ(text(2, "--prompt 'After one comes' --stop After"), "After one comes two.\n")

@@ -102,7 +102,7 @@ TEST_F(Program, ProfilesLayersAndLinks) {
   ASSERT_EQ(json["links"]["each"].size(), 1U);
   EXPECT_EQ(json["links"]["each"][0]["seconds"].size(), json["links"]["bytes"].size());
   expect_refusal(2, "profile " + file() + " --profile-out", 2, {"--profile-out"});
-  expect_refusal(2, "profile " + file() + " --links", 2, {"need 1 ranks, but there are 2"});
+  expect_refusal(2, "profile " + file() + " --links", 2, {"need 1 rank, but there are 2"});
   expect_refusal(2, "profile " + file() + " --profile-out " + scratch_ / "no/such/p.json", 3,
                  {"no/such/p.json"});
   expect_refusal(1, "profile", 2, {"run file"});

@@ -71,7 +71,7 @@ class Words : public testing::TestWithParam<bool> {  // with the cache?
     std::unique_ptr<Blueprint> blueprint;
     std::unique_ptr<Pipeline> pipeline;
   };
-  [[nodiscard]] Built build(const std::string& kind, bool replicated) {
+  [[nodiscard]] Built build(const std::string& kind, bool replicated, int64_t context = 14) {
     Built built;
     ModelConfig& model = built.config.model;
     model.kind = kind;
@@ -79,7 +79,7 @@ class Words : public testing::TestWithParam<bool> {  // with the cache?
     model.width = 24;
     model.heads = 2;
     model.hidden = 40;
-    model.context = 14;
+    model.context = context;
     model.vocabulary = kPieces;
     built.config.data.kind = "parallel";
     built.config.data.pairs = {"xx-yy"};
@@ -105,8 +105,8 @@ class Words : public testing::TestWithParam<bool> {  // with the cache?
       entry->changed();
     }
   }
-  [[nodiscard]] Said translated(bool replicated, int beams) {
-    Built built = build("transformer-nmt", replicated);
+  [[nodiscard]] Said translated(bool replicated, int beams, int64_t context = 14) {
+    Built built = build("transformer-nmt", replicated, context);
     Rounds rounds(built.config, *built.pipeline, built.blueprint->model, *built.network, *device_,
                   GetParam());
     Translator translator(built.config, {.target = "yy", .beams = beams}, rounds);
@@ -116,15 +116,20 @@ class Words : public testing::TestWithParam<bool> {  // with the cache?
     built.pipeline->drain();
     return said;
   }
-  [[nodiscard]] std::vector<std::vector<int32_t>> generated(bool replicated) {
-    Built built = build("transformer-lm", replicated);
-    Rounds rounds(built.config, *built.pipeline, built.blueprint->model, *built.network, *device_,
-                  GetParam());
-    Generator generator(built.config, {.tokens = 9, .samples = 2, .sampling = {}}, kPieces, rounds);
-    std::vector<std::vector<int32_t>> prompts = {{0}};  // which the next one goes on from
+  using Texts = std::vector<std::vector<int32_t>>;
+  [[nodiscard]] Texts generated(bool replicated) {
+    Texts prompts = {{0}};  // which the next one goes on from
     prompts.reserve(10);
     for (int32_t i = 0; i < 9; ++i) prompts.push_back({i, (i * 5 + 1) % 20});
-    std::vector<std::vector<int32_t>> samples(2 * prompts.size());
+    return generated(build("transformer-lm", replicated), prompts,
+                     {.tokens = 9, .samples = 2, .sampling = {}});
+  }
+  [[nodiscard]] Texts generated(const Built& built, const Texts& prompts,
+                                const GenerationOptions& how) {
+    Rounds rounds(built.config, *built.pipeline, built.blueprint->model, *built.network, *device_,
+                  GetParam());
+    Generator generator(built.config, how, kPieces, rounds);
+    Texts samples(static_cast<size_t>(how.samples) * prompts.size());
     (void)generator.generate(prompts, [&](size_t sample, std::span<const int32_t> tokens, bool) {
       samples[sample].assign(tokens.begin(), tokens.end());
     });
@@ -139,8 +144,10 @@ class Words : public testing::TestWithParam<bool> {  // with the cache?
 
 TEST_P(Words, OfTranslationsAndTheirProbabilitiesDoNotDependOnReplicas) {
   for (const int beams : {1, 2, 3}) {
-    const Said stages = translated(false, beams);
-    const Said replicas = translated(true, beams);
+    // Rows of the whole context, and of fewer positions.
+    const int64_t context = beams == 3 ? 40 : 14;
+    const Said stages = translated(false, beams, context);
+    const Said replicas = translated(true, beams, context);
     EXPECT_EQ(replicas.texts, stages.texts) << beams;
     EXPECT_EQ(replicas.scores, stages.scores) << beams;
     if (session_.rank() != 0) continue;
@@ -155,6 +162,41 @@ TEST_P(Words, OfTranslationsAndTheirProbabilitiesDoNotDependOnReplicas) {
 TEST_P(Words, OfGeneratedTextsDoNotDependOnReplicas) {
   const auto stages = generated(false);
   EXPECT_EQ(generated(true), stages);
+}
+
+// Of 3 to 90 words where the network sees 80: rows of 32, 64 and 80 positions in a round.
+TEST_P(Words, OfAPromptDoNotDependOnLongerAndShorterOnesBesideIt) {
+  Texts prompts;
+  for (const int32_t words : {3, 40, 70, 33, 90, 31, 5}) {
+    std::vector<int32_t>& prompt = prompts.emplace_back();
+    for (int32_t i = 0; i < words; ++i) prompt.push_back((i * i + words) % kPieces);
+  }
+  const GenerationOptions how = {.tokens = 12, .sampling = {.temperature = 0.0}};
+  const Texts together = generated(build("transformer-lm", false, 80), prompts, how);
+  EXPECT_EQ(generated(build("transformer-lm", true, 80), prompts, how), together);
+  for (size_t p = 0; p < prompts.size(); ++p) {
+    const Texts alone = generated(build("transformer-lm", false, 80), {prompts[p]}, how);
+    EXPECT_EQ(alone[0], together[p]) << p;
+  }
+}
+
+// The network once ran over all 512 positions for the first word behind three.
+TEST_P(Words, BehindAFewTakeTheMemoryOfAFew) {
+  const auto bytes_for = [&](size_t words) {
+    Built built = build("transformer-lm", false, 512);
+    Rounds rounds(built.config, *built.pipeline, built.blueprint->model, *built.network, *device_,
+                  GetParam());
+    std::vector<Row> rows;
+    if (session_.rank() == 0) rows.push_back({.words = std::vector<int32_t>(words, 1)});
+    device_->memory().reset_peaks();
+    (void)rounds.next(rows, 1, [](std::span<const float>, const Row&) {
+      return std::vector<NextWord>{{0, 0.0}};
+    });
+    built.pipeline->drain();
+    // But for what stays, the past.
+    return device_->memory().use().total_peak - device_->memory().use().total_current;
+  };
+  EXPECT_LT(4 * bytes_for(3), bytes_for(500));
 }
 
 // Seven beams of a sentence do not fit the six rows of a replica, however many replicas there are.

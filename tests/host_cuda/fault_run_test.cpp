@@ -56,7 +56,7 @@ TEST_F(FaultyDevice, WithTooLittleMemorySaysSo) {
 TEST_F(FaultyDevice, WithTooLittleMemoryHasNoPlan) {
   const JobResult job = train("PENSTOCK_HOST_CUDA_MEMORY", "60000", 1, "--pipeline.auto");
   EXPECT_EQ(job.exit_code, 2) << job.output;
-  EXPECT_THAT(job.output, HasSubstr("pipeline.auto: nothing fits 1 ranks: needs "));
+  EXPECT_THAT(job.output, HasSubstr("pipeline.auto: nothing fits 1 rank: needs "));
 }
 
 TEST_F(FaultyDevice, AfterAnIllegalAddressHasABug) {

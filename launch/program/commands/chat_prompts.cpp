@@ -21,8 +21,7 @@ namespace {
 
 // What conversations are written with; the same on every rank.
 struct Chat {
-  Chat(const TrainedRun& run, const UseOptions& options)
-      : writer(run, options), context(run.config.model.context) {
+  Chat(const TrainedRun& run, const UseOptions& options) : writer(run, options) {
     on_every_rank([&] {
       const DataConfig& data = run.config.data;
       if (!uses_folder(data)) {
@@ -61,17 +60,11 @@ struct Chat {
     Prompt prompt{writer.tokenizer().encode(written(messages, where))};
     if (prompt.tokens.empty()) prompt.tokens.push_back(writer.tokenizer().start());
     prompt.hidden = prompt.tokens.size();
-    if (std::ssize(prompt.tokens) > context) {
-      fmt::print(stderr,
-                 "penstock: warning: the conversation has {} tokens, of which the network sees the "
-                 "last model.context = {}\n",
-                 prompt.tokens.size(), context);
-    }
+    writer.warn_of_loss(prompt, "the conversation");
     return prompt;
   }
 
   TextWriter writer;
-  int64_t context;
   std::unique_ptr<ChatTemplate> form;
 
  private:

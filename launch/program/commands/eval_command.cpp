@@ -20,6 +20,7 @@
 #include "runtime/data/translation/language_pair.h"
 #include "runtime/layers/library/loss.h"
 #include "runtime/scores/bleu.h"
+#include "runtime/telemetry/units.h"
 #include "runtime/training/evaluation/answers.h"
 
 namespace penstock {
@@ -122,14 +123,15 @@ void add_answers(const AnswerScores& scores, nlohmann::ordered_json& json) {
 std::string answers_text(const AnswerScores& scores) {
   std::string text;
   if (scores.answers > 0) {
-    text += fmt::format("exact match {:.2f} % of {} answers\n",
-                        100.0 * share_in(scores.exact, scores.answers), scores.answers);
+    text +=
+        fmt::format("exact match {:.2f} % of {}\n", 100.0 * share_in(scores.exact, scores.answers),
+                    amount_text(scores.answers, "answer"));
   }
   if (scores.questions > 0) {
-    text +=
-        fmt::format("acc {:.2f} %, acc_norm {:.2f} % of {} questions with choices\n",
-                    100.0 * share_in(scores.right, scores.questions),
-                    100.0 * share_in(scores.right_by_length, scores.questions), scores.questions);
+    text += fmt::format("acc {:.2f} %, acc_norm {:.2f} % of {} with choices\n",
+                        100.0 * share_in(scores.right, scores.questions),
+                        100.0 * share_in(scores.right_by_length, scores.questions),
+                        amount_text(scores.questions, "question"));
   }
   if (scores.too_long > 0) {
     text += fmt::format("{} left out, longer than model.context\n", scores.too_long);
@@ -141,18 +143,17 @@ std::string answers_text(const AnswerScores& scores) {
   return text;
 }
 
-std::vector<std::vector<double>> matrix_of(const std::vector<double>& counts, size_t columns) {
-  std::vector<std::vector<double>> rows;
-  for (auto row = counts.begin(); row != counts.end(); row += static_cast<ptrdiff_t>(columns)) {
-    rows.emplace_back(row, row + static_cast<ptrdiff_t>(columns));
-  }
+// Counts, which are added up as doubles.
+std::vector<std::vector<int64_t>> matrix_of(const std::vector<double>& counts, size_t columns) {
+  std::vector<std::vector<int64_t>> rows(counts.size() / columns);
+  for (size_t i = 0; i < counts.size(); ++i) rows[i / columns].push_back(std::llround(counts[i]));
   return rows;
 }
 
 std::string as_json(const EvalResult& all) {
   const Evaluation& result = all.loss;
   nlohmann::ordered_json json = {{"checkpoint", all.checkpoint},
-                                 {"targets", result.sums.targets},
+                                 {"targets", std::llround(result.sums.targets)},
                                  {"loss", result.sums.mean()}};
   if (all.classes == 0) json["perplexity"] = std::exp(result.sums.mean());
   json["top_1"] = result.sums.accuracy();
@@ -172,8 +173,9 @@ std::string as_text(const EvalResult& all) {
   const Evaluation& result = all.loss;
   const double accuracy = 100.0 * result.sums.accuracy();
   const double top_five = 100.0 * result.top_five();
-  std::string text = fmt::format("{}: {:.0f} targets, loss {:.4f}", all.checkpoint,
-                                 result.sums.targets, result.sums.mean());
+  std::string text =
+      fmt::format("{}: {}, loss {:.4f}", all.checkpoint,
+                  amount_text(std::llround(result.sums.targets), "target"), result.sums.mean());
   if (all.classes == 0) {
     text += fmt::format(", perplexity {:.3f}, top-1 {:.2f} %, top-5 {:.2f} %\n",
                         std::exp(result.sums.mean()), accuracy, top_five);

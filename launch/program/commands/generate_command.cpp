@@ -1,26 +1,36 @@
 // launch/program/commands/generate_command.cpp -- `penstock generate`: texts that go on from
 // prompts, and answers in conversations.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <boost/program_options.hpp>
-#include <iostream>
 
 #include "launch/program/commands/chat_prompts.h"
 #include "launch/program/commands/commands.h"
+#include "launch/program/commands/input_lines.h"
 #include "launch/program/commands/text_writer.h"
 #include "launch/program/failure.h"
 #include "launch/program/help/flag.h"
+#include "launch/program/output.h"
 #include "launch/program/runs/trained_run.h"
 #include "launch/program/setup.h"
+#include "runtime/data/text/vocabulary.h"
 
 namespace penstock {
 namespace {
 
-std::vector<std::string> lines_of_input() {
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(std::cin, line);) lines.push_back(line);
-  return lines;
+// Tokenizers of folders and templates read Unicode, whatever the user's files are written in.
+void warn_of_bytes(const TrainedRun& run, const UseOptions& options,
+                   const std::vector<std::string>& prompts) {
+  if (run.network->world().rank() != 0 || !uses_folder(run.config.data)) return;
+  const auto warn = [](const std::string& text, const std::string& name) {
+    const std::string note = note_of_bytes(text, name);
+    if (!note.empty()) tell("warning: " + note);
+  };
+  warn(options.system, "--system");
+  for (size_t p = 0; p < prompts.size(); ++p) warn(prompts[p], fmt::format("prompt {}", p + 1));
+  for (const std::string& stop : options.stops) warn(stop, "--stop");
 }
 
 void generate_texts(const TrainedRun& run, const UseOptions& options,
@@ -32,6 +42,7 @@ void generate_texts(const TrainedRun& run, const UseOptions& options,
     for (const std::string& prompt : prompts) {
       read.push_back({tokenizer.encode_whole(prompt)});
       if (read.back().tokens.empty()) read.back() = {{tokenizer.start()}, 1};
+      writer.warn_of_loss(read.back(), fmt::format("prompt {}", read.size()));
     }
     return std::string();
   });
@@ -47,8 +58,7 @@ auto* into(std::optional<Number>& asked, const char* name) {
 
 void add_generate_options(CommandOptions& options, UseOptions& use) {
   namespace po = boost::program_options;
-  GenerationOptions& generation = use.generation;
-  SamplingAsked& sampling = use.sampling;
+  GenerationAsked& asked = use.asked;
   options.add_options()("prompt", po::value(&use.prompts)->composing()->value_name("TEXT"),
                         "what to go on from, may be repeated [each line of standard input]; an "
                         "empty one begins as after the end of a line");
@@ -60,33 +70,37 @@ void add_generate_options(CommandOptions& options, UseOptions& use) {
       "chat: a conversation to go on with, {\"messages\": [{\"role\": ..., \"content\": ...}, "
       "...]}, may be repeated");
   add_checkpoint_option(options, use);
-  options.add_options()("tokens", po::value(&generation.tokens)->value_name("N"),
-                        "how many more at most, characters or word pieces [200]")(
-      "stop", po::value(&use.stops)->composing()->value_name("TEXT"),
-      "a text ends before this, may be repeated")(
+  options.add_options()("tokens", into(asked.tokens, "N"),
+                        "how many more at most, characters or word pieces [as the folder says, "
+                        "else 200]")("stop", po::value(&use.stops)->composing()->value_name("TEXT"),
+                                     "a text ends before this, may be repeated")(
       "keep-special", flag(use.keep_special), "show special tokens, the one that ends a text too")(
-      "samples", po::value(&generation.samples)->value_name("N"), "texts of each prompt [1]")(
-      "temperature", into(sampling.temperature, "T"),
+      "samples", po::value(&use.generation.samples)->value_name("N"), "texts of each prompt [1]")(
+      "temperature", into(asked.temperature, "T"),
       "logits are divided by T; 0: always the most probable token [as the folder says, else 1]")(
-      "top-k", into(sampling.top_k, "K"),
+      "top-k", into(asked.top_k, "K"),
       "choose among the K most probable tokens; 0: all [as the folder says, else 0]")(
-      "top-p", into(sampling.top_p, "P"),
+      "top-p", into(asked.top_p, "P"),
       "choose among the most probable that make up the share P [as the folder says, else 1]")(
-      "repetition-penalty", into(sampling.repetition_penalty, "X"),
+      "min-p", into(asked.min_p, "P"),
+      "choose among those at least P times as probable as the most probable [as the folder says, "
+      "else 0]")(
+      "repetition-penalty", into(asked.repetition_penalty, "X"),
       "tokens that the text has are made less probable by X; 1: none [as the folder says, else 1]");
   add_cache_option(options, use, "tokens");
 }
 
 // Throws Error(Input) naming the option that is out of its range.
 void check_asked(const UseOptions& options) {
-  GenerationOptions asked = options.generation;
-  SamplingOptions& sampling = asked.sampling;
-  sampling.temperature = options.sampling.temperature.value_or(sampling.temperature);
-  sampling.top_k = options.sampling.top_k.value_or(sampling.top_k);
-  sampling.top_p = options.sampling.top_p.value_or(sampling.top_p);
-  sampling.repetition_penalty =
-      options.sampling.repetition_penalty.value_or(sampling.repetition_penalty);
-  check(asked);
+  GenerationOptions how = options.generation;
+  how.tokens = options.asked.tokens.value_or(how.tokens);
+  how.sampling = {.temperature = options.asked.temperature.value_or(how.sampling.temperature),
+                  .top_k = options.asked.top_k.value_or(how.sampling.top_k),
+                  .top_p = options.asked.top_p.value_or(how.sampling.top_p),
+                  .min_p = options.asked.min_p.value_or(how.sampling.min_p),
+                  .repetition_penalty =
+                      options.asked.repetition_penalty.value_or(how.sampling.repetition_penalty)};
+  check(how);
   if (std::ranges::find(options.stops, "") != options.stops.end()) {
     fail_input("--stop needs the text before which a text ends");
   }
@@ -118,6 +132,7 @@ int generate_command(Session& session, const Arguments& arguments, const ModelMa
   };
   const TrainedRun run(session, options, models, false, count);
   run.use(session, [&] {
+    warn_of_bytes(run, options, prompts);
     if (exchange) return converse(run, options);
     if (options.chat) return answer_conversations(run, options, prompts);
     generate_texts(run, options, prompts);

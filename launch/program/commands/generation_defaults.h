@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/data/config.h"
 #include "runtime/data/text/tokenizer.h"
@@ -13,21 +14,23 @@
 
 namespace penstock {
 
-// What the command line says of sampling.
-struct SamplingAsked {
-  std::optional<double> temperature, top_p, repetition_penalty;
-  std::optional<int64_t> top_k;
+// What the command line says of them.
+struct GenerationAsked {
+  std::optional<double> temperature, top_p, min_p, repetition_penalty;
+  std::optional<int64_t> top_k, tokens;
 };
 
-// Fills in sampling and ends of `options`, which has the usual values; a text ends at the
-// tokenizer's end, where it has one, and at those that `folder` names. Returns a line that says
-// what was taken from the folder's file; empty: nothing.
-[[nodiscard]] std::string settle_generation(GenerationOptions& options, const SamplingAsked& asked,
-                                            const GenerationConfig& folder,
-                                            const Tokenizer& tokenizer);
+// Fills in tokens, sampling and ends of `options`, which has the usual values; a text ends at the
+// tokenizer's end, where it has one, and at those that `folder` names, but for ids that the
+// tokenizer does not have. Returns lines that say what was taken from the folder's file, and what
+// is not followed.
+[[nodiscard]] std::vector<std::string> settle_generation(GenerationOptions& options,
+                                                         const GenerationAsked& asked,
+                                                         const GenerationConfig& folder,
+                                                         const Tokenizer& tokenizer);
 
 // What to say where texts of at most `longest` tokens are written by a network that sees `context`,
-// many times as many: the first token of each is computed over all of them. Empty: nothing.
-[[nodiscard]] std::string context_note(int64_t context, int64_t longest);
+// many times as many, and whose cache has place for all of them, `cache` bytes. Empty: nothing.
+[[nodiscard]] std::string context_note(int64_t context, int64_t longest, int64_t cache);
 
 }  // namespace penstock

@@ -14,6 +14,7 @@
 #include "launch/version.h"
 #include "runtime/blueprint/programs.h"
 #include "runtime/comm/cuda_versions.h"
+#include "runtime/telemetry/units.h"
 
 namespace penstock {
 namespace {
@@ -45,7 +46,7 @@ void print_speed(const ProcessorSpeed& speed, int threads) {
         "{:.0f} %, convolutions {:.0f} %\n",
         name, kGiga * of.peak, 100 * of.linear, 100 * of.attention, 100 * of.convolution);
   };
-  answer("speed       measured, of a rank's {} thread{}\n", threads, threads == 1 ? "" : "s");
+  answer("speed       measured, of a rank's {}\n", amount_text(threads, "thread"));
   products("fp32", speed.fp32);
   products("bf16", speed.bf16);
   answer("            memory {:.0f} GB/s, {:.1f} us for an op with nothing to do\n",
@@ -99,10 +100,11 @@ void print_run(const Config& config, const ThreadPlan& plan, int ranks) {
          pipeline.stages, pipeline.replicas, needed,
          needed == ranks ? "" : fmt::format(" (here: {})", ranks), pipeline.schedule,
          pipeline.recompute);
-  answer("            D x M x b = {} x {} x {} = {} samples a step, {}, threads per rank {}\n",
-         pipeline.replicas, pipeline.micro_batches, pipeline.micro_batch_size,
-         pipeline.micro_batch_size * pipeline.replicas * pipeline.micro_batches,
-         config.run.precision, plan.threads);
+  answer(
+      "            D x M x b = {} x {} x {} = {} a step, {}, threads per rank {}\n",
+      pipeline.replicas, pipeline.micro_batches, pipeline.micro_batch_size,
+      amount_text(pipeline.micro_batch_size * pipeline.replicas * pipeline.micro_batches, "sample"),
+      config.run.precision, plan.threads);
   if (!plan.warning.empty()) answer("note        {}\n", plan.warning);
 }
 
@@ -123,8 +125,8 @@ int info_command(Session& session, const Arguments& arguments, const ModelMaker&
   }
   if (session.rank() != 0) return 0;
   print_versions();
-  answer("processor   {}, {} cores, {} for rank 0\n", processor_name(), cores.host_cores,
-         cores.cores.size());
+  answer("processor   {}, {}, {} for rank 0\n", processor_name(),
+         amount_text(cores.host_cores, "core"), cores.cores.size());
   print_speed(speed, plan.threads);
   answer("ranks       {}, by {}\n", session.ranks(), network->description());
   for (const std::string& rank : ranks) {

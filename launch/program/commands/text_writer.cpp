@@ -19,11 +19,12 @@ namespace {
 // Of a text that grows: what its user sees.
 class View {
  public:
-  View(const Tokenizer& tokenizer, const UseOptions& options, std::vector<int32_t> ends)
-      : tokenizer_(tokenizer), options_(options), ends_(std::move(ends)) {}
+  View(const Tokenizer& tokenizer, bool keep_special, std::span<const std::string> stops,
+       std::vector<int32_t> ends)
+      : tokenizer_(tokenizer), keep_special_(keep_special), stops_(stops), ends_(std::move(ends)) {}
 
   [[nodiscard]] std::string text(std::span<const int32_t> tokens) const {
-    return options_.keep_special ? tokenizer_.decode(tokens) : tokenizer_.decode_shown(tokens);
+    return keep_special_ ? tokenizer_.decode(tokens) : tokenizer_.decode_shown(tokens);
   }
   // Of the tokens behind a prompt, as a message of a conversation has them.
   [[nodiscard]] std::string message(std::span<const int32_t> tokens) const {
@@ -36,15 +37,15 @@ class View {
   [[nodiscard]] std::string answer(std::span<const int32_t> tokens, size_t added) const {
     const size_t prompt = text(tokens.first(tokens.size() - added)).size();
     const bool ended = added > 0 && is_end(tokens.back());
-    if (ended && !options_.keep_special) tokens = tokens.first(tokens.size() - 1);
+    if (ended && !keep_special_) tokens = tokens.first(tokens.size() - 1);
     std::string all = text(tokens);
     return all.substr(std::min(prompt, all.size()));
   }
   [[nodiscard]] bool is_over(std::span<const int32_t> tokens, size_t added) const {
-    return has_stop(answer(tokens, added), options_.stops);
+    return has_stop(answer(tokens, added), stops_);
   }
   [[nodiscard]] size_t to_show(std::string_view answer, bool done) const {
-    return bytes_to_show(answer, options_.stops, done);
+    return bytes_to_show(answer, stops_, done);
   }
 
  private:
@@ -53,7 +54,8 @@ class View {
   }
 
   const Tokenizer& tokenizer_;
-  const UseOptions& options_;
+  bool keep_special_;
+  std::span<const std::string> stops_;
   std::vector<int32_t> ends_;
 };
 
@@ -107,43 +109,55 @@ TextWriter::TextWriter(const TrainedRun& run, const UseOptions& options)
     : run_(run),
       options_(options),
       how_(options.generation),
+      stops_(options.stops),
       rounds_(run.config, *run.pipeline, run.blueprint->model, *run.network, *run.device,
               options.cache) {
-  std::string said;
+  std::vector<std::string> said;
   on_every_rank([&] {
     if (run.blueprint->input.field != "tokens") {
       fail_input("this network does not write text: model.kind is " + run.config.model.kind);
     }
     tokenizer_ = open_tokenizer(run.config.data, rounds_.classes());
-    said = settle_generation(how_, options.sampling, folder_says(run.config), *tokenizer_);
+    const GenerationConfig folder = folder_says(run.config);
+    said = settle_generation(how_, options.asked, folder, *tokenizer_);
+    stops_.insert(stops_.end(), folder.stops.begin(), folder.stops.end());
   });
   if (run.network->world().rank() != 0) return;
-  const std::string note = tokenizer_->note();
-  if (!said.empty()) tell(said);
-  if (!note.empty()) tell("note: " + note);
+  for (const std::string& line : said) tell(line);
+  if (const std::string note = tokenizer_->note(); !note.empty()) tell("note: " + note);
 }
 
 void TextWriter::end_at(int32_t token) {
   if (std::ranges::find(how_.ends, token) == how_.ends.end()) how_.ends.push_back(token);
 }
 
+void TextWriter::warn_of_loss(const Prompt& prompt, const std::string& name) const {
+  const int64_t context = run_.config.model.context;
+  if (std::ssize(prompt.tokens) <= context) return;
+  tell(
+      fmt::format("warning: {} has {} tokens, of which the network sees the last model.context = "
+                  "{}",
+                  name, prompt.tokens.size(), context));
+}
+
 std::string TextWriter::write(const std::vector<Prompt>& prompts, bool tells_speed) {
   std::vector<Generator::Tokens> tokens;
   tokens.reserve(prompts.size());
   for (const Prompt& prompt : prompts) tokens.push_back(prompt.tokens);
-  const View view(*tokenizer_, options_, how_.ends);
+  const View view(*tokenizer_, options_.keep_special, stops_, how_.ends);
   Output output(view, prompts, how_.samples);
   const auto show = [&](size_t sample, std::span<const int32_t> text, bool done) {
     output.show(sample, text, done);
   };
   Generator::IsOver is_over;
-  if (!options_.stops.empty()) {
+  if (!stops_.empty()) {
     is_over = [&](std::span<const int32_t> text, size_t n) { return view.is_over(text, n); };
   }
   if (tells_speed && run_.network->world().rank() == 0) {
     int64_t longest = 0;
     for (const Prompt& prompt : prompts) longest = std::max(longest, std::ssize(prompt.tokens));
-    const std::string note = context_note(run_.config.model.context, longest + how_.tokens);
+    const std::string note =
+        context_note(run_.config.model.context, longest + how_.tokens, rounds_.cache_bytes());
     if (!note.empty()) tell("note: " + note);
   }
   Generator generator(run_.config, how_, tokenizer_->size(), rounds_);
@@ -154,8 +168,8 @@ std::string TextWriter::write(const std::vector<Prompt>& prompts, bool tells_spe
   if (tells_speed && run_.network->world().rank() == 0 && added > 0) {
     const std::string cache =
         rounds_.caches() ? "; cache " + bytes_text(rounds_.cache_bytes()) + " on rank 0" : "";
-    fmt::print(stderr, "penstock: {} tokens in {:.2f} s, {:.0f} tokens/s{}\n", added, seconds,
-               static_cast<double>(added) / seconds, cache);
+    fmt::print(stderr, "penstock: {} in {:.2f} s, {:.0f} tokens/s{}\n", amount_text(added, "token"),
+               seconds, static_cast<double>(added) / seconds, cache);
   }
   return output.last();
 }

@@ -22,12 +22,15 @@ struct Prompt {
 class TextWriter {
  public:
   // Collective. Throws Error(Input) where the network writes no text. Says on rank 0 what its
-  // folder says of sampling. Both must outlive this.
+  // folder says of how it writes. Both must outlive this.
   TextWriter(const TrainedRun& run, const UseOptions& options);
 
   [[nodiscard]] const Tokenizer& tokenizer() const { return *tokenizer_; }
   // Collective: a text ends with this token as well.
   void end_at(int32_t token);
+
+  // On rank 0: a line for a prompt that the network sees only the end of; `name` of it.
+  void warn_of_loss(const Prompt& prompt, const std::string& name) const;
 
   // Collective; the prompts of rank 0 count. Writes options.generation.samples texts of each, a
   // line of dashes between two, and tells how long that took. Returns, on rank 0, what stands
@@ -38,6 +41,7 @@ class TextWriter {
   const TrainedRun& run_;
   const UseOptions& options_;
   GenerationOptions how_;
+  std::vector<std::string> stops_;  // the user's and the folder's
   Rounds rounds_;
   std::unique_ptr<Tokenizer> tokenizer_;
 };

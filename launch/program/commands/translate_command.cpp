@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <boost/program_options.hpp>
-#include <iostream>
 
 #include "launch/program/commands/commands.h"
+#include "launch/program/commands/input_lines.h"
 #include "launch/program/failure.h"
 #include "launch/program/output.h"
 #include "launch/program/runs/trained_run.h"
@@ -14,16 +14,22 @@
 #include "launch/version.h"
 #include "runtime/data/text/text_file.h"
 #include "runtime/scores/bleu.h"
+#include "runtime/telemetry/units.h"
 
 namespace penstock {
 namespace {
+
+std::string sentences_were(int64_t count) {
+  return amount_text(count, "sentence") + (count == 1 ? " was" : " were");
+}
 
 void print_bleu(const std::vector<std::string>& translations, const std::string& reference) {
   std::vector<std::string> wanted;
   for_each_line(reference, [&](std::string_view line) { wanted.emplace_back(line); });
   if (wanted.size() != translations.size()) {
-    fail_input(fmt::format("{} has {} lines, and {} sentences were translated", reference,
-                           wanted.size(), translations.size()));
+    fail_input(fmt::format("{} has {}, and {} translated", reference,
+                           amount_text(std::ssize(wanted), "line"),
+                           sentences_were(std::ssize(translations))));
   }
   Bleu bleu;
   for (size_t i = 0; i < wanted.size(); ++i) bleu.add(translations[i], wanted[i]);
@@ -46,10 +52,8 @@ void translate_input(const TrainedRun& run, const UseOptions& options,
   const std::vector<std::string> translations = translator->translate(sentences, show);
   (void)on_first_rank(world, [&] {
     if (translator->cut() > 0) {
-      fmt::print(stderr,
-                 "penstock: warning: {} sentences were longer than model.context = {} and lost "
-                 "their end\n",
-                 translator->cut(), run.config.model.context);
+      fmt::print(stderr, "penstock: warning: {} longer than model.context = {} and lost the end\n",
+                 sentences_were(translator->cut()), run.config.model.context);
     }
     if (!options.reference.empty()) print_bleu(translations, options.reference);
     return std::string();
@@ -74,7 +78,7 @@ int translate_command(Session& session, const Arguments& arguments, const ModelM
       [&] { return read_use_options(translate_form(), add_translate_options, arguments); });
   std::vector<std::string> sentences;
   const auto read = [&] {
-    for (std::string line; std::getline(std::cin, line);) sentences.push_back(line);
+    sentences = lines_of_input();
     return sentences.size();
   };
   const TrainedRun run(session, options, models, false, read,

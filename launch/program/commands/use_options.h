@@ -21,7 +21,7 @@ struct UseOptions {
   bool cache = true;  // Rounds
   TranslationOptions translation;
   GenerationOptions generation;
-  SamplingAsked sampling;
+  GenerationAsked asked;
   std::vector<std::string> prompts, stops;
   bool keep_special = false;
   bool chat = false;                  // prompts are what a user says

@@ -8,6 +8,7 @@
 #include "kernels/suggest.h"
 #include "launch/program/help/flag.h"
 #include "launch/program/help/help.h"
+#include "launch/program/options/command_line.h"
 
 namespace penstock {
 namespace {
@@ -34,8 +35,19 @@ std::vector<std::string> with_values(const CommandOptions& options,
   return arguments;
 }
 
-// Of an option that is none of the command's own Boost says nothing where keys are taken, too: then
-// read_settings() looks at it.
+// Boost lets pass what is none of the command's own where keys are taken, too.
+void refuse_what_is_no_key(const CommandForm& form, const CommandOptions& options,
+                           const po::parsed_options& found) {
+  std::vector<std::string> own;
+  for (const auto& option : options.options()) own.push_back(option->long_name());
+  for (const po::option& option : found.options) {
+    if (!option.unregistered || option.string_key.empty()) continue;
+    std::string name = option.string_key;
+    name.erase(0, name.find_first_not_of('-'));
+    if (!is_argument(name)) refuse_argument(name, form.name, own);
+  }
+}
+
 po::parsed_options parsed_options(const CommandForm& form, const CommandOptions& options,
                                   const std::vector<std::string>& arguments) {
   namespace style = po::command_line_style;
@@ -71,6 +83,7 @@ std::vector<std::string> read_options(const CommandForm& form, const CommandOpti
                                       const std::vector<std::string>& arguments) {
   try {
     const po::parsed_options found = parsed_options(form, options, arguments);
+    refuse_what_is_no_key(form, options, found);
     po::variables_map values;
     po::store(found, values);
     po::notify(values);

@@ -32,8 +32,8 @@ struct CommandForm {
 // Stores what the arguments say of `options` in the variables that these were made for. Every
 // option may be written `--name value` or `--name=value`. Returns the rest in its order: operands
 // and, where the form takes them, keys of the run file, for read_settings(). Throws Error(Input)
-// for an option without its value, a value that is none, and, of a command that takes no keys, for
-// what it does not know.
+// for an option without its value, a value that is none, and what neither the command nor, where
+// it takes keys, the run file has.
 [[nodiscard]] std::vector<std::string> read_options(const CommandForm& form,
                                                     const CommandOptions& options,
                                                     const std::vector<std::string>& arguments);

@@ -11,6 +11,7 @@
 #include "runtime/blueprint/layout.h"
 #include "runtime/configuration/name_patterns.h"
 #include "runtime/data/text/vocabulary.h"
+#include "runtime/telemetry/units.h"
 
 namespace penstock {
 namespace {
@@ -84,8 +85,8 @@ Contents contents_of(const CheckpointReader& checkpoint) {
   const CheckpointState& state = checkpoint.state();
   Contents contents;
   contents.heading = fmt::format(
-      "checkpoint {}: step {}, {} samples, seed {}, written by penstock {}", checkpoint.directory(),
-      state.step, state.consumed_samples, state.seed, state.version);
+      "checkpoint {}: step {}, {}, seed {}, written by penstock {}", checkpoint.directory(),
+      state.step, amount_text(state.consumed_samples, "sample"), state.seed, state.version);
   contents.layers = state.layers;
   contents.tensors = by_file(checkpoint.model());
   contents.optimizer_tensors = by_file(checkpoint.optimizer());
@@ -100,7 +101,7 @@ Contents contents_of(const Config& config, const ModelMaker& models) {
   const Sequential model = models.build(config.model, vocabulary, config.model.classes);
   check_model(model, models.input(config.model), config.pipeline.micro_batch_size);
   Contents contents;
-  contents.heading = fmt::format("{}, for {} steps", config.model.kind, config.run.steps);
+  contents.heading = config.model.kind + ", for " + amount_text(config.run.steps, "step");
   const DType computed = config.run.precision == "bf16" ? DType::BF16 : DType::F32;
   ParameterSet all;  // one for all layers, which may share parameters
   for (const auto& layer : model.layers) {
@@ -129,8 +130,10 @@ Contents contents_of(const Config& config, const ModelMaker& models) {
 }
 
 std::string contents_table(const Contents& contents) {
-  std::string text = contents.heading + "\n" + std::to_string(contents.parameters) + " parameters";
-  text += contents.layers.empty() ? "\n" : fmt::format(" in {} layers\n", contents.layers.size());
+  std::string text = contents.heading + "\n" + amount_text(contents.parameters, "parameter");
+  text += contents.layers.empty()
+              ? "\n"
+              : " in " + amount_text(std::ssize(contents.layers), "layer") + "\n";
   size_t name_width = 5;
   size_t kind_width = 4;
   for (const LayerRecord& layer : contents.layers) {

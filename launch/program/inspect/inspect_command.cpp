@@ -111,8 +111,10 @@ Inspection comparison(const std::string& first_path, const std::string& second_p
   }
   std::string text;
   for (const TensorDifference& one : differences) text += difference_line(one);
-  text += differences.empty() ? "equal: all tensors have the same bits\n"
-                              : fmt::format("{} tensors differ\n", differences.size());
+  text += differences.empty()
+              ? "equal: all tensors have the same bits\n"
+              : fmt::format("{} differ{}\n", amount_text(std::ssize(differences), "tensor"),
+                            differences.size() == 1 ? "s" : "");
   return {text, exit_code};
 }
 

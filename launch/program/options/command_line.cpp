@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <charconv>
+#include <filesystem>
 #include <optional>
 #include <sstream>
 
 #include "kernels/error.h"
 #include "kernels/suggest.h"
 #include "launch/program/options/run_file.h"
+#include "runtime/hub/config_json.h"
 #include "runtime/run_directory/names.h"
 
 namespace penstock {
@@ -118,25 +120,6 @@ po::options_description known_arguments() {
   return known;
 }
 
-[[noreturn]] void refuse_argument(const std::string& written) {
-  std::vector<std::string> known = {"help", "version"};
-  for (const Option& option : option_table()) {
-    if (!option.shorthand.empty()) known.push_back(option.shorthand);
-    known.push_back(option.name());
-    if (option.key == written) {
-      fail_input(fmt::format("unknown option '--{}'; write '--{}'", written, option.name()));
-    }
-  }
-  std::vector<std::string> dashed;
-  dashed.reserve(known.size());
-  for (const std::string& name : known) {
-    dashed.push_back("--" + name);
-  }
-  std::string hint = did_you_mean("--" + written, dashed);
-  if (hint.empty()) hint = "; `penstock train --help` lists all options";
-  fail_input(fmt::format("unknown option '--{}'{}", written, hint));
-}
-
 std::vector<po::option> parse(const std::vector<std::string>& arguments) {
   const po::options_description known = known_arguments();
   // Long options only, in full: a guessed prefix would change meaning with every new key.
@@ -180,7 +163,50 @@ std::vector<std::string>::const_iterator end_of_options(const std::vector<std::s
   return std::find(arguments.begin(), arguments.end(), "--");
 }
 
+// A run directory stands for the run file in it. A published model has none, and is often given in
+// its place.
+std::string run_file_at(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) return path;
+  const fs::path file = fs::path(path) / kRunFile;
+  if (!fs::exists(file, ignored) && fs::exists(fs::path(path) / kConfigFile, ignored)) {
+    fail_input(fmt::format(
+        "{0} is no run directory: it has no {1}, but the {2} of a published model, which "
+        "--model.from {0} takes",
+        path, kRunFile, kConfigFile));
+  }
+  return file.string();
+}
+
 }  // namespace
+
+bool is_argument(std::string_view name) {
+  return find_argument(name) != nullptr;
+}
+
+void refuse_argument(const std::string& written, const std::string& command,
+                     const std::vector<std::string>& own) {
+  std::vector<std::string> known = {"--help", "--version"};
+  for (const std::string& name : own) known.push_back("--" + name);
+  for (const Option& option : option_table()) {
+    if (!option.shorthand.empty()) known.push_back("--" + option.shorthand);
+    known.push_back("--" + option.name());
+    if (option.key == written) {
+      fail_input(fmt::format("unknown option '--{}'; write '--{}'", written, option.name()));
+    }
+  }
+  std::string hint = did_you_mean("--" + written, known);
+  if (hint.empty()) {
+    hint = command == "train"
+               ? "; `penstock train --help` lists all options"
+               : fmt::format(
+                     "; `penstock {} --help` lists those of the command, `penstock train "
+                     "--help` those of the run file",
+                     command);
+  }
+  fail_input(fmt::format("unknown option '--{}'{}", written, hint));
+}
 
 CommandLine split_command(int argc, const char* const* argv) {
   CommandLine line;
@@ -221,12 +247,7 @@ Settings read_settings(const std::vector<std::string>& arguments, bool required,
     fail_input("no run file given: penstock COMMAND RUNFILE.toml [--section.key value ...]");
   }
   Settings settings;
-  if (!run_files.empty()) {
-    std::filesystem::path run_file = run_files.front();
-    std::error_code ignored;
-    if (std::filesystem::is_directory(run_file, ignored)) run_file /= kRunFile;
-    read_run_file(run_file, settings);
-  }
+  if (!run_files.empty()) read_run_file(run_file_at(run_files.front()), settings);
   for (const po::option& argument : parsed) {
     if (!argument.string_key.empty()) assign_argument(settings, argument);
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "launch/program/options/settings.h"
@@ -18,6 +19,13 @@ struct CommandLine {
 // True when one of the arguments asks for it (`--help`, `-h`, `--version`).
 [[nodiscard]] bool wants_help(const std::vector<std::string>& arguments);
 [[nodiscard]] bool wants_version(const std::vector<std::string>& arguments);
+
+// Whether a key of the run file, or its short name, may be written `--name`.
+[[nodiscard]] bool is_argument(std::string_view name);
+// Of an option that is none: throws Error(Input) with the nearest name, or with where all of them
+// are told: `penstock COMMAND --help`, where a command has options of its own, `own`.
+[[noreturn]] void refuse_argument(const std::string& written, const std::string& command = "train",
+                                  const std::vector<std::string>& own = {});
 
 // Defaults, then the run file (the one argument without `--`; `required` says whether it may be
 // missing; a run directory stands for the one in it), then the options, the last of equal ones

@@ -11,6 +11,7 @@
 #include "launch/program/setup.h"
 #include "runtime/blueprint/plan_request.h"
 #include "runtime/costs/interconnects.h"
+#include "runtime/telemetry/units.h"
 #include "runtime/training/data_source.h"
 
 namespace penstock {
@@ -19,9 +20,10 @@ namespace {
 std::string describe(const Arrangement& chosen, const Prediction& prediction,
                      const std::string& basis) {
   return fmt::format(
-      "planned: {} stages x {} replicas, {} micro-batches of {}, schedule {}, recompute {}, layers "
-      "{}: {:.4g} ms a step predicted ({})",
-      chosen.stages, chosen.replicas, chosen.micro_batches, chosen.micro_batch_size,
+      "planned: {} x {}, {} of {}, schedule {}, recompute {}, layers {}: {:.4g} ms a step "
+      "predicted ({})",
+      amount_text(chosen.stages, "stage"), amount_text(chosen.replicas, "replica"),
+      amount_text(chosen.micro_batches, "micro-batch", "es"), chosen.micro_batch_size,
       chosen.schedule, chosen.recompute, fmt::join(chosen.split, ","), 1e3 * prediction.step_s,
       basis);
 }
@@ -58,9 +60,9 @@ class Planner {
     if (best == nullptr) {
       const std::string why =
           found.candidates.empty() ? "there is no way to do it" : found.candidates[0].reason;
-      fail_input(fmt::format("{}: nothing fits {} ranks: {}",
+      fail_input(fmt::format("{}: nothing fits {}: {}",
                              config_.pipeline.automatic ? "pipeline.auto" : "pipeline.profile",
-                             request_.ranks, why));
+                             amount_text(request_.ranks, "rank"), why));
     }
     PlannedRun result{.config = config_,
                       .note = describe(best->candidate, best->prediction, basis_)};

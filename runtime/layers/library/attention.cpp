@@ -113,10 +113,8 @@ Variable AttentionHeads::placed(Context& context, const Variable& x, const RmsNo
     y = reshape(context.tape, norm->forward(context, {heads})[0], shape);
   }
   if (!options_.rotary) return y;
-  if (context.one_position()) {
-    return rotary(context.tape, y, waves(context, options_.context), &context.field(kPositions));
-  }
-  const Tensor& table = waves(context, x.shape()[1]);
+  const Tensor& table = waves(context, std::max(x.shape()[1], options_.context));
+  if (context.one_position()) return rotary(context.tape, y, table, &context.field(kPositions));
   if (!packed(context)) return rotary(context.tape, y, table, nullptr);
   const Tensor places = packed_places(context, options_.starts);
   return rotary(context.tape, y, table, &places);

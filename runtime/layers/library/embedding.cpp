@@ -75,7 +75,7 @@ Variable Embedding::run(Context& context, const Variable& x) const {
     case Positions::Learned:
       return add_table(tape, rows, context.parameter(position_), time);
     case Positions::Sinusoidal:
-      return add_constant(tape, rows, waves(context, time));
+      return add_constant(tape, rows, waves(context).view(0, {time, options_.width}));
     case Positions::None:
       break;
   }
@@ -88,7 +88,7 @@ Variable Embedding::add_position(Context& context, const Variable& rows) const {
   Device& device = context.device();
   const Tensor& table = options_.positions == Positions::Learned
                             ? context.parameter(position_).weight.value()
-                            : waves(context, options_.context);
+                            : waves(context);
   Tensor positions = device.empty(rows.shape(), context.dtype, Purpose::Activations);
   device.token().embedding_forward(positions, context.field(kPositions), table);
   return add(context.tape, rows, {positions, -1});
@@ -102,7 +102,7 @@ Variable Embedding::add_places(Context& context, const Variable& rows) const {
     return add(tape, rows, embedding(tape, places, context.parameter(position_), context.dtype));
   }
   Tensor positions = context.device().empty(rows.shape(), context.dtype, Purpose::Activations);
-  context.device().token().embedding_forward(positions, places, waves(context, rows.shape()[1]));
+  context.device().token().embedding_forward(positions, places, waves(context));
   return add(tape, rows, {positions, -1});
 }
 
@@ -111,13 +111,14 @@ std::vector<std::string> Embedding::reads() const {
   return {options_.starts};
 }
 
-const Tensor& Embedding::waves(Context& context, int64_t time) const {
+// Of all places, whatever the rows of this pass have: it is made once.
+const Tensor& Embedding::waves(Context& context) const {
   Device& device = context.device();
   Tensor& waves = context.owned.constant(waves_);
-  if (waves && waves.dim(0) == time) return waves;
-  waves = device.empty({time, options_.width}, DType::F32, Purpose::Parameters);
+  if (waves) return waves;
+  waves = device.empty({options_.context, options_.width}, DType::F32, Purpose::Parameters);
   if (device.holds_values()) {
-    const std::vector<float> host = sinusoids(time, options_.width);
+    const std::vector<float> host = sinusoids(options_.context, options_.width);
     device.copy_from_host(waves, host.data(), waves.size_bytes());
   }
   return waves;

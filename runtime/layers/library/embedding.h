@@ -28,13 +28,13 @@ class Embedding final : public UnaryLayer {
   Variable run(Context& context, const Variable& x) const override;
 
  private:
-  [[nodiscard]] const Tensor& waves(Context& context, int64_t time) const;
+  [[nodiscard]] const Tensor& waves(Context& context) const;
   [[nodiscard]] Variable add_position(Context& context, const Variable& rows) const;
   [[nodiscard]] Variable add_places(Context& context, const Variable& rows) const;
 
   Options options_;
   Slot token_, position_;
-  Slot waves_;  // a constant, fp32 [time, width]
+  Slot waves_;  // a constant, fp32 [context, width]
 };
 
 }  // namespace penstock

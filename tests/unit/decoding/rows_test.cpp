@@ -38,6 +38,20 @@ TEST(Rows, SitInTheirPlaces) {
   EXPECT_THROW((void)by_place(std::vector<Row>{rows[0], rows[0]}, 5), Error) << "taken";
 }
 
+TEST(WholeRows, HaveAPowerOfTwoOfPositionsAtMostTheContext) {
+  const auto positions = [](size_t words, size_t source, int64_t context) {
+    return whole_positions(
+        {.source = std::vector<int32_t>(source), .words = std::vector<int32_t>(words)}, context);
+  };
+  EXPECT_EQ(positions(1, 0, 1024), 32);
+  EXPECT_EQ(positions(32, 0, 1024), 32);
+  EXPECT_EQ(positions(33, 0, 1024), 64);
+  EXPECT_EQ(positions(1, 65, 1024), 128) << "what is translated counts as well";
+  EXPECT_EQ(positions(900, 0, 1024), 1024);
+  EXPECT_EQ(positions(900, 0, 1000), 1000);
+  EXPECT_EQ(positions(3, 0, 14), 14);
+}
+
 Row row(const std::vector<int32_t>& all, const std::vector<int32_t>& source = {}) {
   return {source, all};
 }

@@ -90,6 +90,15 @@ TEST(Sampling, ByTopPComesAfterTopK) {
   EXPECT_THAT(words({.top_k = 2, .top_p = 0.67}, {0.999999}), ElementsAre(2));
 }
 
+// Probabilities of 1/2, 1/4, 1/8 and 1/8. transformers' MinPLogitsWarper keeps the same words.
+TEST(Sampling, ByMinPKeepsWhatIsThatProbableBesideTheMostProbable) {
+  EXPECT_THAT(words({.min_p = 0.2}, {0.88, 0.999999}), ElementsAre(3, 3)) << "a quarter of it";
+  EXPECT_THAT(words({.min_p = 0.3}, {0.66, 0.67, 0.999999}), ElementsAre(1, 2, 2));
+  EXPECT_THAT(words({.min_p = 1.0}, {0.999999}), ElementsAre(1));
+  // Of squares the second is a quarter, no half: temperature comes first.
+  EXPECT_THAT(words({.temperature = 0.5, .min_p = 0.3}, {0.999999}), ElementsAre(1));
+}
+
 TEST(Sampling, BearsLogitsOfAnySize) {
   EXPECT_THAT(words({}, {0.4, 0.6}, {1e30F, 1e30F, -1e30F}), ElementsAre(0, 1));
   EXPECT_THAT(words({.temperature = 1e-30}, {0.999}, {1.0F, 1.0001F}), ElementsAre(1));
@@ -113,6 +122,9 @@ TEST(Sampling, RefusesOptionsOutOfRange) {
   EXPECT_THAT(refused({.top_p = 0.0}), HasSubstr("--top-p"));
   EXPECT_THAT(refused({.top_p = 1.1}), HasSubstr("--top-p"));
   EXPECT_THAT(refused({.top_p = NAN}), HasSubstr("--top-p"));
+  EXPECT_THAT(refused({.min_p = -0.1}), HasSubstr("--min-p"));
+  EXPECT_THAT(refused({.min_p = 1.1}), HasSubstr("--min-p"));
+  EXPECT_THAT(refused({.min_p = NAN}), HasSubstr("--min-p"));
   EXPECT_THAT(refused({.repetition_penalty = 0.0}), HasSubstr("--repetition-penalty"));
   EXPECT_THAT(refused({.repetition_penalty = NAN}), HasSubstr("--repetition-penalty"));
   EXPECT_EQ(refused({.temperature = 0.0, .top_k = 1, .top_p = 1e-9}), "");

@@ -68,6 +68,19 @@ TEST(CommandLine, UnknownOptionsNameTheirNeighbour) {
   EXPECT_THAT(argument_error({"--qqqqqqqqqqqqqqqq"}), HasSubstr("lists all options"));
 }
 
+// A user who has a model, and no run, gives it where the run directory stands.
+TEST(CommandLine, APublishedModelIsNoRunDirectory) {
+  const TemporaryFolder folder;
+  (void)folder.write("config.json", "{}");
+  EXPECT_EQ(argument_error({folder.path()}),
+            folder.path() +
+                " is no run directory: it has no run.toml, but the config.json of a "
+                "published model, which --model.from " +
+                folder.path() + " takes");
+  (void)folder.write("run.toml", "[pipeline]\nstages = 2\n");
+  EXPECT_EQ(configured({folder.path()}).pipeline.stages, 2);
+}
+
 TEST(CommandLine, BadValuesNameOptionValueAndLimits) {
   EXPECT_EQ(argument_error({"--stages", "two"}),
             "--stages: 'pipeline.stages' must be an integer from 1 to 65536, not 'two'");

@@ -65,6 +65,26 @@ TEST(Help, IsAlsoAManualPageAndACompletion) {
   EXPECT_THAT(completion, HasSubstr(" --pipeline.stages --stages "));
 }
 
+// They once knew keys of the run file only, and sent everybody to the help of train.
+TEST(CommandForm, UnknownOptionsNameTheirNeighbourAmongTheCommandsOwnToo) {
+  std::string dir;
+  CommandOptions options;
+  options.add_options()("top-k", boost::program_options::value(&dir)->value_name("K"), "which");
+  const CommandForm form{.name = "generate", .summary = "", .about = ""};
+  const auto refused = [&](const std::string& option) {
+    return input_error([&] { (void)read_options(form, options, {"r.toml", option, "3"}); });
+  };
+  EXPECT_EQ(refused("--top_k"), "unknown option '--top_k'; did you mean '--top-k'?");
+  EXPECT_EQ(refused("--stagse"), "unknown option '--stagse'; did you mean '--stages'?");
+  EXPECT_EQ(refused("--micro_batches=3"),
+            "unknown option '--micro_batches'; write '--pipeline.micro_batches'");
+  EXPECT_EQ(refused("--qqqqqqqqqqqqqqqq"),
+            "unknown option '--qqqqqqqqqqqqqqqq'; `penstock generate --help` lists those of the "
+            "command, `penstock train --help` those of the run file");
+  EXPECT_EQ(read_options(form, options, {"--stages", "2"}),
+            (std::vector<std::string>{"--stages", "2"}));
+}
+
 TEST(CommandForm, EveryOptionTakesItsValueBehindASpaceOrAnEqualsSign) {
   std::string dir;
   bool json = false;

@@ -38,19 +38,21 @@ class Network {
     stage_.allocate(3);
   }
 
-  // Of the last word of every row, from whole rows; `decoding` may be null.
-  std::vector<std::vector<float>> whole(const std::vector<Ids>& rows, const Decoding* decoding) {
+  // Of the last word of every row, from whole rows of so many positions; `decoding` may be null.
+  std::vector<std::vector<float>> whole(const std::vector<Ids>& rows, const Decoding* decoding,
+                                        int64_t positions = kContext) {
     clear();
-    set("source_tokens", {kRows, kContext}, padded(sources_));
+    const Shape shape = {kRows, positions};
+    set("source_tokens", shape, padded(sources_, positions));
     set("source_lengths", {kRows}, lengths(sources_));
-    set("tokens", {kRows, kContext}, padded(rows));
-    set("target_tokens", {kRows, kContext}, padded(rows));
-    set("labels", {kRows, kContext}, Ids(kRows * kContext, -1));
-    set("starts", {kRows, kContext}, Ids(kRows * kContext, 0));
+    set("tokens", shape, padded(rows, positions));
+    set("target_tokens", shape, padded(rows, positions));
+    set("labels", shape, Ids(static_cast<size_t>(shape.elements()), -1));
+    set("starts", shape, Ids(static_cast<size_t>(shape.elements()), 0));
     run(decoding);
     std::vector<std::vector<float>> all;
     for (size_t r = 0; r < rows.size(); ++r) {
-      all.push_back(at(static_cast<int64_t>(r) * kContext + std::ssize(rows[r]) - 1));
+      all.push_back(at(static_cast<int64_t>(r) * positions + std::ssize(rows[r]) - 1));
     }
     return all;
   }
@@ -86,11 +88,11 @@ class Network {
     names_.clear();
     fields_.clear();
   }
-  static Ids padded(const std::vector<Ids>& rows) {
+  static Ids padded(const std::vector<Ids>& rows, int64_t positions) {
     Ids all;
     for (const Ids& row : rows) {
       all.insert(all.end(), row.begin(), row.end());
-      all.resize(all.size() + static_cast<size_t>(kContext) - row.size(), 0);
+      all.resize(all.size() + static_cast<size_t>(positions) - row.size(), 0);
     }
     return all;
   }
@@ -173,7 +175,7 @@ class Decoded : public testing::TestWithParam<Case> {
 // Rows of different lengths, each a word longer every time, until the longest is full.
 TEST_P(Decoded, PositionsGiveWhatWholeRowsGive) {
   Network network(config());
-  Past past;
+  Past past(kContext);
   std::vector<Ids> rows = start();
   const Decoding first = remember(past, {0, 1, 2});
   EXPECT_EQ(network.whole(rows, &first), network.whole(rows, nullptr))
@@ -190,11 +192,26 @@ TEST_P(Decoded, PositionsGiveWhatWholeRowsGive) {
   EXPECT_GT(distance(network.whole(rows, nullptr), last), 1e-3);
 }
 
+// Of fewer positions than the network sees: what stands behind them matters to nobody.
+TEST_P(Decoded, ShortRowsGiveWhatLongOnesGiveAndAreRememberedAsWell) {
+  Network network(config());
+  network.set_sources({{4, 5, 3}, {6, 3}, {9, 8, 7, 3}});
+  constexpr int64_t kShort = 4;
+  Past past(kContext);
+  std::vector<Ids> rows = start();
+  const Decoding first = remember(past, {0, 1, 2});
+  EXPECT_LT(distance(network.whole(rows, &first, kShort), network.whole(rows, nullptr)), kClose);
+  for (int32_t word = 7; rows[1].size() < kContext; ++word) {
+    for (Ids& row : rows) row.push_back(word);
+    EXPECT_LT(distance(network.one(rows, past), network.whole(rows, nullptr)), kClose) << word;
+  }
+}
+
 TEST_P(Decoded, RowsThatChangePlacesTakeTheirPastAlong) {
   Network network(config());
   const std::vector<Ids> source = {{4, 5, 3}, {4, 5, 3}, {9, 3}};
   network.set_sources(source);
-  Past past;
+  Past past(kContext);
   std::vector<Ids> rows = start();
   const Decoding first = remember(past, {0, 1, 2});
   (void)network.whole(rows, &first);
@@ -209,11 +226,11 @@ TEST_P(Decoded, RowsThatChangePlacesTakeTheirPastAlong) {
 
 TEST_P(Decoded, FreshRowsLeaveThePastOfOthersAlone) {
   Network network(config());
-  Past past;
+  Past past(kContext);
   std::vector<Ids> rows = start();
   const Decoding first = remember(past, {0, 1, 2});
   (void)network.whole(rows, &first);
-  Past other;
+  Past other(kContext);
   const Decoding second = remember(other, {0, 1, 2});
   (void)network.whole(rows, &second);
   const std::vector<Ids> instead = {{12, 11}, {9}, {10}};
@@ -240,7 +257,7 @@ TEST_P(Decoded, SaysWhatItKeeps) {
 
 TEST_P(Decoded, RowsWithoutAPastAreRefused) {
   Network network(config());
-  Past past;
+  Past past(kContext);
   EXPECT_THROW((void)network.one(start(), past), Error);
 }
 

@@ -27,6 +27,14 @@ TEST(Units, Counts) {
   EXPECT_EQ(count_text(9.999e8), "1.00 G");
 }
 
+TEST(Units, Amounts) {
+  EXPECT_EQ(amount_text(1, "token"), "1 token");
+  EXPECT_EQ(amount_text(0, "token"), "0 tokens");
+  EXPECT_EQ(amount_text(12, "token"), "12 tokens");
+  EXPECT_EQ(amount_text(2, "micro-batch", "es"), "2 micro-batches");
+  EXPECT_EQ(amount_text(1, "micro-batch", "es"), "1 micro-batch");
+}
+
 TEST(Units, Times) {
   EXPECT_EQ(seconds_text(4.21), "4.2 s");
   EXPECT_EQ(seconds_text(59.99), "1 min 00 s");
