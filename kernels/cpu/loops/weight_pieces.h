@@ -11,10 +11,10 @@ namespace penstock {
 // once. The fp32 copy of a classifier would be larger than the weights of a stage; those of other
 // layers are widened whole, up to 64 MiB.
 [[nodiscard]] constexpr int64_t piece_columns(int64_t k, int64_t n) {
-  constexpr int64_t kMostElements = int64_t{16} << 20;
+  constexpr int64_t kMostInAPiece = int64_t{16} << 20;
   constexpr int64_t kVectors = 32;  // whole ones, of any processor
-  if (k * n <= kMostElements) return n;
-  return std::min(n, std::max(kVectors, kMostElements / k / kVectors * kVectors));
+  if (k * n <= kMostInAPiece) return n;
+  return std::min(n, std::max(kVectors, kMostInAPiece / k / kVectors * kVectors));
 }
 
 }  // namespace penstock

@@ -2,6 +2,7 @@
 
 #include <omp.h>
 #include <oneapi/dnnl/dnnl_debug.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 
@@ -59,6 +60,17 @@ std::string OneDnn::isa() const {
   const std::string name = dnnl_cpu_isa2str(dnnl_get_effective_cpu_isa());
   const std::string prefix = "cpu_isa_";
   return name.rfind(prefix, 0) == 0 ? name.substr(prefix.size()) : name;
+}
+
+void require_room_for_code() {
+  constexpr size_t kRoom = size_t{32} << 20;  // a product makes a dozen kernels of 256 KiB and more
+  void* const room =
+      mmap(nullptr, kRoom, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED) {
+    fail_out_of_memory("the host has no " + std::to_string(kRoom >> 20) +
+                       " MiB left for the code of a kernel");
+  }
+  (void)munmap(room, kRoom);
 }
 
 Prepared::Prepared(OneDnn::State& state, dnnl::primitive primitive, const dnnl_api::Desc& scratch,

@@ -50,9 +50,15 @@ std::optional<BlockedFilter> blocks_to(const dnnl_api::Desc& packed) {
 
 Prepared reorder(OneDnn::State& state, const dnnl_api::Desc& from, const dnnl_api::Desc& to,
                  const dnnl::primitive_attr& attributes) {
-  const dnnl::reorder::primitive_desc desc(state.engine, from, state.engine, to, attributes);
-  return {
-      state, std::type_identity<dnnl::reorder>{}, desc, {{DNNL_ARG_DST, to}, {DNNL_ARG_SRC, from}}};
+  try {
+    const dnnl::reorder::primitive_desc desc(state.engine, from, state.engine, to, attributes);
+    return {state,
+            std::type_identity<dnnl::reorder>{},
+            desc,
+            {{DNNL_ARG_DST, to}, {DNNL_ARG_SRC, from}}};
+  } catch (const dnnl::error& error) {
+    fail_library("a filter in another order", error);
+  }
 }
 
 }  // namespace

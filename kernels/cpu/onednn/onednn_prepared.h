@@ -19,13 +19,19 @@ struct Argument {
   dnnl_api::Desc desc;
 };
 
+// Throws Error(Resource) where the host has no room for what making a primitive takes: the library
+// writes the code of its kernels into memory without looking whether it was given any (2.6),
+// and the process would end.
+void require_room_for_code();
+
 // A primitive and the memory objects of its arguments, which each run points at its buffers.
 class Prepared {
  public:
   template <class Primitive>
   Prepared(OneDnn::State& state, std::type_identity<Primitive>,
            const typename Primitive::primitive_desc& desc, const std::vector<Argument>& arguments)
-      : Prepared(state, Primitive(desc), desc.scratchpad_desc(), arguments) {}
+      : Prepared(state, (require_room_for_code(), Primitive(desc)), desc.scratchpad_desc(),
+                 arguments) {}
 
   // Buffers in the order of the arguments given at construction.
   void run(OneDnn::State& state, std::initializer_list<const void*> buffers);

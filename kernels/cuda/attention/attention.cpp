@@ -85,7 +85,7 @@ class CudaAttention final : public AttentionOps {
     call.wide = rows_are_aligned(call.depth, {&q, &k, &v, &out}) ? 1 : 0;
     const AttentionInputs in{q.raw(), k.raw(), v.raw()};
     auto* const sums = logsumexp.data<float>();
-    if (library_.takes(call, q.dtype())) {
+    if (!sizes.see_nothing() && library_.takes(call, q.dtype())) {
       library_.forward(call, in, out.raw(), sums);
     } else {
       require_narrow_heads(call, library_.path(call, q.dtype()).why);
@@ -108,7 +108,7 @@ class CudaAttention final : public AttentionOps {
     const AttentionInputs in{q.raw(), k.raw(), v.raw()};
     const AttentionResults results{g.raw(), out.raw(), logsumexp.data<float>()};
     const AttentionGradients gradients{dq.raw(), dk.raw(), dv.raw()};
-    if (library_.takes(call, q.dtype())) {
+    if (!sizes.see_nothing() && library_.takes(call, q.dtype())) {
       library_.backward(call, in, results, gradients);
     } else {
       blocked_attention_backward(context_, call, q.dtype(), in, results, gradients);

@@ -29,13 +29,13 @@ struct RowPieces {
 [[nodiscard]] inline RowPieces row_pieces(int64_t rows, int64_t columns, DType type) {
   constexpr int64_t kLong = 512;                         // below, a copy costs what it saves
   constexpr int64_t kMany = int64_t{1} << 20;            // elements
-  constexpr int64_t kMostElements = int64_t{128} << 20;  // of a piece: 256 MiB
+  constexpr int64_t kMostInAPiece = int64_t{128} << 20;  // of a piece: 256 MiB
   constexpr int64_t kMostRows = 8192;                    // more make no product faster
   if (type != DType::BF16 || columns % kRowPack == 0 || columns < kLong || rows * columns < kMany) {
     return {};
   }
   const int64_t padded = whole_packs(columns);
-  const int64_t most = std::clamp(kMostElements / padded, kRowPack, kMostRows);
+  const int64_t most = std::clamp(kMostInAPiece / padded, kRowPack, kMostRows);
   const int64_t pieces = (rows + most - 1) / most;
   return {whole_packs((rows + pieces - 1) / pieces), padded};
 }

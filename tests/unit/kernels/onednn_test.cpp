@@ -1,9 +1,12 @@
 // The door itself: strided plans, activations, what it refuses and what it says of itself.
 #include <gtest/gtest.h>
 #include <omp.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <thread>
 
@@ -377,6 +380,40 @@ TEST(OneDnn, PartsCoverAnExtent) {
     EXPECT_LE(part, std::min<int64_t>(extent, 1536)) << extent;
     EXPECT_EQ(tiled_part(part), part) << extent;
     EXPECT_TRUE(part == extent || part % kTileRows == 0) << extent;
+  }
+}
+
+// Makes a first product with so much room beside what the process has; ends it with its exit code.
+[[noreturn]] void multiply_with_room_for(size_t mebibytes) {
+  const auto device = make_cpu_device(1);
+  const Tensor x = device->zeros({64, 512}, DType::F32, Purpose::Activations);
+  Tensor y = device->zeros({64, 512}, DType::F32, Purpose::Activations);
+  Weight w(device->zeros({512, 512}, DType::F32, Purpose::Parameters));
+  size_t pages = 0;  // of all the address space that is taken
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlim_t most = pages * static_cast<size_t>(getpagesize()) + (mebibytes << 20);
+  const rlimit limit{most, most};
+  if (setrlimit(RLIMIT_AS, &limit) != 0) std::_Exit(9);
+  try {
+    device->dense().linear_forward(y, x, w, nullptr, Fused::None);
+    std::_Exit(0);
+  } catch (const Error& error) {
+    std::_Exit(error.exit_code());
+  } catch (const std::bad_alloc&) {
+    std::_Exit(static_cast<int>(ErrorKind::Resource));
+  }
+}
+
+// In the library itself, which writes code to where no memory is.
+TEST(OneDnn, IsOutOfMemoryWithAnErrorAndNotWithASignal) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer takes terabytes of addresses";
+#endif
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  constexpr int kResource = static_cast<int>(ErrorKind::Resource);
+  for (const size_t mebibytes : {0, 1, 2, 4, 8, 16, 28}) {
+    EXPECT_EXIT(multiply_with_room_for(mebibytes), testing::ExitedWithCode(kResource), "")
+        << mebibytes << " MiB";
   }
 }
 
