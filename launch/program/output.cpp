@@ -22,7 +22,7 @@ void tell(std::string_view line) {
   fmt::print(stderr, "penstock: {}\n", plain_text(line));
 }
 
-std::string fit_for_output(std::string text) {
+std::string fit_for_output(const std::string& text) {
   return isatty(STDOUT_FILENO) == 1 ? plain_text(text, true) : text;
 }
 

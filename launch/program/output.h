@@ -16,7 +16,7 @@ void write_answer(std::string_view text);
 // "penstock: <line>" on standard error, as a terminal may be given it.
 void tell(std::string_view line);
 // The text as a terminal may be given it, where standard output is one; else as it is.
-[[nodiscard]] std::string fit_for_output(std::string text);
+[[nodiscard]] std::string fit_for_output(const std::string& text);
 
 template <class... Values>
 void answer(fmt::format_string<Values...> format, Values&&... values) {

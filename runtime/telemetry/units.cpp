@@ -11,7 +11,7 @@ namespace penstock {
 namespace {
 
 // "-0.0" is 0.0, and a number that is none has no sign.
-std::string without_idle_sign(std::string number) {
+std::string without_idle_sign(const std::string& number) {
   const bool is_idle = number.starts_with("-") &&
                        (number.find_first_of("123456789") == std::string::npos) && number != "-inf";
   return is_idle ? number.substr(1) : number;

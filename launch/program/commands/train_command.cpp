@@ -162,9 +162,9 @@ int train(Preparation& made, const Station& station, const ModelMaker& models, R
                        .drawn_up = drawn_up};
   Run run(order, station, reporter);
   check_kept_classes(station.network.world(), run, made);
+  made.start.reset();  // from here on files change: the run itself ends, after its first step
   begin(station.network.world(), config, made.to, reporter);
   keep_sizes(run, made.to.directory.get());
-  made.start.reset();  // the run asks after each step now
   const RunSummary summary = run.to_the_end();
   if (summary.stopped.empty()) return 0;
   return stopped(summary, station.session, config, reporter);
