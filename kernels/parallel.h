@@ -14,7 +14,7 @@ namespace penstock {
 // lacks, and the next larger one make them anew. What any share throws is thrown here once all have
 // ended; of several errors, one.
 template <class F>
-void for_shares(int threads, int shares, const F& f) {
+void for_shares([[maybe_unused]] int threads, int shares, const F& f) {
   std::exception_ptr failure;
 #pragma omp parallel for schedule(static) num_threads(threads)
   for (int share = 0; share < shares; ++share) {

@@ -279,7 +279,9 @@ TEST_F(Survival, EvaluationsThatWereDueAreDone) {
     const std::string log = read_file(out_ + "/log.txt");
     EXPECT_THAT(log, HasSubstr("the evaluation after step " + std::to_string(step) +
                                " is put off, since a stop was asked for"));
-    if (step == 20) EXPECT_THAT(log, HasSubstr(" on validation data after step 10"));
+    if (step == 20) {
+      EXPECT_THAT(log, HasSubstr(" on validation data after step 10"));
+    }
   }
   const JobResult last = run_alone(train(how));
   EXPECT_EQ(last.exit_code, 0) << last.output;
