@@ -23,7 +23,7 @@ uint32_t value_at(Bytes bytes, size_t at, size_t width, bool little) {
   return number;
 }
 
-bool has_text(Bytes bytes, size_t at, std::string_view text) {
+bool spells(Bytes bytes, size_t at, std::string_view text) {
   if (bytes.size() < at || bytes.size() - at < text.size()) return false;
   return std::equal(text.begin(), text.end(), bytes.begin() + static_cast<std::ptrdiff_t>(at),
                     [](char a, uint8_t b) { return static_cast<uint8_t>(a) == b; });
@@ -39,7 +39,7 @@ Bytes exif_of_jpeg(Bytes jpeg) {
   while (at + 4 <= jpeg.size() && jpeg[at] == 0xFF) {
     const uint8_t marker = jpeg[at + 1];
     if (marker == 0xDA || marker == 0xD9) break;
-    if (marker == 0xE1 && has_text(jpeg, at + 4, "Exif\0\0"sv)) return behind(jpeg, at + 10);
+    if (marker == 0xE1 && spells(jpeg, at + 4, "Exif\0\0"sv)) return behind(jpeg, at + 10);
     at += marker == 0xFF ? 1 : 2 + value_at(jpeg, at + 2, 2, false);
   }
   return {};
@@ -47,8 +47,8 @@ Bytes exif_of_jpeg(Bytes jpeg) {
 
 Bytes exif_of_png(Bytes png) {
   size_t at = 8;
-  while (at + 8 <= png.size() && !has_text(png, at + 4, "IDAT"sv)) {
-    if (has_text(png, at + 4, "eXIf"sv)) return behind(png, at + 8);
+  while (at + 8 <= png.size() && !spells(png, at + 4, "IDAT"sv)) {
+    if (spells(png, at + 4, "eXIf"sv)) return behind(png, at + 8);
     at += size_t{12} + value_at(png, at, 4, false);
   }
   return {};
@@ -60,8 +60,8 @@ bool is_turned(Bytes beginning) {
   Bytes exif;
   if (is_jpeg(beginning)) exif = exif_of_jpeg(beginning);
   if (is_png(beginning)) exif = exif_of_png(beginning);
-  const bool little = has_text(exif, 0, "II*\0"sv);
-  if (!little && !has_text(exif, 0, "MM\0*"sv)) return false;
+  const bool little = spells(exif, 0, "II*\0"sv);
+  if (!little && !spells(exif, 0, "MM\0*"sv)) return false;
   constexpr size_t kEntryBytes = 12;
   constexpr uint32_t kOrientation = 0x112;
   const size_t table = value_at(exif, 4, 4, little);
