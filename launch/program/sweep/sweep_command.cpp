@@ -65,12 +65,12 @@ int report_on(const std::string& directory) {
   return 0;
 }
 
-void tell(const DrawnSweep& drawn) {
+void answer_notes(const DrawnSweep& drawn) {
   for (const std::string& note : drawn.notes) answer("note: {}\n", note);
 }
 
 int list_points(const DrawnSweep& drawn, const std::string& directory) {
-  tell(drawn);
+  answer_notes(drawn);
   const std::vector<ScalingRow> rows = rows_of(directory, drawn.record);
   answer("{}", forecast_markdown(rows));
   const std::optional<double> left = seconds_left(rows);
@@ -89,7 +89,7 @@ int work(const SweepFile& sweep, const DrawnSweep& drawn, const std::string& out
     (void)point_words(sweep.batch ? sweep.submit : sweep.launcher, sweep, point);
   }
   const SweepDirectory directory(out, drawn);
-  tell(drawn);
+  answer_notes(drawn);
   int exit_code = 0;
   if (sweep.batch) {
     submit_points(sweep, drawn.record, out, again);
