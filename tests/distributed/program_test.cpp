@@ -1,4 +1,6 @@
 // The program as its users meet it: what it refuses and how, what it leaves behind, how it dies.
+#include "tests/distributed/program.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -14,38 +16,11 @@
 
 #include "runtime/checkpoint/layout.h"
 #include "runtime/checkpoint/reader.h"
-#include "tests/distributed/job.h"
-#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
 
 using testing::HasSubstr;
-
-const std::string kSmall = kTinyTransformer + R"([run]
-steps = 8
-threads = 1
-)";
-
-std::vector<std::string> error_lines(const std::string& output) {
-  std::vector<std::string> lines;
-  std::istringstream in(output);
-  for (std::string line; std::getline(in, line);) {
-    if (line.find("penstock: error:") != std::string::npos) lines.push_back(line);
-  }
-  return lines;
-}
-
-// One line, from one rank, with that exit code, saying all of `says`; and no rank left hanging.
-void expect_refusal(int ranks, const std::string& arguments, int exit_code,
-                    const std::vector<std::string>& says) {
-  const JobResult job = run_penstock(ranks, arguments, 30);
-  EXPECT_EQ(job.exit_code, exit_code) << arguments << "\n" << job.output;
-  const auto lines = error_lines(job.output);
-  ASSERT_EQ(lines.size(), 1U) << arguments << "\n" << job.output;
-  for (const std::string& words : says) EXPECT_THAT(lines[0], HasSubstr(words)) << arguments;
-  EXPECT_LT(job.seconds, 25.0) << arguments;
-}
 
 // Their steps; every one of them is whole.
 std::vector<int64_t> checkpoints_in(const std::string& out) {
@@ -56,15 +31,6 @@ std::vector<int64_t> checkpoints_in(const std::string& out) {
   }
   return steps;
 }
-
-class Program : public testing::Test {
- protected:
-  std::string file(const std::string& text = kSmall) { return scratch_.write("run.toml", text); }
-  std::string train(const std::string& options, const std::string& text = kSmall) {
-    return "train " + file(text) + " --overwrite --out " + scratch_ / "run" + " " + options;
-  }
-  TemporaryFolder scratch_;
-};
 
 TEST_F(Program, RefusesBadKeys) {
   expect_refusal(2, train("--stages 2 --pipeline.stagse 2"), 2, {"stagse", "pipeline.stages"});
@@ -106,102 +72,6 @@ TEST_F(Program, ProfilesLayersAndLinks) {
   expect_refusal(2, "profile " + file() + " --profile-out " + scratch_ / "no/such/p.json", 3,
                  {"no/such/p.json"});
   expect_refusal(1, "profile", 2, {"run file"});
-}
-
-TEST_F(Program, BindingChangesNoBit) {
-  const auto bound = [&](const std::string& how) {
-    const std::string out = scratch_ / how;
-    const JobResult job = run_penstock(
-        2, "train " + file() + " --stages 2 --steps 3 --out " + out + " --run.bind " + how);
-    EXPECT_EQ(job.exit_code, 0) << job.output;
-    return read_trajectory(out);
-  };
-  const Trajectory apart = bound("split");
-  const Trajectory free = bound("none");
-  EXPECT_EQ(apart.losses, free.losses);
-  EXPECT_EQ(apart.tensors, free.tensors);
-}
-
-// Two processes that a launcher thinks of as one job, and MPI does not: one line, from the first.
-TEST_F(Program, OfStrangersOneSpeaks) {
-  const std::string words = "sh -c 'for r in 1 0; do PMI_SIZE=2 PMI_RANK=$r " + penstock_program() +
-                            " " + train("--stages 2") + " & done; wait'";
-  const JobResult job = run_words(words, 30);
-  ASSERT_EQ(error_lines(job.output).size(), 1U) << job.output;
-  EXPECT_THAT(job.output, HasSubstr("started 2 processes (PMI_SIZE)"));
-}
-
-// It used to be trained, by whatever they had in common.
-TEST_F(Program, RefusesRanksThatAreNotOneProgram) {
-  const std::string words = train("--stages 2");
-  const auto one_of_each = [&](const std::string& first, const std::string& second) {
-    return run_words(
-        PENSTOCK_MPIEXEC " -q --oversubscribe --bind-to none -n 1 " + first + " : -n 1 " + second,
-        30);
-  };
-  const JobResult programs =
-      one_of_each(penstock_program() + " " + words, program_beside("own_network") + " " + words);
-  EXPECT_EQ(programs.exit_code, 2);
-  EXPECT_THAT(programs.output, HasSubstr("penstock: error: rank 1 (host "));
-  EXPECT_THAT(programs.output, HasSubstr("runs another build of the program"));
-  const JobResult run_files =
-      one_of_each(penstock_program() + " " + words, penstock_program() + " " + words + " --seed 2");
-  EXPECT_EQ(run_files.exit_code, 2);
-  ASSERT_EQ(error_lines(run_files.output).size(), 1U) << run_files.output;
-  EXPECT_THAT(run_files.output, HasSubstr("rank 1 (host "));
-  EXPECT_THAT(run_files.output, HasSubstr("was started with other arguments than rank 0"));
-}
-
-// A path that only a process which has opened the folder beside it has: as on a host without a
-// shared file system. The second one used to train, and to lose all of it at the first checkpoint.
-TEST_F(Program, NamesTheRankThatDoesNotSeeAFile) {
-  std::filesystem::create_directories(scratch_ / "own");
-  std::string text;
-  for (int i = 0; i < 100; ++i) text += "words that only one host has\n";
-  (void)scratch_.write("own/input.txt", text);
-  const auto seen_by_rank_0 = [&](const std::string& words) {
-    const std::string program = "exec " + penstock_program() + " " + words + "'";
-    return run_words(PENSTOCK_MPIEXEC " -q --oversubscribe --bind-to none -n 1 sh -c 'exec 9<" +
-                         scratch_ / "own" + "; " + program + " : -n 1 sh -c '" + program,
-                     30);
-  };
-  const JobResult data = seen_by_rank_0(train(
-      "--stages 2 --data.kind text --model.vocabulary 0 --data.train /proc/self/fd/9/input.txt"));
-  EXPECT_EQ(data.exit_code, 3);
-  ASSERT_EQ(error_lines(data.output).size(), 1U) << data.output;
-  EXPECT_THAT(data.output, HasSubstr("rank 1 (stage 1, replica 0, host "));
-  EXPECT_THAT(data.output, HasSubstr("/proc/self/fd/9/input.txt cannot be read there"));
-  const JobResult out = seen_by_rank_0("train " + file() + " --stages 2 --out /proc/self/fd/9/run");
-  EXPECT_EQ(out.exit_code, 3);
-  ASSERT_EQ(error_lines(out.output).size(), 1U) << out.output;
-  EXPECT_THAT(out.output, HasSubstr("the run directory /proc/self/fd/9/run is not to be seen"));
-}
-
-TEST_F(Program, SaysWhatDiffersBetweenRanksAndWhoWouldNotBeMissed) {
-  const std::string words = penstock_program() + " " + train("--stages 2");
-  const JobResult job = run_words(PENSTOCK_MPIEXEC " -q --oversubscribe --bind-to none -n 1 " +
-                                      words + " : -n 1 -x OMP_THREAD_LIMIT=7 " + words,
-                                  30);
-  EXPECT_EQ(job.exit_code, 0) << job.output;
-  EXPECT_THAT(job.output, HasSubstr("note: OMP_THREAD_LIMIT is '7' on rank 1 (host "));
-  EXPECT_THAT(job.output, testing::Not(HasSubstr("keepalive"))) << "on one host";
-}
-
-TEST_F(Program, HasNoMoreThreadsThanOpenMpAllows) {
-  const auto limited = [&](const std::string& options) {
-    return run_words("env OMP_THREAD_LIMIT=1 " + penstock_program() + " " + train(options), 30);
-  };
-  EXPECT_EQ(limited("").exit_code, 0);
-  const JobResult asked = limited("--threads 2");
-  EXPECT_EQ(asked.exit_code, 2);
-  EXPECT_THAT(asked.output, HasSubstr("run.threads = 2, but OMP_THREAD_LIMIT=1 on "));
-}
-
-TEST_F(Program, HasNoMoreThreadsThanOpenMpUsuallyHas) {
-  const JobResult usual =
-      run_words("env OMP_NUM_THREADS=1 " + penstock_program() + " " + train(""), 30);
-  EXPECT_EQ(usual.exit_code, 0);
-  EXPECT_THAT(usual.output, HasSubstr(", 1 thread)"));
 }
 
 TEST_F(Program, RefusesImpossibleShapes) {

@@ -4,22 +4,22 @@
 
 #include <cstdio>
 #include <iostream>
-#include <string_view>
 
 #include "launch/program/output.h"
 #include "runtime/data/words/utf8.h"
+#include "runtime/files/json.h"
 
 namespace penstock {
 
 InputLines read_lines(std::istream& input) {
-  constexpr std::string_view kMark = "\xEF\xBB\xBF";
   InputLines read;
   bool mark = false;
   bool returns = false;
   for (std::string line; std::getline(input, line);) {
-    if (read.lines.empty() && line.starts_with(kMark)) {
-      line.erase(0, kMark.size());
-      mark = true;
+    if (read.lines.empty()) {
+      const size_t mark_bytes = line.size() - without_mark(line).size();
+      mark = mark_bytes > 0;
+      line.erase(0, mark_bytes);
     }
     if (line.ends_with('\r')) {
       line.pop_back();

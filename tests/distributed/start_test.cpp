@@ -1,0 +1,109 @@
+// How ranks come together at a start: on which cores and with how many threads, and what is said
+// where they are not one program, or do not see the same files.
+#include <filesystem>
+
+#include "tests/distributed/program.h"
+
+namespace penstock {
+namespace {
+
+using testing::HasSubstr;
+
+TEST_F(Program, BindingChangesNoBit) {
+  const auto bound = [&](const std::string& how) {
+    const std::string out = scratch_ / how;
+    const JobResult job = run_penstock(
+        2, "train " + file() + " --stages 2 --steps 3 --out " + out + " --run.bind " + how);
+    EXPECT_EQ(job.exit_code, 0) << job.output;
+    return read_trajectory(out);
+  };
+  const Trajectory apart = bound("split");
+  const Trajectory free = bound("none");
+  EXPECT_EQ(apart.losses, free.losses);
+  EXPECT_EQ(apart.tensors, free.tensors);
+}
+
+// Two processes that a launcher thinks of as one job, and MPI does not: one line, from the first.
+TEST_F(Program, OfStrangersOneSpeaks) {
+  const std::string words = "sh -c 'for r in 1 0; do PMI_SIZE=2 PMI_RANK=$r " + penstock_program() +
+                            " " + train("--stages 2") + " & done; wait'";
+  const JobResult job = run_words(words, 30);
+  ASSERT_EQ(error_lines(job.output).size(), 1U) << job.output;
+  EXPECT_THAT(job.output, HasSubstr("started 2 processes (PMI_SIZE)"));
+}
+
+// It used to be trained, by whatever they had in common.
+TEST_F(Program, RefusesRanksThatAreNotOneProgram) {
+  const std::string words = train("--stages 2");
+  const auto one_of_each = [&](const std::string& first, const std::string& second) {
+    return run_words(
+        PENSTOCK_MPIEXEC " -q --oversubscribe --bind-to none -n 1 " + first + " : -n 1 " + second,
+        30);
+  };
+  const JobResult programs =
+      one_of_each(penstock_program() + " " + words, program_beside("own_network") + " " + words);
+  EXPECT_EQ(programs.exit_code, 2);
+  EXPECT_THAT(programs.output, HasSubstr("penstock: error: rank 1 (host "));
+  EXPECT_THAT(programs.output, HasSubstr("runs another build of the program"));
+  const JobResult run_files =
+      one_of_each(penstock_program() + " " + words, penstock_program() + " " + words + " --seed 2");
+  EXPECT_EQ(run_files.exit_code, 2);
+  ASSERT_EQ(error_lines(run_files.output).size(), 1U) << run_files.output;
+  EXPECT_THAT(run_files.output, HasSubstr("rank 1 (host "));
+  EXPECT_THAT(run_files.output, HasSubstr("was started with other arguments than rank 0"));
+}
+
+// A path that only a process which has opened the folder beside it has: as on a host without a
+// shared file system. The second one used to train, and to lose all of it at the first checkpoint.
+TEST_F(Program, NamesTheRankThatDoesNotSeeAFile) {
+  std::filesystem::create_directories(scratch_ / "own");
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "words that only one host has\n";
+  (void)scratch_.write("own/input.txt", text);
+  const auto seen_by_rank_0 = [&](const std::string& words) {
+    const std::string program = "exec " + penstock_program() + " " + words + "'";
+    return run_words(PENSTOCK_MPIEXEC " -q --oversubscribe --bind-to none -n 1 sh -c 'exec 9<" +
+                         scratch_ / "own" + "; " + program + " : -n 1 sh -c '" + program,
+                     30);
+  };
+  const JobResult data = seen_by_rank_0(train(
+      "--stages 2 --data.kind text --model.vocabulary 0 --data.train /proc/self/fd/9/input.txt"));
+  EXPECT_EQ(data.exit_code, 3);
+  ASSERT_EQ(error_lines(data.output).size(), 1U) << data.output;
+  EXPECT_THAT(data.output, HasSubstr("rank 1 (stage 1, replica 0, host "));
+  EXPECT_THAT(data.output, HasSubstr("/proc/self/fd/9/input.txt cannot be read there"));
+  const JobResult out = seen_by_rank_0("train " + file() + " --stages 2 --out /proc/self/fd/9/run");
+  EXPECT_EQ(out.exit_code, 3);
+  ASSERT_EQ(error_lines(out.output).size(), 1U) << out.output;
+  EXPECT_THAT(out.output, HasSubstr("the run directory /proc/self/fd/9/run is not to be seen"));
+}
+
+TEST_F(Program, SaysWhatDiffersBetweenRanksAndWhoWouldNotBeMissed) {
+  const std::string words = penstock_program() + " " + train("--stages 2");
+  const JobResult job = run_words(PENSTOCK_MPIEXEC " -q --oversubscribe --bind-to none -n 1 " +
+                                      words + " : -n 1 -x OMP_THREAD_LIMIT=7 " + words,
+                                  30);
+  EXPECT_EQ(job.exit_code, 0) << job.output;
+  EXPECT_THAT(job.output, HasSubstr("note: OMP_THREAD_LIMIT is '7' on rank 1 (host "));
+  EXPECT_THAT(job.output, testing::Not(HasSubstr("keepalive"))) << "on one host";
+}
+
+TEST_F(Program, HasNoMoreThreadsThanOpenMpAllows) {
+  const auto limited = [&](const std::string& options) {
+    return run_words("env OMP_THREAD_LIMIT=1 " + penstock_program() + " " + train(options), 30);
+  };
+  EXPECT_EQ(limited("").exit_code, 0);
+  const JobResult asked = limited("--threads 2");
+  EXPECT_EQ(asked.exit_code, 2);
+  EXPECT_THAT(asked.output, HasSubstr("run.threads = 2, but OMP_THREAD_LIMIT=1 on "));
+}
+
+TEST_F(Program, HasNoMoreThreadsThanOpenMpUsuallyHas) {
+  const JobResult usual =
+      run_words("env OMP_NUM_THREADS=1 " + penstock_program() + " " + train(""), 30);
+  EXPECT_EQ(usual.exit_code, 0);
+  EXPECT_THAT(usual.output, HasSubstr(", 1 thread)"));
+}
+
+}  // namespace
+}  // namespace penstock
