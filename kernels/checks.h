@@ -24,6 +24,21 @@ void with_element_type(DType type, const char* op, const F& f) {
   }
 }
 
+// f(Word{}) with the unsigned integer that is as wide as an element.
+template <class F>
+void with_word(DType type, const F& f) {
+  switch (size_of(type)) {
+    case 1:
+      return f(uint8_t{});
+    case 2:
+      return f(uint16_t{});
+    case 4:
+      return f(uint32_t{});
+    default:
+      return f(uint64_t{});
+  }
+}
+
 inline void require_elements(const char* op, const Tensor& t, int64_t elements) {
   if (t.elements() != elements) {
     fail_internal(std::string(op) + ": a tensor is " + t.shape().text() + " where " +
@@ -42,6 +57,12 @@ inline void require_bias(const char* op, const Tensor* bias, int64_t columns) {
 inline void require_sum(const char* op, const Tensor& t) {
   if (t.dtype() == DType::F32) return;
   fail_internal(std::string(op) + ": a sum is " + name_of(t.dtype()) + ", not fp32");
+}
+// Where a checksum goes.
+inline void require_checksum(const Tensor& sum) {
+  require_elements("checksum", sum, 2);
+  if (sum.dtype() == DType::I32) return;
+  fail_internal(std::string("a checksum is ") + name_of(sum.dtype()) + ", not int32");
 }
 inline void require_alike(const char* op, const Tensor& a, const Tensor& b) {
   if (a.elements() != b.elements() || a.dtype() != b.dtype()) {

@@ -1,10 +1,12 @@
 // kernels/cpu/pointwise.cpp -- sums, dropout, fills and casts at the speed of memory.
 #include <array>
+#include <atomic>
 #include <cstring>
 
 #include "kernels/cpu/loops/column_sums.h"
 #include "kernels/cpu/loops/maps.h"
 #include "kernels/cpu/loops/random_mask.h"
+#include "kernels/cpu/loops/simd_math.h"
 
 namespace penstock {
 namespace {
@@ -174,6 +176,20 @@ class CpuPointwise final : public PointwiseOps {
         map(context_, y.data<Y>(), x.data<X>(), x.elements(), [](float xi) { return xi; });
       });
     });
+  }
+  void checksum(Tensor& sum, const Tensor& x) override {
+    require_checksum(sum);
+    std::atomic<uint64_t> total{0};
+    with_word(x.dtype(), [&]<class Word>(Word) {
+      const auto* words = static_cast<const Word*>(x.raw());
+      for_elements(context_, x.elements(), [&](int64_t first, int64_t last) {
+        total += simd_sum<uint64_t>(last - first, [=](int64_t i) {
+          return (2 * static_cast<uint64_t>(first + i) + 1) * uint64_t{words[first + i]};
+        });
+      });
+    });
+    const uint64_t bits = total;
+    std::memcpy(sum.raw(), &bits, sizeof(bits));
   }
 
  private:

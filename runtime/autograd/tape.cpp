@@ -28,6 +28,7 @@ void Tape::Arena::rewind() {
 }
 
 void Tape::give_gradient(int slot, Tensor g) {
+  after_op(device_, g);
   Tensor& held = gradients_[static_cast<size_t>(slot)];
   if (!held) {
     held = std::move(g);

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/bit_flip.h"
 #include "kernels/device.h"
 #include "kernels/tensor.h"
 
@@ -109,6 +110,7 @@ class Tape {
   // after the input half.
   [[nodiscard]] Variable output(Tensor value, bool wanted) {
     progress();
+    after_op(device_, value);
     return {std::move(value), recording_ && wanted ? new_slot() : -1, nullptr};
   }
   // Constructs a node in the tape's own memory.

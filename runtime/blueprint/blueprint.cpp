@@ -6,6 +6,7 @@
 
 #include "kernels/error.h"
 #include "runtime/blueprint/plan_request.h"
+#include "runtime/schedule/audits.h"
 
 namespace penstock {
 namespace {
@@ -30,11 +31,26 @@ void check_reduction(const Config& config) {
   }
 }
 
+void check_audit(const Config& config) {
+  if (config.run.audit == 0) return;
+  if (!config.optimizer.barrier) {
+    fail_input(
+        "run.audit wants to see a step before its update is made: leave out optimizer.barrier = "
+        "false, or the audits");
+  }
+  if (config.model.norm_replicas && config.pipeline.replicas > 1) {
+    fail_input(
+        "run.audit cannot yet execute norms over replicas a second time: leave out "
+        "model.norm_replicas, or the audits");
+  }
+}
+
 }  // namespace
 
 Blueprint draw_up(const Config& config, const ModelMaker& models, int64_t vocabulary,
                   int64_t classes) {
   check_reduction(config);
+  check_audit(config);
   Blueprint blueprint;
   blueprint.input = models.input(config.model);
   blueprint.model = models.build(config.model, vocabulary, classes);
@@ -44,6 +60,9 @@ Blueprint draw_up(const Config& config, const ModelMaker& models, int64_t vocabu
   blueprint.layout = lay_out(blueprint.model, blueprint.input, config, blueprint.programs.training);
   const std::vector<Skip> skips = blueprint.layout.stage_skips();
   if (!skips.empty()) blueprint.programs = make_programs(config.pipeline, skips);
+  if (config.run.audit > 0) {
+    blueprint.programs.training = place_audits(std::move(blueprint.programs.training));
+  }
   return blueprint;
 }
 

@@ -60,6 +60,9 @@ struct RunConfig {
   double wait_limit = 300;   // seconds for which no rank goes on before the run ends; 0: for ever
   // stop | skip: what becomes of a run when a step's loss or gradient is not finite
   std::string on_nonfinite = "stop";
+  int64_t audit = 0;  // every so many steps some instructions are executed twice; 0: none are
+  // stop | retry | exclude: what becomes of a run when their bits differ
+  std::string on_corruption = "stop";
   int threads = 0;                    // per rank; 0: the host's cores shared by its ranks
   std::string bind = "auto";          // to cores: auto | none | split
   std::string precision = "fp32";     // fp32 | bf16

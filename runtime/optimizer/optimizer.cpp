@@ -60,7 +60,17 @@ void Optimizer::step(double learning_rate, double gradient_scale) {
   ++steps_;
   update(device_->update(), entries_, static_cast<float>(learning_rate),
          static_cast<float>(gradient_scale));
-  for (StateEntry* entry : entries_) entry->changed();
+  for (StateEntry* entry : entries_) {
+    entry->changed();
+    after_op(*device_, entry->own_part(entry->value));
+    for (const StateSlot& slot : entry->states) after_op(*device_, slot.tensor);
+  }
+}
+
+void Optimizer::repeat(StateEntry& copy, double learning_rate, double gradient_scale) {
+  StateEntry* one = &copy;
+  update(device_->update(), {&one, 1}, static_cast<float>(learning_rate),
+         static_cast<float>(gradient_scale));
 }
 
 }  // namespace penstock

@@ -38,6 +38,10 @@ class Optimizer {
   // Allocates no tensors.
   void step(double learning_rate, double gradient_scale);
 
+  // The last step() once more on one entry, which is a copy from before it: value, states and
+  // gradient are 1-d tensors of the same elements.
+  void repeat(StateEntry& copy, double learning_rate, double gradient_scale);
+
   // Steps taken so far, over all runs: Adam's bias correction depends on it.
   [[nodiscard]] int64_t steps() const { return steps_; }
   void set_steps(int64_t steps) { steps_ = steps; }  // on resuming

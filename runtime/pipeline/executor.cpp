@@ -40,6 +40,7 @@ Executor::Executor(const Schedule& schedule, int rank, Parts parts)
       parts_(std::move(parts)),
       held_stages_(static_cast<size_t>(schedule.stages)),
       fields_(schedule.program[static_cast<size_t>(rank)], readers(parts_), *parts_.device),
+      audit_(schedule.program[static_cast<size_t>(rank)], rank, *parts_.device),
       clock_(parts_.device->make_clock(schedule.program[static_cast<size_t>(rank)].size() + 2)),
       diary_(parts_.diary, schedule.program[static_cast<size_t>(rank)], parts_.world_ranks, *clock_,
              !parts_.device->host_addressable()) {
@@ -110,6 +111,7 @@ bool Executor::run(const StepInput& input) {
   bytes_in_use_.clear();
   summed_ = false;
   fields_.begin(input.batches);
+  input.audits ? audit_.begin(input.pass.seed, input.pass.step) : audit_.end();
   for (auto* passages : {&activations_, &gradients_}) {
     for (Passage& passage : *passages) {
       if (passage.channel) passage.channel->begin(passage.received);
@@ -142,12 +144,16 @@ bool Executor::run_program(const StepInput& input) {
       fields_.before(i);
       const Op op = tasks_[i].instruction.op;
       // A pass that is looked at is not one that can be replayed.
+      const bool audited =
+          op == Op::OptimizerStep ? input.audits : audit_.covers(tasks_[i].instruction);
       const bool computes =
-          (is_compute(op) || op == Op::OptimizerStep) && input.pass.probe == nullptr;
+          (is_compute(op) || op == Op::OptimizerStep) && input.pass.probe == nullptr && !audited;
       begin_profiler_range(tasks_[i].name.c_str());
+      if (BitFlips::instance().armed()) disturb(tasks_[i], input.pass.step);
       if (computes) parts_.device->begin_section(parts_.first_section + static_cast<int64_t>(i));
       execute(tasks_[i], input);
       if (computes) parts_.device->end_section();
+      if (BitFlips::instance().armed()) BitFlips::instance().end();
       end_profiler_range();
       fields_.after(i);
       clock_->mark(i + 1);
@@ -197,7 +203,7 @@ void Executor::execute(const Task& task, const StepInput& input) {
       backward(task, micro_batch_of(task, input), Halves::Input);
       return;
     case Op::BackwardWeight:
-      task.held->stage->backward_weight(micro_batch_of(task, input));
+      backward_weight(task, micro_batch_of(task, input));
       return;
     case Op::SendActivation:
     case Op::SendGradient:
@@ -213,6 +219,11 @@ void Executor::execute(const Task& task, const StepInput& input) {
             [group = parts_.reduce](const Tensor& part, std::span<const int64_t> cuts) {
               cuts.empty() ? group->start(part) : group->scatter(part, cuts);
             });
+      }
+      return;
+    case Op::Audit:
+      if (audit_.under_way()) {
+        audit_.repeat(*parts_.stages[static_cast<size_t>(audit_.stage())], input.pass);
       }
       return;
     case Op::OptimizerStep:
@@ -251,7 +262,11 @@ Tensors Executor::take_inputs(const Task& task) const {
 }
 
 void Executor::forward(const Task& task, const MicroBatch& batch) {
-  Tensors outputs = task.held->stage->forward(batch, take_inputs(task), task.keep_tape);
+  Tensors inputs = take_inputs(task);
+  const bool audited = audit_.covers(task.instruction);
+  if (audited) audit_.before_forward(inputs, fields_.batch(batch.index));
+  Tensors outputs = task.held->stage->forward(batch, std::move(inputs), task.keep_tape);
+  if (audited) audit_.after_forward(*task.held->stage, outputs);
   for (Channel* channel : task.held->outputs) channel->put(batch.index, outputs);
 }
 
@@ -259,10 +274,41 @@ void Executor::backward(const Task& task, const MicroBatch& batch, Halves halves
   const HeldStage& held = *task.held;
   Tensors gradients(held.output_count);
   for (Channel* channel : held.output_gradients) channel->take(batch.index, gradients);
+  const bool audited = audit_.covers(task.instruction);
+  if (audited) audit_.before_input_half(gradients);
+  if (audited && halves == Halves::Both) audit_.before_weight_half(*held.stage);
   Tensors of_inputs = halves == Halves::Both
                           ? held.stage->backward(batch, std::move(gradients))
                           : held.stage->backward_input(batch, std::move(gradients));
+  if (audited) audit_.after_input_half(of_inputs);
   for (Channel* channel : held.input_gradients) channel->put(batch.index, of_inputs);
+}
+
+void Executor::backward_weight(const Task& task, const MicroBatch& batch) {
+  if (audit_.covers(task.instruction)) audit_.before_weight_half(*task.held->stage);
+  task.held->stage->backward_weight(batch);
+}
+
+// What a test of audits has asked for.
+void Executor::disturb(const Task& task, int64_t step) {
+  BitFlips& flips = BitFlips::instance();
+  flips.begin(step, task.name);
+  for (const BitFlips::Kept& kept : flips.take_kept()) {
+    for (Stage* stage : parts_.stages) {
+      if (stage == nullptr) continue;
+      std::vector<Tensor> all;
+      for (StateEntry* entry : stage->weights().state()) {
+        if (kept.weight) all.push_back(entry->value);
+        for (const StateSlot& slot : entry->states) {
+          if (!kept.weight) all.push_back(slot.tensor);
+        }
+      }
+      if (all.empty()) continue;
+      flips.flip(*parts_.device, all[kept.element % all.size()], kept.element / all.size(),
+                 kept.bit, kept.weight ? "a weight" : "a state");
+      break;
+    }
+  }
 }
 
 void Executor::progress() {

@@ -11,7 +11,9 @@
 #include <span>
 #include <vector>
 
+#include "kernels/bit_flip.h"
 #include "runtime/data/dataset.h"
+#include "runtime/pipeline/audit.h"
 #include "runtime/pipeline/channel.h"
 #include "runtime/pipeline/field_feed.h"
 #include "runtime/pipeline/links.h"
@@ -38,6 +40,7 @@ struct StepInput {
   // Of whole rows, where words are being chosen; 0: as many as the data have.
   int64_t positions = 0;
   std::function<void()> update;  // what OptimizerStep does
+  bool audits = false;           // does what the program's Audit says; else that does nothing
   // Asked on every rank before the first instruction that relies on the weights for good
   // (runtime/schedule/proof/leading_forwards.h), and after each Again; empty: they are for good.
   std::function<Settled()> settle;
@@ -74,6 +77,9 @@ class Executor {
   // did it. Waits for its end.
   // Sums over replicas last until those of all stages of this rank are there.
   [[nodiscard]] std::span<const TimedInstruction> events();
+  // Of the last run, where input.audits.
+  [[nodiscard]] const Audit& audit() const { return audit_; }
+
   // From the next run on, notes after each instruction how much of the device's memory is in use.
   void record_memory(bool wanted) { records_memory_ = wanted; }
   // Bytes, by instruction of the last run; empty where they were not recorded.
@@ -110,7 +116,9 @@ class Executor {
   void start_again(const StepInput& input, bool goes_on);
   void execute(const Task& task, const StepInput& input);
   void forward(const Task& task, const MicroBatch& batch);
-  static void backward(const Task& task, const MicroBatch& batch, Halves halves);
+  void backward(const Task& task, const MicroBatch& batch, Halves halves);
+  void backward_weight(const Task& task, const MicroBatch& batch);
+  void disturb(const Task& task, int64_t step);
   [[nodiscard]] MicroBatch micro_batch_of(const Task& task, const StepInput& input) const;
   [[nodiscard]] Tensors take_inputs(const Task& task) const;
 
@@ -121,6 +129,7 @@ class Executor {
   std::vector<Task> tasks_;
   size_t settled_before_ = 0;  // of tasks_: where `settle` is asked
   FieldFeed fields_;
+  Audit audit_;
   // Point i is the start of instruction i; behind the end of the last one comes the end of the
   // sums.
   std::unique_ptr<DeviceClock> clock_;

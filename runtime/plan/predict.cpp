@@ -109,6 +109,18 @@ PipelineCosts pipeline_costs(const Arrangement& candidate, const Schedule& sched
   return costs;
 }
 
+// What one micro-batch does in a stage, again; of several stages of a rank, in the longest.
+std::vector<double> audit_times(const Schedule& schedule, const PipelineCosts& costs) {
+  std::vector<double> seconds(schedule.ranks, 0.0);
+  for (int s = 0; s < schedule.stages; ++s) {
+    const StageTimes& times = costs.stage[s];
+    const double backward = std::max(times.backward, times.backward_input + times.backward_weight);
+    double& rank = seconds[schedule.rank_of_stage[s]];
+    rank = std::max(rank, times.forward + backward);
+  }
+  return seconds;
+}
+
 // Skips to the next stage go with what passes to it anyway, the others by themselves.
 void add_skips(const Arrangement& candidate, const Schedule& schedule, const ModelCosts& costs,
                PipelineCosts& times) {
@@ -144,12 +156,14 @@ std::vector<RankMemory> memory_of(const Arrangement& candidate, const Schedule& 
   const Stages stages = stages_of(candidate, costs);
   std::vector<StageMemory> of_stage;
   std::vector<RankMemory> memory(schedule.ranks);
+  // An audit keeps the gradients as they were before the micro-batch.
+  const int64_t copies = candidate.gradient_copies() + (runs(schedule, Op::Audit) ? 1 : 0);
   for (int s = 0; s < schedule.stages; ++s) {
     of_stage.push_back(stage_memory(stages[s], candidate.recompute));
     RankMemory& rank = memory[schedule.rank_of_stage[s]];
     for (const LayerCost& layer : stages[s]) {
       rank.parameters += layer.parameter_bytes;
-      rank.gradients += layer.gradient_bytes * candidate.gradient_copies();
+      rank.gradients += layer.gradient_bytes * copies;
       rank.optimizer += updated_bytes(layer, candidate);
       rank.workspace += layer.workspace_bytes;
     }
@@ -236,6 +250,11 @@ Prediction predict(const Arrangement& candidate, const Schedule& schedule, const
     if (step.length < prediction.step_s) continue;
     prediction.step_s = step.length;
     prediction.timeline = std::move(step.timeline);
+  }
+  if (runs(schedule, Op::Audit)) {
+    PipelineCosts audited = times;
+    audited.audit = audit_times(schedule, times);
+    prediction.audited_step_s = simulate_steady(schedule, audited, rules).length;
   }
   prediction.exposed_communication_s =
       prediction.step_s - simulate_steady(schedule, without_communication(times), rules).length;

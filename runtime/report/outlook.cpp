@@ -49,6 +49,13 @@ std::string outlook(const Forecast& forecast, const Station& station, const Conf
                      " a step, bubble " + percent_text(prediction.bubble) + ", " +
                      bytes_text(prediction.fullest_bytes()) + " on the fullest rank (" +
                      forecast.basis + ")";
+  if (config.run.audit > 0) {
+    const double longer = prediction.audited_step_s / prediction.step_s - 1.0;
+    line += "\naudits: every " +
+            (config.run.audit == 1 ? "step" : std::to_string(config.run.audit) + " steps") +
+            ", such a step takes " + percent_text(longer) + " longer, all together " +
+            percent_text(longer / static_cast<double>(config.run.audit));
+  }
   if (!device.host_addressable()) {
     const std::string warning =
         device_warning(prediction.fullest_bytes(), device, config.pipeline.recompute);

@@ -83,7 +83,7 @@ std::string defect(const Schedule& s, const Edges& edges, int rank,
   const auto [op, stage, micro_batch, peer] = instruction;
   if (op > Op::OptimizerStep) return "is not an instruction";
   if (!is_message(op) && peer != -1) return "is no message, but has another end";
-  if (op == Op::OptimizerStep) {
+  if (op == Op::Audit || op == Op::OptimizerStep) {
     if (stage == -1 && micro_batch == -1) return {};
     return "belongs to no stage and no micro-batch";
   }

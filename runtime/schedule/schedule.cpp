@@ -27,6 +27,8 @@ const char* name_of(Op op) {
       return "RG";
     case Op::ReduceGradients:
       return "RED";
+    case Op::Audit:
+      return "AUD";
     case Op::OptimizerStep:
       return "OPT";
   }

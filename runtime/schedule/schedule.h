@@ -33,10 +33,12 @@ enum class Op : uint8_t {
   RecvGradient,     // from `peer`, a later stage
   ReduceGradients,  // right before the last weight gradient of this stage: as soon as that one has
                     // completed a bucket of gradients, the bucket is summed over the replicas
+  Audit,            // once per rank, where it waits longest: some steps execute again here what one
+                    // of its micro-batches did, and compare the bits (place_audits())
   OptimizerStep,    // last of the step, once per rank: weights never change inside a mini-batch
 };
 
-// "F", "R", "I", "W", "B" for compute; "SA", "RA", "SG", "RG", "RED", "OPT" for the rest.
+// "F", "R", "I", "W", "B" for compute; "SA", "RA", "SG", "RG", "RED", "AUD", "OPT" for the rest.
 [[nodiscard]] const char* name_of(Op op);
 [[nodiscard]] constexpr bool is_compute(Op op) {
   return op <= Op::Backward;
@@ -51,8 +53,8 @@ enum class Op : uint8_t {
 
 struct Instruction {
   Op op = Op::Forward;
-  int stage = -1;        // -1 for OptimizerStep
-  int micro_batch = -1;  // -1 for ReduceGradients and OptimizerStep
+  int stage = -1;        // -1 for Audit and OptimizerStep
+  int micro_batch = -1;  // -1 for ReduceGradients, Audit and OptimizerStep
   int peer = -1;         // of a message: the stage at its other end; else -1
   bool operator==(const Instruction&) const = default;
 };

@@ -99,16 +99,24 @@ void Stage::release_stash(int index) {
 
 Tape& Stage::take_tape() {
   if (spare_tapes_.empty()) {
-    const auto part_done = [this](size_t layer) {
-      weights_.gradients().complete(layer);
-      if (probed_ != nullptr) show_gradients(layer);
-      weights_.gradients().layer_done(layer);
-    };
+    const auto part_done = [this](size_t layer) { this->part_done(layer); };
     spare_tapes_.push_back(&tapes_.emplace_back(device_, TapeHooks{progress_, part_done}));
   }
   Tape& tape = *spare_tapes_.back();
   spare_tapes_.pop_back();
   return tape;
+}
+
+void Stage::part_done(size_t layer) {
+  weights_.gradients().complete(layer);
+  for (const Parameter* parameter : weights_.parameters_of(layer)) {
+    after_op(device_, parameter->gradient);
+    if (recorded_ == nullptr) continue;
+    recorded_->gradients.add(parameter->gradient);
+    recorded_->names.push_back(&parameter->name);
+  }
+  if (probed_ != nullptr) show_gradients(layer);
+  if (!repeats_) weights_.gradients().layer_done(layer);
 }
 
 void Stage::release_tape(Segment& segment) {
@@ -161,6 +169,7 @@ Tensors Stage::run(Segment& segment, const MicroBatch& batch, bool record, bool 
   }
   tape.set_recording(false);
   record ? segment.inputs.clear() : release_tape(segment);
+  if (loss && repeats_) repeated_loss_ = loss;
   if (loss && !recomputing) losses.loss = std::move(loss);
   for (int skip : segment.plan->leaving) {
     x.push_back(std::move(skips[static_cast<size_t>(skip)]));
@@ -195,9 +204,9 @@ Variables Stage::enter(Segment& segment, Tape& tape, Variables& skips) const {
   return x;
 }
 
-Tensors Stage::forward(const MicroBatch& batch, Tensors inputs, bool keep_tape) {
+// `again`: what the first time has counted is not counted twice.
+Tensors Stage::run_forward(const MicroBatch& batch, Tensors inputs, bool keep_tape, bool again) {
   Stash& stash = take_stash(batch.index);
-  losses_[static_cast<size_t>(batch.index)].auxiliary.clear();
   Tensors skips(static_cast<size_t>(plan_.skips));
   Tensors x = std::move(inputs);
   entering_ = x.size();
@@ -206,11 +215,17 @@ Tensors Stage::forward(const MicroBatch& batch, Tensors inputs, bool keep_tape) 
     take_along(x, segment.plan->entering, skips);
     segment.inputs = std::move(x);
     const bool differentiated = batch.pass.training && trains(segment);
-    x = run(segment, batch, differentiated && keep_tape, false);
+    x = run(segment, batch, differentiated && keep_tape, again);
     lay_aside(x, segment.plan->leaving, skips);
     if (!differentiated) segment.inputs.clear();
   }
   take_along(x, plan_.leaving, skips);
+  return x;
+}
+
+Tensors Stage::forward(const MicroBatch& batch, Tensors inputs, bool keep_tape) {
+  losses_[static_cast<size_t>(batch.index)].auxiliary.clear();
+  Tensors x = run_forward(batch, std::move(inputs), keep_tape, false);
   if (batch.pass.training) {
     weights_.gradients().forward_done();
   } else {
@@ -226,6 +241,7 @@ void Stage::recompute(const MicroBatch& batch) {
 
 // These layers have no gradients: a bucket that waits for them is told that they are done.
 void Stage::pass_over(const Segment& segment) {
+  if (repeats_) return;
   for (size_t i = segment.plan->last; i-- > segment.plan->first;)
     weights_.gradients().layer_done(i);
 }
@@ -278,6 +294,7 @@ Tensors Stage::backward(const MicroBatch& batch, Tensors gradients) {
   probed_ = batch.pass.probe != nullptr ? &batch : nullptr;
   Tensors g = run_backward(batch, std::move(gradients), Halves::Both);
   probed_ = nullptr;
+  recorded_ = nullptr;
   weights_.gradients().backward_done();
   release_stash(batch.index);
   return g;
@@ -300,8 +317,34 @@ void Stage::backward_weight(const MicroBatch& batch) {
     release_tape(segment);
   }
   probed_ = nullptr;
+  recorded_ = nullptr;
   weights_.gradients().backward_done();
   release_stash(batch.index);
+}
+
+void Stage::record_gradients(CellSums& sums) {
+  weights_.gradients().keep_copy();
+  recorded_ = &sums;
+}
+
+void Stage::repeat(const MicroBatch& batch, const Tensors& inputs, const Tensors& gradients,
+                   CellSums& sums) {
+  repeats_ = true;
+  recorded_ = &sums;
+  weights_.gradients().swap_copy();
+  // One segment that is run again at once anyway may as well leave its tape.
+  Tensors outputs = run_forward(batch, inputs, plan_.segments.size() == 1, true);
+  for (const Tensor& output : outputs) sums.outputs.add(output);
+  if (repeated_loss_) sums.outputs.add(repeated_loss_);
+  outputs.clear();
+  for (const Tensor& gradient : run_backward(batch, gradients, Halves::Both)) {
+    sums.input_gradients.add(gradient);
+  }
+  release_stash(batch.index);
+  weights_.gradients().swap_copy();
+  repeated_loss_.reset();
+  recorded_ = nullptr;
+  repeats_ = false;
 }
 
 }  // namespace penstock

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/layers/layer.h"
+#include "runtime/stage/cell_sums.h"
 #include "runtime/stage/segments.h"
 #include "runtime/stage/stage_weights.h"
 
@@ -84,6 +85,17 @@ class Stage {
   [[nodiscard]] Tensors backward_input(const MicroBatch& batch, Tensors gradients);
   void backward_weight(const MicroBatch& batch);
 
+  // ---- audits: what a micro-batch did is done again (runtime/pipeline/audit.h)
+  // Before the weight half of a micro-batch, or the backward that includes it: keeps the gradients
+  // as they are, and takes the checksums of each layer's when that half has added to them.
+  void record_gradients(CellSums& sums);
+  // Whether its next forward and backward leave those bits again: runs both, from the same inputs
+  // and the gradients of the outputs, on what record_gradients() has kept, and takes all checksums
+  // but those of what is given. The micro-batch has been differentiated and has no stash. Changes
+  // nothing that anybody else reads: gradients, sums of the step and losses stay.
+  void repeat(const MicroBatch& batch, const Tensors& inputs, const Tensors& gradients,
+              CellSums& sums);
+
   // ---- once per step
   // Sums begin at zero; the losses of the last step go. `gradients_stay`: those of the parameters,
   // which the last update may need once more, until StageGradients::begin_gradients(). Forwards
@@ -126,7 +138,10 @@ class Stage {
                             bool recomputing);
   [[nodiscard]] Variables enter(Segment& segment, Tape& tape, Variables& skips) const;
   [[nodiscard]] Tensors differentiate(Segment& segment, Tensors gradients, Halves halves);
+  [[nodiscard]] Tensors run_forward(const MicroBatch& batch, Tensors inputs, bool keep_tape,
+                                    bool again);
   [[nodiscard]] Tensors run_backward(const MicroBatch& batch, Tensors gradients, Halves halves);
+  void part_done(size_t layer);
 
   std::span<const std::unique_ptr<Layer>> layers_;
   DType dtype_;
@@ -146,6 +161,9 @@ class Stage {
   std::vector<Stash*> live_;            // by micro-batch; null when none
   std::vector<StageLosses> losses_;     // by micro-batch
   const MicroBatch* probed_ = nullptr;  // in a backward whose pass has a probe
+  CellSums* recorded_ = nullptr;        // in a weight half whose gradients are recorded
+  bool repeats_ = false;                // in repeat()
+  Tensor repeated_loss_;                // of that, where this stage holds the loss
 };
 
 }  // namespace penstock

@@ -68,6 +68,32 @@ void StageGradients::complete(size_t layer) {
   }
 }
 
+// Between micro-batches either all gradients of a stage are stale or none.
+void StageGradients::keep_copy() {
+  if (first_sum_ == 0) return;
+  const Tensor gradients = all_.view(0, {first_sum_});
+  if (!copy_) copy_ = device_->empty(gradients.shape(), DType::F32, Purpose::Gradients);
+  device_->pointwise().copy(copy_, gradients);
+  for (const std::vector<Parameter*>& layer : *trained_) {
+    if (!layer.empty()) copy_is_stale_ = layer.front()->stale;
+  }
+}
+
+void StageGradients::swap_copy() {
+  if (!copy_) return;
+  bool was_stale = false;
+  int64_t at = 0;
+  for (const std::vector<Parameter*>& layer : *trained_) {
+    for (Parameter* parameter : layer) {
+      const bool is_own = parameter->gradient.data<float>() == all_.data<float>() + at;
+      parameter->gradient = (is_own ? copy_ : all_).view(at, parameter->shape);
+      was_stale = std::exchange(parameter->stale, copy_is_stale_);
+      at += with_padding(parameter->elements());
+    }
+  }
+  copy_is_stale_ = was_stale;
+}
+
 void StageGradients::begin_reduction(GradientBuckets::Start start) {
   buckets_.begin([this, start = std::move(start)](const Tensor& bucket) {
     gradient_sum_.finish(bucket);

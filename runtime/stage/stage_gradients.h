@@ -57,6 +57,13 @@ class StageGradients {
     return buckets_.buckets();
   }
 
+  // Keeps the gradients as they are now aside (fp32, all of them: as much memory again, from the
+  // first time on), ...
+  void keep_copy();
+  // ... and changes places with that copy: what is added to the parameters' gradients goes there,
+  // and after a second call to where it went before. Sums over replicas do not notice.
+  void swap_copy();
+
   [[nodiscard]] Tensor& all() { return all_; }
   // Of all(), those that forwards gather.
   [[nodiscard]] Tensor step_sums() const;
@@ -71,6 +78,8 @@ class StageGradients {
   int64_t first_sum_ = 0;  // where in all_ the step sums begin
   bool in_pairs_ = false;
   GradientBuckets buckets_;
+  Tensor copy_;  // of all_ without the step sums; empty until somebody keeps one
+  bool copy_is_stale_ = false;
   PairwiseSum gradient_sum_, forward_sum_;
 };
 

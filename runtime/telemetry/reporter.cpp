@@ -151,6 +151,11 @@ void Reporter::evaluated(const EvalRecord& record) {
   state_->say(state_->timed(eval_text(record)));
 }
 
+void Reporter::excluded(const std::string& hosts) {
+  LineFile file(state_->options.directory + "/excluded_hosts", TornLine::IsEnded);
+  file.write_line(hosts);
+}
+
 void Reporter::traced(const Trace& trace) {
   replace_file(state_->options.directory + "/trace.json", trace_json(trace));
 }

@@ -34,6 +34,8 @@ class Reporter {
   void note(const std::string& shown, const std::string& logged);  // likewise, one for each
   void step(const StepRecord& record);  // metrics.jsonl, live line, event file
   void evaluated(const EvalRecord& record);
+  // Hosts, one a line, that computed or kept wrong bits: to excluded_hosts.
+  void excluded(const std::string& hosts);
   void traced(const Trace& trace);           // trace.json
   void finished(const RunSummary& summary);  // summary.json, closing table
  private:

@@ -33,6 +33,7 @@ class Events {
 
 const char* category(Op op) {
   if (is_compute(op)) return "compute";
+  if (op == Op::Audit) return "audit";
   return op == Op::OptimizerStep ? "update" : "communication";
 }
 
@@ -53,7 +54,7 @@ enum class Stream : uint8_t { Compute, Receive, Send, Reduce, Update };
 constexpr std::array<const char*, 5> kStreams = {"compute", "receive", "send", "reduce", "update"};
 
 Stream stream_of(Op op) {
-  if (is_compute(op)) return Stream::Compute;
+  if (is_compute(op) || op == Op::Audit) return Stream::Compute;
   if (is_send(op)) return Stream::Send;
   if (is_message(op)) return Stream::Receive;
   return op == Op::ReduceGradients ? Stream::Reduce : Stream::Update;

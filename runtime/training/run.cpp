@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "kernels/bit_flip.h"
 #include "runtime/report/outlook.h"
 #include "runtime/training/checkpoints/from_folder.h"
 #include "runtime/training/checkpoints/transfer.h"
@@ -40,6 +41,7 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
       checkpoints_(config_, saver_, station_, [this](const std::string& line) { note(line); }),
       report_(config_, station, pipeline_, std::move(forecast_)),
       trace_(config_.run.trace, resumed_.progress.step + 1, config_.run.steps) {
+  BitFlips::instance().arm(station.session.rank());
   if (resumed_.checkpoint.empty()) start_from_elsewhere();
   note_frozen();
   step_.emplace(config_, pipeline_, station_, [this] { return vote(); });
@@ -71,6 +73,7 @@ RunSummary Run::to_the_end() {
   for (int64_t number = before + 1; number <= config_.run.steps && !stops; ++number) {
     take_step(number);
     stops = conclude(number);
+    if (!doubted_.empty()) end_in_doubt(doubted_);
     if (number == before + 1 && station_.network.diary() != nullptr) {
       station_.network.diary()->settle();
     }
@@ -228,8 +231,10 @@ void Run::take_step(int64_t number) {
   const auto start = Clock::now();
   report_.begin_step();
   const double waited = batches_->waits().seconds;
-  step_->begin(number, next_batches(number));
+  const std::span<const Batch> batches = next_batches(number);
+  step_->begin(number, batches);
   StepRecord record = step_->run();
+  if (step_->doubt() != Doubt::None) answer_doubt(number, batches, record);
   if (record.step == 0) return;  // the one before was the last
   record.samples = source_.mini_batch();
   record.tokens = source_.mini_batch_tokens();
@@ -270,6 +275,51 @@ void Run::leave_out(const StepRecord& record) {
       ErrorKind::Diverged,
       what + end + ". Lower optimizer.learning_rate, add warmup_steps or set optimizer.clip_norm",
       ErrorScope::EveryRank);
+}
+
+void Run::answer_doubt(int64_t number, std::span<const Batch> batches, StepRecord& record) {
+  constexpr int kMostTries = 2;
+  for (int tries = 1; step_->doubt() != Doubt::None; ++tries) {
+    const std::string what = "step " + std::to_string(number) + ": " + step_->audit()->account();
+    const bool retries = config_.run.on_corruption == "retry";
+    if (step_->doubt() == Doubt::Corrected) {  // this step counts, and is told before the end
+      if (!retries) doubted_ = what;
+      return note("warning: " + what);
+    }
+    if (!retries || step_->doubt() == Doubt::Kept || tries > kMostTries) end_in_doubt(what);
+    note("warning: " + what + "; the step is taken again");
+    step_->begin(number, batches);
+    record = step_->run();
+    if (step_->doubt() == Doubt::None) note("audit: " + step_->audit()->verdict());
+  }
+}
+
+// Some machine has computed or kept other bits than it should have.
+void Run::end_in_doubt(const std::string& what) {
+  const Doubt doubt = step_->doubt();
+  const Progress last = progress(doubt == Doubt::Corrected && is_evaluated(last_.step));
+  const bool excludes = config_.run.on_corruption == "exclude";
+  if (excludes) {
+    const std::string hosts = step_->audit()->hosts();
+    if (reporter_ != nullptr) reporter_->excluded(hosts);
+  }
+  std::string end;
+  if (doubt == Doubt::Kept) {
+    const int64_t passed = step_->audit()->last_passed();
+    end = "; nothing was saved: checkpoints up to step " + std::to_string(passed) +
+          ", the last one whose audit found nothing, are sound";
+  } else if (last.step > 0 && config_.checkpoint.last) {
+    save_last(last);
+    end = unsaved_ ? std::string("; the state of step ") + std::to_string(last.step) +
+                         " is sound, but is not saved: " + unsaved_->what()
+                   : "; the state of step " + std::to_string(last.step) + " is sound, and saved";
+  }
+  pipeline_.drain();
+  // Only the state of a checkpoint is left to go on from, which a supervisor does.
+  const bool goes_on = excludes || config_.run.on_corruption == "retry";
+  throw Error(goes_on ? ErrorKind::Stopped : ErrorKind::Resource,
+              what + end + ". A processor or its memory is defective: take that host out",
+              ErrorScope::EveryRank);
 }
 
 std::span<const Batch> Run::next_batches(int64_t step) {

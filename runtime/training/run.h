@@ -83,6 +83,10 @@ class Run {
   [[nodiscard]] StepVote vote() const;
   [[nodiscard]] std::span<const Batch> next_batches(int64_t step);
   void leave_out(const StepRecord& record);
+  // What the audit of the step that has just run has found: takes the step again where
+  // run.on_corruption says so, until there is nothing to doubt.
+  void answer_doubt(int64_t number, std::span<const Batch> batches, StepRecord& record);
+  [[noreturn]] void end_in_doubt(const std::string& what);
   // False: a stop was asked for meanwhile, and it is put off.
   [[nodiscard]] bool evaluate(int64_t step);
   void save_last(const Progress& progress);
@@ -105,6 +109,7 @@ class Run {
   std::optional<Step> step_;        // made when the weights are what training starts from
   std::optional<Batches> batches_;  // of training
   int left_out_in_a_row_ = 0;
+  std::string doubted_;  // why the run is to end after this step: an audit that was corrected
   boost::container::static_vector<StepRecord, 2> timed_;  // what clocks know of steps not settled
   StepRecord last_;                                       // of the last one settled
   int64_t rolled_back_ = 0;

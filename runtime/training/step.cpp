@@ -24,6 +24,8 @@ Step::Step(const Config& config, Pipeline& pipeline, const Station& station, Ask
     average_ = std::make_unique<WeightAverage>(config.optimizer.moving_average);
     average_->allocate(pipeline.state(), device_);
   }
+  if (config.run.audit > 0)
+    audit_ = std::make_unique<StepAudit>(config.run.seed, pipeline, station);
   input_.pass.seed = config.run.seed;
   input_.pass.first_micro_batch =
       int64_t{network_.replicas().rank()} * config.pipeline.micro_batches;
@@ -52,11 +54,16 @@ void Step::begin(int64_t number, std::span<const Batch> batches) {
   const double targets = count_targets(pipeline_, batches, network_.replicas());
   input_.pass.loss_scale = targets > 0.0 ? static_cast<float>(1.0 / targets) : 1.0F;
   gradients_stay_ = doubtful_.has_value();
+  doubt_ = Doubt::None;
+  audited_ = audit_ != nullptr && number % config_.run.audit == 0;
+  input_.audits = audited_;
+  if (audited_) audit_->begin(number);
   pipeline_.begin_step(gradients_stay_);
 }
 
 StepRecord Step::run() {
   if (!pipeline_.run(input_)) return {};
+  if (doubt_ == Doubt::Computed || doubt_ == Doubt::Kept) return record_;
   const PipelineConfig& pipeline = config_.pipeline;
   progress_.step = record_.step;
   progress_.consumed_samples +=
@@ -80,10 +87,18 @@ void Step::update() {
   verdict.grad_norm = norm_.compute();
   verdict.vote = ask_ ? ask_() : StepVote{};
   verdict.vote.refuse = !std::isfinite(verdict.grad_norm);
+  const Doubt here = audited_ ? audit_->look() : Doubt::None;
+  verdict.vote.computed = here == Doubt::Computed;
+  verdict.vote.kept = here == Doubt::Kept;
   verdict.loss =
       gather_loss(pipeline_, config_.pipeline.micro_batches, device_, network_, &verdict.vote);
   learn(record_, verdict);
+  if (vote_.computed || vote_.kept) {
+    doubt_ = vote_.kept ? Doubt::Kept : Doubt::Computed;
+    return;
+  }
   if (!record_.left_out) change_weights(record_, false);
+  if (audited_ && doubt_ == Doubt::None) audit_->passed();
   if (!record_.left_out && average_) average_->update(record_.step);
   if (!record_.left_out) pipeline_.spread_weights();
   settled_.push_back(record_);
@@ -118,7 +133,13 @@ void Step::learn(StepRecord& record, const Verdict& verdict) {
 
 // `again`: only what the factor of clipping changes.
 void Step::change_weights(const StepRecord& record, bool again) {
-  optimizer_->step(record.learning_rate, clip_scale(record.grad_norm, config_.optimizer.clip_norm));
+  const double scale = clip_scale(record.grad_norm, config_.optimizer.clip_norm);
+  const auto update = [&] { optimizer_->step(record.learning_rate, scale); };
+  if (audited_) {
+    doubt_ = audit_->audit_update(*optimizer_, record.learning_rate, scale, update);
+  } else {
+    update();
+  }
   if (!again) pipeline_.end_step();
 }
 

@@ -25,6 +25,7 @@
 #include "runtime/optimizer/undo.h"
 #include "runtime/pipeline/pipeline.h"
 #include "runtime/telemetry/records.h"
+#include "runtime/training/audit/step_audit.h"
 #include "runtime/training/checkpoints/progress.h"
 #include "runtime/training/gradient_norm.h"
 #include "runtime/training/late/late_verdict.h"
@@ -61,6 +62,13 @@ class Step {
   // the next run() has learnt the rest: see take_settled(). That run() does nothing where the step
   // before was left out and run.on_nonfinite is "stop"; then its record's step is 0.
   StepRecord run();
+  // Of that step, where it is audited (run.audit), the same on every rank. Computed: nothing was
+  // changed, and another begin() with the same arguments and run() take the step again. Kept: what
+  // this step began or ended with is not to be trusted. The record of either is of no use.
+  [[nodiscard]] Doubt doubt() const { return doubt_; }
+  // Where it has been audited; null where run.audit is 0.
+  [[nodiscard]] const StepAudit* audit() const { return audit_.get(); }
+
   // Collective: makes the last step's update final. Before weights are read or written, and at the
   // end. Nothing to do where there is a barrier.
   void settle();
@@ -94,6 +102,9 @@ class Step {
   GradientNorm norm_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<WeightAverage> average_;  // null: none
+  std::unique_ptr<StepAudit> audit_;        // null: none
+  bool audited_ = false;                    // this step
+  Doubt doubt_ = Doubt::None;
   // Without the barrier:
   std::unique_ptr<LateVerdict> late_;  // null: there is one
   Undo undo_;

@@ -253,6 +253,20 @@ TEST_F(GpuFill, AnyTypeButBytes) {
   EXPECT_THROW(gpu().pointwise().fill(bytes, 0.0F), Error);
 }
 
+TEST_F(GpuFill, ChecksumHasTheBitsOfTheCpus) {
+  for (const DType type : {DType::F32, DType::BF16, DType::F64, DType::I32}) {
+    for (const int64_t size : kSizes) {
+      const Twin x = random({size}, type, 3);
+      Twin sum = poisoned({2}, DType::I32);
+      gpu().pointwise().checksum(sum.gpu, x.gpu);
+      Tensor on_host = cpu().empty(x.gpu.shape(), type, Purpose::Activations);
+      gpu().copy_to_host(on_host.raw(), x.gpu, x.gpu.size_bytes());
+      cpu().pointwise().checksum(sum.cpu, on_host);
+      expect_close(sum, std::string("checksum ") + name_of(type));
+    }
+  }
+}
+
 TEST_F(GpuFill, CopyOfIntegersAndDoubles) {
   for (const DType type : {DType::F64, DType::I32}) {
     const Twin x = random({1000}, type, 1, -100.0, 100.0);

@@ -9,11 +9,11 @@
 namespace penstock {
 namespace {
 
-constexpr std::array<const char*, 17> kDeedNames = {
+constexpr std::array<const char*, 18> kDeedNames = {
     "Forward",        "Recompute",      "BackwardInput", "BackwardWeight", "Backward",
     "SendActivation", "RecvActivation", "SendGradient",  "RecvGradient",   "ReduceGradients",
-    "OptimizerStep",  "Wait",           "Data",          "Evaluation",     "Checkpoint",
-    "Diagnosis",      "Input"};
+    "Audit",          "OptimizerStep",  "Wait",          "Data",           "Evaluation",
+    "Checkpoint",     "Diagnosis",      "Input"};
 
 template <size_t kSize>
 void copy_text(std::array<char, kSize>& to, const std::string& from) {

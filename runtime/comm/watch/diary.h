@@ -30,6 +30,7 @@ enum class Deed : int32_t {
   SendGradient,
   RecvGradient,
   ReduceGradients,
+  Audit,
   OptimizerStep,
   Wait,        // for other ranks or the GPU; DiaryLine::name says for what
   Data,        // waiting for the samples of a step

@@ -55,6 +55,8 @@ struct PipelineCosts {
   std::vector<std::vector<ReduceBucket>> reduce = {};
   // By rank: time of the OptimizerStep once all gradients are there; empty: 0
   std::vector<double> update = {};
+  // By rank: time of the Audit, in a step that has one; empty: 0
+  std::vector<double> audit = {};
   // All ranks' gradients; false: a rank updates when its own are (optimizer.barrier).
   bool barrier = true;
   // By rank: when it begins the step, since it may then have ended the one before earlier than

@@ -114,6 +114,9 @@ class Simulation {
       case Op::RecvGradient:
         receive(state, instruction);
         break;
+      case Op::Audit:
+        state.clock += costs_.audit.empty() ? 0 : costs_.audit[rank];
+        break;
       case Op::ReduceGradients:
       case Op::OptimizerStep:
         break;

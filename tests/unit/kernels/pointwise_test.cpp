@@ -265,6 +265,48 @@ TEST(Pointwise, FillTakesEveryTypeButU8) {
   EXPECT_THROW(ops->fill(bytes, 0.0F), Error);
 }
 
+uint64_t checksum_of(TestCpu& cpu, const Tensor& x) {
+  Tensor sum = cpu.empty({2}, DType::I32);
+  cpu_pointwise_ops(cpu.context)->checksum(sum, x);
+  uint64_t bits = 0;
+  std::memcpy(&bits, sum.raw(), sizeof(bits));
+  return bits;
+}
+
+TEST(Pointwise, AChecksumIsTheSumOfWordsTimesOddNumbers) {
+  TestCpu cpu(3);
+  for (const DType type : {DType::F32, DType::BF16, DType::F64, DType::I32, DType::U8}) {
+    for (const int64_t size : {0, 1, 65, 1000, 100003}) {
+      Tensor x = cpu.empty({size}, type);
+      auto* bytes = static_cast<uint8_t*>(x.raw());
+      for (size_t i = 0; i < x.size_bytes(); ++i) bytes[i] = static_cast<uint8_t>(i * 37 + i / 256);
+      uint64_t expected = 0;
+      for (int64_t i = 0; i < size; ++i) {
+        uint64_t word = 0;
+        const size_t width = size_of(type);
+        std::memcpy(&word, bytes + static_cast<size_t>(i) * width, width);
+        expected += (2 * static_cast<uint64_t>(i) + 1) * word;
+      }
+      EXPECT_EQ(checksum_of(cpu, x), expected) << name_of(type) << " " << size;
+    }
+  }
+}
+
+TEST(Pointwise, AnyOneBitChangesTheChecksum) {
+  TestCpu cpu(2);
+  Tensor x = cpu.random({5000}, DType::F32, 7);
+  const uint64_t before = checksum_of(cpu, x);
+  auto* words = static_cast<uint32_t*>(x.raw());
+  for (int i = 0; i < 5000; i += 499) {
+    for (int bit = 0; bit < 32; ++bit) {
+      words[i] ^= 1U << bit;
+      EXPECT_NE(checksum_of(cpu, x), before) << i << " " << bit;
+      words[i] ^= 1U << bit;
+    }
+  }
+  EXPECT_EQ(checksum_of(cpu, x), before);
+}
+
 TEST(Pointwise, MisfitsAreRefused) {
   TestCpu cpu(1);
   const auto ops = cpu_pointwise_ops(cpu.context);

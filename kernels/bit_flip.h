@@ -1,0 +1,74 @@
+// kernels/bit_flip.h -- changes single bits of what is computed or kept, as a defective processor
+// or its memory does: the faults that audits are tested with. Without PENSTOCK_BIT_FLIPS nothing of
+// it happens, and an op pays one look at a flag.
+//
+// PENSTOCK_BIT_FLIPS is a list of "RANK STEP INSTRUCTION RESULT ELEMENT BIT", separated by commas:
+// in that step on that rank, when the instruction of that name ("F0.3", "B1.2", "OPT": text() of
+// runtime/schedule/schedule.h) has its RESULT-th result, the bit changes. RESULT counts what ops
+// return and gradients that they give from 0, modulo how many there were the last time the
+// instruction ran; "weight" and "state" choose a weight or a number of the optimizer instead, right
+// before the instruction. ELEMENT and BIT are taken modulo what there is. Each happens once and
+// says so on the standard error.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/device.h"
+
+namespace penstock {
+
+class BitFlips {
+ public:
+  // The one of this process. One thread calls it.
+  static BitFlips& instance();
+
+  // Reads what the environment asks of this rank. Throws Error(Input) where it cannot be read.
+  void arm(int rank);
+  [[nodiscard]] bool armed() const { return armed_; }
+
+  void begin(int64_t step, const std::string& instruction);
+  void end();
+  // What an op of the instruction has just made.
+  void result(Device& device, const Tensor& made);
+  // True where the instruction that has just begun is to find a changed weight, or a changed state.
+  struct Kept {
+    bool weight = false;
+    uint64_t element = 0;
+    int bit = 0;
+  };
+  [[nodiscard]] std::vector<Kept> take_kept();
+  // Changes it, and says what it was.
+  void flip(Device& device, const Tensor& tensor, uint64_t element, int bit,
+            const std::string& what) const;
+
+ private:
+  struct Order {
+    int64_t step = 0;
+    std::string instruction, result;
+    uint64_t element = 0;
+    int bit = 0;
+    bool done = false;
+  };
+  struct Count {
+    std::string instruction;
+    uint64_t results = 0;
+  };
+  [[nodiscard]] uint64_t last_count() const;
+
+  bool armed_ = false;
+  int rank_ = 0;
+  std::vector<Order> orders_;
+  std::vector<Count> counts_;  // of each instruction, the last time
+  int64_t step_ = 0;
+  std::string instruction_;  // empty: between two
+  uint64_t results_ = 0;     // of it so far
+};
+
+// For ops, which come often.
+inline void after_op(Device& device, const Tensor& made) {
+  if (BitFlips::instance().armed() && made) BitFlips::instance().result(device, made);
+}
+
+}  // namespace penstock

@@ -1,0 +1,32 @@
+// kernels/checksums.h -- Checksums: numbers that stand for the bits of tensors as they are now,
+// taken in the order of a device's ops and read later.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/device.h"
+
+namespace penstock {
+
+class Checksums {
+ public:
+  // `device` must outlive it.
+  explicit Checksums(Device& device) : device_(device) {}
+
+  void clear() { count_ = 0; }  // keeps its memory
+  // PointwiseOps::checksum() of the elements as they are in the order of ops; 0 of an empty tensor.
+  void add(const Tensor& x);
+  [[nodiscard]] size_t count() const { return count_; }
+  // All, in the order in which they were added. Waits for the device.
+  [[nodiscard]] std::vector<uint64_t> read() const;
+
+ private:
+  static constexpr size_t kInChunk = 128;
+
+  Device& device_;
+  std::vector<Tensor> chunks_;  // I32 [2 kInChunk] each
+  size_t count_ = 0;
+};
+
+}  // namespace penstock

@@ -1,0 +1,131 @@
+// Audits of whole runs: what is executed twice changes nothing, bits that a test has changed are
+// found and named, and a run goes on as if they had not been.
+#include <cstdlib>
+#include <filesystem>
+
+#include "tests/distributed/program.h"
+
+namespace penstock {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// Changes bits in the runs that start while it lives.
+class Flips {
+ public:
+  explicit Flips(const std::string& list) { setenv("PENSTOCK_BIT_FLIPS", list.c_str(), 1); }
+  ~Flips() { unsetenv("PENSTOCK_BIT_FLIPS"); }
+  Flips(const Flips&) = delete;
+  Flips& operator=(const Flips&) = delete;
+};
+
+class AuditedRun : public Program {
+ protected:
+  struct Done {
+    JobResult job;
+    Trajectory trajectory;
+  };
+  Done run(int ranks, const std::string& name, const std::string& options,
+           const std::string& text = kSmall) {
+    const std::string out = scratch_ / name;
+    Done done{run_penstock(ranks, "train " + file(text) + " --overwrite --out " + out + " " + options),
+              {}};
+    if (done.job.exit_code == 0) done.trajectory = read_trajectory(out);
+    return done;
+  }
+  void expect_same(const Done& a, const Done& b) {
+    ASSERT_EQ(a.job.exit_code, 0) << a.job.output;
+    ASSERT_EQ(b.job.exit_code, 0) << b.job.output;
+    EXPECT_EQ(a.trajectory.losses, b.trajectory.losses);
+    EXPECT_EQ(a.trajectory.gradient_norms, b.trajectory.gradient_norms);
+    EXPECT_EQ(a.trajectory.tensors, b.trajectory.tensors);
+  }
+};
+
+// One micro-batch on one rank: every instruction is audited in every step.
+const std::string kAll = "--micro-batches 1 --run.audit 1 ";
+
+TEST_F(AuditedRun, ChangesNoBit) {
+  struct Case {
+    int ranks;
+    std::string options;
+  };
+  const std::vector<Case> cases = {
+      {1, "--stages 1 --recompute none"},
+      {2, "--stages 2 --recompute stage --schedule gpipe"},
+      {2, "--stages 2 --recompute layer --model.dropout 0.1"},
+      {2, "--stages 2 --schedule zb-h1 --micro-batches 4"},
+      {2, "--stages 1 --replicas 2 --pipeline.reduction exact --optimizer.kind adamw"},
+      {4, "--stages 2 --replicas 2 --micro-batches 3 --optimizer.sharded false"},
+      {2, "--stages 4 --schedule interleaved-1f1b --pipeline.chunks 2 --model.layers 4"}};
+  for (const Case& one : cases) {
+    const Done plain = run(one.ranks, "plain", one.options);
+    const Done audited = run(one.ranks, "audited", one.options + " --run.audit 1");
+    expect_same(plain, audited);
+    EXPECT_THAT(audited.job.output, Not(HasSubstr("differs"))) << one.options;
+  }
+}
+
+TEST_F(AuditedRun, StopsAtABitOfAForwardAndNamesIt) {
+  const Flips flips("0 3 F0.0 5 17 12");
+  const Done done = run(1, "run", kAll);
+  EXPECT_EQ(done.job.exit_code, 3) << done.job.output;
+  EXPECT_THAT(done.job.output, HasSubstr("bit flip: rank 0, step 3, F0.0, result 5"));
+  EXPECT_THAT(done.job.output, HasSubstr("step 3: rank 0 (host "));
+  EXPECT_THAT(done.job.output, HasSubstr("F0.0, executed twice, differs in what it made"));
+  EXPECT_THAT(done.job.output, HasSubstr("the state of step 2 is sound, and saved"));
+  EXPECT_TRUE(std::filesystem::exists(scratch_ / "run/checkpoints/step-00000002"));
+}
+
+TEST_F(AuditedRun, TakesTheStepAgainWithTheBitsOfAnUndisturbedRun) {
+  const std::string options = kAll + "--stages 2 --run.on_corruption retry";
+  const Done undisturbed = run(2, "undisturbed", options);
+  const Flips flips("1 3 F1.0 4 3 20,0 4 B0.0 7 100 22,1 5 R1.0 2 9 18,1 6 B1.0 3 5 21");
+  const Done disturbed = run(2, "disturbed", options);
+  expect_same(undisturbed, disturbed);
+  EXPECT_THAT(disturbed.job.output, HasSubstr("step 3: rank 1 (host "));
+  EXPECT_THAT(disturbed.job.output, HasSubstr("step 4: rank 0 (host "));
+  EXPECT_THAT(disturbed.job.output, HasSubstr("the first execution of F1.0 was wrong"));
+}
+
+TEST_F(AuditedRun, NamesAWeightAndAStateThatChangedInMemory) {
+  for (const std::string kept : {"weight", "state"}) {
+    const Flips flips("0 3 B0.0 " + kept + " 40 13");
+    const Done done = run(1, "run", kAll + "--optimizer.kind adam");
+    EXPECT_EQ(done.job.exit_code, 3) << done.job.output;
+    EXPECT_THAT(done.job.output, HasSubstr("has changed in memory while nothing wrote to it"));
+    EXPECT_THAT(done.job.output, HasSubstr("nothing was saved: checkpoints up to step 2"));
+    EXPECT_FALSE(std::filesystem::exists(scratch_ / "run/checkpoints/step-00000003"));
+  }
+}
+
+// Between two audits nobody looks; the next one asks the other replicas.
+TEST_F(AuditedRun, NamesTheReplicaWhoseWeightsAreNotTheOthers) {
+  const Flips flips("1 3 F0.0 weight 7 13");
+  const Done done = run(3, "run", "--replicas 3 --run.audit 4 --optimizer.sharded false");
+  EXPECT_EQ(done.job.exit_code, 3) << done.job.output;
+  EXPECT_THAT(done.job.output, HasSubstr("step 4: rank 1 (host "));
+  EXPECT_THAT(done.job.output, HasSubstr("has other bits than in most other replicas"));
+  EXPECT_THAT(done.job.output, Not(HasSubstr("; rank ")));
+}
+
+TEST_F(AuditedRun, ExcludesAHost) {
+  const Flips flips("0 3 F0.0 5 17 12");
+  const Done done = run(1, "run", kAll + "--run.on_corruption exclude");
+  EXPECT_EQ(done.job.exit_code, 75) << done.job.output;
+  EXPECT_NE(read_file(scratch_ / "run/excluded_hosts").find('\n'), std::string::npos);
+}
+
+TEST_F(AuditedRun, IsRefusedWithoutABarrier) {
+  expect_refusal(1, train("--run.audit 2 --optimizer.barrier false"), 2,
+                 {"run.audit", "optimizer.barrier"});
+}
+
+TEST_F(AuditedRun, RefusesFlipsThatItCannotRead) {
+  const Flips flips("0 3 F0.0 five 17 12");
+  expect_refusal(1, train("--run.audit 2"), 2, {"PENSTOCK_BIT_FLIPS", "'five'", "is not a number"});
+}
+
+}  // namespace
+}  // namespace penstock
