@@ -28,7 +28,8 @@ class BitFlips {
   void arm(int rank);
   [[nodiscard]] bool armed() const { return armed_; }
 
-  void begin(int64_t step, const std::string& instruction);
+  // `audited`: it is executed again, which is told of a change.
+  void begin(int64_t step, const std::string& instruction, bool audited);
   void end();
   // What an op of the instruction has just made.
   void result(Device& device, const Tensor& made);
@@ -63,7 +64,8 @@ class BitFlips {
   std::vector<Count> counts_;  // of each instruction, the last time
   int64_t step_ = 0;
   std::string instruction_;  // empty: between two
-  uint64_t results_ = 0;     // of it so far
+  bool audited_ = false;
+  uint64_t results_ = 0;  // of it so far
 };
 
 // For ops, which come often.

@@ -149,7 +149,7 @@ bool Executor::run_program(const StepInput& input) {
       const bool computes =
           (is_compute(op) || op == Op::OptimizerStep) && input.pass.probe == nullptr && !audited;
       begin_profiler_range(tasks_[i].name.c_str());
-      if (BitFlips::instance().armed()) disturb(tasks_[i], input.pass.step);
+      if (BitFlips::instance().armed()) disturb(tasks_[i], input);
       if (computes) parts_.device->begin_section(parts_.first_section + static_cast<int64_t>(i));
       execute(tasks_[i], input);
       if (computes) parts_.device->end_section();
@@ -290,9 +290,9 @@ void Executor::backward_weight(const Task& task, const MicroBatch& batch) {
 }
 
 // What a test of audits has asked for.
-void Executor::disturb(const Task& task, int64_t step) {
+void Executor::disturb(const Task& task, const StepInput& input) {
   BitFlips& flips = BitFlips::instance();
-  flips.begin(step, task.name);
+  flips.begin(input.pass.step, task.name, audit_.covers(task.instruction));
   for (const BitFlips::Kept& kept : flips.take_kept()) {
     for (Stage* stage : parts_.stages) {
       if (stage == nullptr) continue;

@@ -118,7 +118,7 @@ class Executor {
   void forward(const Task& task, const MicroBatch& batch);
   void backward(const Task& task, const MicroBatch& batch, Halves halves);
   void backward_weight(const Task& task, const MicroBatch& batch);
-  void disturb(const Task& task, int64_t step);
+  void disturb(const Task& task, const StepInput& input);
   [[nodiscard]] MicroBatch micro_batch_of(const Task& task, const StepInput& input) const;
   [[nodiscard]] Tensors take_inputs(const Task& task) const;
 

@@ -34,7 +34,7 @@ struct Prediction {
   double samples_per_s = 0;
   double bubble = 0;  // bubble_share() of the timeline
   double exposed_communication_s = 0;
-  double audited_step_s = 0;  // of a step that is audited; 0 where the schedule has no Audit
+  double audited_step_s = 0;       // of a step that is audited; 0 where the schedule has no Audit
   std::vector<RankMemory> memory;  // peaks, by rank of one pipeline
   // Of one pipeline; of replicas that nodes cut up differently, the slowest.
   Timeline timeline;

@@ -29,8 +29,9 @@ class AuditedRun : public Program {
   Done run(int ranks, const std::string& name, const std::string& options,
            const std::string& text = kSmall) {
     const std::string out = scratch_ / name;
-    Done done{run_penstock(ranks, "train " + file(text) + " --overwrite --out " + out + " " + options),
-              {}};
+    Done done{
+        run_penstock(ranks, "train " + file(text) + " --overwrite --out " + out + " " + options),
+        {}};
     if (done.job.exit_code == 0) done.trajectory = read_trajectory(out);
     return done;
   }

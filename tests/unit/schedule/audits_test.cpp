@@ -28,8 +28,7 @@ TEST(PlaceAudits, TakesTheLongestWaitThatHasACompleteMicroBatchBeforeIt) {
 }
 
 TEST(PlaceAudits, WithoutAWaitItComesBeforeTheUpdate) {
-  EXPECT_EQ(order(place_audits(lower(gpipe(1, 2), kUpdated)), 0),
-            "F0.0 F0.1 B0.0 B0.1 AUD OPT");
+  EXPECT_EQ(order(place_audits(lower(gpipe(1, 2), kUpdated)), 0), "F0.0 F0.1 B0.0 B0.1 AUD OPT");
 }
 
 TEST(PlaceAudits, LeavesAScheduleThatCanBeProved) {
