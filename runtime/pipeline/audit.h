@@ -5,7 +5,9 @@
 // processor or its memory has failed, silently. Which micro-batch of which stage it is, is drawn
 // from (seed, step, position), the same on all replicas; all its instructions are audited: what its
 // forward, its recompute and both halves of its backward made. What was kept for it, the inputs and
-// the gradients of the outputs, is compared, too, before and after.
+// the gradients of the outputs, is compared, too, before and after. A processor that is wrong in
+// the same way each time is found by another one: with replicas the rank that holds the same stage
+// in the next one does the same again, from the same bytes.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/data/dataset.h"
+#include "runtime/pipeline/audited_work.h"
 #include "runtime/schedule/audits.h"
 #include "runtime/schedule/schedule.h"
 #include "runtime/stage/stage.h"
@@ -26,13 +28,15 @@ struct AuditFinding {
   std::string instruction;         // "B1.2"
   std::string what;                // "the gradient of 'blocks.3.linear.weight'"
   uint64_t first = 0, second = 0;  // checksums
+  int replica = -1;                // whose it was, where that one and this do not agree
 };
 
 class Audit {
  public:
-  // `program`: this rank's, whose position in its pipeline is `position`. Audits nothing where
-  // there is no Audit in it.
-  Audit(const std::vector<Instruction>& program, int position, Device& device);
+  // `program`: this rank's, whose position in its pipeline is `position`, of so many micro-batches.
+  // Audits nothing where there is no Audit in it. `replicas`: who does it again, too; null: nobody.
+  Audit(const std::vector<Instruction>& program, int position, int micro_batches, Device& device,
+        Collective* replicas = nullptr);
 
   // Before a step that is audited; others call end() alone.
   void begin(uint64_t seed, int64_t step);
@@ -45,12 +49,11 @@ class Audit {
   }
 
   // Around the instructions of that micro-batch; tensors are kept by reference.
-  void before_forward(const Tensors& inputs, const Batch& batch);
-  void after_forward(const Stage& stage, const Tensors& outputs);
+  void before_forward(Stage& stage, const Tensors& inputs, const Batch& batch);
   void before_input_half(const Tensors& output_gradients);
   void before_weight_half(Stage& stage) { stage.record_gradients(first_); }
   void after_input_half(const Tensors& input_gradients);
-  // Where the program says so. `pass` is the step's.
+  // Where the program says so; collective over the replicas. `pass` is the step's.
   void repeat(Stage& stage, const Pass& pass);
   // The stage of the micro-batch that is under audit.
   [[nodiscard]] int stage() const { return cell_->stage; }
@@ -63,14 +66,19 @@ class Audit {
   [[nodiscard]] std::vector<uint64_t> second_sums() const;
 
  private:
+  void do_again(Stage& stage, const Pass& pass, const AuditedWork& work, CellSums& sums);
+  [[nodiscard]] std::optional<AuditFinding> difference(const std::vector<uint64_t>& first,
+                                                       const CellSums& second) const;
+
   std::vector<AuditedCell> cells_;
   bool halves_apart_ = false;  // of backwards
-  bool recomputes_ = false;
-  int position_;
+  int position_, micro_batches_;
+  Device& device_;
+  Collective* replicas_;
   std::optional<AuditedCell> cell_;
-  Batch batch_;
-  Tensors inputs_, output_gradients_;
-  CellSums first_, second_;
+  AuditedWork work_;
+  CellSums first_, second_, neighbours_;    // the last: what the replica before was done again here
+  std::vector<uint64_t> neighbours_first_;  // and what that one had; empty: there is none
 };
 
 }  // namespace penstock

@@ -40,7 +40,8 @@ Executor::Executor(const Schedule& schedule, int rank, Parts parts)
       parts_(std::move(parts)),
       held_stages_(static_cast<size_t>(schedule.stages)),
       fields_(schedule.program[static_cast<size_t>(rank)], readers(parts_), *parts_.device),
-      audit_(schedule.program[static_cast<size_t>(rank)], rank, *parts_.device),
+      audit_(schedule.program[static_cast<size_t>(rank)], rank, schedule.micro_batches,
+             *parts_.device, parts_.auditors),
       clock_(parts_.device->make_clock(schedule.program[static_cast<size_t>(rank)].size() + 2)),
       diary_(parts_.diary, schedule.program[static_cast<size_t>(rank)], parts_.world_ranks, *clock_,
              !parts_.device->host_addressable()) {
@@ -264,9 +265,8 @@ Tensors Executor::take_inputs(const Task& task) const {
 void Executor::forward(const Task& task, const MicroBatch& batch) {
   Tensors inputs = take_inputs(task);
   const bool audited = audit_.covers(task.instruction);
-  if (audited) audit_.before_forward(inputs, fields_.batch(batch.index));
+  if (audited) audit_.before_forward(*task.held->stage, inputs, fields_.batch(batch.index));
   Tensors outputs = task.held->stage->forward(batch, std::move(inputs), task.keep_tape);
-  if (audited) audit_.after_forward(*task.held->stage, outputs);
   for (Channel* channel : task.held->outputs) channel->put(batch.index, outputs);
 }
 
@@ -300,7 +300,7 @@ void Executor::disturb(const Task& task, const StepInput& input) {
       for (StateEntry* entry : stage->weights().state()) {
         if (kept.weight) all.push_back(entry->value);
         for (const StateSlot& slot : entry->states) {
-          if (!kept.weight) all.push_back(slot.tensor);
+          if (!kept.weight && slot.tensor.elements() > 0) all.push_back(slot.tensor);
         }
       }
       if (all.empty()) continue;

@@ -54,8 +54,9 @@ class Executor {
     std::vector<std::string> inputs;  // batch fields that enter stage 0
     bool chooses_words = false;       // then every stage may read fields: where it is in its rows
     Links* links = nullptr;
-    ReduceGroup* reduce = nullptr;  // null: no replicas
-    TiedGradients* tied = nullptr;  // null: no parameter has several holders
+    ReduceGroup* reduce = nullptr;   // null: no replicas
+    Collective* auditors = nullptr;  // the replicas, where each can do again what the others did
+    TiedGradients* tied = nullptr;   // null: no parameter has several holders
     Device* device = nullptr;
     Diary* diary = nullptr;             // where this rank writes what it does; null: nowhere
     std::vector<int> world_ranks = {};  // of the stages of this replica, for the diary

@@ -29,6 +29,19 @@ void check_agreement(uint64_t mine, Collective& world) {
   }
 }
 
+// The replicas, where all compute on the same kind of device with as many threads, which leaves the
+// same bits; else null. Collective over them. A GPU's description begins with its number.
+Collective* auditors_among(Collective& replicas, const Device& device) {
+  if (replicas.size() == 1) return nullptr;
+  const std::string& all = device.description();
+  const std::string kind =
+      device.host_addressable() ? all : all.substr(std::min(all.find('('), all.size()));
+  const auto mine = static_cast<int64_t>(hash_name(kind));
+  const std::vector<int64_t> kinds = replicas.gather_to_all(mine);
+  return std::ranges::all_of(kinds, [mine](int64_t each) { return each == mine; }) ? &replicas
+                                                                                   : nullptr;
+}
+
 // The most messages that can be on their way along an edge in either direction, however slow the
 // other end: a gradient that came back proves that its activation, and every earlier one, arrived,
 // and an activation sent proves the same of the gradients before it.
@@ -73,6 +86,7 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
   links_ = std::make_unique<Links>(network, programs.training, window,
                                    config.pipeline.wire == "bf16", device);
   if (replicas_ > 1) reduce_ = network.reduce_group(device);
+  if (config.run.audit > 0) auditors_ = auditors_among(network.replicas(), device);
   if (shares_updates) late_weights_ = std::make_unique<LateWeights>(stages_, *reduce_);
   if (replicas_ > 1 && config.model.norm_replicas) {
     exchange_ = std::make_unique<ReplicaExchange>(network.replicas());
@@ -103,6 +117,7 @@ std::unique_ptr<Executor> Pipeline::make_executor(const Schedule& schedule, Traf
   parts.chooses_words = chooses_words;
   parts.links = links_.get();
   parts.reduce = reduce_.get();
+  parts.auditors = auditors_;
   parts.tied = tied_.get();
   parts.device = &device_;
   parts.diary = diary_;

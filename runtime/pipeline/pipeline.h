@@ -98,6 +98,7 @@ class Pipeline {
   FieldsRead reads_;
   std::unique_ptr<Links> links_;
   std::unique_ptr<ReduceGroup> reduce_;
+  Collective* auditors_ = nullptr;             // see auditors_among()
   std::unique_ptr<LateWeights> late_weights_;  // null: updates are not shared
   std::unique_ptr<ReplicaExchange> exchange_;  // null: norms are of one replica
   std::unique_ptr<TiedGradients> tied_;        // null: nothing that is trained is tied

@@ -109,14 +109,15 @@ PipelineCosts pipeline_costs(const Arrangement& candidate, const Schedule& sched
   return costs;
 }
 
-// What one micro-batch does in a stage, again; of several stages of a rank, in the longest.
+// What one micro-batch does in a stage, again, and once more for another replica; of several stages
+// of a rank, in the longest.
 std::vector<double> audit_times(const Schedule& schedule, const PipelineCosts& costs) {
   std::vector<double> seconds(schedule.ranks, 0.0);
   for (int s = 0; s < schedule.stages; ++s) {
     const StageTimes& times = costs.stage[s];
     const double backward = std::max(times.backward, times.backward_input + times.backward_weight);
     double& rank = seconds[schedule.rank_of_stage[s]];
-    rank = std::max(rank, times.forward + backward);
+    rank = std::max(rank, (costs.replicas > 1 ? 2 : 1) * (times.forward + backward));
   }
   return seconds;
 }
@@ -156,8 +157,9 @@ std::vector<RankMemory> memory_of(const Arrangement& candidate, const Schedule& 
   const Stages stages = stages_of(candidate, costs);
   std::vector<StageMemory> of_stage;
   std::vector<RankMemory> memory(schedule.ranks);
-  // An audit keeps the gradients as they were before the micro-batch.
-  const int64_t copies = candidate.gradient_copies() + (runs(schedule, Op::Audit) ? 1 : 0);
+  // An audit keeps the gradients as they were before the micro-batch, and those of another replica.
+  const int audits = !runs(schedule, Op::Audit) ? 0 : candidate.replicas > 1 ? 2 : 1;
+  const int64_t copies = candidate.gradient_copies() + audits;
   for (int s = 0; s < schedule.stages; ++s) {
     of_stage.push_back(stage_memory(stages[s], candidate.recompute));
     RankMemory& rank = memory[schedule.rank_of_stage[s]];

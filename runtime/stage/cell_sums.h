@@ -23,8 +23,10 @@ struct CellSums {
     names.clear();
   }
 
-  Checksums inputs;            // of the tuple that entered the stage
-  Checksums outputs;           // of the one that left it, and the loss behind it, in the last stage
+  Checksums inputs;  // of the tuple that entered the stage
+  // Of the one that left it, of the loss in the last stage, and of the step sums (StepSums), this
+  // micro-batch's added.
+  Checksums outputs;
   Checksums output_gradients;  // of what came back
   Checksums input_gradients;   // of what went back further
   Checksums gradients;  // of the parameters, this micro-batch's added, last layer first; of these

@@ -152,7 +152,7 @@ Tensors Stage::run(Segment& segment, const MicroBatch& batch, bool record, bool 
   Tensor loss;
   now.loss = &loss;
   StageLosses& losses = losses_[static_cast<size_t>(batch.index)];
-  if (!recomputing) now.auxiliary_losses = &losses.auxiliary;
+  if (!recomputing && !repeats_) now.auxiliary_losses = &losses.auxiliary;
   for (size_t i = segment.plan->first; i < segment.plan->last; ++i) {
     if (record) tape.begin_part(i);
     if (plan_.pop[i] >= 0) x.push_back(std::move(skips[static_cast<size_t>(plan_.pop[i])]));
@@ -169,8 +169,7 @@ Tensors Stage::run(Segment& segment, const MicroBatch& batch, bool record, bool 
   }
   tape.set_recording(false);
   record ? segment.inputs.clear() : release_tape(segment);
-  if (loss && repeats_) repeated_loss_ = loss;
-  if (loss && !recomputing) losses.loss = std::move(loss);
+  if (loss && !recomputing) (repeats_ ? repeated_loss_ : losses.loss) = std::move(loss);
   for (int skip : segment.plan->leaving) {
     x.push_back(std::move(skips[static_cast<size_t>(skip)]));
   }
@@ -204,8 +203,7 @@ Variables Stage::enter(Segment& segment, Tape& tape, Variables& skips) const {
   return x;
 }
 
-// `again`: what the first time has counted is not counted twice.
-Tensors Stage::run_forward(const MicroBatch& batch, Tensors inputs, bool keep_tape, bool again) {
+Tensors Stage::run_forward(const MicroBatch& batch, Tensors inputs, bool keep_tape) {
   Stash& stash = take_stash(batch.index);
   Tensors skips(static_cast<size_t>(plan_.skips));
   Tensors x = std::move(inputs);
@@ -215,7 +213,7 @@ Tensors Stage::run_forward(const MicroBatch& batch, Tensors inputs, bool keep_ta
     take_along(x, segment.plan->entering, skips);
     segment.inputs = std::move(x);
     const bool differentiated = batch.pass.training && trains(segment);
-    x = run(segment, batch, differentiated && keep_tape, again);
+    x = run(segment, batch, differentiated && keep_tape, false);
     lay_aside(x, segment.plan->leaving, skips);
     if (!differentiated) segment.inputs.clear();
   }
@@ -225,7 +223,11 @@ Tensors Stage::run_forward(const MicroBatch& batch, Tensors inputs, bool keep_ta
 
 Tensors Stage::forward(const MicroBatch& batch, Tensors inputs, bool keep_tape) {
   losses_[static_cast<size_t>(batch.index)].auxiliary.clear();
-  Tensors x = run_forward(batch, std::move(inputs), keep_tape, false);
+  Tensors x = run_forward(batch, std::move(inputs), keep_tape);
+  if (recorded_forward_ != nullptr) {
+    record_made(x, losses_[static_cast<size_t>(batch.index)].loss, *recorded_forward_);
+    recorded_forward_ = nullptr;
+  }
   if (batch.pass.training) {
     weights_.gradients().forward_done();
   } else {
@@ -327,21 +329,37 @@ void Stage::record_gradients(CellSums& sums) {
   recorded_ = &sums;
 }
 
+void Stage::record_forward(CellSums& sums) {
+  weights_.gradients().keep_sums();
+  recorded_forward_ = &sums;
+}
+
+void Stage::record_made(const Tensors& outputs, const Tensor& loss, CellSums& sums) {
+  for (const Tensor& output : outputs) sums.outputs.add(output);
+  if (loss) sums.outputs.add(loss);
+  for (const StepSums& each : weights_.set().declared().step_sums) sums.outputs.add(each.value);
+}
+
 void Stage::repeat(const MicroBatch& batch, const Tensors& inputs, const Tensors& gradients,
                    CellSums& sums) {
   repeats_ = true;
   recorded_ = &sums;
+  boost::container::small_vector<double, 16> rows;
+  for (const StepSums& each : weights_.set().declared().step_sums) rows.push_back(each.rows);
   weights_.gradients().swap_copy();
+  weights_.gradients().swap_sums();
   // One segment that is run again at once anyway may as well leave its tape.
-  Tensors outputs = run_forward(batch, inputs, plan_.segments.size() == 1, true);
-  for (const Tensor& output : outputs) sums.outputs.add(output);
-  if (repeated_loss_) sums.outputs.add(repeated_loss_);
+  Tensors outputs = run_forward(batch, inputs, plan_.segments.size() == 1);
+  record_made(outputs, repeated_loss_, sums);
   outputs.clear();
   for (const Tensor& gradient : run_backward(batch, gradients, Halves::Both)) {
     sums.input_gradients.add(gradient);
   }
   release_stash(batch.index);
+  weights_.gradients().swap_sums();
   weights_.gradients().swap_copy();
+  size_t at = 0;
+  for (StepSums& each : weights_.set().declared().step_sums) each.rows = rows[at++];
   repeated_loss_.reset();
   recorded_ = nullptr;
   repeats_ = false;

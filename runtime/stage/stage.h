@@ -86,6 +86,9 @@ class Stage {
   void backward_weight(const MicroBatch& batch);
 
   // ---- audits: what a micro-batch did is done again (runtime/pipeline/audit.h)
+  // Before the forward of a micro-batch: keeps the step sums as they are, and takes the checksums
+  // of what it makes.
+  void record_forward(CellSums& sums);
   // Before the weight half of a micro-batch, or the backward that includes it: keeps the gradients
   // as they are, and takes the checksums of each layer's when that half has added to them.
   void record_gradients(CellSums& sums);
@@ -138,10 +141,10 @@ class Stage {
                             bool recomputing);
   [[nodiscard]] Variables enter(Segment& segment, Tape& tape, Variables& skips) const;
   [[nodiscard]] Tensors differentiate(Segment& segment, Tensors gradients, Halves halves);
-  [[nodiscard]] Tensors run_forward(const MicroBatch& batch, Tensors inputs, bool keep_tape,
-                                    bool again);
+  [[nodiscard]] Tensors run_forward(const MicroBatch& batch, Tensors inputs, bool keep_tape);
   [[nodiscard]] Tensors run_backward(const MicroBatch& batch, Tensors gradients, Halves halves);
   void part_done(size_t layer);
+  void record_made(const Tensors& outputs, const Tensor& loss, CellSums& sums);
 
   std::span<const std::unique_ptr<Layer>> layers_;
   DType dtype_;
@@ -162,8 +165,9 @@ class Stage {
   std::vector<StageLosses> losses_;     // by micro-batch
   const MicroBatch* probed_ = nullptr;  // in a backward whose pass has a probe
   CellSums* recorded_ = nullptr;        // in a weight half whose gradients are recorded
-  bool repeats_ = false;                // in repeat()
-  Tensor repeated_loss_;                // of that, where this stage holds the loss
+  CellSums* recorded_forward_ = nullptr;
+  bool repeats_ = false;  // in repeat()
+  Tensor repeated_loss_;  // of that, where this stage holds the loss
 };
 
 }  // namespace penstock

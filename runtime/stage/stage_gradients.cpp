@@ -5,7 +5,7 @@
 namespace penstock {
 
 StageGradients::StageGradients(const TrainedByLayer& trained, Declared& declared, Device& device)
-    : trained_(&trained), device_(&device) {
+    : trained_(&trained), device_(&device), declared_(&declared) {
   std::vector<int64_t> first_of_layer;
   for (const std::vector<Parameter*>& layer : trained) {
     first_of_layer.push_back(first_sum_);
@@ -72,26 +72,46 @@ void StageGradients::complete(size_t layer) {
 void StageGradients::keep_copy() {
   if (first_sum_ == 0) return;
   const Tensor gradients = all_.view(0, {first_sum_});
-  if (!copy_) copy_ = device_->empty(gradients.shape(), DType::F32, Purpose::Gradients);
-  device_->pointwise().copy(copy_, gradients);
+  if (!copy_.values)
+    copy_.values = device_->empty(gradients.shape(), DType::F32, Purpose::Gradients);
+  device_->pointwise().copy(copy_.values, gradients);
   for (const std::vector<Parameter*>& layer : *trained_) {
-    if (!layer.empty()) copy_is_stale_ = layer.front()->stale;
+    if (!layer.empty()) copy_.stale = layer.front()->stale;
   }
 }
 
 void StageGradients::swap_copy() {
-  if (!copy_) return;
+  if (!copy_.values) return;
   bool was_stale = false;
   int64_t at = 0;
   for (const std::vector<Parameter*>& layer : *trained_) {
     for (Parameter* parameter : layer) {
       const bool is_own = parameter->gradient.data<float>() == all_.data<float>() + at;
-      parameter->gradient = (is_own ? copy_ : all_).view(at, parameter->shape);
-      was_stale = std::exchange(parameter->stale, copy_is_stale_);
+      parameter->gradient = (is_own ? copy_.values : all_).view(at, parameter->shape);
+      was_stale = std::exchange(parameter->stale, copy_.stale);
       at += with_padding(parameter->elements());
     }
   }
-  copy_is_stale_ = was_stale;
+  copy_.stale = was_stale;
+}
+
+void StageGradients::keep_sums() {
+  const Tensor sums = step_sums();
+  if (sums.elements() == 0) return;
+  if (!copy_.step_sums)
+    copy_.step_sums = device_->empty(sums.shape(), DType::F32, Purpose::Gradients);
+  device_->pointwise().copy(copy_.step_sums, sums);
+}
+
+void StageGradients::swap_sums() {
+  if (!copy_.step_sums) return;
+  int64_t at = 0;
+  for (StepSums& sums : declared_->step_sums) {
+    const bool is_own = sums.value.data<float>() == all_.data<float>() + first_sum_ + at;
+    sums.value =
+        is_own ? copy_.step_sums.view(at, sums.shape) : all_.view(first_sum_ + at, sums.shape);
+    at += with_padding(sums.shape.elements());
+  }
 }
 
 void StageGradients::begin_reduction(GradientBuckets::Start start) {

@@ -26,6 +26,13 @@ namespace penstock {
 // The parameters that each layer of a stage has declared and trains, in the order of declaration.
 using TrainedByLayer = std::vector<std::vector<Parameter*>>;
 
+// What a stage adds up, as it was at one moment: fp32, in one row; empty where there is nothing.
+struct KeptGradients {
+  Tensor values;       // of the parameters
+  Tensor step_sums;    // not of the same moment
+  bool stale = false;  // the values are the last step's, and are overwritten (Parameter::stale)
+};
+
 class StageGradients {
  public:
   StageGradients() = default;
@@ -63,6 +70,10 @@ class StageGradients {
   // ... and changes places with that copy: what is added to the parameters' gradients goes there,
   // and after a second call to where it went before. Sums over replicas do not notice.
   void swap_copy();
+  [[nodiscard]] KeptGradients& copy() { return copy_; }
+  // The same two of the step sums.
+  void keep_sums();
+  void swap_sums();
 
   [[nodiscard]] Tensor& all() { return all_; }
   // Of all(), those that forwards gather.
@@ -78,8 +89,8 @@ class StageGradients {
   int64_t first_sum_ = 0;  // where in all_ the step sums begin
   bool in_pairs_ = false;
   GradientBuckets buckets_;
-  Tensor copy_;  // of all_ without the step sums; empty until somebody keeps one
-  bool copy_is_stale_ = false;
+  KeptGradients copy_;
+  Declared* declared_ = nullptr;
   PairwiseSum gradient_sum_, forward_sum_;
 };
 

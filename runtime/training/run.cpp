@@ -280,7 +280,8 @@ void Run::leave_out(const StepRecord& record) {
 void Run::answer_doubt(int64_t number, std::span<const Batch> batches, StepRecord& record) {
   constexpr int kMostTries = 2;
   for (int tries = 1; step_->doubt() != Doubt::None; ++tries) {
-    const std::string what = "step " + std::to_string(number) + ": " + step_->audit()->account();
+    const std::string what =
+        "step " + std::to_string(number) + ": " + step_->audit()->account(step_->doubt());
     const bool retries = config_.run.on_corruption == "retry";
     if (step_->doubt() == Doubt::Corrected) {  // this step counts, and is told before the end
       if (!retries) doubted_ = what;
@@ -290,7 +291,8 @@ void Run::answer_doubt(int64_t number, std::span<const Batch> batches, StepRecor
     note("warning: " + what + "; the step is taken again");
     step_->begin(number, batches);
     record = step_->run();
-    if (step_->doubt() == Doubt::None) note("audit: " + step_->audit()->verdict());
+    const std::string verdict = step_->audit()->verdict();  // a collective call
+    if (step_->doubt() == Doubt::None && !verdict.empty()) note("audit: " + verdict);
   }
 }
 
@@ -300,7 +302,7 @@ void Run::end_in_doubt(const std::string& what) {
   const Progress last = progress(doubt == Doubt::Corrected && is_evaluated(last_.step));
   const bool excludes = config_.run.on_corruption == "exclude";
   if (excludes) {
-    const std::string hosts = step_->audit()->hosts();
+    const std::string hosts = step_->audit()->hosts(doubt);
     if (reporter_ != nullptr) reporter_->excluded(hosts);
   }
   std::string end;

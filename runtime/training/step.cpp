@@ -63,7 +63,7 @@ void Step::begin(int64_t number, std::span<const Batch> batches) {
 
 StepRecord Step::run() {
   if (!pipeline_.run(input_)) return {};
-  if (doubt_ == Doubt::Computed || doubt_ == Doubt::Kept) return record_;
+  if (doubt_ >= Doubt::Disputed) return record_;
   const PipelineConfig& pipeline = config_.pipeline;
   progress_.step = record_.step;
   progress_.consumed_samples +=
@@ -88,15 +88,16 @@ void Step::update() {
   verdict.vote = ask_ ? ask_() : StepVote{};
   verdict.vote.refuse = !std::isfinite(verdict.grad_norm);
   const Doubt here = audited_ ? audit_->look() : Doubt::None;
+  verdict.vote.disputed = here == Doubt::Disputed;
   verdict.vote.computed = here == Doubt::Computed;
   verdict.vote.kept = here == Doubt::Kept;
   verdict.loss =
       gather_loss(pipeline_, config_.pipeline.micro_batches, device_, network_, &verdict.vote);
   learn(record_, verdict);
-  if (vote_.computed || vote_.kept) {
-    doubt_ = vote_.kept ? Doubt::Kept : Doubt::Computed;
-    return;
-  }
+  if (vote_.disputed) doubt_ = Doubt::Disputed;
+  if (vote_.computed) doubt_ = Doubt::Computed;
+  if (vote_.kept) doubt_ = Doubt::Kept;
+  if (doubt_ != Doubt::None) return;
   if (!record_.left_out) change_weights(record_, false);
   if (audited_ && doubt_ == Doubt::None) audit_->passed();
   if (!record_.left_out && average_) average_->update(record_.step);

@@ -62,9 +62,9 @@ class Step {
   // the next run() has learnt the rest: see take_settled(). That run() does nothing where the step
   // before was left out and run.on_nonfinite is "stop"; then its record's step is 0.
   StepRecord run();
-  // Of that step, where it is audited (run.audit), the same on every rank. Computed: nothing was
-  // changed, and another begin() with the same arguments and run() take the step again. Kept: what
-  // this step began or ended with is not to be trusted. The record of either is of no use.
+  // Of that step, where it is audited (run.audit), the same on every rank. Up to Computed: nothing
+  // was changed, and another begin() with the same arguments and run() take the step again. Kept:
+  // what this step began or ended with is not to be trusted. The record of either is of no use.
   [[nodiscard]] Doubt doubt() const { return doubt_; }
   // Where it has been audited; null where run.audit is 0.
   [[nodiscard]] const StepAudit* audit() const { return audit_.get(); }

@@ -14,7 +14,8 @@ struct StepVote {
   bool checkpoint = false;  // one is due by time
   bool writing = false;     // of the one under way a rank has something to write still
   bool refuse = false;      // this step's update: the gradient is not finite
-  bool computed = false;    // an audit has met other bits in what a micro-batch made,
+  bool disputed = false;    // an audit has met other bits than another replica's rank,
+  bool computed = false;    // or in what a micro-batch made here,
   bool kept = false;        // or in what is kept from step to step
 };
 
@@ -22,16 +23,18 @@ struct StepVote {
 using AskVote = std::function<StepVote()>;
 
 // As numbers to be summed over the ranks, and back.
-using VoteNumbers = std::array<double, 6>;
+using VoteNumbers = std::array<double, 7>;
 [[nodiscard]] inline VoteNumbers numbers_of(const StepVote& vote) {
-  return {vote.stop ? 1.0 : 0.0,   vote.checkpoint ? 1.0 : 0.0, vote.writing ? 1.0 : 0.0,
-          vote.refuse ? 1.0 : 0.0, vote.computed ? 1.0 : 0.0,   vote.kept ? 1.0 : 0.0};
+  return {vote.stop ? 1.0 : 0.0,    vote.checkpoint ? 1.0 : 0.0, vote.writing ? 1.0 : 0.0,
+          vote.refuse ? 1.0 : 0.0,  vote.computed ? 1.0 : 0.0,   vote.kept ? 1.0 : 0.0,
+          vote.disputed ? 1.0 : 0.0};
 }
 [[nodiscard]] inline StepVote vote_of(const VoteNumbers& sums) {
   return {.stop = sums[0] > 0.0,
           .checkpoint = sums[1] > 0.0,
           .writing = sums[2] > 0.0,
           .refuse = sums[3] > 0.0,
+          .disputed = sums[6] > 0.0,
           .computed = sums[4] > 0.0,
           .kept = sums[5] > 0.0};
 }

@@ -41,13 +41,14 @@ std::string StateAudit::finding() {
   for (const Kept& kept : kept_) sums_.add(kept.tensor);
   const std::vector<uint64_t> now = sums_.read();
   const auto [then, changed] = std::ranges::mismatch(at_begin_, now);
-  const std::string odd = odd_one(now);  // a collective call: whatever was found here
-  if (changed == now.end()) return odd;
+  const bool changed_here = changed != now.end();
+  const std::string odd = odd_one(now, changed_here);  // a collective call
+  if (!changed_here) return odd;
   return kept_[static_cast<size_t>(changed - now.begin())].name +
          " has changed in memory while nothing wrote to it";
 }
 
-std::string StateAudit::odd_one(const std::vector<uint64_t>& sums) {
+std::string StateAudit::odd_one(const std::vector<uint64_t>& sums, bool changed_here) {
   const auto members = static_cast<size_t>(replicas_.size());
   if (members == 1) return {};
   std::vector<uint64_t> common;
@@ -57,9 +58,13 @@ std::string StateAudit::odd_one(const std::vector<uint64_t>& sums) {
     common.push_back(sums[i]);
     which.push_back(&kept_[i]);
   }
-  const std::vector<double> mine = halves_of(common);
+  std::vector<double> mine = halves_of(common);
+  mine.push_back(changed_here ? 1.0 : 0.0);
   std::vector<double> all(mine.size() * members);
   replicas_.gather_to_all(mine, all);
+  for (size_t m = 0; m < members; ++m) {
+    if (all[(m + 1) * mine.size() - 1] != 0.0) return {};
+  }
   for (size_t i = 0; i < common.size(); ++i) {
     size_t alike = 0;
     for (size_t m = 0; m < members; ++m) {

@@ -31,7 +31,9 @@ class StateAudit {
     Tensor tensor;
     bool everywhere = false;  // all replicas have the same
   };
-  [[nodiscard]] std::string odd_one(const std::vector<uint64_t>& sums);
+  // `changed_here`: while the step ran, which is said instead, and explains the others'
+  // differences.
+  [[nodiscard]] std::string odd_one(const std::vector<uint64_t>& sums, bool changed_here);
 
   std::vector<Kept> kept_;
   Collective& replicas_;

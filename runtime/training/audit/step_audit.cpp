@@ -29,8 +29,12 @@ StepAudit::StepAudit(uint64_t seed, Pipeline& pipeline, const Station& station)
       update_(pipeline.state(), station.device) {}
 
 void StepAudit::begin(int64_t step) {
+  if (step != step_) {
+    first_.clear();
+    second_.clear();
+  }
   step_ = step;
-  found_.clear();
+  here_ = Doubt::None;
   pipeline_.await_weights();
   state_.record();
 }
@@ -41,15 +45,20 @@ Doubt StepAudit::look() {
   const std::optional<AuditFinding> made = audit.finding();
   if (!kept.empty()) {
     found_ = kept;
-    return Doubt::Kept;
+    return here_ = Doubt::Kept;
   }
   if (!made) return Doubt::None;
+  const std::string differs = "differs in " + made->what + both(made->first, made->second);
+  if (made->replica >= 0) {
+    found_ = made->instruction + " of replica " + std::to_string(made->replica) +
+             ", executed twice there and once here, " + differs;
+    return here_ = Doubt::Disputed;
+  }
   instruction_ = made->instruction;
   first_ = audit.first_sums();
   second_ = audit.second_sums();
-  found_ =
-      instruction_ + ", executed twice, differs in " + made->what + both(made->first, made->second);
-  return Doubt::Computed;
+  found_ = instruction_ + ", executed twice, " + differs;
+  return here_ = Doubt::Computed;
 }
 
 Doubt StepAudit::audit_update(Optimizer& optimizer, double learning_rate, double gradient_scale,
@@ -57,16 +66,15 @@ Doubt StepAudit::audit_update(Optimizer& optimizer, double learning_rate, double
   update_.before(seed_, step_, station_.network.world().rank());
   update();
   const auto finding = update_.after(optimizer, learning_rate, gradient_scale);
-  Doubt here = Doubt::None;
   if (finding) {
-    here = finding->corrected ? Doubt::Corrected : Doubt::Kept;
+    here_ = finding->corrected ? Doubt::Corrected : Doubt::Kept;
     found_ = "OPT, executed twice, differs in '" + finding->parameter + "'" +
              both(finding->first, finding->second) +
              (finding->corrected ? ", and was corrected by a third execution"
                                  : ", and in a third execution again");
   }
-  std::array<double, 2> votes = {here == Doubt::Corrected ? 1.0 : 0.0,
-                                 here == Doubt::Kept ? 1.0 : 0.0};
+  std::array<double, 2> votes = {here_ == Doubt::Corrected ? 1.0 : 0.0,
+                                 here_ == Doubt::Kept ? 1.0 : 0.0};
   station_.network.world().sum(votes);
   if (votes[1] > 0.0) return Doubt::Kept;
   return votes[0] > 0.0 ? Doubt::Corrected : Doubt::None;
@@ -82,16 +90,16 @@ std::string StepAudit::on_all(const std::string& here) const {
   return world.broadcast(all, 0);
 }
 
-std::string StepAudit::account() const {
+std::string StepAudit::account(Doubt worst) const {
   const std::string who = "rank " + std::to_string(station_.network.world().rank()) + " (host " +
                           station_.session.host() + "): ";
-  std::string all = on_all(found_.empty() ? "" : who + found_);
+  std::string all = on_all(here_ == worst ? who + found_ : "");
   for (size_t at = 0; (at = all.find('\n', at)) != std::string::npos;) all.replace(at, 1, "; ");
   return all;
 }
 
-std::string StepAudit::hosts() const {
-  std::istringstream lines(on_all(found_.empty() ? "" : station_.session.host()));
+std::string StepAudit::hosts(Doubt worst) const {
+  std::istringstream lines(on_all(here_ == worst ? station_.session.host() : ""));
   std::set<std::string> each;
   for (std::string line; std::getline(lines, line);) each.insert(line);
   std::string all;

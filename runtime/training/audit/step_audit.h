@@ -24,6 +24,7 @@ namespace penstock {
 enum class Doubt : uint8_t {
   None,
   Corrected,  // an update, which was then made as two of three executions had it
+  Disputed,   // as Computed, but only another replica's rank has other bits
   Computed,   // what a micro-batch made: the step has changed nothing, and may be taken again
   Kept,       // weights or states, or an update of which no two executions agree
 };
@@ -40,11 +41,11 @@ class StepAudit {
   // Makes the update of the whole rank, by `update`. Collective over all ranks.
   Doubt audit_update(Optimizer& optimizer, double learning_rate, double gradient_scale,
                      const std::function<void()>& update);
-  // Collective over all ranks: what they found, "rank 1 (host n2): B1.2, executed twice, ...; rank
-  // 3 ...", the same on all.
-  [[nodiscard]] std::string account() const;
-  // Likewise: the hosts of the ranks that found something, one a line.
-  [[nodiscard]] std::string hosts() const;
+  // Collective over all ranks: what those found that found the worst, which is `worst`: the rest
+  // follows from it. "rank 1 (host n2): B1.2, executed twice, ...; rank 3 ...", the same on all.
+  [[nodiscard]] std::string account(Doubt worst) const;
+  // Likewise: their hosts, one a line.
+  [[nodiscard]] std::string hosts(Doubt worst) const;
   // Likewise, after the step was taken again and nothing was found: which execution had been wrong.
   [[nodiscard]] std::string verdict() const;
 
@@ -61,7 +62,8 @@ class StepAudit {
   UpdateAudit update_;
   int64_t step_ = 0;
   int64_t last_passed_ = 0;
-  std::string found_;                     // here; empty: nothing
+  Doubt here_ = Doubt::None;
+  std::string found_;                     // here
   std::vector<uint64_t> first_, second_;  // checksums of what was found when it was found
   std::string instruction_;               // of that
 };

@@ -1,0 +1,27 @@
+// runtime/pipeline/audited_work.h -- AuditedWork: all that it takes to do again what one
+// micro-batch did in one stage, on this rank or on the one that holds the stage in another replica.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/device.h"
+#include "runtime/comm/network.h"
+#include "runtime/data/dataset.h"
+#include "runtime/stage/stage_gradients.h"
+
+namespace penstock {
+
+struct AuditedWork {
+  Batch batch;  // what layers read of it
+  Tensors inputs, output_gradients;
+  KeptGradients before;        // before this micro-batch's were added
+  std::vector<uint64_t> sums;  // checksums of all that was made, in one order
+};
+
+// Gives the next replica's rank `mine` and returns the previous one's, in new tensors of the same
+// shapes. Collective over the replicas, of which each is at the same place of the same program, so
+// none waits for one that waits for it.
+[[nodiscard]] AuditedWork pass_on(const AuditedWork& mine, Collective& replicas, Device& device);
+
+}  // namespace penstock
