@@ -111,6 +111,20 @@ TEST_F(AuditedRun, NamesTheReplicaWhoseWeightsAreNotTheOthers) {
   EXPECT_THAT(done.job.output, Not(HasSubstr("; rank ")));
 }
 
+// The first results of an Audit are those of this rank's own work, the last ones those of the
+// replica's before it.
+TEST_F(AuditedRun, AsksAnotherReplica) {
+  const std::string options = kAll + "--replicas 2 --run.on_corruption retry";
+  const Done undisturbed = run(2, "undisturbed", options);
+  const Flips flips("1 3 AUD 10 5 11,1 4 AUD 120 5 11");
+  const Done disturbed = run(2, "disturbed", options);
+  expect_same(undisturbed, disturbed);
+  EXPECT_THAT(disturbed.job.output, HasSubstr("rank 1: the second execution of "));
+  EXPECT_THAT(disturbed.job.output, HasSubstr("step 4: rank 1 (host "));
+  EXPECT_THAT(disturbed.job.output,
+              HasSubstr(" of replica 0, executed twice there and once here, differs in "));
+}
+
 TEST_F(AuditedRun, ExcludesAHost) {
   const Flips flips("0 3 F0.0 5 17 12");
   const Done done = run(1, "run", kAll + "--run.on_corruption exclude");
