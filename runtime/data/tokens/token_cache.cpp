@@ -9,7 +9,6 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <span>
 #include <utility>
@@ -18,11 +17,7 @@
 #include "kernels/philox.h"
 #include "runtime/data/folder/folder_settings.h"
 #include "runtime/data/folder/hub_tokenizer.h"
-#include "runtime/data/text/packed_tokens.h"
-#include "runtime/data/text/text_file.h"
-#include "runtime/data/text/vocabulary.h"
 #include "runtime/data/tokens/file_tokens.h"
-#include "runtime/data/tokens/text_parts.h"
 #include "runtime/files/draft_file.h"
 #include "runtime/files/long_work.h"
 
@@ -98,35 +93,6 @@ std::string cache_name(uint64_t key) {
   std::string name = "tokens-";
   for (int shift = 60; shift >= 0; shift -= 4) name += kDigits[(key >> shift) & 15];
   return name + ".bin";
-}
-
-struct CutText {
-  PackedTokens tokens;
-  std::vector<uint32_t> starts;
-};
-
-void end_line(CutText& text, const std::string& path, const std::string& remedy) {
-  if (text.tokens.size() > std::numeric_limits<uint32_t>::max()) {
-    fail_input(path + " has more than 2^32 pieces: " + remedy);
-  }
-  text.starts.push_back(static_cast<uint32_t>(text.tokens.size()));
-}
-
-CutText cut(const std::string& path, const DataConfig& config, const Pieces& vocabulary,
-            TextForm form) {
-  CutText text{PackedTokens(vocabulary.size()), {}};
-  if (form == TextForm::Lines) text.starts.push_back(0);
-  const std::optional<int32_t> line_end = vocabulary.find(kLinePiece);
-  const auto take = [&](std::string_view line) {
-    text.tokens.append(vocabulary.encode(line));
-    if (form == TextForm::Row) {
-      if (line_end) text.tokens.append(std::span(&*line_end, 1));
-      return;
-    }
-    end_line(text, path, "divide it into several language pairs");
-  };
-  for_each_line(path, take, config.unpack_limit);
-  return text;
 }
 
 std::optional<TextInPieces> read_kept(const std::string& file_path, const std::string& text_path,
@@ -259,21 +225,15 @@ TextInPieces text_in_pieces(const std::string& path, const DataConfig& config,
                       {config.vocabulary},
                       vocabulary.size(),
                       form,
-                      [&] { return cut(path, config, vocabulary, form); }},
+                      [&] { return cut_lines(path, config, vocabulary, form); }},
                      config);
 }
 
 TextInPieces text_by_tokenizer(const std::string& path, const DataConfig& config,
                                const Tokenizer& tokenizer) {
-  const auto cut_whole = [&] {
-    CutText text{PackedTokens(tokenizer.size()), {}};
-    const auto take = [&](std::string_view part) { text.tokens.append(tokenizer.encode(part)); };
-    for_each_text_part(path, take, config.unpack_limit);
-    return text;
-  };
-  return kept_or_cut(
-      {path, files_of_tokenizer(config.vocabulary), tokenizer.size(), TextForm::AsItIs, cut_whole},
-      config);
+  return kept_or_cut({path, files_of_tokenizer(config.vocabulary), tokenizer.size(),
+                      TextForm::AsItIs, [&] { return cut_as_it_is(path, config, tokenizer); }},
+                     config);
 }
 
 TextInPieces samples_by_tokenizer(const std::string& path, const DataConfig& config,
@@ -282,7 +242,7 @@ TextInPieces samples_by_tokenizer(const std::string& path, const DataConfig& con
   // What is kept beside tokens is a number like them, however small the vocabulary.
   constexpr int64_t kMostKept = 1 << 12;
   const int64_t below = std::max<int64_t>(2 * tokenizer.size(), kMostKept);
-  const auto cut_lines = [&] {
+  const auto cut_samples = [&] {
     CutText text{PackedTokens(below), {0}};
     cut([&](const std::vector<int32_t>& numbers) {
       text.tokens.append(numbers);
@@ -291,7 +251,7 @@ TextInPieces samples_by_tokenizer(const std::string& path, const DataConfig& con
     return text;
   };
   return kept_or_cut(
-      {path, files_of_tokenizer(config.vocabulary), below, TextForm::Samples, cut_lines}, config);
+      {path, files_of_tokenizer(config.vocabulary), below, TextForm::Samples, cut_samples}, config);
 }
 
 }  // namespace penstock

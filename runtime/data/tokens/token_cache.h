@@ -24,13 +24,9 @@
 #include "runtime/data/text/pieces.h"
 #include "runtime/data/text/token_source.h"
 #include "runtime/data/text/tokenizer.h"
+#include "runtime/data/tokens/cut_text.h"
 
 namespace penstock {
-
-// Of data.kind = "text" the row of all tokens, with a piece at the end of each line, or, where a
-// folder's tokenizer makes them, of the text as it is; of parallel text the lines apart; of
-// data.kind = "jsonl" what each line is made into.
-enum class TextForm : uint8_t { Row, Lines, AsItIs, Samples };
 
 struct TextInPieces {
   std::shared_ptr<const TokenSource> tokens;

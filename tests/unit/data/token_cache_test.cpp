@@ -127,5 +127,21 @@ TEST_F(TokenCache, MayBeMadeByManyAtOnce) {
   EXPECT_EQ(kept().size(), 1U) << "an unfinished file was left";
 }
 
+TEST_F(TokenCache, OfATextIsTheSameForEveryNumberOfThreads) {
+  config_.cache_folder.clear();
+  test::write_file(config_.train, test::joined_lines(test::sentences(7, 20'000)));
+  ASSERT_GT(fs::file_size(config_.train), uintmax_t{4} << 16) << "too small for several threads";
+  for (const TextForm form : {TextForm::Row, TextForm::Lines}) {
+    config_.cut_threads = 1;
+    const TextInPieces alone = open(form);
+    for (const int threads : {2, 5}) {
+      config_.cut_threads = threads;
+      const TextInPieces shared = open(form);
+      EXPECT_EQ(shared.starts, alone.starts);
+      EXPECT_EQ(all_of(shared), all_of(alone));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace penstock
