@@ -13,6 +13,11 @@
 
 namespace penstock {
 
+// Of all rules by which texts become tokens: those of words/, text/pieces.h, tuning/ and this file.
+// Raised whenever one changes so that a text may have other tokens than before: what was kept by
+// the older rules (token_cache.h) is then cut anew.
+inline constexpr uint64_t kCutVersion = 1;
+
 // Of data.kind = "text" the row of all tokens, with a piece at the end of each line, or, where a
 // folder's tokenizer makes them, of the text as it is; of parallel text the lines apart; of
 // data.kind = "jsonl" what each line is made into.
