@@ -46,6 +46,7 @@ struct DataConfig {
   int prefetch = 2;               // mini-batches decoded ahead
   int threads = 0;                // that decode, on each rank; 0: as many as cores are spare
   int spare_cores = 1;  // no key: cores of a rank that nothing computes on, as the start finds them
+  int cut_threads = 1;  // no key: that cut texts, before anything is computed: run.threads
   // No keys. Where text in word pieces is kept (tokens/token_cache.h), empty: nowhere; and how
   // large a text must be to be worth a file.
   std::string cache_folder = {};

@@ -107,6 +107,7 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
   made.threads = shared_threads(world, session, config.run);
   config.run.threads = made.threads.threads;
   config.data.spare_cores = made.threads.spare;
+  config.data.cut_threads = made.threads.threads;
   made.choice = choose_device(world, session, config.run.device);
   refuse_sharing(made.choice, config.run);
   if (config.run.dry_run) {

@@ -186,11 +186,11 @@ int profile_command(Session& session, const Arguments& arguments, const ModelMak
   const ProfileOptions request = on_every_rank([&] { return profile_options(arguments); });
   const Config asked = shared_config(world, request.rest, true);
   const std::string beside = std::filesystem::absolute(request.out).parent_path().string();
-  const Config config =
-      with_vocabulary(world, asked, asked.run.out.empty() ? beside : asked.run.out);
+  Config config = with_vocabulary(world, asked, asked.run.out.empty() ? beside : asked.run.out);
   Grid job;  // whose links are wanted
   if (request.links) job = grid_of(config, session.ranks());
   const ThreadPlan plan = shared_threads(world, session, config.run);
+  config.data.cut_threads = plan.threads;
   const std::string who = fmt::format("rank {} (host {})", session.rank(), session.host());
   std::unique_ptr<Device> device;
   const DeviceChoice choice = choose_device(world, session, config.run.device);

@@ -130,6 +130,7 @@ TrainedRun::TrainedRun(Session& session, const UseOptions& options, const ModelM
     const ThreadPlan plan = shared_threads(world, session, config.run);
     config.run.threads = plan.threads;
     config.data.spare_cores = plan.spare;
+    config.data.cut_threads = plan.threads;
     nap = nap_of(plan);
     choice = choose_device(world, session, config.run.device);
     refuse_sharing(choice, config.run);

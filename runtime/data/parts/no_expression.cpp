@@ -6,6 +6,10 @@ namespace penstock {
 
 struct Expression::Compiled {};
 
+std::string expression_library() {
+  return {};
+}
+
 Expression::Expression(const Pattern& /*pattern*/, const std::string& where) {
   fail_without(kPcre2, "the tokenizer " + where);
 }

@@ -17,4 +17,8 @@ std::string without_marks(std::string_view /*text*/) {
   fail_without(kIcu, "a tokenizer with the normalizer StripAccents");
 }
 
+std::string normal_form_library() {
+  return {};
+}
+
 }  // namespace penstock

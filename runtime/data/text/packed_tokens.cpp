@@ -1,5 +1,7 @@
 #include "runtime/data/text/packed_tokens.h"
 
+#include "kernels/error.h"
+
 namespace penstock {
 namespace {
 
@@ -17,6 +19,11 @@ void PackedTokens::append(std::span<const int32_t> tokens) {
     const auto value = static_cast<uint32_t>(token);
     for (size_t i = 0; i < width_; ++i) bytes_.push_back(static_cast<uint8_t>(value >> (8 * i)));
   }
+}
+
+void PackedTokens::append(const PackedTokens& tokens) {
+  if (tokens.width_ != width_) fail_internal("tokens of two widths in a row");
+  bytes_.insert(bytes_.end(), tokens.bytes_.begin(), tokens.bytes_.end());
 }
 
 void PackedTokens::read(size_t first, std::span<int32_t> out) const {

@@ -19,6 +19,7 @@ class PackedTokens {
   [[nodiscard]] std::span<const uint8_t> bytes() const { return bytes_; }
   [[nodiscard]] size_t size() const { return bytes_.size() / width_; }
   void append(std::span<const int32_t> tokens);
+  void append(const PackedTokens& tokens);  // for the same vocabulary
   // Tokens [first, first + out.size()), which must be there.
   void read(size_t first, std::span<int32_t> out) const;
 

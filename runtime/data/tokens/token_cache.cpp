@@ -1,28 +1,26 @@
 #include "runtime/data/tokens/token_cache.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <bit>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <functional>
-#include <limits>
 #include <optional>
+#include <random>
 #include <span>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "kernels/error.h"
 #include "kernels/philox.h"
 #include "runtime/data/folder/folder_settings.h"
 #include "runtime/data/folder/hub_tokenizer.h"
-#include "runtime/data/text/packed_tokens.h"
-#include "runtime/data/text/text_file.h"
-#include "runtime/data/text/vocabulary.h"
 #include "runtime/data/tokens/file_tokens.h"
-#include "runtime/data/tokens/text_parts.h"
+#include "runtime/data/words/expression.h"
+#include "runtime/data/words/normal_form.h"
 #include "runtime/files/draft_file.h"
 #include "runtime/files/long_work.h"
 
@@ -38,39 +36,55 @@ constexpr int64_t kFooterBytes = 32;
 constexpr std::array<char, 8> kHeaderMagic = {'P', 'S', 'T', 'O', 'K', 'E', 'N', 'S'};
 constexpr std::array<char, 8> kFooterMagic = {'P', 'S', 'C', 'A', 'C', 'H', 'E', '1'};
 constexpr uint64_t kCacheFormat = 3;
+constexpr std::string_view kCacheName = "tokens-";
 
-// Of bytes that come in pieces: 8 at a time, so that a gigabyte takes a fraction of a second. It
+// Of bytes, however they come: 8 at a time, so that a gigabyte takes a fraction of a second. It
 // tells accidents; nobody gains by making two texts of one sum.
 class Sum {
  public:
   explicit Sum(uint64_t seed) : sum_(mix(seed)) {}
   void add(std::span<const uint8_t> bytes) {
-    for (; bytes.size() >= 8; bytes = bytes.subspan(8)) {
-      uint64_t word = 0;
-      std::memcpy(&word, bytes.data(), 8);
-      sum_ = mix(sum_ ^ word);
+    while (!bytes.empty()) {
+      if (begun_ == 0 && bytes.size() >= 8) {
+        uint64_t word = 0;
+        std::memcpy(&word, bytes.data(), 8);
+        add(word);
+        bytes = bytes.subspan(8);
+      } else {
+        word_ |= uint64_t{bytes.front()} << (8 * begun_++);
+        if (begun_ == 8) end();
+        bytes = bytes.subspan(1);
+      }
     }
-    if (bytes.empty()) return;
-    uint64_t word = 0;
-    std::memcpy(&word, bytes.data(), bytes.size());
-    sum_ = mix(mix(sum_ ^ word) + bytes.size());
   }
-  // Of `bytes` from byte 0 of the file on.
+  // Of the file's first `bytes`, which end there.
   void add(const InputFile& file, int64_t bytes) {
     LongWork work("reading " + file.path(), bytes);
-    std::vector<uint8_t> buffer(size_t{1} << 18);  // a multiple of 8
+    std::vector<uint8_t> buffer(size_t{1} << 18);
     for (int64_t at = 0; at < bytes; at += static_cast<int64_t>(buffer.size())) {
       const auto n = static_cast<size_t>(std::min<int64_t>(bytes - at, std::ssize(buffer)));
       file.read(at, std::span(buffer).first(n));
       add(std::span(buffer).first(n));
       work.is_at(at + static_cast<int64_t>(n));
     }
+    end();
   }
   void add(uint64_t word) { sum_ = mix(sum_ ^ word); }
-  [[nodiscard]] uint64_t value() const { return sum_; }
+  // Ends bytes that are followed by none.
+  void end() {
+    if (begun_ == 0) return;
+    add(std::exchange(word_, 0));
+    if (const size_t bytes = std::exchange(begun_, 0); bytes < 8) sum_ = mix(sum_ + bytes);
+  }
+  [[nodiscard]] uint64_t value() {
+    end();
+    return sum_;
+  }
 
  private:
   uint64_t sum_;
+  uint64_t word_ = 0;  // of which `begun_` bytes have come
+  size_t begun_ = 0;
 };
 
 template <class T>
@@ -82,6 +96,9 @@ std::span<const uint8_t> bytes_of_numbers(std::span<const T> values) {
 uint64_t key_of(const InputFile& text, const std::vector<std::string>& files, TextForm form,
                 const std::string& date) {
   Sum sum(kCacheFormat);
+  sum.add(kCutVersion);
+  sum.add(hash_name(expression_library()));
+  sum.add(hash_name(normal_form_library()));
   sum.add(static_cast<uint64_t>(form));
   if (!date.empty()) sum.add(hash_name(date));
   for (const std::string& path : files) {
@@ -95,38 +112,9 @@ uint64_t key_of(const InputFile& text, const std::vector<std::string>& files, Te
 
 std::string cache_name(uint64_t key) {
   constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string name = "tokens-";
+  std::string name(kCacheName);
   for (int shift = 60; shift >= 0; shift -= 4) name += kDigits[(key >> shift) & 15];
   return name + ".bin";
-}
-
-struct CutText {
-  PackedTokens tokens;
-  std::vector<uint32_t> starts;
-};
-
-void end_line(CutText& text, const std::string& path, const std::string& remedy) {
-  if (text.tokens.size() > std::numeric_limits<uint32_t>::max()) {
-    fail_input(path + " has more than 2^32 pieces: " + remedy);
-  }
-  text.starts.push_back(static_cast<uint32_t>(text.tokens.size()));
-}
-
-CutText cut(const std::string& path, const DataConfig& config, const Pieces& vocabulary,
-            TextForm form) {
-  CutText text{PackedTokens(vocabulary.size()), {}};
-  if (form == TextForm::Lines) text.starts.push_back(0);
-  const std::optional<int32_t> line_end = vocabulary.find(kLinePiece);
-  const auto take = [&](std::string_view line) {
-    text.tokens.append(vocabulary.encode(line));
-    if (form == TextForm::Row) {
-      if (line_end) text.tokens.append(std::span(&*line_end, 1));
-      return;
-    }
-    end_line(text, path, "divide it into several language pairs");
-  };
-  for_each_line(path, take, config.unpack_limit);
-  return text;
 }
 
 std::optional<TextInPieces> read_kept(const std::string& file_path, const std::string& text_path,
@@ -176,13 +164,26 @@ std::optional<TextInPieces> kept(const std::string& file_path, const std::string
   }
 }
 
-// A name that is nobody else's: other ranks, also of other hosts, may be writing the same.
+constexpr std::string_view kDraftMark = ".part-";
+
+// A name that is nobody else's: other ranks may be writing the same, also those of other jobs,
+// whose hosts and processes may have the names and numbers of these (containers).
 std::string own_suffix() {
-  static std::atomic<int> attempts = 0;
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
-  return std::string(".part-") + host.data() + "-" + std::to_string(::getpid()) + "-" +
-         std::to_string(attempts++);
+  std::random_device random;
+  return std::string(kDraftMark) + std::to_string(random()) + "-" + std::to_string(random());
+}
+
+// What jobs have left that were killed while they wrote. Nobody writes for an hour without a byte.
+void remove_old_drafts(const fs::path& folder) {
+  const auto before = fs::file_time_type::clock::now() - std::chrono::hours(1);
+  std::error_code ignored;
+  for (fs::directory_iterator at(folder, ignored), end; at != end; at.increment(ignored)) {
+    const std::string name = at->path().filename().string();
+    if (!name.starts_with(kCacheName) || name.find(kDraftMark) == std::string::npos) continue;
+    std::error_code error;
+    const auto written = at->last_write_time(error);
+    if (!error && written < before) fs::remove(at->path(), error);
+  }
 }
 
 // False where it cannot be written.
@@ -193,17 +194,17 @@ bool keep(const std::string& file_path, const CutText& text, uint64_t key, int64
   const std::array<uint64_t, 3> footer = {std::bit_cast<uint64_t>(kFooterMagic), key,
                                           text.starts.size()};
   try {
+    remove_old_drafts(fs::path(file_path).parent_path());
     DraftFile file(file_path, own_suffix());
+    Sum sum(kCacheFormat);  // of what is meant, whatever the disk makes of it
     const auto write = [&](std::span<const uint8_t> bytes) {
       file.write(bytes.data(), bytes.size());
+      sum.add(bytes);
     };
     write(bytes_of_numbers<uint64_t>(header));
     write(text.tokens.bytes());
     write(bytes_of_numbers<uint32_t>(text.starts));
     write(bytes_of_numbers<uint64_t>(footer));
-    const InputFile written(file.draft());
-    Sum sum(kCacheFormat);
-    sum.add(written, written.size_bytes());
     const std::array<uint64_t, 1> last = {sum.value()};
     write(bytes_of_numbers<uint64_t>(last));
     file.commit();
@@ -230,16 +231,29 @@ struct TextToCut {
   std::function<CutText()> cut;
 };
 
+// When it was written last.
+fs::file_time_type time_of(const std::string& path) {
+  std::error_code error;
+  const fs::file_time_type time = fs::last_write_time(path, error);
+  if (error) fail_data(path + " cannot be looked at: " + error.message());
+  return time;
+}
+
 TextInPieces kept_or_cut(const TextToCut& wanted, const DataConfig& config) {
   const std::string& path = wanted.path;
   const InputFile text(path);
   if (config.cache_folder.empty() || text.size_bytes() < config.cache_least_bytes) {
     return in_memory(path, wanted.cut());
   }
+  const auto written = time_of(path);
   const uint64_t key = key_of(text, wanted.files, wanted.form, config.date);
   const std::string file = (fs::path(config.cache_folder) / cache_name(key)).string();
   if (auto whole = kept(file, path, key, wanted.vocabulary, wanted.form)) return std::move(*whole);
   CutText made = wanted.cut();
+  // Of a text that grows, every rank would have its own tokens.
+  if (time_of(path) != written || InputFile(path).size_bytes() != text.size_bytes()) {
+    fail_data(path + " was changed while it was cut into tokens: start again when it is complete");
+  }
   if (keep(file, made, key, wanted.vocabulary)) {
     if (auto whole = kept(file, path, key, wanted.vocabulary, wanted.form)) {
       return std::move(*whole);
@@ -259,21 +273,15 @@ TextInPieces text_in_pieces(const std::string& path, const DataConfig& config,
                       {config.vocabulary},
                       vocabulary.size(),
                       form,
-                      [&] { return cut(path, config, vocabulary, form); }},
+                      [&] { return cut_lines(path, config, vocabulary, form); }},
                      config);
 }
 
 TextInPieces text_by_tokenizer(const std::string& path, const DataConfig& config,
                                const Tokenizer& tokenizer) {
-  const auto cut_whole = [&] {
-    CutText text{PackedTokens(tokenizer.size()), {}};
-    const auto take = [&](std::string_view part) { text.tokens.append(tokenizer.encode(part)); };
-    for_each_text_part(path, take, config.unpack_limit);
-    return text;
-  };
-  return kept_or_cut(
-      {path, files_of_tokenizer(config.vocabulary), tokenizer.size(), TextForm::AsItIs, cut_whole},
-      config);
+  return kept_or_cut({path, files_of_tokenizer(config.vocabulary), tokenizer.size(),
+                      TextForm::AsItIs, [&] { return cut_as_it_is(path, config, tokenizer); }},
+                     config);
 }
 
 TextInPieces samples_by_tokenizer(const std::string& path, const DataConfig& config,
@@ -282,7 +290,7 @@ TextInPieces samples_by_tokenizer(const std::string& path, const DataConfig& con
   // What is kept beside tokens is a number like them, however small the vocabulary.
   constexpr int64_t kMostKept = 1 << 12;
   const int64_t below = std::max<int64_t>(2 * tokenizer.size(), kMostKept);
-  const auto cut_lines = [&] {
+  const auto cut_samples = [&] {
     CutText text{PackedTokens(below), {0}};
     cut([&](const std::vector<int32_t>& numbers) {
       text.tokens.append(numbers);
@@ -291,7 +299,7 @@ TextInPieces samples_by_tokenizer(const std::string& path, const DataConfig& con
     return text;
   };
   return kept_or_cut(
-      {path, files_of_tokenizer(config.vocabulary), below, TextForm::Samples, cut_lines}, config);
+      {path, files_of_tokenizer(config.vocabulary), below, TextForm::Samples, cut_samples}, config);
 }
 
 }  // namespace penstock

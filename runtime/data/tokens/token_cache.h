@@ -2,12 +2,13 @@
 // that it is cut into pieces once and not by every rank of every attempt.
 //
 // A file is named by what it was made from: the bytes of the text, as they lie on disk, and those
-// of the vocabulary, with what a folder says of its tokenizer beside it. It is complete or absent
-// (written under another name first, by each who finds none: all write the same, and the last one
-// stays), and is read once before it is used: a sum at its end tells a damaged one, which is made
-// anew. Its tokens are then read by position and not mapped: a mapped file that shrinks, or whose
-// server is gone, ends the process by SIGBUS, and a read of a window costs a millionth of the step
-// that it is for. The ranks of a host share the system's pages.
+// of the vocabulary, with what a folder says of its tokenizer beside it; and by what made it, the
+// version of our rules (kCutVersion) and of the libraries that know letters. It is complete or
+// absent (written under another name first, by each who finds none: all write the same, and the
+// last one stays), and is read once before it is used: a sum at its end tells a damaged one, which
+// is made anew. Its tokens are then read by position and not mapped: a mapped file that shrinks, or
+// whose server is gone, ends the process by SIGBUS, and a read of a window costs a millionth of the
+// step that it is for. The ranks of a host share the system's pages.
 //
 // The file begins as a token file of ours (text/token_source.h), which others can read; behind the
 // tokens are u32 starts of lines, where they are wanted, and "PSCACHE1", u64 key, u64 number of
@@ -24,13 +25,9 @@
 #include "runtime/data/text/pieces.h"
 #include "runtime/data/text/token_source.h"
 #include "runtime/data/text/tokenizer.h"
+#include "runtime/data/tokens/cut_text.h"
 
 namespace penstock {
-
-// Of data.kind = "text" the row of all tokens, with a piece at the end of each line, or, where a
-// folder's tokenizer makes them, of the text as it is; of parallel text the lines apart; of
-// data.kind = "jsonl" what each line is made into.
-enum class TextForm : uint8_t { Row, Lines, AsItIs, Samples };
 
 struct TextInPieces {
   std::shared_ptr<const TokenSource> tokens;
@@ -41,7 +38,8 @@ struct TextInPieces {
 // The text at `path`, plain or compressed, in pieces of config.vocabulary, which is `vocabulary`:
 // from the folder config.cache_folder where it is kept there (empty: nowhere), else cut, and kept
 // if it is of config.cache_least_bytes on disk or more. Where that fails it stays in memory. Throws
-// as text_file.h says, and Error(Input) for lines of more than 2^32 pieces together.
+// as text_file.h says, Error(Input) for lines of more than 2^32 pieces together, and Error(Data)
+// where the text changes meanwhile.
 [[nodiscard]] TextInPieces text_in_pieces(const std::string& path, const DataConfig& config,
                                           const Pieces& vocabulary, TextForm form);
 

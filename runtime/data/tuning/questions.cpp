@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/error.h"
+#include "runtime/data/in_order.h"
 #include "runtime/data/share.h"
 #include "runtime/data/tuning/tuning_set.h"
 
@@ -111,16 +112,22 @@ Datasets open_questions(const DataConfig& config, int64_t context) {
   const TuningTexts texts = folder.texts(path, context);
   const int64_t first = share ? training_end(config, texts.size()) : 0;
   QuestionTexts questions(folder.vocabulary(), context);
-  int64_t number = 0;
-  size_t next = static_cast<size_t>(first);
-  for_each_tuning_line(path, config.unpack_limit,
-                       [&](std::string_view line, const std::string& where) {
-                         if (next < texts.numbers.size() && texts.numbers[next] == number) {
-                           questions.take(folder.lines().ask(line, where));
-                           ++next;
-                         }
-                         ++number;
-                       });
+  using Lines = InOrder<KeptLine, TuningQuestion>;
+  const auto read = [&](const Lines::Give& give) {
+    int64_t number = 0;
+    size_t next = static_cast<size_t>(first);
+    const auto choose = [&](std::string_view line, const std::string& where) {
+      if (next < texts.numbers.size() && texts.numbers[next] == number) {
+        give({std::string(line), where}, line.size());
+        ++next;
+      }
+      ++number;
+    };
+    for_each_tuning_line(path, config.unpack_limit, choose);
+  };
+  const auto make = [&](const KeptLine& line) { return folder.lines().ask(line.text, line.where); };
+  Lines::run(config.cut_threads, read, make,
+             [&](const TuningQuestion& question) { questions.take(question); });
   return questions.sets(path, config.packed, folder.vocabulary());
 }
 

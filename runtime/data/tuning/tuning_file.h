@@ -9,6 +9,11 @@
 
 namespace penstock {
 
+// One of them, to be read later.
+struct KeptLine {
+  std::string text, where;
+};
+
 // Calls take(line, where) for each line that is not blank, or each element of the array that the
 // file is; `where` names file and line, or element. Throws as text_file.h says, and Error(Data)
 // where an array has no end, or something stands behind it. True: it was an array.

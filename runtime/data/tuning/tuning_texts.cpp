@@ -6,6 +6,7 @@
 
 #include "kernels/error.h"
 #include "runtime/data/folder/hub_tokenizer.h"
+#include "runtime/data/in_order.h"
 #include "runtime/data/tokens/token_cache.h"
 #include "runtime/data/tuning/chat_template.h"
 
@@ -161,12 +162,18 @@ TuningFolder::TuningFolder(const DataConfig& config)
       lines_(*tokenizer_, chat_.get()) {}
 
 TuningTexts TuningFolder::texts(const std::string& path, int64_t context) const {
-  const auto cut = [&](const KeepLine& keep) {
-    const auto take = [&](std::string_view line, const std::string& where) {
-      keep(kept_form(lines_.read(line, where), where.starts_with(path + ", element ")));
-    };
-    for_each_tuning_line(path, config_.unpack_limit, take);
+  using Lines = InOrder<KeptLine, std::vector<int32_t>>;
+  const auto read = [&](const Lines::Give& give) {
+    for_each_tuning_line(path, config_.unpack_limit,
+                         [&](std::string_view line, const std::string& where) {
+                           give({std::string(line), where}, line.size());
+                         });
   };
+  const auto make = [&](const KeptLine& line) {
+    const bool in_array = line.where.starts_with(path + ", element ");
+    return kept_form(lines_.read(line.text, line.where), in_array);
+  };
+  const auto cut = [&](const KeepLine& keep) { Lines::run(config_.cut_threads, read, make, keep); };
   TextInPieces kept = samples_by_tokenizer(path, config_, *tokenizer_, cut);
   TuningTexts texts;
   texts.tokens = std::move(kept.tokens);

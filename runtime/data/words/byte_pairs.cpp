@@ -1,4 +1,5 @@
 // A word as byte pairs (Sennrich et al. 2016): its characters, or its bytes, merged by rules.
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -54,6 +55,49 @@ class BytePairs final : public WordModel {
       };
       merges_.add(id_of(merge.first), id_of(merge.second), id_of(merge.first + merge.second));
     }
+    tell_neighbours(data, ids);
+  }
+
+  // Of which symbols a word may be before it is merged.
+  [[nodiscard]] std::vector<int32_t> first_symbols() const {
+    std::vector<int32_t> symbols(single_.begin(), single_.end());
+    for (const auto& [word, id] : words_) {
+      size_t ignored = 0;
+      const bool is_character = !word.empty() && character_bytes(word, 0, ignored) == word.size();
+      if (!byte_level_ && is_character) symbols.push_back(id);
+    }
+    for (int byte = 0; fallback_ && byte < 256; ++byte) {
+      const char c = static_cast<char>(byte);
+      (void)fallback_->append({&c, 1}, symbols);
+    }
+    if (unknown_) symbols.push_back(*unknown_);
+    return symbols;
+  }
+
+  // Which of them a rule may ever bring together: of its left side the last, of its right the
+  // first. Where a symbol is both there at first and made by a rule of others, nothing is told.
+  void tell_neighbours(const WordModelData& data, const ByText<int32_t>& ids) {
+    struct Ends {
+      int32_t first = 0, last = 0;
+      bool operator==(const Ends&) const = default;
+    };
+    std::unordered_map<int32_t, Ends> ends;
+    for (const int32_t id : first_symbols()) ends.insert_or_assign(id, Ends{id, id});
+    std::vector<const std::pair<std::string, std::string>*> rules;  // what they need comes before
+    for (const auto& merge : data.merges) rules.push_back(&merge);
+    std::ranges::stable_sort(
+        rules, {}, [](const auto* merge) { return merge->first.size() + merge->second.size(); });
+    std::vector<std::pair<int32_t, int32_t>> joins;
+    for (const auto* merge : rules) {
+      const auto left = ends.find(ids.find(merge->first)->second);
+      const auto right = ends.find(ids.find(merge->second)->second);
+      if (left == ends.end() || right == ends.end()) continue;  // it never applies
+      joins.emplace_back(left->second.last, right->second.first);
+      const Ends made{left->second.first, right->second.last};
+      const int32_t merged = ids.find(merge->first + merge->second)->second;
+      if (!(ends.emplace(merged, made).first->second == made)) return;
+    }
+    for (const auto& [left, right] : joins) merges_.may_join(left, right);
   }
 
   [[nodiscard]] int32_t find(std::string_view unit) const {

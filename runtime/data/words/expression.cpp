@@ -47,6 +47,12 @@ std::string pcre2_form_of(const Pattern& pattern, const std::string& where) {
 
 }  // namespace
 
+std::string expression_library() {
+  std::array<char, 64> version{};  // "10.42 2022-12-11"
+  (void)pcre2_config(PCRE2_CONFIG_VERSION, version.data());
+  return std::string("PCRE2 ") + version.data();
+}
+
 struct Expression::Compiled {
   std::string pattern, where;
   Owned<pcre2_code> code;

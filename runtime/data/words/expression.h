@@ -31,6 +31,9 @@ struct Pattern {
 inline constexpr const char* kWordCharacter =
     R"([\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}])";
 
+// The library and its version: a letter to it is what that knows. Empty: a build without it.
+[[nodiscard]] std::string expression_library();
+
 class Expression {
  public:
   // Throws Error(Input) for what is not supported, Error(Data) for what is no expression; `where`

@@ -3,6 +3,7 @@
 #include <limits>
 #include <queue>
 #include <tuple>
+#include <utility>
 
 namespace penstock {
 namespace {
@@ -25,7 +26,25 @@ const Merges::Rule* Merges::find(int32_t left, int32_t right) const {
   return found == rules_.end() ? nullptr : &found->second;
 }
 
+void Merges::may_join(int32_t left, int32_t right) {
+  joins_.insert(pair_key(left, right));
+}
+
 void Merges::apply(std::vector<int32_t>& symbols) const {
+  if (symbols.size() <= kShortWord || joins_.empty()) return apply_to_stretch(symbols);
+  std::vector<int32_t> merged, stretch;
+  merged.reserve(symbols.size());
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    stretch.push_back(symbols[i]);
+    if (i + 1 < symbols.size() && joins_.contains(pair_key(symbols[i], symbols[i + 1]))) continue;
+    apply_to_stretch(stretch);
+    merged.insert(merged.end(), stretch.begin(), stretch.end());
+    stretch.clear();
+  }
+  symbols = std::move(merged);
+}
+
+void Merges::apply_to_stretch(std::vector<int32_t>& symbols) const {
   if (symbols.size() < 2) return;
   if (symbols.size() <= kShortWord) {
     apply_short(symbols);

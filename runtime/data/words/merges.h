@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace penstock {
@@ -13,6 +14,10 @@ class Merges {
   // `left` and `right` become `merged`; rules that were added before come first. A pair that is
   // added again takes the later place.
   void add(int32_t left, int32_t right, int32_t merged);
+  // Symbols that a word may be of before it is merged, one after the other, and that rules may have
+  // in one symbol at the end. Where this was called, no other neighbours ever come together; then
+  // long words, texts that nothing has cut, are merged stretch by stretch.
+  void may_join(int32_t left, int32_t right);
 
   // Merges the symbols of a word in place until no rule applies: always the first rule that does,
   // and of its places the leftmost. O(n log n).
@@ -29,10 +34,12 @@ class Merges {
     }
   };
   [[nodiscard]] const Rule* find(int32_t left, int32_t right) const;
+  void apply_to_stretch(std::vector<int32_t>& symbols) const;
   void apply_short(std::vector<int32_t>& symbols) const;
   void apply_long(std::vector<int32_t>& symbols) const;
 
   std::unordered_map<uint64_t, Rule, PairHash> rules_;
+  std::unordered_set<uint64_t, PairHash> joins_;  // empty: any may
   int32_t added_ = 0;
 };
 

@@ -4,8 +4,10 @@
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
 #include <unicode/uniset.h>
+#include <unicode/uversion.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "kernels/error.h"
@@ -128,6 +130,14 @@ std::string without_marks(std::string_view text) {
     at += character.bytes;
   }
   return bare;
+}
+
+std::string normal_form_library() {
+  UVersionInfo version;
+  std::array<char, U_MAX_VERSION_STRING_LENGTH> text{};
+  u_getVersion(version);
+  u_versionToString(version, text.data());
+  return std::string("ICU ") + text.data();
 }
 
 }  // namespace penstock

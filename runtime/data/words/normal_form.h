@@ -21,4 +21,7 @@ enum class NormalForm : uint8_t { C, D, KC, KD };  // NFC, NFD, NFKC, NFKD
 // Without combining marks; they stay part of characters that are composed with one.
 [[nodiscard]] std::string without_marks(std::string_view text);
 
+// The library and its version, which says the characters it knows. Empty: a build without it.
+[[nodiscard]] std::string normal_form_library();
+
 }  // namespace penstock

@@ -1,29 +1,31 @@
 #include "runtime/data/words/word_model.h"
 
+#include <utility>
+
 #include "runtime/data/words/byte_words.h"
 
 namespace penstock {
-namespace {
 
-// Of the cache: languages repeat their words, and what is longer is seldom met again.
-constexpr size_t kMostKnownWords = 1 << 17;
-constexpr size_t kLongestKnownWord = 64;
-
-}  // namespace
-
-void WordModel::encode(std::string_view word, std::vector<int32_t>& ids) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (word.size() > kLongestKnownWord) {
-    const std::vector<int32_t> found = ids_of(word);
-    ids.insert(ids.end(), found.begin(), found.end());
-    return;
+WordModel::Words::Words(const WordModel& model) : model_(model) {
+  const std::lock_guard lock(model_.mutex_);
+  if (model_.idle_.empty()) {
+    known_ = std::make_unique<WordCache>();
+  } else {
+    known_ = std::move(model_.idle_.back());
+    model_.idle_.pop_back();
   }
-  auto known = known_.find(word);
-  if (known == known_.end()) {
-    if (known_.size() >= kMostKnownWords) known_.clear();
-    known = known_.emplace(word, ids_of(word)).first;
-  }
-  ids.insert(ids.end(), known->second.begin(), known->second.end());
+}
+
+WordModel::Words::~Words() {
+  const std::lock_guard lock(model_.mutex_);
+  model_.idle_.push_back(std::move(known_));
+}
+
+void WordModel::Words::encode(std::string_view word, std::vector<int32_t>& ids) {
+  if (known_->find(word, ids)) return;
+  const std::vector<int32_t> found = model_.ids_of(word);
+  known_->add(word, found);
+  ids.insert(ids.end(), found.begin(), found.end());
 }
 
 ByteFallback::ByteFallback(const ByText<int32_t>& ids) {

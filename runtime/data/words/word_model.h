@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/data/words/tokenizer_json.h"
+#include "runtime/data/words/word_cache.h"
 
 namespace penstock {
 
@@ -25,17 +26,32 @@ using ByText = std::unordered_map<std::string, T, TextHash, std::equal_to<>>;
 class WordModel {
  public:
   virtual ~WordModel() = default;
-  // Appends the ids. `word` is valid UTF-8 and not empty. Thread safe.
-  void encode(std::string_view word, std::vector<int32_t>& ids) const;
+
+  // The words of one text, for one thread; texts may have theirs at once. What the words of earlier
+  // texts came to is known to it, and what it learns to later ones.
+  class Words {
+   public:
+    explicit Words(const WordModel& model);
+    ~Words();
+    Words(const Words&) = delete;
+    Words& operator=(const Words&) = delete;
+    // Appends the ids. `word` is valid UTF-8 and not empty.
+    void encode(std::string_view word, std::vector<int32_t>& ids);
+
+   private:
+    const WordModel& model_;
+    std::unique_ptr<WordCache> known_;
+  };
 
  protected:
   WordModel() = default;
-  // The same every time for the same word; it is not asked by two threads at once.
+  // The same every time for the same word. Thread safe.
   [[nodiscard]] virtual std::vector<int32_t> ids_of(std::string_view word) const = 0;
 
  private:
   mutable std::mutex mutex_;
-  mutable ByText<std::vector<int32_t>> known_;  // words that were asked for before; by the mutex
+  // Those that no text has now, by the mutex: as many as there were texts at once.
+  mutable std::vector<std::unique_ptr<WordCache>> idle_;
 };
 
 // By id, the words <0x00> to <0xFF>; nothing where the vocabulary lacks one.

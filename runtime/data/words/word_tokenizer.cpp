@@ -103,25 +103,26 @@ std::optional<int32_t> WordTokenizer::find(const std::string& token) const {
 std::vector<int32_t> WordTokenizer::encode(std::string_view text) const {
   std::string storage;
   const std::string_view valid = valid_utf8(text, storage);
+  WordModel::Words words(*model_);
   std::vector<int32_t> ids;
   raw_added_->for_each_part(valid, [&](std::string_view part, std::optional<int32_t> id) {
     if (id) {
       ids.push_back(*id);
     } else {
-      encode_stretch(part, part.data() == valid.data(), ids);
+      encode_stretch(part, part.data() == valid.data(), words, ids);
     }
   });
   return ids;
 }
 
-void WordTokenizer::encode_stretch(std::string_view text, bool at_start,
+void WordTokenizer::encode_stretch(std::string_view text, bool at_start, WordModel::Words& words,
                                    std::vector<int32_t>& ids) const {
   std::string storage;
   text = normalizer_.apply(text, storage, at_start);
   normalized_added_->for_each_part(text, [&](std::string_view part, std::optional<int32_t> id) {
     if (id) return ids.push_back(*id);
     const bool first = at_start && part.data() == text.data();
-    cutter_.for_each_word(part, first, [&](std::string_view word) { model_->encode(word, ids); });
+    cutter_.for_each_word(part, first, [&](std::string_view word) { words.encode(word, ids); });
   });
 }
 

@@ -44,7 +44,8 @@ class WordTokenizer {
   void take_vocabulary(const TokenizerJson& file);
   void take_added(TokenizerJson& file);
   void check_ends(const std::string& path) const;
-  void encode_stretch(std::string_view text, bool at_start, std::vector<int32_t>& ids) const;
+  void encode_stretch(std::string_view text, bool at_start, WordModel::Words& words,
+                      std::vector<int32_t>& ids) const;
 
   Normalizer normalizer_;
   Cutter cutter_;

@@ -2,6 +2,9 @@
 // made again when it is damaged.
 #include "runtime/data/tokens/token_cache.h"
 
+#include <unistd.h>
+
+#include <array>
 #include <filesystem>
 #include <thread>
 
@@ -125,6 +128,80 @@ TEST_F(TokenCache, MayBeMadeByManyAtOnce) {
   for (std::thread& rank : ranks) rank.join();
   EXPECT_EQ(wrong, 0);
   EXPECT_EQ(kept().size(), 1U) << "an unfinished file was left";
+}
+
+TEST_F(TokenCache, OfATextIsTheSameForEveryNumberOfThreads) {
+  config_.cache_folder.clear();
+  test::write_file(config_.train, test::joined_lines(test::sentences(7, 20'000)));
+  ASSERT_GT(fs::file_size(config_.train), uintmax_t{4} << 16) << "too small for several threads";
+  for (const TextForm form : {TextForm::Row, TextForm::Lines}) {
+    config_.cut_threads = 1;
+    const TextInPieces alone = open(form);
+    for (const int threads : {2, 5}) {
+      config_.cut_threads = threads;
+      const TextInPieces shared = open(form);
+      EXPECT_EQ(shared.starts, alone.starts);
+      EXPECT_EQ(all_of(shared), all_of(alone));
+    }
+  }
+}
+
+TEST_F(TokenCache, RemovesWhatKilledJobsHaveLeft) {
+  const auto old = fs::file_time_type::clock::now() - std::chrono::hours(2);
+  const std::string left = folder_ / "run/tokens-0123.bin.part-host-1-0";
+  const std::string being_written = folder_ / "run/tokens-0123.bin.part-1-2";
+  const std::string other = folder_ / "run/tokens-of-mine.bin";
+  for (const std::string& file : {left, being_written, other}) test::write_file(file, "half");
+  fs::last_write_time(left, old);
+  fs::last_write_time(other, old);
+  EXPECT_EQ(all_of(open()), expected_);
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(fs::exists(being_written));
+  EXPECT_TRUE(fs::exists(other)) << "a file that is none of ours";
+}
+
+// Containers on two hosts may have one name, and the same numbers for their processes.
+TEST_F(TokenCache, IsWrittenUnderANameThatNoOtherJobHas) {
+  std::array<char, 256> host{};
+  ASSERT_EQ(gethostname(host.data(), host.size() - 1), 0);
+  (void)open();
+  const std::string file = kept().front();
+  fs::remove(file);
+  for (int i = 0; i < 100; ++i) {  // of another job with our name and number
+    fs::create_directory(file + ".part-" + host.data() + "-" + std::to_string(getpid()) + "-" +
+                         std::to_string(i));
+  }
+  EXPECT_EQ(open().note, "");
+  EXPECT_TRUE(fs::is_regular_file(file));
+}
+
+// The tokens would be those of another text than the name says, and every rank have its own.
+TEST_F(TokenCache, OfATextThatChangesMeanwhileIsRefused) {
+  class AnyText final : public Tokenizer {
+   public:
+    [[nodiscard]] int64_t size() const override { return 256; }
+    [[nodiscard]] std::vector<int32_t> encode(std::string_view /*text*/) const override {
+      return {1};
+    }
+    [[nodiscard]] std::string decode(std::span<const int32_t> /*ids*/) const override { return {}; }
+    [[nodiscard]] int32_t start() const override { return 0; }
+  };
+  const AnyText tokenizer;
+  test::write_file(folder_ / "folder/tokenizer.json", "{}");
+  config_.vocabulary = folder_ / "folder";
+  const std::string before = test::read_file(config_.train);
+  const auto an_hour_ago = fs::file_time_type::clock::now() - std::chrono::hours(1);
+  for (const std::string& after : {before + "one more line\n", std::string(before.size(), 'x')}) {
+    test::write_file(config_.train, before);
+    fs::last_write_time(config_.train, an_hour_ago);
+    const auto cut = [&](const KeepLine& keep) {
+      keep({1, 2, 3});
+      test::write_file(config_.train, after);
+    };
+    test::expect_error(ErrorKind::Data, {config_.train, "changed while it was cut"},
+                       [&] { (void)samples_by_tokenizer(config_.train, config_, tokenizer, cut); });
+  }
+  EXPECT_TRUE(kept().empty());
 }
 
 }  // namespace

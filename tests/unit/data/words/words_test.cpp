@@ -150,6 +150,38 @@ TEST(Words, TheQueueOfMergesGivesWhatLookingAtAllPairsGives) {
   }
 }
 
+// Long words are merged stretch by stretch where it is known which symbols may come together.
+TEST(Words, AreMergedInStretchesAsTheyAreInOne) {
+  std::mt19937 random(4);
+  const auto pick = [&](size_t below) { return random() % below; };
+  for (int vocabulary = 0; vocabulary < 20; ++vocabulary) {
+    Merges whole, in_stretches;
+    std::vector<std::string> words = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    for (int rule = 0; rule < 30; ++rule) {
+      const size_t left = pick(words.size());
+      const size_t right = pick(words.size());
+      const std::string word = words[left] + words[right];
+      const auto found = std::ranges::find(words, word);
+      const auto merged = static_cast<int32_t>(found - words.begin());
+      if (found == words.end()) words.push_back(word);
+      for (Merges* merges : {&whole, &in_stretches}) {
+        merges->add(static_cast<int32_t>(left), static_cast<int32_t>(right), merged);
+      }
+      for (size_t i = 0; i + 1 < word.size(); ++i) {
+        in_stretches.may_join(word[i] - 'a', word[i + 1] - 'a');
+      }
+    }
+    for (int trial = 0; trial < 50; ++trial) {
+      std::vector<int32_t> a(25 + pick(100));
+      for (int32_t& symbol : a) symbol = static_cast<int32_t>(pick(8));
+      std::vector<int32_t> b = a;
+      whole.apply(a);
+      in_stretches.apply(b);
+      EXPECT_EQ(a, b);
+    }
+  }
+}
+
 // A tokenizer.json of the goldens, changed.
 class ChangedTokenizers : public testing::Test {
  protected:

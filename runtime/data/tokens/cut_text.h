@@ -1,0 +1,42 @@
+// runtime/data/tokens/cut_text.h -- a text file as tokens in memory, cut by config.cut_threads
+// threads: the same tokens, and the same errors, for every number of them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/data/config.h"
+#include "runtime/data/text/packed_tokens.h"
+#include "runtime/data/text/pieces.h"
+#include "runtime/data/text/tokenizer.h"
+
+namespace penstock {
+
+// Of all rules by which texts become tokens: those of words/, text/pieces.h, tuning/ and this file.
+// Raised whenever one changes so that a text may have other tokens than before: what was kept by
+// the older rules (token_cache.h) is then cut anew.
+inline constexpr uint64_t kCutVersion = 1;
+
+// Of data.kind = "text" the row of all tokens, with a piece at the end of each line, or, where a
+// folder's tokenizer makes them, of the text as it is; of parallel text the lines apart; of
+// data.kind = "jsonl" what each line is made into.
+enum class TextForm : uint8_t { Row, Lines, AsItIs, Samples };
+
+struct CutText {
+  PackedTokens tokens;
+  std::vector<uint32_t> starts = {};  // of lines, and the end of the last; a row has none
+};
+
+// Ends a line behind the tokens that are there. Throws Error(Input), with that remedy, where they
+// are 2^32 or more.
+void end_line(CutText& text, const std::string& path, const std::string& remedy);
+
+// In pieces, line by line. Throws as text_file.h says, and as end_line().
+[[nodiscard]] CutText cut_lines(const std::string& path, const DataConfig& config,
+                                const Pieces& vocabulary, TextForm form);
+// By the tokenizer of a folder, without regard to lines. Throws as text_parts.h says.
+[[nodiscard]] CutText cut_as_it_is(const std::string& path, const DataConfig& config,
+                                   const Tokenizer& tokenizer);
+
+}  // namespace penstock
