@@ -9,6 +9,7 @@ Of README.md, docs/ and the examples' page:
   * a block of TOML with a [sweep] is a sweep file whose points can be listed
   * docs/run_file.md is what `penstock help run-file` prints
   * README.md has at most 1,300 words and two pictures, and docs/pictures/pipeline.svg is what the program draws
+  * docs/output.md names every file of a run directory, and every key of metrics.jsonl and summary.json
   * docs/environment.md has every variable that begins with PENSTOCK_ and is read, and no other
 
 Of docs/architecture.md and docs/one_micro_batch.md, for whoever changes the program:
@@ -30,7 +31,7 @@ from pathlib import Path
 PROGRAM, SOURCE = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
 PAGES = [SOURCE / "README.md", *sorted((SOURCE / "docs").glob("*.md")), SOURCE / "launch/examples/README.md"]
 failures = []
-checked = {"links": 0, "commands": 0, "outputs": 0, "run files": 0, "places": 0, "pages named": 0, "variables": 0}
+checked = {"links": 0, "commands": 0, "outputs": 0, "run files": 0, "places": 0, "pages named": 0, "variables": 0, "results": 0}
 
 
 def fail(page, text):
@@ -292,6 +293,21 @@ def check_variables(page):
             fail(page, f"names {name}, which nothing in the tree knows")
 
 
+# ---- results
+
+
+def check_results(page):
+    """By the sources that name the files and write the keys."""
+    told = set(re.findall(r"`([^`\n]+)`", page.read_text(encoding="utf-8")))
+    told |= {part for name in told for part in name.split("/")}  # `checkpoints/latest`
+    files = (SOURCE / "runtime/run_directory/names.h").read_text(encoding="utf-8")
+    keys = (SOURCE / "runtime/telemetry/json_records.cpp").read_text(encoding="utf-8")
+    names = set(re.findall(r'"([a-z]+(?:\.[a-z]+)?)"', files)) | set(re.findall(r'(?:\{|json\[)"(\w+)"', keys))
+    checked["results"] += len(names)
+    for name in sorted(names - told):
+        fail(page, f"does not name {name}, which a run writes")
+
+
 # ---- pictures
 
 
@@ -358,6 +374,7 @@ def main():
     for path, text in sources():
         check_named_pages(path, text)
     check_variables(SOURCE / "docs" / "environment.md")
+    check_results(SOURCE / "docs" / "output.md")
     check_readme(SOURCE / "README.md")
     check_picture(SOURCE / "docs" / "pictures" / "pipeline.svg")
     for failure in failures:
