@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-// The numbers are the exit codes of the program (DESIGN, contract 7): this is their table.
+// The numbers are the exit codes of the program (docs/errors.md): this is their table.
 enum class ErrorKind : int {
   Internal = 1,  // a bug of ours
   Input = 2,     // bad usage or configuration

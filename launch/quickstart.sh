@@ -55,5 +55,5 @@ cat <<END
   build/release/bin/penstock generate runs/quickstart/run.toml --stages 1 --prompt "// The "
   launch/quickstart.sh my.txt --steps 1000                  learn a text of yours
   launch/quickstart.sh --schedule gpipe --recompute none    other memory and time, the same loss to the last bit
-  build/release/bin/penstock train --help                   every option; README.md: a run file of your own
+  build/release/bin/penstock train --help                   every option; docs/first_run.md: a run file of your own
 END

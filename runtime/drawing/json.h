@@ -13,7 +13,7 @@ namespace penstock {
 [[nodiscard]] std::string settings_json(const ScheduleSettings& settings);
 
 // {ranks, stages, micro_batches, programs: [[...]], makespan, makespan_bubble, span_bubble,
-// peak_stash: [...]}, the contract of DESIGN section 7, programs with compute instructions only;
+// peak_stash: [...]}, the contract of docs/output.md, programs with compute instructions only;
 // peak_weight_halves, by rank as peak_stash; and for drawing: rank_of_stage; timeline, by rank
 // [instruction, start, end] for each of those; stash, by rank [time, how many are held from then
 // on].

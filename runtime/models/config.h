@@ -53,7 +53,7 @@ struct ModelConfig {
   bool bias = true;                      // feed-forward, softmax (which has none in a decoder)
   bool final_norm = true;
   bool tied_embedding = false;     // the softmax matrix is the embedding table
-  bool depth_scaled_init = false;  // feed-forward layers scaled down by depth (gpipe.md 3.2)
+  bool depth_scaled_init = false;  // feed-forward layers scaled down by depth (GPipe, 5)
   double dropout = 0.0;
   double label_smoothing = 0.0;
   double logit_clip = 0.0;  // 0 = off

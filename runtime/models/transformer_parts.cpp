@@ -62,7 +62,7 @@ TransformerWidths widths_of(const ModelConfig& config) {
   TransformerWidths widths;
   widths.width = config.width > 0 ? config.width : 128;
   widths.hidden = config.hidden > 0 ? config.hidden : 4 * widths.width;
-  // GPipe's translation models widen their attention with the heads (gpipe.md 3.2).
+  // GPipe's translation models widen their attention with the heads (GPipe, section 5).
   if (config.kind == "transformer-nmt") {
     widths.head_width = config.head_width > 0 ? config.head_width : 64;
   } else if (config.kind == "decoder") {

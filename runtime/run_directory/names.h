@@ -1,4 +1,4 @@
-// runtime/run_directory/names.h -- what a run directory is made of (DESIGN, contract 7).
+// runtime/run_directory/names.h -- what a run directory is made of (docs/output.md).
 //
 //   run.json       the identity of the run, how many attempts there were, sizes of its data
 //   classes.json   of images: what the classes are called, by label

@@ -1,5 +1,5 @@
 // runtime/telemetry/json_records.h -- the records as JSON: lines of metrics.jsonl, and
-// summary.json. The keys are a contract (DESIGN section 7). Floats read back to the same bits; NaN
+// summary.json. The keys are a contract (docs/output.md). Floats read back to the same bits; NaN
 // and infinities, which JSON lacks, become null.
 #pragma once
 

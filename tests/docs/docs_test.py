@@ -8,11 +8,14 @@ Of README.md, docs/ and the examples' page:
   * a block of TOML with a [model] is a run file that `penstock inspect` takes
   * a block of TOML with a [sweep] is a sweep file whose points can be listed
   * docs/run_file.md is what `penstock help run-file` prints
-  * README.md has at most 1,500 words
+  * README.md has at most 1,300 words and two pictures, and docs/pictures/pipeline.svg is what the program draws
+  * docs/output.md names every file of a run directory, and every key of metrics.jsonl and summary.json
+  * docs/environment.md has every variable that begins with PENSTOCK_ and is read, and no other
 
 Of docs/architecture.md and docs/one_micro_batch.md, for whoever changes the program:
   * a file or folder, and a type, that is named in back quotes is in the tree
   * so is every file of ours that a comment, an include or a page names with its folder
+  * a page that a comment or a message names, with its anchor, is there; nobody cites a design that is not in the tree
   * the table of rooms has a row for each folder of runtime/ and no other, and names each folder below
 """
 
@@ -28,7 +31,7 @@ from pathlib import Path
 PROGRAM, SOURCE = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
 PAGES = [SOURCE / "README.md", *sorted((SOURCE / "docs").glob("*.md")), SOURCE / "launch/examples/README.md"]
 failures = []
-checked = {"links": 0, "commands": 0, "outputs": 0, "run files": 0, "places": 0}
+checked = {"links": 0, "commands": 0, "outputs": 0, "run files": 0, "places": 0, "pages named": 0, "variables": 0, "results": 0}
 
 
 def fail(page, text):
@@ -48,10 +51,14 @@ def blocks(page):
 # ---- links
 
 
+def heading_anchor(title):
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
 def anchors(page):
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
     titles = re.findall(r"^#+ (.*)$", text, re.M)
-    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+    return {heading_anchor(title) for title in titles}
 
 
 def check_links(page):
@@ -218,6 +225,106 @@ def check_mentions(paths):
                 fail(SOURCE / path[1:], f"there is no {name} in the tree")
 
 
+SOURCES = (".h", ".cpp", ".cu", ".cuh", ".sh", ".py", ".cmake", ".toml", ".def", ".in", ".js", "CMakeLists.txt", ".clang-tidy")
+WRITTEN_PAGES = {"table.md"}  # by the program
+
+
+def sources():
+    """What is no page: paths and texts. This test has made-up names."""
+    for path in [SOURCE / ".clang-tidy", *(path for room in [*ROOMS, "cmake"] for path in (SOURCE / room).rglob("*"))]:
+        if path.name.endswith(SOURCES) and path.is_file() and path.name != "docs_test.py":
+            yield path, path.read_text(encoding="utf-8", errors="replace")
+
+
+def comments_and_messages(path, text):
+    """Comments, and all that begins with docs/."""
+    comment = "//.*" if path.suffix in (".h", ".cpp", ".cu", ".cuh", ".js") else r"(?:^|\s)#.*"
+    return "\n".join(re.findall(rf"{comment}|docs/[\w/.#-]+", text, re.M))
+
+
+def page_named(path, name):
+    """As from the folder of `path`, or from one above it."""
+    folders = [folder for folder in path.parents if folder.is_relative_to(SOURCE)]
+    return next((folder / name for folder in folders if (folder / name).is_file()), None)
+
+
+def check_named_pages(path, text):
+    """`docs/hub.md#tokens` in a comment or a message, `bench/README.md`, and a section of a page in quotes behind its name."""
+    for name, anchor in re.findall(r"(?<![\w/.*-])((?:[\w-]+/)*\w+\.md)\b(?:#([\w-]+))?", comments_and_messages(path, text)):
+        if name in WRITTEN_PAGES:
+            continue
+        checked["pages named"] += 1
+        page = page_named(path, name)
+        if page is None:
+            fail(path, f"names {name}, which is not there")
+        elif anchor and anchor not in anchors(page):
+            fail(path, f"names {name}#{anchor}, which is no heading there")
+    for name, title in re.findall(r'\b(README|[\w/]+\.md),? "([A-Z][^"\n]+)"', text):
+        page = page_named(path, name if name.endswith(".md") else "README.md")
+        if page and heading_anchor(title) not in anchors(page):
+            fail(path, f'names the section "{title}" of {name}, which is no heading there')
+    if re.search(r"\bDESIGN\b|\bcontract \d", text):
+        fail(path, "cites a design that is not in the tree")
+
+
+# ---- variables of the environment
+
+
+def variables_read(path, text):
+    if path.suffix in (".h", ".cpp"):
+        return re.findall(r'getenv\("(PENSTOCK_\w+)"\)', text)
+    if path.suffix == ".py":
+        return re.findall(r'(?:environ(?:\.get\(|\[)|^INSIDE = )"(PENSTOCK_\w+)"', text, re.M)
+    if path.suffix == ".sh":
+        return re.findall(r"\$\{?(PENSTOCK_[A-Z_]+)\b", text)
+    return []
+
+
+def check_variables(page):
+    told = set(re.findall(r"`(PENSTOCK_\w+)`", page.read_text(encoding="utf-8")))
+    texts = dict(sources())
+    read = {name: path for path, text in texts.items() for name in variables_read(path, text)}
+    checked["variables"] += len(read)
+    for name in sorted(read.keys() - told):
+        fail(page, f"does not name {name}, which {read[name].relative_to(SOURCE)} reads")
+    everything = "\n".join(texts.values())
+    for name in sorted(told - read.keys()):
+        if not re.search(rf"\b{name}\b", everything):
+            fail(page, f"names {name}, which nothing in the tree knows")
+
+
+# ---- results
+
+
+def check_results(page):
+    """By the sources that name the files and write the keys."""
+    told = set(re.findall(r"`([^`\n]+)`", page.read_text(encoding="utf-8")))
+    told |= {part for name in told for part in name.split("/")}  # `checkpoints/latest`
+    files = (SOURCE / "runtime/run_directory/names.h").read_text(encoding="utf-8")
+    keys = (SOURCE / "runtime/telemetry/json_records.cpp").read_text(encoding="utf-8")
+    names = set(re.findall(r'"([a-z]+(?:\.[a-z]+)?)"', files)) | set(re.findall(r'(?:\{|json\[)"(\w+)"', keys))
+    checked["results"] += len(names)
+    for name in sorted(names - told):
+        fail(page, f"does not name {name}, which a run writes")
+
+
+# ---- pictures
+
+
+def check_readme(page):
+    text = page.read_text(encoding="utf-8")
+    if (words := len(text.split())) > 1300:
+        fail(page, f"{words} words, more than 1,300")
+    if (pictures := len(re.findall(r"!\[", text))) > 2:
+        fail(page, f"{pictures} pictures, more than two")
+
+
+def check_picture(picture):
+    drawn = subprocess.run([sys.executable, picture.with_suffix(".py"), PROGRAM], capture_output=True, text=True, timeout=60, check=False)
+    if drawn.stdout != picture.read_text(encoding="utf-8"):
+        fail(picture, f"is not what {picture.stem}.py draws: {drawn.stderr}")
+
+
 def check_rooms(page):
     text = page.read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `runtime/(\w+)/`(.*)$", text, re.M))
@@ -235,7 +342,7 @@ def check_rooms(page):
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        toml = [text for language, text in blocks(SOURCE / "README.md") if language == "toml"]
+        toml = [text for language, text in blocks(SOURCE / "docs/first_run.md") if language == "toml"]
         (folder / "run.toml").write_text(toml[0], encoding="utf-8")
         (folder / "text.txt").write_text("what walkthrough.md learns\n" * 1000, encoding="utf-8")
         shutil.copy(SOURCE / "launch/examples/mlp.toml", folder)
@@ -256,17 +363,20 @@ def main():
                     check_run_file(page, text, folder)
                 elif language == "toml" and "[sweep]" in text:
                     check_sweep_file(page, text, folder)
-    paths, sources = tree()
+    paths, words = tree()
     for page in ("architecture.md", "one_micro_batch.md"):
-        check_places(SOURCE / "docs" / page, paths, sources)
+        check_places(SOURCE / "docs" / page, paths, words)
     check_mentions(paths)
     check_rooms(SOURCE / "docs" / "architecture.md")
     reference = SOURCE / "docs" / "run_file.md"
     if reference.read_text(encoding="utf-8") != run([PROGRAM, "help", "run-file"])[0]:
         fail(reference, "is not what the program says: penstock help run-file > docs/run_file.md")
-    words = len((SOURCE / "README.md").read_text(encoding="utf-8").split())
-    if words > 1500:
-        fail(SOURCE / "README.md", f"{words} words, more than 1,500")
+    for path, text in sources():
+        check_named_pages(path, text)
+    check_variables(SOURCE / "docs" / "environment.md")
+    check_results(SOURCE / "docs" / "output.md")
+    check_readme(SOURCE / "README.md")
+    check_picture(SOURCE / "docs" / "pictures" / "pipeline.svg")
     for failure in failures:
         print("FAILED", failure)
     print(", ".join(f"{count} {what}" for what, count in checked.items()))

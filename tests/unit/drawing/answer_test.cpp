@@ -53,7 +53,7 @@ TEST(ScheduleAnswer, StashLevelsPeakWhereTheProofSaysAndEndEmpty) {
 }
 
 TEST(ScheduleAnswer, LatencyAndUnevenTimesTakeEffect) {
-  // 1F1B adds 2c((p - 1) + floor((m - 1)(p - 1) / p)): schedules.md section 2.
+  // 1F1B adds 2c((p - 1) + floor((m - 1)(p - 1) / p)).
   ScheduleSettings settings{.micro_batches = 16, .latency = 0.5};
   EXPECT_DOUBLE_EQ(makespan(answer(settings).timeline), 57 + (3 + 11));
   settings = {.schedule = "gpipe", .forward = 1, .backward_input = 2, .backward_weight = 0};

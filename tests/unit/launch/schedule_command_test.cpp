@@ -48,7 +48,7 @@ TEST(ScheduleCommand, RecomputeIsScheduledEarly) {
   const auto json =
       nlohmann::json::parse(schedule_text({"--stages", "4", "--micro-batches", "8", "--schedule",
                                            "gpipe", "--recompute", "stage", "--json"}));
-  // (M + K - 1) F + M (R + B) + (K - 1) B with F = R = 1, B = 2: gpipe.md's table.
+  // (M + K - 1) F + M (R + B) + (K - 1) B with F = R = 1, B = 2.
   EXPECT_EQ(json["makespan"], 41.0);
   EXPECT_THAT(json["programs"][0].dump(), HasSubstr("R0.0"));
 }

@@ -33,8 +33,8 @@ ModelConfig t(int64_t layers, int64_t hidden, int64_t heads, int64_t vocabulary 
   return config;
 }
 
-// gpipe.md 3.2: L (3 attentions of 4 d 64 A, 2 feed-forwards of 2 d H + H + d, 5 norms of 2 d), one
-// table for source and target, one for the softmax, and the softmax's biases. The paper prints
+// GPipe, section 5: L (3 attentions of 4 d 64 A, 2 feed-forwards of 2 d H + H + d, 5 norms of 2 d),
+// one table for source and target, one for the softmax, and the softmax's biases. The paper prints
 // 400M, 1.3B for both deep and wide, 3B, 6B and, for the bilingual one, 350M.
 TEST(TranslationCounts, AreThoseOfThePaper) {
   EXPECT_EQ(parameters_of(t(6, 8192, 16)), 408'132'096);

@@ -203,7 +203,7 @@ TEST(Limited, WithoutALimitIsBalanced) {
   EXPECT_TRUE(found.fits);
 }
 
-// gpipe.md 1.2: what a heuristic by cumulative cost gets wrong.
+// What a heuristic by cumulative cost gets wrong.
 TEST(Limited, EqualLayersMakeEqualStages) {
   EXPECT_THAT(balance_within(equal_layers(16), one_per_rank(4), kNoLimit).split,
               ElementsAre(4, 4, 4, 4));

@@ -81,7 +81,7 @@ TEST(Predict, TakesTheTimesOfTheClosedForms) {
     EXPECT_EQ(p.samples_per_s, 16 / 66.0);
     EXPECT_EQ(p.exposed_communication_s, 0);
   }
-  // T = (M + K - 1) F + M (R + B) + (K - 1) B, gpipe.md 1.5.
+  // T = (M + K - 1) F + M (R + B) + (K - 1) B.
   EXPECT_EQ(predict(candidate("gpipe", "stage"), network(8), {}).step_s, 2 * 41);
 }
 
