@@ -116,7 +116,7 @@ TEST_F(AuditedRun, NamesTheReplicaWhoseWeightsAreNotTheOthers) {
 TEST_F(AuditedRun, AsksAnotherReplica) {
   const std::string options = kAll + "--replicas 2 --run.on_corruption retry";
   const Done undisturbed = run(2, "undisturbed", options);
-  const Flips flips("1 3 AUD 10 5 11,1 4 AUD 120 5 11");
+  const Flips flips("1 3 AUD 10 5 11,1 4 AUD 105 5 11");
   const Done disturbed = run(2, "disturbed", options);
   expect_same(undisturbed, disturbed);
   EXPECT_THAT(disturbed.job.output, HasSubstr("rank 1: the second execution of "));
