@@ -132,6 +132,27 @@ TEST_F(AuditedRun, ExcludesAHost) {
   EXPECT_NE(read_file(scratch_ / "run/excluded_hosts").find('\n'), std::string::npos);
 }
 
+TEST_F(AuditedRun, OfAFinishedRunSaysWhereBitsPart) {
+  const std::string out = scratch_ / "run";
+  ASSERT_EQ(run(1, "run", "--checkpoint.every 2 --checkpoint.keep 0").job.exit_code, 0);
+  const JobResult same = run_penstock(2, "audit " + out + " --stages 2 --from 2");
+  EXPECT_EQ(same.exit_code, 0) << same.output;
+  EXPECT_THAT(same.output, HasSubstr("6 lines of metrics.jsonl: the same to the last bit"));
+  EXPECT_THAT(same.output, HasSubstr("step-00000008: all tensors have the same bits"));
+  const Flips flips("0 5 B0.0 9 5 21");
+  const JobResult other = run_alone("audit " + out + " --from 2");
+  EXPECT_EQ(other.exit_code, 1) << other.output;
+  EXPECT_THAT(other.output, HasSubstr("step-00000004: all tensors have the same bits"));
+  EXPECT_THAT(other.output, HasSubstr("step 5 is the first that differs: grad_norm was "));
+  EXPECT_THAT(other.output, HasSubstr("step-00000006: "));
+  EXPECT_THAT(other.output, HasSubstr(" tensors differ\n  "));
+  EXPECT_THAT(other.output, Not(HasSubstr("step-00000008")));
+  const JobResult none = run_alone("audit " + out + " --from 3");
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.output,
+              HasSubstr("has no checkpoint of step 3: it has those of steps 2, 4, 6, 8"));
+}
+
 TEST_F(AuditedRun, IsRefusedWithoutABarrier) {
   expect_refusal(1, train("--run.audit 2 --optimizer.barrier false"), 2,
                  {"run.audit", "optimizer.barrier"});

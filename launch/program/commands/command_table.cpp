@@ -58,6 +58,7 @@ constexpr Command kCommands[] = {
     {export_form, export_command_options, nullptr, answer_export},
     {report_form, report_command_options, nullptr, answer_report},
     {inspect_form, inspect_command_options, nullptr, answer_inspect},
+    {audit_form, audit_command_options, audit_command},
     {schedule_form, schedule_command_options, nullptr, answer_schedule},
     {info_form, no_options, info_command},
 };

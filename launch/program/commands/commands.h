@@ -24,6 +24,8 @@ int generate_command(Session& session, const Arguments& arguments, const ModelMa
 int predict_command(Session& session, const Arguments& arguments, const ModelMaker& models);
 // Measures every layer and the links of a run, and writes the profile that `plan` reads.
 int profile_command(Session& session, const Arguments& arguments, const ModelMaker& models);
+// Steps of a run taken again, and where their bits part.
+int audit_command(Session& session, const Arguments& arguments, const ModelMaker& models);
 int info_command(Session& session, const Arguments& arguments, const ModelMaker& models);
 
 // What they are called and say of themselves, and options of their own, for --help.
@@ -33,11 +35,13 @@ int info_command(Session& session, const Arguments& arguments, const ModelMaker&
 [[nodiscard]] const CommandForm& generate_form();
 [[nodiscard]] const CommandForm& predict_form();
 [[nodiscard]] const CommandForm& profile_form();
+[[nodiscard]] const CommandForm& audit_form();
 [[nodiscard]] const CommandForm& info_form();
 [[nodiscard]] CommandOptions eval_command_options();
 [[nodiscard]] CommandOptions translate_command_options();
 [[nodiscard]] CommandOptions generate_command_options();
 [[nodiscard]] CommandOptions predict_command_options();
 [[nodiscard]] CommandOptions profile_command_options();
+[[nodiscard]] CommandOptions audit_command_options();
 
 }  // namespace penstock

@@ -1,0 +1,110 @@
+#include "launch/program/audit/again.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "kernels/error.h"
+#include "runtime/checkpoint/compare.h"
+#include "runtime/checkpoint/layout.h"
+#include "runtime/files/json.h"
+#include "runtime/run_directory/names.h"
+#include "runtime/run_page/reading/file_lines.h"
+#include "runtime/telemetry/units.h"
+
+namespace penstock {
+namespace {
+
+// What a line of metrics.jsonl says of the training, not of the machine.
+constexpr std::array<const char*, 6> kFigures = {"loss",     "grad_norm",      "learning_rate",
+                                                 "accuracy", "auxiliary_loss", "samples"};
+
+using Place = std::pair<int64_t, bool>;  // step, and whether it is an evaluation
+using Lines = std::map<Place, nlohmann::json>;
+
+Lines lines_of(const std::string& directory, int64_t from) {
+  Lines lines;
+  const std::string path = directory + "/" + kMetricsFile;
+  const bool there = read_lines(path, [&](std::string_view line, const std::string& where) {
+    nlohmann::json parsed = parse_json(line, where);
+    const auto step = static_cast<int64_t>(json_count(parsed, "step", where));
+    const Place place{step, parsed.value("eval", false)};
+    if (step > from) lines[place] = std::move(parsed);
+  });
+  if (!there) fail_input(path + " is not there: is " + directory + " a run directory?");
+  return lines;
+}
+
+std::string name_of_place(const Place& place) {
+  return (place.second ? "the evaluation after step " : "step ") + std::to_string(place.first);
+}
+
+// Empty where all figures are the same.
+std::string difference(const nlohmann::json& then, const nlohmann::json& now) {
+  for (const char* figure : kFigures) {
+    const auto was = then.find(figure);
+    const auto is = now.find(figure);
+    if (was == then.end() || is == now.end() || *was == *is) continue;
+    return fmt::format("{} was {} and is {}", figure, was->dump(), is->dump());
+  }
+  return {};
+}
+
+std::string compare_lines(const Lines& then, const Lines& now, Comparison& comparison) {
+  int64_t steps = 0;
+  for (const auto& [place, line] : then) {
+    const auto again = now.find(place);
+    if (again == now.end()) continue;
+    ++steps;
+    const std::string differs = difference(line, again->second);
+    if (differs.empty()) continue;
+    comparison.equal = false;
+    return fmt::format("{} is the first that differs: {}\n", name_of_place(place), differs);
+  }
+  if (steps == 0) {
+    fail_input(
+        "the run has no step after the one that it is taken again from: give an earlier "
+        "--from");
+  }
+  return fmt::format("{} of metrics.jsonl: the same to the last bit\n", amount_text(steps, "line"));
+}
+
+std::string compare_tensors(const std::string& then, const std::string& now, int64_t step,
+                            Comparison& comparison) {
+  constexpr size_t kMostNamed = 5;
+  CheckpointReader first(then);
+  CheckpointReader second(now);
+  const std::vector<TensorDifference> differences = compare_checkpoints(first, second);
+  const std::string name = step_name(step);
+  if (differences.empty()) return name + ": all tensors have the same bits\n";
+  comparison.equal = false;
+  std::string text =
+      fmt::format("{}: {} differ\n", name, amount_text(std::ssize(differences), "tensor"));
+  for (size_t i = 0; i < std::min(kMostNamed, differences.size()); ++i) {
+    text += fmt::format("  {}: {} elements\n", differences[i].name, differences[i].elements);
+  }
+  return text;
+}
+
+}  // namespace
+
+Comparison compare_runs(const std::string& then, const std::string& now, int64_t from) {
+  Comparison comparison;
+  comparison.text = compare_lines(lines_of(then, from), lines_of(now, from), comparison);
+  const std::string folder = std::string("/") + kCheckpointFolder;
+  std::map<int64_t, std::string> again;
+  for (const StepDirectory& step : list_checkpoints(now + folder)) again[step.step] = step.path;
+  bool differ = false;
+  for (const StepDirectory& step : list_checkpoints(then + folder)) {
+    const auto found = again.find(step.step);
+    if (differ || step.step <= from || found == again.end()) continue;
+    const bool before = comparison.equal;
+    comparison.text += compare_tensors(step.path, found->second, step.step, comparison);
+    differ = before && !comparison.equal;
+  }
+  return comparison;
+}
+
+}  // namespace penstock

@@ -1,0 +1,105 @@
+// launch/program/commands/audit_command.cpp -- `penstock audit`: steps of a run taken again, on
+// whatever machine, and where their bits part.
+#include <fmt/format.h>
+
+#include <boost/program_options.hpp>
+
+#include "kernels/error.h"
+#include "launch/program/audit/again.h"
+#include "launch/program/commands/commands.h"
+#include "launch/program/output.h"
+#include "launch/program/setup.h"
+#include "runtime/checkpoint/layout.h"
+#include "runtime/comm/agreement.h"
+#include "runtime/run_directory/names.h"
+
+namespace penstock {
+namespace {
+
+namespace po = boost::program_options;
+
+struct AuditOptions {
+  int64_t from = -1;
+  std::string out;
+};
+
+void add_audit_options(CommandOptions& options, AuditOptions& audit) {
+  options.add_options()("from", po::value(&audit.from)->value_name("STEP"),
+                        "of the checkpoint to begin with; 0: the beginning [the last but one]")(
+      "into", po::value(&audit.out)->value_name("DIR"),
+      "the run directory of the steps taken again [RUN.audit]");
+}
+
+// Where the steps begin: a checkpoint of the run, or "" for its beginning.
+StepDirectory beginning(const std::string& run, int64_t from) {
+  if (from == 0) return {};
+  const std::string folder = run + "/" + kCheckpointFolder;
+  const std::vector<StepDirectory> all = list_checkpoints(folder);
+  if (from < 0) {
+    return all.size() < 2 ? StepDirectory{} : all[all.size() - 2];
+  }
+  std::string steps;
+  for (const StepDirectory& one : all) {
+    if (one.step == from) return one;
+    steps += (steps.empty() ? "" : ", ") + std::to_string(one.step);
+  }
+  fail_input(fmt::format(
+      "{} has no checkpoint of step {}: it has {}", folder, from,
+      steps.empty() ? "none; --from 0 takes the whole run again" : "those of steps " + steps));
+}
+
+}  // namespace
+
+int audit_command(Session& session, const Arguments& arguments, const ModelMaker& models) {
+  AuditOptions audit;
+  CommandOptions options;
+  add_audit_options(options, audit);
+  Arguments rest = read_options(audit_form(), options, arguments);
+  if (rest.empty() || rest.front().starts_with("--")) {
+    fail_input("audit needs a run directory: penstock audit runs/latest");
+  }
+  std::string run = rest.front();
+  while (run.size() > 1 && run.ends_with('/')) run.pop_back();
+  if (audit.out.empty()) audit.out = run + ".audit";
+  const StepDirectory begin = on_every_rank([&] { return beginning(run, audit.from); });
+  // As they stand in the run's own file, and what is given here wins.
+  Arguments words = {run + "/" + kRunFile, "--run.out=" + audit.out, "--overwrite",
+                     "--run.resume=" + (begin.path.empty() ? "never" : begin.path),
+                     "--checkpoint.keep=0"};
+  words.insert(words.end(), rest.begin() + 1, rest.end());
+  const int code = train_command(session, words, models);
+  if (code != 0) return code;
+  const std::unique_ptr<Network> network = starting_network(session);
+  const std::string verdict = on_first_rank(network->world(), [&] {
+    const Comparison comparison = compare_runs(run, audit.out, begin.step);
+    answer("steps after {} of {}, taken again in {}:\n{}", begin.step, run, audit.out,
+           comparison.text);
+    return std::string(comparison.equal ? "equal" : "");
+  });
+  return verdict.empty() ? 1 : 0;
+}
+
+const CommandForm& audit_form() {
+  static const CommandForm form{
+      .name = "audit",
+      .operand = "RUN",
+      .summary = "take steps of a finished run again, and say where the bits part",
+      .about =
+          R"(From the last but one of the run's checkpoints, or that of --from, to the run's end, with the run's
+own file. Stages and schedule may be others (--stages 1), as may the host: on a processor of the
+same kind the bits are the same. It says which line of metrics.jsonl is the first that differs, and
+which tensors of the first checkpoint that does.
+)",
+      .closing = "Exit code: 0 where all bits are the same, 1 where some differ.\n",
+      .needs_ranks = true};
+  return form;
+}
+
+CommandOptions audit_command_options() {
+  CommandOptions options;
+  AuditOptions unused;
+  add_audit_options(options, unused);
+  return options;
+}
+
+}  // namespace penstock
