@@ -125,7 +125,7 @@ PlannedRun planned_run(const Session& session, Collective& world, const Settings
     (void)grid_of(config, session.ranks(), session.started_by());  // refuses other ranks
   }
   const DataSource source(config, models, world);
-  result.config = share(world, [&] {
+  Config settled = share(world, [&] {
     if (!pipeline.profile.empty()) result.profile = read_profile(pipeline.profile);
     if (!pipeline.automatic && !splits) return config;
     Settings here = settings;
@@ -140,6 +140,11 @@ PlannedRun planned_run(const Session& session, Collective& world, const Settings
       fail_input(refusal.what());
     }
   });
+  // What no run file says is as it was.
+  settled.data.spare_cores = config.data.spare_cores;
+  settled.data.cut_threads = config.data.cut_threads;
+  settled.data.cache_folder = config.data.cache_folder;
+  result.config = std::move(settled);
   return result;
 }
 
