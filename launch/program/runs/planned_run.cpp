@@ -125,7 +125,7 @@ PlannedRun planned_run(const Session& session, Collective& world, const Settings
     (void)grid_of(config, session.ranks(), session.started_by());  // refuses other ranks
   }
   const DataSource source(config, models, world);
-  Config planned = share(world, [&] {
+  Config settled = share(world, [&] {
     if (!pipeline.profile.empty()) result.profile = read_profile(pipeline.profile);
     if (!pipeline.automatic && !splits) return config;
     Settings here = settings;
@@ -141,10 +141,10 @@ PlannedRun planned_run(const Session& session, Collective& world, const Settings
     }
   });
   // What no run file says is as it was.
-  planned.data.spare_cores = config.data.spare_cores;
-  planned.data.cut_threads = config.data.cut_threads;
-  planned.data.cache_folder = config.data.cache_folder;
-  result.config = std::move(planned);
+  settled.data.spare_cores = config.data.spare_cores;
+  settled.data.cut_threads = config.data.cut_threads;
+  settled.data.cache_folder = config.data.cache_folder;
+  result.config = std::move(settled);
   return result;
 }
 
