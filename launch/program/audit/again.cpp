@@ -27,13 +27,12 @@ using Lines = std::map<Place, nlohmann::json>;
 Lines lines_of(const std::string& directory, int64_t from) {
   Lines lines;
   const std::string path = directory + "/" + kMetricsFile;
-  const bool there = read_lines(path, [&](std::string_view line, const std::string& where) {
+  (void)read_lines(path, [&](std::string_view line, const std::string& where) {
     nlohmann::json parsed = parse_json(line, where);
     const auto step = static_cast<int64_t>(json_count(parsed, "step", where));
     const Place place{step, parsed.value("eval", false)};
     if (step > from) lines[place] = std::move(parsed);
   });
-  if (!there) fail_input(path + " is not there: is " + directory + " a run directory?");
   return lines;
 }
 
@@ -96,13 +95,14 @@ Comparison compare_runs(const std::string& then, const std::string& now, int64_t
   const std::string folder = std::string("/") + kCheckpointFolder;
   std::map<int64_t, std::string> again;
   for (const StepDirectory& step : list_checkpoints(now + folder)) again[step.step] = step.path;
-  bool differ = false;
   for (const StepDirectory& step : list_checkpoints(then + folder)) {
     const auto found = again.find(step.step);
-    if (differ || step.step <= from || found == again.end()) continue;
-    const bool before = comparison.equal;
-    comparison.text += compare_tensors(step.path, found->second, step.step, comparison);
-    differ = before && !comparison.equal;
+    if (step.step <= from || found == again.end()) continue;
+    Comparison tensors;
+    comparison.text += compare_tensors(step.path, found->second, step.step, tensors);
+    if (tensors.equal) continue;
+    comparison.equal = false;
+    break;
   }
   return comparison;
 }
