@@ -170,6 +170,17 @@ int train(Preparation& made, const Station& station, const ModelMaker& models, R
   return stopped(summary, station.session, config, reporter);
 }
 
+// As train(). A write that failed because the directory was moved or removed is told as that.
+int train_in_place(Preparation& made, const Station& station, const ModelMaker& models,
+                   Reporter* reporter) {
+  try {
+    return train(made, station, models, reporter);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Resource && made.to.directory) made.to.directory->check();
+    throw;
+  }
+}
+
 // As train(), on a device that computes nothing.
 int try_out(const Preparation& made, const Station& station, const ModelMaker& models) {
   const auto drawn_up = [&](const Blueprint& blueprint) {
@@ -207,7 +218,8 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
   const std::unique_ptr<Reporter> reporter =
       reporter_for(network->world(), config, made->to, made->notes);
   try {
-    return train(*made, {session, *network, made->grid, *made->device}, models, reporter.get());
+    return train_in_place(*made, {session, *network, made->grid, *made->device}, models,
+                          reporter.get());
   } catch (...) {
     if (session.ranks() == 1) throw;
     rethrow_naming(name_of_rank(session, made->grid));
