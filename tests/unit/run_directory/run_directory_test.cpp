@@ -291,6 +291,23 @@ TEST_F(RunDirectories, ADamagedCheckpointIsNotGoneOnFrom) {
               HasSubstr("state.json has"));
 }
 
+// Of what reads a checkpoint itself, such as export and inspect.
+TEST_F(RunDirectories, ADamagedShardIsToldWithTheNewestWholeOne) {
+  const std::string run = trained("run", {10, 20});
+  const std::string newest = folder_ / "run/checkpoints/step-00000020";
+  const auto damage = [] { fail_data("it is damaged"); };
+  EXPECT_THAT(refusal(ErrorKind::Data, [&] { with_offer_beside(newest, damage); }),
+              testing::EndsWith("it is damaged"))
+      << "what is whole is not to blame";
+  const std::string index = "run/checkpoints/step-00000020/" + index_file("model");
+  std::string text = folder_.read(index);
+  text[1] = static_cast<char>(text[1] + 1);
+  folder_.write(index, text);
+  EXPECT_THAT(refusal(ErrorKind::Data, [&] { with_offer_beside(newest, damage); }),
+              testing::EndsWith("it is damaged; the newest whole one of its run is " +
+                                (folder_ / "run/checkpoints/step-00000010")));
+}
+
 // One without its manifest was as if it had never been; one whose manifest was damaged was bad
 // usage.
 TEST_F(RunDirectories, ADamagedManifestIsDamage) {
