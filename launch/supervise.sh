@@ -18,6 +18,9 @@ once, unless this script was told to stop, the run directory has a file `stop`, 
                        not answer are left out [ssh -o BatchMode=yes -o ConnectTimeout=5]
   --restarts N         failures one after the other, without a new checkpoint between them, after which it gives up [5]
   --delay SECONDS      before it starts again after a failure [10]
+  --start-limit SECONDS
+                       an attempt that has not taken the lock of its run directory by then is ended, and counts as a failure:
+                       mpirun waits for ever for a rank that died inside MPI's own start; 0: no limit [900]
   --shortest SECONDS   a stop (75) sooner than this after the start is final: the time of the job is over [60]
   --mpirun 'WORDS'     what starts the ranks, split at blanks [mpirun -q]; -q leaves out Open MPI's own words on failures
   --program PATH       [the one built or installed here, else that of PATH]
@@ -35,12 +38,12 @@ refuse() {
 }
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-ranks=1 ranks_command='' restarts=5 delay=10 shortest=60 mpirun='mpirun -q' program=''
+ranks=1 ranks_command='' restarts=5 delay=10 start_limit=900 shortest=60 mpirun='mpirun -q' program=''
 reach='ssh -o BatchMode=yes -o ConnectTimeout=5'
 while [ $# -gt 0 ] && [ "$1" != -- ]; do
   case $1 in
     --help | -h) usage; exit 0 ;;
-    --ranks | --ranks-command | --reach | --restarts | --delay | --shortest | --mpirun | --program)
+    --ranks | --ranks-command | --reach | --restarts | --delay | --start-limit | --shortest | --mpirun | --program)
       [ $# -ge 2 ] || refuse "$1 needs a value"
       name=${1#--}
       printf -v "${name//-/_}" '%s' "$2"
@@ -52,7 +55,7 @@ done
 [ "${1-}" = -- ] || refuse "the run file comes after --"
 shift
 [ $# -ge 1 ] || refuse "there is no run file after --"
-for number in "$ranks" "$restarts" "$delay" "$shortest"; do
+for number in "$ranks" "$restarts" "$delay" "$start_limit" "$shortest"; do
   case $number in '' | *[!0-9]*) refuse "'$number' is not a number" ;; esac
 done
 run_file=$1
@@ -71,9 +74,8 @@ export OMPI_MCA_oob_tcp_keepalive_intvl=${OMPI_MCA_oob_tcp_keepalive_intvl:-2}
 export OMPI_MCA_oob_tcp_keepalive_probes=${OMPI_MCA_oob_tcp_keepalive_probes:-3}
 read -ra ask <<<"$reach"
 
-# Where the run is: by --out, by the run file, or the newest of the directories that penstock numbers. Empty: not yet
-# anywhere.
-run_directory() {
+# Where the run is to be: by --out, or by the run file. Empty: in a directory that penstock numbers.
+named_directory() {
   local i out=''
   for ((i = 1; i < ${#arguments[@]}; i++)); do
     case ${arguments[i]} in
@@ -84,6 +86,13 @@ run_directory() {
   if [ -z "$out" ] && [ -d "$run_file" ]; then out=$run_file; fi
   if [ -z "$out" ] && [ -e "$(dirname "$run_file")/run.json" ]; then out=$(dirname "$run_file"); fi
   if [ -z "$out" ]; then out=$(sed -n 's/^ *out *= *"\([^"]*\)".*/\1/p' "$run_file" 2>/dev/null | head -n 1); fi
+  printf '%s\n' "$out"
+}
+
+# Where the run is: as it is named, or the newest of the directories that penstock numbers. Empty: not yet anywhere.
+run_directory() {
+  local out
+  out=$(named_directory)
   if [ -z "$out" ]; then
     out=$(find runs -mindepth 1 -maxdepth 1 -type d -name "$(basename "$run_file" .toml)-[0-9]*" 2>/dev/null | sort -V | tail -n 1)
   fi
@@ -94,6 +103,34 @@ newest_step() {
   local directory
   directory=$(run_directory)
   [ -z "$directory" ] || find "$directory/checkpoints/" -mindepth 1 -maxdepth 1 -name 'step-*' 2>/dev/null | sort | tail -n 1
+}
+
+# The words in the locks of all directories that may be the run's: each attempt writes others, as soon as its ranks have met.
+locks() {
+  local out
+  out=$(named_directory)
+  if [ -n "$out" ]; then
+    cat "$out/run.lock" 2>/dev/null
+  else
+    cat "runs/$(basename "$run_file" .toml)-"[0-9]*/run.lock 2>/dev/null
+  fi
+}
+
+# end_without_start CHILD LOCKS: ends it when the limit of the start is over and the locks are still those.
+end_without_start() {
+  local end=$((SECONDS + start_limit)) i
+  while [ "$SECONDS" -lt "$end" ]; do
+    sleep 1
+    kill -0 "$1" 2>/dev/null || return 0
+    [ "$(locks)" = "$2" ] || return 0
+  done
+  say "no rank has taken the lock of the run directory within $start_limit s (--start-limit): a rank may have died inside MPI's start; ended"
+  kill -TERM "$1" 2>/dev/null
+  for ((i = 0; i < 10; i++)); do
+    sleep 1
+    kill -0 "$1" 2>/dev/null || return 0
+  done
+  kill -KILL "$1" 2>/dev/null
 }
 
 scratch=$(mktemp -d) || exit 3
@@ -164,7 +201,7 @@ done
 
 # One attempt; its exit code is returned.
 attempt() {
-  local words=("${arguments[@]}") directory
+  local words=("${arguments[@]}") directory locks_before watch=''
   directory=$(run_directory)
   # What the command line says is kept by a plan, so a run that is planned anew is read from its directory alone.
   if [ "$planned_for" -ne 0 ] && [ "$planned_for" -ne "$ranks" ] && [ -n "$directory" ]; then
@@ -172,11 +209,17 @@ attempt() {
     words=("$directory/run.toml" --pipeline.auto true)
   fi
   planned_for=$ranks
+  locks_before=$(locks)
   "${start[@]}" -n "$ranks" "${where[@]}" "$program" train "${words[@]}" --resume auto </dev/null &
   child=$!
+  if [ "$start_limit" -gt 0 ]; then
+    end_without_start "$child" "$locks_before" &
+    watch=$!
+  fi
   while kill -0 "$child" 2>/dev/null; do wait "$child"; done # a signal ends a wait, too
   wait "$child"
   local code=$?
+  [ -z "$watch" ] || kill "$watch" 2>/dev/null
   child=''
   return "$code"
 }

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "kernels/plain_pieces.h"
+
 namespace penstock {
 
 // Hands the text to the system before it returns. Throws Error(Resource) where that takes it no
@@ -17,6 +19,17 @@ void write_answer(std::string_view text);
 void tell(std::string_view line);
 // The text as a terminal may be given it, where standard output is one; else as it is.
 [[nodiscard]] std::string fit_for_output(const std::string& text);
+
+// An answer that comes in pieces, which go out at once: as a terminal may be given them, where
+// standard output is one; else as they are. Throws as write_answer() does.
+class AnswerPieces {
+ public:
+  void write(std::string_view piece);
+  void end();  // of the text
+
+ private:
+  PlainPieces plain_;
+};
 
 template <class... Values>
 void answer(fmt::format_string<Values...> format, Values&&... values) {

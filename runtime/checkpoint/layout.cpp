@@ -58,6 +58,16 @@ bool is_complete(const fs::path& path) {
   return fs::is_directory(path, error) && fs::exists(path / kManifestFile, error);
 }
 
+// By what its state says; nothing where that is damaged.
+std::optional<int64_t> step_in(const std::string& checkpoint) {
+  try {
+    const std::string file = checkpoint + "/" + kStateFile;
+    return parse_state(read_text(file, kMaximumStateBytes, FileOwner::Run), file).step;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 bool is_there(const std::string& path) {
   std::error_code error;
   return fs::symlink_status(path, error).type() != fs::file_type::not_found;
@@ -163,6 +173,9 @@ std::vector<StepDirectory> list_checkpoints(const std::string& root) {
     if (const auto step = step_of(name)) found[*step] = path.string();
     if (const auto step = hidden_step_of(name, kReplaced)) found.emplace(*step, path.string());
   }
+  if (const auto copy = latest_directory(root); copy && is_complete(*copy)) {
+    if (const auto step = step_in(*copy)) found.emplace(*step, *copy);
+  }
   std::vector<StepDirectory> list;
   list.reserve(found.size());
   for (const auto& [step, path] : found) list.push_back({step, path});
@@ -189,6 +202,13 @@ std::optional<StepDirectory> latest_checkpoint(const std::string& root) {
   const std::vector<StepDirectory> all = list_checkpoints(root);
   if (all.empty()) return std::nullopt;
   return all.back();
+}
+
+std::optional<std::string> latest_directory(const std::string& root) {
+  std::string path = root + "/" + kLatest;
+  std::error_code error;
+  if (!fs::is_directory(fs::symlink_status(path, error))) return std::nullopt;
+  return path;
 }
 
 bool is_checkpoint_of(const std::string& path, const std::string& run) {

@@ -3,7 +3,10 @@
 //
 //   step-00000100            complete: a directory gets this name only when all of it is on disk.
 //                            It may be a symbolic link to a checkpoint elsewhere
-//   latest                   a symbolic link to the newest of them, by its name alone
+//   latest                   a symbolic link to the newest of them, by its name alone. In a copy
+//   that
+//                            followed links it is a directory: a complete checkpoint stands in for
+//                            its step where that is missing
 //   .step-00000100.partial   being written, or being deleted; after a crash, rubbish
 //   .step-00000100.replaced  complete, the older of two of one step; stands in if a crash fell
 //                            between the two renames that replace it
@@ -38,6 +41,9 @@ inline constexpr const char* kLatest = "latest";
 // The one that was completed last: what `latest` says, or where there is no such link to a complete
 // one, that of the highest step. Null when there is none.
 [[nodiscard]] std::optional<StepDirectory> latest_checkpoint(const std::string& root);
+
+// What stands where the link `latest` should, where it is a directory.
+[[nodiscard]] std::optional<std::string> latest_directory(const std::string& root);
 
 // Whether `path` is a complete checkpoint that says it is of that run (CheckpointState::run).
 [[nodiscard]] bool is_checkpoint_of(const std::string& path, const std::string& run);

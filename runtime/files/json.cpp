@@ -41,6 +41,14 @@ std::string quoted(const std::string& name) {
   return json(shown).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+std::string packed_json(const nlohmann::json& document) {
+  return with_texts(document, unicode_of).dump();
+}
+
+nlohmann::json unpacked_json(const std::string& text) {
+  return with_texts(nlohmann::json::parse(text), bytes_of);
+}
+
 std::string json_complaint(const json::exception& error) {
   constexpr size_t kLongest = 400;
   constexpr size_t kOfEnd = 100;

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/files/byte_text.h"
 #include "runtime/files/input_file.h"
 #include "runtime/files/json_events.h"
 
@@ -26,6 +27,37 @@ inline constexpr int64_t kMostJsonValues = 1'000'000;
 // Of a file: throws as read_text() does as well.
 [[nodiscard]] nlohmann::json read_json_file(const std::string& path, int64_t most_bytes,
                                             FileOwner owner);
+
+// A document with every text, values and names alike, as `form` makes it.
+template <class Json, class Form>
+[[nodiscard]] Json with_texts(const Json& document, const Form& form) {
+  if (document.is_string()) return form(document.template get_ref<const std::string&>());
+  if (!document.is_structured()) return document;
+  Json made = document.is_array() ? Json::array() : Json::object();
+  for (const auto& [key, value] : document.items()) {
+    if (document.is_array()) {
+      made.push_back(with_texts(value, form));
+    } else {
+      made[form(key)] = with_texts(value, form);
+    }
+  }
+  return made;
+}
+
+// A document as text: in one line, or with that indentation. Texts that are not UTF-8, such as
+// paths may be, are shown (shown_bytes()).
+template <class Json>
+[[nodiscard]] std::string shown_json(const Json& document, int indent = -1) {
+  try {
+    return document.dump(indent);
+  } catch (const typename Json::type_error&) {
+    return with_texts(document, shown_bytes).dump(indent);
+  }
+}
+
+// For another rank of the job, which has the same texts from unpacked_json().
+[[nodiscard]] std::string packed_json(const nlohmann::json& document);
+[[nodiscard]] nlohmann::json unpacked_json(const std::string& text);
 
 // A name from such a file, for a message of one line: in quotes, control characters escaped, a
 // long one cut.

@@ -1,11 +1,13 @@
 #include "runtime/files/proc.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <iterator>
+#include <limits>
 #include <sstream>
 
 #include "runtime/files/descriptor.h"
@@ -29,6 +31,11 @@ std::string system_text(const std::string& path) {
 std::string system_line(const std::string& path) {
   const std::string text = system_text(path);
   return text.substr(0, text.find('\n'));
+}
+
+bool process_may_exist(int64_t process) {
+  if (process <= 0 || process > std::numeric_limits<pid_t>::max()) return false;
+  return kill(static_cast<pid_t>(process), 0) == 0 || errno != ESRCH;
 }
 
 std::vector<std::string> process_fields(int64_t process) {

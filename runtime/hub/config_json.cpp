@@ -11,6 +11,7 @@
 #include "runtime/hub/config_fields.h"
 #include "runtime/hub/config_keys.h"
 #include "runtime/hub/config_windows.h"
+#include "runtime/hub/kept_folder.h"
 
 namespace penstock {
 namespace {
@@ -235,6 +236,7 @@ HubConfig parse_hub_config(std::string_view text, const std::string& where) {
 }
 
 HubConfig read_hub_config(const std::string& folder) {
+  finish_keeping(folder);
   constexpr int64_t kMostBytes = int64_t{1} << 20;
   const std::string path = folder + "/" + kConfigFile;
   std::error_code ignored;

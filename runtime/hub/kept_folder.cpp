@@ -1,6 +1,9 @@
 #include "runtime/hub/kept_folder.h"
 
+#include <fcntl.h>
+
 #include <array>
+#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -27,6 +30,30 @@ constexpr std::array kSmallFiles = {"generation_config.json",
                                     "chat_template.jinja",
                                     "chat_template.json"};
 
+constexpr const char* kNew = ".new";  // complete as soon as the old one has gone aside
+constexpr const char* kOld = ".old";
+
+void rename_folder(const std::string& from, const std::string& to) {
+  std::error_code error;
+  fs::rename(from, to, error);
+  if (error) fail_resource("cannot make " + to + ": " + error.message());
+}
+
+// In one go where the file system can exchange two names (over NFS it cannot); else the old one
+// goes aside first, and finish_keeping() completes what a kill has left.
+void put_in_place(const std::string& draft, const std::string& to) {
+  std::error_code ignored;
+  if (!fs::exists(fs::symlink_status(to, ignored))) return rename_folder(draft, to);
+  if (renameat2(AT_FDCWD, draft.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) {
+    fs::remove_all(draft, ignored);
+    return;
+  }
+  fs::remove_all(to + kOld, ignored);
+  rename_folder(to, to + kOld);
+  rename_folder(draft, to);
+  fs::remove_all(to + kOld, ignored);
+}
+
 void copy_one(const fs::path& from, const fs::path& to) {
   std::error_code error;
   if (!fs::exists(from, error)) return;
@@ -49,15 +76,23 @@ void copy_small_files(const std::string& from, const std::string& to) {
 void keep_folder(const std::string& from, const std::string& to) {
   std::error_code error;
   if (fs::equivalent(from, to, error)) return;
-  const std::string draft = to + ".new";
+  finish_keeping(to);
+  const std::string draft = to + kNew;
   fs::remove_all(draft, error);
   copy_small_files(from, draft);
   copy_one(fs::path(from) / kConfigFile, fs::path(draft) / kConfigFile);
   const std::string weights = fs::absolute(weights_folder(from)).lexically_normal().string();
-  (void)write_text(draft + "/" + kOriginFile, nlohmann::json{{"weights", weights}}.dump() + "\n");
-  fs::remove_all(to, error);
-  fs::rename(draft, to, error);
-  if (error) fail_resource("cannot make " + to + ": " + error.message());
+  (void)write_text(draft + "/" + kOriginFile, packed_json({{"weights", weights}}) + "\n");
+  put_in_place(draft, to);
+}
+
+void finish_keeping(const std::string& folder) {
+  std::error_code error;
+  if (folder.empty() || fs::exists(fs::symlink_status(folder, error))) return;
+  if (!fs::exists(folder + kOld, error)) return;
+  // Of several processes that do it one succeeds.
+  fs::rename(folder + kNew, folder, error);
+  if (error) fs::rename(folder + kOld, folder, error);
 }
 
 std::string origin_of(const std::string& folder) {
@@ -65,7 +100,7 @@ std::string origin_of(const std::string& folder) {
   const std::string origin = folder + "/" + kOriginFile;
   std::error_code error;
   if (!fs::exists(origin, error)) return "";
-  return json_text(read_json_file(origin, kMostBytes, FileOwner::Run), "weights", origin);
+  return bytes_of(json_text(read_json_file(origin, kMostBytes, FileOwner::Run), "weights", origin));
 }
 
 std::string weights_folder(const std::string& folder) {

@@ -14,9 +14,14 @@ inline constexpr const char* kOriginFile = "origin.json";  // in there: {"weight
 // Error(Resource).
 void copy_small_files(const std::string& from, const std::string& to);
 
-// Makes `to` the kept form of `from`, in place of one that is there. Does nothing where they are
-// the same. Throws Error(Resource).
+// Makes `to` the kept form of `from`, in place of one that is there, which goes when the new one is
+// whole: a kill at any moment leaves one of them. Does nothing where they are the same. Throws
+// Error(Resource).
 void keep_folder(const std::string& from, const std::string& to);
+
+// What a kill in the middle of keep_folder() has left under other names, where the file system
+// cannot exchange two, gets its own. Before a folder is read. Does nothing where it is there.
+void finish_keeping(const std::string& folder);
 
 // Where the weights were when the folder was kept, whether or not they are there now; empty for a
 // folder that is no kept one.

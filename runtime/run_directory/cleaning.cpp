@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <vector>
 
@@ -56,6 +58,28 @@ void remove_checkpoint(const fs::path& path) {
   remove_if_empty(path);
 }
 
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(fs::symlink_status(path, error));
+}
+
+std::string kept_note(const std::string& path, const char* why, const std::string& aside) {
+  return fmt::format("note: {} {}, so it is not removed: it is in {} now", path, why, aside);
+}
+
+// The first of its names where none of theirs is yet.
+fs::path folder_aside(const std::string& directory, const std::vector<std::string>& checkpoints,
+                      int64_t attempt) {
+  const std::string stem = fmt::format("before-attempt-{}", attempt);
+  for (int number = 1;; ++number) {
+    const fs::path folder = fs::path(directory) / kCheckpointFolder /
+                            (number == 1 ? stem : fmt::format("{}-{}", stem, number));
+    const bool is_free = std::ranges::none_of(
+        checkpoints, [&](const fs::path& path) { return is_there(folder / path.filename()); });
+    if (is_free) return folder;
+  }
+}
+
 // Those that we wrote: others may have put theirs beside them.
 void remove_event_files(const fs::path& folder) {
   std::error_code none;
@@ -71,26 +95,35 @@ void remove_event_files(const fs::path& folder) {
 
 }  // namespace
 
-void remove_run(const std::string& directory) {
+std::vector<std::string> remove_run(const std::string& directory, int64_t attempt) {
   const fs::path folder = directory;
-  for (const StepDirectory& one : list_checkpoints(directory + "/" + kCheckpointFolder)) {
+  const std::string root = directory + "/" + kCheckpointFolder;
+  std::vector<std::string> notes;
+  std::vector<std::string> lost_theirs;
+  for (const StepDirectory& one : list_without_manifest(root)) lost_theirs.push_back(one.path);
+  for (const StepDirectory& one : list_checkpoints(root)) {
     remove_checkpoint(one.path);
+    if (is_there(one.path)) {
+      notes.push_back(kept_note(one.path, "has files that no manifest of ours names",
+                                set_aside(directory, {one.path}, attempt)));
+    }
   }
-  std::error_code error;
-  const fs::path pointer = folder / kCheckpointFolder / "latest";
-  if (fs::symlink_status(pointer, error).type() != fs::file_type::directory) remove_one(pointer);
+  for (const std::string& path : lost_theirs) {
+    notes.push_back(kept_note(path, "has no manifest", set_aside(directory, {path}, attempt)));
+  }
+  remove_one(folder / kCheckpointFolder / kLatest);
   remove_if_empty(folder / kCheckpointFolder);
   remove_event_files(folder / kEventFolder);
   for (const char* file : kResultFiles) remove_one(folder / file);
   remove_one(folder / kLogFile);
   remove_one(folder / kIdentityFile);
+  return notes;
 }
 
-void set_aside(const std::string& directory, const std::vector<std::string>& checkpoints,
-               int64_t attempt) {
-  if (checkpoints.empty()) return;
-  const fs::path aside =
-      fs::path(directory) / kCheckpointFolder / fmt::format("before-attempt-{}", attempt);
+std::string set_aside(const std::string& directory, const std::vector<std::string>& checkpoints,
+                      int64_t attempt) {
+  if (checkpoints.empty()) return {};
+  const fs::path aside = folder_aside(directory, checkpoints, attempt);
   std::error_code error;
   fs::create_directories(aside, error);
   for (const fs::path path : checkpoints) {
@@ -100,6 +133,25 @@ void set_aside(const std::string& directory, const std::vector<std::string>& che
     fail_resource(
         fmt::format("{}: checkpoints cannot be moved there: {}", aside.string(), error.message()));
   }
+  return aside.string();
+}
+
+std::string free_latest(const std::string& directory, int64_t attempt) {
+  const std::string root = directory + "/" + kCheckpointFolder;
+  const std::optional<std::string> copy = latest_directory(root);
+  if (!copy) return {};
+  const std::string what =
+      fmt::format("note: {} is a directory, as copies have it that follow links", *copy);
+  for (const StepDirectory& one : list_checkpoints(root)) {
+    if (one.path != *copy) continue;
+    const std::string step = root + "/" + step_name(one.step);
+    std::error_code error;
+    fs::rename(*copy, step, error);
+    if (error) fail_resource(fmt::format("{}: cannot be renamed: {}", *copy, error.message()));
+    return fmt::format("{}, and the only one of its step: it is {} now", what, step);
+  }
+  return fmt::format("{}, and not the link to the newest checkpoint: it is in {} now", what,
+                     set_aside(directory, {*copy}, attempt));
 }
 
 }  // namespace penstock

@@ -8,11 +8,19 @@
 namespace penstock {
 
 // The results of a run, its log and its checkpoints. Of a checkpoint the files that its manifest
-// names; a directory that holds anything else stays, with that. Throws Error(Resource).
-void remove_run(const std::string& directory);
+// names; what else there is under the name of a step, without a manifest or of another hand, is set
+// aside, for the new run may come to that step. Returns a line about each. Throws Error(Resource).
+[[nodiscard]] std::vector<std::string> remove_run(const std::string& directory, int64_t attempt);
 
-// Moves the checkpoints into checkpoints/before-attempt-<attempt>/. Throws Error(Resource).
-void set_aside(const std::string& directory, const std::vector<std::string>& checkpoints,
-               int64_t attempt);
+// Moves the checkpoints into checkpoints/before-attempt-<attempt>/, or before-attempt-<attempt>-2/
+// where there are such names already, and so on; returns that folder. Throws Error(Resource).
+std::string set_aside(const std::string& directory, const std::vector<std::string>& checkpoints,
+                      int64_t attempt);
+
+// A copy of a run directory that followed links has a directory where the link checkpoints/latest
+// was, so that no checkpoint could be completed: it is set aside, or becomes the step that it is
+// where that step is missing. Returns a line about it; empty where there is none. Throws
+// Error(Resource).
+[[nodiscard]] std::string free_latest(const std::string& directory, int64_t attempt);
 
 }  // namespace penstock

@@ -53,17 +53,6 @@ std::vector<KeptCheckpoint> checkpoints_of_run(const std::string& directory) {
   return std::move(contents.checkpoints);
 }
 
-// By its checksums: every file is read.
-bool is_whole(const std::string& checkpoint) {
-  try {
-    CheckpointReader(checkpoint, ShardCheck::ByCaller).verify();
-    return true;
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::Data) throw;
-    return false;
-  }
-}
-
 }  // namespace
 
 KeptCheckpoint look_at_checkpoint(const std::string& path) {
@@ -126,6 +115,16 @@ std::string newest_of_run(const std::string& directory) {
   const KeptCheckpoint& newest = own.back();
   if (newest.trouble.empty()) return newest.path;
   fail_data(newest.path + " is damaged: " + newest.trouble + offer_beside(newest.path));
+}
+
+bool is_whole(const std::string& checkpoint) {
+  try {
+    CheckpointReader(checkpoint, ShardCheck::ByCaller).verify();
+    return true;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Data) throw;
+    return false;
+  }
 }
 
 std::string offer_beside(const std::string& checkpoint) {

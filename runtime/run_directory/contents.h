@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/error.h"
 #include "runtime/run_directory/identity.h"
 
 namespace penstock {
@@ -41,8 +42,23 @@ struct DirectoryContents {
 // where there is none, Error(Data) where it cannot be used, which offers another.
 [[nodiscard]] std::string newest_of_run(const std::string& directory);
 
+// By its checksums: every file of it is read.
+[[nodiscard]] bool is_whole(const std::string& checkpoint);
+
 // For the end of an error about a damaged checkpoint: "; the newest whole one of its run is ...".
 // Reads checkpoints until one has all its checksums.
 [[nodiscard]] std::string offer_beside(const std::string& checkpoint);
+
+// Runs `work`, which reads that checkpoint. An Error(Data) of one that is not whole ends with
+// offer_beside().
+template <class Work>
+auto with_offer_beside(const std::string& checkpoint, Work&& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Data || is_whole(checkpoint)) throw;
+    fail_data(error.what() + offer_beside(checkpoint));
+  }
+}
 
 }  // namespace penstock

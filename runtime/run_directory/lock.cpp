@@ -28,7 +28,9 @@ void DirectoryLock::beat_until_the_end() {
   while (!ending_.wait_for(guard, times_.beat, [this] { return ended_; })) {
     guard.unlock();
     try {
-      if (!renew_lock(path_, me_)) lost_ = true;
+      const Renewal renewal = renew_lock(path_, me_);
+      if (renewal == Renewal::Taken) lost_ = true;
+      if (renewal == Renewal::Again) taken_again_ = true;
     } catch (const Error&) {  // NOLINT(bugprone-empty-catch): it is tried again, and may expire
     }
     guard.lock();

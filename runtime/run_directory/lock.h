@@ -9,7 +9,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -35,6 +34,8 @@ class DirectoryLock {
 
   // Whether another has taken it: this process was stopped, or cut off, for longer than the expiry.
   [[nodiscard]] bool lost() const { return lost_; }
+  // Whether its file was gone, and it was taken again, since this was asked last.
+  [[nodiscard]] bool was_taken_again() { return taken_again_.exchange(false); }
 
  private:
   void beat_until_the_end();
@@ -42,7 +43,7 @@ class DirectoryLock {
   std::string path_;
   LockTimes times_;
   LockHolder me_;
-  std::atomic<bool> lost_ = false;
+  std::atomic<bool> lost_ = false, taken_again_ = false;
   std::mutex mutex_;
   std::condition_variable ending_;
   bool ended_ = false;

@@ -109,14 +109,22 @@ std::string name_of(const LockHolder& holder) {
                   std::filesystem::path(path).parent_path().string(), name_of(holder)));
 }
 
+// How old a lock is. One that is dated ahead of the clock is new: nobody need wait longer for it.
+nanoseconds age_of(const LockState& lock, nanoseconds now) {
+  return std::max(nanoseconds(0), now - lock.changed);
+}
+
 // Returns when the holder is dead. `now`: when `seen` was read.
 void await_death(const std::string& path, const LockState& seen, nanoseconds now,
-                 const LockHolder& me, const LockWait& wait) {
+                 const LockWait& wait) {
   if (const std::optional<bool> alive = is_alive(seen.holder)) {
     if (*alive) refuse(path, seen.holder);
     return;
   }
-  const auto left = [&] { return wait.times.expiry - (now - seen.changed); };
+  using Clock = std::chrono::steady_clock;
+  const nanoseconds owed = wait.times.expiry - age_of(seen, now);
+  const Clock::time_point start = Clock::now();
+  const auto left = [&] { return owed - (Clock::now() - start); };
   if (left() > nanoseconds(0) && wait.say) {
     wait.say(fmt::format("note: {} is locked by {}; waiting at most {:.0f} s for a sign of life",
                          std::filesystem::path(path).parent_path().string(), name_of(seen.holder),
@@ -124,9 +132,6 @@ void await_death(const std::string& path, const LockState& seen, nanoseconds now
   }
   while (left() > nanoseconds(0)) {
     std::this_thread::sleep_for(std::min<nanoseconds>(left(), wait.times.beat / 10));
-    const Draft draft = write_draft(path, me);
-    now = draft.now;
-    (void)unlink(draft.path.c_str());
     const std::optional<LockState> state = read_lock(path);
     if (!state) return;
     if (state->holder.token != seen.holder.token || state->changed != seen.changed) {
@@ -143,7 +148,7 @@ void take(const std::string& path, const LockHolder& me, const LockWait& wait, i
     if (depth == kMostLocks) {
       fail_resource(path + " and the locks after it were left behind: remove them");
     }
-    await_death(path, *seen, now, me, wait);
+    await_death(path, *seen, now, wait);
     // Two may find that it is dead. Only who holds the lock named after the dead one may replace
     // it, and only if it is still that one.
     const std::string right = path + "-after-" + seen->holder.token;
@@ -155,6 +160,17 @@ void take(const std::string& path, const LockHolder& me, const LockWait& wait, i
     }
     give_lock_back(right, me);
     if (mine) return;
+  }
+}
+
+// Now, by the clock that dates the files there: a file that is made for it tells.
+nanoseconds clock_beside(const std::string& path) {
+  try {
+    const Draft draft = write_draft(path, this_holder());
+    (void)unlink(draft.path.c_str());
+    return draft.now;
+  } catch (const Error&) {  // nothing can be written there
+    return std::chrono::system_clock::now().time_since_epoch();
   }
 }
 
@@ -177,23 +193,26 @@ std::optional<LockState> read_lock(const std::string& path) {
 std::optional<LockHolder> living_holder(const std::string& path) {
   const auto lock = read_lock(path);
   if (!lock) return std::nullopt;
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const bool is_fresh = now - lock->changed < LockTimes{}.expiry;
-  if (!is_alive(lock->holder).value_or(is_fresh)) return std::nullopt;
-  return lock->holder;
+  std::optional<bool> alive = is_alive(lock->holder);
+  if (!alive) alive = std::chrono::abs(clock_beside(path) - lock->changed) < LockTimes{}.expiry;
+  return *alive ? std::optional(lock->holder) : std::nullopt;
 }
 
 void take_lock(const std::string& path, const LockHolder& me, const LockWait& wait) {
   take(path, me, wait, 0);
 }
 
-bool renew_lock(const std::string& path, const LockHolder& me) {
+Renewal renew_lock(const std::string& path, const LockHolder& me) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (file.value() < 0) return errno != ENOENT;  // trouble of the file system is no other holder
-  if (!holds(path, me)) return false;
+  nanoseconds now{};
+  if (file.value() < 0 && errno == ENOENT) {
+    return try_lock(path, me, now) ? Renewal::Again : Renewal::Taken;
+  }
+  if (file.value() < 0) return Renewal::Done;
+  if (!holds(path, me)) return Renewal::Taken;
   constexpr std::array<timespec, 2> kNow = {{{0, UTIME_NOW}, {0, UTIME_NOW}}};
   (void)futimens(file.value(), kNow.data());
-  return true;
+  return Renewal::Done;
 }
 
 void give_lock_back(const std::string& path, const LockHolder& me) noexcept {

@@ -16,9 +16,12 @@ namespace penstock {
 namespace {
 
 // In clock ticks since the boot; 0: there is none, or it has ended and waits for its parent.
-int64_t start_of(int64_t process) {
+// Nothing of a process that is there and must not be seen.
+std::optional<int64_t> start_of(int64_t process) {
   const std::vector<std::string> fields = process_fields(process);
-  if (fields.size() <= kProcessStart) return 0;
+  if (fields.size() <= kProcessStart) {
+    return process_may_exist(process) ? std::nullopt : std::optional<int64_t>(0);
+  }
   if (fields[kProcessState] == "Z" || fields[kProcessState] == "X") return 0;
   return std::strtoll(fields[kProcessStart].c_str(), nullptr, 10);
 }
@@ -42,7 +45,7 @@ LockHolder this_holder() {
   if (gethostname(host.data(), host.size() - 1) == 0) holder.host = host.data();
   holder.machine = machine();
   holder.process = getpid();
-  holder.started = start_of(holder.process);
+  holder.started = start_of(holder.process).value_or(0);
   holder.token = random_token();
   return holder;
 }
@@ -76,8 +79,9 @@ LockHolder parse_holder(const std::string& text) {
 
 std::optional<bool> is_alive(const LockHolder& holder) {
   if (holder.process <= 0 || holder.machine != machine()) return std::nullopt;
-  const int64_t started = start_of(holder.process);
-  return started != 0 && started == holder.started;
+  const std::optional<int64_t> started = start_of(holder.process);
+  if (!started || holder.started == 0) return std::nullopt;
+  return *started == holder.started;
 }
 
 }  // namespace penstock

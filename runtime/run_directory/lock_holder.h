@@ -21,7 +21,8 @@ struct LockHolder {
 // What cannot be read is a holder of whom nothing is known.
 [[nodiscard]] LockHolder parse_holder(const std::string& text);
 
-// Whether that process runs: known of processes of this machine, nothing of others.
+// Whether that process runs: known of processes of this machine that may be seen, nothing of
+// others.
 [[nodiscard]] std::optional<bool> is_alive(const LockHolder& holder);
 
 }  // namespace penstock

@@ -51,7 +51,7 @@ std::string without_links(std::string path) {
 
 }  // namespace
 
-RunDirectory::RunDirectory(const RunDirectoryRequest& request) {
+RunDirectory::RunDirectory(const RunDirectoryRequest& request) : say_(request.say) {
   wish_ = {.resume = request.resume, .overwrite = request.overwrite};
   if (is_path(request.resume)) wish_.source = source_at(request.resume);
   choose_directory(request);
@@ -67,6 +67,7 @@ RunDirectory::RunDirectory(const RunDirectoryRequest& request) {
     attempt_ = choose_attempt(look_into(path_), wish_);  // before anything is made
     make_directory();
     lock_ = std::make_unique<DirectoryLock>(path_ + "/" + kLockFile, request.lock, request.say);
+    place_.emplace(path_);
     // Until the lock was ours, another may have written.
     contents_ = look_into(path_);
     attempt_ = choose_attempt(contents_, wish_);
@@ -111,10 +112,17 @@ void RunDirectory::pass_over(const std::string& damage) {
   attempt_ = choose_attempt(contents_, wish_);
 }
 
-std::string RunDirectory::begin(const std::string& run_file) {
+std::vector<std::string> RunDirectory::begin(const std::string& run_file) {
   begun_ = true;
-  if (attempt_.replaces) remove_run(path_);
-  set_aside(path_, attempt_.set_aside, attempt_.number);
+  std::vector<std::string> notes;
+  const auto keep = [&](const std::string& note) {
+    if (!note.empty()) notes.push_back(note);
+  };
+  (void)set_aside(path_, attempt_.set_aside, attempt_.number);
+  keep(free_latest(path_, attempt_.number));
+  if (attempt_.replaces) {
+    for (const std::string& note : remove_run(path_, attempt_.number)) keep(note);
+  }
   const std::optional<RunIdentity> before = read_identity(path_);
   if (before && before->run == attempt_.run) identity_.data = before->data;
   identity_.attempts = attempt_.number;
@@ -123,7 +131,8 @@ std::string RunDirectory::begin(const std::string& run_file) {
   // A request to stop was to an earlier attempt: this one was started after it.
   std::error_code ignored;
   fs::remove(path_ + "/" + kStopFile, ignored);
-  return numbered_ ? point_latest_to(path_) : "";
+  if (numbered_) keep(point_latest_to(path_));
+  return notes;
 }
 
 void RunDirectory::keep(const DataSizes& sizes) {
@@ -136,7 +145,19 @@ bool RunDirectory::asked_to_stop() const {
   return fs::exists(path_ + "/" + kStopFile, error);
 }
 
-void RunDirectory::check_lock() const {
+void RunDirectory::check() {
+  if (const std::string change = place_->change(); !change.empty()) {
+    fail_resource(
+        fmt::format("{} while the run was going on, which ends here: go on from its newest "
+                    "checkpoint, where the directory is, with --resume auto",
+                    change));
+  }
+  if (lock_->was_taken_again() && say_) {
+    say_(
+        fmt::format("warning: {}/{} was removed while the run goes on; it is taken again: without "
+                    "it a second run may begin here",
+                    path_, kLockFile));
+  }
   if (!lock_->lost()) return;
   fail_peer(fmt::format(
       "{} has been taken by another process: this one was stopped, or cut off from the file "

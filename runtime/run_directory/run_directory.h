@@ -10,11 +10,15 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "runtime/run_directory/attempt.h"
 #include "runtime/run_directory/identity.h"
 #include "runtime/run_directory/lock.h"
+#include "runtime/run_directory/place.h"
 
 namespace penstock {
 
@@ -49,16 +53,21 @@ class RunDirectory {
   void pass_over(const std::string& damage);
 
   // From here on the directory is this run's: removes or sets aside what attempt() says, counts the
-  // attempt, writes the run file and makes the link `latest`; returns why that could not be made,
-  // or "". Throws Error(Resource).
-  [[nodiscard]] std::string begin(const std::string& run_file);
+  // attempt, writes the run file and makes the links `latest`; returns what a user should know of
+  // that: what stays of an earlier run and where, which link could not be made. Throws
+  // Error(Resource).
+  [[nodiscard]] std::vector<std::string> begin(const std::string& run_file);
   // What was learnt from the data. Throws Error(Resource).
   void keep(const DataSizes& sizes);
 
   // Whether somebody has put a file `stop` there. Asks the file system.
   [[nodiscard]] bool asked_to_stop() const;
-  // Throws Error(Peer) when another process has taken the lock.
-  void check_lock() const;
+  // Whether the directory is still this run's, once a step. Throws Error(Resource) when it was
+  // moved or removed, Error(Peer) when another process has taken the lock. A lock file that was
+  // gone and has been taken again is said.
+  void check();
+  // From here on what the request's `say` was for.
+  void say_by(std::function<void(const std::string&)> say) { say_ = std::move(say); }
 
  private:
   void choose_directory(const RunDirectoryRequest& request);
@@ -66,7 +75,9 @@ class RunDirectory {
 
   std::string path_;
   bool numbered_ = false, made_ = false, begun_ = false;
+  std::function<void(const std::string&)> say_;
   std::unique_ptr<DirectoryLock> lock_;
+  std::optional<DirectoryPlace> place_;
   AttemptRequest wish_;
   DirectoryContents contents_;
   Attempt attempt_;

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "runtime/files/byte_text.h"
+
 namespace penstock {
 
 std::string escaped_html(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  for (const char letter : text) {
+  for (const char letter : shown_bytes(text)) {
     switch (letter) {
       case '<':
         out += "&lt;";

@@ -7,7 +7,7 @@
 namespace penstock {
 
 // As text between tags or inside a quoted attribute: whatever stands in a file stays text. Bytes
-// that are no UTF-8 are the browser's to replace.
+// that are no UTF-8 are shown (shown_bytes()).
 [[nodiscard]] std::string escaped_html(std::string_view text);
 
 // JSON inside a <script>: no text of it may look like the end of the script.

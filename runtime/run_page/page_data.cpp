@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/files/json.h"
 #include "runtime/run_page/curve.h"
 
 namespace penstock {
@@ -161,7 +162,7 @@ std::string page_data_json(const RunFiles& files, const RunFacts& facts) {
                {"attempts", restarts_json(files.history)},
                {"timeline", timeline_json(files.trace)}};
   if (files.summary) json["summary"] = *files.summary;
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return shown_json(json);
 }
 
 }  // namespace penstock

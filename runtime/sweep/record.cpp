@@ -74,7 +74,7 @@ std::string record_json(const SweepRecord& record) {
                        {"warmup", record.warmup},
                        {"points", ordered_json::array()}};
   for (const SweepPoint& point : record.points) made["points"].push_back(point_json(point));
-  return made.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return shown_json(made, 1) + "\n";
 }
 
 SweepRecord parse_record(const std::string& text, const std::string& where) {

@@ -3,14 +3,16 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runtime/files/json.h"
+
 namespace penstock {
 namespace {
 
 using Json = nlohmann::ordered_json;  // keys in the order written here
 
-// Text from outside (host and device names) may be no UTF-8; a replaced letter beats a lost file.
+// Text from outside (names of hosts, devices and files) may be no UTF-8.
 std::string dump(const Json& json, int indent) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+  return shown_json(json, indent);
 }
 
 double per_second(int64_t count, double ms) {

@@ -59,6 +59,18 @@ LineFile::LineFile(std::string path, TornLine torn)
   mend_last_line(file_.get(), torn, path_);
 }
 
+bool LineFile::is_gone() const {
+  struct stat there {};
+  struct stat ours {};
+  if (fstat(fileno(file_.get()), &ours) != 0) return false;
+  if (stat(path_.c_str(), &there) != 0) return errno == ENOENT;
+  return there.st_dev != ours.st_dev || there.st_ino != ours.st_ino;
+}
+
+void LineFile::begin_anew() {
+  *this = LineFile(path_);
+}
+
 void LineFile::write_line(const std::string& line) {
   write(line + "\n");
 }

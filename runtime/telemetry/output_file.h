@@ -24,6 +24,11 @@ class LineFile {
   void write_line(const std::string& line);
   void write(const std::string& bytes);  // likewise, as they are
 
+  // Whether its path leads elsewhere, or nowhere, since somebody has removed or moved it: what is
+  // written then nobody finds.
+  [[nodiscard]] bool is_gone() const;
+  void begin_anew();  // under its path
+
  private:
   struct Close {
     void operator()(std::FILE* file) const { std::fclose(file); }  // all lines were flushed

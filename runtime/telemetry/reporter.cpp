@@ -60,8 +60,17 @@ struct Reporter::State {
 
   explicit State(Options given) : options(std::move(given)) {}
 
+  template <class File>  // LineFile or EventFile
+  void look_after(File& file, const std::string& name) {
+    if (!file.is_gone()) return;
+    if (options.check_directory) options.check_directory();
+    file.begin_anew();
+    say(timed("warning: " + options.directory + "/" + name +
+              " was removed or moved while the run goes on; it is begun anew"));
+  }
   void write_log(const std::string& lines) {
     if (files) {
+      look_after(files->log, "log.txt");
       files->log.write_line(plain_text(lines, true));  // which people show on terminals
     } else {
       held.push_back(lines);
@@ -121,8 +130,10 @@ void Reporter::step(const StepRecord& record) {
   State& s = *state_;
   StepRecord numbered = record;
   numbered.attempt = s.options.attempt;
+  s.look_after(s.files->metrics, "metrics.jsonl");
   s.files->metrics.write_line(json_line(numbered, s.options.tokens));
   if (std::optional<EventFile>& events = s.files->events) {
+    s.look_after(*events, "tensorboard");
     if (!s.has_begun && record.step > 1) events->restart(record.step);
     events->add(record.step, scalars_of(record, s.options.tokens));
   }
@@ -146,8 +157,12 @@ void Reporter::evaluated(const EvalRecord& record) {
   EvalRecord numbered = record;
   numbered.attempt = state_->options.attempt;
   State::Files& files = *state_->files;
+  state_->look_after(files.metrics, "metrics.jsonl");
   files.metrics.write_line(json_line(numbered));
-  if (files.events) files.events->add(record.step, scalars_of(record));
+  if (files.events) {
+    state_->look_after(*files.events, "tensorboard");
+    files.events->add(record.step, scalars_of(record));
+  }
   state_->say(state_->timed(eval_text(record)));
 }
 

@@ -2,6 +2,7 @@
 // metrics.jsonl, summary.json and the closing table.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -19,6 +20,8 @@ class Reporter {
     int64_t log_every = 10;    // steps between plain lines
     bool tokens = false;       // rates in tokens/s beside samples/s
     bool tensorboard = false;  // an event file beside metrics.jsonl, see formats/event_file.h
+    // Asked when a file of the directory is gone, which is begun anew: throws where all of it is.
+    std::function<void()> check_directory = {};
   };
   // Tells the terminal; what is noted is held for the log file until open().
   explicit Reporter(Options options);
@@ -27,7 +30,8 @@ class Reporter {
   Reporter& operator=(const Reporter&) = delete;
 
   // Once, before anything but notes is told: from here on to the files of the directory too, which
-  // must exist. Throws Error(Resource).
+  // must exist. Throws Error(Resource). A file that is gone when it is written to is begun anew,
+  // and that is told.
   void open();
   // A plain line to the terminal and the log file, with the time of day once steps are taken.
   void note(const std::string& line);

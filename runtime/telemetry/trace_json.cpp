@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "runtime/files/json.h"
 #include "runtime/telemetry/formats/trace_flows.h"
 
 namespace penstock {
@@ -14,7 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string dump_line(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return shown_json(json);
 }
 
 // Writes the events of one array, one a line.

@@ -267,6 +267,20 @@ trace = 0
   const std::string own = loss(run);
   EXPECT_THAT(own, HasSubstr("loss 3."));
   EXPECT_EQ(loss("--model.from " + out + " --data.kind synthetic --data.validation 0.0001"), own);
+  // A bit of a weight: what else there is to export is told.
+  const std::string step = run + "/checkpoints/step-00000002";
+  std::filesystem::copy(step, run + "/checkpoints/step-00000003");
+  std::string shard;
+  for (const auto& file : std::filesystem::directory_iterator(run + "/checkpoints/step-00000003")) {
+    const std::string path = file.path();
+    if (path.find("/model-") != std::string::npos && path.ends_with(".safetensors")) shard = path;
+  }
+  std::string bytes = read_file(shard);
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  std::ofstream(shard, std::ios::binary) << bytes;
+  const JobResult damaged = alone("export " + run + " " + out + "-3");
+  EXPECT_EQ(damaged.exit_code, 5) << damaged.output;
+  EXPECT_THAT(damaged.output, HasSubstr("the newest whole one of its run is " + step));
 }
 
 }  // namespace

@@ -16,6 +16,8 @@ read -r code what <<<"$line"
 case $what in
   checkpoint) mkdir -p "$SCRATCH/out/checkpoints/step-$(printf %08d "$(wc -l <"$SCRATCH/started")")"; touch "$SCRATCH/out/run.json" ;;
   begin) mkdir -p "$SCRATCH/out"; touch "$SCRATCH/out/run.json" ;;
+  hang) sleep 60 & trap "kill $!" EXIT; trap 'exit 143' TERM; wait $! ;;
+  locked) mkdir -p "$SCRATCH/out"; echo "$RANDOM" >"$SCRATCH/out/run.lock"; sleep 3 ;;
   wait) trap 'exit "$code"' USR1; for _ in $(seq 100); do sleep 0.05; done ;;
 esac
 exit "$code"
@@ -81,6 +83,12 @@ grep -q 'left out, as they do not answer: n2$' output || fail 'the lost host is 
 : >up # where no host can be asked in this way
 with '205\n0\n' --reach ./reach --ranks-command "$hosts" -- run.toml --out out
 [ "$(grep -c -- '-n 8 ' started)" -eq 2 ] || fail 'hosts are left out although none ever answered'
+
+# A rank that died inside MPI's start, for which mpirun waits; and one that starts, however long it then takes.
+with '0 hang\n0 locked\n' --start-limit 1 -- run.toml --out out
+expect 0 2 'a start that hangs'
+grep -q 'no rank has taken the lock of the run directory within 1 s' output || fail 'the limit of the start is not named'
+[ "$(grep -c 'no rank has taken' output)" -eq 1 ] || fail 'a run that has started is ended by the limit of the start'
 
 printf '75 wait\n0\n' >plan
 rm -f started

@@ -218,6 +218,30 @@ TEST_F(Survival, AStoppedRunGoesOnWhereItWas) {
   EXPECT_EQ(files(), before);
 }
 
+// Where a batch system lets a job run on for a moment: the step was cut off in its checkpoint.
+TEST_F(Survival, AStartPastTheEndOfTheBatchJobTakesNoStep) {
+  setenv("SLURM_JOB_END_TIME", "1700000000", 1);
+  for (const int ranks : {1, 2}) {
+    const std::string arguments = train("--stages " + std::to_string(ranks));
+    const JobResult job = ranks == 1 ? run_alone(arguments) : run_penstock(ranks, arguments, 60);
+    EXPECT_EQ(job.exit_code, 75) << job.output;
+    EXPECT_THAT(job.output, HasSubstr("penstock: stopped: the batch job's time was over "));
+    EXPECT_FALSE(std::filesystem::exists(out_));
+  }
+  unsetenv("SLURM_JOB_END_TIME");
+}
+
+TEST_F(Survival, ADirectoryThatIsMovedUnderARunIsToldAsThat) {
+  start(2, "--stages 2");
+  const std::string away = scratch_ / "away";
+  std::filesystem::rename(out_, away);
+  const JobResult job = job_.get();
+  EXPECT_EQ(job.exit_code, 3) << job.output;
+  EXPECT_THAT(job.output,
+              HasSubstr(out_ + " was moved to " + away + " while the run was going on"));
+  EXPECT_FALSE(std::filesystem::exists(out_)) << "nothing is written where it was";
+}
+
 TEST_F(Survival, ASignalToMpirunStopsAllRanks) {
   start(2, "--stages 2");
   const auto launchers = processes_naming(PENSTOCK_MPIEXEC, out_);

@@ -18,6 +18,7 @@
 #include "runtime/data/share.h"
 #include "runtime/data/text/text_file.h"
 #include "runtime/data/translation/language_pair.h"
+#include "runtime/files/json.h"
 #include "runtime/layers/library/loss.h"
 #include "runtime/scores/bleu.h"
 #include "runtime/telemetry/units.h"
@@ -165,8 +166,7 @@ std::string as_json(const EvalResult& all) {
   for (const PairScore& score : all.translations) json["bleu"][score.pair] = score.bleu.score();
   if (!all.translations.empty()) json["bleu_signature"] = bleu_signature(kVersion);
   if (all.answers) add_answers(*all.answers, json);
-  constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
-  return json.dump(-1, ' ', false, kReplace) + "\n";
+  return shown_json(json) + "\n";
 }
 
 std::string as_text(const EvalResult& all) {
@@ -227,7 +227,8 @@ int eval_command(Session& session, const Arguments& arguments, const ModelMaker&
                            options.confusion ? result.classes : 0);
     result.translations = translation_scores(run, options);
     result.answers = answer_scores(run, models, session, say);
-    if (session.rank() == 0) write_answer((options.json ? as_json : as_text)(result));
+    if (session.rank() == 0)
+      write_answer(fit_for_output((options.json ? as_json : as_text)(result)));
   });
   return 0;
 }

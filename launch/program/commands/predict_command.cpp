@@ -15,6 +15,7 @@
 #include "runtime/data/images/orientation.h"
 #include "runtime/decoding/image_classes.h"
 #include "runtime/files/input_file.h"
+#include "runtime/files/json.h"
 #include "runtime/run_directory/classes.h"
 #include "runtime/run_directory/names.h"
 
@@ -165,8 +166,7 @@ class Predictions {
     if (!as_json_) return;
     nlohmann::ordered_json all = {{"checkpoint", checkpoint}, {"images", json_}};
     if (!unread_.empty()) all["not_read"] = unread_;
-    constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
-    write_answer(all.dump(-1, ' ', false, kReplace) + "\n");
+    write_answer(fit_for_output(shown_json(all) + "\n"));
   }
 
  private:

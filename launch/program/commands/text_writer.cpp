@@ -69,16 +69,17 @@ class Output {
     const Prompt& prompt = prompts_[sample / samples_];
     if (!begun_) {
       if (sample > 0) answer("----\n");
-      write_answer(view_.text(std::span(prompt.tokens).subspan(prompt.hidden)));
+      pieces_.write(view_.text(std::span(prompt.tokens).subspan(prompt.hidden)));
     }
     begun_ = true;
     const size_t added = tokens.size() - prompt.tokens.size();
     const std::string text = view_.answer(tokens.subspan(prompt.hidden), added);
     const size_t now = std::max(written_, view_.to_show(text, done));
-    write_answer(std::string_view(text).substr(std::min(written_, text.size()), now - written_));
+    pieces_.write(std::string_view(text).substr(std::min(written_, text.size()), now - written_));
     written_ = now;
     if (done) {
       last_ = view_.message(tokens.last(added));
+      pieces_.end();
       answer("\n");
       written_ = 0;
       begun_ = false;
@@ -93,6 +94,7 @@ class Output {
   size_t samples_;      // of each prompt
   size_t written_ = 0;  // bytes behind the prompt of the sample that is being shown
   bool begun_ = false;  // that one
+  AnswerPieces pieces_;
   std::string last_;
 };
 

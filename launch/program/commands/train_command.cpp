@@ -1,6 +1,7 @@
 // launch/program/commands/train_command.cpp -- `penstock train`: everything around the run.
 #include <fmt/format.h>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -20,7 +21,9 @@
 #include "launch/program/start/rank_table.h"
 #include "launch/program/stopping/start_watch.h"
 #include "launch/program/stopping/stop_requests.h"
+#include "runtime/checkpoint/reader.h"
 #include "runtime/run_directory/classes.h"
+#include "runtime/run_directory/contents.h"
 #include "runtime/run_directory/names.h"
 #include "runtime/telemetry/reporter.h"
 #include "runtime/training/checkpoints/transfer.h"
@@ -33,6 +36,7 @@ namespace {
 struct Preparation {
   std::vector<std::string> notes;  // on rank 0
   Destination to;
+  TimeLimit limit;
   std::unique_ptr<StartWatch> start;  // until the first step
   std::unique_ptr<StopRequests> stopping;
   ThreadPlan threads;
@@ -52,6 +56,14 @@ void keep_sizes(const Run& run, RunDirectory* directory) {
                         .validation_samples = facts.validation_samples};
   directory->keep(sizes);
   if (!run.class_names().empty()) write_classes(directory->path(), run.class_names());
+}
+
+// Collective, by the clock of rank 0.
+void refuse_late_start(Collective& world, const TimeLimit& limit) {
+  (void)on_first_rank(world, [&] {
+    refuse_past_end(limit, std::chrono::system_clock::now());
+    return std::string();
+  });
 }
 
 // Collective. A run that goes on has the classes that it began with.
@@ -96,6 +108,8 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
   Settings settings;
   Config config = shared_config(world, arguments, true, &settings);
   const TimeLimit limit = on_every_rank([&] { return time_limit(config.run.time_limit); });
+  refuse_late_start(world, limit);
+  made.limit = limit;
   made.to = open_destination(world, config, settings);
   made.stopping = std::make_unique<StopRequests>(limit, made.to.directory.get());
   if (!config.run.dry_run) settle_checkpoint(world, config, made.to);
@@ -126,7 +140,11 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
   refuse_mixture(made.choice, made.grid);
   InitConfig& init = made.run.config.init;
   if (!init.from.empty()) {
-    init.from = on_first_rank(world, [&] { return checkpoint_at(init.from); });
+    init.from = on_first_rank(world, [&] {
+      const std::string path = checkpoint_at(init.from);
+      with_offer_beside(path, [&] { (void)CheckpointReader(path); });
+      return path;
+    });
   }
   return made;
 }
@@ -163,12 +181,24 @@ int train(Preparation& made, const Station& station, const ModelMaker& models, R
                        .drawn_up = drawn_up};
   Run run(order, station, reporter);
   check_kept_classes(station.network.world(), run, made);
+  refuse_late_start(station.network.world(), made.limit);  // reading the data takes its time
   made.start.reset();  // from here on files change: the run itself ends, after its first step
   begin(station.network.world(), config, made.to, reporter);
   keep_sizes(run, made.to.directory.get());
   const RunSummary summary = run.to_the_end();
   if (summary.stopped.empty()) return 0;
   return stopped(summary, station.session, config, reporter);
+}
+
+// As train(). A write that failed because the directory was moved or removed is told as that.
+int train_in_place(Preparation& made, const Station& station, const ModelMaker& models,
+                   Reporter* reporter) {
+  try {
+    return train(made, station, models, reporter);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Resource && made.to.directory) made.to.directory->check();
+    throw;
+  }
 }
 
 // As train(), on a device that computes nothing.
@@ -208,7 +238,8 @@ int train_command(Session& session, const Arguments& arguments, const ModelMaker
   const std::unique_ptr<Reporter> reporter =
       reporter_for(network->world(), config, made->to, made->notes);
   try {
-    return train(*made, {session, *network, made->grid, *made->device}, models, reporter.get());
+    return train_in_place(*made, {session, *network, made->grid, *made->device}, models,
+                          reporter.get());
   } catch (...) {
     if (session.ranks() == 1) throw;
     rethrow_naming(name_of_rank(session, made->grid));

@@ -62,6 +62,7 @@ std::string checkpoint_of(const std::string& run, const ExportOptions& options) 
     if (options.step) fail_input("export: " + run + " is a checkpoint, so --step says nothing");
     return run;
   }
+  if (!options.step && is_step_name(run) && fs::is_directory(run, ignored)) return run;  // damaged
   if (!options.step) return newest_of_run(run);
   std::string path = run + "/" + kCheckpointFolder + "/" + step_name(*options.step);
   if (!fs::exists(path, ignored)) fail_input("export: there is no checkpoint " + path);
@@ -145,12 +146,14 @@ std::string export_text(const std::vector<std::string>& arguments) {
   }
   ExportRequest request;
   request.checkpoint = checkpoint_of(paths[0], options);
-  const Source source(request.checkpoint);
-  find_config(paths[0], source, request);
   request.to = paths[1];
   request.dtype = options.dtype;
   request.shard_bytes = static_cast<uint64_t>(parse_bytes(options.file_size));
-  const Exported done = export_checked(source, options, request);
+  const Exported done = with_offer_beside(request.checkpoint, [&] {
+    const Source source(request.checkpoint);
+    find_config(paths[0], source, request);
+    return export_checked(source, options, request);
+  });
   return fmt::format("{}: {} tensors, {} in {} file{}, from {}\n", request.to, done.tensors,
                      bytes_text(static_cast<int64_t>(done.size_bytes)), done.files,
                      done.files == 1 ? "" : "s", request.checkpoint);

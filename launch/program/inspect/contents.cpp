@@ -11,6 +11,7 @@
 #include "runtime/blueprint/layout.h"
 #include "runtime/configuration/name_patterns.h"
 #include "runtime/data/text/vocabulary.h"
+#include "runtime/files/json.h"
 #include "runtime/telemetry/units.h"
 
 namespace penstock {
@@ -164,7 +165,7 @@ std::string contents_json(const Contents& contents) {
   if (!contents.optimizer_tensors.empty()) {
     json["optimizer_tensors"] = entry_list(contents.optimizer_tensors);
   }
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return shown_json(json) + "\n";
 }
 
 }  // namespace penstock

@@ -14,6 +14,9 @@
 #include "launch/program/runs/kept_run.h"
 #include "runtime/checkpoint/compare.h"
 #include "runtime/checkpoint/layout.h"
+#include "runtime/files/json.h"
+#include "runtime/run_directory/contents.h"
+#include "runtime/run_directory/names.h"
 #include "runtime/telemetry/units.h"
 
 namespace penstock {
@@ -57,12 +60,21 @@ struct Subject {
   bool is_checkpoint = false;  // else a run file
 };
 
+bool has_checkpoints(const std::string& root) {
+  return !list_checkpoints(root).empty() || !list_without_manifest(root).empty();
+}
+
 Subject subject_at(const std::string& path) {
   if (fs::is_regular_file(path)) return {path, false};
   if (!fs::exists(path)) fail_input("inspect: " + path + " does not exist");
-  if (fs::exists(path + "/" + kManifestFile)) return {path, true};
-  for (const std::string& root : {path + "/checkpoints", path}) {
-    if (const auto latest = latest_checkpoint(root)) return {latest->path, true};
+  // One that has lost its manifest is a damaged checkpoint.
+  if (fs::exists(path + "/" + kManifestFile) || is_step_name(path)) return {path, true};
+  const std::string root = path + "/" + kCheckpointFolder;
+  if (has_checkpoints(root)) return {newest_of_run(path), true};
+  if (has_checkpoints(path)) {
+    const std::string run = run_directory_of(path + "/" + step_name(0));
+    if (!run.empty()) return {newest_of_run(run), true};
+    if (const auto latest = latest_checkpoint(path)) return {latest->path, true};
   }
   if (fs::exists(path + "/run.toml")) return {path + "/run.toml", false};
   fail_input("inspect: " + path + " is no run file, no checkpoint, and no directory that has one");
@@ -95,10 +107,17 @@ Json difference_json(const TensorDifference& difference) {
   return json;
 }
 
+// A damaged one is told with what else its run has.
+CheckpointReader open_checkpoint(const std::string& path) {
+  return with_offer_beside(path, [&] { return CheckpointReader(path); });
+}
+
 Inspection comparison(const std::string& first_path, const std::string& second_path, bool json) {
-  CheckpointReader first(first_path);
-  CheckpointReader second(second_path);
-  const auto differences = compare_checkpoints(first, second);
+  CheckpointReader first = open_checkpoint(first_path);
+  CheckpointReader second = open_checkpoint(second_path);
+  const auto differences = with_offer_beside(first_path, [&] {
+    return with_offer_beside(second_path, [&] { return compare_checkpoints(first, second); });
+  });
   const int exit_code = differences.empty() ? 0 : 1;
   if (json) {
     Json list = Json::array();
@@ -107,7 +126,7 @@ Inspection comparison(const std::string& first_path, const std::string& second_p
                          {"second", second_path},
                          {"equal", differences.empty()},
                          {"differences", std::move(list)}};
-    return {answer.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n", exit_code};
+    return {shown_json(answer) + "\n", exit_code};
   }
   std::string text;
   for (const TensorDifference& one : differences) text += difference_line(one);
@@ -147,10 +166,12 @@ Inspection inspect(const std::vector<std::string>& arguments, const ModelMaker& 
                "inspect --help");
   }
   for (const Subject& subject : subjects) {
-    if (options.verify) CheckpointReader(subject.path).verify();
+    if (!options.verify) continue;
+    with_offer_beside(subject.path, [&] { CheckpointReader(subject.path).verify(); });
   }
   if (subjects.size() == 2) return comparison(subjects[0].path, subjects[1].path, options.json);
-  const Contents contents = contents_of(CheckpointReader(subjects[0].path));
+  const Contents contents = with_offer_beside(
+      subjects[0].path, [&] { return contents_of(CheckpointReader(subjects[0].path)); });
   if (options.json) return {contents_json(contents)};
   const std::string verified =
       options.verify ? "verified: every file has the size and the checksum of the manifest\n" : "";

@@ -9,6 +9,7 @@
 
 #include "kernels/error.h"
 #include "launch/program/options/toml_value.h"
+#include "runtime/files/byte_text.h"
 
 namespace penstock {
 namespace {
@@ -32,7 +33,7 @@ LayerConfig::Value read_option(const toml::node& node, const std::string& key,
   if (const auto* flag = node.as_boolean()) return flag->get();
   if (const auto* integer = node.as_integer()) return integer->get();
   if (const auto* number = node.as_floating_point()) return number->get();
-  if (const auto* text = node.as_string()) return text->get();
+  if (const auto* text = node.as_string()) return bytes_of(text->get());
   if (const auto* array = node.as_array()) return read_integers(*array, key, file);
   fail_input(fmt::format(
       "{}: '{}' must be true, false, a number, a text or a list of integers; lists of layers are "
@@ -46,7 +47,7 @@ std::string text_at(const toml::node& node, const std::string& key, const std::s
     fail_input(
         fmt::format("{}: '{}' must be a text such as \"linear\"", place(file, node.source()), key));
   }
-  return text->get();
+  return bytes_of(text->get());
 }
 
 LayerConfig read_layer(const toml::table& table, const std::string& path, const std::string& file) {

@@ -11,6 +11,7 @@
 #include "launch/program/options/layer_list.h"
 #include "launch/program/options/shortened.h"
 #include "launch/program/options/toml_nesting.h"
+#include "runtime/files/byte_text.h"
 
 namespace penstock {
 namespace {
@@ -26,7 +27,11 @@ std::optional<OptionValue> list_of(const toml::node& node) {
                                            ? element.value<Value>()
                                            : element.value_exact<Value>();
     if (!value) return std::nullopt;
-    list.push_back(*value);
+    if constexpr (std::is_same_v<Value, std::string>) {
+      list.push_back(bytes_of(*value));
+    } else {
+      list.push_back(*value);
+    }
   }
   return list;
 }
@@ -42,7 +47,7 @@ std::optional<OptionValue> value_of(const toml::node& node, const Option& option
   } else if (std::holds_alternative<double>(type)) {
     if (node.is_number()) return *node.value<double>();
   } else if (std::holds_alternative<std::string>(type)) {
-    if (const auto* text = node.as_string()) return text->get();
+    if (const auto* text = node.as_string()) return bytes_of(text->get());
     if (option.accepts_number && node.is_number()) return text_of(*node.value<double>());
     // auto | true | false
     const auto* flag = node.as_boolean();
@@ -54,7 +59,7 @@ std::optional<OptionValue> value_of(const toml::node& node, const Option& option
     return list_of<double>(node);
   } else {
     // targets = "all-linear", as peft's files have it
-    if (const auto* text = node.as_string()) return std::vector<std::string>{text->get()};
+    if (const auto* text = node.as_string()) return std::vector<std::string>{bytes_of(text->get())};
     return list_of<std::string>(node);
   }
   return std::nullopt;
@@ -74,9 +79,35 @@ std::string excerpt(const toml::node& node) {
   return shortened(std::move(text));
 }
 
+namespace {
+
+// In quotes, with each byte that is not UTF-8 as an escape that can be read.
+std::string escaped_string(const std::string& unicode) {
+  std::string text = "\"";
+  for (size_t at = 0; at < unicode.size(); ++at) {
+    const std::string piece = unicode.substr(at, 4);
+    const std::string byte = bytes_of(piece);
+    const char c = unicode[at];
+    if (piece.size() == 4 && byte.size() == 1) {
+      text += fmt::format("\\U0010FE{:02X}", static_cast<uint8_t>(byte[0]));
+      at += 3;
+    } else if (c == '"' || c == '\\') {
+      text += {'\\', c};
+    } else if (static_cast<uint8_t>(c) < 0x20 || c == 0x7f) {
+      text += fmt::format("\\u{:04X}", static_cast<uint8_t>(c));
+    } else {
+      text += c;
+    }
+  }
+  return text + "\"";
+}
+
+}  // namespace
+
 // toml++ 3.3 puts a text of several lines between ''' even where ''' is in it, or, where it may not
 // write several lines, between single quotes, which forbid line feeds: nobody can read either.
 std::string toml_string(const std::string& text) {
+  if (const std::string unicode = unicode_of(text); unicode != text) return escaped_string(unicode);
   using Flags = toml::format_flags;
   Flags flags = toml::toml_formatter::default_flags;
   if (text.find('\n') != std::string::npos) {

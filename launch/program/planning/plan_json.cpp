@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runtime/files/json.h"
+
 namespace penstock {
 namespace {
 
@@ -48,7 +50,7 @@ std::string plan_json(const Plan& plan, const std::vector<Replayed>& replays) {
           {"goodput", replay.goodput}};
     if (replay.interval_s) of["checkpoint_interval_s"] = *replay.interval_s;
   }
-  return json.dump() + "\n";
+  return shown_json(json) + "\n";
 }
 
 }  // namespace penstock

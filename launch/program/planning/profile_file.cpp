@@ -157,7 +157,7 @@ std::string profile_text(const Profile& profile) {
     json["skips"].push_back(
         {{"from_layer", skip.from_layer}, {"to_layer", skip.to_layer}, {"bytes", skip.bytes}});
   }
-  return json.dump(1) + "\n";
+  return shown_json(json, 1) + "\n";
 }
 
 Profile read_profile(const std::string& path) {

@@ -32,7 +32,7 @@ std::string attempt_note(const RunDirectory& directory) {
                      directory.attempt().number);
 }
 
-std::unique_ptr<Reporter> make_reporter(const Config& config, const RunDirectory& directory,
+std::unique_ptr<Reporter> make_reporter(const Config& config, RunDirectory& directory,
                                         const std::vector<std::string>& notes) {
   auto reporter =
       std::make_unique<Reporter>(Reporter::Options{.directory = directory.path(),
@@ -40,7 +40,8 @@ std::unique_ptr<Reporter> make_reporter(const Config& config, const RunDirectory
                                                    .total_steps = config.run.steps,
                                                    .log_every = config.run.log_every,
                                                    .tokens = reads_tokens(config.data),
-                                                   .tensorboard = config.run.tensorboard});
+                                                   .tensorboard = config.run.tensorboard,
+                                                   .check_directory = [&] { directory.check(); }});
   reporter->note(attempt_note(directory));
   for (const std::string& note : directory.attempt().notes) reporter->note(note);
   for (const std::string& note : notes) {
@@ -114,10 +115,11 @@ std::unique_ptr<Reporter> reporter_for(Collective& world, const Config& config,
 
 void begin(Collective& world, const Config& config, Destination& to, Reporter* reporter) {
   (void)on_first_rank(world, [&] {
-    const std::string note = to.directory->begin(kept_run_file(config));
+    const std::vector<std::string> notes = to.directory->begin(kept_run_file(config));
     keep_model_folder(config, to.path);
     reporter->open();
-    if (!note.empty()) reporter->note(note);
+    to.directory->say_by([reporter](const std::string& line) { reporter->note(line); });
+    for (const std::string& note : notes) reporter->note(note);
     return std::string();
   });
 }

@@ -15,6 +15,7 @@
 #include "kernels/error.h"
 #include "launch/program/start/build_id.h"
 #include "launch/program/start/rank_ranges.h"
+#include "runtime/files/json.h"
 
 namespace penstock {
 namespace {
@@ -87,18 +88,16 @@ StartFacts own_start_facts(const Session& session) {
 }
 
 std::string text_of(const StartFacts& facts) {
-  // Of bytes that are no UTF-8 a replacement is sent.
-  return nlohmann::json{{"host", facts.host},
-                        {"program", facts.program},
-                        {"kernels", facts.kernels},
-                        {"arguments", facts.arguments},
-                        {"conditions", facts.conditions}}
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return packed_json({{"host", facts.host},
+                      {"program", facts.program},
+                      {"kernels", facts.kernels},
+                      {"arguments", facts.arguments},
+                      {"conditions", facts.conditions}});
 }
 
 StartFacts parse_start_facts(const std::string& text) {
   try {
-    const auto json = nlohmann::json::parse(text);
+    const nlohmann::json json = unpacked_json(text);
     StartFacts facts;
     json.at("host").get_to(facts.host);
     json.at("program").get_to(facts.program);

@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-StopRequests::StopRequests(const TimeLimit& limit, const RunDirectory* directory)
+StopRequests::StopRequests(const TimeLimit& limit, RunDirectory* directory)
     : limit_(limit), directory_(directory) {
   keep_catching_stop_signals();
 }
@@ -14,7 +14,7 @@ StopRequests::StopRequests(const TimeLimit& limit, const RunDirectory* directory
 bool StopRequests::is_due() {
   if (reason_.empty()) reason_ = stop_signal();
   if (directory_ == nullptr) return !reason_.empty();
-  directory_->check_lock();
+  directory_->check();
   // Always called: it measures the steps.
   if (time_is_up() && reason_.empty()) reason_ = "the time limit, " + limit_.from;
   if (reason_.empty() && file_is_there()) reason_ = "the file stop";

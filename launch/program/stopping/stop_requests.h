@@ -17,9 +17,9 @@ class StopRequests final : public Stopping {
   // On every rank: signals, which are caught from here on at the latest. On rank 0, which has the
   // directory (null elsewhere), also its file `stop` and the time limit. The directory must outlive
   // this.
-  StopRequests(const TimeLimit& limit, const RunDirectory* directory);
+  StopRequests(const TimeLimit& limit, RunDirectory* directory);
 
-  // Throws Error(Peer) when the directory has been taken by another process.
+  // Throws what RunDirectory::check() throws.
   [[nodiscard]] bool is_due() override;
   [[nodiscard]] std::string reason() const override;
   void will_save(int64_t bytes) override;
@@ -31,7 +31,7 @@ class StopRequests final : public Stopping {
   [[nodiscard]] bool file_is_there();
 
   TimeLimit limit_;
-  const RunDirectory* directory_;
+  RunDirectory* directory_;
   std::optional<Clock::time_point> last_step_, last_look_;
   Seconds longest_step_{0.0};
   Seconds expected_checkpoint_{0.0};

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <sstream>
 #include <vector>
@@ -113,11 +114,11 @@ TimeLimit time_limit(const std::string& option, const TimeLimitFacts& facts) {
     return text == nullptr ? std::nullopt : whole<int64_t>(text);
   };
   if (const auto end = number("SLURM_JOB_END_TIME")) {
-    return {WallTime(std::chrono::seconds(*end)), "SLURM_JOB_END_TIME"};
+    return {WallTime(std::chrono::seconds(*end)), "SLURM_JOB_END_TIME", true};
   }
   if (const auto length = number("PBS_WALLTIME")) {
     return {after(facts.job_start("PBS_JOBID"), Seconds(static_cast<double>(*length))),
-            "PBS_WALLTIME"};
+            "PBS_WALLTIME", true};
   }
   return {};
 }
@@ -126,6 +127,16 @@ TimeLimit time_limit(const std::string& option) {
   return time_limit(option, {.environment = [](const char* name) { return std::getenv(name); },
                              .program_start = start_of_job(nullptr),
                              .job_start = start_of_job});
+}
+
+void refuse_past_end(const TimeLimit& limit, WallTime now) {
+  if (!limit.of_job || !limit.end || now < *limit.end) return;
+  throw Error(
+      ErrorKind::Stopped,
+      fmt::format("the batch job's time was over {:.0f} s ago, as {} says: no step is taken "
+                  "and nothing is lost; start again in a job that has time left, or with "
+                  "--time-limit none",
+                  std::floor(Seconds(now - *limit.end).count()), limit.from));
 }
 
 Seconds stopping_margin(Seconds longest_step, Seconds checkpoint) {

@@ -22,6 +22,7 @@ using Seconds = std::chrono::duration<double>;
 struct TimeLimit {
   std::optional<WallTime> end = {};  // nothing: there is no limit
   std::string from = {};             // "--time-limit", "SLURM_JOB_END_TIME"
+  bool of_job = false;               // the batch system ends the job then
 };
 struct TimeLimitFacts {
   std::function<const char*(const char* name)> environment;  // null where it is not set
@@ -34,6 +35,10 @@ struct TimeLimitFacts {
 [[nodiscard]] TimeLimit time_limit(const std::string& option, const TimeLimitFacts& facts);
 // As things are here.
 [[nodiscard]] TimeLimit time_limit(const std::string& option);
+
+// Before the first step of a run: throws Error(Stopped) where the batch job is past its end, where
+// a step would be cut off.
+void refuse_past_end(const TimeLimit& limit, WallTime now);
 
 // How long before the end a step must not begin any more: two of the longest so far, evaluations
 // included, the checkpoint that may be under way, the last one, and half of one for bad luck.

@@ -12,6 +12,7 @@
 #include "launch/program/options/layer_list.h"
 #include "launch/program/options/shortened.h"
 #include "launch/program/options/toml_value.h"
+#include "runtime/files/byte_text.h"
 
 namespace penstock {
 namespace {
@@ -26,7 +27,7 @@ struct SweepKey {
 
 bool set_text(const toml::node& node, std::string& to) {
   const auto* text = node.as_string();
-  if (text != nullptr) to = text->get();
+  if (text != nullptr) to = bytes_of(text->get());
   return text != nullptr && !to.empty();
 }
 

@@ -11,6 +11,7 @@
 #include "runtime/checkpoint/layout.h"
 #include "runtime/checkpoint/writer/documents.h"
 #include "runtime/checkpoint/writer/outcome.h"
+#include "runtime/files/json.h"
 
 namespace penstock {
 namespace {
@@ -39,7 +40,7 @@ json name_files(const std::vector<std::string>& lists) {
   std::map<std::string, int64_t> totals, numbers;  // by part
   json files = json::array();
   for (size_t rank = 0; rank < lists.size(); ++rank) {
-    const json list = json::parse(lists[rank]);
+    const json list = unpacked_json(lists[rank]);
     throw_if_failed(list, "rank " + std::to_string(rank) + ": ");
     for (size_t i = 0; i < list.size(); ++i) {
       places.emplace_back(list[i][0], list[i][1], list[i][2], rank, i);
@@ -93,16 +94,16 @@ CheckpointWriter::Order CheckpointWriter::agree(const CheckpointRequest& request
     snapshot_.make_room(all, writers, request.replica);
     return mine;
   });
-  const std::vector<std::string> lists = world_.gather_text(packed(list));
+  const std::vector<std::string> lists = world_.gather_text(packed_json(list));
   prefix_ = "cannot save checkpoint " + request.root + "/" + step_name(request.state.step) + ": ";
   std::string answer;
   if (world_.rank() == 0) {
-    answer = packed(attempt([&] {
+    answer = packed_json(attempt([&] {
       return json{{"files", name_files(lists)},
                   {"directory", begin_step(request.root, request.state.step, request.state.run)}};
     }));
   }
-  const json agreed = json::parse(world_.broadcast(answer, 0));
+  const json agreed = unpacked_json(world_.broadcast(answer, 0));
   throw_if_failed(agreed, prefix_);
   order.directory = agreed.at("directory").get<std::string>();
   order.files = agreed.at("files").at(static_cast<size_t>(world_.rank()));
@@ -154,7 +155,7 @@ CheckpointResult CheckpointWriter::save(const CheckpointRequest& request) {
 
 // On rank 0, once it has every rank's report.
 void CheckpointWriter::publish() {
-  const std::vector<std::string> reports = world_.gather_text(packed(work_.wait()));
+  const std::vector<std::string> reports = world_.gather_text(packed_json(work_.wait()));
   phase_ = Phase::Documents;
   if (world_.rank() != 0) return;
   work_.start([completion = Completion{request_, directory_, reports}](const auto&) {
@@ -168,8 +169,8 @@ std::optional<CheckpointResult> CheckpointWriter::advance() {
     publish();
     return std::nullopt;
   }
-  const std::string mine = world_.rank() == 0 ? packed(work_.wait()) : "";
-  const json outcome = json::parse(world_.broadcast(mine, 0));
+  const std::string mine = world_.rank() == 0 ? packed_json(work_.wait()) : "";
+  const json outcome = unpacked_json(world_.broadcast(mine, 0));
   phase_ = Phase::Idle;
   throw_if_failed(outcome, prefix_);
   return CheckpointResult{outcome.at("path").get<std::string>(),

@@ -6,6 +6,7 @@
 #include "runtime/checkpoint/layout.h"
 #include "runtime/checkpoint/writer/outcome.h"
 #include "runtime/checkpoint/writer/retention.h"
+#include "runtime/files/json.h"
 
 namespace penstock {
 namespace {
@@ -35,7 +36,7 @@ json write_documents(const Completion& completion) {
   Shards shards;
   shards.indexes["model"];  // there is always one, even if it is empty
   for (size_t rank = 0; rank < completion.reports.size(); ++rank) {
-    const json report = json::parse(completion.reports[rank]);
+    const json report = unpacked_json(completion.reports[rank]);
     throw_if_failed(report, "rank " + std::to_string(rank) + ": ");
     for (const json& shard : report.at("shards")) add_shard(shards, shard);
   }

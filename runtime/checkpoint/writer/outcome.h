@@ -10,11 +10,6 @@
 
 namespace penstock {
 
-// As text for a message. It may quote paths that are not UTF-8.
-[[nodiscard]] inline std::string packed(const nlohmann::json& value) {
-  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 // Runs `work` and returns its result, or {kind, error} when it throws: a rank that fails still
 // takes part in what follows, or the others would wait for it forever.
 template <class Work>

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "runtime/files/json.h"
+
 namespace penstock {
 namespace {
 
@@ -219,7 +221,7 @@ std::string hang_headline(std::span<const RankView> ranks) {
 std::string hang_json(std::span<const RankView> ranks) {
   Json json = {{"headline", hang_headline(ranks)}, {"ranks", Json::array()}};
   for (const RankView& view : ranks) json["ranks"].push_back(rank_json_of(view));
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return shown_json(json, 1) + "\n";
 }
 
 }  // namespace penstock

@@ -1,4 +1,3 @@
-// The well-formed sequences are those of table 3-7 of the Unicode standard.
 #include "runtime/data/words/utf8.h"
 
 #include <cstdint>
@@ -6,24 +5,6 @@
 
 namespace penstock {
 namespace {
-
-// What may follow a first byte: how many bytes there are in all, and the range of the second.
-struct Lead {
-  size_t bytes;
-  uint8_t low = 0x80, high = 0xBF;
-};
-
-Lead lead_of(uint8_t first) {
-  if (first < 0x80) return {1};
-  if (first >= 0xC2 && first <= 0xDF) return {2};
-  if (first == 0xE0) return {3, 0xA0, 0xBF};
-  if (first == 0xED) return {3, 0x80, 0x9F};
-  if (first >= 0xE1 && first <= 0xEF) return {3};
-  if (first == 0xF0) return {4, 0x90, 0xBF};
-  if (first >= 0xF1 && first <= 0xF3) return {4};
-  if (first == 0xF4) return {4, 0x80, 0x8F};
-  return {0};
-}
 
 // The first byte that is not ASCII, from `at` on.
 size_t skip_ascii(std::string_view text, size_t at) {
@@ -37,18 +18,6 @@ size_t skip_ascii(std::string_view text, size_t at) {
 }
 
 }  // namespace
-
-size_t character_bytes(std::string_view text, size_t at, size_t& bad) {
-  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
-  const Lead lead = lead_of(byte(at));
-  bad = 1;
-  if (lead.bytes <= 1) return lead.bytes;
-  if (at + 1 >= text.size() || byte(at + 1) < lead.low || byte(at + 1) > lead.high) return 0;
-  for (bad = 2; bad < lead.bytes; ++bad) {
-    if (at + bad >= text.size() || (byte(at + bad) & 0xC0U) != 0x80U) return 0;
-  }
-  return lead.bytes;
-}
 
 std::string_view valid_utf8(std::string_view bytes, std::string& storage) {
   bool copied = false;

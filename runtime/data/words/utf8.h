@@ -5,15 +5,13 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/files/byte_text.h"
+
 namespace penstock {
 
 // The bytes as they are where they are UTF-8; else in `storage`, each longest part that cannot be
 // continued to a character replaced by U+FFFD, as Python's bytes.decode(errors="replace") does it.
 [[nodiscard]] std::string_view valid_utf8(std::string_view bytes, std::string& storage);
-
-// The bytes of the character at `at`, 1 to 4; 0 where there is none. `bad` is then how many bytes
-// make up the part that U+FFFD stands for, at least 1.
-[[nodiscard]] size_t character_bytes(std::string_view text, size_t at, size_t& bad);
 
 // Appends the character. `code` is a scalar value: no surrogate, below 0x110000.
 void append_utf8(std::string& text, char32_t code);

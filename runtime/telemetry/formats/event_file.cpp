@@ -78,7 +78,17 @@ std::string with_folder(const std::string& path) {
 
 }  // namespace
 
-EventFile::EventFile(const std::string& path) : file_(with_folder(path)) {
+EventFile::EventFile(const std::string& path) : path_(path), file_(with_folder(path)) {
+  write_version();
+}
+
+void EventFile::begin_anew() {
+  (void)with_folder(path_);
+  file_.begin_anew();
+  write_version();
+}
+
+void EventFile::write_version() {
   write(event_now(0) + bytes_field(kFileVersion, "brain.Event:2"));
 }
 

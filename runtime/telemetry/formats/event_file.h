@@ -31,9 +31,15 @@ class EventFile {
   // With the time of now, in seconds since 1970. Values are kept as 32-bit floats.
   void add(int64_t step, std::span<const EventScalar> scalars);
 
+  // As those of LineFile.
+  [[nodiscard]] bool is_gone() const { return file_.is_gone(); }
+  void begin_anew();
+
  private:
+  void write_version();
   void write(const std::string& event);
 
+  std::string path_;
   LineFile file_;
 };
 

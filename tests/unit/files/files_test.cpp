@@ -216,6 +216,10 @@ TEST(Proc, TellsOfThisProcess) {
   ASSERT_GT(fields.size(), kProcessStart);
   EXPECT_EQ(fields[kProcessParent], std::to_string(getppid()));
   EXPECT_TRUE(process_fields(0).empty());
+  EXPECT_TRUE(process_may_exist(getpid()));
+  EXPECT_TRUE(process_may_exist(1)) << "whosever it is";
+  EXPECT_FALSE(process_may_exist(0));
+  EXPECT_FALSE(process_may_exist(int64_t{1} << 40));
   EXPECT_TRUE(system_text("/proc/none").empty());
 }
 

@@ -4,11 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "runtime/checkpoint/writer/checkpoint_writer.h"
+#include "runtime/hub/config_json.h"
 #include "runtime/hub/kept_folder.h"
 #include "tests/unit/checkpoint/thread_world.h"
 #include "tests/unit/hub/folders.h"
@@ -131,6 +135,36 @@ TEST_F(Exports, KeptFoldersKnowWhereTheWeightsAre) {
   std::filesystem::remove_all(from_);
   EXPECT_THAT(refusal(ErrorKind::Input, [&] { (void)weights_folder(kept_); }),
               HasSubstr("--model.from"));
+}
+
+// The old one used to go before the new one came.
+TEST_F(Exports, AKeptFolderIsThereAtEveryMoment) {
+  const std::string config = kept_ + "/config.json";
+  const pid_t child = fork();
+  if (child == 0) {
+    for (;;) keep_folder(from_, kept_);
+  }
+  int missing = 0;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
+  while (std::chrono::steady_clock::now() < end) {
+    missing += std::filesystem::exists(config) ? 0 : 1;
+  }
+  kill(child, SIGKILL);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  EXPECT_EQ(missing, 0);
+  EXPECT_NO_THROW((void)read_hub_config(kept_));
+}
+
+// Where two names cannot be exchanged a kill may come between two renames.
+TEST_F(Exports, AKeptFolderThatAKillLeftUnderAnotherNameIsFound) {
+  const auto family = read_hub_config(kept_).family;
+  std::filesystem::rename(kept_, kept_ + ".old");
+  EXPECT_EQ(read_hub_config(kept_).family, family) << "the old one";
+  std::filesystem::create_directory(kept_ + ".old");
+  std::filesystem::rename(kept_, kept_ + ".new");
+  EXPECT_EQ(read_hub_config(kept_).family, family) << "the new one, which is whole by then";
+  keep_folder(from_, kept_);
+  EXPECT_FALSE(std::filesystem::exists(kept_ + ".new"));
 }
 
 }  // namespace

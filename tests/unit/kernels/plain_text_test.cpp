@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/error.h"
+#include "kernels/plain_pieces.h"
 
 namespace penstock {
 namespace {
@@ -28,6 +29,20 @@ TEST(PlainText, LeavesWordsOfAllLanguagesAlone) {
 // It used to replace control characters of one byte alone.
 TEST(PlainText, IsWhatErrorsAreMadeOf) {
   EXPECT_STREQ(Error(ErrorKind::Data, "file \u202egpj.exe\n").what(), "file ?gpj.exe ");
+}
+
+// A network writes byte by byte, and a terminal puts them together again.
+TEST(PlainText, OfPiecesHoldsACharacterUntilItIsWhole) {
+  const std::string text = "a\x1b[2J\u009b31m gr\u00fcn \u202e \U0001F600\nb\xff";
+  for (size_t length = 1; length < 6; ++length) {
+    PlainPieces pieces;
+    std::string plain;
+    for (size_t at = 0; at < text.size(); at += length) {
+      plain += pieces.next(text.substr(at, length));
+      EXPECT_EQ(plain.find("\xc2\x9b"), std::string::npos);
+    }
+    EXPECT_EQ(plain + pieces.rest(), plain_text(text, true)) << length;
+  }
 }
 
 }  // namespace

@@ -92,6 +92,28 @@ TEST_F(InspectCommand, VerifiesEveryByte) {
   EXPECT_THAT(refusal(ErrorKind::Data, [&] { (void)look({run_, "--verify"}); }), HasSubstr(shard));
 }
 
+TEST_F(InspectCommand, TellsOfADamagedCheckpointWhichOneIsWhole) {
+  const auto offers = [this](const std::vector<std::string>& arguments) {
+    EXPECT_THAT(refusal(ErrorKind::Data, [&] { (void)look(arguments); }),
+                HasSubstr("the newest whole one of its run is " + step(1)))
+        << arguments.back();
+  };
+  save(1, 1.0F);
+  save(2, 1.0F);
+  const std::string shard = step(2) + "/optimizer-00001-of-00001.safetensors";
+  const std::string whole = contents(shard);
+  put(shard, whole.substr(0, whole.size() - 1) + "!");
+  offers({"--verify", run_});
+  offers({step(1), step(2)});
+  put(shard, whole.substr(0, 40));
+  offers({run_});
+  offers({run_ + "/checkpoints"});
+  offers({step(2)});
+  fs::remove(step(2) + "/manifest.json");
+  offers({run_});
+  offers({step(2)});
+}
+
 TEST_F(InspectCommand, ComparesTwo) {
   save(1, 1.0F);
   save(2, 1.0F);

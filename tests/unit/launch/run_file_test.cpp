@@ -117,6 +117,18 @@ TEST(RunFile, DoesNotNestWithoutEnd) {
   }
 }
 
+// Linux's names are bytes; TOML's texts are not. They came back as other letters.
+TEST(RunFile, PathsThatAreNoUnicodeComeBackToTheByte) {
+  Config config;
+  config.data.train = "caf\xe9/\"in\xff\\\t.txt";
+  config.optimizer.freeze = {"layer\xfe.*", "gr\xc3\xbcn"};
+  const std::string text = write_run_file(config);
+  EXPECT_THAT(text, HasSubstr(R"(train = "caf\U0010FEE9/\"in\U0010FEFF\\\u0009.txt")"));
+  const Config back = parsed(text).config;
+  EXPECT_EQ(back.data.train, config.data.train);
+  EXPECT_EQ(back.optimizer.freeze, config.optimizer.freeze);
+}
+
 TEST(RunFile, FloatsComeBackToTheBit) {
   Config config;
   config.optimizer.learning_rate = 0x1.fffffffffffffp-3;

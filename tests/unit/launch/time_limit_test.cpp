@@ -61,6 +61,24 @@ TEST_F(Limits, AutoAsksTheBatchSystem) {
   EXPECT_EQ(limit("auto").from, "PBS_WALLTIME");
 }
 
+// Slurm lets a job run on for a moment, and a script that starts runs again goes on with that: the
+// first step was cut off.
+TEST_F(Limits, PastTheEndOfTheJobNothingIsBegun) {
+  environment_["SLURM_JOB_END_TIME"] = "1790000000";
+  const WallTime end{seconds(1790000000)};
+  EXPECT_NO_THROW(refuse_past_end(limit("auto"), end - seconds(1)));
+  EXPECT_NO_THROW(refuse_past_end(limit("none"), end + seconds(1)));
+  EXPECT_NO_THROW(refuse_past_end(limit("2"), end + seconds(1))) << "that is the user's own";
+  try {
+    refuse_past_end(limit("auto"), end + seconds(90));
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Stopped);
+    EXPECT_THAT(error.what(), testing::AllOf(HasSubstr("over 90 s ago, as SLURM_JOB_END_TIME"),
+                                             HasSubstr("no step is taken")));
+  }
+}
+
 TEST_F(Limits, OnesOwnCountsFromTheStart) {
   environment_["SLURM_JOB_END_TIME"] = "1790000000";
   EXPECT_EQ(limit("2").end, WallTime(seconds(1120)));

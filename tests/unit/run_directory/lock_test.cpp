@@ -2,6 +2,8 @@
 #include "runtime/run_directory/lock.h"
 
 #include <gmock/gmock.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -81,7 +83,7 @@ TEST_F(Lock, OfAnotherHostThatShowsLifeIsNotTaken) {
   folder_.write("run.lock", encode(other) + "\n");
   std::thread beat([&] {
     std::this_thread::sleep_for(milliseconds(100));
-    EXPECT_TRUE(renew_lock(path_, other));
+    EXPECT_EQ(renew_lock(path_, other), Renewal::Done);
   });
   EXPECT_THAT(refusal(ErrorKind::Input, [&] { const DirectoryLock lock(path_, kQuick); }),
               HasSubstr("on n7"));
@@ -131,6 +133,69 @@ TEST_F(Lock, ThatAnotherHasTakenIsNoticedAndLeftAlone) {
     EXPECT_TRUE(lock.lost());
   }
   EXPECT_EQ(folder_.read("run.lock"), other);
+}
+
+// By somebody who took it for a leftover: nobody holds it, so it is ours still.
+TEST_F(Lock, ThatIsRemovedIsTakenAgain) {
+  DirectoryLock lock(path_, kQuick);
+  EXPECT_FALSE(lock.was_taken_again());
+  const std::string before = folder_.read("run.lock");
+  std::filesystem::remove(path_);
+  for (int i = 0; i < 200 && !folder_.has("run.lock"); ++i) {
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  EXPECT_EQ(folder_.read("run.lock"), before);
+  std::this_thread::sleep_for(milliseconds(100));
+  EXPECT_FALSE(lock.lost());
+  EXPECT_TRUE(lock.was_taken_again());
+  EXPECT_FALSE(lock.was_taken_again()) << "it is said once";
+}
+
+// A clock was set back, or a copy kept the times of another machine: it was an hour's wait.
+TEST_F(Lock, DatedAheadOfTheClockIsNotWaitedForAnyLonger) {
+  folder_.write("run.lock", encode(elsewhere()) + "\n");
+  const auto ahead = std::filesystem::file_time_type::clock::now() + std::chrono::hours(1);
+  std::filesystem::last_write_time(path_, ahead);
+  EXPECT_FALSE(living_holder(path_)) << "of whom a page would say for an hour that it runs";
+  const auto start = std::chrono::steady_clock::now();
+  std::thread rescue([&] {  // of this test, from waiting for an hour
+    std::this_thread::sleep_for(std::chrono::seconds(3));
+    std::error_code ignored;
+    std::filesystem::last_write_time(path_, ahead + std::chrono::hours(1), ignored);
+  });
+  EXPECT_NO_THROW(const DirectoryLock lock(path_, kQuick));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
+  rescue.join();
+}
+
+TEST_F(Lock, OfALivingHolderIsToldByAgeAndLeavesNothingBehind) {
+  folder_.write("run.lock", encode(elsewhere()) + "\n");
+  EXPECT_TRUE(living_holder(path_));
+  EXPECT_EQ(folder_.files().size(), 1U);
+  const auto old = std::filesystem::file_time_type::clock::now() - std::chrono::minutes(2);
+  std::filesystem::last_write_time(path_, old);
+  EXPECT_FALSE(living_holder(path_));
+}
+
+// Where /proc shows a user nothing of others' processes (hidepid), which a folder over /proc/<pid>
+// plays here, in a namespace of a child.
+TEST_F(Lock, OfAProcessThatMustNotBeSeenIsNotCalledDead) {
+  enum : int { kUnknown = 3, kAlive, kDead, kNoNamespaces };
+  const LockHolder parent = this_holder();
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string seen = "/proc/" + std::to_string(parent.process);
+    const bool hidden = (unshare(CLONE_NEWNS) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0) &&
+                        mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                        mount("none", seen.c_str(), "tmpfs", 0, nullptr) == 0;
+    if (!hidden) _exit(kNoNamespaces);
+    const std::optional<bool> alive = is_alive(parent);
+    _exit(alive ? (*alive ? kAlive : kDead) : kUnknown);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  if (WEXITSTATUS(status) == kNoNamespaces) GTEST_SKIP() << "no namespaces of mounts here";
+  EXPECT_EQ(WEXITSTATUS(status), kUnknown);
 }
 
 TEST_F(Lock, IsRenewed) {

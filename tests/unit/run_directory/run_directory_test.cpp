@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <thread>
+#include <vector>
 
 #include "folder.h"
 #include "runtime/run_directory/contents.h"
@@ -13,6 +14,7 @@
 namespace penstock {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 const std::string kRunFileText = std::string(kEffectiveHeader) + "\n[run]\nsteps = 3\n";
@@ -60,6 +62,56 @@ TEST_F(RunDirectories, OneThatIsNeverBegunLeavesNothing) {
   EXPECT_FALSE(folder_.has("runs/latest"));
 }
 
+// `cp -rL`, or a file system without links: no checkpoint could be completed any more.
+TEST_F(RunDirectories, ACopyThatFollowedLinksIsRepairedWithALine) {
+  const std::string run = trained("run", {10, 20});
+  const std::string root = folder_ / "run/checkpoints";
+  const auto copy_latest = [&] {
+    const auto all = std::filesystem::copy_options::recursive;
+    std::filesystem::remove(root + "/latest");
+    std::filesystem::copy(root + "/step-00000020", root + "/latest", all);
+  };
+  copy_latest();
+  {
+    RunDirectory directory(request("run", "auto"));
+    EXPECT_EQ(directory.attempt().resume_from, root + "/step-00000020");
+    EXPECT_THAT(directory.begin(kRunFileText),
+                testing::ElementsAre(AllOf(HasSubstr("checkpoints/latest is a directory"),
+                                           HasSubstr("it is in " + root + "/before-attempt-2"))));
+    EXPECT_TRUE(folder_.has("run/checkpoints/before-attempt-2/latest/manifest.json"));
+    folder_.checkpoint("run", 30, run);
+    EXPECT_EQ(std::filesystem::read_symlink(root + "/latest"), "step-00000030");
+  }
+  std::filesystem::remove_all(root + "/step-00000030");
+  copy_latest();
+  std::filesystem::remove_all(root + "/step-00000020");
+  RunDirectory directory(request("run", "auto"));
+  EXPECT_EQ(directory.attempt().resume_step, 20) << "the only one of its step stands in for it";
+  EXPECT_THAT(directory.begin(kRunFileText),
+              testing::ElementsAre(HasSubstr("it is " + root + "/step-00000020 now")));
+  EXPECT_EQ(newest_of_run(folder_ / "run"), root + "/step-00000020");
+}
+
+// It stayed without a word, and the new run failed when it came to that step.
+TEST_F(RunDirectories, AStepThatOverwriteDoesNotRemoveIsSetAsideAndTold) {
+  for (int round = 0; round < 2; ++round) {
+    trained("run", {10}, "never", round > 0);
+    folder_.write("run/checkpoints/step-00000010/notes.md", "mine");
+    folder_.checkpoint("run", 20, "");
+    std::filesystem::remove(folder_ / "run/checkpoints/step-00000020/manifest.json");
+    RunDirectory directory(request("run", "never", true));
+    const std::string aside = folder_ / (round == 0 ? "run/checkpoints/before-attempt-1"
+                                                    : "run/checkpoints/before-attempt-1-2");
+    EXPECT_THAT(directory.begin(kRunFileText),
+                testing::ElementsAre(AllOf(HasSubstr("step-00000010 has files"),
+                                           HasSubstr("it is in " + aside + " now")),
+                                     AllOf(HasSubstr("step-00000020 has no manifest"),
+                                           HasSubstr("it is in " + aside + " now"))));
+    EXPECT_TRUE(std::filesystem::exists(aside + "/step-00000020/state.json"));
+    for (const int64_t step : {10, 20}) folder_.checkpoint("run", step, directory.run());
+  }
+}
+
 // 20 steps, then 10 into the same directory: `eval` used to take the weights of the first.
 TEST_F(RunDirectories, OverwriteReplacesTheRunAndNothingElse) {
   const std::string first = trained("run", {10, 20});
@@ -74,7 +126,7 @@ TEST_F(RunDirectories, OverwriteReplacesTheRunAndNothingElse) {
   EXPECT_EQ(folder_.read("run/metrics.jsonl"), "{\"step\": 1}\n");
   EXPECT_EQ(folder_.read("run/log.txt"), "hello\n");
   EXPECT_EQ(folder_.read("run/notes.md"), "mine");
-  EXPECT_EQ(folder_.read("run/checkpoints/step-00000010/notes.md"), "mine too");
+  EXPECT_EQ(folder_.read("run/checkpoints/before-attempt-1/step-00000010/notes.md"), "mine too");
   EXPECT_EQ(folder_.read("elsewhere/step/manifest.json"), "not ours");
   EXPECT_EQ(read_identity(folder_ / "run")->attempts, 1);
 }
@@ -122,24 +174,63 @@ TEST_F(RunDirectories, TwoJobsWithOneDirectoryAreRefused) {
               HasSubstr("is being written by process"));
 }
 
-TEST_F(RunDirectories, ALostLockEndsTheRun) {
+// What check() throws within five seconds.
+std::string end_of(RunDirectory& directory, ErrorKind kind) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    try {
+      directory.check();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), kind);
+      return error.what();
+    }
+  }
+  return "";
+}
+
+TEST_F(RunDirectories, ALockThatAnotherHasTakenEndsTheRun) {
   RunDirectoryRequest quick = request("run");
   quick.lock.beat = std::chrono::milliseconds(20);
   RunDirectory directory(quick);
-  directory.check_lock();
+  directory.check();
+  LockHolder other = this_holder();
+  other.machine = "another boot";
+  std::filesystem::rename(folder_ / "run/run.lock", folder_ / "old.lock");
+  folder_.write("run/run.lock", encode(other) + "\n");
+  EXPECT_THAT(end_of(directory, ErrorKind::Peer), HasSubstr("has been taken by another process"));
+}
+
+TEST_F(RunDirectories, ALockFileThatIsRemovedIsTakenAgainWithALine) {
+  RunDirectoryRequest quick = request("run");
+  quick.lock.beat = std::chrono::milliseconds(20);
+  RunDirectory directory(quick);
+  std::vector<std::string> said;
+  directory.say_by([&](const std::string& line) { said.push_back(line); });
   std::filesystem::remove(folder_ / "run/run.lock");
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
-  std::string why;
-  while (why.empty() && std::chrono::steady_clock::now() < end) {
+  for (int i = 0; i < 200 && said.empty(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    try {
-      directory.check_lock();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::Peer);
-      why = error.what();
-    }
+    directory.check();
   }
-  EXPECT_THAT(why, HasSubstr("has been taken by another process"));
+  EXPECT_THAT(said, testing::ElementsAre(HasSubstr("run/run.lock was removed while the run")));
+  EXPECT_TRUE(folder_.has("run/run.lock"));
+}
+
+TEST_F(RunDirectories, OneThatIsMovedOrRemovedWhileTheRunGoesOnIsToldAsThat) {
+  for (const std::string fate : {"moved", "removed", "replaced"}) {
+    RunDirectory directory(request("run"));
+    (void)directory.begin(kRunFileText);
+    directory.check();
+    if (fate == "moved") {
+      std::filesystem::rename(folder_ / "run", folder_ / "away");
+    } else {
+      std::filesystem::remove_all(folder_ / "run");
+    }
+    if (fate == "replaced") std::filesystem::create_directory(folder_ / "run");
+    const std::string told = fate == "moved" ? "run was moved to " + (folder_ / "away")
+                                             : std::string("run was removed while the run was");
+    EXPECT_THAT(refusal(ErrorKind::Resource, [&] { directory.check(); }), HasSubstr(told)) << fate;
+  }
 }
 
 TEST_F(RunDirectories, TwoJobsWithoutADirectoryGetTwo) {
@@ -198,6 +289,23 @@ TEST_F(RunDirectories, ADamagedCheckpointIsNotGoneOnFrom) {
                             "b", folder_ / "run/checkpoints/before-attempt-2/step-00000020"));
                       }),
               HasSubstr("state.json has"));
+}
+
+// Of what reads a checkpoint itself, such as export and inspect.
+TEST_F(RunDirectories, ADamagedShardIsToldWithTheNewestWholeOne) {
+  const std::string run = trained("run", {10, 20});
+  const std::string newest = folder_ / "run/checkpoints/step-00000020";
+  const auto damage = [] { fail_data("it is damaged"); };
+  EXPECT_THAT(refusal(ErrorKind::Data, [&] { with_offer_beside(newest, damage); }),
+              testing::EndsWith("it is damaged"))
+      << "what is whole is not to blame";
+  const std::string index = "run/checkpoints/step-00000020/" + index_file("model");
+  std::string text = folder_.read(index);
+  text[1] = static_cast<char>(text[1] + 1);
+  folder_.write(index, text);
+  EXPECT_THAT(refusal(ErrorKind::Data, [&] { with_offer_beside(newest, damage); }),
+              testing::EndsWith("it is damaged; the newest whole one of its run is " +
+                                (folder_ / "run/checkpoints/step-00000010")));
 }
 
 // One without its manifest was as if it had never been; one whose manifest was damaged was bad

@@ -139,6 +139,15 @@ TEST(RunPage, WhatStandsInFilesStaysText) {
   EXPECT_EQ(embedded(html)["summary"]["model"], hostile);
 }
 
+TEST(RunPage, ADirectoryWhoseNameIsNoUnicodeIsShownByItsBytes) {
+  RunFiles files = finished_run();
+  files.directory = "runs/caf\xe9";
+  (*files.summary)["model"] = "caf\xe9";
+  const std::string html = run_page(files);
+  EXPECT_THAT(html, AllOf(HasSubstr("runs/caf\\xe9"), Not(HasSubstr("\xe9"))));
+  EXPECT_EQ(embedded(html)["summary"]["model"], "caf\\xe9");
+}
+
 TEST(RunPage, DoesNotGrowWithTheRun) {
   RunFiles files = finished_run();
   for (int64_t step = 4; step <= 300'000; ++step) {

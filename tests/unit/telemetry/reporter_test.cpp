@@ -12,6 +12,7 @@
 
 #include "kernels/error.h"
 #include "runtime/files/draft_file.h"
+#include "runtime/telemetry/formats/event_file.h"
 #include "runtime/telemetry/output_file.h"
 #include "tests/support/temporary_folder.h"
 
@@ -70,6 +71,46 @@ TEST_F(ReporterTest, WritesOneObjectALine) {
   EXPECT_EQ(records[7]["eval"], true);
   EXPECT_EQ(json::parse(read("summary.json"))["ranks"], 1);
   EXPECT_FALSE(std::filesystem::exists(folder_ / "summary.json.new"));
+}
+
+// What was written then went to a file without a name.
+TEST_F(ReporterTest, AFileThatIsRemovedOrMovedIsBegunAnewWithALine) {
+  ::testing::internal::CaptureStdout();
+  Reporter reporter({.directory = folder_.path(), .total_steps = 9, .tensorboard = true});
+  reporter.open();
+  reporter.step({.step = 1, .step_ms = 2.0, .accuracy = {}});
+  std::filesystem::remove(folder_ / "metrics.jsonl");
+  std::filesystem::remove_all(folder_ / "tensorboard");
+  std::filesystem::rename(folder_ / "log.txt", folder_ / "old-log.txt");
+  reporter.step({.step = 2, .step_ms = 2.0, .accuracy = {}});
+  reporter.step({.step = 3, .step_ms = 2.0, .accuracy = {}});
+  const std::string printed = ::testing::internal::GetCapturedStdout();
+  std::istringstream lines(read("metrics.jsonl"));
+  std::string line;
+  ASSERT_TRUE(std::getline(lines, line));
+  EXPECT_EQ(json::parse(line)["step"], 2);
+  ASSERT_TRUE(std::getline(lines, line));
+  EXPECT_EQ(json::parse(line)["step"], 3);
+  EXPECT_GT(std::filesystem::file_size(event_file_path(folder_.path(), 1)), 0U);
+  for (const char* name : {"metrics.jsonl", "log.txt", "tensorboard"}) {
+    const std::string told = std::string("/") + name + " was removed or moved";
+    EXPECT_THAT(printed, HasSubstr(told));
+    EXPECT_THAT(read("log.txt"), HasSubstr(told));
+  }
+}
+
+// Nothing is begun anew in a directory that is not the run's any more.
+TEST_F(ReporterTest, AsksFirstWhetherTheDirectoryIsThere) {
+  ::testing::internal::CaptureStdout();
+  Reporter reporter({.directory = folder_.path(), .total_steps = 9, .check_directory = [] {
+                       fail_resource("it was moved");
+                     }});
+  reporter.open();
+  reporter.step({.step = 1, .step_ms = 2.0, .accuracy = {}});
+  std::filesystem::remove(folder_ / "metrics.jsonl");
+  EXPECT_THROW(reporter.step({.step = 2, .step_ms = 2.0, .accuracy = {}}), Error);
+  (void)::testing::internal::GetCapturedStdout();
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "metrics.jsonl"));
 }
 
 TEST_F(ReporterTest, PrintsPlainLinesNowAndThen) {

@@ -1,0 +1,44 @@
+// kernels/plain_pieces.h -- text that grows, as a terminal may be given it. Header only.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "kernels/plain_text.h"
+
+namespace penstock {
+
+// plain_text() of a text that comes in pieces, lines and all: the beginning of a character at the
+// end of a piece is held until the rest of it has come.
+class PlainPieces {
+ public:
+  [[nodiscard]] std::string next(std::string_view piece) {
+    held_ += piece;
+    const size_t begun = begun_bytes();
+    const std::string_view whole = std::string_view(held_).substr(0, held_.size() - begun);
+    std::string plain = plain_text(whole, true);
+    held_.erase(0, whole.size());
+    return plain;
+  }
+  [[nodiscard]] std::string rest() {  // nothing more comes
+    return plain_text(std::exchange(held_, {}), true);
+  }
+
+ private:
+  // Of a character in UTF-8 at the end that lacks bytes.
+  [[nodiscard]] size_t begun_bytes() const {
+    for (size_t n = 1; n <= 3 && n <= held_.size(); ++n) {
+      const auto byte = static_cast<unsigned char>(held_[held_.size() - n]);
+      if (byte < 0x80) return 0;
+      if (byte < 0xc0) continue;
+      const size_t wanted = byte >= 0xf0 ? 4 : (byte >= 0xe0 ? 3 : 2);
+      return wanted > n ? n : 0;
+    }
+    return 0;
+  }
+
+  std::string held_;
+};
+
+}  // namespace penstock
