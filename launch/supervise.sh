@@ -16,6 +16,8 @@ once, unless this script was told to stop, the run directory has a file `stop`, 
   --ranks-command CMD  asked before every attempt: prints a number of ranks, or the lines of a hostfile (`n7 slots=4`)
   --reach 'WORDS'      asks a host of such lines whether it is there, by `WORDS HOST true`: after a failure those that do
                        not answer are left out [ssh -o BatchMode=yes -o ConnectTimeout=5]
+  --exclude 'HOSTS'    left out of those lines; so are the hosts whose bits an audit found to be wrong, which stand in
+                       excluded_hosts of the run directory (run.on_corruption = "exclude") []
   --restarts N         failures one after the other, without a new checkpoint between them, after which it gives up [5]
   --delay SECONDS      before it starts again after a failure [10]
   --start-limit SECONDS
@@ -38,12 +40,12 @@ refuse() {
 }
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-ranks=1 ranks_command='' restarts=5 delay=10 start_limit=900 shortest=60 mpirun='mpirun -q' program=''
+ranks=1 ranks_command='' exclude='' restarts=5 delay=10 start_limit=900 shortest=60 mpirun='mpirun -q' program=''
 reach='ssh -o BatchMode=yes -o ConnectTimeout=5'
 while [ $# -gt 0 ] && [ "$1" != -- ]; do
   case $1 in
     --help | -h) usage; exit 0 ;;
-    --ranks | --ranks-command | --reach | --restarts | --delay | --start-limit | --shortest | --mpirun | --program)
+    --ranks | --ranks-command | --exclude | --reach | --restarts | --delay | --start-limit | --shortest | --mpirun | --program)
       [ $# -ge 2 ] || refuse "$1 needs a value"
       name=${1#--}
       printf -v "${name//-/_}" '%s' "$2"
@@ -163,6 +165,24 @@ leave_out_silent_hosts() {
   mv "$scratch/left" "$hostfile"
 }
 
+# Hosts that nothing is started on.
+excluded() {
+  local directory
+  directory=$(run_directory)
+  tr -s ' ' '\n' <<<"$exclude"
+  [ -z "$directory" ] || cat "$directory/excluded_hosts" 2>/dev/null
+}
+
+# A name counts with and without its domain.
+leave_out_excluded_hosts() {
+  awk 'function short(name) { sub(/[.].*/, "", name); return name }
+       NR == FNR { if ($1 != "") out[short($1)]; next }
+       short($1) in out { print $1 > "/dev/stderr"; next }
+       { print }' <(excluded) "$hostfile" >"$scratch/left" 2>"$scratch/excluded"
+  [ ! -s "$scratch/excluded" ] || say "left out, as they are excluded: $(paste -sd ' ' "$scratch/excluded")"
+  mv "$scratch/left" "$hostfile"
+}
+
 planned_for=0 # ranks of the last attempt
 
 # Sets `ranks`, and `where` to what mpirun needs beside it.
@@ -175,6 +195,7 @@ count_ranks() {
     '') say "the ranks' command printed nothing: $ranks_command"; return 1 ;;
     *[!0-9]*)
       printf '%s\n' "$answer" >"$hostfile"
+      leave_out_excluded_hosts
       leave_out_silent_hosts
       where=(--hostfile "$hostfile")
       ranks=$(awk '!/^ *(#|$)/ { n = 1; for (i = 2; i <= NF; ++i) if ($i ~ /^slots=/) n = substr($i, 7); sum += n } END { print sum + 0 }' "$hostfile") ;;
@@ -227,6 +248,7 @@ attempt() {
 failures=0
 while :; do
   before=$(newest_step)
+  excluded_before=$(excluded | wc -l)
   began=$SECONDS
   if count_ranks; then
     attempt
@@ -238,6 +260,12 @@ while :; do
     0 | 2 | 5 | 6) exit "$code" ;;
     75)
       directory=$(run_directory)
+      if [ "$asked" -eq 0 ] && [ "$(excluded | wc -l)" -gt "$excluded_before" ]; then
+        say "an audit has found wrong bits on a host: $(tail -n 1 "$directory/excluded_hosts")"
+        if [ ${#where[@]} -gt 0 ]; then continue; fi
+        say "only of hosts that --ranks-command prints one can be left out"
+        exit 75
+      fi
       if [ "$asked" -gt 0 ] || [ -e "${directory:-.}/stop" ] || [ $((SECONDS - began)) -lt "$shortest" ]; then exit 75; fi
       failures=0
       say "stopped with a checkpoint; going on"

@@ -16,6 +16,7 @@ read -r code what <<<"$line"
 case $what in
   checkpoint) mkdir -p "$SCRATCH/out/checkpoints/step-$(printf %08d "$(wc -l <"$SCRATCH/started")")"; touch "$SCRATCH/out/run.json" ;;
   begin) mkdir -p "$SCRATCH/out"; touch "$SCRATCH/out/run.json" ;;
+  audit) mkdir -p "$SCRATCH/out"; touch "$SCRATCH/out/run.json"; echo n2.cluster >>"$SCRATCH/out/excluded_hosts" ;;
   hang) sleep 60 & trap "kill $!" EXIT; trap 'exit 143' TERM; wait $! ;;
   locked) mkdir -p "$SCRATCH/out"; echo "$RANDOM" >"$SCRATCH/out/run.lock"; sleep 3 ;;
   wait) trap 'exit "$code"' USR1; for _ in $(seq 100); do sleep 0.05; done ;;
@@ -83,6 +84,16 @@ grep -q 'left out, as they do not answer: n2$' output || fail 'the lost host is 
 : >up # where no host can be asked in this way
 with '205\n0\n' --reach ./reach --ranks-command "$hosts" -- run.toml --out out
 [ "$(grep -c -- '-n 8 ' started)" -eq 2 ] || fail 'hosts are left out although none ever answered'
+
+# Hosts whose bits are wrong.
+with '0\n' --exclude 'n1 n3' --ranks-command "$hosts" -- run.toml --out out
+grep -q -- '-n 3 --hostfile ' started || fail 'excluded hosts are used'
+grep -q 'left out, as they are excluded: n1 n3$' output || fail 'excluded hosts are not named'
+with '75 audit\n0\n' --ranks-command "$hosts" -- run.toml --out out
+expect 0 2 'a host that an audit excludes'
+[ "$(sed -n 's/^-q -n \([0-9]*\) .*/\1/p' started | paste -sd ' ')" = '8 5' ] || fail 'a host that an audit excludes is used again'
+with '75 audit\n0\n' --ranks 3 -- run.toml --out out
+expect 75 1 'a host that cannot be left out'
 
 # A rank that died inside MPI's start, for which mpirun waits; and one that starts, however long it then takes.
 with '0 hang\n0 locked\n' --start-limit 1 -- run.toml --out out
