@@ -111,6 +111,11 @@ void RunDirectory::pass_over(const std::string& damage) {
   attempt_ = choose_attempt(contents_, wish_);
 }
 
+void RunDirectory::look_again() {
+  contents_ = look_into(path_);
+  attempt_ = choose_attempt(contents_, wish_);
+}
+
 std::string RunDirectory::begin(const std::string& run_file) {
   begun_ = true;
   if (attempt_.replaces) remove_run(path_);

@@ -48,6 +48,9 @@ class RunDirectory {
   // before it, with a note. Before begin(). Throws Error(Data) where there is none.
   void pass_over(const std::string& damage);
 
+  // A newer checkpoint has come: chooses again. Before begin().
+  void look_again();
+
   // From here on the directory is this run's: removes or sets aside what attempt() says, counts the
   // attempt, writes the run file and makes the link `latest`; returns why that could not be made,
   // or "". Throws Error(Resource).
