@@ -9,7 +9,8 @@ usage: launch/supervise.sh [options] -- RUNFILE.toml [options of penstock train]
 
 Trains with `--resume auto`. After a failure (a killed rank, a lost host, a hang) it waits, asks how many ranks there
 are now, and goes on from the newest complete checkpoint; for another number of ranks the stages, replicas and the
-schedule are planned anew, for the same mini-batch. A stop that left a checkpoint (exit code 75) is gone on from at
+schedule are planned anew, for the same mini-batch. Where copies in memory are newer (`checkpoint.partner`), the run
+goes on from those that the hosts left have. A stop that left a checkpoint (exit code 75) is gone on from at
 once, unless this script was told to stop, the run directory has a file `stop`, or the attempt was a short one.
 
   --ranks N            how many to start [1]
@@ -184,6 +185,7 @@ leave_out_excluded_hosts() {
 }
 
 planned_for=0 # ranks of the last attempt
+anew=no       # whether the run file in the run directory has a plan that the arguments do not know
 
 # Sets `ranks`, and `where` to what mpirun needs beside it.
 where=()
@@ -224,10 +226,14 @@ done
 attempt() {
   local words=("${arguments[@]}") directory locks_before watch=''
   directory=$(run_directory)
-  # What the command line says is kept by a plan, so a run that is planned anew is read from its directory alone.
+  # What the command line says is kept by a plan, so a run that is planned anew is read from its directory alone; and so
+  # from then on.
   if [ "$planned_for" -ne 0 ] && [ "$planned_for" -ne "$ranks" ] && [ -n "$directory" ]; then
     say "$ranks ranks now, $planned_for before: planned anew"
+    anew=yes
     words=("$directory/run.toml" --pipeline.auto true)
+  elif [ "$anew" = yes ]; then
+    words=("$directory/run.toml")
   fi
   planned_for=$ranks
   locks_before=$(locks)

@@ -16,6 +16,21 @@ double step_flops(const ModelCosts& costs, const PipelineConfig& pipeline) {
          static_cast<double>(pipeline.replicas);
 }
 
+// Each element once over all replicas.
+void add_copies(const Config& config, const Arrangement& candidate, const Cluster& cluster,
+                Forecast& ahead) {
+  if (!config.checkpoint.partner) return;
+  double of_pipeline = 0;
+  for (const RankMemory& memory : ahead.prediction.memory) {
+    ahead.copy_bytes.push_back(memory.copy(candidate.replicas, candidate.shared));
+    of_pipeline += static_cast<double>(ahead.copy_bytes.back());
+  }
+  const int ranks = candidate.ranks();
+  if (cluster.ranks_per_node == 0 || cluster.ranks_per_node >= ranks * candidate.replicas) return;
+  ahead.copy_s =
+      of_pipeline / ranks * cluster.ranks_per_node * cluster.between_nodes.seconds_per_byte;
+}
+
 }  // namespace
 
 Forecast forecast(const Config& config, const Blueprint& blueprint, const DeviceModel& device,
@@ -33,10 +48,12 @@ Forecast forecast(const Config& config, const Blueprint& blueprint, const Device
     // A modelled accelerator goes on computing while its host moves bytes.
     if (config.run.dry_run) cluster.within_node.receiver_copies = false;
     const ModelCosts layers = costs(candidate.cut());
-    return {
+    Forecast ahead{
         predict(candidate, blueprint.programs.training, layers, cluster),
         profile == nullptr ? "counted for " + device.name : "measured: " + config.pipeline.profile,
         step_flops(layers, config.pipeline)};
+    add_copies(config, candidate, cluster, ahead);
+    return ahead;
   } catch (const std::invalid_argument& refusal) {
     fail_input(refusal.what());
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "kernels/device_model.h"
 #include "runtime/blueprint/blueprint.h"
@@ -18,6 +19,10 @@ struct Forecast {
   // Model FLOPs of a step over all ranks: thrice the forward of every micro-batch, what is
   // recomputed not counted (the convention of PaLM, Chowdhery et al. 2022, appendix B).
   double step_flops = 0;
+  // Copies in memory (checkpoint.partner): bytes of one, by rank of one pipeline; and for how long
+  // those of a node's ranks keep its network card busy, 0 where all ranks share a node.
+  std::vector<int64_t> copy_bytes = {};
+  double copy_s = 0;
 };
 
 // `profile` may be null. Throws Error(Input) when the profile is of another network.

@@ -1,16 +1,13 @@
 #include "runtime/checkpoint/file.h"
 
 #include <fcntl.h>
-#include <xxhash.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "kernels/fault.h"
+#include "runtime/checkpoint/checksum.h"
 #include "runtime/files/input_file.h"
 #include "runtime/files/long_work.h"
 
@@ -21,32 +18,6 @@ namespace {
 constexpr size_t kPieceBytes = size_t{1} << 20;
 
 }  // namespace
-
-class Checksum {
- public:
-  Checksum() : state_(XXH3_createState()) {
-    if (state_ == nullptr || XXH3_64bits_reset(state_.get()) != XXH_OK) {
-      fail_out_of_memory("the host has none for a checksum");
-    }
-  }
-  void add(const void* data, size_t size_bytes) {
-    if (XXH3_64bits_update(state_.get(), data, size_bytes) != XXH_OK) {
-      fail_internal("a checksum was given no data");
-    }
-  }
-  [[nodiscard]] std::string hex() const {
-    std::array<char, 17> digits{};
-    std::snprintf(digits.data(), digits.size(), "%016llx",
-                  static_cast<unsigned long long>(XXH3_64bits_digest(state_.get())));
-    return digits.data();
-  }
-
- private:
-  struct Free {
-    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
-  };
-  std::unique_ptr<XXH3_state_t, Free> state_;
-};
 
 OutputFile::OutputFile(std::string path)
     : path_(std::move(path)),

@@ -19,7 +19,7 @@ struct FileDigest {
   bool operator==(const FileDigest&) const = default;
 };
 
-class Checksum;  // XXH3 in progress, in file.cpp
+class Checksum;  // checksum.h
 
 // A new file, hashed as it is written. Complete only when finish() has returned.
 class OutputFile {

@@ -132,6 +132,31 @@ class LateGather {
   [[nodiscard]] virtual std::span<const double> finish() = 0;
 };
 
+// Bytes from the memory of one rank to that of another, while both do other things. The messages of
+// two ranks arrive in the order in which they were sent.
+class Courier {
+ public:
+  virtual ~Courier() = default;
+  // Post one message and return. The bytes stay where they are until it has ended; the receiver
+  // expects as many as are sent.
+  virtual void send(std::span<const std::byte> bytes, int to) = 0;
+  virtual void receive(std::span<std::byte> bytes, int from) = 0;
+  virtual void progress() = 0;
+  // As of the last progress().
+  [[nodiscard]] virtual size_t sends_under_way() const = 0;
+  [[nodiscard]] virtual size_t receives_under_way() const = 0;
+};
+
+// What a rank does beside its step.
+class SideWork {
+ public:
+  virtual ~SideWork() = default;
+  // Each does a little and returns: while the rank waits for anything; and between two ops, which
+  // wait for it.
+  virtual void while_waiting() = 0;
+  virtual void between_ops() = 0;
+};
+
 enum class Direction : uint8_t { Activation, Gradient };
 
 // What passes from one stage to another of the same replica (of the two directions of an edge of
@@ -178,6 +203,18 @@ class Network {
   virtual Collective& replicas() = 0;  // the ranks at this position, in replica order
   // `mine`: how many numbers this rank brings each time. Null: this network has none.
   [[nodiscard]] virtual std::unique_ptr<LateGather> late_gather(size_t /*mine*/) { return nullptr; }
+  // Collective over the world. Null: this network has none.
+  [[nodiscard]] virtual std::unique_ptr<Courier> courier() { return nullptr; }
+  // From now on `work` is done whenever this rank waits, and by do_side_work(), which whoever
+  // computes calls between ops. One at a time; null: none. A network of which nobody waits does
+  // not.
+  virtual void set_side_work(SideWork* /*work*/) {}
+  virtual void do_side_work() {}
+  // Waits until that is so, with a name for what is waited for; all else goes on.
+  virtual void wait_until(const std::function<bool()>& done, const std::string& /*what*/) {
+    while (!done()) {
+    }
+  }
   // Persistent requests made so far by all links; flat in the steady state.
   [[nodiscard]] virtual int64_t requests_made() const = 0;
   [[nodiscard]] virtual std::string description() const = 0;  // "mpi (Open MPI 4.1.4)"

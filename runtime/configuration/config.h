@@ -44,6 +44,10 @@ struct CheckpointConfig {
   int64_t keep_every = 0;         // steps: the first of every so many stays too; 0: none
   bool last = true;               // one when the run ends
   std::string on_error = "stop";  // stop | continue, when one cannot be written
+  // Copies in memory of what each rank keeps, beside those on disk (runtime/training/partner/).
+  bool partner = false;
+  int64_t partner_every = 1;             // steps from one to the next
+  std::string partner_dir = "/dev/shm";  // of each host, in memory
 };
 
 struct RunConfig {

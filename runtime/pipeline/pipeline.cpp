@@ -103,7 +103,10 @@ Pipeline::Pipeline(const Config& config, const Blueprint& blueprint, const Grid&
   evaluate_ =
       make_executor(programs.evaluation, traffic(model, layout, input, evaluation_batch_, dtype_),
                     program_size(programs.training), true);
-  const std::function<void()> progress = [executor = train_.get()] { executor->progress(); };
+  const std::function<void()> progress = [executor = train_.get(), &network] {
+    executor->progress();
+    network.do_side_work();
+  };
   device.set_progress(progress);
   for (auto& stage : stages_) stage->set_progress(progress);
 }

@@ -27,6 +27,11 @@ struct RankMemory {
   // Host memory beside that, once a checkpoint was written while training went on: of so many
   // replicas one's share of what the ranks keep.
   [[nodiscard]] int64_t snapshot(int replicas) const { return (parameters + optimizer) / replicas; }
+  // A copy for checkpoint.partner: this replica's share of the weights, and of the optimizer's
+  // state what `optimizer` has (shared: Arrangement::shared), or its share of it.
+  [[nodiscard]] int64_t copy(int replicas, bool shared) const {
+    return parameters / replicas + (shared ? optimizer : optimizer / replicas);
+  }
 };
 
 struct Prediction {

@@ -1,5 +1,8 @@
 #include "runtime/report/outlook.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "kernels/memory/host_memory.h"
 #include "runtime/telemetry/units.h"
 
@@ -18,6 +21,24 @@ std::string advice(const std::string& recompute) {
   if (recompute == "layer") return rest + " or smaller micro-batches";
   return rest + ", smaller micro-batches or --recompute " +
          (recompute == "none" ? "stage" : "layer");
+}
+
+// What copies in memory take of a host's memory and of its network.
+std::string copies_line(const Forecast& forecast, const CheckpointConfig& checkpoint) {
+  const int64_t fullest = *std::ranges::max_element(forecast.copy_bytes);
+  const bool has_partners = forecast.copy_s > 0.0;
+  std::string line = "\npredicted: a copy in memory is " + bytes_text(fullest) +
+                     " of the fullest rank, of which its host holds two" +
+                     (has_partners ? ", and two for another host" : "");
+  if (!has_partners) return line;
+  const double between_s =
+      forecast.prediction.step_s * static_cast<double>(checkpoint.partner_every);
+  line += "; it keeps the network of a host busy for " + milliseconds_text(1e3 * forecast.copy_s) +
+          ", " + percent_text(forecast.copy_s / between_s) + " of the time between two";
+  if (forecast.copy_s <= between_s) return line;
+  const double steps = std::ceil(forecast.copy_s / forecast.prediction.step_s);
+  return line + "\nwarning: training will wait for copies to arrive: --checkpoint.partner_every " +
+         std::to_string(static_cast<int64_t>(steps)) + " would give them the time";
 }
 
 }  // namespace
@@ -61,12 +82,16 @@ std::string outlook(const Forecast& forecast, const Station& station, const Conf
         device_warning(prediction.fullest_bytes(), device, config.pipeline.recompute);
     if (!warning.empty()) line += "\n" + warning;
   }
+  if (!forecast.copy_bytes.empty()) line += copies_line(forecast, config.checkpoint);
   int64_t here = 0;
   for (int rank = 0; rank < session.local_ranks(); ++rank) {
     const auto position = static_cast<size_t>(station.grid.position_of(rank));
     const RankMemory& memory = prediction.memory[position];
     if (device.host_addressable()) here += memory.total();
     here += snapshot_of(memory, station.grid, config.checkpoint);
+    if (!forecast.copy_bytes.empty()) {
+      here += (forecast.copy_s > 0.0 ? 4 : 2) * forecast.copy_bytes[position];
+    }
   }
   const int64_t host = host_memory_bytes();
   if (here > host) {

@@ -112,6 +112,11 @@ void RunDirectory::pass_over(const std::string& damage) {
   attempt_ = choose_attempt(contents_, wish_);
 }
 
+void RunDirectory::look_again() {
+  contents_ = look_into(path_);
+  attempt_ = choose_attempt(contents_, wish_);
+}
+
 std::vector<std::string> RunDirectory::begin(const std::string& run_file) {
   begun_ = true;
   std::vector<std::string> notes;

@@ -52,6 +52,9 @@ class RunDirectory {
   // before it, with a note. Before begin(). Throws Error(Data) where there is none.
   void pass_over(const std::string& damage);
 
+  // A newer checkpoint has come: chooses again. Before begin().
+  void look_again();
+
   // From here on the directory is this run's: removes or sets aside what attempt() says, counts the
   // attempt, writes the run file and makes the links `latest`; returns what a user should know of
   // that: what stays of an earlier run and where, which link could not be made. Throws

@@ -5,6 +5,7 @@
 
 #include "kernels/bit_flip.h"
 #include "runtime/report/outlook.h"
+#include "runtime/telemetry/units.h"
 #include "runtime/training/checkpoints/from_folder.h"
 #include "runtime/training/checkpoints/transfer.h"
 #include "runtime/training/evaluation/evaluation.h"
@@ -39,6 +40,7 @@ Run::Run(const RunOrder& order, const Station& station, Reporter* reporter)
       pipeline_(config_, blueprint_, station.grid, station.network, station.device),
       saver_(config_, order.run_file, order.identity, pipeline_, station),
       checkpoints_(config_, saver_, station_, [this](const std::string& line) { note(line); }),
+      attempt_(order.attempt),
       report_(config_, station, pipeline_, std::move(forecast_)),
       trace_(config_.run.trace, resumed_.progress.step + 1, config_.run.steps) {
   BitFlips::instance().arm(station.session.rank());
@@ -63,6 +65,7 @@ RunSummary Run::to_the_end() {
         "note: this processor has no bf16 arithmetic; products run in fp32 and are rounded, "
         "which is slower than --run.precision fp32");
   }
+  begin_copies();
   const int64_t before = resumed_.progress.step;
   last_.step = before;
   last_.loss = resumed_.progress.loss;
@@ -74,6 +77,7 @@ RunSummary Run::to_the_end() {
     take_step(number);
     stops = conclude(number);
     if (!doubted_.empty()) end_in_doubt(doubted_);
+    begin_copy(number);
     if (number == before + 1 && station_.network.diary() != nullptr) {
       station_.network.diary()->settle();
     }
@@ -89,6 +93,7 @@ RunSummary Run::to_the_end() {
   }
   checkpoints_.finish();
   pipeline_.drain();
+  end_copies();
   write_trace();
   report_.saved(checkpoints_.record(), checkpoints_.snapshot_bytes());
   RunSummary summary = report_.summary(last_.loss, seconds_since(start), batches_->waits());
@@ -133,6 +138,10 @@ bool Run::is_evaluated(int64_t number) const {
 // Without a barrier the last step's outcome is learnt while the next one runs, unless the weights
 // are wanted before. What was voted for in a step is then done after the next one.
 bool Run::conclude(int64_t number) {
+  if (copies_ && copies_->is_due(number)) {
+    step_->settle();  // what is to be copied is final
+    copying([&] { copies_->settle(step_->vote().copying); });
+  }
   while (const auto record = step_->take_settled()) conclude(*record);
   const bool last = number == config_.run.steps;
   const StepVote& vote = step_->vote();
@@ -221,9 +230,11 @@ StepVote Run::vote() const {
   if (stopping_ != nullptr && checkpoints_.longest_seconds() > 0.0) {
     stopping_->saved(checkpoints_.longest_seconds());
   }
+  if (copies_) copies_->copy_the_rest();  // the update comes next
   return {.stop = stopping_ != nullptr && stopping_->is_due(),
           .checkpoint = checkpoints_.is_time(),
-          .writing = checkpoints_.writes()};
+          .writing = checkpoints_.writes(),
+          .copying = copies_ && copies_->under_way()};
 }
 
 void Run::take_step(int64_t number) {
@@ -361,6 +372,52 @@ void Run::save_last(const Progress& progress) {
     unsaved_ = error;
   }
   if (stopping_ != nullptr) stopping_->saved(seconds_since(start));
+}
+
+void Run::copying(const std::function<void()>& work) {
+  if (copies_fail_) return;
+  try {
+    work();
+  } catch (const Error& error) {
+    const bool known_to_all = error.scope() == ErrorScope::EveryRank;
+    if (config_.checkpoint.on_error != "continue" || !known_to_all ||
+        error.kind() != ErrorKind::Resource) {
+      throw;
+    }
+    copies_fail_ = true;
+    note(std::string("warning: ") + error.what() +
+         "; training goes on without copies in memory (checkpoint.on_error)");
+  }
+}
+
+void Run::begin_copies() {
+  if (!config_.checkpoint.partner) return;
+  copying([&] {
+    copies_ = std::make_unique<PartnerCopies>(config_.checkpoint, saver_.state(resumed_.progress),
+                                              attempt_, pipeline_, station_);
+    note(copies_->description());
+  });
+}
+
+// Of the state after that step, in which an evaluation that is due is not done.
+void Run::begin_copy(int64_t step) {
+  if (!copies_ || !copies_->is_due(step)) return;
+  copying([&] {
+    copies_->begin(saver_.state(progress(is_evaluated(step))));
+    if (is_evaluated(step)) copies_->copy_the_rest();  // averages may stand in for the weights
+  });
+}
+
+// What is on disk now is as new. What is not saved stays in memory.
+void Run::end_copies() {
+  if (!copies_ || unsaved_) return;
+  if (copies_->waits() > 0) {
+    const double each_ms = 1e3 * copies_->waited_seconds() / static_cast<double>(copies_->waits());
+    note("copies in memory: training waited " + amount_text(copies_->waits(), "time") +
+         " for one to arrive, " + milliseconds_text(each_ms) +
+         " on average; a larger --checkpoint.partner_every hides more of it");
+  }
+  copying([&] { copies_->remove(); });
 }
 
 void Run::write_trace() {

@@ -5,6 +5,7 @@
 
 #include <boost/container/static_vector.hpp>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -23,6 +24,7 @@
 #include "runtime/training/checkpoints/resume.h"
 #include "runtime/training/checkpoints/saver.h"
 #include "runtime/training/data_source.h"
+#include "runtime/training/partner/partner_copies.h"
 #include "runtime/training/step.h"
 #include "runtime/training/stopping.h"
 
@@ -34,6 +36,7 @@ struct RunOrder {
   const ModelMaker& models;          // where networks come from
   std::string run_file;              // the configuration as text, for the checkpoints
   std::string identity = {};         // of the run directory, for the checkpoints too
+  int64_t attempt = 1;               // of that run
   const Profile* profile = nullptr;  // for the predictions in the report; null where there is none
   Stopping* stopping = nullptr;      // asked after every step; null: nothing stops the run
   std::string resume_from = {};      // a step directory to go on from; empty: from the start
@@ -90,6 +93,11 @@ class Run {
   // False: a stop was asked for meanwhile, and it is put off.
   [[nodiscard]] bool evaluate(int64_t step);
   void save_last(const Progress& progress);
+  // Of copies in memory, which checkpoint.on_error lets fail.
+  void copying(const std::function<void()>& work);
+  void begin_copies();
+  void begin_copy(int64_t step);
+  void end_copies();
   void write_trace();
 
   const Config& config_;
@@ -103,11 +111,14 @@ class Run {
   Pipeline pipeline_;
   Saver saver_;
   Checkpointing checkpoints_;
+  int64_t attempt_;
   std::optional<Error> unsaved_;  // why the last checkpoint could not be written
   RunReport report_;
   TraceRecorder trace_;
-  std::optional<Step> step_;        // made when the weights are what training starts from
-  std::optional<Batches> batches_;  // of training
+  std::optional<Step> step_;               // made when the weights are what training starts from
+  std::optional<Batches> batches_;         // of training
+  std::unique_ptr<PartnerCopies> copies_;  // null: there are none
+  bool copies_fail_ = false;               // and no more are made
   int left_out_in_a_row_ = 0;
   std::string doubted_;  // why the run is to end after this step: an audit that was corrected
   boost::container::static_vector<StepRecord, 2> timed_;  // what clocks know of steps not settled

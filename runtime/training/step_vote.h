@@ -14,6 +14,7 @@ struct StepVote {
   bool checkpoint = false;  // one is due by time
   bool writing = false;     // of the one under way a rank has something to write still
   bool refuse = false;      // this step's update: the gradient is not finite
+  bool copying = false;     // a copy to a partner's memory is not whole there
   bool disputed = false;    // an audit has met other bits than another replica's rank,
   bool computed = false;    // or in what a micro-batch made here,
   bool kept = false;        // or in what is kept from step to step
@@ -23,20 +24,21 @@ struct StepVote {
 using AskVote = std::function<StepVote()>;
 
 // As numbers to be summed over the ranks, and back.
-using VoteNumbers = std::array<double, 7>;
+using VoteNumbers = std::array<double, 8>;
 [[nodiscard]] inline VoteNumbers numbers_of(const StepVote& vote) {
-  return {vote.stop ? 1.0 : 0.0,    vote.checkpoint ? 1.0 : 0.0, vote.writing ? 1.0 : 0.0,
-          vote.refuse ? 1.0 : 0.0,  vote.computed ? 1.0 : 0.0,   vote.kept ? 1.0 : 0.0,
-          vote.disputed ? 1.0 : 0.0};
+  const auto number = [](bool voted) { return voted ? 1.0 : 0.0; };
+  return {number(vote.stop),    number(vote.checkpoint), number(vote.writing),  number(vote.refuse),
+          number(vote.copying), number(vote.disputed),   number(vote.computed), number(vote.kept)};
 }
 [[nodiscard]] inline StepVote vote_of(const VoteNumbers& sums) {
   return {.stop = sums[0] > 0.0,
           .checkpoint = sums[1] > 0.0,
           .writing = sums[2] > 0.0,
           .refuse = sums[3] > 0.0,
-          .disputed = sums[6] > 0.0,
-          .computed = sums[4] > 0.0,
-          .kept = sums[5] > 0.0};
+          .copying = sums[4] > 0.0,
+          .disputed = sums[5] > 0.0,
+          .computed = sums[6] > 0.0,
+          .kept = sums[7] > 0.0};
 }
 
 }  // namespace penstock

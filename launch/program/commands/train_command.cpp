@@ -112,7 +112,12 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
   made.limit = limit;
   made.to = open_destination(world, config, settings);
   made.stopping = std::make_unique<StopRequests>(limit, made.to.directory.get());
-  if (!config.run.dry_run) settle_checkpoint(world, config, made.to);
+  if (!config.run.dry_run) {
+    settle_checkpoint(world, config, made.to);
+    for (std::string& note : rescue_memory(world, session, config, made.to)) {
+      made.notes.push_back(std::move(note));
+    }
+  }
   if (!config.run.dry_run && nothing_is_left(world, config, made.to)) return std::nullopt;
   refuse_hidden_folder(world, session, made.to.path);
   config.run.out = made.to.path;
@@ -174,6 +179,7 @@ int train(Preparation& made, const Station& station, const ModelMaker& models, R
                        .models = models,
                        .run_file = kept_run_file(config),
                        .identity = made.to.run,
+                       .attempt = made.to.attempt,
                        .profile = made.run.profile ? &*made.run.profile : nullptr,
                        .stopping = made.stopping.get(),
                        .resume_from = made.to.resume_from,

@@ -186,6 +186,9 @@ void add_checkpoint(std::vector<Option>& table) {
   rows.add("keep_every", &C::keep_every, "N", between(0, 1e15), "steps: the first of every so many stays for ever; 0: none");
   rows.add("last", &C::last, "", any(), "one when the run ends; off for runs that only measure");
   rows.add("on_error", &C::on_error, "NAME", one_of({"stop", "continue"}), "what a run does that cannot write one: a full disk");
+  rows.add("partner", &C::partner, "", any(), "after each step a copy of what every rank keeps in its host's memory and in that of a rank on another host, while the next step runs: --resume auto goes on from there, so that a killed rank or host costs a step");
+  rows.add("partner_every", &C::partner_every, "N", between(1, 1e15), "partner: steps from one copy to the next, and so what a failure costs at most");
+  rows.add("partner_dir", &C::partner_dir, "DIR", any(), "partner: where copies are, on every host: a directory in memory");
 }
 
 void add_run(std::vector<Option>& table) {

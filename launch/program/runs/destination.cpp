@@ -11,7 +11,9 @@
 #include "runtime/comm/agreement.h"
 #include "runtime/data/text/vocabulary.h"
 #include "runtime/run_directory/contents.h"
+#include "runtime/run_directory/names.h"
 #include "runtime/training/checkpoints/resume.h"
+#include "runtime/training/partner/rescue.h"
 
 namespace penstock {
 namespace {
@@ -68,6 +70,8 @@ Destination open_destination(Collective& world, const Config& config, const Sett
   });
   to.resume_from = on_first_rank(world, [&] { return to.directory->attempt().resume_from; });
   to.run = on_first_rank(world, [&] { return to.directory->run(); });
+  to.attempt =
+      numbers_of_first_rank<int64_t>(world, [&] { return to.directory->attempt().number; });
   return to;
 }
 
@@ -85,6 +89,26 @@ void settle_checkpoint(Collective& world, const Config& config, Destination& to)
       });
     }
   }
+}
+
+std::vector<std::string> rescue_memory(Collective& world, const Session& session,
+                                       const Config& config, Destination& to) {
+  if (config.run.resume != "auto" || to.attempt == 1) return {};
+  const auto step =
+      numbers_of_first_rank<int64_t>(world, [&] { return to.directory->attempt().resume_step; });
+  const Rescued rescued = rescue_from_memory({.directory = config.checkpoint.partner_dir,
+                                              .root = to.path + "/" + kCheckpointFolder,
+                                              .run = to.run,
+                                              .attempt = to.attempt - 1,
+                                              .newer_than = step},
+                                             session, world);
+  if (rescued.step == 0) return rescued.notes;
+  to.resume_from = on_first_rank(world, [&] {
+    to.directory->look_again();
+    return to.directory->attempt().resume_from;
+  });
+  settle_checkpoint(world, config, to);
+  return rescued.notes;
 }
 
 bool nothing_is_left(Collective& world, const Config& config, const Destination& to) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "launch/program/options/settings.h"
+#include "runtime/comm/mpi/session.h"
 #include "runtime/comm/network.h"
 #include "runtime/configuration/config.h"
 #include "runtime/run_directory/run_directory.h"
@@ -20,6 +21,7 @@ struct Destination {
   std::string path;
   std::string resume_from;  // a step directory; empty: from the start
   std::string run;          // the identity
+  int64_t attempt = 1;      // of that run
 };
 
 // All are collective, and throw on every rank what rank 0 finds.
@@ -32,6 +34,11 @@ struct Destination {
 // damaged, --resume auto goes on from the newest whole one, with a note, and --resume PATH is
 // refused with it. Throws Error(Data).
 void settle_checkpoint(Collective& world, const Config& config, Destination& to);
+
+// With --resume auto: what the run's last attempt has left in the memory of this job's hosts, and
+// is newer than resume_from, becomes a checkpoint and is gone on from. Returns notes on rank 0.
+[[nodiscard]] std::vector<std::string> rescue_memory(Collective& world, const Session& session,
+                                                     const Config& config, Destination& to);
 
 // A job that is started again by the same words may find its run at the end; it is told so.
 [[nodiscard]] bool nothing_is_left(Collective& world, const Config& config, const Destination& to);

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "kernels/error.h"
@@ -18,6 +19,7 @@
 #include "runtime/comm/handle.h"
 #include "runtime/comm/mpi/mpi_check.h"
 #include "runtime/comm/mpi/mpi_collective.h"
+#include "runtime/comm/mpi/mpi_courier.h"
 #include "runtime/comm/mpi/mpi_late_gather.h"
 #include "runtime/comm/mpi/mpi_link.h"
 #include "runtime/comm/mpi/mpi_reduce.h"
@@ -107,6 +109,18 @@ struct Members {
   MpiCollective values;
 };
 
+// In the pollers for the time of its life.
+class PolledWork final : public Poller {
+ public:
+  PolledWork(Pollers& pollers, SideWork& work) : work_(work), entry_(pollers, *this) {}
+  void poll() override { work_.while_waiting(); }
+  [[nodiscard]] SideWork& work() { return work_; }
+
+ private:
+  SideWork& work_;
+  PollerEntry entry_;
+};
+
 class MpiNetwork final : public Network {
  public:
   MpiNetwork(const Session& session, const Grid& grid, LinkPlan plan, const Waits& waits)
@@ -160,6 +174,20 @@ class MpiNetwork final : public Network {
   [[nodiscard]] std::unique_ptr<LateGather> late_gather(size_t mine) override {
     return std::make_unique<MpiLateGather>(duplicate(after_meeting(world_.comm, pollers_)), mine,
                                            world_.values, pollers_);
+  }
+
+  [[nodiscard]] std::unique_ptr<Courier> courier() override {
+    return std::make_unique<MpiCourier>(duplicate(after_meeting(world_.comm, pollers_)), diary());
+  }
+  void set_side_work(SideWork* work) override {
+    side_work_.reset();
+    if (work != nullptr) side_work_.emplace(pollers_, *work);
+  }
+  void do_side_work() override {
+    if (side_work_) side_work_->work().between_ops();
+  }
+  void wait_until(const std::function<bool()>& done, const std::string& what) override {
+    pollers_.wait_until(done, what);
   }
 
   Collective& world() override { return world_.values; }
@@ -258,6 +286,7 @@ class MpiNetwork final : public Network {
   Members world_;
   Members pipeline_;
   Members replicas_;
+  std::optional<PolledWork> side_work_;
   CommHandle links_;                   // of this pipeline's ranks; null before the first edge
   int edges_made_ = 0;                 // the same on all of them
   int blocks_ = 0;                     // of NCCL's kernels for each edge that is being connected

@@ -14,7 +14,6 @@ Saver::Saver(const Config& config, std::string run_file, std::string run, Pipeli
 
 CheckpointRequest Saver::request(const Progress& progress) {
   pipeline_.await_weights();
-  const PipelineConfig& pipeline = config_.pipeline;
   CheckpointRequest request;
   add_tensors(request);
   request.replica = network_.replicas().rank();
@@ -22,24 +21,31 @@ CheckpointRequest Saver::request(const Progress& progress) {
   request.between_replicas = &network_.replicas();
   request.root = config_.run.out + "/checkpoints";
   request.retention = {config_.checkpoint.keep, config_.checkpoint.keep_every};
-  request.state.step = progress.step;
-  request.state.seed = config_.run.seed;
-  request.state.mini_batch = pipeline.micro_batch_size * pipeline.micro_batches * pipeline.replicas;
-  request.state.consumed_samples = progress.consumed_samples;
-  request.state.optimizer_steps = progress.optimizer_steps;
-  request.state.training_samples = progress.training_samples;
-  request.state.training_content = progress.training_content;
-  request.state.owes_evaluation = progress.owes_evaluation;
-  request.state.loss = progress.loss;
-  request.state.version = PENSTOCK_VERSION;
-  request.state.configuration = run_file_;
-  request.state.run = run_;
+  request.state = state(progress);
+  return request;
+}
+
+CheckpointState Saver::state(const Progress& progress) const {
+  const PipelineConfig& pipeline = config_.pipeline;
+  CheckpointState state;
+  state.step = progress.step;
+  state.seed = config_.run.seed;
+  state.mini_batch = pipeline.micro_batch_size * pipeline.micro_batches * pipeline.replicas;
+  state.consumed_samples = progress.consumed_samples;
+  state.optimizer_steps = progress.optimizer_steps;
+  state.training_samples = progress.training_samples;
+  state.training_content = progress.training_content;
+  state.owes_evaluation = progress.owes_evaluation;
+  state.loss = progress.loss;
+  state.version = PENSTOCK_VERSION;
+  state.configuration = run_file_;
+  state.run = run_;
   const Blueprint& blueprint = pipeline_.blueprint();
   for (size_t i = 0; i < blueprint.model.layers.size(); ++i) {
     const Layer& layer = *blueprint.model.layers[i];
-    request.state.layers.push_back({layer.name(), layer.kind(), blueprint.layout.parameters[i]});
+    state.layers.push_back({layer.name(), layer.kind(), blueprint.layout.parameters[i]});
   }
-  return request;
+  return state;
 }
 
 // Of a tied parameter only the owner writes: the other holders have the same bits.

@@ -22,6 +22,8 @@ class Saver {
   // What the pipeline's state tables hold, as it is at `progress`, for <out>/checkpoints/step-...:
   // references, each tensor from one stage. Waits for weights that are on their way.
   [[nodiscard]] CheckpointRequest request(const Progress& progress);
+  // Of that, where the run stands.
+  [[nodiscard]] CheckpointState state(const Progress& progress) const;
 
  private:
   void add_tensors(CheckpointRequest& request) const;
