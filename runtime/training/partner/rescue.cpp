@@ -10,6 +10,7 @@
 #include "runtime/checkpoint/writer/documents.h"
 #include "runtime/checkpoint/writer/outcome.h"
 #include "runtime/comm/agreement.h"
+#include "runtime/files/json.h"
 #include "runtime/telemetry/units.h"
 #include "runtime/training/partner/rescued_shards.h"
 
@@ -46,8 +47,8 @@ FoundCopies find_everywhere(const RescueRequest& request, const Session& session
   }
   FoundCopies all;
   for (const std::string& text :
-       world.gather_text(packed({packed_copies(mine.copies), mine.troubles}))) {
-    const json lists = json::parse(text);
+       world.gather_text(packed_json({packed_copies(mine.copies), mine.troubles}))) {
+    const json lists = unpacked_json(text);
     for (const json& copy : lists[0]) all.copies.push_back(unpacked_copy(copy));
     for (const json& trouble : lists[1]) all.troubles.push_back(trouble);
   }
@@ -71,8 +72,8 @@ std::vector<std::string> damages(const std::vector<FoundCopy>& copies, Collectiv
     mine.push_back(damage);
   }
   std::vector<std::string> all(copies.size());
-  for (const std::string& text : world.gather_text(packed(mine))) {
-    const json list = json::parse(text);
+  for (const std::string& text : world.gather_text(packed_json(mine))) {
+    const json list = unpacked_json(text);
     for (size_t i = 0; i < all.size(); ++i) {
       if (all[i].empty()) all[i] = list[i];
     }
@@ -88,9 +89,9 @@ std::vector<FoundCopy> choose_whole(const RescueRequest& request, FoundCopies& f
     if (world.rank() == 0) {
       chosen = choose_copies(found.copies, request.attempt, request.newer_than);
     }
-    const std::string agreed = world.broadcast(packed(packed_copies(chosen.copies)), 0);
+    const std::string agreed = world.broadcast(packed_json(packed_copies(chosen.copies)), 0);
     std::vector<FoundCopy> copies;
-    for (const json& copy : json::parse(agreed)) copies.push_back(unpacked_copy(copy));
+    for (const json& copy : unpacked_json(agreed)) copies.push_back(unpacked_copy(copy));
     const std::vector<std::string> why = damages(copies, world);
     const bool is_damaged = std::ranges::any_of(why, [](const auto& one) { return !one.empty(); });
     for (size_t i = 0; i < why.size(); ++i) {

@@ -11,6 +11,7 @@
 #include "runtime/checkpoint/writer/documents.h"
 #include "runtime/checkpoint/writer/outcome.h"
 #include "runtime/comm/agreement.h"
+#include "runtime/files/json.h"
 #include "runtime/files/long_work.h"
 
 namespace penstock {
@@ -92,7 +93,7 @@ class ShardWriter {
       report_["shards"].push_back(std::move(done));
     }
   }
-  [[nodiscard]] std::string report() const { return packed(report_); }
+  [[nodiscard]] std::string report() const { return packed_json(report_); }
 
  private:
   PlacedTensor room_for(const PlacedTensor& tensor) {
@@ -148,11 +149,11 @@ std::vector<HeldPiece> gather_pieces(const std::vector<FoundCopy>& copies, Colle
     }
   });
   std::string joined;
-  for (const std::string& list : world.gather_text(packed(mine))) joined += list + "\n";
+  for (const std::string& list : world.gather_text(packed_json(mine))) joined += list + "\n";
   std::vector<HeldPiece> pieces;
   std::istringstream lists(world.broadcast(joined, 0));
   for (std::string list; std::getline(lists, list);) {
-    for (const json& piece : json::parse(list)) pieces.push_back(unpacked_piece(piece));
+    for (const json& piece : unpacked_json(list)) pieces.push_back(unpacked_piece(piece));
   }
   return pieces;
 }
