@@ -12,7 +12,7 @@
 //   checkpoints/step-*, and checkpoints/before-attempt-*/step-*: set aside by going on from an
 //                  earlier step
 //   stop           asks the run to stop: made by people
-//   excluded_hosts those that an audit found to be wrong (run.on_corruption = "exclude")
+//   excluded_hosts those that an audit found to be wrong
 #pragma once
 
 #include <array>

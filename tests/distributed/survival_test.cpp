@@ -198,7 +198,7 @@ TEST_F(Survival, TwoJobsWithOneDirectoryAreRefused) {
 }
 
 TEST_F(Survival, AStoppedRunGoesOnWhereItWas) {
-  start(1, "--time-limit 0:01 --checkpoint.keep 2");
+  start(1, "--time-limit 0:05 --checkpoint.keep 2");
   expect_stop("the time limit");
   // By the line that it left, and to an end.
   const int64_t stopped_at = steps().back();
