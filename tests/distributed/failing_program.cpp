@@ -1,10 +1,12 @@
 // tests/distributed/failing_program.cpp -- a job of which one rank ends badly, for failure_test.sh.
 //
-//   failing_program none|throw|unwind|kill|hang|mail
+//   failing_program none|throw|unwind|kill|hang|mail|late
 //
 // The other ranks wait in a barrier. In `hang` rank 1 is stopped by a signal while a watch is kept,
 // in `mail` likewise, with every rank as if on a host of its own. `throw` ends as launch/ does,
-// with an abort while the session lives; `unwind` lets the exception pass through ~Session.
+// with an abort while the session lives; `unwind` lets the exception pass through ~Session. In
+// `late` all have stopped in good order, rank 0 comes last, and the others get the request to stop
+// only now.
 #include <unistd.h>
 
 #include <chrono>
@@ -13,6 +15,7 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "kernels/error.h"
 #include "runtime/comm/mpi/session.h"
@@ -50,9 +53,27 @@ void work(const Session& session, const std::string& how) {
   if (session.rank() == 0) (void)std::printf("all %d ranks have ended well\n", session.ranks());
 }
 
+constexpr int kStopped = 75;
+
+int end_late(const Session& session) {
+  std::thread request;
+  if (session.rank() == 0) {
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  } else {
+    request = std::thread([] {
+      std::this_thread::sleep_for(kLimit);
+      (void)kill(getpid(), SIGTERM);
+    });
+  }
+  session.end_together(kStopped);
+  if (request.joinable()) request.join();  // where end_together() cannot end the job
+  return kStopped;
+}
+
 int run(int argc, char** argv) {
   const std::string how = argc > 1 ? argv[1] : "none";
   const Session session(argc, argv);
+  if (how == "late") return end_late(session);
   if (how == "unwind") {
     work(session, how);
     return 0;

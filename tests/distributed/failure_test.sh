@@ -46,6 +46,8 @@ case $how in
     fi
     grep -q "penstock: rank 2 .* is in Forward(2, 5) for" "$log" || fail "rank 2 is not in the report"
     tail -n 1 "$log" | grep -q "penstock: error: nothing has moved for .*: rank 1" || fail "the error is not the last line" ;;
+  late)
+    [ $code -eq 75 ] || fail "exit code $code, expected 75" ;;
   unwind)
     [ $code -ne 0 ] || fail "exit code 0 although a rank failed" ;;
   lost|pmi2)

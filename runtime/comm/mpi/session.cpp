@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -86,6 +87,19 @@ bool have_all_come(std::chrono::seconds limit) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return false;
+}
+
+// What SIGTERM is to a rank that waits for the end of its job. mpirun sends it when rank 0 has
+// ended the job, and has a second's patience with it. But it may also be a request to stop that was
+// sent to all ranks, some of which have heard it earlier and have stopped the job in good order: a
+// rank that dies of that one takes the exit code with it.
+std::atomic<int> code_to_leave_with = 0;  // 0: other ranks are still to come
+std::atomic<bool> is_told_to_leave = false;
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
+
+void leave(int /*signal*/) {
+  is_told_to_leave = true;
+  if (const int code = code_to_leave_with; code != 0) std::_Exit(code);
 }
 
 // On all of them alike, though none knows of the others.
@@ -193,12 +207,14 @@ void Session::abort(int exit_code) const {
 void Session::end_together(int exit_code) const {
   if (exit_code == 0 || pmix_abort() == nullptr) return;
   constexpr std::chrono::seconds kStragglers{5};
+  constexpr std::chrono::milliseconds kPatience{200};
   (void)std::fflush(nullptr);
-  (void)std::signal(SIGTERM, SIG_DFL);  // which mpirun will send, and has a second's patience with
+  (void)std::signal(SIGTERM, leave);
   const bool all_here = have_all_come(kStragglers);
   if (rank_ == 0 || !all_here) abort(exit_code);
-  // Rank 0 ends this process.
-  std::this_thread::sleep_for(kStragglers);
+  // Rank 0 ends this process, by a signal that may just have come.
+  code_to_leave_with = exit_code;
+  std::this_thread::sleep_for(is_told_to_leave ? kPatience : kStragglers);
   std::_Exit(exit_code);
 }
 
