@@ -117,9 +117,10 @@ void BitFlips::flip(Device& device, const Tensor& tensor, uint64_t element, int 
   device.copy_to_host(bytes.data(), one, size_bytes);
   bytes[in_element / 8] ^= static_cast<unsigned char>(1U << (in_element % 8));
   device.copy_from_host(one, bytes.data(), size_bytes);
-  std::fprintf(stderr, "bit flip: rank %d, step %lld, %s, %s, element %lld of %s, bit %zu%s\n", rank_,
-               static_cast<long long>(step_), instruction_.c_str(), what.c_str(),
-               static_cast<long long>(at), tensor.shape().text().c_str(), in_element, audited_ ? ", audited" : "");
+  std::fprintf(stderr, "bit flip: rank %d, step %lld, %s, %s, element %lld of %s, bit %zu%s\n",
+               rank_, static_cast<long long>(step_), instruction_.c_str(), what.c_str(),
+               static_cast<long long>(at), tensor.shape().text().c_str(), in_element,
+               audited_ ? ", audited" : "");
 }
 
 }  // namespace penstock

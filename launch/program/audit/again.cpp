@@ -24,7 +24,7 @@ constexpr std::array<const char*, 6> kFigures = {"loss",     "grad_norm",      "
 using Place = std::pair<int64_t, bool>;  // step, and whether it is an evaluation
 using Lines = std::map<Place, nlohmann::json>;
 
-Lines lines_of(const std::string& directory, int64_t from) {
+Lines metrics_of(const std::string& directory, int64_t from) {
   Lines lines;
   const std::string path = directory + "/" + kMetricsFile;
   (void)read_lines(path, [&](std::string_view line, const std::string& where) {
@@ -91,7 +91,7 @@ std::string compare_tensors(const std::string& then, const std::string& now, int
 
 Comparison compare_runs(const std::string& then, const std::string& now, int64_t from) {
   Comparison comparison;
-  comparison.text = compare_lines(lines_of(then, from), lines_of(now, from), comparison);
+  comparison.text = compare_lines(metrics_of(then, from), metrics_of(now, from), comparison);
   const std::string folder = std::string("/") + kCheckpointFolder;
   std::map<int64_t, std::string> again;
   for (const StepDirectory& step : list_checkpoints(now + folder)) again[step.step] = step.path;
