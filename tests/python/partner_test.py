@@ -162,15 +162,15 @@ def most_lost(out):
 def random_kills(runs, kills, dice):
     began = time.monotonic()
     done = lost = 0
-    usual = None
     while done < kills:
         shutil.rmtree(runs.out, ignore_errors=True)
         while True:
             job = runs.start()
-            usual = usual or 3.0
-            until = time.monotonic() + dice.uniform(0.3, usual)
-            while time.monotonic() < until and job.poll() is None:
-                time.sleep(0.001)
+            # After a random step of those that are left, and a random while.
+            until = last_step(runs.out) + dice.randint(1, STEPS // 3)
+            while last_step(runs.out) < until and job.poll() is None:
+                time.sleep(0.002)
+            time.sleep(dice.uniform(0, 0.02))
             if done < kills and job.poll() is None:
                 if dice.random() < 0.5 and children(job):
                     os.kill(dice.choice(children(job)), signal.SIGKILL)
