@@ -196,9 +196,12 @@ Datasets open_images(const DataConfig& config, const Shape& image, const Warn& w
   if (validation) refuse_other_classes_than(train, *validation);
   Datasets sets;
   const auto tell = [&](const ImageFolder& folder) {
-    sets.note += (sets.note.empty() ? "" : "\n") + folder_note(folder);
+    if (!sets.note.empty()) sets.note += '\n';
+    sets.note += folder_note(folder);
     if (reads == ImageReads::All) sets.note += turned_note(folder);
-    if (const std::string held = note_on(folder); !held.empty()) sets.note += "\n" + held;
+    if (const std::string held = note_on(folder); !held.empty()) {
+      sets.note.append("\n").append(held);
+    }
   };
   const auto make = [&](ImageFolder folder, bool training) {
     return std::make_shared<ImageDataset>(std::move(folder), image, config,
