@@ -147,6 +147,13 @@ TEST_F(AuditedRun, OfAFinishedRunSaysWhereBitsPart) {
   EXPECT_THAT(other.output, HasSubstr("step-00000006: "));
   EXPECT_THAT(other.output, HasSubstr(" tensors differ\n  "));
   EXPECT_THAT(other.output, Not(HasSubstr("step-00000008")));
+  for (const std::string& loss :
+       {" --into " + out + "/.", " --out " + out, std::string(" --overwrite")}) {
+    const JobResult refused = run_alone("audit " + out + " --from 0" + loss);
+    EXPECT_EQ(refused.exit_code, 2) << refused.output;
+  }
+  EXPECT_EQ(run_alone("audit " + out + " --into " + out + ".audit").exit_code, 2);
+  EXPECT_TRUE(std::filesystem::exists(out + "/checkpoints/step-00000002"));
   const JobResult none = run_alone("audit " + out + " --from 3");
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_THAT(none.output,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <boost/program_options.hpp>
+#include <filesystem>
 
 #include "kernels/error.h"
 #include "launch/program/audit/again.h"
@@ -20,14 +21,30 @@ namespace po = boost::program_options;
 
 struct AuditOptions {
   int64_t from = -1;
-  std::string out;
+  std::string into;
 };
 
 void add_audit_options(CommandOptions& options, AuditOptions& audit) {
   options.add_options()("from", po::value(&audit.from)->value_name("STEP"),
                         "of the checkpoint to begin with; 0: the beginning [the last but one]")(
-      "into", po::value(&audit.out)->value_name("DIR"),
-      "the run directory of the steps taken again [RUN.audit]");
+      "into", po::value(&audit.into)->value_name("DIR"),
+      "a new run directory for the steps taken again [RUN.audit, which is replaced]");
+}
+
+// The steps taken again must never replace those of the run, or of another one.
+void refuse_loss(const std::string& run, const AuditOptions& audit, const Arguments& keys) {
+  for (const std::string& key : keys) {
+    const std::string name = key.substr(0, key.find('='));
+    if (name != "--out" && name != "--run.out" && name != "--overwrite" &&
+        name != "--run.overwrite") {
+      continue;
+    }
+    fail_input(name + ": audit writes into the new directory that --into names");
+  }
+  std::error_code absent;
+  if (!audit.into.empty() && std::filesystem::equivalent(audit.into, run, absent)) {
+    fail_input("--into " + audit.into + " is the run itself: name a new directory");
+  }
 }
 
 // Where the steps begin: a checkpoint of the run, or "" for its beginning.
@@ -60,10 +77,12 @@ int audit_command(Session& session, const Arguments& arguments, const ModelMaker
   }
   std::string run = rest.front();
   while (run.size() > 1 && run.ends_with('/')) run.pop_back();
-  if (audit.out.empty()) audit.out = run + ".audit";
+  refuse_loss(run, audit, {rest.begin() + 1, rest.end()});
+  const std::string out = audit.into.empty() ? run + ".audit" : audit.into;
   const StepDirectory begin = on_every_rank([&] { return beginning(run, audit.from); });
   // As they stand in the run's own file, and what is given here wins.
-  Arguments words = {run + "/" + kRunFile, "--run.out=" + audit.out, "--overwrite",
+  Arguments words = {run + "/" + kRunFile, "--run.out=" + out,
+                     std::string("--run.overwrite=") + (audit.into.empty() ? "true" : "false"),
                      "--run.resume=" + (begin.path.empty() ? "never" : begin.path),
                      "--checkpoint.keep=0"};
   words.insert(words.end(), rest.begin() + 1, rest.end());
@@ -71,9 +90,8 @@ int audit_command(Session& session, const Arguments& arguments, const ModelMaker
   if (code != 0) return code;
   const std::unique_ptr<Network> network = starting_network(session);
   const std::string verdict = on_first_rank(network->world(), [&] {
-    const Comparison comparison = compare_runs(run, audit.out, begin.step);
-    answer("steps after {} of {}, taken again in {}:\n{}", begin.step, run, audit.out,
-           comparison.text);
+    const Comparison comparison = compare_runs(run, out, begin.step);
+    answer("steps after {} of {}, taken again in {}:\n{}", begin.step, run, out, comparison.text);
     return std::string(comparison.equal ? "equal" : "");
   });
   return verdict.empty() ? 1 : 0;
