@@ -19,7 +19,7 @@ namespace penstock {
 class UpdateAudit {
  public:
   // Elements of a stretch at most.
-  static constexpr int64_t kStretch = 64 * 4096;
+  static constexpr int64_t kStretch = int64_t{64} * 4096;
 
   // Of what this replica updates. Entries and device must outlive it.
   UpdateAudit(StateRange range, Device& device);

@@ -66,13 +66,13 @@ void Audit::end() {
 
 void Audit::before_forward(Stage& stage, const Tensors& inputs, const Batch& batch) {
   work_.batch = batch;
-  work_.inputs = inputs;
+  work_.inputs.assign(inputs.begin(), inputs.end());
   for (const Tensor& input : inputs) first_.inputs.add(input);
   stage.record_forward(first_);
 }
 
 void Audit::before_input_half(const Tensors& output_gradients) {
-  work_.output_gradients = output_gradients;
+  work_.output_gradients.assign(output_gradients.begin(), output_gradients.end());
   for (const Tensor& gradient : output_gradients) first_.output_gradients.add(gradient);
 }
 
@@ -87,7 +87,8 @@ void Audit::do_again(Stage& stage, const Pass& pass, const AuditedWork& work, Ce
                          .fields = &work.batch.tensors};
   for (const Tensor& input : work.inputs) sums.inputs.add(input);
   for (const Tensor& gradient : work.output_gradients) sums.output_gradients.add(gradient);
-  stage.repeat(batch, work.inputs, work.output_gradients, sums);
+  stage.repeat(batch, Tensors(work.inputs.begin(), work.inputs.end()),
+               Tensors(work.output_gradients.begin(), work.output_gradients.end()), sums);
 }
 
 void Audit::repeat(Stage& stage, const Pass& pass) {

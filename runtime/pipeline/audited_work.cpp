@@ -38,9 +38,9 @@ class Ring {
     device_.synchronize();  // the bytes go
     return theirs;
   }
-  template <class Many>
-  [[nodiscard]] Many exchange_all(const Many& mine) {
-    Many theirs;
+  [[nodiscard]] std::vector<Tensor> exchange_all(const std::vector<Tensor>& mine) {
+    std::vector<Tensor> theirs;
+    theirs.reserve(mine.size());
     for (const Tensor& tensor : mine) theirs.push_back(exchange(tensor));
     return theirs;
   }

@@ -14,7 +14,7 @@ namespace penstock {
 
 struct AuditedWork {
   Batch batch;  // what layers read of it
-  Tensors inputs, output_gradients;
+  std::vector<Tensor> inputs, output_gradients;
   KeptGradients before;        // before this micro-batch's were added
   std::vector<uint64_t> sums;  // checksums of all that was made, in one order
 };

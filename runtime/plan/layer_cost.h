@@ -15,7 +15,8 @@ struct MicroBatches {
   // Of a pipeline between two updates. One alone need not keep copies of weights that no other
   // would read, and pays for them in its forward and its backward (Weight::read_once).
   bool several = true;
-  auto operator<=>(const MicroBatches&) const = default;
+  auto operator<=>(const MicroBatches&) const =
+      default;  // NOLINT(modernize-use-nullptr): none here
 };
 
 // A batch field, as it is copied to a device with memory of its own.

@@ -72,8 +72,8 @@ fs::path folder_aside(const std::string& directory, const std::vector<std::strin
                       int64_t attempt) {
   const std::string stem = fmt::format("before-attempt-{}", attempt);
   for (int number = 1;; ++number) {
-    const fs::path folder = fs::path(directory) / kCheckpointFolder /
-                            (number == 1 ? stem : fmt::format("{}-{}", stem, number));
+    fs::path folder = fs::path(directory) / kCheckpointFolder /
+                      (number == 1 ? stem : fmt::format("{}-{}", stem, number));
     const bool is_free = std::ranges::none_of(
         checkpoints, [&](const fs::path& path) { return is_there(folder / path.filename()); });
     if (is_free) return folder;

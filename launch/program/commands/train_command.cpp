@@ -27,6 +27,7 @@
 #include "runtime/run_directory/names.h"
 #include "runtime/telemetry/reporter.h"
 #include "runtime/training/checkpoints/transfer.h"
+#include "runtime/training/partner/rescue.h"
 #include "runtime/training/run.h"
 
 namespace penstock {
@@ -118,7 +119,11 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
       made.notes.push_back(std::move(note));
     }
   }
-  if (!config.run.dry_run && nothing_is_left(world, config, made.to)) return std::nullopt;
+  if (!config.run.dry_run && nothing_is_left(world, config, made.to)) {
+    // Of a run that was killed between its last checkpoint and its end.
+    forget_memory(config.checkpoint.partner_dir, made.to.run, session);
+    return std::nullopt;
+  }
   refuse_hidden_folder(world, session, made.to.path);
   config.run.out = made.to.path;
   if (made.to.resume_from.empty()) check_model_folder(world, config, models);

@@ -42,7 +42,7 @@ std::string StateAudit::finding() {
   const std::vector<uint64_t> now = sums_.read();
   const auto [then, changed] = std::ranges::mismatch(at_begin_, now);
   const bool changed_here = changed != now.end();
-  const std::string odd = odd_one(now, changed_here);  // a collective call
+  std::string odd = odd_one(now, changed_here);  // a collective call
   if (!changed_here) return odd;
   return kept_[static_cast<size_t>(changed - now.begin())].name +
          " has changed in memory while nothing wrote to it";

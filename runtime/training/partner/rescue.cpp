@@ -1,6 +1,7 @@
 #include "runtime/training/partner/rescue.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "kernels/error.h"
@@ -110,6 +111,7 @@ std::vector<FoundCopy> choose_whole(const RescueRequest& request, FoundCopies& f
 
 std::string made_note(const std::vector<FoundCopy>& copies, const json& done) {
   std::vector<std::string> hosts;
+  hosts.reserve(copies.size());
   for (const FoundCopy& copy : copies) hosts.push_back(copy.host);
   std::ranges::sort(hosts);
   hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
@@ -125,6 +127,14 @@ std::string made_note(const std::vector<FoundCopy>& copies, const json& done) {
 }
 
 }  // namespace
+
+void forget_memory(const std::string& directory, const std::string& run, const Session& session) {
+  if (session.local_rank() != 0) return;
+  std::error_code error;
+  const std::string folder = copies_folder(directory, run);
+  std::filesystem::remove_all(folder, error);
+  if (error) fail_resource("cannot remove " + folder + ": " + error.message());
+}
 
 Rescued rescue_from_memory(const RescueRequest& request, const Session& session,
                            Collective& world) {

@@ -29,5 +29,7 @@ struct Rescued {
 // memory at a time. Throws Error on every rank where it cannot be written: nothing is lost then.
 [[nodiscard]] Rescued rescue_from_memory(const RescueRequest& request, const Session& session,
                                          Collective& world);
+// On each rank: removes the run's copies on its host, where there are any, once it is at its end.
+void forget_memory(const std::string& directory, const std::string& run, const Session& session);
 
 }  // namespace penstock
