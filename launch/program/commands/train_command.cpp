@@ -151,7 +151,7 @@ std::optional<Preparation> prepare(Session& session, const Arguments& arguments,
   InitConfig& init = made.run.config.init;
   if (!init.from.empty()) {
     init.from = on_first_rank(world, [&] {
-      const std::string path = checkpoint_at(init.from);
+      std::string path = checkpoint_at(init.from);
       with_offer_beside(path, [&] { (void)CheckpointReader(path); });
       return path;
     });
