@@ -28,19 +28,21 @@ class BitFlips {
   void arm(int rank);
   [[nodiscard]] bool armed() const { return armed_; }
 
-  // `audited`: it is executed again, which is told of a change.
+  // Around each instruction of a step. `audited`: an audit executes it again; the line that tells
+  // of a change says so.
   void begin(int64_t step, const std::string& instruction, bool audited);
   void end();
   // What an op of the instruction has just made.
   void result(Device& device, const Tensor& made);
-  // True where the instruction that has just begun is to find a changed weight, or a changed state.
+  // A change that the instruction which has just begun is to find in what is kept.
   struct Kept {
-    bool weight = false;
+    bool weight = false;  // else of the optimizer's state
     uint64_t element = 0;
     int bit = 0;
   };
-  [[nodiscard]] std::vector<Kept> take_kept();
-  // Changes it, and says what it was.
+  [[nodiscard]] std::vector<Kept> take_kept();  // each once
+  // Changes one bit of an element of `tensor`, both modulo what there is, and says on the standard
+  // error that it did.
   void flip(Device& device, const Tensor& tensor, uint64_t element, int bit,
             const std::string& what) const;
 
@@ -68,7 +70,8 @@ class BitFlips {
   uint64_t results_ = 0;  // of it so far
 };
 
-// For ops, which come often.
+// Called with the result of every op and every gradient that is given: one look at a flag where
+// nothing is to change.
 inline void after_op(Device& device, const Tensor& made) {
   if (BitFlips::instance().armed() && made) BitFlips::instance().result(device, made);
 }

@@ -289,7 +289,7 @@ void Executor::backward_weight(const Task& task, const MicroBatch& batch) {
   task.held->stage->backward_weight(batch);
 }
 
-// What a test of audits has asked for.
+// Changes the weights or states that PENSTOCK_BIT_FLIPS names, of the first stage of this rank.
 void Executor::disturb(const Task& task, const StepInput& input) {
   BitFlips& flips = BitFlips::instance();
   flips.begin(input.pass.step, task.name, audit_.covers(task.instruction));

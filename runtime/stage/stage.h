@@ -92,10 +92,11 @@ class Stage {
   // Before the weight half of a micro-batch, or the backward that includes it: keeps the gradients
   // as they are, and takes the checksums of each layer's when that half has added to them.
   void record_gradients(CellSums& sums);
-  // Whether its next forward and backward leave those bits again: runs both, from the same inputs
-  // and the gradients of the outputs, on what record_gradients() has kept, and takes all checksums
-  // but those of what is given. The micro-batch has been differentiated and has no stash. Changes
-  // nothing that anybody else reads: gradients, sums of the step and losses stay.
+  // Runs the forward and the backward of that micro-batch once more, from its inputs and the
+  // gradients of its outputs, and adds to the copies that the two above have kept. Takes the same
+  // checksums as the first time; those of what is given are the caller's. The micro-batch must have
+  // been differentiated, so that it has no stash. Changes nothing that anybody else reads: the
+  // gradients, the sums of the step and the losses stay as they are.
   void repeat(const MicroBatch& batch, const Tensors& inputs, const Tensors& gradients,
               CellSums& sums);
 
